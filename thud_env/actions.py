@@ -1,0 +1,125 @@
+"""Actions: one index for every decision that any of the games can ask for.
+
+======================  =======================================================  =====
+index                   decision                                                 count
+======================  =======================================================  =====
+0 .. 6299               move the piece on a square along a direction by a        6,300
+                        distance: moves, hurls, steps, shoves, tramples, and
+                        the moves of the Rock or ball
+6300 .. 6464            capture the dwarf on this square                         165
+6465                    capture all that may be captured, and end the turn       1
+6466                    done: end the turn                                       1
+6467, 6468, 6469        offer to end the battle, accept, decline                 3
+======================  =======================================================  =====
+
+Moves are numbered by from-square in row-major order, then by direction clockwise from
+north, then by distance. The moves along one ray are therefore consecutive, and a piece
+that can go up to k squares makes a run of k set bits in a mask.
+
+The table above is held against the constants below by ``tests/test_actions.py``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thud_env.board import (
+    CELL_OF_SQUARE,
+    CELL_STEP,
+    DIRECTIONS,
+    NUM_CELLS,
+    NUM_DIRECTIONS,
+    NUM_SQUARES,
+    RAY_LENGTH,
+    SQUARE_NAMES,
+    SQUARE_OF_CELL,
+    SQUARE_SYMMETRY,
+    SYMMETRIES,
+)
+
+NUM_MOVES = int(RAY_LENGTH.sum())
+CAPTURE = NUM_MOVES
+"""Index of the capture of the dwarf on square 0; square s is ``CAPTURE + s``."""
+CAPTURE_ALL = CAPTURE + NUM_SQUARES
+DONE = CAPTURE_ALL + 1
+OFFER = DONE + 1
+ACCEPT = OFFER + 1
+DECLINE = ACCEPT + 1
+NUM_ACTIONS = DECLINE + 1
+
+_SQUARE = np.repeat(np.arange(NUM_SQUARES), RAY_LENGTH.sum(axis=1))
+_DIRECTION = np.repeat(np.tile(np.arange(NUM_DIRECTIONS), NUM_SQUARES), RAY_LENGTH.ravel())
+_FIRST = np.cumsum(RAY_LENGTH.ravel()) - RAY_LENGTH.ravel()
+
+MOVE_FROM: NDArray[np.int16] = CELL_OF_SQUARE[_SQUARE]
+"""[6300] the cell a move starts from."""
+MOVE_DIRECTION: NDArray[np.int16] = _DIRECTION.astype(np.int16)
+"""[6300] a move's direction, 0 .. 7."""
+MOVE_DISTANCE: NDArray[np.int16] = (
+    np.arange(NUM_MOVES) - np.repeat(_FIRST, RAY_LENGTH.ravel()) + 1
+).astype(np.int16)
+"""[6300] how many squares a move goes, 1 .. 14."""
+MOVE_TO: NDArray[np.int16] = (MOVE_FROM + CELL_STEP[MOVE_DIRECTION] * MOVE_DISTANCE).astype(
+    np.int16
+)
+"""[6300] the cell a move ends on."""
+
+MOVE_BASE: NDArray[np.int16] = np.full((NUM_CELLS, NUM_DIRECTIONS), -1, dtype=np.int16)
+"""[272, 8] index of the one-square move from a cell in a direction: distance k is ``base + k - 1``.
+On the border, and where a ray has no square, the entry must not be used."""
+MOVE_BASE[CELL_OF_SQUARE] = _FIRST.reshape(NUM_SQUARES, NUM_DIRECTIONS)
+
+
+def move_action(square: int, direction: int, distance: int) -> int:
+    """The action that moves the piece on ``square`` by ``distance`` in ``direction``.
+
+    Raises:
+        ValueError: if that leaves the board.
+    """
+    if not 1 <= distance <= RAY_LENGTH[square, direction]:
+        raise ValueError(
+            f"{distance} squares {DIRECTIONS[direction]} of {SQUARE_NAMES[square]} "
+            f"is not on the board: 1 to {RAY_LENGTH[square, direction]} would be"
+        )
+    return int(MOVE_BASE[CELL_OF_SQUARE[square], direction]) + distance - 1
+
+
+_WORDS = {
+    CAPTURE_ALL: "capture all",
+    DONE: "done",
+    OFFER: "offer",
+    ACCEPT: "accept",
+    DECLINE: "decline",
+}
+
+
+def describe_action(action: int) -> str:
+    """A decision in words: ``"F1-F5"``, ``"capture E5"``, ``"done"``.
+
+    Raises:
+        ValueError: if ``action`` is not in 0 .. 6469.
+    """
+    if not 0 <= action < NUM_ACTIONS:
+        raise ValueError(f"action {action} is out of range: actions are 0 to {NUM_ACTIONS - 1}")
+    if action < CAPTURE:
+        start, end = SQUARE_OF_CELL[MOVE_FROM[action]], SQUARE_OF_CELL[MOVE_TO[action]]
+        return f"{SQUARE_NAMES[start]}-{SQUARE_NAMES[end]}"
+    if action < CAPTURE_ALL:
+        return f"capture {SQUARE_NAMES[action - CAPTURE]}"
+    return _WORDS[action]
+
+
+def _symmetric_actions() -> NDArray[np.int16]:
+    square_pairs = np.full((NUM_SQUARES, NUM_SQUARES), -1, dtype=np.int16)
+    start, end = SQUARE_OF_CELL[MOVE_FROM], SQUARE_OF_CELL[MOVE_TO]
+    square_pairs[start, end] = np.arange(NUM_MOVES)
+    images = np.tile(np.arange(NUM_ACTIONS, dtype=np.int16), (len(SYMMETRIES), 1))
+    for symmetry, square_image in enumerate(SQUARE_SYMMETRY):
+        images[symmetry, :NUM_MOVES] = square_pairs[square_image[start], square_image[end]]
+        images[symmetry, CAPTURE:CAPTURE_ALL] = CAPTURE + square_image
+    return images
+
+
+ACTION_SYMMETRY: NDArray[np.int16] = _symmetric_actions()
+"""[8, 6470] where each board symmetry takes each action."""

@@ -1,0 +1,39 @@
+"""Compiling with Numba: one decorator for every compiled function of the project."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numba
+
+_HERE = Path(__file__).resolve().parent
+
+
+@cache
+def _source_hash(package: Path) -> str:
+    """Hash of all Python sources below a package's folder."""
+    digest = hashlib.sha256()
+    for source in sorted(package.rglob("*.py")):
+        digest.update(source.relative_to(package).as_posix().encode())
+        digest.update(source.read_bytes())
+    return digest.hexdigest()
+
+
+def compiled(function: Callable[..., Any]) -> Any:
+    """``numba.njit`` with a cache on disk, without the global interpreter lock.
+
+    Numba's cache notices a change to the file that a function stands in, but not to the
+    files of the functions that it calls: an edit of the rules would leave every kernel
+    built on them stale. Here the whole package is part of the cache's stamp.
+    """
+    dispatcher: Any = numba.njit(cache=True, nogil=True)(function)
+    own_package = Path(function.__code__.co_filename).resolve().parent
+    stamp = (_source_hash(_HERE), _source_hash(own_package))
+    cache_file = getattr(dispatcher._cache, "_cache_file", None)
+    if cache_file is not None:  # None when caching is off or compilation is disabled
+        cache_file._source_stamp = stamp
+    return dispatcher

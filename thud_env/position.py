@@ -1,0 +1,243 @@
+"""Position: one immutable state of a battle, for people and for tests.
+
+The fast paths work on state rows directly; a ``Position`` is a row with manners.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thud_env import notation
+from thud_env.actions import NUM_ACTIONS, describe_action
+from thud_env.encoding import OBSERVATION_SHAPE, encode
+from thud_env.rules import row as fields
+from thud_env.rules.legal import is_legal, legal_actions
+from thud_env.rules.play import apply, margin
+from thud_env.rulesets import RULESET_BY_INDEX, Ruleset, get_ruleset
+
+Side = Literal["dwarfs", "trolls"]
+SIDES: tuple[Side, Side] = ("dwarfs", "trolls")
+"""The sides' names, by the number that stands for them in a row."""
+
+
+class Termination(Enum):
+    """How a battle ended (docs/rules.md). The values are those of the state row."""
+
+    NO_LEGAL_TURN = fields.NO_LEGAL_TURN
+    """The side to move could not."""
+    AGREEMENT = fields.AGREED
+    """An offer to end the battle was accepted."""
+    QUIET_LIMIT = fields.QUIET_LIMIT
+    """``max_quiet_turns`` turns without a capture."""
+    TURN_LIMIT = fields.TURN_LIMIT
+    """``max_turns`` turns: a truncation, not a termination."""
+    GOAL = fields.GOAL
+    """The dwarfs brought the Rock or ball to a goal square."""
+    SURROUNDED = fields.SURROUNDED
+    """Three trolls stood beside the Rock or ball."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a battle ended and what it was worth."""
+
+    termination: Termination
+    margin: int
+    """From the dwarfs' view: dwarfs - 4 x trolls, -32 .. 32; in Koom Valley games 1, 0 or -1."""
+
+    @property
+    def winner(self) -> Side | None:
+        """The side with the higher score, or None for a draw."""
+        return None if self.margin == 0 else SIDES[self.margin < 0]
+
+
+class IllegalMove(ValueError):  # noqa: N818 - the name is part of the public interface
+    """A well-formed action or turn that is not legal in the position."""
+
+
+class Position:
+    """One state of a battle: the board, whose decision it is, what is pending, the clocks.
+
+    Immutable, hashable and comparable. Two positions are equal if their state rows are:
+    board, decision, clocks, ruleset and limits.
+
+    Examples:
+        >>> start = Position.start("classic")
+        >>> start.to_move, len(start.turns())
+        ('dwarfs', 656)
+        >>> start.play("dF1-F5").to_move
+        'trolls'
+    """
+
+    __slots__ = ("_row",)
+
+    def __init__(self, row: NDArray[np.integer[Any]]) -> None:
+        """A position over a copy of a state row, [304] (``rules/row.py``)."""
+        copy: fields.Row = np.array(row, dtype=np.int16)
+        if copy.shape != (fields.ROW_SIZE,):
+            raise ValueError(f"a state row has shape ({fields.ROW_SIZE},), not {copy.shape}")
+        copy.flags.writeable = False
+        self._row = copy
+
+    @classmethod
+    def start(cls, rules: str | Ruleset = "classic", **limits: Any) -> Position:
+        """The start of a battle.
+
+        Args:
+            rules: the name of a ruleset.
+            **limits: ``max_quiet_turns``, ``max_turns``, ``offer_after``, ``agreement``.
+
+        Raises:
+            ValueError: for an unknown ruleset or a limit out of range.
+        """
+        return cls(fields.new_row(get_ruleset(rules), **limits))
+
+    @classmethod
+    def from_text(cls, text: str, rules: str | Ruleset = "classic", **limits: Any) -> Position:
+        """The position that ``text`` describes; ``position.text`` is its inverse.
+
+        Raises:
+            ValueError: naming what is wrong in the text, and where.
+        """
+        row = fields.new_row(get_ruleset(rules), **limits)
+        notation.read_position(text, row)
+        return cls(row)
+
+    @property
+    def row(self) -> fields.Row:
+        """The state row, [304] int16, read-only."""
+        return self._row
+
+    @property
+    def rules(self) -> Ruleset:
+        """The ruleset that the battle is played by."""
+        return RULESET_BY_INDEX[int(self._row[fields.RULES])]
+
+    @property
+    def text(self) -> str:
+        """The position as text, for example
+        ``dd1dd/d5d/.../dd1dd d - 0 0`` (docs/notation.md).
+        """
+        return notation.position_text(self._row)
+
+    @property
+    def to_move(self) -> Side:
+        """The side that decides next."""
+        return SIDES[self._row[fields.TO_MOVE]]
+
+    @property
+    def turn_number(self) -> int:
+        """Complete turns played, by both sides together."""
+        return int(self._row[fields.TURNS])
+
+    @property
+    def quiet_turns(self) -> int:
+        """Turns in a row without a capture."""
+        return int(self._row[fields.QUIET_TURNS])
+
+    @property
+    def margin(self) -> int:
+        """The score as it stands, from the dwarfs' view."""
+        return int(margin(self._row))
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """How the battle ended, or None if it has not."""
+        termination = int(self._row[fields.TERMINATION])
+        return Outcome(Termination(termination), self.margin) if termination else None
+
+    def legal_actions(self) -> NDArray[np.int32]:
+        """The legal decisions, [n] int32, ascending; empty once the battle is over."""
+        buffer = np.empty(fields.MAX_DECISIONS_AT_ONCE, dtype=np.int32)
+        return buffer[: legal_actions(self._row, buffer)].copy()
+
+    def action_mask(self) -> NDArray[np.int8]:
+        """1 for each legal decision, 0 for every other, [6470] int8."""
+        mask = np.zeros(NUM_ACTIONS, dtype=np.int8)
+        mask[self.legal_actions()] = 1
+        return mask
+
+    def observation(self) -> NDArray[np.float32]:
+        """The planes of ``encoding.PLANES``, [C, 15, 15] float32."""
+        planes = np.empty(OBSERVATION_SHAPE, dtype=np.float32)
+        encode(self._row, planes)
+        return planes
+
+    def apply(self, action: int) -> Position:
+        """The position after one decision.
+
+        Raises:
+            IllegalMove: if ``action`` is not one of ``legal_actions()``.
+        """
+        index = int(action)
+        if not is_legal(self._row, index):
+            raise IllegalMove(self._why_illegal(index))
+        successor = self._row.copy()
+        apply(successor, index)
+        return Position(successor)
+
+    def turns(self) -> list[str]:
+        """Every distinct complete legal turn, sorted (docs/notation.md).
+
+        In the middle of a turn: the ways to complete it.
+        """
+        return sorted({turn for turn, _ in notation.walk_turns(self._row)})
+
+    def play(self, turn: str) -> Position:
+        """The position after a complete turn, for example ``play("TG7-F6xE5")``.
+
+        Raises:
+            ValueError: if ``turn`` is not in turn notation.
+            IllegalMove: if it is not one of ``turns()``.
+        """
+        successor = self._row.copy()
+        for action in self.decisions(turn):
+            apply(successor, action)
+        return Position(successor)
+
+    def decisions(self, turn: str) -> list[int]:
+        """The actions that make up a complete turn, in the order they are to be played.
+
+        Raises:
+            ValueError: if ``turn`` is not in turn notation.
+            IllegalMove: if it is not one of ``turns()``.
+        """
+        wanted = notation.normalise_turn(turn)
+        for candidate, path in notation.walk_turns(self._row, notation.start_square(wanted)):
+            if candidate == wanted:
+                return path
+        if self.outcome is not None:
+            raise IllegalMove(f"turn {turn!r} is illegal: the battle is over")
+        raise IllegalMove(f"turn {turn!r} is illegal for the {self.to_move} in {self.text!r}")
+
+    def _why_illegal(self, action: int) -> str:
+        if not 0 <= action < NUM_ACTIONS:
+            return f"action {action} is out of range: actions are 0 to {NUM_ACTIONS - 1}"
+        if self.outcome is not None:
+            return f"action {action} ({describe_action(action)}) is illegal: the battle is over"
+        legal = self.legal_actions()
+        return (
+            f"action {action} ({describe_action(action)}) is illegal for the {self.to_move} "
+            f"in {self.text!r}: {len(legal)} others are legal, "
+            f"{int(legal[0])} ({describe_action(int(legal[0]))}) for one"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Position) and np.array_equal(self._row, other._row)
+
+    def __hash__(self) -> int:
+        return hash(self._row.tobytes())
+
+    def __reduce__(self) -> tuple[type[Position], tuple[fields.Row]]:
+        return (Position, (self._row,))
+
+    def __repr__(self) -> str:
+        return f"Position.from_text({self.text!r}, {self.rules.name!r})"
+
+    def __str__(self) -> str:
+        return notation.board_diagram(self._row)

@@ -1,0 +1,251 @@
+"""Carrying out a decision: moves, captures, the end of a turn and of a battle."""
+
+from __future__ import annotations
+
+from thud_env.actions import (
+    ACCEPT,
+    CAPTURE,
+    CAPTURE_ALL,
+    DECLINE,
+    DONE,
+    MOVE_DIRECTION,
+    MOVE_DISTANCE,
+    MOVE_FROM,
+    OFFER,
+)
+from thud_env.board import CELL_OF_SQUARE, CELL_STEP, IS_GOAL_CELL, NUM_DIRECTIONS
+from thud_env.compile import compiled
+from thud_env.rules.legal import count_adjacent, has_legal_turn, has_trample, line_length
+from thud_env.rules.row import (
+    AGREED,
+    ANSWER_OFFER,
+    DWARF,
+    DWARFS,
+    EMPTY,
+    GOAL,
+    MAX_QUIET_TURNS,
+    MAX_TURNS,
+    NO_LEGAL_TURN,
+    NO_QUESTION,
+    NUM_DWARFS,
+    NUM_TROLLS,
+    OFFER_AFTER,
+    OFFER_WAIT,
+    ONGOING,
+    PENDING,
+    PENDING_CELL,
+    QUIET_LIMIT,
+    QUIET_TURNS,
+    RULES,
+    STONE,
+    STONE_CELL,
+    SURROUNDED,
+    TAKE_ALL,
+    TAKE_ANY,
+    TAKE_ONE,
+    TAKE_SOME,
+    TAKEN,
+    TERMINATION,
+    TO_MOVE,
+    TRAMPLE_ON,
+    TROLL,
+    TROLLS,
+    TURN_LIMIT,
+    TURNS,
+)
+from thud_env.rulesets import CLASSIC, CLASSIC_ALL, KOOM_VALLEY
+
+TROLLS_TO_SURROUND = 3
+TROLL_VALUE = 4
+
+
+@compiled
+def _capture_dwarf(row, cell):
+    row[cell] = EMPTY
+    row[NUM_DWARFS] -= 1
+    row[TAKEN] += 1
+
+
+@compiled
+def _capture_adjacent_dwarfs(row, cell):
+    for direction in range(NUM_DIRECTIONS):
+        neighbour = cell + CELL_STEP[direction]
+        if row[neighbour] == DWARF:
+            _capture_dwarf(row, neighbour)
+
+
+@compiled
+def _capture_sandwiched_trolls(row, cell):
+    """Koom Valley: every troll between the dwarf on ``cell`` and another dwarf, in line."""
+    captured = 0
+    for direction in range(NUM_DIRECTIONS):
+        step = CELL_STEP[direction]
+        if row[cell + step] == TROLL and row[cell + 2 * step] == DWARF:
+            row[cell + step] = EMPTY
+            captured += 1
+    row[NUM_TROLLS] -= captured
+    return captured
+
+
+@compiled
+def _ask(row, question, cell):
+    row[PENDING] = question
+    row[PENDING_CELL] = cell
+
+
+@compiled
+def settle(row):
+    """Set TERMINATION at the start of a turn: the object of the game first, then no legal
+    turn, then the limits (docs/rules.md, sections 2 and 3).
+    """
+    termination = ONGOING
+    if row[RULES] >= KOOM_VALLEY:
+        stone = row[STONE_CELL]
+        if row[TO_MOVE] == TROLLS and IS_GOAL_CELL[stone]:
+            termination = GOAL
+        elif row[TO_MOVE] == DWARFS and count_adjacent(row, stone, TROLL) >= TROLLS_TO_SURROUND:
+            termination = SURROUNDED
+    if termination == ONGOING:
+        if not has_legal_turn(row):
+            termination = NO_LEGAL_TURN
+        elif row[QUIET_TURNS] >= row[MAX_QUIET_TURNS]:
+            termination = QUIET_LIMIT
+        elif row[TURNS] >= row[MAX_TURNS]:
+            termination = TURN_LIMIT
+    row[TERMINATION] = termination
+
+
+@compiled
+def _end_turn(row, quiet):
+    """Pass the turn. ``quiet``: nothing happened that starts the quiet count anew."""
+    side = row[TO_MOVE]
+    row[PENDING] = NO_QUESTION
+    row[PENDING_CELL] = 0
+    row[TAKEN] = 0
+    row[QUIET_TURNS] = row[QUIET_TURNS] + 1 if quiet else 0
+    row[TURNS] += 1
+    if row[OFFER_WAIT + side] > 0:
+        row[OFFER_WAIT + side] -= 1
+    row[TO_MOVE] = 1 - side
+    settle(row)
+
+
+@compiled
+def _play_dwarf(row, start, target):
+    captured = 1 if row[target] == TROLL else 0
+    row[NUM_TROLLS] -= captured
+    row[start] = EMPTY
+    row[target] = DWARF
+    if row[RULES] == KOOM_VALLEY:
+        captured += _capture_sandwiched_trolls(row, target)
+    _end_turn(row, captured == 0)
+
+
+@compiled
+def _play_classic_troll(row, start, target, step, distance):
+    """Move, then ask what to capture if there is a choice."""
+    line = line_length(row, start, step)
+    row[start] = EMPTY
+    row[target] = TROLL
+    adjacent = count_adjacent(row, target, DWARF)
+    rules = row[RULES]
+    if adjacent == 0:
+        _end_turn(row, True)
+    elif distance > 1 and (adjacent == 1 or rules == CLASSIC_ALL):
+        _capture_adjacent_dwarfs(row, target)
+        _end_turn(row, False)
+    elif distance > 1:
+        _ask(row, TAKE_SOME, target)
+    elif rules == CLASSIC_ALL:
+        _ask(row, TAKE_ALL, target)
+    elif rules == CLASSIC and line == 1:
+        _ask(row, TAKE_ONE, target)
+    else:
+        _ask(row, TAKE_ANY, target)
+
+
+@compiled
+def _play_valley_troll(row, start, target, step, distance):
+    row[start] = EMPTY
+    row[target] = TROLL
+    tramples = distance == 2 and row[start + step] == DWARF
+    if not tramples:
+        _end_turn(row, True)
+        return
+    _capture_dwarf(row, start + step)
+    if has_trample(row, target):
+        _ask(row, TRAMPLE_ON, target)
+    else:
+        _end_turn(row, False)
+
+
+@compiled
+def _play_move(row, action):
+    start = MOVE_FROM[action]
+    step = CELL_STEP[MOVE_DIRECTION[action]]
+    distance = MOVE_DISTANCE[action]
+    target = start + step * distance
+    piece = row[start]
+    if piece == DWARF:
+        _play_dwarf(row, start, target)
+    elif piece == STONE:
+        row[start] = EMPTY
+        row[target] = STONE
+        row[STONE_CELL] = target
+        _end_turn(row, False)
+    elif row[RULES] >= KOOM_VALLEY:
+        _play_valley_troll(row, start, target, step, distance)
+    else:
+        _play_classic_troll(row, start, target, step, distance)
+
+
+@compiled
+def apply(row, action):
+    """Carry out ``action`` in place. It must be legal: nothing is checked here."""
+    if action < CAPTURE:
+        _play_move(row, action)
+    elif action < CAPTURE_ALL:
+        _capture_dwarf(row, CELL_OF_SQUARE[action - CAPTURE])
+        if row[PENDING] == TAKE_ONE or count_adjacent(row, row[PENDING_CELL], DWARF) == 0:
+            _end_turn(row, False)
+        else:
+            row[PENDING] = TAKE_ANY
+    elif action == CAPTURE_ALL:
+        _capture_adjacent_dwarfs(row, row[PENDING_CELL])
+        _end_turn(row, False)
+    elif action == DONE:
+        _end_turn(row, row[TAKEN] == 0)
+    elif action == OFFER:
+        row[TO_MOVE] = 1 - row[TO_MOVE]
+        row[PENDING] = ANSWER_OFFER
+    elif action == ACCEPT:
+        row[PENDING] = NO_QUESTION
+        row[TERMINATION] = AGREED
+    elif action == DECLINE:
+        offerer = 1 - row[TO_MOVE]
+        row[PENDING] = NO_QUESTION
+        row[TO_MOVE] = offerer
+        row[OFFER_WAIT + offerer] = row[OFFER_AFTER]
+
+
+@compiled
+def margin(row):
+    """The score, from the dwarfs' view.
+
+    Classic: dwarfs left less four times the trolls left, -32 .. 32, at any time. Koom
+    Valley games: 1, 0 or -1 as the battle ended, 0 until then.
+    """
+    dwarfs = int(row[NUM_DWARFS])
+    trolls = int(row[NUM_TROLLS])
+    if row[RULES] < KOOM_VALLEY:
+        return dwarfs - TROLL_VALUE * trolls
+    termination = row[TERMINATION]
+    if termination == GOAL:
+        return 1
+    if termination == SURROUNDED:
+        return -1
+    if termination == NO_LEGAL_TURN:
+        if row[TO_MOVE] == TROLLS:
+            return 1 if dwarfs > 0 else 0
+        return -1 if trolls >= TROLLS_TO_SURROUND else 0
+    return 0
