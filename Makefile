@@ -1,0 +1,139 @@
+# Every target makes .venv and installs what it needs by itself; `make` alone lists them.
+#
+#   PYTHON   the interpreter that .venv is made from, 3.11 or newer
+#   GPU      auto, 0 or 1: whether torch should be a CUDA build (auto asks nvidia-smi)
+#   CONFIG   what `make train` trains
+#   TESTS    what `make test` runs, for example TESTS="tests/test_docs.py -x"
+
+PYTHON ?= python3
+GPU ?= auto
+CONFIG ?= configs/smoke.yaml
+TESTS ?=
+# The PyTorch project's own index of CPU builds; a mirror of it will do as well.
+TORCH_CPU_INDEX ?= https://download.pytorch.org/whl/cpu
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL: # two pips in one environment would trip over each other
+
+VENV := .venv
+PY := $(VENV)/bin/python
+PIP := $(PY) -m pip --disable-pip-version-check
+# The build backend is pinned and installed like everything else: no isolated builds.
+INSTALL := $(PIP) install --constraint constraints.txt --no-build-isolation
+
+.PHONY: help setup train test soak lint bench lock clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(VENV)/.test $(VENV)/.lint ## install everything into .venv, run nothing
+
+train: $(VENV)/.train ## train a dwarf and a troll policy by self-play, then pit them against others
+	$(PY) -m training.train $(CONFIG)
+
+test: $(VENV)/.test ## run all tests
+	@echo "Compiling the rules, once for all test processes ..."
+	$(PY) -m thud_env.bench --signature
+	$(PY) -m pytest -n auto --maxprocesses 4 $(TESTS)
+
+soak: $(VENV)/.test ## run the long tests, which `make test` leaves out
+	$(PY) -m pytest -m soak $(TESTS)
+
+lint: $(VENV)/.lint ## check style, format and types
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+
+bench: $(VENV)/.core ## measure the environment's speed
+	$(PY) -m thud_env.bench
+
+clean: ## remove .venv, caches and build output; runs/ stays
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# -- installing ----------------------------------------------------------------------------
+#
+# One stamp for each set of packages, renewed when its pins or pyproject.toml change.
+
+define make_venv
+@command -v $(PYTHON) > /dev/null || { \
+	echo "No $(PYTHON) here: install Python 3.11 or newer, or name one: make PYTHON=python3.12" >&2; exit 1; }
+@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	echo "$(PYTHON) is $$($(PYTHON) --version 2>&1): Python 3.11 or newer is needed;" \
+		"name one with make PYTHON=python3.12" >&2; exit 1; }
+$(PYTHON) -m venv $(1)
+endef
+
+$(VENV)/bin/pip:
+	$(call make_venv,$(VENV))
+
+$(VENV)/.base: constraints.txt | $(VENV)/bin/pip
+	$(PIP) install --constraint constraints.txt --upgrade pip
+	$(INSTALL) hatchling editables
+	@touch $@
+
+$(VENV)/.core: $(VENV)/.base pyproject.toml
+	$(INSTALL) --editable .
+	@touch $@
+
+$(VENV)/.train: $(VENV)/.core
+	$(call install_torch,$(PY))
+	$(INSTALL) --editable ".[train]"
+	$(call check_no_cuda,$(PY))
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.train
+	$(INSTALL) --group test
+	@touch $@
+
+$(VENV)/.lint: $(VENV)/.train
+	$(INSTALL) --group lint
+	@touch $@
+
+# PyPI's torch for Linux brings gigabytes of CUDA packages along. Without a GPU, torch is
+# therefore installed first and alone, as a CPU build: from what is at hand (installed already,
+# or a wheel that pip's configuration finds), else from the PyTorch project's index. What
+# pip is asked for next finds torch in place. There is no falling back on the large build.
+wants_cuda = { [ "$(GPU)" = 1 ] || { [ "$(GPU)" = auto ] && nvidia-smi -L 2> /dev/null | grep GPU > /dev/null; }; }
+
+define install_torch
+@if [ "$$(uname -s)" = Linux ] && ! $(wants_cuda); then \
+	torch="$$(grep '^torch==' constraints.txt)"; \
+	echo "No NVIDIA GPU: $$torch as a CPU build"; \
+	$(1) -m pip install --quiet --no-deps --no-index "$$torch" 2> /dev/null \
+	|| $(1) -m pip install --no-deps --index-url $(TORCH_CPU_INDEX) --retries 1 --timeout 30 "$$torch" \
+	|| { echo "No CPU build of $$torch: $(TORCH_CPU_INDEX) could not be read." \
+		"Try again, name a mirror of it (make TORCH_CPU_INDEX=...), put the wheel into a" \
+		"folder and set PIP_FIND_LINKS to it, or take the CUDA build (make GPU=1)." >&2; exit 1; }; \
+fi
+endef
+
+define check_no_cuda
+@if ! $(wants_cuda); then \
+	found="$$($(1) -m pip list --format=freeze | grep -iE '^(nvidia-|cuda-|triton)' || true)"; \
+	[ -z "$$found" ] || { echo "There is no NVIDIA GPU here, yet these were installed:" $$found; \
+		echo "Start over with: make clean"; exit 1; } >&2; \
+fi
+endef
+
+# -- pinning -------------------------------------------------------------------------------
+
+LOCK_VENV := build/lock-venv
+
+lock: ## pin afresh, in constraints.txt, everything that the targets install
+	rm -rf $(LOCK_VENV)
+	$(call make_venv,$(LOCK_VENV))
+	$(LOCK_VENV)/bin/python -m pip install --upgrade pip
+	$(LOCK_VENV)/bin/python -m pip install hatchling editables
+	$(call install_torch,$(LOCK_VENV)/bin/python)
+	$(LOCK_VENV)/bin/python -m pip install --no-build-isolation --editable ".[train,render,web]" \
+		--group dev "$$(grep '^torch==' constraints.txt)"
+	@echo "Writing constraints.txt"; { sed '/^[^#]/,$$d' constraints.txt; \
+	  $(LOCK_VENV)/bin/python -m pip freeze --all --exclude-editable \
+	  | sed 's/+cpu$$//' | grep -ivE '^(nvidia-|cuda-|triton)' | LC_ALL=C sort --ignore-case; \
+	} > build/constraints.txt
+	mv build/constraints.txt constraints.txt
+	rm -rf $(LOCK_VENV)
