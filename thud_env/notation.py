@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from thud_env.actions import (
     CAPTURE,
     CAPTURE_ALL,
     DECLINE,
+    DONE,
     MOVE_FROM,
     MOVE_TO,
     NUM_MOVES,
@@ -32,13 +34,18 @@ from thud_env.board import (
     cell_at,
 )
 from thud_env.rules import row as fields
-from thud_env.rules.legal import count_adjacent, has_trample, legal_actions
+from thud_env.rules.legal import count_adjacent, has_trample, is_legal, legal_actions
 from thud_env.rules.play import apply, settle
 from thud_env.rules.row import DWARF, EMPTY, STONE, TROLL, Row
 from thud_env.rulesets import RULESET_BY_INDEX
 
 PIECES = {DWARF: "d", TROLL: "T", STONE: "R"}
 AGREEMENT_WORDS = {OFFER: "offer", ACCEPT: "accept", DECLINE: "decline"}
+_AGREEMENT_ACTIONS = {word: action for action, word in AGREEMENT_WORDS.items()}
+_MOVE_BETWEEN = {
+    cells: action
+    for action, cells in enumerate(zip(MOVE_FROM.tolist(), MOVE_TO.tolist(), strict=True))
+}
 
 _QUESTIONS = {
     fields.TAKE_ONE: "one",
@@ -83,13 +90,56 @@ def normalise_turn(turn: str) -> str:
     return piece + start + path + "".join(f"x{name}" for name in taken)
 
 
-def start_square(turn: str) -> int | None:
-    """The square that a well-formed turn starts from; None for the words of agreement."""
+def turn_decisions(row: Row, turn: str) -> list[int] | None:
+    """The actions of one complete turn, in the order ``walk_turns`` gives them; None if it is
+    not legal.
+
+    The turn is followed, not searched for: a troll among many dwarfs can have hundreds of
+    thousands of ways to trample.
+
+    Args:
+        row: [304] a state row.
+        turn: in canonical spelling (``normalise_turn``).
+    """
+    here = row.copy()
+    path: list[int] = []
+
+    def decide(action: int) -> bool:
+        if not is_legal(here, action):
+            return False
+        apply(here, action)
+        path.append(action)
+        return True
+
     match = _TURN.fullmatch(turn)
-    return SQUARE_BY_NAME[match[2]] if match else None
+    if match is None:
+        return path if decide(_AGREEMENT_ACTIONS.get(turn, -1)) else None
+    _, start, steps, captures = match.groups()
+    route = [int(CELL_OF_SQUARE[SQUARE_BY_NAME[name]]) for name in (start + steps).split("-")]
+    if not _is_between_turns(here) and here[fields.PENDING_CELL] != route[0]:
+        return None
+    for step in pairwise(route):
+        # A turn that is over must not be gone on with in the other side's name.
+        turn_is_over = bool(path) and _is_between_turns(here)
+        if turn_is_over or not decide(_MOVE_BETWEEN.get(step, -1)):
+            return None
+    targets = sorted(SQUARE_BY_NAME[name] for name in captures.split("x")[1:])
+    while not _is_between_turns(here):
+        answer = DONE
+        if here[fields.PENDING] == fields.TAKE_ALL and targets:
+            answer = CAPTURE_ALL
+        elif here[fields.PENDING] != fields.TRAMPLE_ON and targets:
+            answer = CAPTURE + targets.pop(0)
+        if not decide(answer):
+            return None
+    return path if path and _turn_text(row, here, route) == turn else None
 
 
-def walk_turns(row: Row, start: int | None = None) -> Iterator[tuple[str, list[int]]]:
+def _is_between_turns(row: Row) -> bool:
+    return row[fields.PENDING] in (fields.NO_QUESTION, fields.ANSWER_OFFER)
+
+
+def walk_turns(row: Row) -> Iterator[tuple[str, list[int]]]:
     """Every way to complete the turn that is to be played: its notation and its actions.
 
     In the middle of a turn the notation starts from the troll that is deciding. Each set of
@@ -97,19 +147,15 @@ def walk_turns(row: Row, start: int | None = None) -> Iterator[tuple[str, list[i
 
     Args:
         row: [304] a state row.
-        start: if given, only the turns of the piece on this square.
     """
     buffer = np.empty(fields.MAX_DECISIONS_AT_ONCE, dtype=np.int32)
-    middle = row[fields.PENDING] not in (fields.NO_QUESTION, fields.ANSWER_OFFER)
-    origin = [int(row[fields.PENDING_CELL])] if middle else []
+    origin = [] if _is_between_turns(row) else [int(row[fields.PENDING_CELL])]
     unfinished: list[tuple[Row, list[int], list[int]]] = [(row, [], origin)]
     while unfinished:
         here, path, cells = unfinished.pop()
         last_captured = path[-1] if path and path[-1] >= CAPTURE else -1
         for decision in buffer[: legal_actions(here, buffer)].tolist():
             is_move = decision < NUM_MOVES
-            if is_move and start not in (None, SQUARE_OF_CELL[MOVE_FROM[decision]]):
-                continue
             if decision == CAPTURE_ALL and here[fields.PENDING] != fields.TAKE_ALL:
                 continue
             if CAPTURE <= decision < CAPTURE_ALL and decision < last_captured:
@@ -119,7 +165,7 @@ def walk_turns(row: Row, start: int | None = None) -> Iterator[tuple[str, list[i
             route = cells
             if is_move:
                 route = [*(cells or [int(MOVE_FROM[decision])]), int(MOVE_TO[decision])]
-            if child[fields.PENDING] in (fields.NO_QUESTION, fields.ANSWER_OFFER):
+            if _is_between_turns(child):
                 word = AGREEMENT_WORDS.get(decision) or _turn_text(row, child, route)
                 yield word, [*path, decision]
             else:

@@ -208,9 +208,9 @@ class Position:
             IllegalMove: if it is not one of ``turns()``.
         """
         wanted = notation.normalise_turn(turn)
-        for candidate, path in notation.walk_turns(self._row, notation.start_square(wanted)):
-            if candidate == wanted:
-                return path
+        path = notation.turn_decisions(self._row, wanted)
+        if path is not None:
+            return path
         if self.outcome is not None:
             raise IllegalMove(f"turn {turn!r} is illegal: the battle is over")
         raise IllegalMove(f"turn {turn!r} is illegal for the {self.to_move} in {self.text!r}")
