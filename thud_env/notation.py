@@ -34,7 +34,7 @@ from thud_env.board import (
     cell_at,
 )
 from thud_env.rules import row as fields
-from thud_env.rules.legal import count_adjacent, has_trample, is_legal, legal_actions
+from thud_env.rules.legal import count_adjacent, has_trample, is_legal, legal_actions, may_offer
 from thud_env.rules.play import apply, settle
 from thud_env.rules.row import DWARF, EMPTY, STONE, TROLL, Row
 from thud_env.rulesets import RULESET_BY_INDEX
@@ -241,7 +241,9 @@ def read_position(text: str, row: Row) -> None:
     if len(words) == 6:
         _read_waits(words[5], row)
     _read_pending(words[2], row)
-    if row[fields.PENDING] == fields.NO_QUESTION and words[2] != "agreed":
+    if row[fields.PENDING] != fields.NO_QUESTION:
+        _check_turn_was_possible(words[2], row)
+    elif words[2] != "agreed":
         settle(row)
 
 
@@ -343,6 +345,24 @@ def _read_pending(word: str, row: Row) -> None:
     row[fields.PENDING] = {word: value for value, word in _QUESTIONS.items()}[question]
     row[fields.PENDING_CELL] = cell
     row[fields.TAKEN] = taken
+
+
+def _check_turn_was_possible(word: str, row: Row) -> None:
+    """A turn begins only in a battle that is not over, and an offer only where it is allowed.
+
+    Without this, a turn in the middle could carry the clocks past their limits, and a declined
+    offer could hand the turn to a side that has none.
+    """
+    before = row.copy()
+    before[fields.PENDING] = fields.NO_QUESTION
+    is_offer = row[fields.PENDING] == fields.ANSWER_OFFER
+    if is_offer:
+        before[fields.TO_MOVE] = 1 - row[fields.TO_MOVE]
+    settle(before)
+    if before[fields.TERMINATION] != fields.ONGOING:
+        raise ValueError(f"pending {word!r} cannot be: the battle was over before this turn")
+    if is_offer and not may_offer(before):
+        raise ValueError(f"pending {word!r} cannot be: the other side might not offer yet")
 
 
 def board_diagram(row: Row) -> str:
