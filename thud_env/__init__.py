@@ -1,14 +1,30 @@
 """Thud, the asymmetric board game of 32 dwarfs against 8 trolls, for reinforcement learning."""
 
+from pettingzoo import register as _register
+
+from thud_env.batch import BatchedGame, Playouts, random_playouts
+from thud_env.envs.aec import ThudEnv, env
 from thud_env.position import IllegalMove, Outcome, Position, Termination
 from thud_env.rulesets import RULESETS, Ruleset
 
 __all__ = [
     "RULESETS",
+    "BatchedGame",
     "IllegalMove",
     "Outcome",
+    "Playouts",
     "Position",
     "Ruleset",
     "Termination",
+    "ThudEnv",
+    "env",
+    "random_playouts",
 ]
 __version__ = "0.1.0"
+
+for _name, _rules in (
+    ("thud", "classic"),
+    ("koom-valley", "koom-valley"),
+    ("koom-valley-football", "koom-valley-football"),
+):
+    _register("aec", f"thud/{_name}-v0", "thud_env.envs.aec:env", kwargs={"rules": _rules})

@@ -1,0 +1,316 @@
+"""BatchedGame: many battles at once, stepped together into arrays that are reused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from gymnasium.vector import AutoresetMode
+from numpy.typing import NDArray
+
+from thud_env import kernels
+from thud_env.actions import NUM_ACTIONS
+from thud_env.encoding import OBSERVATION_SHAPE
+from thud_env.parallel import SlicedLoop
+from thud_env.position import IllegalMove, Position
+from thud_env.rng import seed_generators
+from thud_env.rules.row import ONGOING, ROW_SIZE, TERMINATION, new_row
+from thud_env.rulesets import Ruleset, get_ruleset
+
+MASK_BYTES = (NUM_ACTIONS + 7) // 8
+
+
+def wants_outcome(reward: str | None, ruleset: Ruleset) -> bool:
+    """Whether rewards are by outcome; ``None`` means as the ruleset scores.
+
+    Raises:
+        ValueError: if ``reward`` is neither, or the ruleset has no margins.
+    """
+    kind = ruleset.reward if reward is None else reward
+    if kind not in ("margin", "outcome"):
+        raise ValueError(f"unknown reward {reward!r}: 'margin' or 'outcome' would be right")
+    if kind == "margin" and ruleset.reward == "outcome":
+        raise ValueError(f"{ruleset.name} is won or lost: it has reward='outcome' only")
+    return kind == "outcome"
+
+
+class BatchedGame:
+    """Many battles of one ruleset, stepped together.
+
+    With B games and C planes, all arrays are written in place and never reallocated:
+
+    ==================  ====================  ========  ======================================
+    attribute           shape                 dtype     holds
+    ==================  ====================  ========  ======================================
+    ``rows``            [B, 304]              int16     the games (``rules/row.py``)
+    ``observations``    [B, C, 15, 15]        float32   ``encoding.PLANES``
+    ``masks``           [B, 6470]             int8      1 where a decision is legal
+    .. as bits          [B, 809]              uint8     the same, least significant bit first
+    ``legal_counts``    [B]                   int32     how many decisions are legal
+    ``to_move``         [B]                   int8      who decides: 0 dwarfs, 1 trolls
+    ``rewards``         [B, 2]                float32   of the last step, dwarfs and trolls
+    ``terminated``      [B]                   bool      the battle ended in the last step
+    ``truncated``       [B]                   bool      the turn limit cut it in the last step
+    ``final_rows``      [B, 304]              int16     the last state of the last battle ended
+    ==================  ====================  ========  ======================================
+
+    Args:
+        num_games: B.
+        rules: the name of a ruleset.
+        device: ``"cpu"``.
+        seed: seeds ``sample_actions``; every game has a stream of its own.
+        observations: whether to write observations.
+        masks: ``"bytes"``, ``"bits"`` or None.
+        num_threads: threads that share the work; None for one a core.
+        autoreset_mode: as Gymnasium names it. ``"SameStep"``: a battle that ends is reset in
+            the same step, its last state kept in ``final_rows``. ``"NextStep"``: it is reset
+            by the next step, which ignores its action. ``"Disabled"``: ``reset`` does it.
+        reward: ``"margin"`` pays captures as they happen, in 1/32, summing to the change of
+            the margin over the battle; ``"outcome"`` pays 1, 0 or -1 at its end. None is as
+            the ruleset scores.
+        buffers: arrays to write into instead of our own, by attribute name.
+        **limits: ``max_quiet_turns``, ``max_turns``, ``offer_after``, ``agreement``.
+
+    Raises:
+        ValueError: for an argument that is none of the above.
+    """
+
+    def __init__(
+        self,
+        num_games: int,
+        rules: str | Ruleset = "classic",
+        device: str = "cpu",
+        seed: int = 0,
+        *,
+        observations: bool = True,
+        masks: Literal["bytes", "bits"] | None = "bytes",
+        num_threads: int | None = None,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
+        reward: str | None = None,
+        buffers: Mapping[str, NDArray[Any]] | None = None,
+        **limits: Any,
+    ) -> None:
+        if num_games < 1:
+            raise ValueError(f"num_games must be 1 or more, not {num_games}")
+        if device != "cpu":
+            raise ValueError(f"unknown device {device!r}: 'cpu' would be right")
+        self.num_games = num_games
+        self.rules = get_ruleset(rules)
+        self.autoreset_mode = AutoresetMode(autoreset_mode)
+        self._by_outcome = wants_outcome(reward, self.rules)
+        self._start_row = new_row(self.rules, **limits)
+        self._mask_kind, mask_shape, mask_type = _mask_layout(masks)
+        self._with_observations = bool(observations)
+        self._run = SlicedLoop(num_games, num_threads)
+        self._rng = seed_generators(num_games, seed)
+        self._sampled = np.zeros(num_games, dtype=np.int32)
+
+        given = dict(buffers or {})
+
+        def array(name: str, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+            return _buffer(name, (num_games, *shape), dtype, given.pop(name, None))
+
+        self.rows = array("rows", (ROW_SIZE,), np.int16)
+        self.final_rows = array("final_rows", (ROW_SIZE,), np.int16)
+        self.legal_counts = array("legal_counts", (), np.int32)
+        self.to_move = array("to_move", (), np.int8)
+        self.rewards = array("rewards", (2,), np.float32)
+        self.terminated = array("terminated", (), np.bool_)
+        self.truncated = array("truncated", (), np.bool_)
+        self._observations = (
+            array("observations", OBSERVATION_SHAPE, np.float32)
+            if observations
+            else np.empty((0, *OBSERVATION_SHAPE), dtype=np.float32)
+        )
+        self._masks = (
+            array("masks", mask_shape, mask_type)
+            if self._mask_kind
+            else np.empty((0, 0), dtype=np.int8)
+        )
+        if given:
+            raise ValueError(f"buffers has {sorted(given)}: nothing of that name is written")
+        self.reset()
+
+    @property
+    def observations(self) -> NDArray[np.float32]:
+        """[B, C, 15, 15]: what the players see.
+
+        Raises:
+            AttributeError: if the batch was made with ``observations=False``.
+        """
+        if not self._with_observations:
+            raise AttributeError("this BatchedGame was made with observations=False")
+        return self._observations
+
+    @property
+    def masks(self) -> NDArray[Any]:
+        """[B, 6470] int8 or [B, 809] uint8: the legal decisions.
+
+        Raises:
+            AttributeError: if the batch was made with ``masks=None``.
+        """
+        if not self._mask_kind:
+            raise AttributeError("this BatchedGame was made with masks=None")
+        return self._masks
+
+    def reset(self, games: NDArray[Any] | None = None, seed: int | None = None) -> None:
+        """Set games to the start of a battle: all of them, or those of an index or mask array."""
+        if seed is not None:
+            self._rng[:] = seed_generators(self.num_games, seed)
+        chosen = slice(None) if games is None else games
+        self.rows[chosen] = self._start_row
+        self.rewards[chosen] = 0
+        self.terminated[chosen] = False
+        self.truncated[chosen] = False
+        if games is None:
+            self.final_rows[:] = self._start_row
+        self._observe()
+
+    def set_rows(self, rows: NDArray[np.int16]) -> None:
+        """Set every game to a state of its own, [B, 304]."""
+        self.rows[:] = rows
+        self._observe()
+
+    def step(self, actions: NDArray[Any]) -> None:
+        """Play one decision in every game and write all arrays anew.
+
+        Args:
+            actions: [B] legal actions, of any integer type.
+
+        Raises:
+            IllegalMove: if one is not legal; no game has been changed then.
+            ValueError: if ``actions`` is not [B] integers.
+        """
+        chosen = np.asarray(actions)
+        if chosen.shape != (self.num_games,) or chosen.dtype.kind not in "iu":
+            raise ValueError(
+                f"actions are {chosen.dtype} of shape {chosen.shape}: "
+                f"integers of shape ({self.num_games},) would be right"
+            )
+        chosen = chosen.astype(np.int32, copy=False)
+        reset_first = self.autoreset_mode is AutoresetMode.NEXT_STEP
+        illegal = [
+            game
+            for game in self._run(kernels.first_illegal, self.rows, chosen, reset_first)
+            if game >= 0
+        ]
+        if illegal:
+            self._raise_illegal(illegal[0], int(chosen[illegal[0]]))
+        self._run(
+            kernels.step_games,
+            self.rows,
+            chosen,
+            self._start_row,
+            self.final_rows,
+            self.rewards,
+            self.terminated,
+            self.truncated,
+            self._by_outcome,
+            reset_first,
+            self.autoreset_mode is AutoresetMode.SAME_STEP,
+        )
+        self._observe()
+
+    def sample_actions(self) -> NDArray[np.int32]:
+        """[B] actions drawn uniformly from the legal ones, in an array that is reused."""
+        self._run(kernels.sample_games, self.rows, self._rng, self._sampled)
+        return self._sampled
+
+    def legal_lists(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """All games' legal decisions in one list: ``decisions``, ``starts`` [B + 1].
+
+        Game g's are ``decisions[starts[g] : starts[g + 1]]``, ascending.
+        """
+        starts = np.zeros(self.num_games + 1, dtype=np.int64)
+        np.cumsum(self.legal_counts, out=starts[1:])
+        decisions = np.empty(int(starts[-1]), dtype=np.int32)
+        self._run(kernels.list_games, self.rows, starts, decisions)
+        return decisions, starts
+
+    def position(self, game: int) -> Position:
+        """One game as a ``Position``."""
+        return Position(self.rows[game])
+
+    def _observe(self) -> None:
+        self._run(
+            kernels.observe_games,
+            self.rows,
+            self._observations,
+            self._masks,
+            self.legal_counts,
+            self.to_move,
+            self._with_observations,
+            self._mask_kind,
+        )
+
+    def _raise_illegal(self, game: int, action: int) -> None:
+        if self.rows[game, TERMINATION] != ONGOING:
+            raise IllegalMove(f"game {game} is over: reset it before the next step")
+        try:
+            self.position(game).apply(action)
+        except IllegalMove as error:
+            raise IllegalMove(f"game {game}: {error}") from None
+
+
+def _mask_layout(masks: str | None) -> tuple[int, tuple[int, ...], Any]:
+    if masks is None:
+        return 0, (0,), np.int8
+    if masks == "bytes":
+        return kernels.BYTE_MASKS, (NUM_ACTIONS,), np.int8
+    if masks == "bits":
+        return kernels.BIT_MASKS, (MASK_BYTES,), np.uint8
+    raise ValueError(f"unknown masks {masks!r}: 'bytes', 'bits' or None would be right")
+
+
+def _buffer(
+    name: str, shape: tuple[int, ...], dtype: Any, given: NDArray[Any] | None
+) -> NDArray[Any]:
+    if given is None:
+        return np.zeros(shape, dtype=dtype)
+    fits = isinstance(given, np.ndarray) and given.shape == shape and given.dtype == dtype
+    if not fits or not given.flags.c_contiguous or not given.flags.writeable:
+        raise ValueError(
+            f"buffer {name!r} must be a writeable, contiguous NumPy array of shape {shape} "
+            f"and dtype {np.dtype(dtype)}"
+        )
+    return given
+
+
+class Playouts(NamedTuple):
+    """Random battles played to their ends."""
+
+    lengths: NDArray[np.int32]
+    """[N] decisions played."""
+    margins: NDArray[np.int16]
+    """[N] final margins, from the dwarfs' view."""
+
+
+def random_playouts(
+    num_games: int,
+    rules: str | Ruleset = "classic",
+    seed: int = 0,
+    *,
+    num_threads: int | None = None,
+    **limits: Any,
+) -> Playouts:
+    """Play whole battles by decisions drawn uniformly from the legal ones.
+
+    Args:
+        num_games: N.
+        rules: the name of a ruleset.
+        seed: the same seed plays the same battles.
+        num_threads: threads that share the work; None for one a core.
+        **limits: ``max_quiet_turns``, ``max_turns``, ``offer_after``, ``agreement``.
+
+    Raises:
+        ValueError: for an argument that is none of the above.
+    """
+    if num_games < 1:
+        raise ValueError(f"num_games must be 1 or more, not {num_games}")
+    rows = np.tile(new_row(get_ruleset(rules), **limits), (num_games, 1))
+    lengths = np.zeros(num_games, dtype=np.int32)
+    margins = np.zeros(num_games, dtype=np.int16)
+    run = SlicedLoop(num_games, num_threads)
+    run(kernels.play_games, rows, seed_generators(num_games, seed), lengths, margins)
+    return Playouts(lengths, margins)

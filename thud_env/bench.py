@@ -1,0 +1,175 @@
+"""How fast the environment is, and a signature that holds play fixed.
+
+::
+
+    python -m thud_env.bench               legal decisions per second, each line saying of what
+    python -m thud_env.bench --json        the same for programs
+    python -m thud_env.bench --signature   one hash over 1,000 seeded random games
+
+The signature changes if and only if some game is played, asked, scored or ended
+differently. It does not see how a state is laid out, so code can change under it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import platform
+import time
+from collections.abc import Callable
+from statistics import median
+
+import numpy as np
+
+from thud_env.batch import BatchedGame, random_playouts
+from thud_env.compile import compiled
+from thud_env.envs.aec import env as make_env
+from thud_env.parallel import available_cores
+from thud_env.rng import random_below, seed_generators
+from thud_env.rules.legal import legal_actions
+from thud_env.rules.play import apply, margin
+from thud_env.rules.row import MAX_DECISIONS_AT_ONCE, ONGOING, TERMINATION, TO_MOVE, new_row
+from thud_env.rulesets import RULESETS
+
+SIGNATURE_GAMES = 1000
+REPEATS = 5
+_PRIME = np.uint64(0x100000001B3)
+
+
+@compiled
+def _hash_games(rows, rng, hashes):
+    """Play every game at random, folding all that happens into one FNV-1a hash a game."""
+    decisions = np.empty(MAX_DECISIONS_AT_ONCE, dtype=np.int32)
+    for game in range(rows.shape[0]):
+        row = rows[game]
+        code = np.uint64(0xCBF29CE484222325)
+        while row[TERMINATION] == ONGOING:
+            count = legal_actions(row, decisions)
+            for i in range(count):
+                code = (code ^ np.uint64(decisions[i])) * _PRIME
+            action = decisions[random_below(rng, game, count)]
+            apply(row, action)
+            code = (code ^ np.uint64(action)) * _PRIME
+            code = (code ^ np.uint64(row[TO_MOVE])) * _PRIME
+            code = (code ^ np.uint64(margin(row) + 32)) * _PRIME
+            code = (code ^ np.uint64(row[TERMINATION])) * _PRIME
+        hashes[game] = code
+
+
+def signature() -> str:
+    """Hash over 1,000 seeded random games, an equal share of each ruleset, half of each with
+    agreement: every list of legal decisions, every decision, mover, margin and ending.
+    """
+    digest = hashlib.sha256()
+    share = SIGNATURE_GAMES // len(RULESETS) // 2
+    for ruleset in RULESETS.values():
+        for agreement in (False, True):
+            rows = np.tile(new_row(ruleset, agreement=agreement), (share, 1))
+            hashes = np.zeros(share, dtype=np.uint64)
+            _hash_games(rows, seed_generators(share, seed=ruleset.index), hashes)
+            digest.update(hashes.astype("<u8").tobytes())
+    return digest.hexdigest()[:16]
+
+
+def _measure(play: Callable[[], int]) -> float:
+    """Median decisions per second over a few runs, after one to warm up."""
+    play()
+    rates = []
+    for _ in range(REPEATS):
+        start = time.perf_counter()
+        decisions = play()
+        rates.append(decisions / (time.perf_counter() - start))
+    return median(rates)
+
+
+def _aec_loop(decisions: int = 5000) -> Callable[[], int]:
+    rng = np.random.default_rng(0)
+    environment = make_env("classic")
+
+    def play() -> int:
+        environment.reset()
+        for _ in range(decisions):
+            observation, _, terminated, truncated, _ = environment.last()
+            if terminated or truncated:
+                environment.reset()
+                observation = environment.observe(environment.agent_selection)
+            legal = np.flatnonzero(observation["action_mask"].view(bool))
+            environment.step(legal[rng.integers(len(legal))])
+        return decisions
+
+    return play
+
+
+def _batch_loop(
+    num_threads: int, observations: bool, masks: str | None, num_games: int = 1024
+) -> Callable[[], int]:
+    games = BatchedGame(
+        num_games,
+        "classic",
+        observations=observations,
+        masks=masks,  # type: ignore[arg-type]
+        num_threads=num_threads,
+    )
+
+    def play() -> int:
+        for _ in range(50):
+            games.step(games.sample_actions())
+        return 50 * num_games
+
+    return play
+
+
+def _playouts(num_threads: int, num_games: int = 500) -> Callable[[], int]:
+    def play() -> int:
+        return int(random_playouts(num_games, "classic", num_threads=num_threads).lengths.sum())
+
+    return play
+
+
+def measure() -> list[dict[str, object]]:
+    """Legal decisions per second of each way to play, by random legal decisions on Classic."""
+    cores = available_cores()
+    paths: list[tuple[str, str, Callable[[], int]]] = [
+        ("aec", "last(), random choice from the mask, step()", _aec_loop()),
+    ]
+    for threads in sorted({1, cores}):
+        where = f"{threads} thread{'s' if threads > 1 else ''}"
+        paths += [
+            (
+                f"batch, {where}",
+                "step, sample, observations, byte masks",
+                _batch_loop(threads, True, "bytes"),
+            ),
+            (f"batch, {where}", "step, sample, bit masks", _batch_loop(threads, False, "bits")),
+            (f"batch, {where}", "step, sample", _batch_loop(threads, False, None)),
+            (f"playouts, {where}", "whole random battles", _playouts(threads)),
+        ]
+    return [
+        {"path": path, "includes": includes, "decisions_per_second": round(_measure(play))}
+        for path, includes, play in paths
+    ]
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="python -m thud_env.bench", description=__doc__)
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--signature", action="store_true", help="print the signature only")
+    arguments = parser.parse_args()
+    if arguments.signature:
+        print(signature())
+        return
+    results = measure()
+    if arguments.json:
+        machine = {"machine": platform.machine(), "cores": available_cores()}
+        print(json.dumps({**machine, "signature": signature(), "results": results}, indent=2))
+        return
+    print(f"legal decisions per second, median of {REPEATS}, {available_cores()} cores")
+    for result in results:
+        print(f"{result['decisions_per_second']:>14,}  {result['path']!s:<20} {result['includes']}")
+    print(f"signature {signature()}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Environments: adapters between the rules and the interfaces of RL libraries."""
