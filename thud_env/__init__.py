@@ -5,6 +5,7 @@ from pettingzoo import register as _register
 from thud_env.batch import BatchedGame, Playouts, random_playouts
 from thud_env.envs.aec import ThudEnv, env
 from thud_env.position import IllegalMove, Outcome, Position, Termination
+from thud_env.record import Record, RecordError, read_record, write_record
 from thud_env.rulesets import RULESETS, Ruleset
 
 __all__ = [
@@ -14,11 +15,15 @@ __all__ = [
     "Outcome",
     "Playouts",
     "Position",
+    "Record",
+    "RecordError",
     "Ruleset",
     "Termination",
     "ThudEnv",
     "env",
     "random_playouts",
+    "read_record",
+    "write_record",
 ]
 __version__ = "0.1.0"
 
