@@ -1,0 +1,158 @@
+"""The prose is held against the code: examples are run, tables compared, links followed."""
+
+import doctest
+import re
+from collections.abc import Iterator
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from thud_env import RULESETS, Position, actions
+from thud_env.encoding import PLANES
+from thud_env.perft import perft
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def blocks(path: Path, language: str) -> Iterator[tuple[int, str]]:
+    """The fenced blocks of a language: the number of the line before each, and its text."""
+    text = path.read_text(encoding="utf-8")
+    for match in FENCE.finditer(text):
+        if match[1] == language:
+            yield text.count("\n", 0, match.start(2)), match[2]
+
+
+def table(name: str) -> list[list[str]]:
+    """The rows of the table under ``<!-- table: NAME -->``, header included, backticks gone."""
+    for path in DOCUMENTS:
+        _, marker, rest = path.read_text(encoding="utf-8").partition(f"<!-- table: {name} -->\n")
+        if marker:
+            lines = rest[: rest.find("\n\n")].splitlines()
+            cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+            return [[cell.replace("`", "") for cell in row] for row in cells[:1] + cells[2:]]
+    raise AssertionError(f"no document has a table called {name}")
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
+def test_python_blocks_run(path: Path) -> None:
+    names: dict[str, Any] = {}
+    runner = doctest.DocTestRunner(verbose=False, optionflags=doctest.ELLIPSIS)
+    for line, block in blocks(path, "python"):
+        if not block.lstrip().startswith(">>>"):
+            exec(compile("\n" * line + block, str(path), "exec"), names)
+            continue
+        example = doctest.DocTestParser().get_doctest(block, names, path.name, str(path), line)
+        complaints: list[str] = []
+        runner.run(example, out=complaints.append, clear_globs=False)
+        assert not complaints, "".join(complaints)
+        names = example.globs
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
+def test_links_lead_to_files(path: Path) -> None:
+    targets = re.findall(r"\]\(([^)#]+)[^)]*\)", path.read_text(encoding="utf-8"))
+    missing = [t for t in targets if "://" not in t and not (path.parent / t).exists()]
+    assert not missing
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
+def test_commands_exist(path: Path) -> None:
+    shell = "\n".join(block for _, block in blocks(path, "sh"))
+    text = path.read_text(encoding="utf-8")
+    targets = set(re.findall(r"^make +([a-z]+)", shell, re.MULTILINE))
+    targets |= set(re.findall(r"`make ([a-z]+)`", text))
+    known = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert targets <= known
+    for module in set(re.findall(r"python -m ([a-z_.]+)", text)):
+        source = ROOT.joinpath(*module.split("."))
+        assert source.with_suffix(".py").is_file() or (source / "__main__.py").is_file(), module
+
+
+def test_plane_table() -> None:
+    header, *rows = table("planes")
+    assert header == ["plane", "name", "shows"]
+    assert rows == [[str(i), plane.name, plane.shows] for i, plane in enumerate(PLANES)]
+
+
+def test_action_table() -> None:
+    def span(first: int, end: int) -> list[str]:
+        index = str(first) if end - first == 1 else f"{first} .. {end - 1}"
+        return [index, str(end - first)]
+
+    _, *rows = table("actions")
+    assert [[index, count] for index, _, count in rows] == [
+        span(0, actions.CAPTURE),
+        span(actions.CAPTURE, actions.CAPTURE_ALL),
+        span(actions.CAPTURE_ALL, actions.DONE),
+        span(actions.DONE, actions.OFFER),
+        span(actions.OFFER, actions.NUM_ACTIONS),
+    ]
+    for index, decision, _ in rows[1:]:
+        first_words = actions.describe_action(int(index.split()[0])).split()[0]
+        assert decision.startswith(first_words)
+
+
+# The troll on G7 goes one square, to G6, or with two trolls behind it two, to G5. Three
+# dwarfs are beside the square it goes to.
+DWARFS_BESIDE_G6 = "5/7/9/11/4ddd6/15"
+DWARFS_BESIDE_G5 = "5/7/9/3ddd5/13/15"
+LONE = "6T8/7R7/15"
+IN_LINE = "6T8/6TR7/6T8"
+SITUATIONS = {
+    "one square, N = 1": (DWARFS_BESIDE_G6, LONE, "TG7-G6", ("F5", "G5", "H5")),
+    "one square, N >= 2": (DWARFS_BESIDE_G6, IN_LINE, "TG7-G6", ("F5", "G5", "H5")),
+    "farther": (DWARFS_BESIDE_G5, IN_LINE, "TG7-G5", ("F4", "G4", "H4")),
+}
+SIZES_MEANT = {
+    "none or one": {0, 1},
+    "any or none": {0, 1, 2, 3},
+    "all or none": {0, 3},
+    "one or more": {1, 2, 3},
+    "all": {3},
+}
+
+
+def test_capture_table() -> None:
+    (_, *rulesets), *rows = table("captures")
+    assert {row[0] for row in rows} == set(SITUATIONS)
+    for situation, *cells in rows:
+        north, middle, move, dwarfs = SITUATIONS[situation]
+        for ruleset, cell in zip(rulesets, cells, strict=True):
+            text = f"{north}/{middle}/15/13/11/9/7/5 t - 0 0"
+            turns = Position.from_text(text, ruleset).turns()
+            assert {turn for turn in turns if turn.partition("x")[0] == move} == {
+                "x".join((move, *captured))
+                for size in SIZES_MEANT[cell]
+                for captured in combinations(dwarfs, size)
+            }
+
+
+def test_count_table() -> None:
+    (_, *depths), *rows = table("counts")
+    assert depths == [f"depth {depth}" for depth in range(1, len(depths) + 1)]
+    for ruleset, *counts in rows:
+        for depth, count in enumerate(counts[:2], start=1):
+            assert f"{perft(Position.start(ruleset), depth):,}" == count
+
+
+def test_pending_table() -> None:
+    _, *rows = table("pending")
+    troll_on_f6 = "5/7/9/11/5d7/5Td8/15/7R7/15/15/13/11/9/7/5"
+    for pending, _, rulesets in rows:
+        if ":" not in pending:
+            continue
+        able = rulesets.split(", ")
+        text = f"{troll_on_f6} t {pending} 0 0"
+        for name in able:
+            assert Position.from_text(text, name).text == text
+        for name in set(RULESETS) - set(able):
+            with pytest.raises(ValueError, match="never asks"):
+                Position.from_text(text, name)

@@ -1,0 +1,132 @@
+"""Data flows one way through the house: board, rules, position, environments, training."""
+
+import ast
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("thud_env", "agents", "training")
+SOURCES = {
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+    for package in PACKAGES
+    for path in sorted((ROOT / package).rglob("*.py"))
+}
+
+# What each part of thud_env, a module or a package, may import of thud_env. Parts that are not
+# named stand at the end of the line and may import any of them.
+GRANTED = {
+    "compile": set(),
+    "board": set(),
+    "actions": {"board"},
+    "rulesets": {"board"},
+    "rng": {"compile"},
+    "rules": {"actions", "board", "compile", "rng", "rulesets"},
+    "encoding": {"board", "compile", "rules"},
+    "notation": {"actions", "board", "rules", "rulesets"},
+    "position": {"actions", "encoding", "notation", "rules", "rulesets"},
+    "record_text": {"board", "notation", "position"},
+    "record": {"board", "notation", "position", "record_text", "rules", "rulesets"},
+    "perft": {"position", "rules", "rulesets"},
+}
+CORE_DEPENDENCIES = {"numpy", "numba", "gymnasium", "pettingzoo"}
+RULE_PREDICATES = {"ray_moves", "can_trample", "line_length", "empty_run", "count_adjacent"}
+"""What decides how pieces move and capture, in ``thud_env/rules/legal.py``."""
+
+
+def part_of(module: str) -> str:
+    return module.split(".")[1] if "." in module else ""
+
+
+def imports(module: str, *, everywhere: bool) -> Iterator[str]:
+    """What a module imports: the modules' full names, of a package's members too.
+
+    Args:
+        module: its full name.
+        everywhere: also inside functions and under ``if TYPE_CHECKING``.
+    """
+    tree = ast.parse(SOURCES[module].read_text(encoding="utf-8"))
+    nodes = list(ast.walk(tree)) if everywhere else list(run_at_import(tree))
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module}: relative imports hide which layer is meant"
+            assert node.module is not None
+            members = [f"{node.module}.{alias.name}" for alias in node.names]
+            submodules = [member for member in members if member in SOURCES]
+            yield from submodules or [node.module]
+
+
+def run_at_import(node: ast.AST) -> Iterator[ast.AST]:
+    """The nodes whose code runs when the module is imported."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            continue
+        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+            continue
+        yield child
+        yield from run_at_import(child)
+
+
+def in_package(package: str) -> list[str]:
+    return [module for module in SOURCES if module.split(".")[0] == package]
+
+
+@pytest.mark.parametrize("module", in_package("thud_env"))
+def test_thud_env_never_imports_its_applications(module: str) -> None:
+    tops = {name.split(".")[0] for name in imports(module, everywhere=True)}
+    assert not tops & {"agents", "training", "torch", "tests"}
+
+
+@pytest.mark.parametrize("module", in_package("thud_env"))
+def test_importing_thud_env_needs_the_core_dependencies_only(module: str) -> None:
+    tops = {name.split(".")[0] for name in imports(module, everywhere=False)}
+    assert tops - sys.stdlib_module_names - {"thud_env"} <= CORE_DEPENDENCIES
+
+
+def test_core_dependencies_are_those_that_are_declared() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert {line.split(">")[0] for line in project["dependencies"]} == CORE_DEPENDENCIES
+
+
+@pytest.mark.parametrize("module", in_package("agents"))
+def test_agents_never_import_training(module: str) -> None:
+    # Only a policy, which is read from a checkpoint, may reach for it, and only when made.
+    tops = {name.split(".")[0] for name in imports(module, everywhere=False)}
+    assert "training" not in tops
+
+
+@pytest.mark.parametrize(
+    "module", [name for name in in_package("thud_env") if part_of(name) in GRANTED]
+)
+def test_layers(module: str) -> None:
+    part = part_of(module)
+    wanted = {part_of(name) for name in imports(module, everywhere=True) if "thud_env" in name}
+    assert wanted <= GRANTED[part] | {part}
+
+
+@pytest.mark.parametrize("module", [name for name in in_package("thud_env") if ".envs" in name])
+def test_adapters_hold_no_rules(module: str) -> None:
+    # An adapter asks what is legal and carries it out; how pieces move is not its business.
+    tree = ast.parse(SOURCES[module].read_text(encoding="utf-8"))
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    assert not names & RULE_PREDICATES
+    parts = {part_of(name) for name in imports(module, everywhere=True) if "thud_env" in name}
+    assert "board" not in parts
+
+
+@pytest.mark.parametrize("module", SOURCES)
+def test_importing_prints_nothing(module: str) -> None:
+    tree = ast.parse(SOURCES[module].read_text(encoding="utf-8"))
+    main_guards = [
+        node
+        for node in tree.body
+        if isinstance(node, ast.If) and "__name__" in ast.unparse(node.test)
+    ]
+    guarded = {inner for guard in main_guards for inner in ast.walk(guard)}
+    calls = {node for node in run_at_import(tree) if isinstance(node, ast.Call)} - guarded
+    assert not [call for call in calls if ast.unparse(call.func) == "print"]
