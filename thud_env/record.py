@@ -32,9 +32,12 @@ tag                 value                                              written
                     ``surrounded``); ``unfinished``
 ==================  =================================================  ========================
 
-Every other tag is kept as it is. A file without ``Rules`` is read by the first ruleset, in the
-order of ``RULESETS``, by which all its turns are legal: of those that start from its setup, or
-else of all. Programs that write no tags know no limits, so a limit that would end such a battle
+Every other tag is kept as it is.
+
+A file without ``Rules`` is read by the first of ``classic``, ``classic-all`` (what most programs
+play), ``classic-any`` (which allows all that those do), ``koom-valley`` and
+``koom-valley-football`` by which all its turns are legal: of those that start from its setup, if
+any does. Programs that write no tags know no limits, so a limit that would end such a battle
 before its last turn is lifted to 32767.
 """
 
@@ -70,6 +73,8 @@ _LIMIT_THAT_ENDS = {
     Termination.TURN_LIMIT: "max_turns",
 }
 _YES_NO = {"yes": True, "no": False}
+_GUESSES = ("classic", "classic-all", "classic-any", "koom-valley", "koom-valley-football")
+"""The rulesets in the order in which a record that names none is tried by them."""
 
 _NUMBER = re.compile(r"[1-9][0-9]{0,4}")
 _ROWS = [
@@ -211,7 +216,7 @@ def _named_rules(source: RecordText) -> Ruleset | None:
 
 
 def _fitting_rules(source: RecordText) -> list[Ruleset]:
-    all_rules = list(RULESETS.values())
+    all_rules = [RULESETS[name] for name in _GUESSES]
     starts = [rules for rules in all_rules if _setup_of(Position.start(rules)) == source.setup]
     return starts or all_rules
 
