@@ -1,0 +1,170 @@
+"""Perft: the compiled rules' counts of turn sequences, the published suite, and the command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from positions import state_of
+from reference import RULES
+from reference import perft as reference_perft
+from reference import start as reference_start
+
+from thud_env import Position
+from thud_env.perft import divide, main, perft
+
+SUITE = Path(__file__).parent / "data" / "thud.perft"
+
+# docs/rules.md, section 7; the third numbers of the Koom Valley games agree with the reference.
+KNOWN = {
+    "classic": (656, 22_624, 14_142_624),
+    "classic-any": (656, 22_624, 14_142_624),
+    "classic-all": (656, 22_624, 14_142_624),
+    "koom-valley": (388, 33_974, 12_973_988),
+    "koom-valley-football": (390, 26_718, 10_258_606),
+}
+TROLLS_FIRST = {
+    "classic": (32, 20_360),
+    "classic-any": (32, 20_360),
+    "classic-all": (32, 20_360),
+    "koom-valley": (88,),
+    "koom-valley-football": (69,),
+}
+
+
+def suite() -> list[tuple[str, str, dict[int, int]]]:
+    """The lines of the suite: ruleset, position text, count by depth."""
+    lines = []
+    for line in SUITE.read_text(encoding="utf-8").splitlines():
+        if line.startswith("#"):
+            continue
+        rules, rest = line.split(" | ")
+        text, *counts = rest.split(";")
+        by_depth = {int(depth[1:]): int(count) for depth, count in map(str.split, counts)}
+        lines.append((rules, text, by_depth))
+    return lines
+
+
+@pytest.mark.parametrize("rules", RULES)
+def test_known_counts_from_the_start(rules: str) -> None:
+    start = Position.start(rules)
+    assert tuple(perft(start, depth) for depth in (1, 2)) == KNOWN[rules][:2]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rules", RULES)
+def test_known_counts_at_depth_three(rules: str) -> None:
+    assert perft(Position.start(rules), 3) == KNOWN[rules][2]
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("rules", RULES)
+def test_the_reference_agrees_at_depth_three(rules: str) -> None:
+    assert reference_perft(reference_start(rules), 3) == KNOWN[rules][2]
+
+
+@pytest.mark.parametrize("rules", RULES)
+def test_known_counts_with_trolls_to_move_first(rules: str) -> None:
+    text = Position.start(rules).text.replace(" d ", " t ")
+    trolls_first = Position.from_text(text, rules)
+    for depth, count in enumerate(TROLLS_FIRST[rules], start=1):
+        assert perft(trolls_first, depth) == count
+
+
+def test_the_suite_is_as_large_as_it_says() -> None:
+    lines = suite()
+    assert len(lines) >= 200
+    assert len({(rules, text) for rules, text, _ in lines}) == len(lines)
+    for rules in RULES:
+        assert (rules, Position.start(rules).text) in [line[:2] for line in lines]
+        assert sum(line[0] == rules for line in lines) >= 40
+
+
+@pytest.mark.parametrize("rules", RULES)
+def test_the_suite_holds(rules: str) -> None:
+    for name, text, counts in suite():
+        if name == rules:
+            position = Position.from_text(text, rules)
+            assert position.text == text
+            found = {depth: perft(position, depth) for depth in counts if depth <= 2}
+            assert found == {depth: counts[depth] for depth in found}, text
+
+
+@pytest.mark.parametrize("rules", RULES)
+def test_the_reference_agrees_with_the_suite(rules: str) -> None:
+    for name, text, counts in suite():
+        if name == rules:
+            state = state_of(Position.from_text(text, rules))
+            assert reference_perft(state, 1) == counts[1], text
+
+
+@pytest.mark.parametrize("rules", RULES)
+def test_divide_adds_up(rules: str) -> None:
+    start = Position.start(rules)
+    parts = list(divide(start, 2))
+    assert [turn for turn, _ in parts] == start.turns()
+    assert sum(count for _, count in parts) == KNOWN[rules][1]
+
+
+def test_depth_zero_is_one_and_negative_depths_are_refused() -> None:
+    assert perft(Position.start(), 0) == 1
+    with pytest.raises(ValueError, match="depth -1"):
+        perft(Position.start(), -1)
+
+
+def test_an_ended_battle_has_no_turns_to_count() -> None:
+    ended = Position.from_text("5/7/9/11/13/15/15/7R7/15/15/13/11/9/7/5 d - 0 0")
+    assert [perft(ended, depth) for depth in (1, 2)] == [0, 0]
+
+
+# -- the command ---------------------------------------------------------------------------
+
+LONE = "5/7/3T5/11/13/15/15/d6R7/15/15/13/11/9/7/5"
+
+
+def test_the_command_prints_a_line_for_each_depth(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["--rules", "classic", "--depth", "2"])
+    assert capsys.readouterr().out == "1 656\n2 22624\n"
+
+
+def test_the_command_counts_from_a_position(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["--rules", "koom-valley", "--depth", "1", "--position", f"{LONE} t - 0 0"])
+    assert capsys.readouterr().out == "1 20\n"
+
+
+def test_the_command_divides(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["--depth", "2", "--position", f"{LONE} t - 0 0", "--divide"])
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == [
+        "TG3-F2", "TG3-F3", "TG3-F4", "TG3-G2", "TG3-G4", "TG3-H2", "TG3-H3", "TG3-H4", "2",
+    ]  # fmt: skip
+    counts = [int(line.split()[1]) for line in lines]
+    assert counts[-1] == sum(counts[:-1])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--rules", "clasic", "--depth", "1"], "'clasic': did you mean 'classic'"),
+        (["--depth", "0"], "'0': a whole number, 1 or more"),
+        (["--depth", "two"], "'two': a whole number, 1 or more"),
+        ([], "--depth"),
+        (["--depth", "1", "--position", "9/9 d - 0 0"], "has 2 rows"),
+        (["--depth", "1", "--position", LONE], "1 fields"),
+        (["--depth", "1", "--position", f"{LONE.replace('T5', 'Tx4')} d - 0 0"], "row 3"),
+        (
+            ["--depth", "1", "--position", f"{LONE.replace('d6', 'dT5')} t B8:one 0 0"],
+            "in the middle of a turn",
+        ),
+    ],
+)
+def test_the_command_says_what_is_wrong_in_one_line(
+    arguments: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as exit_info:
+        main(arguments)
+    assert exit_info.value.code == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.count("\n") == 1
+    assert complaint in printed.err
