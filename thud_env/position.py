@@ -175,7 +175,8 @@ class Position:
             IllegalMove: if ``action`` is not one of ``legal_actions()``.
         """
         index = int(action)
-        if not is_legal(self._row, index):
+        # Compiled code takes no integer that does not fit into 64 bits.
+        if not 0 <= index < NUM_ACTIONS or not is_legal(self._row, index):
             raise IllegalMove(self._why_illegal(index))
         successor = self._row.copy()
         apply(successor, index)
