@@ -1,0 +1,151 @@
+"""The numbering of decisions (``thud_env/actions.py``)."""
+
+from __future__ import annotations
+
+import re
+from itertools import product
+
+import numpy as np
+import pytest
+import reference
+
+from thud_env import actions
+from thud_env.actions import (
+    ACCEPT,
+    ACTION_SYMMETRY,
+    CAPTURE,
+    CAPTURE_ALL,
+    DECLINE,
+    DONE,
+    MOVE_BASE,
+    MOVE_DIRECTION,
+    MOVE_DISTANCE,
+    MOVE_FROM,
+    MOVE_TO,
+    NUM_ACTIONS,
+    NUM_MOVES,
+    OFFER,
+    describe_action,
+    move_action,
+)
+from thud_env.board import (
+    DIRECTION_VECTORS,
+    NUM_SQUARES,
+    RAY_LENGTH,
+    SQUARE_NAMES,
+    SQUARE_OF_CELL,
+    SQUARE_POSITIONS,
+    SQUARE_SYMMETRY,
+    square_named,
+)
+
+
+def test_there_are_6470_actions() -> None:
+    assert (NUM_MOVES, NUM_ACTIONS) == (6_300, 6_470)
+
+
+def test_the_table_of_the_module_holds() -> None:
+    """Each row of the docstring's table: its indices and how many they are."""
+    rows = re.findall(
+        r"^([\d, ]+?|\d+ \.\. \d+)  +(\S.*?)  +([\d,]+)$", actions.__doc__ or "", re.MULTILINE
+    )
+    table = {}
+    for indices, decision, count in rows:
+        numbers = [int(number) for number in re.findall(r"\d+", indices)]
+        assert numbers[-1] - numbers[0] + 1 == int(count.replace(",", ""))
+        table[" ".join(decision.split()[:2])] = numbers
+    assert table == {
+        "move the": [0, CAPTURE - 1],
+        "capture the": [CAPTURE, CAPTURE_ALL - 1],
+        "capture all": [CAPTURE_ALL],
+        "done: end": [DONE],
+        "offer to": [OFFER, ACCEPT, DECLINE],
+    }
+    assert DECLINE == NUM_ACTIONS - 1
+
+
+def test_moves_are_all_pairs_of_squares_in_line() -> None:
+    pairs = {(square, target) for (square, _), line in reference.AHEAD.items() for target in line}
+    start, end = SQUARE_OF_CELL[MOVE_FROM], SQUARE_OF_CELL[MOVE_TO]
+    found = [
+        (SQUARE_POSITIONS[a], SQUARE_POSITIONS[b])
+        for a, b in zip(start.tolist(), end.tolist(), strict=True)
+    ]
+    assert len(found) == len(pairs) == NUM_MOVES
+    assert set(found) == pairs
+
+
+def test_moves_are_ordered_by_square_then_direction_then_distance() -> None:
+    keys = list(
+        zip(
+            SQUARE_OF_CELL[MOVE_FROM].tolist(),
+            MOVE_DIRECTION.tolist(),
+            MOVE_DISTANCE.tolist(),
+            strict=True,
+        )
+    )
+    assert keys == sorted(keys)
+
+
+def test_a_move_goes_where_its_direction_and_distance_say() -> None:
+    for action in range(NUM_MOVES):
+        row, col = SQUARE_POSITIONS[SQUARE_OF_CELL[MOVE_FROM[action]]]
+        d_row, d_col = DIRECTION_VECTORS[MOVE_DIRECTION[action]]
+        distance = int(MOVE_DISTANCE[action])
+        target = SQUARE_POSITIONS[SQUARE_OF_CELL[MOVE_TO[action]]]
+        assert target == (row + distance * d_row, col + distance * d_col)
+        base = MOVE_BASE[MOVE_FROM[action], MOVE_DIRECTION[action]]
+        assert action == base + distance - 1
+
+
+def test_move_action_is_the_inverse_of_the_tables() -> None:
+    for action in range(0, NUM_MOVES, 7):
+        square = int(SQUARE_OF_CELL[MOVE_FROM[action]])
+        assert (
+            move_action(square, int(MOVE_DIRECTION[action]), int(MOVE_DISTANCE[action])) == action
+        )
+
+
+@pytest.mark.parametrize("distance", [-1, 0, 15])
+def test_moves_off_the_board_are_refused(distance: int) -> None:
+    with pytest.raises(ValueError, match="H8 is not on the board: 1 to 7"):
+        move_action(square_named("H8"), 0, distance)
+
+
+def test_actions_are_described() -> None:
+    assert describe_action(move_action(square_named("F1"), 4, 4)) == "F1-F5"
+    assert describe_action(CAPTURE + square_named("E5")) == "capture E5"
+    words = [describe_action(action) for action in range(CAPTURE_ALL, NUM_ACTIONS)]
+    assert words == ["capture all", "done", "offer", "accept", "decline"]
+    assert len({describe_action(action) for action in range(NUM_ACTIONS)}) == NUM_ACTIONS
+
+
+@pytest.mark.parametrize("action", [-1, NUM_ACTIONS, 10**30])
+def test_actions_out_of_range_are_not_described(action: int) -> None:
+    with pytest.raises(ValueError, match=f"action {action} is out of range: actions are 0 to 6469"):
+        describe_action(action)
+
+
+def test_symmetries_permute_the_actions_and_form_a_group() -> None:
+    images = {image.tobytes() for image in ACTION_SYMMETRY}
+    assert len(images) == 8
+    for image in ACTION_SYMMETRY:
+        assert np.array_equal(np.sort(image), np.arange(NUM_ACTIONS))
+    for first, second in product(ACTION_SYMMETRY, repeat=2):
+        assert second[first].tobytes() in images
+
+
+def test_symmetries_move_squares_and_keep_distances() -> None:
+    for image, squares in zip(ACTION_SYMMETRY, SQUARE_SYMMETRY, strict=True):
+        moves = image[:NUM_MOVES]
+        for cells in (MOVE_FROM, MOVE_TO):
+            before, after = SQUARE_OF_CELL[cells], SQUARE_OF_CELL[cells[moves]]
+            assert np.array_equal(squares[before], after)
+        assert np.array_equal(MOVE_DISTANCE[moves], MOVE_DISTANCE)
+        assert np.array_equal(image[CAPTURE:CAPTURE_ALL], CAPTURE + squares)
+        assert image[CAPTURE_ALL:].tolist() == list(range(CAPTURE_ALL, NUM_ACTIONS))
+
+
+def test_a_ray_is_a_run_of_actions() -> None:
+    assert int(RAY_LENGTH.sum()) == NUM_MOVES
+    assert len(SQUARE_NAMES) == NUM_SQUARES == CAPTURE_ALL - CAPTURE
