@@ -42,4 +42,5 @@ def decide(position: Position, word: str) -> Position:
 
 
 def ended(position: Position) -> tuple[Termination, int] | None:
-    return position.outcome and (position.outcome.termination, position.outcome.margin)
+    outcome = position.outcome
+    return None if outcome is None else (outcome.termination, outcome.margin)

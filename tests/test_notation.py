@@ -1,19 +1,33 @@
+"""Turns as text, and the turns that position text may be in the middle of (docs/notation.md)."""
+
+from __future__ import annotations
+
 from random import Random
 
 import pytest
+from by_hand import place
+from positions import constructed, from_play, position_of
+from reference import RULES
 
 from thud_env import RULESETS, IllegalMove, Position
 from thud_env.actions import DECLINE
-from thud_env.notation import turn_decisions, walk_turns
+from thud_env.notation import (
+    board_diagram,
+    normalise_turn,
+    turn_decisions,
+    turn_notation,
+    walk_turns,
+)
 
 EMPTY_FROM_ROW_8 = "7R7/15/15/13/11/9/7/5"
 DWARF_BESIDE_TROLL = f"5/7/9/11/13/d14/T14/{EMPTY_FROM_ROW_8}"
 
 
 @pytest.mark.parametrize("rules", RULESETS)
-def test_following_a_turn_gives_the_decisions_that_searching_gives(rules):
+def test_following_a_turn_gives_the_decisions_that_searching_gives(rules: str) -> None:
     random = Random(rules)
-    seen, refused = [], 0
+    seen: list[str] = []
+    refused = 0
     for _ in range(2):
         position = Position.start(rules, agreement=True, max_turns=120, offer_after=3)
         while position.outcome is None:
@@ -33,7 +47,7 @@ def test_following_a_turn_gives_the_decisions_that_searching_gives(rules):
     assert refused > 1000
 
 
-def test_a_turn_that_is_over_is_not_gone_on_with():
+def test_a_turn_that_is_over_is_not_gone_on_with() -> None:
     # The second step would be legal for nobody; the third word is the other side's piece.
     start = Position.from_text(f"5/7/9/11/13/d14/d13T/{EMPTY_FROM_ROW_8} d - 0 0")
     for turn in ("dA6-B6-C6", "dA6-B6-B7", "TP7-P6", "dA6"):
@@ -51,12 +65,12 @@ def test_a_turn_that_is_over_is_not_gone_on_with():
         (f"{DWARF_BESIDE_TROLL} t offer 30 30 4,0", "the other side might not offer yet"),
     ],
 )
-def test_a_turn_that_could_not_have_begun_is_refused(text, reason):
+def test_a_turn_that_could_not_have_begun_is_refused(text: str, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         Position.from_text(text, agreement=True)
 
 
-def test_a_turn_that_could_have_begun_is_read():
+def test_a_turn_that_could_have_begun_is_read() -> None:
     for text in (
         f"{DWARF_BESIDE_TROLL} t A7:one 199 799",
         f"{DWARF_BESIDE_TROLL} t offer 20 30 0,4",
@@ -66,3 +80,139 @@ def test_a_turn_that_could_have_begun_is_read():
     declined = position.apply(DECLINE)
     assert declined.to_move == "dwarfs"
     assert declined.turns()
+
+
+@pytest.mark.parametrize("rules", RULES)
+def test_turns_come_back_as_the_decisions_they_name(rules: str) -> None:
+    random = Random(f"notation {rules}")
+    for state in [*constructed(rules, 80, random), *from_play(rules, 40, random)]:
+        position = position_of(state)
+        walked = dict(walk_turns(position.row))
+        assert sorted(walked) == position.turns()
+        for turn in random.sample(sorted(walked), min(8, len(walked))):
+            assert normalise_turn(turn) == turn
+            decisions = position.decisions(turn)
+            assert decisions == walked[turn]
+            assert turn_notation(position.row, decisions) == turn
+            played = position
+            for decision in decisions:
+                played = played.apply(decision)
+            assert played == position.play(turn)
+
+
+@pytest.mark.parametrize("rules", RULES)
+def test_whole_battles_come_back_from_their_turns(rules: str) -> None:
+    random = Random(f"battle {rules}")
+    start = Position.start(rules, offer_after=2, agreement=True)
+    turns: list[str] = []
+    decisions: list[int] = []
+    position = start
+    while position.outcome is None and len(turns) < 200:
+        choices = position.turns()
+        turn = random.choice(choices)
+        if len(turns) < 100:
+            turn = next((word for word in ("offer", "decline") if word in choices), turn)
+        turns.append(turn)
+        decisions += position.decisions(turn)
+        position = position.play(turn)
+    from_turns = from_decisions = start
+    for turn in turns:
+        from_turns = from_turns.play(turn)
+    for decision in decisions:
+        from_decisions = from_decisions.apply(decision)
+    assert from_turns == from_decisions == position
+    assert {"offer", "decline"} <= set(turns)
+
+
+@pytest.mark.parametrize("rules", RULES[:-1])
+def test_the_rest_of_a_turn_is_a_turn(rules: str) -> None:
+    """Written from the square of the troll that is deciding."""
+    random = Random(f"rest {rules}")
+    rests = 0
+    for state in constructed(rules, 120, random):
+        position = position_of(state)
+        for turn in position.turns():
+            first, *others = position.decisions(turn)
+            if others:
+                middle = position.apply(first)
+                rest = turn_notation(middle.row, others)
+                assert rest in middle.turns()
+                assert middle.play(rest) == position.play(turn)
+                rests += 1
+    assert rests > 20
+
+
+def test_captures_are_read_in_any_order() -> None:
+    position = place("classic-any", "G6 H6 J6 A8", "H4", "t")
+    for word in ("TH4-H5xJ6xG6xH6", "TH4-H5xH6xJ6xG6", " TH4-H5xG6xH6xJ6xG6 "):
+        assert normalise_turn(word) == "TH4-H5xG6xH6xJ6"
+        assert position.play(word) == position.play("TH4-H5xG6xH6xJ6")
+
+
+def test_captures_are_sorted_as_text() -> None:
+    assert normalise_turn("TF9-F10xE9xG11xE10xE11") == "TF9-F10xE10xE11xE9xG11"
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["", "F1-F5", "d", "dF1F5", "dF1-", "df1-f5", "DF1-F5", "dF1-F5-", "TG7-F6xE5x", "x",
+     "dF1 -F5", "Offer", "resign", "dF1-F5 dG1-G5", "TG7xE5-F6"],
+)  # fmt: skip
+def test_what_is_not_a_turn_is_refused_by_name(word: str) -> None:
+    with pytest.raises(ValueError, match="is not a turn") as refusal:
+        Position.start().play(word)
+    assert repr(word) in str(refusal.value)
+    assert not isinstance(refusal.value, IllegalMove)
+
+
+@pytest.mark.parametrize(
+    ("word", "square"),
+    [
+        ("dI1-F5", "I1"),
+        ("dF1-F16", "F16"),
+        ("dA1-A2", "A1"),
+        ("TG7-F6xE0", "E0"),
+        ("dF1-F005", "F005"),
+    ],
+)
+def test_squares_that_are_not_there_are_named(word: str, square: str) -> None:
+    with pytest.raises(ValueError, match=f"names {square}, which is not a square"):
+        Position.start().play(word)
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["dF1-F1", "dF1-G1", "dH8-H9", "TF1-F5", "TG7-F6", "dF1-F5xG7", "RH8-H9", "offer", "accept",
+     "dF1-F5-F6", "dF1", "dF2-F3"],
+)  # fmt: skip
+def test_illegal_turns_are_refused_by_name(word: str) -> None:
+    with pytest.raises(IllegalMove, match="is illegal for the dwarfs in") as refusal:
+        Position.start().play(word)
+    assert repr(word) in str(refusal.value)
+
+
+def test_turns_after_the_end_are_refused_as_such() -> None:
+    over = place("classic", "C8 A8", "D7").play("dC8-D7xD7")
+    with pytest.raises(IllegalMove, match="the battle is over"):
+        over.play("TD7-D8")
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["TH3-H5", "TH3-H5-K5xJ5", "TH3-H5-K5xH4", "TH3-K5xH4xJ5", "TH3-H5-K5-K8xH4xJ5", "TH5-K5xJ5"],
+)
+def test_tramples_are_played_as_written_or_not_at_all(word: str) -> None:
+    position = place("koom-valley", "H4 J5 A8", "H3", "t")
+    assert "TH3-H5-K5xH4xJ5" in position.turns()
+    with pytest.raises(IllegalMove):
+        position.play(word)
+
+
+def test_the_diagram_shows_the_board_with_coordinates() -> None:
+    lines = board_diagram(Position.start().row).splitlines()
+    assert len(lines) == 16
+    assert lines[0].split() == list("ABCDEFGHJKLMNOP")
+    assert lines[1].split() == ["1", "d", "d", ".", "d", "d"]
+    assert lines[8].split() == ["8", *"......TRT......"]
+    assert lines[1].index("d") == lines[0].index("F")
+    assert str(Position.start()) == "\n".join(lines)
