@@ -15,7 +15,7 @@ from thud_env.encoding import OBSERVATION_SHAPE
 from thud_env.parallel import SlicedLoop
 from thud_env.position import IllegalMove, Position
 from thud_env.rng import seed_generators
-from thud_env.rules.row import ONGOING, ROW_SIZE, TERMINATION, new_row
+from thud_env.rules.row import MAX_DECISIONS_AT_ONCE, ROW_SIZE, new_row
 from thud_env.rulesets import Ruleset, get_ruleset
 
 MASK_BYTES = (NUM_ACTIONS + 7) // 8
@@ -65,7 +65,8 @@ class BatchedGame:
         num_threads: threads that share the work; None for one a core.
         autoreset_mode: as Gymnasium names it. ``"SameStep"``: a battle that ends is reset in
             the same step, its last state kept in ``final_rows``. ``"NextStep"``: it is reset
-            by the next step, which ignores its action. ``"Disabled"``: ``reset`` does it.
+            by the next step, which ignores its action. ``"Disabled"``: it stays as it is,
+            ignores its actions and is paid nothing until ``reset``.
         reward: ``"margin"`` pays captures as they happen, in 1/32, summing to the change of
             the margin over the battle; ``"outcome"`` pays 1, 0 or -1 at its end. None is as
             the ruleset scores.
@@ -191,9 +192,7 @@ class BatchedGame:
         chosen = chosen.astype(np.int32, copy=False)
         reset_first = self.autoreset_mode is AutoresetMode.NEXT_STEP
         illegal = [
-            game
-            for game in self._run(kernels.first_illegal, self.rows, chosen, reset_first)
-            if game >= 0
+            game for game in self._run(kernels.first_illegal, self.rows, chosen) if game >= 0
         ]
         if illegal:
             self._raise_illegal(illegal[0], int(chosen[illegal[0]]))
@@ -217,20 +216,13 @@ class BatchedGame:
         self._run(kernels.sample_games, self.rows, self._rng, self._sampled)
         return self._sampled
 
-    def legal_lists(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """All games' legal decisions in one list: ``decisions``, ``starts`` [B + 1].
-
-        Game g's are ``decisions[starts[g] : starts[g + 1]]``, ascending.
-        """
-        starts = np.zeros(self.num_games + 1, dtype=np.int64)
-        np.cumsum(self.legal_counts, out=starts[1:])
-        decisions = np.empty(int(starts[-1]), dtype=np.int32)
-        self._run(kernels.list_games, self.rows, starts, decisions)
-        return decisions, starts
-
     def position(self, game: int) -> Position:
         """One game as a ``Position``."""
         return Position(self.rows[game])
+
+    def final_position(self, game: int) -> Position:
+        """The last state of the last battle that ended in a game."""
+        return Position(self.final_rows[game])
 
     def _observe(self) -> None:
         self._run(
@@ -245,12 +237,26 @@ class BatchedGame:
         )
 
     def _raise_illegal(self, game: int, action: int) -> None:
-        if self.rows[game, TERMINATION] != ONGOING:
-            raise IllegalMove(f"game {game} is over: reset it before the next step")
         try:
             self.position(game).apply(action)
         except IllegalMove as error:
             raise IllegalMove(f"game {game}: {error}") from None
+
+
+def legal_lists(rows: NDArray[np.int16]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """The legal decisions of many states in one list.
+
+    Args:
+        rows: [N, 304] state rows.
+
+    Returns:
+        ``decisions`` [L] and ``starts`` [N + 1]: game g's decisions, ascending, are
+        ``decisions[starts[g] : starts[g + 1]]``.
+    """
+    starts = np.empty(len(rows) + 1, dtype=np.int64)
+    decisions = np.empty(len(rows) * MAX_DECISIONS_AT_ONCE, dtype=np.int32)
+    kernels.list_games(rows, starts, decisions)
+    return decisions[: starts[-1]].copy(), starts
 
 
 def _mask_layout(masks: str | None) -> tuple[int, tuple[int, ...], Any]:

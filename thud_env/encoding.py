@@ -93,3 +93,16 @@ def encode(row, planes):
     planes[10] = 1 if pending == ANSWER_OFFER else 0
     planes[11] = np.float32(row[OFFER_WAIT] / row[OFFER_AFTER])
     planes[12] = np.float32(row[OFFER_WAIT + 1] / row[OFFER_AFTER])
+
+
+@compiled
+def _encode_each(rows, planes):
+    for game in range(rows.shape[0]):
+        encode(rows[game], planes[game])
+
+
+def encode_rows(rows: NDArray[np.int16]) -> NDArray[np.float32]:
+    """The observations of [N, 304] state rows, [N, C, 15, 15] float32."""
+    planes = np.empty((len(rows), *OBSERVATION_SHAPE), dtype=np.float32)
+    _encode_each(rows, planes)
+    return planes

@@ -43,15 +43,10 @@ def reward_for_dwarfs(row, margin_before, by_outcome):
 
 
 @compiled
-def first_illegal(rows, actions, first, last, skip_finished):
-    """The first game whose action is not legal, or -1.
-
-    ``skip_finished``: a game that is over takes any action, because it is to be reset.
-    """
+def first_illegal(rows, actions, first, last):
+    """The first game whose action is not legal, or -1. A game that is over takes any."""
     for game in range(first, last):
-        if skip_finished and rows[game, TERMINATION] != ONGOING:
-            continue
-        if not is_legal(rows[game], actions[game]):
+        if rows[game, TERMINATION] == ONGOING and not is_legal(rows[game], actions[game]):
             return game
     return -1
 
@@ -81,18 +76,20 @@ def step_games(
         rewards: [B, 2] float32, dwarfs and trolls.
         terminated, truncated: [B] bool.
         by_outcome: whether rewards are by outcome or by margin.
-        reset_finished_first: a game that was over before this step is reset instead of played.
+        reset_finished_first: a game that was over before this step is reset by it; otherwise
+            it stays as it is. It is paid nothing either way.
         reset_at_once: a game that ends in this step is reset in it.
         first, last: the games to play.
     """
     for game in range(first, last):
         row = rows[game]
-        if reset_finished_first and row[TERMINATION] != ONGOING:
-            row[:] = start_row
+        if row[TERMINATION] != ONGOING:
             rewards[game, DWARFS] = 0
             rewards[game, TROLLS] = 0
-            terminated[game] = False
-            truncated[game] = False
+            if reset_finished_first:
+                row[:] = start_row
+                terminated[game] = False
+                truncated[game] = False
             continue
         margin_before = margin(row)
         apply(row, actions[game])
@@ -160,19 +157,18 @@ def sample_games(rows, rng, actions, first, last):
 
 
 @compiled
-def list_games(rows, starts, decisions, first, last):
-    """Write every game's legal decisions, ascending, at its place in one long list.
+def list_games(rows, starts, decisions):
+    """Write all games' legal decisions, each game's ascending, one game after the other.
 
     Args:
-        rows: [B, 304] the games.
-        starts: [B + 1] int64, where each game's decisions begin.
-        decisions: [starts[B]] int32, written.
-        first, last: the games to list.
+        rows: [N, 304] the games.
+        starts: [N + 1] int64, receives where each game's decisions begin.
+        decisions: [>= N * 2048] int32, written up to ``starts[N]``.
     """
-    scratch = np.empty(MAX_DECISIONS_AT_ONCE, dtype=np.int32)
-    for game in range(first, last):
-        count = legal_actions(rows[game], scratch)
-        decisions[starts[game] : starts[game] + count] = scratch[:count]
+    starts[0] = 0
+    for game in range(rows.shape[0]):
+        first = starts[game]
+        starts[game + 1] = first + legal_actions(rows[game], decisions[first:])
 
 
 @compiled

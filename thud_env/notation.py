@@ -6,7 +6,7 @@ Every function works on state rows; ``Position`` is their friendly face.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 import numpy as np
@@ -170,6 +170,19 @@ def walk_turns(row: Row) -> Iterator[tuple[str, list[int]]]:
                 yield word, [*path, decision]
             else:
                 unfinished.append((child, [*path, decision], route))
+
+
+def turn_notation(row: Row, actions: Iterable[int]) -> str:
+    """The notation of a turn, or the rest of one, from the legal actions that make it up."""
+    after = row.copy()
+    route = [] if _is_between_turns(row) else [int(row[fields.PENDING_CELL])]
+    word = None
+    for action in actions:
+        word = AGREEMENT_WORDS.get(action)
+        if action < NUM_MOVES:
+            route = [*(route or [int(MOVE_FROM[action])]), int(MOVE_TO[action])]
+        apply(after, action)
+    return word or _turn_text(row, after, route)
 
 
 def _turn_text(before: Row, after: Row, route: list[int]) -> str:

@@ -36,8 +36,9 @@ MAX_TRAMPLES = 32
 
 
 @compiled
-def _trample_paths(row, rows):
-    """Ways to finish a turn that may trample on: stop here, or after any number of jumps.
+def _walk_tramples(row, rows):
+    """How a turn that may trample on can finish: in how many ways (stop here, or after any
+    number of jumps), and after how many more jumps at most.
 
     Depth first, without recursion, which Numba's cache does not survive: ``rows`` [>= 33, 304]
     holds the position after each jump of the path, ``tried`` the directions tried there.
@@ -45,6 +46,7 @@ def _trample_paths(row, rows):
     tried = np.zeros(MAX_TRAMPLES + 1, dtype=np.int64)
     rows[0] = row
     paths = 1
+    longest = 0
     depth = 0
     while depth >= 0:
         here = rows[depth]
@@ -59,10 +61,11 @@ def _trample_paths(row, rows):
         child[:] = here
         apply(child, MOVE_BASE[here[PENDING_CELL], direction] + 1)
         paths += 1
+        longest = max(longest, depth + 1)
         if child[PENDING] == TRAMPLE_ON:
             depth += 1
             tried[depth] = 0
-    return paths
+    return paths, longest
 
 
 @compiled
@@ -77,7 +80,7 @@ def count_endings(row, rows):
     if pending == NO_QUESTION or pending == ANSWER_OFFER:
         return 1
     if pending == TRAMPLE_ON:
-        return _trample_paths(row, rows)
+        return _walk_tramples(row, rows)[0]
     adjacent = count_adjacent(row, row[PENDING_CELL], DWARF)
     if pending == TAKE_ONE:
         return adjacent + 1
@@ -86,6 +89,23 @@ def count_endings(row, rows):
     if pending == TAKE_SOME:
         return (1 << adjacent) - 1
     return 1 << adjacent
+
+
+@compiled
+def most_captures(row, rows):
+    """How many more dwarfs the turn that is pending can capture at most; 0 if none is pending.
+
+    Args:
+        row: [304] a state row.
+        rows: [>= 33, 304] scratch space.
+    """
+    pending = row[PENDING]
+    if pending == NO_QUESTION or pending == ANSWER_OFFER:
+        return 0
+    if pending == TRAMPLE_ON:
+        return _walk_tramples(row, rows)[1]
+    adjacent = count_adjacent(row, row[PENDING_CELL], DWARF)
+    return min(adjacent, 1) if pending == TAKE_ONE else adjacent
 
 
 @compiled

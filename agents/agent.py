@@ -1,0 +1,63 @@
+"""What every player has in common."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thud_env import Position
+from thud_env.notation import turn_notation
+from thud_env.rules import row as fields
+from thud_env.rules.play import apply
+
+
+class BatchPolicy(Protocol):
+    """Something that chooses a decision for many games at once."""
+
+    def act_rows(self, rows: NDArray[np.int16]) -> NDArray[np.int32]:
+        """Choose a legal action for each game.
+
+        Args:
+            rows: [B, 304] state rows of battles that are not over, any side to decide.
+
+        Returns:
+            [B] legal actions.
+        """
+        ...
+
+
+class Agent:
+    """A player: something that chooses one decision at a time.
+
+    Subclasses write ``act_rows``; everything else follows from it.
+    """
+
+    def act_rows(self, rows: NDArray[np.int16]) -> NDArray[np.int32]:
+        """See ``BatchPolicy``."""
+        raise NotImplementedError
+
+    def act(self, position: Position) -> int:
+        """A legal action in a position that is not over.
+
+        Raises:
+            ValueError: if the battle is over.
+        """
+        if position.outcome is not None:
+            raise ValueError(f"the battle is over: nothing to decide in {position.text!r}")
+        return int(self.act_rows(position.row[np.newaxis])[0])
+
+    def turn(self, position: Position) -> str:
+        """A complete legal turn in turn notation: decisions until the turn has passed.
+
+        Raises:
+            ValueError: if the battle is over.
+        """
+        actions = [self.act(position)]
+        row = position.row.copy()
+        apply(row, actions[0])
+        while row[fields.PENDING] not in (fields.NO_QUESTION, fields.ANSWER_OFFER):
+            actions.append(self.act(Position(row)))
+            apply(row, actions[-1])
+        return turn_notation(position.row, actions)

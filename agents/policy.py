@@ -1,0 +1,115 @@
+"""Players that follow a trained network."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from agents.agent import Agent
+from agents.checkpoint import MANIFEST, Checkpoint, CheckpointError, load_policy
+from agents.inputs import Inputs
+from agents.network import Network
+from thud_env.position import SIDES
+from thud_env.rules.row import RULES, TO_MOVE
+from thud_env.rulesets import RULESET_BY_INDEX
+
+
+def sample_decisions(
+    network: Network, inputs: Inputs, uniforms: NDArray[np.float64], temperature: float = 1.0
+) -> tuple[NDArray[np.int64], torch.Tensor, torch.Tensor]:
+    """Draw a decision for each game from a network's policy.
+
+    Args:
+        network: the policy.
+        inputs: N games.
+        uniforms: [N] numbers in [0, 1), one for each draw.
+        temperature: 1 draws from the policy, 0 takes its most likely decision.
+
+    Returns:
+        [N] where in ``inputs.decisions`` each drawn decision stands, the log-probabilities
+        [L] of all legal decisions, and the values [N].
+    """
+    with torch.no_grad():
+        log_probs, values = network(inputs.planes, inputs.decisions, inputs.game)
+    weights = log_probs.double().numpy()
+    starts = inputs.starts
+    if temperature == 0:
+        chosen = [first + int(np.argmax(weights[first:last])) for first, last in pairwise(starts)]
+        return np.array(chosen, dtype=np.int64), log_probs, values
+    if temperature != 1:
+        highest = np.maximum.reduceat(weights, starts[:-1])
+        weights = (weights - np.repeat(highest, np.diff(starts))) / temperature
+    running = np.cumsum(np.exp(weights))
+    below = np.concatenate(([0.0], running))[starts]
+    targets = below[:-1] + uniforms * np.diff(below)
+    drawn = np.searchsorted(running, targets, side="right")
+    # Rounding in the running sum must not carry a draw over into a neighbouring game.
+    return np.clip(drawn, starts[:-1], starts[1:] - 1), log_probs, values
+
+
+class PolicyAgent(Agent):
+    """Plays by a trained policy.
+
+    Args:
+        path: a checkpoint of one role, or a folder with a ``dwarfs`` and a ``trolls`` one, of
+            which the one for the side that decides is used.
+        seed: seeds the draws.
+        temperature: 1 draws from the policy, 0 takes its most likely decision.
+
+    Raises:
+        CheckpointError: if there is no such checkpoint, or it is damaged.
+        ValueError: if the temperature is negative.
+    """
+
+    def __init__(self, path: str | Path, seed: int = 0, temperature: float = 1.0) -> None:
+        if temperature < 0:
+            raise ValueError(f"temperature={temperature} must be 0 or more")
+        self.path = Path(path)
+        self._temperature = temperature
+        self._random = np.random.default_rng(seed)
+        self._checkpoints: dict[str, Checkpoint] = {}
+        if (self.path / MANIFEST).exists():
+            checkpoint = load_policy(self.path)
+            self._checkpoints[checkpoint.role] = checkpoint
+            return
+        for role in SIDES:
+            if (self.path / role).exists():
+                self._checkpoints[role] = load_policy(self.path / role)
+        if not self._checkpoints:
+            raise CheckpointError(
+                f"{self.path} is no policy: a folder with {MANIFEST}, or with folders "
+                f"{' and '.join(SIDES)} that have one, would be"
+            )
+
+    def act_rows(self, rows: NDArray[np.int16]) -> NDArray[np.int32]:
+        """See ``BatchPolicy``.
+
+        Raises:
+            CheckpointError: if the checkpoint is not of a role that decides or of the ruleset.
+        """
+        actions = np.empty(len(rows), dtype=np.int32)
+        for side, role in enumerate(SIDES):
+            mine = np.flatnonzero(rows[:, TO_MOVE] == side)
+            if len(mine):
+                inputs = Inputs.of_rows(rows[mine])
+                drawn, _, _ = sample_decisions(
+                    self._network(role, rows[mine]),
+                    inputs,
+                    self._random.random(len(mine)),
+                    self._temperature,
+                )
+                actions[mine] = inputs.decisions.numpy()[drawn]
+        return actions
+
+    def _network(self, role: str, rows: NDArray[np.int16]) -> Network:
+        checkpoint = self._checkpoints.get(role)
+        if checkpoint is None:
+            raise CheckpointError(f"{self.path} holds no policy for the {role}")
+        rules = RULESET_BY_INDEX[int(rows[0, RULES])].name
+        if checkpoint.rules != rules:
+            raise CheckpointError(f"{self.path} was trained for {checkpoint.rules}, not {rules}")
+        return checkpoint.network

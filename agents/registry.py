@@ -1,0 +1,74 @@
+"""Agents by name: ``random``, ``policy:runs/smoke/checkpoints/latest`` and so on.
+
+A spec is ``name``, ``name:key=value,key=value`` or, where an agent takes a path,
+``name:PATH`` or ``name:PATH,key=value``.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from agents.agent import Agent
+from agents.simple import GreedyAgent, RandomAgent
+
+
+def _policy(path: str, seed: int = 0, temperature: float = 1.0) -> Agent:
+    """The policy of a checkpoint. Imported here because it needs torch, which others do not."""
+    from agents.policy import PolicyAgent
+
+    return PolicyAgent(path, seed=seed, temperature=temperature)
+
+
+AGENTS: dict[str, Callable[..., Agent]] = {
+    "random": RandomAgent,
+    "greedy": GreedyAgent,
+    "policy": _policy,
+}
+"""Every kind of agent: its name in a spec, and what makes it."""
+
+
+def make(spec: str, seed: int = 0) -> Agent:
+    """The agent that ``spec`` describes.
+
+    Args:
+        spec: for example ``"greedy"`` or ``"policy:runs/smoke/checkpoints/latest"``.
+        seed: seeds whatever the agent draws.
+
+    Raises:
+        ValueError: if the spec names no agent or an option that the agent does not have.
+        agents.checkpoint.CheckpointError: if a checkpoint is damaged or not one of ours.
+    """
+    name, _, rest = spec.partition(":")
+    if name not in AGENTS:
+        near = difflib.get_close_matches(name, AGENTS, n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise ValueError(f"unknown agent {spec!r}: {hint}there are {', '.join(AGENTS)}")
+    factory = AGENTS[name]
+    parameters = inspect.signature(factory).parameters
+    words = rest.split(",") if rest else []
+    positional = []
+    if "path" in parameters:
+        if not words or "=" in words[0]:
+            raise ValueError(f"agent {spec!r} needs a path: {name}:PATH would be right")
+        positional = [words.pop(0)]
+    options = [key for key in parameters if key not in ("seed", "path")]
+    given: dict[str, Any] = {}
+    for word in words:
+        key, _, value = word.partition("=")
+        if key not in options:
+            known = ", ".join(options) or "none"
+            raise ValueError(f"agent {spec!r} has no option {key!r}: its options are {known}")
+        given[key] = _number(spec, key, value, parameters[key].annotation)
+    return factory(*positional, seed=seed, **given)
+
+
+def _number(spec: str, key: str, value: str, annotation: Any) -> float:
+    kind = int if annotation in (int, "int") else float
+    try:
+        return kind(value)
+    except ValueError:
+        what = "a whole number" if kind is int else "a number"
+        raise ValueError(f"agent {spec!r}: {key}={value} must be {what}") from None

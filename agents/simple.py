@@ -1,0 +1,98 @@
+"""The scripted players that need no search: random and greedy."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.agent import Agent
+from thud_env.compile import compiled
+from thud_env.rng import random_below, seed_generators
+from thud_env.rules.legal import legal_actions
+from thud_env.rules.play import apply, margin
+from thud_env.rules.row import (
+    DWARFS,
+    MAX_DECISIONS_AT_ONCE,
+    NUM_DWARFS,
+    NUM_TROLLS,
+    ONGOING,
+    ROW_SIZE,
+    RULES,
+    TERMINATION,
+    TO_MOVE,
+)
+from thud_env.rules.turns import MAX_TRAMPLES, most_captures, random_turn_decision
+from thud_env.rulesets import KOOM_VALLEY
+
+WIN = 1000
+"""What greedy holds a won battle for, in captures. Only the Koom Valley games have any
+other way to win than captures."""
+
+
+@compiled
+def _act_randomly(rows, rng, actions):
+    decisions = np.empty(MAX_DECISIONS_AT_ONCE, dtype=np.int32)
+    scratch = np.empty((MAX_TRAMPLES + 2, ROW_SIZE), dtype=np.int16)
+    for game in range(rows.shape[0]):
+        actions[game] = random_turn_decision(rows[game], rng, 0, decisions, scratch)
+
+
+class RandomAgent(Agent):
+    """Draws uniformly from the distinct complete turns, however many decisions they take."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self._rng = seed_generators(1, seed)
+
+    def act_rows(self, rows: NDArray[np.int16]) -> NDArray[np.int32]:
+        """See ``BatchPolicy``."""
+        actions = np.empty(len(rows), dtype=np.int32)
+        _act_randomly(rows, self._rng, actions)
+        return actions
+
+
+@compiled
+def _value(before, after, scratch):
+    """What greedy sees in the decision that led from ``before`` to ``after``: the captures
+    that the turn can come to, or a battle won or lost outright.
+    """
+    if after[TERMINATION] != ONGOING and after[RULES] >= KOOM_VALLEY:
+        won = margin(after)
+        return WIN * (won if before[TO_MOVE] == DWARFS else -won)
+    if before[TO_MOVE] == DWARFS:
+        return int(before[NUM_TROLLS]) - int(after[NUM_TROLLS])
+    return int(before[NUM_DWARFS]) - int(after[NUM_DWARFS]) + most_captures(after, scratch)
+
+
+@compiled
+def _act_greedily(rows, rng, actions):
+    decisions = np.empty(MAX_DECISIONS_AT_ONCE, dtype=np.int32)
+    scratch = np.empty((MAX_TRAMPLES + 2, ROW_SIZE), dtype=np.int16)
+    child = np.empty(ROW_SIZE, dtype=np.int16)
+    for game in range(rows.shape[0]):
+        best = -2 * WIN
+        ties = 0
+        for i in range(legal_actions(rows[game], decisions)):
+            child[:] = rows[game]
+            apply(child, decisions[i])
+            value = _value(rows[game], child, scratch)
+            if value > best:
+                best = value
+                ties = 0
+            if value == best:
+                # Keep the n-th of the ties with a chance of 1/n: each is as likely in the end.
+                ties += 1
+                if random_below(rng, 0, ties) == 0:
+                    actions[game] = decisions[i]
+
+
+class GreedyAgent(Agent):
+    """Takes all it can at once: the turn with the most captures, ties drawn at random."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self._rng = seed_generators(1, seed)
+
+    def act_rows(self, rows: NDArray[np.int16]) -> NDArray[np.int32]:
+        """See ``BatchPolicy``."""
+        actions = np.empty(len(rows), dtype=np.int32)
+        _act_greedily(rows, self._rng, actions)
+        return actions

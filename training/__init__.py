@@ -1,0 +1,1 @@
+"""Training and measuring players: self-play PPO, head-to-head evaluation."""

@@ -1,0 +1,167 @@
+"""What a training run is told: frozen dataclasses, YAML files, overrides."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import types
+import typing
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+
+from agents.network import NetworkConfig
+
+
+class ConfigError(ValueError):
+    """A configuration that is missing, misspelt or out of range."""
+
+
+@dataclasses.dataclass(frozen=True)
+class PPOConfig:
+    """Proximal policy optimisation (Schulman et al. 2017)."""
+
+    learning_rate: float = 1e-3
+    """Adam's step size at the start; it falls linearly to a tenth by the end of the run."""
+    gamma: float = 1.0
+    """Discount a decision. At 1 the rewards sum exactly to the margin."""
+    gae_lambda: float = 0.95
+    """Lambda of generalised advantage estimation (Schulman et al. 2016)."""
+    clip_coef: float = 0.2
+    """Clipping range of the probability ratio."""
+    ent_coef: float = 0.01
+    """Weight of the entropy, taken as a share of the entropy of the uniform policy."""
+    vf_coef: float = 0.5
+    """Weight of the value loss."""
+    max_grad_norm: float = 0.5
+    """Gradients are scaled down to this norm."""
+    update_epochs: int = 2
+    """Passes over each rollout."""
+    minibatch_size: int = 512
+    """Decisions of one role to a gradient step."""
+    target_kl: float = 0.03
+    """A role stops learning from a rollout once its policy has moved this far."""
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainConfig:
+    """One training run."""
+
+    name: str = "run"
+    """The run is written to ``runs/NAME``."""
+    rules: str = "classic"
+    """The ruleset that is played."""
+    seed: int = 1
+    """Seeds the networks and every draw."""
+    total_decisions: int = 1_000_000
+    """Decisions of self-play, by both roles together."""
+    num_games: int = 128
+    """Battles played side by side."""
+    rollout_decisions: int = 64
+    """Decisions played in each battle between two updates."""
+    checkpoint_every: int = 20
+    """Updates between checkpoints."""
+    keep_checkpoints: int = 3
+    """How many checkpoints are kept; older ones are removed."""
+    evaluation_games: int = 200
+    """Battles of each pairing in the table at the end; 0 for no table."""
+    max_quiet_turns: int | None = None
+    """As the ruleset, unless given."""
+    max_turns: int | None = None
+    """As the ruleset, unless given."""
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    """Arithmetic of the convolutions; auto is bfloat16 where the processor has it."""
+    network: NetworkConfig = dataclasses.field(default_factory=NetworkConfig)
+    """The size of each role's network."""
+    ppo: PPOConfig = dataclasses.field(default_factory=PPOConfig)
+    """The learner."""
+
+
+_AT_LEAST_ONE = (
+    *("total_decisions", "num_games", "rollout_decisions", "checkpoint_every"),
+    *("keep_checkpoints", "channels", "key_size", "update_epochs", "minibatch_size"),
+)
+
+
+def load_config(path: Path, overrides: list[str] | None = None) -> TrainConfig:
+    """Read a YAML file, then apply overrides such as ``ppo.learning_rate=3e-4``.
+
+    Raises:
+        ConfigError: naming the key and what would be right.
+    """
+    try:
+        tree = yaml.safe_load(path.read_text())
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        reason = " ".join(str(error).split())
+        raise ConfigError(f"{path} is not YAML: {reason}") from None
+    if tree is None:
+        tree = {}
+    for override in overrides or []:
+        _override(tree, override)
+    config = _build(TrainConfig, tree, "")
+    _check_ranges(config, "")
+    return config
+
+
+def _override(tree: Any, override: str) -> None:
+    key, equals, value = override.partition("=")
+    if not equals:
+        raise ConfigError(f"override {override!r}: key=value would be right")
+    *parents, leaf = key.split(".")
+    for parent in parents:
+        tree = tree.setdefault(parent, {}) if isinstance(tree, dict) else None
+    if not isinstance(tree, dict):
+        raise ConfigError(f"override {override!r}: {key!r} is not a key of the configuration")
+    tree[leaf] = yaml.safe_load(value)
+
+
+def _build(kind: Any, tree: Any, where: str) -> Any:
+    if not isinstance(tree, dict):
+        raise ConfigError(f"{where or 'the configuration'} must be a mapping of keys to values")
+    hints = typing.get_type_hints(kind)
+    values = {}
+    for key, value in tree.items():
+        if key not in hints:
+            near = difflib.get_close_matches(str(key), hints, n=1)
+            hint = f"did you mean {where}{near[0]}? " if near else ""
+            raise ConfigError(f"unknown key {where}{key}: {hint}there are {', '.join(hints)}")
+        values[key] = _convert(hints[key], value, f"{where}{key}")
+    return kind(**values)
+
+
+def _convert(hint: Any, value: Any, key: str) -> Any:
+    if dataclasses.is_dataclass(hint):
+        return _build(hint, value, f"{key}.")
+    if typing.get_origin(hint) is Literal:
+        if value not in typing.get_args(hint):
+            raise ConfigError(f"{key}: {value!r} is none of {', '.join(typing.get_args(hint))}")
+        return value
+    allowed = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+    if float in allowed and isinstance(value, str):
+        # YAML 1.1 reads 1e-3, without a dot, as a string.
+        try:
+            return float(value)
+        except ValueError:
+            pass
+    if float in allowed and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if type(value) not in allowed:
+        names = " or ".join("nothing" if a is type(None) else a.__name__ for a in allowed)
+        raise ConfigError(f"{key}: {value!r} must be of type {names}")
+    return value
+
+
+def _check_ranges(config: Any, where: str) -> None:
+    for field in dataclasses.fields(config):
+        value = getattr(config, field.name)
+        if dataclasses.is_dataclass(value):
+            _check_ranges(value, f"{where}{field.name}.")
+        elif field.name in _AT_LEAST_ONE and value < 1:
+            raise ConfigError(f"{where}{field.name}: {value} must be 1 or more")
+        elif isinstance(value, float) and value < 0:
+            raise ConfigError(f"{where}{field.name}: {value} must not be negative")
+        elif field.name in ("gamma", "gae_lambda") and value > 1:
+            raise ConfigError(f"{where}{field.name}: {value} must be in 0 .. 1")

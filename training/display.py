@@ -1,0 +1,112 @@
+"""Watching a run: a live display in a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from thud_env.position import SIDES
+
+PLAIN_EVERY_S = 15.0
+"""Seconds between two plain lines."""
+
+_ROWS = (
+    ("margin", "mean margin of finished battles", "{:+.2f}"),
+    ("turns", "mean turns of finished battles", "{:.0f}"),
+)
+_ROLE_ROWS = (
+    ("entropy", "entropy, share of uniform", "{:.3f}"),
+    ("explained_variance", "explained variance", "{:.3f}"),
+    ("approx_kl", "approximate KL", "{:.4f}"),
+    ("value_loss", "value loss", "{:.4f}"),
+)
+
+
+class Display:
+    """Shows how far a run is and how it goes. A context manager.
+
+    Args:
+        console: where to show it.
+        name: the run's name.
+        total: decisions to be played.
+    """
+
+    def __init__(self, console: Console, name: str, total: int) -> None:
+        self._console = console
+        self._total = total
+        self._started = time.monotonic()
+        self._printed = self._started
+        self._live: Live | None = None
+        self._progress = Progress(
+            TextColumn(f"[bold]{name}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("decisions,"),
+            TimeRemainingColumn(),
+            TextColumn("left"),
+            console=console,
+        )
+        self._task = self._progress.add_task(name, total=total)
+
+    def __enter__(self) -> Display:
+        if self._console.is_terminal:
+            self._live = Live(self._progress, console=self._console, refresh_per_second=4)
+            self._live.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._live is not None:
+            self._live.__exit__(kind, error, trace)
+
+    def update(self, decisions: int, metrics: dict[str, float]) -> None:
+        """Show the numbers after an update."""
+        if self._live is not None:
+            self._progress.update(self._task, completed=decisions)
+            self._live.update(Group(self._progress, _table(metrics)))
+            return
+        now = time.monotonic()
+        if now - self._printed >= PLAIN_EVERY_S or decisions >= self._total:
+            self._printed = now
+            self._console.print(
+                self._line(decisions, metrics, now), highlight=False, soft_wrap=True
+            )
+
+    def _line(self, decisions: int, metrics: dict[str, float], now: float) -> str:
+        left = (now - self._started) * max(0, self._total - decisions) / decisions
+        words = [
+            f"{decisions:,} of {self._total:,} decisions",
+            f"{metrics['speed/decisions_per_second']:,.0f}/s",
+            f"{left / 60:.1f} min left",
+        ]
+        if "battles/margin" in metrics:
+            words.append(f"margin {metrics['battles/margin']:+.1f}")
+        words += [f"{role} entropy {metrics[f'{role}/entropy']:.2f}" for role in SIDES]
+        return ", ".join(words)
+
+
+def _table(metrics: dict[str, float]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for heading in ("", "both", *SIDES):
+        table.add_column(heading, justify="left" if not heading else "right")
+    speed = metrics["speed/decisions_per_second"]
+    table.add_row("decisions a second", f"{speed:,.0f}", "", "")
+    table.add_row(
+        "time in self-play, learning",
+        f"{metrics['speed/self_play_share']:.0%}, {metrics['speed/learning_share']:.0%}",
+    )
+    for name, label, form in _ROWS:
+        if f"battles/{name}" in metrics:
+            table.add_row(label, form.format(metrics[f"battles/{name}"]), "", "")
+    for name, label, form in _ROLE_ROWS:
+        table.add_row(label, "", *(form.format(metrics[f"{role}/{name}"]) for role in SIDES))
+    return table

@@ -1,0 +1,198 @@
+"""Train a dwarf and a troll policy by self-play PPO.
+
+::
+
+    python -m training.train configs/smoke.yaml
+    python -m training.train configs/smoke.yaml total_decisions=50_000 ppo.learning_rate=3e-4
+
+Both roles learn from mirror play: in every battle the current dwarfs meet the current
+trolls. A rollout is T decisions in each of B battles; then each role's network improves on
+the decisions it made. Rewards are captures as they happen, so that the undiscounted return
+is the rest of the final margin, in 1/32.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import torch
+from rich.console import Console
+
+from agents.network import Network
+from thud_env import BatchedGame
+from thud_env.parallel import available_cores
+from thud_env.position import SIDES
+from thud_env.rulesets import get_ruleset
+from training.advantage import zero_sum_gae
+from training.cli import fail
+from training.config import ConfigError, TrainConfig, load_config
+from training.display import Display
+from training.head_to_head import head_to_head
+from training.ppo import Batch, Learner
+from training.precision import Precision
+from training.rollout import Rollout, SelfPlay
+from training.run import RunFolder
+
+
+def role_batch(rollout: Rollout, advantages: np.ndarray, side: int) -> Batch:
+    """One role's decisions of a rollout."""
+    mine = rollout.movers == side
+    return Batch(
+        rows=rollout.rows[mine],
+        actions=rollout.actions[mine],
+        log_probs=rollout.log_probs[mine],
+        advantages=advantages[mine],
+        returns=(advantages + rollout.values)[mine],
+    )
+
+
+def explained_variance(rollout: Rollout, advantages: np.ndarray, side: int) -> float:
+    """The share of the returns' variance that a role's values predicted; 1 is all."""
+    mine = rollout.movers == side
+    returns = (advantages + rollout.values)[mine]
+    return float(1 - advantages[mine].var() / (returns.var() + 1e-8))
+
+
+class Trainer:
+    """A run: self-play and learning in turns.
+
+    Args:
+        config: what to train.
+    """
+
+    def __init__(self, config: TrainConfig) -> None:
+        self.config = config
+        # Each role's network runs in a thread of its own: that beats sharing every operation.
+        torch.set_num_threads(1)
+        seeds = np.random.SeedSequence(config.seed).spawn(3)
+        torch.manual_seed(config.seed)
+        precision = Precision.named(config.precision)
+        self.networks = (Network(config.network), Network(config.network))
+        for network in self.networks:
+            network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        games = BatchedGame(
+            config.num_games,
+            config.rules,
+            observations=False,
+            masks=None,
+            max_quiet_turns=config.max_quiet_turns,
+            max_turns=config.max_turns,
+        )
+        self._pool = ThreadPoolExecutor(2, thread_name_prefix="role")
+        self._self_play = SelfPlay(
+            games, self.networks, precision, np.random.default_rng(seeds[0]), self._pool
+        )
+        self._learners = [
+            Learner(network, config.ppo, precision, np.random.default_rng(seed))
+            for network, seed in zip(self.networks, seeds[1:], strict=True)
+        ]
+        self.decisions = 0
+
+    def update(self) -> dict[str, float]:
+        """One rollout and what both roles learn from it; its numbers."""
+        config = self.config
+        started = time.perf_counter()
+        rollout = self._self_play.collect(config.rollout_decisions)
+        advantages = zero_sum_gae(
+            rollout.rewards,
+            rollout.values,
+            rollout.movers,
+            rollout.ended,
+            rollout.last_values,
+            rollout.last_movers,
+            config.ppo.gamma,
+            config.ppo.gae_lambda,
+        )
+        played = time.perf_counter()
+        progress = min(1.0, self.decisions / config.total_decisions)
+        learning = [
+            self._pool.submit(
+                self._learners[side].learn, role_batch(rollout, advantages, side), progress
+            )
+            for side in range(len(SIDES))
+            if (rollout.movers == side).any()
+        ]
+        learned = [work.result() for work in learning]
+        self.decisions += rollout.actions.size
+        elapsed = time.perf_counter() - started
+        metrics = {
+            "speed/decisions_per_second": rollout.actions.size / elapsed,
+            "speed/self_play_share": (played - started) / elapsed,
+            "speed/learning_share": 1 - (played - started) / elapsed,
+        }
+        if len(rollout.final_margins):
+            metrics["battles/finished"] = len(rollout.final_margins)
+            metrics["battles/margin"] = float(rollout.final_margins.mean())
+            metrics["battles/turns"] = float(rollout.final_turns.mean())
+        for side, role in enumerate(SIDES):
+            for name, value in learned[side].items():
+                metrics[f"{role}/{name}"] = value
+            metrics[f"{role}/explained_variance"] = explained_variance(rollout, advantages, side)
+        return metrics
+
+    def close(self) -> None:
+        """End the worker threads."""
+        self._pool.shutdown()
+
+
+def train(config: TrainConfig, console: Console, runs: Path = Path("runs")) -> RunFolder:
+    """Train from scratch, then pit the policies against others."""
+    console.print(
+        f"training {config.name}: {get_ruleset(config.rules).title}, "
+        f"{config.total_decisions:,} decisions on {available_cores()} cores",
+        highlight=False,
+        soft_wrap=True,
+    )
+    started = time.monotonic()
+    trainer = Trainer(config)
+    folder = RunFolder(runs / config.name, config)
+    if folder.moved_to is not None:
+        console.print(f"an earlier run of that name is now {folder.moved_to}")
+    console.print("compiling the rules, if this is the first time ...")
+    updates = 0
+    try:
+        with Display(console, config.name, config.total_decisions) as display:
+            while trainer.decisions < config.total_decisions:
+                metrics = trainer.update()
+                updates += 1
+                folder.log(trainer.decisions, metrics)
+                display.update(trainer.decisions, metrics)
+                if updates % config.checkpoint_every == 0:
+                    folder.checkpoint(trainer.decisions, trainer.networks)
+        folder.checkpoint(trainer.decisions, trainer.networks)
+    finally:
+        trainer.close()
+        folder.close()
+    console.print(f"trained in {(time.monotonic() - started) / 60:.1f} minutes")
+    for role in SIDES:
+        console.print(f"  {role}: {folder.latest / role}", highlight=False, soft_wrap=True)
+    if config.evaluation_games:
+        result = head_to_head(folder.latest, config.rules, config.evaluation_games, console)
+        folder.write_json("head_to_head.json", result)
+    return folder
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command line; returns the exit code."""
+    words = sys.argv[1:] if arguments is None else arguments
+    if not words or words[0] in ("-h", "--help"):
+        print(__doc__)
+        return 0
+    try:
+        config = load_config(Path(words[0]), words[1:])
+    except ConfigError as error:
+        return fail("train", error)
+    try:
+        train(config, Console())
+    except KeyboardInterrupt:
+        print("stopped; the checkpoints written so far are kept", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
