@@ -51,7 +51,9 @@ def test_dwarfs_are_not_hurled_in_the_valley() -> None:
 
 
 def test_the_rock_moves_one_square_from_beside_a_dwarf_to_beside_a_dwarf() -> None:
-    assert turns_of(place(VALLEY, "H9", "A8"), "R") == ["RH8-G8", "RH8-G9", "RH8-J8", "RH8-J9"]
+    beside_h9 = ["RH8-G8", "RH8-G9", "RH8-J8", "RH8-J9"]
+    assert turns_of(place(VALLEY, "H9", "A8"), "R") == beside_h9
+    assert turns_of(place(VALLEY, "H9 E8", "A8"), "R") == beside_h9
     assert turns_of(place(VALLEY, "H10", "A8"), "R") == []
 
 
