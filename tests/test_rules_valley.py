@@ -32,6 +32,11 @@ def test_the_captured_troll_must_be_adjacent_and_in_line() -> None:
     assert turns_of(gap, "dG9-G5") == turns_of(bent, "dG9-G5") == ["dG9-G5"]
 
 
+def test_only_dwarfs_hem_a_troll_in() -> None:
+    assert turns_of(place(VALLEY, "G9", "H5", rock="J5"), "dG9-G5") == ["dG9-G5"]
+    assert turns_of(place(VALLEY, "G9", "H5 J5"), "dG9-G5") == ["dG9-G5"]
+
+
 def test_only_the_moved_dwarf_captures() -> None:
     position = place(VALLEY, "G5 J5 A8", "H5")
     assert turns_of(position, "dA8-A9") == ["dA8-A9"]
