@@ -20,7 +20,7 @@ class BatchPolicy(Protocol):
         """Choose a legal action for each game.
 
         Args:
-            rows: [B, 304] state rows of battles that are not over, any side to decide.
+            rows: [B, 432] state rows of battles that are not over, any side to decide.
 
         Returns:
             [B] legal actions.

@@ -28,7 +28,7 @@ class Inputs:
 
     @classmethod
     def of_rows(cls, rows: NDArray[np.int16]) -> Inputs:
-        """The inputs for [N, 304] state rows of battles that are not over."""
+        """The inputs for [N, 432] state rows of battles that are not over."""
         decisions, starts = legal_lists(rows)
         game = np.repeat(np.arange(len(rows)), np.diff(starts))
         planes = torch.from_numpy(encode_rows(rows))

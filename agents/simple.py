@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.agent import Agent
-from thud_env.compile import compiled
+from thud_env.compile import compiled, compiled_with_arrays
 from thud_env.rng import random_below, seed_generators
 from thud_env.rules.legal import legal_actions
 from thud_env.rules.play import apply, margin
@@ -29,7 +29,7 @@ WIN = 1000
 other way to win than captures."""
 
 
-@compiled
+@compiled_with_arrays
 def _act_randomly(rows, rng, actions):
     decisions = np.empty(MAX_DECISIONS_AT_ONCE, dtype=np.int32)
     scratch = np.empty((MAX_TRAMPLES + 2, ROW_SIZE), dtype=np.int16)
@@ -63,7 +63,7 @@ def _value(before, after, scratch):
     return int(before[NUM_DWARFS]) - int(after[NUM_DWARFS]) + most_captures(after, scratch)
 
 
-@compiled
+@compiled_with_arrays
 def _act_greedily(rows, rng, actions):
     decisions = np.empty(MAX_DECISIONS_AT_ONCE, dtype=np.int32)
     scratch = np.empty((MAX_TRAMPLES + 2, ROW_SIZE), dtype=np.int16)

@@ -264,7 +264,7 @@ def test_a_position_keeps_a_copy_of_its_row() -> None:
 
 
 def test_a_row_of_another_shape_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"a state row has shape \(304,\), not \(303,\)"):
+    with pytest.raises(ValueError, match=r"a state row has shape \(432,\), not \(431,\)"):
         Position(Position.start().row[:-1])
 
 

@@ -12,7 +12,7 @@ from reference import CLASSIC_RULES, VALLEY_RULES
 from thud_env import Position
 from thud_env.actions import ACTION_SYMMETRY
 from thud_env.board import CELL_OF_SQUARE, MIRROR_LEFT_RIGHT, SQUARE_OF_CELL, SQUARE_SYMMETRY
-from thud_env.rules.row import PENDING, PENDING_CELL, STONE_CELL
+from thud_env.rules.row import PENDING, PENDING_CELL, index_row
 
 
 def image_of(position: Position, symmetry: int) -> Position:
@@ -20,7 +20,7 @@ def image_of(position: Position, symmetry: int) -> Position:
     row = position.row.copy()
     squares = SQUARE_SYMMETRY[symmetry]
     row[CELL_OF_SQUARE[squares]] = position.row[CELL_OF_SQUARE]
-    row[STONE_CELL] = CELL_OF_SQUARE[squares[SQUARE_OF_CELL[row[STONE_CELL]]]]
+    index_row(row)
     if row[PENDING_CELL] != 0:
         row[PENDING_CELL] = CELL_OF_SQUARE[squares[SQUARE_OF_CELL[row[PENDING_CELL]]]]
     return Position(row)

@@ -70,6 +70,14 @@ MOVE_BASE: NDArray[np.int16] = np.full((NUM_CELLS, NUM_DIRECTIONS), -1, dtype=np
 On the border, and where a ray has no square, the entry must not be used."""
 MOVE_BASE[CELL_OF_SQUARE] = _FIRST.reshape(NUM_SQUARES, NUM_DIRECTIONS)
 
+MOVE_OFFSET: NDArray[np.int16] = (MOVE_BASE - MOVE_BASE[:, :1]).astype(np.int16)
+"""[272, 8] how far into its square's moves each ray begins. A square has at most 56 moves, so
+its legal ones fit into one word of bits: bit ``MOVE_OFFSET[cell, direction] + distance - 1``."""
+MAX_MOVES_OF_SQUARE = int(RAY_LENGTH.sum(axis=1).max())
+NUM_MOVES_OF_CELL: NDArray[np.int16] = np.zeros(NUM_CELLS, dtype=np.int16)
+"""[272] how many moves start from each square's cell."""
+NUM_MOVES_OF_CELL[CELL_OF_SQUARE] = RAY_LENGTH.sum(axis=1)
+
 
 def move_action(square: int, direction: int, distance: int) -> int:
     """The action that moves the piece on ``square`` by ``distance`` in ``direction``.

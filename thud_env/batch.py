@@ -43,7 +43,7 @@ class BatchedGame:
     ==================  ====================  ========  ======================================
     attribute           shape                 dtype     holds
     ==================  ====================  ========  ======================================
-    ``rows``            [B, 304]              int16     the games (``rules/row.py``)
+    ``rows``            [B, 432]              int16     the games (``rules/row.py``)
     ``observations``    [B, C, 15, 15]        float32   ``encoding.PLANES``
     ``masks``           [B, 6470]             int8      1 where a decision is legal
     .. as bits          [B, 809]              uint8     the same, least significant bit first
@@ -52,7 +52,7 @@ class BatchedGame:
     ``rewards``         [B, 2]                float32   of the last step, dwarfs and trolls
     ``terminated``      [B]                   bool      the battle ended in the last step
     ``truncated``       [B]                   bool      the turn limit cut it in the last step
-    ``final_rows``      [B, 304]              int16     the last state of the last battle ended
+    ``final_rows``      [B, 432]              int16     the last state of the last battle ended
     ==================  ====================  ========  ======================================
 
     Args:
@@ -169,7 +169,7 @@ class BatchedGame:
         self._observe()
 
     def set_rows(self, rows: NDArray[np.int16]) -> None:
-        """Set every game to a state of its own, [B, 304]."""
+        """Set every game to a state of its own, [B, 432]."""
         self.rows[:] = rows
         self._observe()
 
@@ -247,7 +247,7 @@ def legal_lists(rows: NDArray[np.int16]) -> tuple[NDArray[np.int32], NDArray[np.
     """The legal decisions of many states in one list.
 
     Args:
-        rows: [N, 304] state rows.
+        rows: [N, 432] state rows.
 
     Returns:
         ``decisions`` [L] and ``starts`` [N + 1]: game g's decisions, ascending, are

@@ -23,7 +23,7 @@ from statistics import median
 import numpy as np
 
 from thud_env.batch import BatchedGame, random_playouts
-from thud_env.compile import compiled
+from thud_env.compile import compiled_with_arrays
 from thud_env.envs.aec import env as make_env
 from thud_env.parallel import available_cores
 from thud_env.rng import random_below, seed_generators
@@ -37,7 +37,7 @@ REPEATS = 5
 _PRIME = np.uint64(0x100000001B3)
 
 
-@compiled
+@compiled_with_arrays
 def _hash_games(rows, rng, hashes):
     """Play every game at random, folding all that happens into one FNV-1a hash a game."""
     decisions = np.empty(MAX_DECISIONS_AT_ONCE, dtype=np.int32)

@@ -107,6 +107,20 @@ RAY_LENGTH: NDArray[np.int16] = np.array(
 )
 """[165, 8] how many squares lie beyond each square in each direction."""
 
+NUM_AXES = 4
+"""Lines run along four axes: N-S, NE-SW, E-W, SE-NW. Direction d runs along axis d % 4, the
+directions below 4 upwards and the others downwards."""
+NUM_LINES = 15 + 29 + 15 + 29
+"""Columns, rising diagonals, rows and falling diagonals, those off the board included."""
+
+LINE_OF_CELL: NDArray[np.int16] = np.zeros((NUM_CELLS, NUM_AXES), dtype=np.int16)
+"""[272, 4] which line along each axis a square's cell lies on."""
+POINT_OF_CELL: NDArray[np.int16] = np.zeros((NUM_CELLS, NUM_AXES), dtype=np.int16)
+"""[272, 4] where on that line it lies, 0 .. 14, counted upwards."""
+for _square, (_row, _col) in enumerate(SQUARE_POSITIONS):
+    LINE_OF_CELL[CELL_OF_SQUARE[_square]] = (_col, 15 + _row + _col, 44 + _row, 73 + _row - _col)
+    POINT_OF_CELL[CELL_OF_SQUARE[_square]] = (14 - _row, _col, _col, _col)
+
 PERIMETER = frozenset(
     square
     for square, (row, col) in enumerate(SQUARE_POSITIONS)

@@ -23,17 +23,29 @@ def _source_hash(package: Path) -> str:
     return digest.hexdigest()
 
 
-def compiled(function: Callable[..., Any]) -> Any:
-    """``numba.njit`` with a cache on disk, without the global interpreter lock.
-
-    Numba's cache notices a change to the file that a function stands in, but not to the
-    files of the functions that it calls: an edit of the rules would leave every kernel
-    built on them stale. Here the whole package is part of the cache's stamp.
-    """
-    dispatcher: Any = numba.njit(cache=True, nogil=True)(function)
+def _compile(function: Callable[..., Any], counts_references: bool) -> Any:
+    options: dict[str, Any] = {"cache": True, "nogil": True, "_nrt": counts_references}
+    dispatcher: Any = numba.njit(**options)(function)
+    # Numba's cache notices a change to the file that a function stands in, but not to the
+    # files of the functions that it calls: an edit of the rules would leave every kernel
+    # built on them stale. Here the whole package is part of the cache's stamp.
     own_package = Path(function.__code__.co_filename).resolve().parent
-    stamp = (_source_hash(_HERE), _source_hash(own_package))
     cache_file = getattr(dispatcher._cache, "_cache_file", None)
     if cache_file is not None:  # None when caching is off or compilation is disabled
-        cache_file._source_stamp = stamp
+        cache_file._source_stamp = (_source_hash(_HERE), _source_hash(own_package))
     return dispatcher
+
+
+def compiled(function: Callable[..., Any]) -> Any:
+    """``numba.njit`` with a cache on disk, without the global interpreter lock, for functions
+    that make no arrays.
+
+    Such a function needs no reference counts of the arrays it is handed, and counting them,
+    two atomic operations a call, would take longer than most of the rules' functions.
+    """
+    return _compile(function, counts_references=False)
+
+
+def compiled_with_arrays(function: Callable[..., Any]) -> Any:
+    """The same for functions that make arrays or assign whole ones: the outer loops."""
+    return _compile(function, counts_references=True)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thud_env.board import CELL_OF_SQUARE, NUM_SQUARES, SIZE, SQUARE_POSITIONS, STRIDE
-from thud_env.compile import compiled
+from thud_env.compile import compiled_with_arrays
 from thud_env.rules.row import (
     ANSWER_OFFER,
     DWARF,
@@ -64,12 +64,12 @@ for _row, _col in SQUARE_POSITIONS:
     _ON_BOARD[_row, _col] = 1
 
 
-@compiled
+@compiled_with_arrays
 def encode(row, planes):
     """Write the observation of a state row.
 
     Args:
-        row: [304] a state row.
+        row: [432] a state row.
         planes: [C, 15, 15] float32, overwritten.
     """
     for plane in range(3):
@@ -95,14 +95,14 @@ def encode(row, planes):
     planes[12] = np.float32(row[OFFER_WAIT + 1] / row[OFFER_AFTER])
 
 
-@compiled
+@compiled_with_arrays
 def _encode_each(rows, planes):
     for game in range(rows.shape[0]):
         encode(rows[game], planes[game])
 
 
 def encode_rows(rows: NDArray[np.int16]) -> NDArray[np.float32]:
-    """The observations of [N, 304] state rows, [N, C, 15, 15] float32."""
+    """The observations of [N, 432] state rows, [N, C, 15, 15] float32."""
     planes = np.empty((len(rows), *OBSERVATION_SHAPE), dtype=np.float32)
     _encode_each(rows, planes)
     return planes

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from thud_env.compile import compiled
+from thud_env.compile import compiled, compiled_with_arrays
 from thud_env.encoding import encode
 from thud_env.rng import random_below
 from thud_env.rules.legal import is_legal, legal_actions
@@ -51,7 +51,7 @@ def first_illegal(rows, actions, first, last):
     return -1
 
 
-@compiled
+@compiled_with_arrays
 def step_games(
     rows,
     actions,
@@ -69,10 +69,10 @@ def step_games(
     """Play one legal decision in every game.
 
     Args:
-        rows: [B, 304] the games.
+        rows: [B, 432] the games.
         actions: [B] legal actions.
-        start_row: [304] what a game is reset to.
-        final_rows: [B, 304] receives the last state of every game that ends.
+        start_row: [432] what a game is reset to.
+        final_rows: [B, 432] receives the last state of every game that ends.
         rewards: [B, 2] float32, dwarfs and trolls.
         terminated, truncated: [B] bool.
         by_outcome: whether rewards are by outcome or by margin.
@@ -105,14 +105,14 @@ def step_games(
                 row[:] = start_row
 
 
-@compiled
+@compiled_with_arrays
 def observe_games(
     rows, observations, masks, legal_counts, to_move, with_observations, mask_kind, first, last
 ):
     """Write what the players of every game see.
 
     Args:
-        rows: [B, 304] the games.
+        rows: [B, 432] the games.
         observations: [B, C, 15, 15] float32, or [0, C, 15, 15] if not wanted.
         masks: [B, 6470] int8, [B, 809] uint8 (least significant bit first), or [0, 0].
         legal_counts: [B] int32.
@@ -140,12 +140,12 @@ def observe_games(
                     mask[decisions[i] >> 3] |= 1 << (decisions[i] & 7)
 
 
-@compiled
+@compiled_with_arrays
 def sample_games(rows, rng, actions, first, last):
     """Draw a decision uniformly from the legal ones of every game; 0 where there is none.
 
     Args:
-        rows: [B, 304] the games.
+        rows: [B, 432] the games.
         rng: [B] uint64, one generator a game.
         actions: [B] int32, written.
         first, last: the games to draw for.
@@ -161,7 +161,7 @@ def list_games(rows, starts, decisions):
     """Write all games' legal decisions, each game's ascending, one game after the other.
 
     Args:
-        rows: [N, 304] the games.
+        rows: [N, 432] the games.
         starts: [N + 1] int64, receives where each game's decisions begin.
         decisions: [>= N * 2048] int32, written up to ``starts[N]``.
     """
@@ -171,12 +171,12 @@ def list_games(rows, starts, decisions):
         starts[game + 1] = first + legal_actions(rows[game], decisions[first:])
 
 
-@compiled
+@compiled_with_arrays
 def play_games(rows, rng, lengths, margins, first, last):
     """Play every game to its end by decisions drawn uniformly from the legal ones.
 
     Args:
-        rows: [B, 304] the games; their last states when this returns.
+        rows: [B, 432] the games; their last states when this returns.
         rng: [B] uint64, one generator a game.
         lengths: [B] int32, receives the number of decisions played.
         margins: [B] int16, receives the final margin, from the dwarfs' view.

@@ -98,7 +98,7 @@ def turn_decisions(row: Row, turn: str) -> list[int] | None:
     thousands of ways to trample.
 
     Args:
-        row: [304] a state row.
+        row: [432] a state row.
         turn: in canonical spelling (``normalise_turn``).
     """
     here = row.copy()
@@ -146,7 +146,7 @@ def walk_turns(row: Row) -> Iterator[tuple[str, list[int]]]:
     captures comes once, decided in ascending order; tramples come once a path.
 
     Args:
-        row: [304] a state row.
+        row: [432] a state row.
     """
     buffer = np.empty(fields.MAX_DECISIONS_AT_ONCE, dtype=np.int32)
     origin = [] if _is_between_turns(row) else [int(row[fields.PENDING_CELL])]
@@ -234,7 +234,7 @@ def read_position(text: str, row: Row) -> None:
 
     Args:
         text: position text.
-        row: [304] the start of a battle of the ruleset and with the limits meant.
+        row: [432] the start of a battle of the ruleset and with the limits meant.
 
     Raises:
         ValueError: naming what is wrong in the text, and where.
@@ -288,8 +288,7 @@ def _read_board(text: str, row: Row) -> None:
         squares += found
     _check_pieces(squares, row)
     row[CELL_OF_SQUARE] = squares
-    row[fields.NUM_DWARFS], row[fields.NUM_TROLLS] = squares.count(DWARF), squares.count(TROLL)
-    row[fields.STONE_CELL] = CELL_OF_SQUARE[squares.index(STONE)]
+    fields.index_row(row)
 
 
 def _check_pieces(squares: list[int], row: Row) -> None:

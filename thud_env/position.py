@@ -77,7 +77,7 @@ class Position:
     __slots__ = ("_row",)
 
     def __init__(self, row: NDArray[np.integer[Any]]) -> None:
-        """A position over a copy of a state row, [304] (``rules/row.py``)."""
+        """A position over a copy of a state row, [432] (``rules/row.py``)."""
         copy: fields.Row = np.array(row, dtype=np.int16)
         if copy.shape != (fields.ROW_SIZE,):
             raise ValueError(f"a state row has shape ({fields.ROW_SIZE},), not {copy.shape}")
@@ -110,7 +110,7 @@ class Position:
 
     @property
     def row(self) -> fields.Row:
-        """The state row, [304] int16, read-only."""
+        """The state row, [432] int16, read-only."""
         return self._row
 
     @property

@@ -34,7 +34,7 @@ class Batch:
     """N decisions of one role."""
 
     rows: NDArray[np.int16]
-    """[N, 304] the states that were decided in."""
+    """[N, 432] the states that were decided in."""
     actions: NDArray[np.int32]
     """[N] what was decided."""
     log_probs: NDArray[np.float32]

@@ -21,7 +21,7 @@ class Rollout:
     """T decisions in each of B battles."""
 
     rows: NDArray[np.int16]
-    """[T, B, 304] the states that were decided in."""
+    """[T, B, 432] the states that were decided in."""
     movers: NDArray[np.int8]
     """[T, B] who decided: 0 dwarfs, 1 trolls."""
     actions: NDArray[np.int32]

@@ -12,16 +12,21 @@ from thud_env.actions import (
     MOVE_DIRECTION,
     MOVE_DISTANCE,
     MOVE_FROM,
+    MOVE_OFFSET,
     NUM_ACTIONS,
     OFFER,
 )
+from thud_env.bits import leading_zeros, trailing_zeros
 from thud_env.board import (
     CELL_OF_SQUARE,
     CELL_STEP,
     IS_PERIMETER_CELL,
+    LINE_OF_CELL,
+    NUM_AXES,
     NUM_DIRECTIONS,
-    NUM_SQUARES,
+    POINT_OF_CELL,
     SQUARE_OF_CELL,
+    STRIDE,
 )
 from thud_env.compile import compiled
 from thud_env.rules.row import (
@@ -42,10 +47,12 @@ from thud_env.rules.row import (
     TAKE_ALL,
     TAKE_ONE,
     TAKE_SOME,
+    TAKEN_LINES,
     TERMINATION,
     TO_MOVE,
     TRAMPLE_ON,
     TROLL,
+    movable_pieces,
 )
 from thud_env.rulesets import FOOTBALL, KOOM_VALLEY
 
@@ -53,14 +60,24 @@ VALLEY_TROLL_REACH = 3
 
 
 @compiled
-def empty_run(row, cell, step):
-    """How many empty squares lie next to ``cell`` in a row, one ``step`` apart."""
-    length = 0
-    cell += step
-    while row[cell] == EMPTY:
-        length += 1
-        cell += step
-    return length
+def _run_up(line, point):
+    """How many squares of a line are free next above a point."""
+    return trailing_zeros(line >> (point + 1))
+
+
+@compiled
+def _run_down(line, point):
+    """How many squares of a line are free next below a point."""
+    return min(leading_zeros((line << (63 - point)) << 1), point)
+
+
+@compiled
+def empty_run(row, cell, direction):
+    """How many empty squares lie next to ``cell`` in a row, in one direction."""
+    axis = direction % NUM_AXES
+    line = int(row[TAKEN_LINES + LINE_OF_CELL[cell, axis]])
+    point = POINT_OF_CELL[cell, axis]
+    return _run_up(line, point) if direction < NUM_AXES else _run_down(line, point)
 
 
 @compiled
@@ -86,29 +103,25 @@ def count_adjacent(row, cell, piece):
 
 
 @compiled
-def _classic_dwarf_moves(row, cell, step):
+def _classic_dwarf_moves(row, cell, step, run):
     """Any distance over empty squares; or hurled, as far as the line behind is long, onto a
     troll. The squares up to the troll are empty, so its distance is one more than theirs.
     """
-    run = empty_run(row, cell, step)
-    bits = (1 << run) - 1
+    moves = (1 << run) - 1
     if row[cell + (run + 1) * step] == TROLL and line_length(row, cell, step) > run:
-        bits |= 1 << run
-    return bits
+        moves |= 1 << run
+    return moves
 
 
 @compiled
-def _classic_troll_moves(row, cell, step):
+def _classic_troll_moves(row, cell, step, run):
     """One square; or shoved, as far as a line of two or more is long, next to a dwarf."""
-    run = empty_run(row, cell, step)
-    if run == 0:
-        return 0
-    bits = 1
-    if run > 1:
+    moves = 1 if run > 0 else 0
+    if run > 1 and row[cell - step] == TROLL:
         for distance in range(2, min(run, line_length(row, cell, step)) + 1):
             if count_adjacent(row, cell + distance * step, DWARF) > 0:
-                bits |= 1 << (distance - 1)
-    return bits
+                moves |= 1 << (distance - 1)
+    return moves
 
 
 @compiled
@@ -118,60 +131,72 @@ def can_trample(row, cell, step):
 
 
 @compiled
-def _valley_troll_moves(row, cell, step):
+def _valley_troll_moves(row, cell, step, run):
     """Up to three squares; or one jump over a dwarf. In Football the edge is out of bounds
     and nothing is trampled.
     """
-    football = row[RULES] == FOOTBALL
-    if not football and can_trample(row, cell, step):
-        return 0b10
-    bits = 0
-    for distance in range(1, VALLEY_TROLL_REACH + 1):
-        target = cell + distance * step
-        if row[target] != EMPTY or (football and IS_PERIMETER_CELL[target]):
+    reach = min(run, VALLEY_TROLL_REACH)
+    if row[RULES] != FOOTBALL:
+        return 0b10 if can_trample(row, cell, step) else (1 << reach) - 1
+    moves = 0
+    for distance in range(1, reach + 1):
+        if IS_PERIMETER_CELL[cell + distance * step]:
             break
-        bits |= 1 << (distance - 1)
-    return bits
+        moves |= 1 << (distance - 1)
+    return moves
 
 
 @compiled
-def _stone_moves(row, cell, step):
+def _stone_moves(row, cell, step, run):
     """The Rock goes one square, the ball any distance, from beside a dwarf to beside a dwarf."""
     if count_adjacent(row, cell, DWARF) == 0:
         return 0
-    run = empty_run(row, cell, step)
-    if row[RULES] != FOOTBALL:
-        run = min(run, 1)
-    bits = 0
-    for distance in range(1, run + 1):
+    moves = 0
+    for distance in range(1, (run if row[RULES] == FOOTBALL else min(run, 1)) + 1):
         if count_adjacent(row, cell + distance * step, DWARF) > 0:
-            bits |= 1 << (distance - 1)
-    return bits
+            moves |= 1 << (distance - 1)
+    return moves
 
 
 @compiled
-def ray_moves(row, cell, direction):
+def ray_moves(row, cell, direction, run):
     """The legal moves of the piece on ``cell`` along one direction, at the start of a turn.
 
     The one place that knows how pieces move. Bit k-1 of the result is set if the piece may
     go k squares. Which side is to move is the caller's business (``may_move``).
+
+    Args:
+        row: [432] a state row.
+        cell: where the piece stands.
+        direction: 0 .. 7.
+        run: ``empty_run(row, cell, direction)``.
     """
-    step = CELL_STEP[direction]
+    step = int(CELL_STEP[direction])
     piece = row[cell]
     valley = row[RULES] >= KOOM_VALLEY
     if piece == DWARF:
-        return (
-            (1 << empty_run(row, cell, step)) - 1
-            if valley
-            else _classic_dwarf_moves(row, cell, step)
-        )
+        return (1 << run) - 1 if valley else _classic_dwarf_moves(row, cell, step, run)
     if piece == TROLL:
-        return (
-            _valley_troll_moves(row, cell, step)
-            if valley
-            else _classic_troll_moves(row, cell, step)
-        )
-    return _stone_moves(row, cell, step)
+        if valley:
+            return _valley_troll_moves(row, cell, step, run)
+        return _classic_troll_moves(row, cell, step, run)
+    return _stone_moves(row, cell, step, run)
+
+
+@compiled
+def piece_moves(row, cell):
+    """All legal moves of the piece on ``cell``, at the start of a turn: bit b of the result is
+    the action ``MOVE_BASE[cell, 0] + b``.
+    """
+    moves = 0
+    for axis in range(NUM_AXES):
+        line = int(row[TAKEN_LINES + LINE_OF_CELL[cell, axis]])
+        point = POINT_OF_CELL[cell, axis]
+        up = ray_moves(row, cell, axis, _run_up(line, point))
+        down = ray_moves(row, cell, axis + NUM_AXES, _run_down(line, point))
+        moves |= up << MOVE_OFFSET[cell, axis]
+        moves |= down << MOVE_OFFSET[cell, axis + NUM_AXES]
+    return moves
 
 
 @compiled
@@ -210,12 +235,10 @@ def may_take_all(row, adjacent):
 @compiled
 def has_legal_turn(row):
     """Whether the side to move, at the start of its turn, can move a piece."""
-    for square in range(NUM_SQUARES):
-        cell = CELL_OF_SQUARE[square]
-        if may_move(row, cell):
-            for direction in range(NUM_DIRECTIONS):
-                if ray_moves(row, cell, direction) != 0:
-                    return True
+    first, count = movable_pieces(row)
+    for i in range(first, first + count):
+        if piece_moves(row, int(row[i])) != 0:
+            return True
     return False
 
 
@@ -247,7 +270,7 @@ def _answers(row, out):
         # Neighbours in row-major order, so that the list ascends.
         for d_row in range(-1, 2):
             for d_col in range(-1, 2):
-                neighbour = cell + d_row * 16 + d_col
+                neighbour = cell + d_row * STRIDE + d_col
                 if row[neighbour] == DWARF:
                     out[count] = CAPTURE + SQUARE_OF_CELL[neighbour]
                     count += 1
@@ -265,31 +288,27 @@ def legal_actions(row, out):
     """Write the legal decisions into ``out`` in ascending order; return how many there are.
 
     Args:
-        row: [304] a state row.
+        row: [432] a state row.
         out: [>= 2048] any integer type.
     """
     if row[TERMINATION] != ONGOING:
         return 0
     if row[PENDING] != NO_QUESTION:
         return _answers(row, out)
-    count = 0
-    for square in range(NUM_SQUARES):
-        cell = CELL_OF_SQUARE[square]
-        if not may_move(row, cell):
-            continue
-        for direction in range(NUM_DIRECTIONS):
-            bits = ray_moves(row, cell, direction)
-            action = MOVE_BASE[cell, direction]
-            while bits != 0:
-                if bits & 1:
-                    out[count] = action
-                    count += 1
-                bits >>= 1
-                action += 1
+    total = 0
+    first, count = movable_pieces(row)
+    for i in range(first, first + count):
+        cell = int(row[i])
+        moves = piece_moves(row, cell)
+        action = MOVE_BASE[cell, 0]
+        while moves != 0:
+            out[total] = action + trailing_zeros(moves)
+            total += 1
+            moves &= moves - 1
     if may_offer(row):
-        out[count] = OFFER
-        count += 1
-    return count
+        out[total] = OFFER
+        total += 1
+    return total
 
 
 @compiled
@@ -305,11 +324,10 @@ def is_legal(row, action):
         distance = MOVE_DISTANCE[action]
         if pending == TRAMPLE_ON:
             return start == cell and distance == 2 and can_trample(row, cell, CELL_STEP[direction])
-        return (
-            pending == NO_QUESTION
-            and may_move(row, start)
-            and (ray_moves(row, start, direction) >> (distance - 1)) & 1 == 1
-        )
+        if pending != NO_QUESTION or not may_move(row, start):
+            return False
+        moves = ray_moves(row, start, direction, empty_run(row, start, direction))
+        return (moves >> (distance - 1)) & 1 == 1
     if pending == NO_QUESTION:
         return action == OFFER and may_offer(row)
     if pending == ANSWER_OFFER:
@@ -321,5 +339,6 @@ def is_legal(row, action):
     if action == CAPTURE_ALL:
         return may_take_all(row, count_adjacent(row, cell, DWARF))
     target = CELL_OF_SQUARE[action - CAPTURE]
-    d_row, d_col = abs(target // 16 - cell // 16), abs(target % 16 - cell % 16)
-    return pending != TAKE_ALL and max(d_row, d_col) == 1 and row[target] == DWARF
+    rows_apart = abs(target // STRIDE - cell // STRIDE)
+    columns_apart = abs(target % STRIDE - cell % STRIDE)
+    return pending != TAKE_ALL and max(rows_apart, columns_apart) == 1 and row[target] == DWARF

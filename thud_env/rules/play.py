@@ -15,11 +15,12 @@ from thud_env.actions import (
 )
 from thud_env.board import CELL_OF_SQUARE, CELL_STEP, IS_GOAL_CELL, NUM_DIRECTIONS
 from thud_env.compile import compiled
-from thud_env.rules.legal import count_adjacent, has_legal_turn, has_trample, line_length
+from thud_env.rules.legal import count_adjacent, has_legal_turn, has_trample
 from thud_env.rules.row import (
     AGREED,
     ANSWER_OFFER,
     DWARF,
+    DWARF_CELLS,
     DWARFS,
     EMPTY,
     GOAL,
@@ -49,9 +50,13 @@ from thud_env.rules.row import (
     TO_MOVE,
     TRAMPLE_ON,
     TROLL,
+    TROLL_CELLS,
     TROLLS,
     TURN_LIMIT,
     TURNS,
+    flip_lines,
+    movable_pieces,
+    num_dwarf_cells,
 )
 from thud_env.rulesets import CLASSIC, CLASSIC_ALL, KOOM_VALLEY
 
@@ -60,9 +65,66 @@ TROLL_VALUE = 4
 
 
 @compiled
-def _capture_dwarf(row, cell):
+def _drop_from_list(row, first, count, cell):
+    """Take a cell out of a list of pieces; those after it close up."""
+    i = first
+    while row[i] != cell:
+        i += 1
+    last = first + count - 1
+    while i < last:
+        row[i] = row[i + 1]
+        i += 1
+    row[last] = -1
+
+
+@compiled
+def _change_in_list(row, first, count, start, target):
+    """Replace a cell in a list of pieces, which stays ascending."""
+    i = first
+    while row[i] != start:
+        i += 1
+    if target > start:
+        last = first + count - 1
+        while i < last and row[i + 1] < target:
+            row[i] = row[i + 1]
+            i += 1
+    else:
+        while i > first and row[i - 1] > target:
+            row[i] = row[i - 1]
+            i -= 1
+    row[i] = target
+
+
+@compiled
+def _move_piece(row, start, target):
+    """Put the piece on ``start`` on the empty square ``target``. It is the mover's."""
+    row[target] = row[start]
+    row[start] = EMPTY
+    flip_lines(row, start)
+    flip_lines(row, target)
+    first, count = movable_pieces(row)
+    _change_in_list(row, first, count, start, target)
+
+
+@compiled
+def _remove_dwarf(row, cell):
     row[cell] = EMPTY
+    flip_lines(row, cell)
+    _drop_from_list(row, DWARF_CELLS, num_dwarf_cells(row), cell)
     row[NUM_DWARFS] -= 1
+
+
+@compiled
+def _remove_troll(row, cell):
+    row[cell] = EMPTY
+    flip_lines(row, cell)
+    _drop_from_list(row, TROLL_CELLS, row[NUM_TROLLS], cell)
+    row[NUM_TROLLS] -= 1
+
+
+@compiled
+def _capture_dwarf(row, cell):
+    _remove_dwarf(row, cell)
     row[TAKEN] += 1
 
 
@@ -81,9 +143,8 @@ def _capture_sandwiched_trolls(row, cell):
     for direction in range(NUM_DIRECTIONS):
         step = CELL_STEP[direction]
         if row[cell + step] == TROLL and row[cell + 2 * step] == DWARF:
-            row[cell + step] = EMPTY
+            _remove_troll(row, cell + step)
             captured += 1
-    row[NUM_TROLLS] -= captured
     return captured
 
 
@@ -132,21 +193,28 @@ def _end_turn(row, quiet):
 
 @compiled
 def _play_dwarf(row, start, target):
-    captured = 1 if row[target] == TROLL else 0
-    row[NUM_TROLLS] -= captured
-    row[start] = EMPTY
-    row[target] = DWARF
+    captured = 0
+    if row[target] == TROLL:
+        _remove_troll(row, target)
+        captured = 1
+    _move_piece(row, start, target)
     if row[RULES] == KOOM_VALLEY:
         captured += _capture_sandwiched_trolls(row, target)
     _end_turn(row, captured == 0)
 
 
 @compiled
+def _play_stone(row, start, target):
+    _move_piece(row, start, target)
+    row[STONE_CELL] = target
+    _end_turn(row, False)
+
+
+@compiled
 def _play_classic_troll(row, start, target, step, distance):
     """Move, then ask what to capture if there is a choice."""
-    line = line_length(row, start, step)
-    row[start] = EMPTY
-    row[target] = TROLL
+    in_line = row[start - step] == TROLL
+    _move_piece(row, start, target)
     adjacent = count_adjacent(row, target, DWARF)
     rules = row[RULES]
     if adjacent == 0:
@@ -158,7 +226,7 @@ def _play_classic_troll(row, start, target, step, distance):
         _ask(row, TAKE_SOME, target)
     elif rules == CLASSIC_ALL:
         _ask(row, TAKE_ALL, target)
-    elif rules == CLASSIC and line == 1:
+    elif rules == CLASSIC and not in_line:
         _ask(row, TAKE_ONE, target)
     else:
         _ask(row, TAKE_ANY, target)
@@ -166,9 +234,8 @@ def _play_classic_troll(row, start, target, step, distance):
 
 @compiled
 def _play_valley_troll(row, start, target, step, distance):
-    row[start] = EMPTY
-    row[target] = TROLL
     tramples = distance == 2 and row[start + step] == DWARF
+    _move_piece(row, start, target)
     if not tramples:
         _end_turn(row, True)
         return
@@ -181,18 +248,15 @@ def _play_valley_troll(row, start, target, step, distance):
 
 @compiled
 def _play_move(row, action):
-    start = MOVE_FROM[action]
-    step = CELL_STEP[MOVE_DIRECTION[action]]
-    distance = MOVE_DISTANCE[action]
+    start = int(MOVE_FROM[action])
+    step = int(CELL_STEP[MOVE_DIRECTION[action]])
+    distance = int(MOVE_DISTANCE[action])
     target = start + step * distance
     piece = row[start]
     if piece == DWARF:
         _play_dwarf(row, start, target)
     elif piece == STONE:
-        row[start] = EMPTY
-        row[target] = STONE
-        row[STONE_CELL] = target
-        _end_turn(row, False)
+        _play_stone(row, start, target)
     elif row[RULES] >= KOOM_VALLEY:
         _play_valley_troll(row, start, target, step, distance)
     else:

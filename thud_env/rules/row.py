@@ -1,13 +1,20 @@
-"""The state row: a whole game as 304 small integers.
+"""The state row: a whole game as 432 small integers.
 
 ::
 
-    0 .. 271     the board with its border, one cell each (board.py draws it)
-    272 ..       the fields named below
+      0 .. 271   the board with its border, one cell each (board.py draws it)
+    272 .. 359   which squares of each line are taken, one word of bits a line
+    360 .. 391   the cells of the pieces that the dwarfs may move, ascending
+    392 .. 399   the cells of the trolls, ascending
+    400 .. 415   the fields named below
+    416 .. 431   unused, 0
 
 A batch is a 2-D array of rows. Copying, hashing, comparing or sending a game is copying,
 hashing, comparing or sending its bytes, so every field always has one canonical value:
 ``PENDING_CELL`` and ``TAKEN``, for example, are 0 whenever nothing is pending.
+
+The lines and the lists of pieces follow from the board (``index_row``). They are kept
+because a walk along a line is then one shift of a word, and nothing ever searches the board.
 """
 
 from __future__ import annotations
@@ -15,8 +22,18 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from thud_env.board import CELL_OF_SQUARE, NUM_CELLS, square_named
-from thud_env.rulesets import Ruleset
+from thud_env.board import (
+    CELL_OF_SQUARE,
+    LINE_OF_CELL,
+    NUM_AXES,
+    NUM_CELLS,
+    NUM_LINES,
+    NUM_SQUARES,
+    POINT_OF_CELL,
+    square_named,
+)
+from thud_env.compile import compiled
+from thud_env.rulesets import KOOM_VALLEY, Ruleset
 
 Row = NDArray[np.int16]
 
@@ -26,33 +43,45 @@ EMPTY, DWARF, TROLL, STONE, OFF_BOARD = range(5)
 DWARFS, TROLLS = 0, 1
 """The sides."""
 
-TO_MOVE = NUM_CELLS
+TAKEN_LINES = NUM_CELLS
+"""Where the lines begin. Bit p of a line's word is set if the square at point p is taken;
+points that are not on the board count as taken, and so does point 15, the sign bit."""
+DWARF_CELLS = TAKEN_LINES + NUM_LINES
+"""Where the list of the pieces that dwarfs may move begins: the dwarfs, and in the Koom
+Valley games the Rock or ball. Entries not in use are -1."""
+MAX_DWARFS = 32
+TROLL_CELLS = DWARF_CELLS + MAX_DWARFS
+"""Where the list of the trolls begins. Entries not in use are -1."""
+MAX_TROLLS = 8
+
+_FIELDS = TROLL_CELLS + MAX_TROLLS
+TO_MOVE = _FIELDS
 """The side that decides next."""
-PENDING = NUM_CELLS + 1
+PENDING = _FIELDS + 1
 """What the side to move is asked, one of the values below."""
-PENDING_CELL = NUM_CELLS + 2
+PENDING_CELL = _FIELDS + 2
 """The cell of the troll that may now capture or trample on."""
-TAKEN = NUM_CELLS + 3
+TAKEN = _FIELDS + 3
 """Dwarfs captured so far in the turn that is pending."""
-QUIET_TURNS = NUM_CELLS + 4
+QUIET_TURNS = _FIELDS + 4
 """Turns in a row without a capture; in the Koom Valley games, or a move of the stone."""
-TURNS = NUM_CELLS + 5
+TURNS = _FIELDS + 5
 """Turns played."""
-NUM_DWARFS = NUM_CELLS + 6
-NUM_TROLLS = NUM_CELLS + 7
-STONE_CELL = NUM_CELLS + 8
-RULES = NUM_CELLS + 9
+NUM_DWARFS = _FIELDS + 6
+NUM_TROLLS = _FIELDS + 7
+STONE_CELL = _FIELDS + 8
+RULES = _FIELDS + 9
 """``Ruleset.index``."""
-TERMINATION = NUM_CELLS + 10
+TERMINATION = _FIELDS + 10
 """How the battle ended, one of the values below."""
-MAX_QUIET_TURNS = NUM_CELLS + 11
-MAX_TURNS = NUM_CELLS + 12
-OFFER_AFTER = NUM_CELLS + 13
-AGREEMENT = NUM_CELLS + 14
+MAX_QUIET_TURNS = _FIELDS + 11
+MAX_TURNS = _FIELDS + 12
+OFFER_AFTER = _FIELDS + 13
+AGREEMENT = _FIELDS + 14
 """1 if the battle may end by agreement, else 0."""
-OFFER_WAIT = NUM_CELLS + 15
+OFFER_WAIT = _FIELDS + 15
 """Turns of its own for which a side may not offer: dwarfs here, trolls in the next cell."""
-ROW_SIZE = NUM_CELLS + 32
+ROW_SIZE = _FIELDS + 32
 
 NO_QUESTION, TAKE_ONE, TAKE_ANY, TAKE_SOME, TAKE_ALL, TRAMPLE_ON, ANSWER_OFFER = range(7)
 """Values of PENDING: between turns; capture one or none; any number; at least one; all or
@@ -66,6 +95,64 @@ MAX_DECISIONS_AT_ONCE = 2048
 
 _LARGEST = int(np.iinfo(np.int16).max)
 
+_NOTHING_TAKEN: NDArray[np.int16] = np.full(NUM_LINES, -1, dtype=np.int16)
+"""[88] the lines of an empty board."""
+for _cell in CELL_OF_SQUARE:
+    for _axis in range(NUM_AXES):
+        _NOTHING_TAKEN[LINE_OF_CELL[_cell, _axis]] &= ~(1 << int(POINT_OF_CELL[_cell, _axis]))
+
+
+@compiled
+def flip_lines(row, cell):
+    """Turn a square from free to taken or back, on all four lines through it."""
+    for axis in range(NUM_AXES):
+        row[TAKEN_LINES + LINE_OF_CELL[cell, axis]] ^= 1 << POINT_OF_CELL[cell, axis]
+
+
+@compiled
+def index_row(row):
+    """Fill in what follows from the board and the ruleset: lines, lists, counts, the stone."""
+    for line in range(NUM_LINES):
+        row[TAKEN_LINES + line] = _NOTHING_TAKEN[line]
+    for i in range(DWARF_CELLS, _FIELDS):
+        row[i] = -1
+    row[NUM_DWARFS] = 0
+    row[NUM_TROLLS] = 0
+    movable = 0
+    for square in range(NUM_SQUARES):
+        cell = CELL_OF_SQUARE[square]
+        piece = row[cell]
+        if piece == EMPTY:
+            continue
+        flip_lines(row, cell)
+        if piece == TROLL:
+            row[TROLL_CELLS + row[NUM_TROLLS]] = cell
+            row[NUM_TROLLS] += 1
+            continue
+        if piece == STONE:
+            row[STONE_CELL] = cell
+        else:
+            row[NUM_DWARFS] += 1
+        if piece == DWARF or row[RULES] >= KOOM_VALLEY:
+            row[DWARF_CELLS + movable] = cell
+            movable += 1
+
+
+@compiled
+def num_dwarf_cells(row):
+    """How many pieces the dwarfs may move."""
+    return int(row[NUM_DWARFS]) + (1 if row[RULES] >= KOOM_VALLEY else 0)
+
+
+@compiled
+def movable_pieces(row):
+    """The pieces that the side to move may move, as a stretch of the row: where their cells
+    begin and how many there are.
+    """
+    if row[TO_MOVE] == TROLLS:
+        return TROLL_CELLS, int(row[NUM_TROLLS])
+    return DWARF_CELLS, num_dwarf_cells(row)
+
 
 def new_row(
     ruleset: Ruleset,
@@ -75,7 +162,7 @@ def new_row(
     offer_after: int | None = None,
     agreement: bool = False,
 ) -> Row:
-    """The start of a battle, [304] int16. Limits left at None are the ruleset's.
+    """The start of a battle, [432] int16. Limits left at None are the ruleset's.
 
     Raises:
         ValueError: if a limit is not in 1 .. 32767.
@@ -83,12 +170,13 @@ def new_row(
     row: Row = np.zeros(ROW_SIZE, dtype=np.int16)
     row[:NUM_CELLS] = OFF_BOARD
     row[CELL_OF_SQUARE] = EMPTY
-    for names, piece in ((ruleset.dwarfs, DWARF), (ruleset.trolls, TROLL)):
+    for names, piece in (
+        (ruleset.dwarfs, DWARF),
+        (ruleset.trolls, TROLL),
+        ((ruleset.stone,), STONE),
+    ):
         for name in names:
             row[CELL_OF_SQUARE[square_named(name)]] = piece
-    row[STONE_CELL] = CELL_OF_SQUARE[square_named(ruleset.stone)]
-    row[row[STONE_CELL]] = STONE
-    row[NUM_DWARFS], row[NUM_TROLLS] = len(ruleset.dwarfs), len(ruleset.trolls)
     row[RULES] = ruleset.index
     row[AGREEMENT] = bool(agreement)
     for field, name, value, default in (
@@ -100,4 +188,5 @@ def new_row(
         if not 1 <= limit <= _LARGEST:
             raise ValueError(f"{name} must be in 1 .. {_LARGEST}, not {limit}")
         row[field] = limit
+    index_row(row)
     return row

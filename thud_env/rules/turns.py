@@ -11,7 +11,7 @@ import numpy as np
 
 from thud_env.actions import CAPTURE, CAPTURE_ALL, DONE, MOVE_BASE
 from thud_env.board import CELL_STEP, NUM_DIRECTIONS
-from thud_env.compile import compiled
+from thud_env.compile import compiled, compiled_with_arrays
 from thud_env.rng import random_below
 from thud_env.rules.legal import can_trample, count_adjacent, legal_actions
 from thud_env.rules.play import apply
@@ -35,12 +35,12 @@ MAX_TRAMPLES = 32
 """A turn tramples each dwarf at most once."""
 
 
-@compiled
+@compiled_with_arrays
 def _walk_tramples(row, rows):
     """How a turn that may trample on can finish: in how many ways (stop here, or after any
     number of jumps), and after how many more jumps at most.
 
-    Depth first, without recursion, which Numba's cache does not survive: ``rows`` [>= 33, 304]
+    Depth first, without recursion, which Numba's cache does not survive: ``rows`` [>= 33, 432]
     holds the position after each jump of the path, ``tried`` the directions tried there.
     """
     tried = np.zeros(MAX_TRAMPLES + 1, dtype=np.int64)
@@ -73,8 +73,8 @@ def count_endings(row, rows):
     """In how many distinct ways the turn that is pending can end; 1 if none is pending.
 
     Args:
-        row: [304] a state row.
-        rows: [>= 33, 304] scratch space.
+        row: [432] a state row.
+        rows: [>= 33, 432] scratch space.
     """
     pending = row[PENDING]
     if pending == NO_QUESTION or pending == ANSWER_OFFER:
@@ -96,8 +96,8 @@ def most_captures(row, rows):
     """How many more dwarfs the turn that is pending can capture at most; 0 if none is pending.
 
     Args:
-        row: [304] a state row.
-        rows: [>= 33, 304] scratch space.
+        row: [432] a state row.
+        rows: [>= 33, 432] scratch space.
     """
     pending = row[PENDING]
     if pending == NO_QUESTION or pending == ANSWER_OFFER:
@@ -108,13 +108,13 @@ def most_captures(row, rows):
     return min(adjacent, 1) if pending == TAKE_ONE else adjacent
 
 
-@compiled
+@compiled_with_arrays
 def count_turns(row, rows):
     """How many distinct complete turns the side to move has at the start of its turn.
 
     Args:
-        row: [304] a state row.
-        rows: [>= 34, 304] scratch space.
+        row: [432] a state row.
+        rows: [>= 34, 432] scratch space.
     """
     decisions = np.empty(MAX_DECISIONS_AT_ONCE, dtype=np.int32)
     turns = 0
@@ -126,7 +126,7 @@ def count_turns(row, rows):
     return turns
 
 
-@compiled
+@compiled_with_arrays
 def perft(row, depth):
     """How many sequences of ``depth`` complete turns start here: move generation's usual test.
 
@@ -134,7 +134,7 @@ def perft(row, depth):
     order of square, so that each set of them is visited once.
 
     Args:
-        row: [304] a state row at the start of a turn.
+        row: [432] a state row at the start of a turn.
         depth: turns, 0 or more.
     """
     scratch = np.empty((MAX_TRAMPLES + 2, ROW_SIZE), dtype=np.int16)
@@ -213,7 +213,7 @@ def _falling(n, k):
     return product
 
 
-@compiled
+@compiled_with_arrays
 def random_turn_decision(row, rng, game, decisions, rows):
     """Draw the next decision of a complete turn drawn uniformly from all distinct ones.
 
@@ -221,11 +221,11 @@ def random_turn_decision(row, rng, game, decisions, rows):
     turns that go through it.
 
     Args:
-        row: [304] a state row whose battle is not over.
+        row: [432] a state row whose battle is not over.
         rng: [N] uint64, one generator a game (``rng.py``).
         game: which of them to draw from.
         decisions: [>= 2048] scratch space, int32.
-        rows: [>= 34, 304] scratch space, int16.
+        rows: [>= 34, 432] scratch space, int16.
     """
     count = legal_actions(row, decisions)
     pending = row[PENDING]
