@@ -23,8 +23,15 @@ def _source_hash(package: Path) -> str:
     return digest.hexdigest()
 
 
-def _compile(function: Callable[..., Any], counts_references: bool) -> Any:
-    options: dict[str, Any] = {"cache": True, "nogil": True, "_nrt": counts_references}
+def _compile(function: Callable[..., Any], *, counts_references: bool, forceinline: bool) -> Any:
+    # Options that are left out would be taken over from whichever caller compiles first.
+    options: dict[str, Any] = {
+        "cache": True,
+        "nogil": True,
+        "error_model": "numpy",
+        "forceinline": forceinline,
+        "_nrt": counts_references,
+    }
     dispatcher: Any = numba.njit(**options)(function)
     # Numba's cache notices a change to the file that a function stands in, but not to the
     # files of the functions that it calls: an edit of the rules would leave every kernel
@@ -43,9 +50,14 @@ def compiled(function: Callable[..., Any]) -> Any:
     Such a function needs no reference counts of the arrays it is handed, and counting them,
     two atomic operations a call, would take longer than most of the rules' functions.
     """
-    return _compile(function, counts_references=False)
+    return _compile(function, counts_references=False, forceinline=False)
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """``compiled`` for the small functions of inner loops, which their callers take in whole."""
+    return _compile(function, counts_references=False, forceinline=True)
 
 
 def compiled_with_arrays(function: Callable[..., Any]) -> Any:
     """The same for functions that make arrays or assign whole ones: the outer loops."""
-    return _compile(function, counts_references=True)
+    return _compile(function, counts_references=True, forceinline=False)

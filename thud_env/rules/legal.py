@@ -28,7 +28,7 @@ from thud_env.board import (
     SQUARE_OF_CELL,
     STRIDE,
 )
-from thud_env.compile import compiled
+from thud_env.compile import compiled, inlined
 from thud_env.rules.row import (
     AGREEMENT,
     ANSWER_OFFER,
@@ -59,19 +59,19 @@ from thud_env.rulesets import FOOTBALL, KOOM_VALLEY
 VALLEY_TROLL_REACH = 3
 
 
-@compiled
+@inlined
 def _run_up(line, point):
     """How many squares of a line are free next above a point."""
     return trailing_zeros(line >> (point + 1))
 
 
-@compiled
+@inlined
 def _run_down(line, point):
     """How many squares of a line are free next below a point."""
     return min(leading_zeros((line << (63 - point)) << 1), point)
 
 
-@compiled
+@inlined
 def empty_run(row, cell, direction):
     """How many empty squares lie next to ``cell`` in a row, in one direction."""
     axis = direction % NUM_AXES
@@ -102,7 +102,7 @@ def count_adjacent(row, cell, piece):
     return count
 
 
-@compiled
+@inlined
 def _classic_dwarf_moves(row, cell, step, run):
     """Any distance over empty squares; or hurled, as far as the line behind is long, onto a
     troll. The squares up to the troll are empty, so its distance is one more than theirs.
@@ -114,17 +114,24 @@ def _classic_dwarf_moves(row, cell, step, run):
 
 
 @compiled
-def _classic_troll_moves(row, cell, step, run):
-    """One square; or shoved, as far as a line of two or more is long, next to a dwarf."""
-    moves = 1 if run > 0 else 0
-    if run > 1 and row[cell - step] == TROLL:
-        for distance in range(2, min(run, line_length(row, cell, step)) + 1):
-            if count_adjacent(row, cell + distance * step, DWARF) > 0:
-                moves |= 1 << (distance - 1)
+def _shoves(row, cell, step, run):
+    """Two squares or more, as far as the line is long, next to a dwarf."""
+    moves = 0
+    for distance in range(2, min(run, line_length(row, cell, step)) + 1):
+        if count_adjacent(row, cell + distance * step, DWARF) > 0:
+            moves |= 1 << (distance - 1)
     return moves
 
 
-@compiled
+@inlined
+def _classic_troll_moves(row, cell, step, run):
+    """One square; or shoved by the others of a line of two or more."""
+    if run > 1 and row[cell - step] == TROLL:
+        return 1 | _shoves(row, cell, step, run)
+    return min(run, 1)
+
+
+@inlined
 def can_trample(row, cell, step):
     """Whether a troll on ``cell`` can jump a dwarf onto the square behind it."""
     return row[cell + step] == DWARF and row[cell + 2 * step] == EMPTY
@@ -158,7 +165,7 @@ def _stone_moves(row, cell, step, run):
     return moves
 
 
-@compiled
+@inlined
 def ray_moves(row, cell, direction, run):
     """The legal moves of the piece on ``cell`` along one direction, at the start of a turn.
 
@@ -189,17 +196,13 @@ def piece_moves(row, cell):
     the action ``MOVE_BASE[cell, 0] + b``.
     """
     moves = 0
-    for axis in range(NUM_AXES):
-        line = int(row[TAKEN_LINES + LINE_OF_CELL[cell, axis]])
-        point = POINT_OF_CELL[cell, axis]
-        up = ray_moves(row, cell, axis, _run_up(line, point))
-        down = ray_moves(row, cell, axis + NUM_AXES, _run_down(line, point))
-        moves |= up << MOVE_OFFSET[cell, axis]
-        moves |= down << MOVE_OFFSET[cell, axis + NUM_AXES]
+    for direction in range(NUM_DIRECTIONS):
+        reach = ray_moves(row, cell, direction, empty_run(row, cell, direction))
+        moves |= reach << MOVE_OFFSET[cell, direction]
     return moves
 
 
-@compiled
+@inlined
 def may_move(row, cell):
     """Whether ``cell`` holds a piece that the side to move may move: dwarfs also carry the Rock."""
     piece = row[cell]

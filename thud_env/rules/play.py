@@ -6,7 +6,6 @@ from thud_env.actions import (
     ACCEPT,
     CAPTURE,
     CAPTURE_ALL,
-    DECLINE,
     DONE,
     MOVE_DIRECTION,
     MOVE_DISTANCE,
@@ -38,7 +37,6 @@ from thud_env.rules.row import (
     QUIET_LIMIT,
     QUIET_TURNS,
     RULES,
-    STONE,
     STONE_CELL,
     SURROUNDED,
     TAKE_ALL,
@@ -62,6 +60,10 @@ from thud_env.rulesets import CLASSIC, CLASSIC_ALL, KOOM_VALLEY
 
 TROLLS_TO_SURROUND = 3
 TROLL_VALUE = 4
+
+ASKED, QUIET, LOUD = range(3)
+"""What a decision leads to: a question to the same side, or the end of its turn, of which
+LOUD says that something happened that starts the quiet count anew."""
 
 
 @compiled
@@ -152,6 +154,7 @@ def _capture_sandwiched_trolls(row, cell):
 def _ask(row, question, cell):
     row[PENDING] = question
     row[PENDING_CELL] = cell
+    return ASKED
 
 
 @compiled
@@ -200,14 +203,7 @@ def _play_dwarf(row, start, target):
     _move_piece(row, start, target)
     if row[RULES] == KOOM_VALLEY:
         captured += _capture_sandwiched_trolls(row, target)
-    _end_turn(row, captured == 0)
-
-
-@compiled
-def _play_stone(row, start, target):
-    _move_piece(row, start, target)
-    row[STONE_CELL] = target
-    _end_turn(row, False)
+    return LOUD if captured > 0 else QUIET
 
 
 @compiled
@@ -218,18 +214,15 @@ def _play_classic_troll(row, start, target, step, distance):
     adjacent = count_adjacent(row, target, DWARF)
     rules = row[RULES]
     if adjacent == 0:
-        _end_turn(row, True)
-    elif distance > 1 and (adjacent == 1 or rules == CLASSIC_ALL):
+        return QUIET
+    if distance > 1 and (adjacent == 1 or rules == CLASSIC_ALL):
         _capture_adjacent_dwarfs(row, target)
-        _end_turn(row, False)
-    elif distance > 1:
-        _ask(row, TAKE_SOME, target)
-    elif rules == CLASSIC_ALL:
-        _ask(row, TAKE_ALL, target)
-    elif rules == CLASSIC and not in_line:
-        _ask(row, TAKE_ONE, target)
-    else:
-        _ask(row, TAKE_ANY, target)
+        return LOUD
+    if distance > 1:
+        return _ask(row, TAKE_SOME, target)
+    if rules == CLASSIC_ALL:
+        return _ask(row, TAKE_ALL, target)
+    return _ask(row, TAKE_ONE if rules == CLASSIC and not in_line else TAKE_ANY, target)
 
 
 @compiled
@@ -237,13 +230,9 @@ def _play_valley_troll(row, start, target, step, distance):
     tramples = distance == 2 and row[start + step] == DWARF
     _move_piece(row, start, target)
     if not tramples:
-        _end_turn(row, True)
-        return
+        return QUIET
     _capture_dwarf(row, start + step)
-    if has_trample(row, target):
-        _ask(row, TRAMPLE_ON, target)
-    else:
-        _end_turn(row, False)
+    return _ask(row, TRAMPLE_ON, target) if has_trample(row, target) else LOUD
 
 
 @compiled
@@ -254,42 +243,56 @@ def _play_move(row, action):
     target = start + step * distance
     piece = row[start]
     if piece == DWARF:
-        _play_dwarf(row, start, target)
-    elif piece == STONE:
-        _play_stone(row, start, target)
-    elif row[RULES] >= KOOM_VALLEY:
-        _play_valley_troll(row, start, target, step, distance)
+        return _play_dwarf(row, start, target)
+    if piece == TROLL:
+        if row[RULES] >= KOOM_VALLEY:
+            return _play_valley_troll(row, start, target, step, distance)
+        return _play_classic_troll(row, start, target, step, distance)
+    _move_piece(row, start, target)
+    row[STONE_CELL] = target
+    return LOUD
+
+
+@compiled
+def _answer(row, action):
+    """Captures, and stopping, in the middle of a turn."""
+    cell = row[PENDING_CELL]
+    if action == DONE:
+        return LOUD if row[TAKEN] > 0 else QUIET
+    if action == CAPTURE_ALL:
+        _capture_adjacent_dwarfs(row, cell)
+        return LOUD
+    _capture_dwarf(row, CELL_OF_SQUARE[action - CAPTURE])
+    if row[PENDING] == TAKE_ONE or count_adjacent(row, cell, DWARF) == 0:
+        return LOUD
+    return _ask(row, TAKE_ANY, cell)
+
+
+@compiled
+def _agree(row, action):
+    """Offers to end the battle and their answers (docs/rules.md, section 5)."""
+    if action == ACCEPT:
+        row[PENDING] = NO_QUESTION
+        row[TERMINATION] = AGREED
+        return
+    other = 1 - row[TO_MOVE]
+    row[TO_MOVE] = other
+    if action == OFFER:
+        row[PENDING] = ANSWER_OFFER
     else:
-        _play_classic_troll(row, start, target, step, distance)
+        row[PENDING] = NO_QUESTION
+        row[OFFER_WAIT + other] = row[OFFER_AFTER]
 
 
 @compiled
 def apply(row, action):
     """Carry out ``action`` in place. It must be legal: nothing is checked here."""
-    if action < CAPTURE:
-        _play_move(row, action)
-    elif action < CAPTURE_ALL:
-        _capture_dwarf(row, CELL_OF_SQUARE[action - CAPTURE])
-        if row[PENDING] == TAKE_ONE or count_adjacent(row, row[PENDING_CELL], DWARF) == 0:
-            _end_turn(row, False)
-        else:
-            row[PENDING] = TAKE_ANY
-    elif action == CAPTURE_ALL:
-        _capture_adjacent_dwarfs(row, row[PENDING_CELL])
-        _end_turn(row, False)
-    elif action == DONE:
-        _end_turn(row, row[TAKEN] == 0)
-    elif action == OFFER:
-        row[TO_MOVE] = 1 - row[TO_MOVE]
-        row[PENDING] = ANSWER_OFFER
-    elif action == ACCEPT:
-        row[PENDING] = NO_QUESTION
-        row[TERMINATION] = AGREED
-    elif action == DECLINE:
-        offerer = 1 - row[TO_MOVE]
-        row[PENDING] = NO_QUESTION
-        row[TO_MOVE] = offerer
-        row[OFFER_WAIT + offerer] = row[OFFER_AFTER]
+    if action >= OFFER:
+        _agree(row, action)
+        return
+    happened = _play_move(row, action) if action < CAPTURE else _answer(row, action)
+    if happened != ASKED:
+        _end_turn(row, happened == QUIET)
 
 
 @compiled

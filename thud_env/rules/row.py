@@ -32,7 +32,7 @@ from thud_env.board import (
     POINT_OF_CELL,
     square_named,
 )
-from thud_env.compile import compiled
+from thud_env.compile import compiled, inlined
 from thud_env.rulesets import KOOM_VALLEY, Ruleset
 
 Row = NDArray[np.int16]
@@ -102,7 +102,7 @@ for _cell in CELL_OF_SQUARE:
         _NOTHING_TAKEN[LINE_OF_CELL[_cell, _axis]] &= ~(1 << int(POINT_OF_CELL[_cell, _axis]))
 
 
-@compiled
+@inlined
 def flip_lines(row, cell):
     """Turn a square from free to taken or back, on all four lines through it."""
     for axis in range(NUM_AXES):
@@ -138,13 +138,13 @@ def index_row(row):
             movable += 1
 
 
-@compiled
+@inlined
 def num_dwarf_cells(row):
     """How many pieces the dwarfs may move."""
     return int(row[NUM_DWARFS]) + (1 if row[RULES] >= KOOM_VALLEY else 0)
 
 
-@compiled
+@inlined
 def movable_pieces(row):
     """The pieces that the side to move may move, as a stretch of the row: where their cells
     begin and how many there are.
