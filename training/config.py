@@ -111,8 +111,11 @@ def load_config(path: Path, overrides: list[str] | None = None) -> TrainConfig:
     if not re.fullmatch(r"\w[\w.-]*", config.name):
         raise ConfigError(f"name: {config.name!r} must be letters, digits, _, - and dots")
     try:
-        limits = {"max_quiet_turns": config.max_quiet_turns, "max_turns": config.max_turns}
-        new_row(get_ruleset(config.rules), **limits)
+        new_row(
+            get_ruleset(config.rules),
+            max_quiet_turns=config.max_quiet_turns,
+            max_turns=config.max_turns,
+        )
     except ValueError as error:
         raise ConfigError(str(error)) from None
     return config
