@@ -115,7 +115,9 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         raise CheckpointError(f"{folder} is no policy: it has no {MANIFEST}")
     try:
         manifest = json.loads(path.read_bytes())
-    except ValueError:
+    except OSError as error:
+        raise CheckpointError(f"{path} cannot be read: {error.strerror}") from None
+    except (ValueError, RecursionError):
         raise CheckpointError(f"{path} is damaged: it is not JSON") from None
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise CheckpointError(f"{path} is not the manifest of a {FORMAT} checkpoint")

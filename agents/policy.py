@@ -62,11 +62,11 @@ class PolicyAgent(Agent):
 
     Raises:
         CheckpointError: if there is no such checkpoint, or it is damaged.
-        ValueError: if the temperature is negative.
+        ValueError: if the temperature is negative or no number.
     """
 
     def __init__(self, path: str | Path, seed: int = 0, temperature: float = 1.0) -> None:
-        if temperature < 0:
+        if not temperature >= 0:
             raise ValueError(f"temperature={temperature} must be 0 or more")
         self.path = Path(path)
         self._temperature = temperature
@@ -78,7 +78,11 @@ class PolicyAgent(Agent):
             return
         for role in SIDES:
             if (self.path / role).exists():
-                self._checkpoints[role] = load_policy(self.path / role)
+                checkpoint = load_policy(self.path / role)
+                if checkpoint.role != role:
+                    held = checkpoint.role
+                    raise CheckpointError(f"{self.path / role} holds a policy for the {held}")
+                self._checkpoints[role] = checkpoint
         if not self._checkpoints:
             raise CheckpointError(
                 f"{self.path} is no policy: a folder with {MANIFEST}, or with folders "

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import math
+import re
 import types
 import typing
 from pathlib import Path
@@ -12,6 +14,8 @@ from typing import Any, Literal
 import yaml
 
 from agents.network import NetworkConfig
+from thud_env.rules.row import new_row
+from thud_env.rulesets import get_ruleset
 
 
 class ConfigError(ValueError):
@@ -82,6 +86,7 @@ _AT_LEAST_ONE = (
     *("total_decisions", "num_games", "rollout_decisions", "checkpoint_every"),
     *("keep_checkpoints", "channels", "key_size", "update_epochs", "minibatch_size"),
 )
+_NOT_NEGATIVE = ("seed", "blocks", "evaluation_games")
 
 
 def load_config(path: Path, overrides: list[str] | None = None) -> TrainConfig:
@@ -101,8 +106,18 @@ def load_config(path: Path, overrides: list[str] | None = None) -> TrainConfig:
         tree = {}
     for override in overrides or []:
         _override(tree, override)
-    config = _build(TrainConfig, tree, "")
+    config: TrainConfig = _build(TrainConfig, tree, "")
     _check_ranges(config, "")
+    if not re.fullmatch(r"\w[\w.-]*", config.name):
+        raise ConfigError(f"name: {config.name!r} must be letters, digits, _, - and dots")
+    try:
+        new_row(
+            get_ruleset(config.rules),
+            max_quiet_turns=config.max_quiet_turns,
+            max_turns=config.max_turns,
+        )
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
     return config
 
 
@@ -115,12 +130,16 @@ def _override(tree: Any, override: str) -> None:
         tree = tree.setdefault(parent, {}) if isinstance(tree, dict) else None
     if not isinstance(tree, dict):
         raise ConfigError(f"override {override!r}: {key!r} is not a key of the configuration")
-    tree[leaf] = yaml.safe_load(value)
+    try:
+        tree[leaf] = yaml.safe_load(value)
+    except yaml.YAMLError:
+        raise ConfigError(f"override {override!r}: {value!r} is not YAML") from None
 
 
 def _build(kind: Any, tree: Any, where: str) -> Any:
     if not isinstance(tree, dict):
-        raise ConfigError(f"{where or 'the configuration'} must be a mapping of keys to values")
+        what = where.rstrip(".") or "the configuration"
+        raise ConfigError(f"{what} must be a mapping of keys to values")
     hints = typing.get_type_hints(kind)
     values = {}
     for key, value in tree.items():
@@ -161,7 +180,9 @@ def _check_ranges(config: Any, where: str) -> None:
             _check_ranges(value, f"{where}{field.name}.")
         elif field.name in _AT_LEAST_ONE and value < 1:
             raise ConfigError(f"{where}{field.name}: {value} must be 1 or more")
-        elif isinstance(value, float) and value < 0:
+        elif field.name in _NOT_NEGATIVE and value < 0:
             raise ConfigError(f"{where}{field.name}: {value} must not be negative")
+        elif isinstance(value, float) and not 0 <= value < math.inf:
+            raise ConfigError(f"{where}{field.name}: {value} must be a number, 0 or more")
         elif field.name in ("gamma", "gae_lambda") and value > 1:
             raise ConfigError(f"{where}{field.name}: {value} must be in 0 .. 1")

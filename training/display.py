@@ -90,7 +90,11 @@ class Display:
         ]
         if "battles/margin" in metrics:
             words.append(f"margin {metrics['battles/margin']:+.1f}")
-        words += [f"{role} entropy {metrics[f'{role}/entropy']:.2f}" for role in SIDES]
+        words += [
+            f"{role} entropy {metrics[f'{role}/entropy']:.2f}"
+            for role in SIDES
+            if f"{role}/entropy" in metrics
+        ]
         return ", ".join(words)
 
 
@@ -108,5 +112,8 @@ def _table(metrics: dict[str, float]) -> Table:
         if f"battles/{name}" in metrics:
             table.add_row(label, form.format(metrics[f"battles/{name}"]), "", "")
     for name, label, form in _ROLE_ROWS:
-        table.add_row(label, "", *(form.format(metrics[f"{role}/{name}"]) for role in SIDES))
+        keys = [f"{role}/{name}" for role in SIDES]
+        table.add_row(
+            label, "", *(form.format(metrics[key]) if key in metrics else "" for key in keys)
+        )
     return table

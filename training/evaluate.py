@@ -23,6 +23,7 @@ from training.cli import fail
 from training.match import Battles, play_battles
 
 Z95 = NormalDist().inv_cdf(0.975)
+LARGEST_MARGIN = 32.0
 
 
 def mean_interval(values: Any) -> tuple[float, float, float]:
@@ -48,6 +49,8 @@ def summarise(battles: Battles) -> dict[str, Any]:
     """The figures of a head-to-head, for programs; margins are from the dwarfs' view."""
     games = len(battles.margins)
     mean, low, high = mean_interval(battles.margins)
+    # One battle alone has an infinite interval, which JSON cannot say; no margin is beyond 32.
+    low, high = max(low, -LARGEST_MARGIN), min(high, LARGEST_MARGIN)
     endings = Counter(Termination(int(value)).name.lower() for value in battles.terminations)
 
     def side(wins: int, strikes: str, per_battle: float, captured: float) -> dict[str, Any]:
@@ -113,14 +116,15 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0, help="seeds both agents (0)")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     options = parser.parse_args(arguments)
-    if options.games < 1:
-        return fail("evaluate", f"--games {options.games}: 1 or more would be right")
+    for name, value, least in (("games", options.games, 1), ("seed", options.seed, 0)):
+        if value < least:
+            return fail("evaluate", f"--{name} {value}: {least} or more would be right")
     try:
         rules = get_ruleset(options.rules).name
         dwarfs = agents.make(options.dwarfs, seed=2 * options.seed)
         trolls = agents.make(options.trolls, seed=2 * options.seed + 1)
         result = summarise(play_battles(dwarfs, trolls, options.games, rules))
-    except ValueError as error:
+    except (ValueError, OSError) as error:
         return fail("evaluate", error)
     if options.json:
         named = {"rules": rules, "dwarfs_agent": options.dwarfs, "trolls_agent": options.trolls}

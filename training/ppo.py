@@ -81,7 +81,7 @@ class Learner:
 
         Returns:
             means over the minibatches: ``policy_loss``, ``value_loss``, ``entropy`` (a share),
-            ``approx_kl``, ``clip_fraction``; and ``explained_variance``, ``learning_rate``.
+            ``approx_kl``, ``clip_fraction``; and the ``learning_rate``.
         """
         config = self._config
         learning_rate = config.learning_rate * (1 - 0.9 * progress)

@@ -76,11 +76,14 @@ class RunFolder:
             return folder
         temporary = self.checkpoints / f".{folder.name}.{os.getpid()}.tmp"
         shutil.rmtree(temporary, ignore_errors=True)
-        for role, network in zip(SIDES, networks, strict=True):
-            save_policy(
-                temporary / role, network, role=role, rules=self._rules, decisions=decisions
-            )
-        temporary.rename(folder)
+        try:
+            for role, network in zip(SIDES, networks, strict=True):
+                save_policy(
+                    temporary / role, network, role=role, rules=self._rules, decisions=decisions
+                )
+            temporary.rename(folder)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
         link = self.checkpoints / f".latest.{os.getpid()}.tmp"
         link.unlink(missing_ok=True)
         link.symlink_to(folder.name)

@@ -109,14 +109,14 @@ class Trainer:
         )
         played = time.perf_counter()
         progress = min(1.0, self.decisions / config.total_decisions)
-        learning = [
-            self._pool.submit(
+        learning = {  # a short rollout may ask one role only
+            side: self._pool.submit(
                 self._learners[side].learn, role_batch(rollout, advantages, side), progress
             )
             for side in range(len(SIDES))
             if (rollout.movers == side).any()
-        ]
-        learned = [work.result() for work in learning]
+        }
+        learned = {side: work.result() for side, work in learning.items()}
         self.decisions += rollout.actions.size
         elapsed = time.perf_counter() - started
         metrics = {
@@ -128,8 +128,9 @@ class Trainer:
             metrics["battles/finished"] = len(rollout.final_margins)
             metrics["battles/margin"] = float(rollout.final_margins.mean())
             metrics["battles/turns"] = float(rollout.final_turns.mean())
-        for side, role in enumerate(SIDES):
-            for name, value in learned[side].items():
+        for side, measured in learned.items():
+            role = SIDES[side]
+            for name, value in measured.items():
                 metrics[f"{role}/{name}"] = value
             metrics[f"{role}/explained_variance"] = explained_variance(rollout, advantages, side)
         return metrics

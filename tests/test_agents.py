@@ -1,0 +1,221 @@
+"""Scripted players and the registry that makes players from specs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+
+import numpy as np
+import pytest
+from by_hand import decide, place, turns_of
+from positions import random_position
+
+import agents
+from agents.simple import GreedyAgent, RandomAgent
+from thud_env import RULESETS, Position
+
+BOTH = pytest.mark.parametrize("name", ["random", "greedy"])
+
+
+# -- the registry --------------------------------------------------------------------------
+
+
+def test_a_spec_makes_the_agent_that_it_names() -> None:
+    assert type(agents.make("random")) is RandomAgent
+    assert type(agents.make("greedy", seed=3)) is GreedyAgent
+    assert set(agents.AGENTS) == {"random", "greedy", "policy"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ("grredy", "unknown agent 'grredy': did you mean 'greedy'? there are random, greedy"),
+        ("policies:x", "unknown agent 'policies:x': did you mean 'policy'?"),
+        ("stockfish", "unknown agent 'stockfish': there are random, greedy"),
+        ("", "unknown agent ''"),
+        ("greedy:depth=3", "agent 'greedy:depth=3' has no option 'depth': its options are none"),
+        ("random:seed=3", "has no option 'seed'"),
+        ("policy", "agent 'policy' needs a path: policy:PATH would be right"),
+        ("policy:temperature=1", "needs a path"),
+        ("policy:x,temprature=1", "has no option 'temprature': its options are temperature"),
+        ("policy:x,temperature=hot", "temperature=hot must be a number"),
+        ("policy:x,temperature", "temperature= must be a number"),
+        ("policy:x,temperature=-1", "temperature=-1.0 must be 0 or more"),
+        ("policy:x,temperature=nan", "temperature=nan must be 0 or more"),
+        ("policy:/no/such/folder", "/no/such/folder is no policy"),
+    ],
+)
+def test_a_wrong_spec_is_told_what_is_wrong_with_it(spec: str, said: str) -> None:
+    with pytest.raises(ValueError) as error:  # noqa: PT011 - the words are compared below
+        agents.make(spec)
+    assert said in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+# -- what every agent does -----------------------------------------------------------------
+
+
+@BOTH
+@pytest.mark.parametrize("rules", RULESETS)
+def test_agents_decide_legally_in_every_state(name: str, rules: str) -> None:
+    agent, random = agents.make(name, seed=1), Random(2)
+    limits = {"max_turns": 120, "offer_after": 3, "agreement": True}
+    for _ in range(2):
+        position = Position.start(rules, **limits)
+        while position.outcome is None:
+            chosen = agent.act(position)
+            assert chosen in position.legal_actions()
+            follow = random.random() < 0.7
+            position = position.apply(chosen) if follow else random_position(position, random)
+
+
+@BOTH
+@pytest.mark.parametrize("rules", RULESETS)
+def test_a_turn_is_one_that_the_position_plays(name: str, rules: str) -> None:
+    agent = agents.make(name, seed=3)
+    position = Position.start(rules, max_turns=80, offer_after=4, agreement=True)
+    while position.outcome is None:
+        turn = agent.turn(position)
+        assert turn in position.turns()
+        position = position.play(turn)
+
+
+@BOTH
+def test_a_turn_that_has_begun_is_completed(name: str) -> None:
+    pending = decide(place("koom-valley", "H4 J5 A8", "H3", "t"), "H3-H5")
+    turns = {agents.make(name, seed=seed).turn(pending) for seed in range(20)}
+    assert turns == ({"TH5-K5xJ5"} if name == "greedy" else {"TH5", "TH5-K5xJ5"})
+
+
+@BOTH
+def test_a_seed_repeats_a_player_and_another_does_not(name: str) -> None:
+    def game(seed: int) -> list[int]:
+        agent, position, played = agents.make(name, seed=seed), Position.start(), []
+        for _ in range(30):
+            played.append(agent.act(position))
+            position = position.apply(played[-1])
+        return played
+
+    assert game(1) == game(1)
+    assert len({tuple(game(seed)) for seed in range(5)}) == 5
+
+
+@BOTH
+def test_many_games_are_decided_at_once(name: str) -> None:
+    positions = [Position.start(rules) for rules in RULESETS]
+    actions = agents.make(name, seed=4).act_rows(np.stack([p.row for p in positions]))
+    assert actions.shape == (5,)
+    for position, action in zip(positions, actions.tolist(), strict=True):
+        assert action in position.legal_actions()
+
+
+@BOTH
+def test_a_battle_that_is_over_has_nothing_to_decide(name: str) -> None:
+    over = place("classic", "A8", "", "t")
+    assert over.outcome is not None
+    agent = agents.make(name)
+    for ask in (agent.act, agent.turn):
+        with pytest.raises(ValueError, match="the battle is over"):
+            ask(over)
+
+
+# -- random --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rules", "dwarfs", "trolls"),
+    [
+        ("classic", "G6 H6 J6 P8", "H4 H3"),
+        ("classic-all", "G6 H6 J6 P8", "H4"),
+        ("koom-valley", "H4 J5 K6 P8", "H3"),
+    ],
+)
+def test_random_draws_every_complete_turn_equally_often(
+    rules: str, dwarfs: str, trolls: str
+) -> None:
+    """However many decisions it takes, and however many orders of captures lead to it."""
+    position = place(rules, dwarfs, trolls, "t")
+    turns = position.turns()
+    assert any(turn.count("x") > 1 for turn in turns)
+    agent, draws = RandomAgent(seed=5), 60 * len(turns)
+    drawn = Counter(agent.turn(position) for _ in range(draws))
+    assert set(drawn) == set(turns)
+    chi_square = sum((drawn[turn] - 60) ** 2 / 60 for turn in turns)
+    freedom = len(turns) - 1
+    assert abs(chi_square - freedom) < 4 * (2 * freedom) ** 0.5
+
+
+# -- greedy --------------------------------------------------------------------------------
+
+
+def greedy_turns(position: Position) -> set[str]:
+    """What greedy plays, in a good many tries."""
+    return {GreedyAgent(seed).turn(position) for seed in range(60)}
+
+
+@pytest.mark.parametrize("rules", ["classic", "classic-any", "classic-all"])
+def test_greedy_dwarfs_hurl(rules: str) -> None:
+    assert greedy_turns(place(rules, "D6 E6 F6 A9", "J6 P8")) == {"dF6-J6xJ6"}
+
+
+def test_greedy_shoves_to_take_four_rather_than_step_to_take_three() -> None:
+    lined_up = place("classic", "F4 G4 E4 E5 B11 C11 C10", "F8 F9 F10 B9 B8", "t")
+    assert max(turn.count("x") for turn in turns_of(lined_up, "TB9-B10")) == 3
+    assert greedy_turns(lined_up) == {"TF8-F5xE4xE5xF4xG4"}
+
+
+@pytest.mark.parametrize(
+    ("rules", "most"), [("classic", 1), ("classic-any", 3), ("classic-all", 3)]
+)
+def test_greedy_steps_to_where_most_may_be_captured(rules: str, most: int) -> None:
+    position = place(rules, "G6 H6 J6 C4", "H4 C6", "t")
+    turns = greedy_turns(position)
+    assert {turn.count("x") for turn in turns} == {most}
+    assert turns == {turn for turn in position.turns() if turn.count("x") == most}
+
+
+def test_greedy_takes_all_that_a_pending_capture_allows() -> None:
+    before = place("classic-any", "G6 H6 J6", "H4", "t")
+    assert greedy_turns(decide(before, "H4-H5")) == {"TH5xG6xH6xJ6"}
+
+
+def test_greedy_dwarfs_sandwich_all_they_can_in_the_valley() -> None:
+    assert greedy_turns(place("koom-valley", "G9 J5 J3 G3", "H5 H4 G4 P8")) == {"dG9-G5xG4xH4xH5"}
+
+
+def test_greedy_tramples_the_longest_chain_not_the_first() -> None:
+    """North takes one dwarf; south, then east, then north takes three."""
+    position = place("koom-valley", "H4 H6 J7 K6 A8", "H5", "t", rock="P8")
+    assert "TH5-H3xH4" in position.turns()
+    chains = greedy_turns(position)
+    assert {turn.count("x") for turn in chains} == {3}
+    assert chains == {turn for turn in position.turns() if turn.count("x") == 3}
+
+
+@pytest.mark.parametrize("rules", ["koom-valley", "koom-valley-football"])
+def test_greedy_wins_in_the_valley_rather_than_capture(rules: str) -> None:
+    goal = place(rules, "G2 G6 J9", "H5 P8 N8", rock="H2")
+    assert any("x" in turn for turn in goal.turns()) is (rules == "koom-valley")
+    wins = {turn for turn in goal.turns() if goal.play(turn).margin == 1}
+    assert wins
+    assert greedy_turns(goal) == wins
+    surround = place(rules, "A8 K6", "G7 H7 J5 L5", "t")
+    wins = {turn for turn in surround.turns() if surround.play(turn).margin == -1}
+    assert wins
+    assert greedy_turns(surround) == wins
+
+
+def test_greedy_draws_ties_at_random() -> None:
+    """Two trolls in reach, one of them in two ways: each decision is as likely as another."""
+    position = place("classic", "D5 D7 M6", "D6 L6")
+    wanted = {"dD5-D6xD6", "dD7-D6xD6", "dM6-L6xL6"}
+    agent = GreedyAgent(seed=6)
+    drawn = Counter(agent.turn(position) for _ in range(900))
+    assert set(drawn) == wanted
+    assert all(240 < count < 360 for count in drawn.values())
+
+
+def test_greedy_with_nothing_to_take_plays_anything() -> None:
+    agent, start = GreedyAgent(seed=7), Position.start()
+    drawn = Counter(agent.act(start) for _ in range(6560))
+    assert len(drawn) == 656

@@ -1,0 +1,274 @@
+"""Policies on disk: what was saved plays on; whatever else is found there is refused."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import pickle
+import shutil
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+import torch
+
+import agents
+from agents import checkpoint as checkpoint_module
+from agents.checkpoint import MANIFEST, MODEL, CheckpointError, load_policy, save_policy
+from agents.network import Network, NetworkConfig
+from agents.policy import PolicyAgent
+from thud_env import BatchedGame, Position
+
+torch.set_num_threads(1)
+
+
+def a_network(seed: int = 1) -> Network:
+    torch.manual_seed(seed)
+    network = Network(NetworkConfig(channels=4, blocks=1, key_size=2))
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.copy_(torch.randn_like(parameter) * 0.3)
+    return network
+
+
+def save(folder: Path, role: str = "dwarfs", rules: str = "classic", seed: int = 1) -> Path:
+    save_policy(folder, a_network(seed), role=role, rules=rules, decisions=99)
+    return folder
+
+
+def edit_manifest(folder: Path, **changes: object) -> None:
+    """Change keys of a manifest; None removes one."""
+    path = folder / MANIFEST
+    manifest = {**json.loads(path.read_text()), **changes}
+    path.write_text(json.dumps({k: v for k, v in manifest.items() if v is not None}))
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    return save(tmp_path / "policy")
+
+
+def left_in(folder: Path) -> set[str]:
+    return {path.name for path in folder.rglob("*")}
+
+
+# -- saving and loading --------------------------------------------------------------------
+
+
+def test_what_was_saved_is_loaded(saved: Path) -> None:
+    loaded, wanted = load_policy(saved), a_network()
+    assert (loaded.role, loaded.rules, loaded.decisions) == ("dwarfs", "classic", 99)
+    assert loaded.network.config == wanted.config
+    assert not loaded.network.training
+    for name, value in wanted.state_dict().items():
+        torch.testing.assert_close(loaded.network.state_dict()[name], value, rtol=0, atol=0)
+
+
+def test_a_loaded_policy_plays_as_the_network_that_was_saved(tmp_path: Path) -> None:
+    pair = tmp_path / "pair"
+    networks = (a_network(1), a_network(2))
+    for role, network in zip(("dwarfs", "trolls"), networks, strict=True):
+        save_policy(pair / role, network, role=role, rules="classic", decisions=0)
+    agent, direct = PolicyAgent(pair, seed=3), PolicyAgent(pair, seed=3)
+    for role, network in zip(("dwarfs", "trolls"), networks, strict=True):
+        loaded = direct._checkpoints[role]
+        direct._checkpoints[role] = dataclasses.replace(loaded, network=network)
+    games = BatchedGame(6, observations=False, masks=None)
+    for _ in range(12):
+        actions = agent.act_rows(games.rows)
+        np.testing.assert_array_equal(actions, direct.act_rows(games.rows))
+        games.step(actions)
+
+
+def test_a_checkpoint_is_two_files_and_no_pickle(saved: Path) -> None:
+    assert left_in(saved) == {MODEL, MANIFEST}
+    model = (saved / MODEL).read_bytes()
+    header = json.loads(model[8 : 8 + int.from_bytes(model[:8], "little")])
+    assert {entry["dtype"] for entry in header.values()} == {"F32"}
+    assert json.loads((saved / MANIFEST).read_text())["format"] == "thud-policy"
+
+
+def test_an_existing_checkpoint_is_never_overwritten(saved: Path) -> None:
+    before = (saved / MODEL).read_bytes()
+    with pytest.raises(FileExistsError, match=str(saved)):
+        save(saved, seed=2)
+    assert (saved / MODEL).read_bytes() == before
+    assert left_in(saved.parent) == {"policy", MODEL, MANIFEST}
+
+
+@pytest.mark.parametrize("failing", [1, 2])
+def test_a_save_that_fails_leaves_nothing_behind(tmp_path: Path, monkeypatch, failing) -> None:
+    """Before the first and before the second of the two files is on disk."""
+    calls = []
+
+    def full_disk(descriptor: int) -> None:
+        calls.append(descriptor)
+        if len(calls) == failing:
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(checkpoint_module.os, "fsync", full_disk)
+    with pytest.raises(OSError, match="No space left"):
+        save(tmp_path / "policy")
+    assert left_in(tmp_path) == set()
+    assert save(tmp_path / "policy").is_dir(), "and the next save succeeds"
+
+
+def test_what_a_killed_save_left_does_not_stop_the_next(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(checkpoint_module.os, "getpid", lambda: 7)
+    stale = tmp_path / ".policy.7.tmp"
+    stale.mkdir()
+    (stale / "half").write_text("")
+    save(tmp_path / "policy")
+    assert left_in(tmp_path) == {"policy", MODEL, MANIFEST}
+
+
+# -- damage --------------------------------------------------------------------------------
+
+
+def test_nothing_at_all_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match=r"none is no policy: it has no manifest\.json"):
+        load_policy(tmp_path / "none")
+
+
+@pytest.mark.parametrize("name", [MODEL, MANIFEST])
+def test_a_missing_file_is_named(saved: Path, name: str) -> None:
+    (saved / name).unlink()
+    with pytest.raises(CheckpointError, match=name):
+        load_policy(saved)
+
+
+@pytest.mark.parametrize("length", [0, 7, 100, -1])
+@pytest.mark.parametrize("name", [MODEL, MANIFEST])
+def test_a_truncated_file_is_named(saved: Path, name: str, length: int) -> None:
+    path = saved / name
+    # The manifest ends with a line feed, whose loss is no damage.
+    path.write_bytes(path.read_bytes().rstrip(b"\n")[:length])
+    with pytest.raises(CheckpointError, match=f"{name} is damaged"):
+        load_policy(saved)
+
+
+def test_a_flipped_bit_in_the_model_is_found(saved: Path) -> None:
+    path, random = saved / MODEL, Random(5)
+    sound = path.read_bytes()
+    for _ in range(40):
+        data = bytearray(sound)
+        data[random.randrange(len(data))] ^= 1 << random.randrange(8)
+        path.write_bytes(data)
+        with pytest.raises(CheckpointError, match=f"{MODEL} is damaged"):
+            load_policy(saved)
+
+
+@pytest.mark.filterwarnings("ignore:Initializing zero-element tensors")
+def test_a_damaged_manifest_is_refused_by_name_or_still_fits_the_model(saved: Path) -> None:
+    path, random = saved / MANIFEST, Random(6)
+    sound = path.read_bytes()
+    refusals = []
+    for _ in range(400):
+        data = bytearray(sound)
+        data[random.randrange(len(data))] ^= 1 << random.randrange(8)
+        path.write_bytes(data)
+        try:
+            load_policy(saved)
+        except CheckpointError as error:
+            refusals.append(str(error))
+    assert len(refusals) > 300
+    assert all(said.startswith(str(saved)) and "\n" not in said for said in refusals)
+
+
+@pytest.mark.parametrize("text", ["[]", "5", "{}", "null", '{"format": "other"}', "[" * 100_000])
+def test_foreign_json_is_refused(saved: Path, text: str) -> None:
+    (saved / MANIFEST).write_text(text)
+    with pytest.raises(CheckpointError, match=MANIFEST):
+        load_policy(saved)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("format_version", 2, "has format_version 2: this version of thud_env reads 1"),
+        ("planes", ["dwarfs"], r"has planes \['dwarfs'\]"),
+        ("actions", 19_800, "has actions 19800: this version of thud_env reads 6470"),
+        ("role", "elves", "unknown role"),
+        ("role", None, "role is missing"),
+        ("rules", "chess", "unknown role or ruleset"),
+        ("decisions", "many", "decisions is missing or of the wrong kind"),
+        ("sha256", None, "sha256 is missing"),
+        ("sha256", "0" * 64, f"{MODEL} is damaged"),
+        ("network", {"channels": 8}, "does not fit its manifest"),
+        ("network", {"chanels": 4}, "does not fit its manifest"),
+        ("network", {"channels": "four"}, "does not fit its manifest"),
+    ],
+)
+def test_a_manifest_of_another_kind_is_refused(saved: Path, key, value, said) -> None:
+    edit_manifest(saved, **{key: value})
+    with pytest.raises(CheckpointError, match=said) as error:
+        load_policy(saved)
+    assert str(saved) in str(error.value)
+
+
+def test_a_pickle_is_not_opened(saved: Path) -> None:
+    """Even one whose hash the manifest vouches for."""
+
+    class Exploit:
+        def __reduce__(self):
+            return (pytest.fail, ("the pickle was opened",))
+
+    model = pickle.dumps(Exploit())
+    (saved / MODEL).write_bytes(model)
+    edit_manifest(saved, sha256=hashlib.sha256(model).hexdigest())
+    with pytest.raises(CheckpointError, match=f"{MODEL} does not fit"):
+        load_policy(saved)
+
+
+# -- playing from a folder -----------------------------------------------------------------
+
+
+def test_a_folder_of_one_role_plays_that_role_only(saved: Path) -> None:
+    agent = agents.make(f"policy:{saved}")
+    start = Position.start("classic")
+    after = start.apply(agent.act(start))
+    with pytest.raises(CheckpointError, match="holds no policy for the trolls"):
+        agent.act(after)
+
+
+def test_a_folder_of_both_roles_plays_both(tmp_path: Path) -> None:
+    for role in ("dwarfs", "trolls"):
+        save(tmp_path / role, role)
+    agent = agents.make(f"policy:{tmp_path},temperature=0", seed=1)
+    position = Position.start("classic", max_turns=4)
+    while position.outcome is None:
+        position = position.play(agent.turn(position))
+    assert position.turn_number == 4
+
+
+def test_a_policy_plays_the_ruleset_it_was_trained_for_only(saved: Path) -> None:
+    agent = agents.make(f"policy:{saved}")
+    with pytest.raises(CheckpointError, match="was trained for classic, not koom-valley"):
+        agent.act(Position.start("koom-valley"))
+
+
+def test_a_damaged_half_of_a_pair_is_refused_at_once(tmp_path: Path) -> None:
+    for role in ("dwarfs", "trolls"):
+        save(tmp_path / role, role)
+    (tmp_path / "trolls" / MODEL).write_bytes(b"")
+    with pytest.raises(CheckpointError, match=f"trolls/{MODEL} is damaged"):
+        agents.make(f"policy:{tmp_path}")
+
+
+def test_a_role_in_the_other_roles_folder_is_refused(tmp_path: Path) -> None:
+    save(tmp_path / "trolls", "trolls")
+    shutil.copytree(tmp_path / "trolls", tmp_path / "dwarfs")
+    with pytest.raises(CheckpointError, match="dwarfs holds a policy for the trolls"):
+        agents.make(f"policy:{tmp_path}")
+
+
+def test_temperature_0_ignores_the_seed(saved: Path) -> None:
+    start = Position.start("classic")
+    makers = [f"policy:{saved},temperature={t}" for t in (0, 1)]
+    cold, warm = (
+        {agents.make(spec, seed=seed).act(start) for seed in range(12)} for spec in makers
+    )
+    assert len(cold) == 1
+    assert len(warm) > 1

@@ -1,0 +1,107 @@
+"""The compile cache: stale after a change in any source, of use until then.
+
+On a copy of ``thud_env/compile.py`` in a tiny package, in processes of their own.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import thud_env.compile
+
+SOURCES = {
+    "tiny/__init__.py": "",
+    "tiny/inner.py": """
+        from tiny.compile import compiled
+
+        @compiled
+        def inner(x):
+            return x + 1
+    """,
+    "tiny/outer.py": """
+        from tiny.compile import compiled
+        from tiny.inner import inner
+
+        @compiled
+        def outer(x):
+            return 10 * inner(x)
+    """,
+    "tiny/deep/table.py": "VALUE = 1\n",
+    "user/__init__.py": "",
+    "user/player.py": """
+        from tiny.compile import compiled
+        from tiny.outer import outer
+
+        @compiled
+        def player(x):
+            return -outer(x)
+    """,
+    "user/unused.py": "",
+}
+CALL = """
+from tiny.outer import outer
+from user.player import player
+functions = (outer, player)
+print(*(f(1) for f in functions), *(sum(f.stats.cache_hits.values()) for f in functions))
+"""
+
+
+@pytest.fixture
+def call(tmp_path: Path):
+    """Calls both functions in a fresh process: their results, and which came from the cache."""
+    for name, text in SOURCES.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("\n".join(line.removeprefix("        ") for line in text.splitlines()))
+    source = Path(thud_env.compile.__file__).read_text()
+    (tmp_path / "tiny" / "compile.py").write_text(source)
+    # Without bytecode: a second edit within a second might otherwise go unseen by Python.
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    environment.pop("NUMBA_CACHE_DIR", None)
+
+    def in_a_process() -> tuple[list[int], list[bool]]:
+        done = subprocess.run(
+            [sys.executable, "-c", CALL],
+            cwd=tmp_path, env=environment, capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        numbers = [int(word) for word in done.stdout.split()]
+        return numbers[:2], [hits > 0 for hits in numbers[2:]]
+
+    return in_a_process
+
+
+@pytest.mark.slow
+def test_the_cache_is_stale_after_any_change_and_only_then(call, tmp_path: Path) -> None:
+    assert call() == ([20, -20], [False, False])
+    assert call() == ([20, -20], [True, True]), "the second process should not compile"
+
+    # What the cached functions call, in a file of its own: Numba alone would not notice.
+    inner = tmp_path / "tiny" / "inner.py"
+    inner.write_text(inner.read_text().replace("x + 1", "x + 2"))
+    assert call() == ([30, -30], [False, False])
+
+    # A file that they do not import at all, somewhere below the package.
+    (tmp_path / "tiny" / "deep" / "table.py").write_text("VALUE = 2\n")
+    assert call() == ([30, -30], [False, False])
+    (tmp_path / "tiny" / "deep" / "new.py").write_text("")
+    assert call() == ([30, -30], [False, False])
+
+    # The package that uses the decorator: its own functions only.
+    (tmp_path / "user" / "unused.py").write_text("VALUE = 3\n")
+    assert call() == ([30, -30], [True, False])
+    assert call() == ([30, -30], [True, True])
+
+
+def test_compiled_functions_release_the_interpreter_lock() -> None:
+    """Or threads would not share the work (``parallel.py``)."""
+
+    @thud_env.compile.compiled
+    def nothing():
+        return 0
+
+    assert nothing.targetoptions["nogil"] is True

@@ -1,0 +1,159 @@
+"""Configurations: what is read, what overrides it, and what is said of mistakes."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+import yaml
+
+from training.config import ConfigError, TrainConfig, load_config
+
+CONFIGS = sorted((Path(__file__).parents[1] / "configs").glob("*.yaml"))
+
+
+@pytest.fixture
+def written(tmp_path: Path):
+    """Writes a configuration to a file."""
+
+    def write(text: str | bytes) -> Path:
+        path = tmp_path / "run.yaml"
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_every_configuration_loads_under_its_own_name(path: Path) -> None:
+    config = load_config(path)
+    assert config.name == path.stem
+    assert any(line.startswith("#") for line in path.read_text().splitlines()), "say why"
+
+
+def test_there_is_a_smoke_configuration() -> None:
+    assert "smoke" in [path.stem for path in CONFIGS]
+
+
+def test_what_is_not_said_is_as_the_defaults(written) -> None:
+    assert load_config(written("")) == TrainConfig()
+    config = load_config(written("seed: 7\nppo:\n  clip_coef: 0.3\n"))
+    ppo = dataclasses.replace(TrainConfig().ppo, clip_coef=0.3)
+    assert config == dataclasses.replace(TrainConfig(), seed=7, ppo=ppo)
+
+
+def test_a_saved_configuration_loads_as_itself(written) -> None:
+    config = load_config(CONFIGS[0], ["seed=5", "max_turns=90", "network.channels=9"])
+    assert load_config(written(yaml.safe_dump(dataclasses.asdict(config)))) == config
+
+
+def test_overrides_come_last_and_in_order(written) -> None:
+    path = written("seed: 7\nnetwork:\n  channels: 8\n  blocks: 1\n")
+    config = load_config(
+        path, ["seed=8", "seed=9", "network.channels=4", "ppo.learning_rate=3e-4", "name=a-b_c.1"]
+    )
+    assert (config.seed, config.name) == (9, "a-b_c.1")
+    assert (config.network.channels, config.network.blocks) == (4, 1)
+    assert config.ppo.learning_rate == 3e-4
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [("1e-3", 1e-3), ("1.0e-3", 1e-3), ("1", 1.0), ("0.5", 0.5), ("'2'", 2.0)],
+)
+def test_numbers_are_read_as_they_are_meant(written, text: str, read: float) -> None:
+    """YAML 1.1 takes 1e-3 for a string."""
+    config = load_config(written(f"ppo: {{learning_rate: {text}}}"))
+    assert config.ppo.learning_rate == read
+    assert type(config.ppo.learning_rate) is float
+
+
+def test_a_limit_may_be_left_to_the_ruleset(written) -> None:
+    path = written("max_turns: 50\n")
+    assert load_config(path).max_turns == 50
+    assert load_config(path, ["max_turns=null"]).max_turns is None
+
+
+# -- mistakes ------------------------------------------------------------------------------
+
+MISTAKES = [
+    # keys
+    ("lerning_rate=1", "unknown key lerning_rate: there are name, rules, seed"),
+    ("num_game=4", "unknown key num_game: did you mean num_games? there are"),
+    ("ppo.lerning_rate=1", "unknown key ppo.lerning_rate: did you mean ppo.learning_rate?"),
+    ("network.channel=1", "unknown key network.channel: did you mean network.channels?"),
+    ("pppo.clip_coef=1", "unknown key pppo: did you mean ppo?"),
+    ("seed.x=1", "override 'seed.x=1': 'seed.x' is not a key of the configuration"),
+    ("seed", "override 'seed': key=value would be right"),
+    ("ppo=1", "ppo must be a mapping of keys to values"),
+    # types
+    ("seed=one", "seed: 'one' must be of type int"),
+    ("seed=1.5", "seed: 1.5 must be of type int"),
+    ("seed=true", "seed: True must be of type int"),
+    ("num_games=", "num_games: None must be of type int"),
+    ("name=5", "name: 5 must be of type str"),
+    ("max_turns=long", "max_turns: 'long' must be of type int or nothing"),
+    ("ppo.learning_rate=fast", "ppo.learning_rate: 'fast' must be of type float"),
+    ("ppo.learning_rate=true", "ppo.learning_rate: True must be of type float"),
+    ("precision=float16", "precision: 'float16' is none of auto, float32, bfloat16"),
+    ("seed=[1", "override 'seed=[1': '[1' is not YAML"),
+    # ranges
+    ("total_decisions=0", "total_decisions: 0 must be 1 or more"),
+    ("num_games=-1", "num_games: -1 must be 1 or more"),
+    ("network.channels=0", "network.channels: 0 must be 1 or more"),
+    ("network.blocks=-1", "network.blocks: -1 must not be negative"),
+    ("evaluation_games=-1", "evaluation_games: -1 must not be negative"),
+    ("seed=-1", "seed: -1 must not be negative"),
+    ("ppo.minibatch_size=0", "ppo.minibatch_size: 0 must be 1 or more"),
+    ("ppo.learning_rate=-1", "ppo.learning_rate: -1.0 must be a number, 0 or more"),
+    ("ppo.learning_rate=.inf", "ppo.learning_rate: inf must be a number, 0 or more"),
+    ("ppo.clip_coef=.nan", "ppo.clip_coef: nan must be a number, 0 or more"),
+    ("ppo.gamma=1.01", "ppo.gamma: 1.01 must be in 0 .. 1"),
+    ("ppo.gae_lambda=2", "ppo.gae_lambda: 2.0 must be in 0 .. 1"),
+    ("max_turns=0", "max_turns must be in 1 .. 32767, not 0"),
+    ("max_quiet_turns=40000", "max_quiet_turns must be in 1 .. 32767, not 40000"),
+    ("rules=clasic", "unknown ruleset 'clasic': did you mean 'classic'?"),
+    # names that would write elsewhere than into a folder below runs/
+    ("name=../elsewhere", "name: '../elsewhere' must be letters, digits"),
+    ("name=a/b", "name: 'a/b' must be"),
+    ("name=..", "name: '..' must be"),
+    ("name=''", "name: '' must be"),
+]
+
+
+@pytest.mark.parametrize(("override", "said"), MISTAKES, ids=[one for one, _ in MISTAKES])
+def test_a_mistake_in_an_override_is_named(override: str, said: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        load_config(CONFIGS[0], [override])
+    assert str(error.value).startswith(said)
+
+
+def test_a_mistake_in_a_file_is_named(written) -> None:
+    path = written("seed: 1\nppo:\n  clip_ceof: 0.1\n")
+    with pytest.raises(
+        ConfigError, match=r"unknown key ppo\.clip_ceof: did you mean ppo.clip_coef"
+    ):
+        load_config(path)
+
+
+@pytest.mark.parametrize("content", ["seed: [1", b"\xff\xfe\x01", "a\x00b", "seed: 1\n  rules: x"])
+def test_what_is_not_yaml_is_named_in_one_line(written, content: str | bytes) -> None:
+    path = written(content)
+    with pytest.raises(ConfigError) as error:
+        load_config(path)
+    assert str(error.value).startswith(f"{path} is not YAML: ")
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("content", ["- seed", "5", "seed"])
+def test_what_is_no_mapping_is_refused(written, content: str) -> None:
+    with pytest.raises(ConfigError, match="the configuration must be a mapping"):
+        load_config(written(content))
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"nope\.yaml cannot be read: No such file"):
+        load_config(tmp_path / "nope.yaml")
+    with pytest.raises(ConfigError, match="cannot be read: Is a directory"):
+        load_config(tmp_path)

@@ -1,0 +1,298 @@
+"""Head to head: battles between two players, their figures, and the command line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import agents
+from agents.checkpoint import MODEL, save_policy
+from agents.network import Network, NetworkConfig
+from thud_env import RULESETS, Position, Termination
+from thud_env.actions import CAPTURE, describe_action
+from thud_env.board import SQUARE_BY_NAME, SQUARE_POSITIONS
+from training.evaluate import main, mean_interval, summarise, wilson_interval
+from training.match import Battles, play_battles
+
+torch.set_num_threads(1)
+ROOT = Path(__file__).parents[1]
+
+
+# -- intervals -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("successes", "trials", "low", "high"),
+    [
+        (0, 10, 0.0, 0.27753),
+        (5, 10, 0.23659, 0.76341),
+        (10, 10, 0.72247, 1.0),
+        (50, 100, 0.40383, 0.59617),
+        (1, 1, 0.20655, 1.0),
+    ],
+)
+def test_wilson_intervals_are_the_published_ones(successes, trials, low, high) -> None:
+    assert wilson_interval(successes, trials) == pytest.approx((low, high), abs=1e-4)
+
+
+def test_the_interval_of_a_mean_is_the_normal_one() -> None:
+    half = 1.959964 * np.sqrt(5 / 3) / 2
+    found = mean_interval(np.array([1, 2, 3, 4]))
+    assert found == pytest.approx((2.5, 2.5 - half, 2.5 + half), abs=1e-5)
+
+
+def test_one_value_says_nothing_of_the_mean() -> None:
+    assert mean_interval(np.array([7])) == (7, -np.inf, np.inf)
+
+
+# -- battles -------------------------------------------------------------------------------
+
+
+class Follower:
+    """Plays a game that was written down, both sides of it."""
+
+    def __init__(self, turns: list[str], rules: str, **limits: int) -> None:
+        self._actions = {}
+        position = Position.start(rules, **limits)
+        for turn in turns:
+            for action in position.decisions(turn):
+                self._actions[position] = action
+                position = position.apply(action)
+        self.final = position
+
+    def act_rows(self, rows: np.ndarray) -> np.ndarray:
+        return np.array([self._actions[Position(row)] for row in rows], np.int32)
+
+
+class Recorder:
+    """Passes one battle's questions on to a player and keeps its answers."""
+
+    def __init__(self, player: agents.Agent, log: list[tuple[Position, int]]) -> None:
+        self._player, self._log = player, log
+
+    def act_rows(self, rows: np.ndarray) -> np.ndarray:
+        actions = self._player.act_rows(rows)
+        self._log.append((Position(rows[0]), int(actions[0])))
+        return actions
+
+
+def follow(turns: list[str], rules: str = "classic", games: int = 1) -> tuple[Battles, Position]:
+    follower = Follower(turns, rules, max_turns=len(turns))
+    return play_battles(follower, follower, games, rules, max_turns=len(turns)), follower.final
+
+
+def test_a_hurl_and_a_shove_by_hand_are_counted() -> None:
+    turns = ["dE2-E6", "TG7-F6", "dE6-F6xF6", "TH7-F7xF6"]
+    battles, _ = follow(turns, games=3)
+    for name, wanted in (
+        ("hurls", 1), ("shoves", 1), ("trolls_lost", 1), ("dwarfs_lost", 1),
+        ("margins", 31 - 4 * 7), ("turns", 4), ("terminations", Termination.TURN_LIMIT.value),
+    ):  # fmt: skip
+        assert getattr(battles, name).tolist() == [wanted] * 3, name
+
+
+def test_a_step_with_captures_is_no_shove_and_a_move_beside_a_troll_no_hurl() -> None:
+    battles, _ = follow(["dE2-E6", "TG7-F7xE6", "dF1-F6", "TH7-G7xF6"])
+    assert (battles.hurls.tolist(), battles.shoves.tolist()) == ([0], [0])
+    assert battles.dwarfs_lost.tolist() == [2]
+
+
+@pytest.mark.parametrize("rules", RULESETS)
+@pytest.mark.parametrize(
+    "players", [("random", "random"), ("greedy", "random"), ("random", "greedy")]
+)
+def test_figures_agree_with_a_replay(rules: str, players: tuple[str, str]) -> None:
+    log: list[tuple[Position, int]] = []
+    recorders = [Recorder(agents.make(name, seed=n), log) for n, name in enumerate(players)]
+    battles = play_battles(recorders[0], recorders[1], 1, rules, max_turns=150)
+    position = Position.start(rules, max_turns=150)
+    hurls = shoves = 0
+    for seen, action in log:
+        assert seen == position
+        after = position.apply(action)
+        lost = {piece: pieces(position, piece) - pieces(after, piece) for piece in "dT"}
+        if action < CAPTURE and rules.startswith("classic"):
+            hurls += lost["T"]
+            shoves += position.to_move == "trolls" and distance(action) > 1
+        elif action < CAPTURE:
+            shoves += position.to_move == "trolls" and distance(action) > 1 and not lost["d"]
+        position = after
+    assert position.outcome is not None
+    start = Position.start(rules)
+    assert {name: values.tolist() for name, values in vars(battles).items()} == {
+        "margins": [position.outcome.margin],
+        "turns": [position.turn_number],
+        "terminations": [position.outcome.termination.value],
+        "hurls": [hurls],
+        "shoves": [shoves],
+        "trolls_lost": [pieces(start, "T") - pieces(position, "T")],
+        "dwarfs_lost": [pieces(start, "d") - pieces(position, "d")],
+    }
+
+
+def pieces(position: Position, piece: str) -> int:
+    return position.text.split()[0].count(piece)
+
+
+def distance(action: int) -> int:
+    """Squares that a move goes, read off its words."""
+    start, end = (SQUARE_POSITIONS[SQUARE_BY_NAME[n]] for n in describe_action(action).split("-"))
+    return max(abs(int(a) - int(b)) for a, b in zip(start, end, strict=True))
+
+
+def test_each_player_is_asked_for_its_own_side_only() -> None:
+    logs: tuple[list, list] = ([], [])
+    recorders = [Recorder(agents.make("random", seed=n), log) for n, log in enumerate(logs)]
+    play_battles(recorders[0], recorders[1], 1, "classic", max_turns=30)
+    sides = [{position.to_move for position, _ in log} for log in logs]
+    assert sides == [{"dwarfs"}, {"trolls"}]
+
+
+def test_progress_counts_the_battles_that_are_over() -> None:
+    seen: list[int] = []
+    players = [agents.make("random", seed=seed) for seed in (1, 2)]
+    play_battles(*players, 5, "koom-valley", on_progress=seen.append, max_turns=60)
+    assert seen == sorted(seen)
+    assert (seen[0], seen[-1]) == (0, 5)
+
+
+# -- figures -------------------------------------------------------------------------------
+
+
+def test_a_summary_of_battles_by_hand() -> None:
+    def column(*values: int) -> np.ndarray:
+        return np.array(values, np.int64)
+
+    ends = (Termination.QUIET_LIMIT.value, Termination.QUIET_LIMIT.value)
+    result = summarise(
+        Battles(
+            margins=column(8, -4, 0, 4),
+            turns=column(10, 20, 30, 40),
+            terminations=column(*ends, Termination.NO_LEGAL_TURN.value, ends[0]),
+            hurls=column(1, 0, 0, 2),
+            shoves=column(0, 3, 0, 0),
+            trolls_lost=column(2, 0, 0, 2),
+            dwarfs_lost=column(0, 4, 0, 4),
+        )
+    )
+    assert result["games"] == 4
+    assert result["draws"] == 1
+    assert result["mean_margin"] == 2
+    half = 1.959964 * np.std([8, -4, 0, 4], ddof=1) / 2
+    assert result["mean_margin_95"] == pytest.approx((2 - half, 2 + half), abs=1e-4)
+    assert result["mean_turns"] == 25
+    assert result["endings"] == {"quiet_limit": 3, "no_legal_turn": 1}
+    assert result["dwarfs"] == {
+        "wins": 2, "win_rate": 0.5, "win_rate_95": wilson_interval(2, 4),
+        "hurls_per_battle": 0.75, "captures_per_battle": 1.0,
+    }  # fmt: skip
+    assert result["trolls"] == {
+        "wins": 1, "win_rate": 0.25, "win_rate_95": wilson_interval(1, 4),
+        "shoves_per_battle": 0.75, "captures_per_battle": 2.0,
+    }  # fmt: skip
+
+
+# -- the command line ----------------------------------------------------------------------
+
+GREEDY = ("--dwarfs", "greedy", "--trolls", "random")
+
+
+def test_json_for_programs(capsys) -> None:
+    assert main([*GREEDY, "--games", "4", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert set(report) == {
+        "rules", "dwarfs_agent", "trolls_agent", "games", "draws", "mean_margin",
+        "mean_margin_95", "mean_turns", "dwarfs", "trolls", "endings",
+    }  # fmt: skip
+    shared = {"wins", "win_rate", "win_rate_95", "captures_per_battle"}
+    assert set(report["dwarfs"]) == shared | {"hurls_per_battle"}
+    assert set(report["trolls"]) == shared | {"shoves_per_battle"}
+    assert (report["rules"], report["dwarfs_agent"], report["trolls_agent"]) == (
+        "classic", "greedy", "random",
+    )  # fmt: skip
+    wins = report["dwarfs"]["wins"] + report["trolls"]["wins"]
+    assert wins + report["draws"] == report["games"] == sum(report["endings"].values()) == 4
+    low, high = report["mean_margin_95"]
+    assert low <= report["mean_margin"] <= high
+
+
+def test_one_battle_is_valid_json_too(capsys) -> None:
+    """Its interval is infinite, which JSON has no number for."""
+
+    def refuse(name: str) -> None:
+        pytest.fail(f"{name} is not JSON")
+
+    assert main([*GREEDY, "--games", "1", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out, parse_constant=refuse)
+    assert report["mean_margin_95"] == [-32, 32]
+
+
+def test_lines_for_people(capsys) -> None:
+    assert main([*GREEDY, "--games", "2", "--rules", "koom-valley"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("2 battles of koom-valley: dwarfs greedy, trolls random\n")
+    for word in ("hurls", "shoves", "mean margin", "95% interval", "mean length", "ended by"):
+        assert word in out
+
+
+def test_a_seed_repeats_the_figures_and_another_does_not(capsys) -> None:
+    figures = []
+    for seed in ("1", "1", "2"):
+        assert main([*GREEDY, "--games", "3", "--seed", seed, "--json"]) == 0
+        figures.append(capsys.readouterr().out)
+    assert figures[0] == figures[1] != figures[2]
+
+
+def test_the_module_runs_as_a_command() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "training.evaluate", "--dwarfs", "grredy", "--trolls", "random"],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1
+    assert "'grredy': did you mean 'greedy'?" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--trolls", "randm"], "unknown agent 'randm': did you mean 'random'?"),
+        (["--rules", "clasic"], "unknown ruleset 'clasic': did you mean 'classic'?"),
+        (["--dwarfs", "policy:/no/such"], "/no/such is no policy"),
+        (["--dwarfs", "policy"], "agent 'policy' needs a path"),
+        (["--dwarfs", "greedy:depth=2"], "has no option 'depth'"),
+        (["--dwarfs", f"policy:{'x' * 300}"], "File name too long"),
+        (["--games", "0"], "--games 0: 1 or more would be right"),
+        (["--seed", "-1"], "--seed -1: 0 or more would be right"),
+    ],
+    ids=lambda value: value[1][:20] if isinstance(value, list) else "",
+)
+def test_bad_input_is_one_line_and_exit_code_2(words: list[str], said: str, capsys) -> None:
+    assert main([*GREEDY, *words]) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert said in err
+
+
+@pytest.mark.parametrize("fault", ["damaged", "other rules", "other role"])
+def test_a_checkpoint_that_cannot_play_is_one_line_and_exit_code_2(
+    fault: str, tmp_path: Path, capsys
+) -> None:
+    torch.manual_seed(1)
+    network = Network(NetworkConfig(channels=2, blocks=0, key_size=2))
+    role = "trolls" if fault == "other role" else "dwarfs"
+    rules = "koom-valley" if fault == "other rules" else "classic"
+    folder = tmp_path / "policy"
+    save_policy(folder, network, role=role, rules=rules, decisions=0)
+    if fault == "damaged":
+        (folder / MODEL).write_bytes((folder / MODEL).read_bytes()[:-1])
+    assert main(["--dwarfs", f"policy:{folder}", "--trolls", "random", "--games", "2"]) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert str(folder) in err

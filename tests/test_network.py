@@ -1,0 +1,237 @@
+"""The network of one role: log-probabilities over legal decisions, values, draws."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from by_hand import decide, place
+
+from agents.inputs import Inputs
+from agents.network import Network, NetworkConfig, log_softmax_by_game
+from agents.policy import sample_decisions
+from thud_env import Position
+from thud_env.actions import CAPTURE, CAPTURE_ALL, NUM_ACTIONS, describe_action
+from thud_env.board import SQUARE_BY_NAME, SQUARE_POSITIONS
+
+torch.set_num_threads(1)
+
+
+def a_network(seed: int = 1, **sizes: int) -> Network:
+    """Small, and with every weight drawn: at the start some are zero and would hide faults."""
+    torch.manual_seed(seed)
+    network = Network(NetworkConfig(**{"channels": 6, "blocks": 1, "key_size": 4, **sizes}))
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.copy_(torch.randn_like(parameter) * 0.3)
+    return network
+
+
+def some_positions() -> list[Position]:
+    """Moves, every kind of capture and question, and an offer."""
+    offer = {"quiet": 9, "played": 9, "offer_after": 4, "agreement": True}
+    return [
+        Position.start("classic"),
+        decide(place("classic-all", "G6 H6 J6", "H4", "t"), "H4-H5"),
+        decide(place("classic", "G6 H6 J6", "H3 H2", "t"), "H3-H5"),
+        place("koom-valley", "H4 J5 A8", "H3", "t", **offer),
+        decide(place("koom-valley", "H4 J5 A8", "H3", "t"), "H3-H5"),
+        decide(place("classic", "A8", "H3", **offer), "offer"),
+    ]
+
+
+def inputs_of(positions: list[Position]) -> Inputs:
+    return Inputs.of_rows(np.stack([position.row for position in positions]))
+
+
+def points_of(action: int) -> tuple[int, int]:
+    """Points of the 15 x 15 grid, read off the decision's words: "F1-F5", "capture E5"."""
+    names = describe_action(action).removeprefix("capture ").split("-")
+    positions = [SQUARE_POSITIONS[SQUARE_BY_NAME[name]] for name in (names[0], names[-1])]
+    start, end = (int(row) * 15 + int(col) for row, col in positions)
+    return start, end
+
+
+# -- inputs --------------------------------------------------------------------------------
+
+
+def test_inputs_hold_each_positions_legal_actions_and_planes() -> None:
+    positions = some_positions()
+    inputs = inputs_of(positions)
+    assert inputs.planes.is_contiguous(memory_format=torch.channels_last)
+    for number, (position, (first, last)) in enumerate(
+        zip(positions, pairwise(inputs.starts), strict=True)
+    ):
+        assert inputs.decisions[first:last].tolist() == position.legal_actions().tolist()
+        assert set(inputs.game[first:last].tolist()) == {number}
+        np.testing.assert_array_equal(inputs.planes[number].numpy(), position.observation())
+    assert len(inputs.game) == len(inputs.decisions) == inputs.starts[-1]
+
+
+# -- softmax by game -----------------------------------------------------------------------
+
+
+def test_log_softmax_by_game_is_log_softmax_of_each_game() -> None:
+    lengths = (5, 1, 700, 2)
+    torch.manual_seed(2)
+    scores = (torch.randn(sum(lengths)) * 30).requires_grad_()
+    game = torch.repeat_interleave(torch.arange(4), torch.tensor(lengths))
+    found = log_softmax_by_game(scores, game, 4)
+    wanted = torch.cat([part.log_softmax(0) for part in scores.split(lengths)])
+    torch.testing.assert_close(found, wanted)
+    weights = torch.randn(len(scores))
+    (gradient,) = torch.autograd.grad(found @ weights, scores)
+    (wanted_gradient,) = torch.autograd.grad(wanted @ weights, scores)
+    torch.testing.assert_close(gradient, wanted_gradient)
+
+
+def test_log_softmax_by_game_survives_large_scores() -> None:
+    scores = torch.tensor([1e4, 1e4 - 1, -1e4, -1e4])
+    found = log_softmax_by_game(scores, torch.tensor([0, 0, 1, 1]), 2)
+    wanted = torch.tensor([-0.313262, -1.313262, -math.log(2), -math.log(2)])
+    torch.testing.assert_close(found, wanted)
+
+
+# -- the network ---------------------------------------------------------------------------
+
+
+def test_probabilities_of_each_game_sum_to_one() -> None:
+    inputs = inputs_of(some_positions())
+    log_probs, values = a_network()(inputs.planes, inputs.decisions, inputs.game)
+    for first, last in pairwise(inputs.starts):
+        assert log_probs[first:last].exp().sum().item() == pytest.approx(1, abs=1e-5)
+    assert values.shape == (len(inputs.planes),)
+
+
+def test_scores_equal_a_dense_computation() -> None:
+    """All 225 x 225 pairs of points at once, looked up decision by decision."""
+    network, inputs = a_network(), inputs_of(some_positions())
+    seen: dict[str, torch.Tensor] = {}
+    for name in ("queries", "keys", "words"):
+        module = getattr(network, name)
+        module.register_forward_hook(lambda _m, _i, out, name=name: seen.update({name: out}))
+    with torch.no_grad():
+        log_probs, _ = network(inputs.planes, inputs.decisions, inputs.game)
+    kinds = set()
+    for game, (first, last) in enumerate(pairwise(inputs.starts)):
+        queries, keys = (seen[name][game].flatten(1) for name in ("queries", "keys"))
+        pairs = queries.T @ keys / math.sqrt(network.config.key_size)
+        scores = []
+        for action in inputs.decisions[first:last].tolist():
+            kinds.add("move" if action < CAPTURE else describe_action(action).split()[0])
+            bias = network.bias[network.bias_index[action]]
+            if action < CAPTURE_ALL:
+                scores.append(pairs[points_of(action)] + bias)
+            else:
+                scores.append(seen["words"][game, action - CAPTURE_ALL] + bias)
+        wanted = torch.stack(scores).log_softmax(0)
+        torch.testing.assert_close(log_probs[first:last], wanted, atol=1e-5, rtol=1e-4)
+    assert kinds == {"move", "capture", "done", "offer", "accept", "decline"}
+
+
+def test_a_bias_is_shared_by_the_moves_of_one_direction_and_distance() -> None:
+    """And one by all captures; every decision without a square has its own."""
+    bias_index = a_network().bias_index.tolist()
+    pairs = set()
+    for action, bias in enumerate(bias_index):
+        if action < CAPTURE:
+            (row, col), (to_row, to_col) = (divmod(point, 15) for point in points_of(action))
+            pairs.add((bias, (to_row - row, to_col - col)))
+        else:
+            pairs.add((bias, "capture" if action < CAPTURE_ALL else action))
+    assert len(bias_index) == NUM_ACTIONS
+    assert len({bias for bias, _ in pairs}) == len({kind for _, kind in pairs}) == len(pairs)
+
+
+@pytest.mark.parametrize("pair", [(0, 1), (3, 200), (655, 17)])
+def test_a_move_is_scored_by_its_own_two_squares_only(pair: tuple[int, int]) -> None:
+    """The difference of two log-probabilities is that of their scores: its gradient reaches
+    the queries of their from-squares and the keys of their to-squares, and nothing else.
+    """
+    network, inputs = a_network(), inputs_of([Position.start("classic")])
+    seen: dict[str, torch.Tensor] = {}
+    for name in ("queries", "keys"):
+        module = getattr(network, name)
+        module.register_forward_hook(lambda _m, _i, out, name=name: seen.update({name: out}))
+    log_probs, _ = network(inputs.planes, inputs.decisions, inputs.game)
+    difference = log_probs[pair[0]] - log_probs[pair[1]]
+    gradients = torch.autograd.grad(difference, (seen["queries"], seen["keys"]))
+    ends = zip(*(points_of(int(inputs.decisions[one])) for one in pair), strict=True)
+    for gradient, own in zip(gradients, ends, strict=True):
+        size = gradient[0].flatten(1).abs().sum(0)
+        reached = {int(point) for point in torch.nonzero(size > 1e-7)}
+        assert reached == set(own)
+
+
+def test_a_game_is_judged_alike_alone_and_among_others() -> None:
+    network, positions = a_network(), some_positions()
+    together = inputs_of(positions)
+    with torch.no_grad():
+        log_probs, values = network(together.planes, together.decisions, together.game)
+        for number, (position, (first, last)) in enumerate(
+            zip(positions, pairwise(together.starts), strict=True)
+        ):
+            alone = inputs_of([position])
+            own, value = network(alone.planes, alone.decisions, alone.game)
+            torch.testing.assert_close(log_probs[first:last], own, atol=1e-5, rtol=1e-5)
+            torch.testing.assert_close(values[number : number + 1], value, atol=1e-5, rtol=1e-5)
+
+
+def test_a_block_starts_as_the_identity() -> None:
+    torch.manual_seed(3)
+    network = Network(NetworkConfig(channels=4, blocks=2, key_size=2))
+    planes = torch.randn(1, 4, 15, 15)
+    torch.testing.assert_close(network.trunk(planes), planes)
+
+
+# -- drawing -------------------------------------------------------------------------------
+
+
+def draws_of(network: Network, position: Position, count: int, temperature: float) -> np.ndarray:
+    """How often each legal decision is drawn by ``count`` evenly spread numbers."""
+    inputs = inputs_of([position] * count)
+    uniforms = (np.random.default_rng(4).permutation(count) + 0.5) / count
+    drawn, _, _ = sample_decisions(network, inputs, uniforms, temperature)
+    assert (inputs.game.numpy()[drawn] == np.arange(count)).all()
+    return np.bincount(drawn - inputs.starts[:-1], minlength=int(inputs.starts[1]))
+
+
+@pytest.mark.parametrize("temperature", [1.0, 0.5, 2.0])
+def test_draws_follow_the_policy(temperature: float) -> None:
+    """Evenly spread numbers meet every probability to within one draw."""
+    network = a_network()
+    position = decide(place("classic", "G6 H6 J6", "H4 H3", "t"), "H4-H5")
+    inputs = inputs_of([position])
+    with torch.no_grad():
+        log_probs, _ = network(inputs.planes, inputs.decisions, inputs.game)
+    wanted = (log_probs.double() / temperature).softmax(0).numpy()
+    assert wanted.max() - wanted.min() > 0.1, "an even policy would prove little"
+    found = draws_of(network, position, 400, temperature)
+    assert np.abs(found - 400 * wanted).max() < 1.5
+
+
+def test_temperature_0_takes_the_likeliest() -> None:
+    network, positions = a_network(), some_positions()
+    inputs = inputs_of(positions)
+    drawn, log_probs, _ = sample_decisions(network, inputs, np.zeros(len(positions)), 0)
+    for chosen, (first, last) in zip(drawn, pairwise(inputs.starts), strict=True):
+        assert chosen == first + int(log_probs[first:last].argmax())
+
+
+@pytest.mark.parametrize("uniform", [0.0, 1 - 2**-53])
+def test_the_extreme_draws_stay_in_their_game(uniform: float) -> None:
+    inputs = inputs_of(some_positions() * 20)
+    drawn, _, _ = sample_decisions(a_network(), inputs, np.full(len(inputs.planes), uniform))
+    np.testing.assert_array_equal(inputs.game.numpy()[drawn], np.arange(len(inputs.planes)))
+
+
+def test_draws_report_what_the_network_says() -> None:
+    network, inputs = a_network(), inputs_of(some_positions())
+    _, log_probs, values = sample_decisions(network, inputs, np.full(len(inputs.planes), 0.5))
+    with torch.no_grad():
+        wanted = network(inputs.planes, inputs.decisions, inputs.game)
+    torch.testing.assert_close((log_probs, values), wanted)
+    assert not log_probs.requires_grad

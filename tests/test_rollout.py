@@ -1,0 +1,187 @@
+"""Self-play: what a rollout stores is what was seen, drawn and paid."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import torch
+
+from agents.inputs import Inputs
+from agents.network import Network, NetworkConfig
+from thud_env import BatchedGame, Position
+from thud_env.position import SIDES
+from training.advantage import zero_sum_gae
+from training.ppo import find_decisions
+from training.precision import Precision
+from training.rollout import Rollout, SelfPlay
+from training.train import explained_variance, role_batch
+
+torch.set_num_threads(1)
+
+GAMES, STEPS, TURNS = 6, 30, 16
+
+
+def two_networks() -> tuple[Network, Network]:
+    torch.manual_seed(1)
+    networks = tuple(Network(NetworkConfig(channels=4, blocks=1, key_size=2)) for _ in SIDES)
+    with torch.no_grad():
+        for network in networks:
+            for parameter in network.parameters():
+                parameter.copy_(torch.randn_like(parameter) * 0.3)
+    return networks  # type: ignore[return-value]
+
+
+def self_play(pool: ThreadPoolExecutor, seed: int = 2, rules: str = "classic") -> SelfPlay:
+    games = BatchedGame(GAMES, rules, observations=False, masks=None, max_turns=TURNS)
+    return SelfPlay(
+        games, two_networks(), Precision(bfloat16=False), np.random.default_rng(seed), pool
+    )
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(2) as workers:
+        yield workers
+
+
+@pytest.fixture(scope="module")
+def rollout(pool: ThreadPoolExecutor) -> Rollout:
+    return self_play(pool).collect(STEPS)
+
+
+def positions(rollout: Rollout, game: int) -> list[Position]:
+    return [Position(row) for row in rollout.rows[:, game]]
+
+
+def test_the_mover_is_the_side_that_decides_in_the_stored_state(rollout: Rollout) -> None:
+    for game in range(GAMES):
+        sides = [SIDES.index(position.to_move) for position in positions(rollout, game)]
+        assert rollout.movers[:, game].tolist() == sides
+    again = rollout.movers[1:] == rollout.movers[:-1]
+    assert (again & ~rollout.ended[:-1]).any(), "some side must have decided twice in a row"
+
+
+def test_each_state_follows_from_the_one_before(rollout: Rollout) -> None:
+    start = Position.start("classic", max_turns=TURNS)
+    for game in range(GAMES):
+        states = positions(rollout, game)
+        assert states[0] == start
+        for t in range(STEPS - 1):
+            after = states[t].apply(int(rollout.actions[t, game]))
+            assert rollout.ended[t, game] == (after.outcome is not None)
+            assert states[t + 1] == (start if after.outcome is not None else after)
+            assert rollout.rewards[t, game] == np.float32((after.margin - states[t].margin) / 32)
+
+
+def test_stored_chances_and_values_are_the_movers_networks(rollout: Rollout) -> None:
+    for side, network in enumerate(two_networks()):
+        mine = rollout.movers == side
+        inputs = Inputs.of_rows(rollout.rows[mine])
+        with torch.no_grad():
+            log_probs, values = network(inputs.planes, inputs.decisions, inputs.game)
+        decided = log_probs.numpy()[find_decisions(inputs, rollout.actions[mine])]
+        np.testing.assert_allclose(rollout.log_probs[mine], decided, atol=1e-4)
+        np.testing.assert_allclose(rollout.values[mine], values.numpy(), atol=1e-4)
+        assert decided.std() > 0.1
+        assert values.std() > 1e-3
+
+
+def test_a_battles_rewards_sum_to_its_margin(rollout: Rollout) -> None:
+    margins, turns = [], []
+    paid = np.zeros(GAMES)
+    for t in range(STEPS):
+        paid += rollout.rewards[t]
+        for game in np.flatnonzero(rollout.ended[t]):
+            last = Position(rollout.rows[t, game]).apply(int(rollout.actions[t, game]))
+            assert paid[game] * 32 == pytest.approx(last.margin)
+            margins.append(paid[game] * 32)
+            turns.append(last.turn_number)
+            paid[game] = 0
+    assert len(margins) >= GAMES
+    assert len(set(margins)) > 1
+    np.testing.assert_allclose(rollout.final_margins, margins)
+    np.testing.assert_array_equal(rollout.final_turns, turns)
+
+
+def test_the_next_rollout_goes_on_where_the_last_one_stopped(pool: ThreadPoolExecutor) -> None:
+    players = self_play(pool)
+    first = players.collect(7)
+    second = players.collect(3)
+    start = Position.start("classic", max_turns=TURNS)
+    for game in range(GAMES):
+        after = positions(first, game)[-1].apply(int(first.actions[-1, game]))
+        assert positions(second, game)[0] == (start if after.outcome is not None else after)
+    np.testing.assert_array_equal(first.last_movers, second.movers[0])
+    np.testing.assert_allclose(first.last_values, second.values[0], atol=1e-5)
+
+
+def test_a_seed_repeats_a_rollout_and_another_does_not(
+    pool: ThreadPoolExecutor, rollout: Rollout
+) -> None:
+    again, other = (self_play(pool, seed).collect(STEPS) for seed in (2, 3))
+    for name in ("rows", "movers", "actions", "log_probs", "values", "rewards", "last_values"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(rollout, name), err_msg=name)
+    assert not np.array_equal(other.actions, rollout.actions)
+
+
+def test_games_decide_independently_of_each_other(rollout: Rollout) -> None:
+    assert len({actions.tobytes() for actions in rollout.actions.T}) == GAMES
+
+
+# -- one role's share ----------------------------------------------------------------------
+
+
+def advantages_of(rollout: Rollout, lam: float) -> np.ndarray:
+    return zero_sum_gae(
+        rollout.rewards, rollout.values, rollout.movers, rollout.ended,
+        rollout.last_values, rollout.last_movers, 1.0, lam,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_role_batch_is_the_decisions_of_that_role(rollout: Rollout, side: int) -> None:
+    advantages = advantages_of(rollout, 0.9)
+    batch = role_batch(rollout, advantages, side)
+    wanted = [
+        (rollout.rows[t, game].tobytes(), rollout.actions[t, game], rollout.log_probs[t, game],
+         advantages[t, game], advantages[t, game] + rollout.values[t, game])
+        for t in range(STEPS)
+        for game in range(GAMES)
+        if rollout.movers[t, game] == side
+    ]  # fmt: skip
+    found = zip(
+        (row.tobytes() for row in batch.rows),
+        batch.actions, batch.log_probs, batch.advantages, batch.returns,
+        strict=True,
+    )  # fmt: skip
+    assert list(found) == wanted
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_returns_are_what_the_role_is_still_paid(rollout: Rollout, side: int) -> None:
+    """With lambda 1, in the battles that end within the rollout."""
+    batch = role_batch(rollout, advantages_of(rollout, 1.0), side)
+    rest = np.full((STEPS, GAMES), np.nan)
+    for game in range(GAMES):
+        running = np.nan
+        for t in reversed(range(STEPS)):
+            running = 0.0 if rollout.ended[t, game] else running
+            running += float(rollout.rewards[t, game])
+            rest[t, game] = running if side == 0 else -running
+    wanted = rest[rollout.movers == side]
+    known = ~np.isnan(wanted)
+    assert known.sum() > 20
+    np.testing.assert_allclose(batch.returns[known], wanted[known], atol=1e-5)
+
+
+def test_the_explained_variance_is_1_for_true_values_and_0_for_constant_ones(
+    rollout: Rollout,
+) -> None:
+    advantages = advantages_of(rollout, 0.9)
+    assert explained_variance(rollout, np.zeros_like(advantages), 0) == pytest.approx(1)
+    constant = dataclasses.replace(rollout, values=np.full_like(rollout.values, 0.3))
+    assert explained_variance(constant, advantages, 1) == pytest.approx(0, abs=1e-4)

@@ -1,0 +1,315 @@
+"""A whole run, seconds long: what it writes, what it shows, what it refuses."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+import yaml
+from rich.console import Console
+
+import agents
+from agents.checkpoint import load_policy
+from agents.network import NetworkConfig
+from thud_env import Position
+from thud_env.position import SIDES
+from training import run as run_module
+from training import train as train_module
+from training.config import PPOConfig, TrainConfig, load_config
+from training.display import Display
+from training.run import RunFolder
+from training.train import Trainer, main, train
+
+ROOT = Path(__file__).parents[1]
+TINY = TrainConfig(
+    name="tiny",
+    total_decisions=1000,
+    num_games=8,
+    rollout_decisions=32,
+    checkpoint_every=1,
+    keep_checkpoints=2,
+    evaluation_games=2,
+    max_turns=30,
+    precision="float32",
+    network=NetworkConfig(channels=8, blocks=1, key_size=4),
+    ppo=PPOConfig(minibatch_size=64),
+)
+QUICK = dataclasses.replace(TINY, total_decisions=500, evaluation_games=0)
+
+
+def plain_console() -> Console:
+    return Console(file=io.StringIO(), force_terminal=False, width=200)
+
+
+def shown_by(console: Console) -> str:
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def metrics_of(folder: Path) -> list[dict[str, float]]:
+    return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+
+
+@dataclasses.dataclass
+class Finished:
+    folder: Path
+    shown: str
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Finished]:
+    """One whole run, that the tests below look at."""
+    before = torch.get_num_threads()
+    console = plain_console()
+    runs = tmp_path_factory.mktemp("runs")
+    yield Finished(train(TINY, console, runs).path, shown_by(console))
+    torch.set_num_threads(before)
+
+
+# -- what a run writes ---------------------------------------------------------------------
+
+
+def test_a_run_writes_these_and_nothing_else(finished: Finished) -> None:
+    assert finished.folder.name == "tiny"
+    assert {path.name for path in finished.folder.iterdir()} == {
+        "config.yaml", "metrics.jsonl", "tensorboard", "checkpoints", "head_to_head.json",
+    }  # fmt: skip
+    assert not [path for path in finished.folder.rglob("*") if path.name.endswith(".tmp")]
+
+
+def test_the_configuration_is_kept_in_full(finished: Finished) -> None:
+    assert load_config(finished.folder / "config.yaml") == TINY
+
+
+def test_every_update_is_a_line_of_metrics(finished: Finished) -> None:
+    lines = metrics_of(finished.folder)
+    assert [line["decisions"] for line in lines] == [256, 512, 768, 1024]
+    learnt = ("policy_loss", "value_loss", "entropy", "approx_kl", "clip_fraction")
+    wanted = {
+        *(f"{role}/{name}" for role in SIDES for name in learnt),
+        *(f"{role}/{name}" for role in SIDES for name in ("explained_variance", "learning_rate")),
+        *("speed/decisions_per_second", "speed/self_play_share", "speed/learning_share"),
+        *("battles/finished", "battles/margin", "battles/turns"),
+    }
+    assert set(lines[1]) == {"decisions", *wanted}
+    assert all(isinstance(value, int | float) for line in lines for value in line.values())
+    assert all(line["battles/turns"] <= 30 for line in lines if "battles/turns" in line)
+    rates = [line["dwarfs/learning_rate"] for line in lines]
+    assert rates == sorted(rates, reverse=True)
+    assert rates[0] == TINY.ppo.learning_rate
+    assert 0 < lines[0]["dwarfs/entropy"] <= 1.0001
+
+
+def test_tensorboard_has_the_same_numbers(finished: Finished) -> None:
+    reader = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    events = reader.EventAccumulator(str(finished.folder / "tensorboard"))
+    events.Reload()
+    lines = metrics_of(finished.folder)
+    for name in ("dwarfs/entropy", "trolls/value_loss", "speed/decisions_per_second"):
+        scalars = events.Scalars(name)
+        assert [scalar.step for scalar in scalars] == [line["decisions"] for line in lines]
+        assert [scalar.value for scalar in scalars] == pytest.approx([line[name] for line in lines])
+
+
+def test_the_newest_checkpoints_are_kept_and_play(finished: Finished) -> None:
+    checkpoints = finished.folder / "checkpoints"
+    assert sorted(path.name for path in checkpoints.iterdir()) == [
+        "000000000768", "000000001024", "latest",
+    ]  # fmt: skip
+    assert (checkpoints / "latest").resolve() == (checkpoints / "000000001024").resolve()
+    for role in SIDES:
+        loaded = load_policy(checkpoints / "latest" / role)
+        assert (loaded.role, loaded.rules, loaded.decisions) == (role, "classic", 1024)
+        assert loaded.network.config == TINY.network
+    agent = agents.make(f"policy:{checkpoints / 'latest'}", seed=1)
+    position = Position.start("classic", max_turns=6)
+    while position.outcome is None:
+        position = position.play(agent.turn(position))
+
+
+def test_both_roles_have_learnt(finished: Finished) -> None:
+    older, newer = (finished.folder / "checkpoints" / f"{n:012d}" for n in (768, 1024))
+    for role in SIDES:
+        weights = [load_policy(folder / role).network.state_dict() for folder in (older, newer)]
+        assert any(not torch.equal(weights[0][name], weights[1][name]) for name in weights[0])
+
+
+def test_the_run_ends_with_a_head_to_head(finished: Finished) -> None:
+    results = json.loads((finished.folder / "head_to_head.json").read_text())
+    policy = f"policy:{finished.folder / 'checkpoints' / 'latest'}"
+    met = [(result["dwarfs_agent"], result["trolls_agent"]) for result in results]
+    assert met == [
+        ("random", "random"), (policy, "random"), ("random", policy),
+        (policy, "greedy"), ("greedy", policy), (policy, policy),
+    ]  # fmt: skip
+    assert all(result["games"] == 2 and "mean_margin_95" in result for result in results)
+
+
+# -- what a run shows ----------------------------------------------------------------------
+
+
+def test_plain_lines_where_there_is_no_terminal(finished: Finished) -> None:
+    assert "\x1b" not in finished.shown
+    assert finished.shown.startswith("training tiny: Classic Thud")
+    assert "1,024 of 1,000 decisions" in finished.shown
+    assert f"dwarfs: {finished.folder / 'checkpoints' / 'latest' / 'dwarfs'}" in finished.shown
+    assert "head to head, 2 battles each" in finished.shown
+    assert finished.shown.count("random dwarfs against random trolls") == 1
+
+
+def test_a_live_display_in_a_terminal() -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, width=100)
+    with Display(console, "tiny", 1000) as display:
+        display.update(500, dict.fromkeys(SHOWN, 0.25))
+    assert "500/1000" in shown_by(console)
+    assert "entropy, share of uniform" in shown_by(console)
+
+
+SHOWN = [
+    *("speed/decisions_per_second", "speed/self_play_share", "speed/learning_share"),
+    *(f"{role}/{name}" for role in SIDES for name in ("entropy", "explained_variance")),
+    *(f"{role}/{name}" for role in SIDES for name in ("approx_kl", "value_loss")),
+]
+
+
+# -- runs of the same name, the same seed --------------------------------------------------
+
+
+def test_an_earlier_run_of_the_name_is_moved_aside(tmp_path: Path) -> None:
+    quick = dataclasses.replace(QUICK, total_decisions=1)
+    for seed in (1, 2, 3):
+        console = plain_console()
+        train(dataclasses.replace(quick, seed=seed), console, tmp_path)
+    assert f"an earlier run of that name is now {tmp_path / 'tiny.2'}" in shown_by(console)
+    seeds = {
+        path.name: yaml.safe_load((path / "config.yaml").read_text())["seed"]
+        for path in tmp_path.iterdir()
+    }
+    assert seeds == {"tiny.1": 1, "tiny.2": 2, "tiny": 3}
+    assert load_policy(tmp_path / "tiny.1" / "checkpoints" / "latest" / "dwarfs").role == "dwarfs"
+
+
+def test_a_seed_repeats_a_run_and_another_does_not(tmp_path: Path) -> None:
+    def numbers(name: str, seed: int) -> list[dict[str, float]]:
+        config = dataclasses.replace(QUICK, name=name, seed=seed)
+        lines = metrics_of(train(config, plain_console(), tmp_path).path)
+        return [
+            {key: value for key, value in line.items() if not key.startswith("speed/")}
+            for line in lines
+        ]
+
+    first, again, other = numbers("first", 1), numbers("again", 1), numbers("other", 2)
+    assert first == again
+    assert len(first) == 2
+    assert first != other
+
+
+def test_a_rollout_in_which_one_role_decides_alone(tmp_path: Path) -> None:
+    """One decision in each battle: the dwarfs', then the trolls'."""
+    config = dataclasses.replace(QUICK, rollout_decisions=1, total_decisions=16)
+    lines = metrics_of(train(config, plain_console(), tmp_path).path)
+    assert [("dwarfs/entropy" in line, "trolls/entropy" in line) for line in lines] == [
+        (True, False), (False, True),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("rules", ["classic-all", "koom-valley", "koom-valley-football"])
+def test_other_rulesets_can_be_learnt(rules: str, tmp_path: Path) -> None:
+    config = dataclasses.replace(QUICK, rules=rules, total_decisions=256)
+    folder = train(config, plain_console(), tmp_path).path
+    assert load_policy(folder / "checkpoints" / "latest" / "trolls").rules == rules
+
+
+def test_a_network_in_bfloat16_learns_too(tmp_path: Path) -> None:
+    config = dataclasses.replace(QUICK, precision="bfloat16", total_decisions=256)
+    (line,) = metrics_of(train(config, plain_console(), tmp_path).path)
+    assert 0 < line["dwarfs/entropy"] <= 1.01
+
+
+# -- the run's folder ----------------------------------------------------------------------
+
+
+def test_a_checkpoint_that_fails_leaves_nothing_behind(tmp_path: Path, monkeypatch) -> None:
+    folder = RunFolder(tmp_path / "tiny", TINY)
+    trainer = Trainer(TINY)
+    folder.checkpoint(1, trainer.networks)
+    save = run_module.save_policy
+
+    def full_disk(path: Path, *arguments: object, **named: object) -> None:
+        if path.name == "trolls":
+            raise OSError(28, "No space left on device")
+        save(path, *arguments, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(run_module, "save_policy", full_disk)
+    with pytest.raises(OSError, match="No space left"):
+        folder.checkpoint(2, trainer.networks)
+    trainer.close()
+    folder.close()
+    assert sorted(path.name for path in folder.checkpoints.iterdir()) == ["000000000001", "latest"]
+    assert folder.latest.resolve().name == "000000000001"
+
+
+def test_a_run_that_breaks_off_keeps_what_it_has_written(tmp_path: Path, monkeypatch) -> None:
+    update, updates = Trainer.update, []
+
+    def stops(trainer: Trainer) -> dict[str, float]:
+        updates.append(1)
+        if len(updates) == 2:
+            raise KeyboardInterrupt
+        return update(trainer)
+
+    monkeypatch.setattr(train_module.Trainer, "update", stops)
+    with pytest.raises(KeyboardInterrupt):
+        train(TINY, plain_console(), tmp_path)
+    assert len(metrics_of(tmp_path / "tiny")) == 1
+    assert load_policy(tmp_path / "tiny" / "checkpoints" / "latest" / "trolls").decisions == 256
+
+
+# -- the command line ----------------------------------------------------------------------
+
+
+def test_without_arguments_it_says_how_to_use_it(capsys) -> None:
+    assert main([]) == 0
+    assert "python -m training.train configs/smoke.yaml" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["configs/nope.yaml"], "configs/nope.yaml cannot be read: No such file"),
+        (["{}", "lerning_rate=1"], "unknown key lerning_rate"),
+        (["{}", "ppo.lerning_rate=1"], "did you mean ppo.learning_rate?"),
+        (["{}", "rules=clasic"], "unknown ruleset 'clasic': did you mean 'classic'?"),
+        (["{}", "max_turns=0"], "max_turns must be in 1 .. 32767, not 0"),
+        (["{}", "seed=[1"], "override 'seed=[1'"),
+        (["{}", "name=../elsewhere"], "name: '../elsewhere'"),
+    ],
+)
+def test_a_bad_configuration_is_one_line_and_writes_nothing(
+    words: list[str], said: str, tmp_path: Path, monkeypatch, capsys
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    config = ROOT / "configs" / "smoke.yaml"
+    assert main([word.replace("{}", str(config)) for word in words]) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert said in err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_module_runs_as_a_command(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "training.train", "nope.yaml"],
+        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "train: nope.yaml cannot be read: No such file or directory\n"

@@ -1,0 +1,281 @@
+"""What the PettingZoo environments share: two agents, one board, and all the checks."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, ClassVar
+
+import gymnasium
+import numpy as np
+from gymnasium.error import ResetNeeded
+from numpy.typing import NDArray
+from pettingzoo import AECEnv
+
+from thud_env.actions import NUM_ACTIONS
+from thud_env.batch import wants_outcome
+from thud_env.encoding import OBSERVATION_SHAPE, encode
+from thud_env.kernels import reward_for_dwarfs
+from thud_env.position import IllegalMove, Position
+from thud_env.rules.legal import is_legal, legal_actions
+from thud_env.rules.play import apply, margin
+from thud_env.rules.row import DWARFS, MAX_DECISIONS_AT_ONCE, TERMINATION, TO_MOVE, TROLLS, new_row
+from thud_env.rulesets import Ruleset, get_ruleset
+
+Observation = dict[str, NDArray[Any]]
+
+
+class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZoo is untyped
+    """Two agents who decide in turn at one board.
+
+    What is played, one battle or two, is for a subclass to say: it names the agents and
+    writes ``_battle_ended``; the other methods with an underscore may be extended.
+
+    Args:
+        agents: the agents' names; the first plays the dwarfs from the start.
+        observation_shape: of the planes, [C, 15, 15].
+        rules: the name of a ruleset.
+        render_mode: ``"ansi"`` or None.
+        reward: ``"margin"``, ``"outcome"`` or None, which is as the ruleset scores.
+        idle_mask: the action mask of the agent that is not to decide, and of both agents
+            once the game is over: ``"zeros"``, as PettingZoo's own board games have it, or
+            ``"ones"``, for libraries that normalise over the mask without looking.
+        **limits: ``max_quiet_turns``, ``max_turns``, ``offer_after``, ``agreement``.
+
+    Raises:
+        ValueError: for an argument that is none of the above.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {
+        "render_modes": ["ansi"],
+        "is_parallelizable": False,
+        "render_fps": 2,
+    }
+
+    def __init__(
+        self,
+        agents: tuple[str, str],
+        observation_shape: tuple[int, int, int],
+        rules: str | Ruleset,
+        render_mode: str | None,
+        *,
+        reward: str | None = None,
+        idle_mask: str = "zeros",
+        **limits: Any,
+    ) -> None:
+        super().__init__()
+        self.rules = get_ruleset(rules)
+        if render_mode not in (None, *self.metadata["render_modes"]):
+            raise ValueError(f"unknown render_mode {render_mode!r}: 'ansi' or None would be right")
+        if idle_mask not in ("zeros", "ones"):
+            raise ValueError(f"unknown idle_mask {idle_mask!r}: 'zeros' or 'ones' would be right")
+        self.render_mode = render_mode
+        self._idle_mask = 1 if idle_mask == "ones" else 0
+        self._by_outcome = wants_outcome(reward, self.rules)
+        self._limits = limits
+        self._row = self._start_row = new_row(self.rules, **limits)
+        self._seats = agents
+        self._decisions = np.empty(MAX_DECISIONS_AT_ONCE, dtype=np.int32)
+        self._observation_shape = observation_shape
+
+        self.possible_agents = list(agents)
+        planes = gymnasium.spaces.Box(0.0, 1.0, observation_shape, np.float32)
+        mask = gymnasium.spaces.Box(0, 1, (NUM_ACTIONS,), np.int8)
+        self.observation_spaces = {
+            agent: gymnasium.spaces.Dict({"observation": planes, "action_mask": mask})
+            for agent in agents
+        }
+        self.action_spaces = {agent: gymnasium.spaces.Discrete(NUM_ACTIONS) for agent in agents}
+        self.state_space = planes
+        self.agents: list[str] = []
+        self.infos: dict[str, dict[str, Any]] = {}
+
+    def observation_space(self, agent: str) -> gymnasium.spaces.Dict:
+        """The space of ``observe(agent)``, always the same object."""
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> gymnasium.spaces.Discrete:
+        """``Discrete(6470)``, always the same object for an agent."""
+        return self.action_spaces[agent]
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Start anew.
+
+        Args:
+            seed: accepted as the interface asks; nothing in the game is random.
+            options: ``{"position": text}`` starts from position text or a ``Position``.
+
+        Raises:
+            ValueError: if the position is damaged, of another ruleset, or over.
+        """
+        start = (options or {}).get("position")
+        if start is None:
+            self._start_row = new_row(self.rules, **self._limits)
+        else:
+            self._start_row = self._read_start(start)
+        self._row = self._start_row.copy()
+        first, second = self.possible_agents
+        self._seats = (first, second)
+        self.agents = [first, second]
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
+        self.terminations = dict.fromkeys(self.agents, False)
+        self.truncations = dict.fromkeys(self.agents, False)
+        self.infos = {agent: {} for agent in self.agents}
+        self._skip_agent_selection = None
+        self.agent_selection = self._seats[self._row[TO_MOVE]]
+
+    def step(self, action: int | None) -> None:
+        """Play one decision of ``agent_selection``; None if that agent's game is over.
+
+        Raises:
+            ResetNeeded: before the first reset, and after both agents have left.
+            IllegalMove: if ``action`` is not legal; nothing has changed then.
+            TypeError: if ``action`` is not an integer.
+        """
+        if not self.agents:
+            raise ResetNeeded("call reset() before step(): nothing is being played")
+        agent = self.agent_selection
+        if self.terminations[agent] or self.truncations[agent]:
+            if action is not None:
+                raise IllegalMove(f"the game is over: {agent} can only step(None), not {action}")
+            self._was_dead_step(None)
+            return
+        row = self._row
+        index = self._checked(action)
+        margin_before = margin(row)
+        apply(row, index)
+        paid = self._paid_to_dwarfs(margin_before)
+        self.rewards[self._seats[DWARFS]] = paid
+        self.rewards[self._seats[TROLLS]] = -paid
+        self._cumulative_rewards[agent] = 0.0
+        self._accumulate_rewards()
+        self.agent_selection = self._seats[row[TO_MOVE]]
+        if row[TERMINATION]:
+            self._battle_ended()
+
+    def observe(self, agent: str) -> Observation:
+        """What ``agent`` sees: ``observation`` [C, 15, 15] float32, ``action_mask`` [6470] int8.
+
+        The arrays are new with every call and belong to the caller.
+        """
+        return {"observation": self._planes(agent), "action_mask": self._mask(agent)}
+
+    def action_masks(self) -> NDArray[np.int8]:
+        """The action mask of ``agent_selection``, [6470] int8, for libraries that look here."""
+        return self._mask(self.agent_selection)
+
+    def state(self) -> NDArray[np.float32]:
+        """The whole state as planes, [C, 15, 15] float32, as the first agent sees it."""
+        return self._planes(self.possible_agents[0])
+
+    @property
+    def position(self) -> Position:
+        """The state of the battle that is being played as a ``Position``."""
+        return Position(self._row)
+
+    def get_state(self) -> dict[str, Any]:
+        """Everything that ``set_state`` needs to continue exactly from here."""
+        if not hasattr(self, "rewards"):
+            raise ResetNeeded("call reset() before get_state()")
+        return {
+            "row": self._row.copy(),
+            "start_row": self._start_row.copy(),
+            "seats": self._seats,
+            "agents": list(self.agents),
+            "agent_selection": self.agent_selection,
+            "skip_agent_selection": self._skip_agent_selection,
+            "rewards": dict(self.rewards),
+            "cumulative_rewards": dict(self._cumulative_rewards),
+            "terminations": dict(self.terminations),
+            "truncations": dict(self.truncations),
+            "infos": {agent: dict(info) for agent, info in self.infos.items()},
+        }
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Return to a state that ``get_state`` gave; the state is left as it is."""
+        self._row = state["row"].copy()
+        self._start_row = state["start_row"].copy()
+        self._seats = state["seats"]
+        self.agents = list(state["agents"])
+        self.agent_selection = state["agent_selection"]
+        self._skip_agent_selection = state["skip_agent_selection"]
+        self.rewards = dict(state["rewards"])
+        self._cumulative_rewards = dict(state["cumulative_rewards"])
+        self.terminations = dict(state["terminations"])
+        self.truncations = dict(state["truncations"])
+        self.infos = {agent: dict(info) for agent, info in state["infos"].items()}
+
+    def render(self) -> str | None:
+        """The board as text, or None if the environment was made without a render mode."""
+        if self.render_mode is None:
+            gymnasium.logger.warn("render() does nothing without a render_mode: pass 'ansi'")
+            return None
+        return f"{self.position}\n{self._caption()}"
+
+    def close(self) -> None:
+        """Nothing needs closing."""
+
+    # -- for subclasses ------------------------------------------------------------------------
+
+    def _battle_ended(self) -> None:
+        """What follows from the end of a battle; the last decision has been paid."""
+        raise NotImplementedError
+
+    def _paid_to_dwarfs(self, margin_before: int) -> float:
+        """What the decision just played pays whoever plays the dwarfs; the other is paid its
+        negative.
+        """
+        return float(reward_for_dwarfs(self._row, margin_before, self._by_outcome))
+
+    def _planes(self, agent: str) -> NDArray[np.float32]:
+        """What ``agent`` sees, [C, 15, 15]: here the battle, the same for both."""
+        planes = np.empty(self._observation_shape, dtype=np.float32)
+        encode(self._row, planes[: OBSERVATION_SHAPE[0]])
+        return planes
+
+    def _caption(self) -> str:
+        """What ``render`` writes below the board."""
+        position = self.position
+        outcome = position.outcome
+        ending = f"{position.to_move} to move" if outcome is None else str(outcome)
+        return f"{ending}, turn {position.turn_number}, margin {position.margin}"
+
+    def _end_game(self, truncated: bool, infos: dict[str, dict[str, Any]]) -> None:
+        """End the game for both agents, who may then only step(None)."""
+        self.infos.update(infos)
+        ended = self.truncations if truncated else self.terminations
+        for agent in self.agents:
+            ended[agent] = True
+        self._deads_step_first()
+
+    # -- inside --------------------------------------------------------------------------------
+
+    def _mask(self, agent: str) -> NDArray[np.int8]:
+        row = self._row
+        if agent == self._seats[row[TO_MOVE]] and not row[TERMINATION]:
+            mask = np.zeros(NUM_ACTIONS, dtype=np.int8)
+            mask[self._decisions[: legal_actions(row, self._decisions)]] = 1
+            return mask
+        return np.full(NUM_ACTIONS, self._idle_mask, dtype=np.int8)
+
+    def _checked(self, action: Any) -> int:
+        try:
+            index = operator.index(action)
+        except TypeError:
+            raise TypeError(
+                f"action {action!r} is not an integer: one in 0 .. {NUM_ACTIONS - 1} would be right"
+            ) from None
+        if not is_legal(self._row, index):
+            self.position.apply(index)  # raises, and says why
+        return index
+
+    def _read_start(self, start: str | Position) -> NDArray[np.int16]:
+        if not isinstance(start, Position):
+            start = Position.from_text(start, self.rules, **self._limits)
+        if start.rules != self.rules:
+            raise ValueError(
+                f"a position of {start.rules.name} cannot start a battle of {self.rules.name}"
+            )
+        if start.outcome is not None:
+            raise ValueError(f"position {start.text!r} is over: {start.outcome}")
+        return start.row.copy()
