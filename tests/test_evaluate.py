@@ -357,6 +357,19 @@ def test_a_seed_repeats_the_figures_and_another_does_not(capsys) -> None:
     assert figures[0] == figures[1] != figures[2]
 
 
+def test_a_seed_seeds_both_players_apart(monkeypatch) -> None:
+    make, seeds = agents.make, []
+
+    def noted(spec: str, seed: int) -> agents.Agent:
+        seeds.append(seed)
+        return make(spec, seed)
+
+    monkeypatch.setattr(agents, "make", noted)
+    for seed in ("0", "1", "2"):
+        assert main([*GREEDY, "--games", "1", "--seed", seed]) == 0
+    assert len(set(seeds)) == 6
+
+
 def test_the_module_runs_as_a_command() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "training.evaluate", "--dwarfs", "grredy", "--trolls", "random"],
