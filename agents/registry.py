@@ -22,9 +22,31 @@ def _policy(path: str, seed: int = 0, temperature: float = 1.0) -> Agent:
     return PolicyAgent(path, seed=seed, temperature=temperature)
 
 
+def _greedy2(seed: int = 0) -> Agent:
+    """Imported here, like the other searching players, because importing it takes a while."""
+    from agents.alphabeta import Greedy2Agent
+
+    return Greedy2Agent(seed)
+
+
+def _alphabeta(
+    depth: int = 0,
+    time: float = 0.0,
+    nodes: int = 0,
+    quiescence: int = 4,
+    weights: str = "",
+    seed: int = 0,
+) -> Agent:
+    from agents.alphabeta import AlphaBetaAgent
+
+    return AlphaBetaAgent(depth, time, nodes, quiescence, weights, seed)
+
+
 AGENTS: dict[str, Callable[..., Agent]] = {
     "random": RandomAgent,
     "greedy": GreedyAgent,
+    "greedy2": _greedy2,
+    "alphabeta": _alphabeta,
     "policy": _policy,
 }
 """Every kind of agent: its name in a spec, and what makes it."""
@@ -61,14 +83,15 @@ def make(spec: str, seed: int = 0) -> Agent:
         if key not in options:
             known = ", ".join(options) or "none"
             raise ValueError(f"agent {spec!r} has no option {key!r}: its options are {known}")
-        given[key] = _number(spec, key, value, parameters[key].annotation)
+        given[key] = _value(spec, key, value, parameters[key].annotation)
     return factory(*positional, seed=seed, **given)
 
 
-def _number(spec: str, key: str, value: str, annotation: Any) -> float:
-    kind = int if annotation in (int, "int") else float
+def _value(spec: str, key: str, value: str, annotation: Any) -> Any:
+    """An option's value, of the type that the agent's signature names."""
+    kind = {"int": int, "float": float, "str": str}[getattr(annotation, "__name__", annotation)]
+    what = {int: "a whole number", float: "a number", str: "a word"}[kind]
     try:
         return kind(value)
     except ValueError:
-        what = "a whole number" if kind is int else "a number"
         raise ValueError(f"agent {spec!r}: {key}={value} must be {what}") from None

@@ -23,7 +23,7 @@ BOTH = pytest.mark.parametrize("name", ["random", "greedy"])
 def test_a_spec_makes_the_agent_that_it_names() -> None:
     assert type(agents.make("random")) is RandomAgent
     assert type(agents.make("greedy", seed=3)) is GreedyAgent
-    assert set(agents.AGENTS) == {"random", "greedy", "policy"}
+    assert {"random", "greedy", "greedy2", "alphabeta", "policy"} <= set(agents.AGENTS)
 
 
 @pytest.mark.parametrize(
@@ -35,6 +35,12 @@ def test_a_spec_makes_the_agent_that_it_names() -> None:
         ("", "unknown agent ''"),
         ("greedy:depth=3", "agent 'greedy:depth=3' has no option 'depth': its options are none"),
         ("random:seed=3", "has no option 'seed'"),
+        ("alphabeta:depth=two", "depth=two must be a whole number"),
+        ("alphabeta:depth=99", "depth=99 must be in 0 .. 24"),
+        ("alphabeta:time=-1", "time=-1.0 must be in 0 .. 1e+06"),
+        ("alphabeta:time=nan", "time=nan must be in 0"),
+        ("alphabeta:deep=2", "no option 'deep': its options are depth, time, nodes, quiescence"),
+        ("alphabeta:weights=/no/such/file", "/no/such/file cannot be read"),
         ("policy", "agent 'policy' needs a path: policy:PATH would be right"),
         ("policy:temperature=1", "needs a path"),
         ("policy:x,temprature=1", "has no option 'temprature': its options are temperature"),

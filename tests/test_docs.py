@@ -11,6 +11,7 @@ import pytest
 
 from thud_env import RULESETS, Position, actions
 from thud_env.encoding import PLANES
+from thud_env.envs.match import MATCH_PLANES
 from thud_env.perft import perft
 
 ROOT = Path(__file__).parents[1]
@@ -76,10 +77,14 @@ def test_commands_exist(path: Path) -> None:
         assert source.with_suffix(".py").is_file() or (source / "__main__.py").is_file(), module
 
 
-def test_plane_table() -> None:
+def test_plane_tables() -> None:
     header, *rows = table("planes")
     assert header == ["plane", "name", "shows"]
-    assert rows == [[str(i), plane.name, plane.shows] for i, plane in enumerate(PLANES)]
+    _, *rows_of_matches = table("match planes")
+    assert [*rows, *rows_of_matches] == [
+        [str(i), plane.name, plane.shows] for i, plane in enumerate(MATCH_PLANES)
+    ]
+    assert len(rows) == len(PLANES)
 
 
 def test_action_table() -> None:

@@ -2,7 +2,7 @@ import re
 from itertools import zip_longest
 
 import pytest
-from golden.make import FOLDER, GAMES, playthrough
+from golden.make import FOLDER, GAMES, MATCHES, playthrough
 
 from thud_env import RULESETS, Termination
 
@@ -10,8 +10,8 @@ FIELDS = ("position", "legal actions", "observation", "action", "rewards")
 REMEDY = "if this change is meant, run: python tests/golden/make.py"
 
 
-@pytest.mark.parametrize("game", GAMES, ids=lambda game: game.path.stem)
-def test_the_battle_is_played_as_it_was(game):
+@pytest.mark.parametrize("game", [*GAMES, *MATCHES], ids=lambda game: game.path.stem)
+def test_the_game_is_played_as_it_was(game):
     lines = zip_longest(game.path.read_text(encoding="utf-8").splitlines(), playthrough(game))
     for number, (golden, now) in enumerate(lines, start=1):
         if golden != now:
@@ -55,8 +55,17 @@ def test_every_ruleset_has_two_whole_battles_and_one_with_agreement(rules):
         assert lines[-1].split(" | ")[1].startswith("0 "), game.path.name
 
 
-def test_every_file_is_a_battle_of_the_list():
-    assert {path.name for path in FOLDER.glob("*.txt")} == {game.path.name for game in GAMES}
+def test_every_file_is_a_game_of_the_lists():
+    names = {game.path.name for game in (*GAMES, *MATCHES)}
+    assert {path.name for path in FOLDER.glob("*.txt")} == names
+
+
+@pytest.mark.parametrize("game", MATCHES, ids=lambda game: game.path.stem)
+def test_a_game_of_two_battles_has_both_and_pays_for_both(game):
+    text = game.path.read_text(encoding="utf-8")
+    first, second = map(int, re.findall(r"^# battle [12]: .* margin (-?\d+)$", text, re.MULTILINE))
+    unit = 32 if game.rules.startswith("classic") else 1
+    assert float(last_line(game).split()[-2]) * unit == first - second != 0
 
 
 def test_every_way_to_end_occurs():

@@ -4,6 +4,7 @@ from pettingzoo import register as _register
 
 from thud_env.batch import BatchedGame, Playouts, random_playouts
 from thud_env.envs.aec import ThudEnv, env
+from thud_env.envs.match import MatchEnv, match_env
 from thud_env.position import IllegalMove, Outcome, Position, Termination
 from thud_env.record import Record, RecordError, read_record, write_record
 from thud_env.rulesets import RULESETS, Ruleset
@@ -12,6 +13,7 @@ __all__ = [
     "RULESETS",
     "BatchedGame",
     "IllegalMove",
+    "MatchEnv",
     "Outcome",
     "Playouts",
     "Position",
@@ -21,6 +23,7 @@ __all__ = [
     "Termination",
     "ThudEnv",
     "env",
+    "match_env",
     "random_playouts",
     "read_record",
     "write_record",
@@ -33,3 +36,4 @@ for _name, _rules in (
     ("koom-valley-football", "koom-valley-football"),
 ):
     _register("aec", f"thud/{_name}-v0", "thud_env.envs.aec:env", kwargs={"rules": _rules})
+_register("aec", "thud/thud-match-v0", "thud_env.envs.match:match_env")

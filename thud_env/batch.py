@@ -10,6 +10,7 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from thud_env import kernels
+from thud_env.actions import NUM_ACTIONS
 from thud_env.encoding import (
     NOTHING_SHOWN,
     NUM_PLANES,
@@ -17,7 +18,7 @@ from thud_env.encoding import (
     OBSERVATION_SHAPE,
     clear_planes,
 )
-from thud_env.masks import NUM_BYTE_WORDS, bits_view, bytes_view
+from thud_env.masks import NUM_BIT_BYTES, NUM_BYTE_WORDS, bits_view, bytes_view
 from thud_env.parallel import SlicedLoop
 from thud_env.position import IllegalMove, Position
 from thud_env.rng import seed_generators
@@ -131,21 +132,41 @@ class BatchedGame:
             if observations
             else np.empty((0, *OBSERVATION_SHAPE), dtype=np.float32)
         )
-        shown = num_games if observations else 0
-        self._planes = self._observations.reshape(shown, NUM_PLANES, NUM_POINTS)
-        self._shown_rows = np.tile(NOTHING_SHOWN, (shown, 1))
-        for planes in self._planes:
-            clear_planes(planes)
+        self._shown_rows = np.tile(NOTHING_SHOWN, (len(self._observations), 1))
         as_bytes = self._mask_kind == kernels.BYTE_MASKS
         self._words = np.zeros((num_games if self._mask_kind else 0, NUM_WORDS), dtype=np.int64)
         self._byte_words = np.zeros((num_games if as_bytes else 0, NUM_BYTE_WORDS), np.uint64)
-        self._own_masks = bytes_view(self._byte_words) if as_bytes else bits_view(self._words)
-        self._masks = self._own_masks
+        self._given_masks: NDArray[Any] | None = None
         if self._mask_kind and "masks" in given:
-            self._masks = array("masks", self._own_masks.shape[1:], self._own_masks.dtype)
+            kept, kind = (NUM_ACTIONS, np.int8) if as_bytes else (NUM_BIT_BYTES, np.uint8)
+            self._given_masks = array("masks", (kept,), kind)
         if given:
             raise ValueError(f"buffers has {sorted(given)}: nothing of that name is written")
+        self._make_views()
+        for planes in self._planes:
+            clear_planes(planes)
         self.reset()
+
+    def _make_views(self) -> None:
+        """The same memory as the kernels write it: see ``masks.py`` and ``encoding.py``."""
+        count = len(self._observations)
+        self._planes = self._observations.reshape(count, NUM_PLANES, NUM_POINTS)
+        if self._mask_kind == kernels.BYTE_MASKS:
+            self._own_masks: NDArray[Any] = bytes_view(self._byte_words)
+        else:
+            self._own_masks = bits_view(self._words)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A view would be copied as an array of its own, which nobody writes to.
+        return {
+            name: value
+            for name, value in self.__dict__.items()
+            if name not in ("_planes", "_own_masks")
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._make_views()
 
     @property
     def observations(self) -> NDArray[np.float32]:
@@ -175,7 +196,7 @@ class BatchedGame:
         """
         if not self._mask_kind:
             raise AttributeError("this BatchedGame was made with masks=None")
-        return self._masks
+        return self._own_masks if self._given_masks is None else self._given_masks
 
     def reset(self, games: NDArray[Any] | None = None, seed: int | None = None) -> None:
         """Set games to the start of a battle: all of them, or those of an index or mask array."""
@@ -261,8 +282,8 @@ class BatchedGame:
             self._with_observations,
             self._mask_kind,
         )
-        if self._masks is not self._own_masks:
-            np.copyto(self._masks, self._own_masks)
+        if self._given_masks is not None:
+            np.copyto(self._given_masks, self._own_masks)
 
     def _raise_illegal(self, game: int, action: int) -> None:
         try:

@@ -40,6 +40,11 @@ class Ruleset:
     offer_after: int = 20
     """Quiet turns before an offer to end the battle, and turns between offers (section 5)."""
 
+    @property
+    def largest_margin(self) -> int:
+        """The margin of a battle won with nothing lost: a point a dwarf, or the bare result."""
+        return len(self.dwarfs) if self.reward == "margin" else 1
+
 
 _CLASSIC_DWARFS = tuple(
     SQUARE_NAMES[square]

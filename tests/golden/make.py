@@ -8,6 +8,10 @@
 in which the hash of the legal actions is of their indices, that of the observation of its
 float32 bytes, and the rewards are those that dwarf_0 and troll_0 are paid for the decision.
 The last line is the end: no legal action, how it ended, and the sums of the rewards.
+
+A game of two battles (``match-...``) is written in the same way, with player_0 and player_1 for
+dwarf_0 and troll_0, and the agent that decides before the position. A comment stands where a
+battle ended, with its margin from its dwarfs' view.
 """
 
 from __future__ import annotations
@@ -23,25 +27,29 @@ import numpy as np
 
 import thud_env
 from thud_env.actions import NUM_MOVES, describe_action
+from thud_env.encoding import NUM_PLANES
+from thud_env.envs.base import BoardEnv
+from thud_env.position import Outcome
 
 FOLDER = Path(__file__).parent
-AGENTS = ("dwarf_0", "troll_0")
 
 
 @dataclass(frozen=True)
 class Game:
-    """A battle to be played at random."""
+    """A battle, or a game of two, to be played at random."""
 
     rules: str
     seed: int
     limits: dict[str, Any] = field(default_factory=dict)
     start: str | None = None
     """Position text; None: the start of a battle."""
+    is_match: bool = False
+    """Whether it is a game of two battles."""
 
     @property
     def path(self) -> Path:
-        """The file that the battle is written to."""
-        return FOLDER / f"{self.rules}-{self.seed}.txt"
+        """The file that it is written to."""
+        return FOLDER / f"{'match-' * self.is_match}{self.rules}-{self.seed}.txt"
 
 
 TALK = {"max_turns": 60, "agreement": True, "offer_after": 4}
@@ -69,36 +77,37 @@ GAMES = (
 )
 
 
+MATCHES = (
+    Game("classic", 33, TALK, is_match=True),
+    Game("koom-valley-football", 36, {"max_turns": 170}, NEAR_THE_GOAL, is_match=True),
+)
+
+
 def playthrough(game: Game) -> Iterator[str]:
-    """The lines of a battle's file."""
+    """The lines of a game's file."""
     limits = ", ".join(f"{name} {value}" for name, value in game.limits.items())
     yield f"# {game.rules}, {limits or 'the usual limits'}, seed {game.seed}"
     yield "# position | legal actions | observation | action | rewards"
     random = Random(game.seed)
-    position = thud_env.Position.start(game.rules, **game.limits)
-    if game.start is not None:
-        position = thud_env.Position.from_text(game.start, game.rules, **game.limits)
-    env = thud_env.env(rules=game.rules, **game.limits)
-    env.reset(options={"position": position.text})
-    paid = dict.fromkeys(AGENTS, 0.0)
-    while position.outcome is None:
-        legal = position.legal_actions()
+    make = thud_env.match_env if game.is_match else thud_env.env
+    env = make(rules=game.rules, **game.limits)
+    env.reset(options={"position": game.start} if game.start else None)
+    paid = dict.fromkeys(env.agents, 0.0)
+    while not (env.terminations[env.agents[0]] or env.truncations[env.agents[0]]):
+        legal = env.position.legal_actions()
         action = _chosen(legal, random)
-        state = _state(position)
-        seen = env.observe(env.agent_selection)
-        # The environment must show what the position shows.
-        assert np.array_equal(seen["observation"], position.observation())
-        assert np.array_equal(np.flatnonzero(seen["action_mask"]), legal)
-        position = position.apply(action)
+        state = _state(env, env.agent_selection, game)
+        after = env.position.apply(action)
         env.step(action)
-        assert env.position == position
-        for agent in AGENTS:
+        for agent in env.agents:
             paid[agent] += env.rewards[agent]
-        rewards = _amounts(env.rewards)
-        yield f"{state} | {action} {describe_action(action)} | {rewards}"
-    outcome = position.outcome
-    ending = f"{outcome.termination.name.lower()}, margin {outcome.margin}"
-    yield f"{_state(position)} | {ending} | {_amounts(paid)}"
+        yield f"{state} | {action} {describe_action(action)} | {_amounts(env.rewards)}"
+        if after.outcome is None:
+            assert env.position == after
+        elif game.is_match:
+            yield f"# battle {len(env.battles)}: {_words_of(env.battles[-1])}"
+    last = _state(env, env.possible_agents[0], game)
+    yield f"{last} | {_words_of(env.position.outcome)} | {_amounts(paid)}"
 
 
 def _chosen(legal: np.ndarray, random: Random) -> int:
@@ -110,11 +119,22 @@ def _chosen(legal: np.ndarray, random: Random) -> int:
     return int(among[int(random.random() * len(among))])
 
 
-def _state(position: thud_env.Position) -> str:
-    legal = position.legal_actions().tolist()
-    listed = _hash(",".join(map(str, legal)).encode())
-    shown = _hash(position.observation().astype("<f4").tobytes())
-    return f"{position.text} | {len(legal)} {listed} | {shown}"
+def _state(env: BoardEnv, agent: str, game: Game) -> str:
+    """The position, what is legal in it, and what the agent sees of it."""
+    position = env.position
+    seen = env.observe(agent)
+    legal = position.legal_actions()
+    # The environment must show what the position shows.
+    assert np.array_equal(seen["observation"][:NUM_PLANES], position.observation())
+    assert np.array_equal(np.flatnonzero(seen["action_mask"]), legal)
+    listed = _hash(",".join(map(str, legal.tolist())).encode())
+    shown = _hash(seen["observation"].astype("<f4").tobytes())
+    decider = f"{agent} " if game.is_match else ""
+    return f"{decider}{position.text} | {len(legal)} {listed} | {shown}"
+
+
+def _words_of(outcome: Outcome) -> str:
+    return f"{outcome.termination.name.lower()}, margin {outcome.margin}"
 
 
 def _hash(data: bytes) -> str:
@@ -122,17 +142,17 @@ def _hash(data: bytes) -> str:
 
 
 def _amounts(rewards: dict[str, float]) -> str:
-    return " ".join(f"{rewards[agent] + 0.0:g}" for agent in AGENTS)  # no -0
+    return " ".join(f"{reward + 0.0:g}" for reward in rewards.values())  # no -0
 
 
 def main() -> None:
-    """Write every battle's file, and remove those of no battle."""
+    """Write every game's file, and remove those of no game."""
     for path in FOLDER.glob("*.txt"):
         path.unlink()
-    for game in GAMES:
+    for game in (*GAMES, *MATCHES):
         lines = list(playthrough(game))
         game.path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-        print(f"{game.path.name}: {len(lines) - 3} decisions, {lines[-1].split(' | ')[3]}")
+        print(f"{game.path.name}: {len(lines)} lines, {lines[-1].split(' | ')[3]}")
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from thud_env.encoding import OBSERVATION_SHAPE
+from thud_env.encoding import PLANES
 from thud_env.envs.base import BoardEnv
 from thud_env.position import Termination
 from thud_env.rulesets import Ruleset
@@ -54,7 +54,7 @@ class ThudEnv(BoardEnv):
     def __init__(
         self, rules: str | Ruleset = "classic", render_mode: str | None = None, **options: Any
     ) -> None:
-        super().__init__(AGENTS, OBSERVATION_SHAPE, rules, render_mode, **options)
+        super().__init__(AGENTS, PLANES, rules, render_mode, **options)
 
     def _battle_ended(self) -> None:
         outcome = self.position.outcome

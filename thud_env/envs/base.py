@@ -13,13 +13,13 @@ from pettingzoo import AECEnv
 
 from thud_env.actions import NUM_ACTIONS
 from thud_env.batch import wants_outcome
-from thud_env.encoding import OBSERVATION_SHAPE, encode_rows
+from thud_env.encoding import NUM_PLANES, OBSERVATION_SHAPE, Plane, encode_rows
 from thud_env.kernels import reward_for_dwarfs
 from thud_env.masks import action_mask
 from thud_env.position import IllegalMove, Position
 from thud_env.rules.legal import is_legal
 from thud_env.rules.play import apply, margin
-from thud_env.rules.row import DWARFS, MAX_DECISIONS_AT_ONCE, TERMINATION, TO_MOVE, TROLLS, new_row
+from thud_env.rules.row import DWARFS, TERMINATION, TO_MOVE, TROLLS, new_row
 from thud_env.rulesets import Ruleset, get_ruleset
 
 Observation = dict[str, NDArray[Any]]
@@ -33,7 +33,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
 
     Args:
         agents: the agents' names; the first plays the dwarfs from the start.
-        observation_shape: of the planes, [C, 15, 15].
+        planes: what the agents see: those of a battle, then any others.
         rules: the name of a ruleset.
         render_mode: ``"ansi"`` or None.
         reward: ``"margin"``, ``"outcome"`` or None, which is as the ruleset scores.
@@ -55,7 +55,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
     def __init__(
         self,
         agents: tuple[str, str],
-        observation_shape: tuple[int, int, int],
+        planes: tuple[Plane, ...],
         rules: str | Ruleset,
         render_mode: str | None,
         *,
@@ -75,18 +75,17 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         self._limits = limits
         self._row = self._start_row = new_row(self.rules, **limits)
         self._seats = agents
-        self._decisions = np.empty(MAX_DECISIONS_AT_ONCE, dtype=np.int32)
-        self._observation_shape = observation_shape
+        self._observation_shape = (len(planes), *OBSERVATION_SHAPE[1:])
 
         self.possible_agents = list(agents)
-        planes = gymnasium.spaces.Box(0.0, 1.0, observation_shape, np.float32)
+        seen = gymnasium.spaces.Box(0.0, 1.0, self._observation_shape, np.float32)
         mask = gymnasium.spaces.Box(0, 1, (NUM_ACTIONS,), np.int8)
         self.observation_spaces = {
-            agent: gymnasium.spaces.Dict({"observation": planes, "action_mask": mask})
+            agent: gymnasium.spaces.Dict({"observation": seen, "action_mask": mask})
             for agent in agents
         }
         self.action_spaces = {agent: gymnasium.spaces.Discrete(NUM_ACTIONS) for agent in agents}
-        self.state_space = planes
+        self.state_space = seen
         self.agents: list[str] = []
         self.infos: dict[str, dict[str, Any]] = {}
 
@@ -231,7 +230,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
     def _planes(self, agent: str) -> NDArray[np.float32]:
         """What ``agent`` sees, [C, 15, 15]: here the battle, the same for both."""
         planes = np.empty(self._observation_shape, dtype=np.float32)
-        encode_rows(self._row[np.newaxis], planes[np.newaxis, : OBSERVATION_SHAPE[0]])
+        encode_rows(self._row[np.newaxis], planes[np.newaxis, :NUM_PLANES])
         return planes
 
     def _caption(self) -> str:

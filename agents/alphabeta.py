@@ -1,0 +1,185 @@
+"""The player that searches: alpha-beta, deeper turn by turn, until it may not go on."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.planning import PlanningAgent, Thought
+from agents.search import negamax
+from agents.search.evaluation import INFINITE, WIN
+from agents.search.negamax import MAX_DEPTH, MAX_QUIESCENCE, Workspace
+from agents.search.weights import load_weights, material_weights
+from thud_env.rng import seed_generators
+from thud_env.rules.legal import legal_actions
+from thud_env.rules.row import MAX_DECISIONS_AT_ONCE, Row
+
+_TABLE_BITS = 18
+_NO_LIMIT = np.iinfo(np.int64).max
+
+
+@dataclasses.dataclass(frozen=True)
+class SearchOptions:
+    """How to search. All but the depth leave the value of a search that is finished alone."""
+
+    depth: int = 3
+    """Turns to look ahead, 1 or more."""
+    seconds: float = 0.0
+    """Time for a turn; 0: no limit."""
+    nodes: int = 0
+    """Decisions to carry out for a turn; 0: no limit."""
+    quiescence: int = 4
+    """Turns of captures to look at beyond the depth."""
+    ordered: bool = True
+    """Whether to try promising decisions first."""
+    use_table: bool = True
+    """Whether to use the transposition table."""
+
+
+@dataclasses.dataclass(frozen=True)
+class SearchResult(Thought):
+    """What a search found."""
+
+    depth: int
+    """The deepest finished search; 0: none was."""
+    nodes: int
+    """Decisions carried out."""
+    seconds: float
+    """Time it took."""
+
+
+class Searcher:
+    """An alpha-beta search with its arrays, ready to be used again and again."""
+
+    def __init__(self, weights: NDArray[np.int64], seed: int = 0) -> None:
+        self._work = Workspace.of_size(_TABLE_BITS, weights)
+        self._rng = seed_generators(1, seed)
+
+    def stop(self) -> None:
+        """Make the search that another thread is in return the best it has so far."""
+        self._work.control[negamax.STOP] = 1
+
+    def search(self, row: Row, options: SearchOptions) -> SearchResult:
+        """Search deeper and deeper until the depth, the time or the nodes are reached.
+
+        Args:
+            row: [432] a state row whose battle is not over and no offer is open.
+            options: how.
+        """
+        started = perf_counter()
+        control = self._work.control
+        control[negamax.STOP] = 0
+        control[negamax.NODES] = 0
+        control[negamax.NODE_LIMIT] = options.nodes or _NO_LIMIT
+        control[negamax.ORDERED] = options.ordered
+        control[negamax.USE_TABLE] = options.use_table
+        control[negamax.QUIESCENCE] = options.quiescence
+        self._work.salt[0] = self._rng[0]
+        self._work.killers.fill(-1)
+        self._work.history.fill(0)
+        timer = threading.Timer(options.seconds, self.stop) if options.seconds > 0 else None
+        if timer is not None:
+            timer.daemon = True
+            timer.start()
+        try:
+            line, value, depth = self._deepen(row, options.depth)
+        finally:
+            if timer is not None:
+                timer.cancel()
+        nodes = int(control[negamax.NODES])
+        return SearchResult(line, value, depth, nodes, perf_counter() - started)
+
+    def _deepen(self, row: Row, depth: int) -> tuple[list[int], int, int]:
+        work = self._work
+        decisions = np.empty(MAX_DECISIONS_AT_ONCE, dtype=np.int32)
+        legal_actions(row, decisions)
+        line, value, finished = [int(decisions[0])], 0, 0
+        for turns in range(1, depth + 1):
+            work.control[negamax.FIRST_MOVE] = line[0] if turns > 1 else -1
+            done = negamax.search(work, row, turns, -INFINITE, INFINITE, self._rng)
+            length, best = int(work.frames[0, negamax.LINE]), int(work.frames[0, negamax.BEST])
+            if length > 0 and not (finished and best <= -WIN):
+                # A loss that only a deeper search sees is put off by the shallower one's turn.
+                line = work.lines[0, :length].tolist()
+            if length > 0:
+                value = best
+            if not done:
+                break
+            finished = turns
+            if abs(value) >= WIN:
+                break
+        return line, value, finished
+
+
+class AlphaBetaAgent(PlanningAgent):
+    """Searches by alpha-beta.
+
+    Args:
+        depth: turns to look ahead. If left out, 3; with a limit of time or nodes, no bound.
+        time: seconds for a turn. What is played then depends on the machine.
+        nodes: decisions to try for a turn, some 2,000,000 a second. If neither this nor a time
+            is given, 50,000,000.
+        quiescence: turns of captures to look at beyond the depth.
+        seed: draws among turns that seem equal.
+        weights: a file of weights instead of ``configs/search.yaml``.
+
+    Raises:
+        ValueError: if an option is out of range.
+        WeightsError: if there is something wrong with the weights.
+    """
+
+    def __init__(
+        self,
+        depth: int = 0,
+        time: float = 0.0,
+        nodes: int = 0,
+        quiescence: int = 4,
+        weights: str = "",
+        seed: int = 0,
+    ) -> None:
+        super().__init__()
+        for name, value, least, most in (
+            ("depth", depth, 0, MAX_DEPTH),
+            ("time", time, 0, 1e6),
+            ("nodes", nodes, 0, 10**15),
+            ("quiescence", quiescence, 0, MAX_QUIESCENCE),
+        ):
+            if not least <= value <= most:
+                raise ValueError(f"{name}={value} must be in {least} .. {most:g}")
+        limited = time > 0 or nodes > 0
+        self._options = SearchOptions(
+            depth=depth or (MAX_DEPTH if limited else 3),
+            seconds=time,
+            nodes=nodes if limited else 50_000_000,
+            quiescence=quiescence,
+        )
+        self._searcher = Searcher(load_weights(weights) if weights else load_weights(), seed)
+        self.result: SearchResult | None = None
+        """What the last search found."""
+
+    def stop(self) -> None:
+        """Make the search that another thread is in return the best it has so far."""
+        self._searcher.stop()
+
+    def think(self, row: Row) -> Thought:
+        """See ``PlanningAgent``."""
+        self.result = self._searcher.search(row, self._options)
+        return self.result
+
+
+class Greedy2Agent(PlanningAgent):
+    """Takes the turn whose captures, less those of the best reply, are worth most: a search
+    of two turns that sees the score and nothing else.
+    """
+
+    def __init__(self, seed: int = 0) -> None:
+        super().__init__()
+        self._searcher = Searcher(material_weights(), seed)
+
+    def think(self, row: Row) -> Thought:
+        """See ``PlanningAgent``."""
+        return self._searcher.search(row, SearchOptions(depth=2, quiescence=0))

@@ -1,0 +1,127 @@
+"""Finding the decisions that capture, without listing all the others first.
+
+How pieces capture is the rules' business (``thud_env/rules``). This only knows where to look:
+near the enemy. That it finds exactly those legal decisions that capture, or lead to a choice
+of captures, is tested against the rules.
+"""
+
+from __future__ import annotations
+
+from thud_env.actions import CAPTURE_ALL, DONE, MOVE_BASE, MOVE_DISTANCE, MOVE_FROM, MOVE_TO
+from thud_env.bits import trailing_zeros
+from thud_env.board import CELL_STEP, NUM_DIRECTIONS
+from thud_env.compile import compiled
+from thud_env.rules.legal import count_adjacent, empty_run, line_length, piece_moves
+from thud_env.rules.row import (
+    DWARF,
+    DWARF_CELLS,
+    DWARFS,
+    NUM_TROLLS,
+    RULES,
+    STONE,
+    TO_MOVE,
+    TROLL,
+    TROLL_CELLS,
+    num_dwarf_cells,
+)
+from thud_env.rulesets import FOOTBALL, KOOM_VALLEY
+
+
+@compiled
+def sandwiched_by(row, start, target):
+    """How many trolls a dwarf captures in Koom Valley by moving from ``start`` to ``target``."""
+    captured = 0
+    for direction in range(NUM_DIRECTIONS):
+        step = CELL_STEP[direction]
+        if row[target + step] == TROLL:
+            beyond = target + 2 * step
+            if row[beyond] == DWARF and beyond != start:
+                captured += 1
+    return captured
+
+
+@compiled
+def capturable_by(row, action):
+    """How many pieces a legal move captures at once or gives the choice of capturing.
+
+    Args:
+        row: [432] a state row at the start of a turn.
+        action: a legal move.
+    """
+    start = int(MOVE_FROM[action])
+    target = int(MOVE_TO[action])
+    piece = row[start]
+    rules = row[RULES]
+    if piece == STONE or rules == FOOTBALL:
+        return 0
+    if piece == DWARF:
+        if rules == KOOM_VALLEY:
+            return sandwiched_by(row, start, target)
+        return 1 if row[target] == TROLL else 0
+    if rules == KOOM_VALLEY:
+        return 1 if MOVE_DISTANCE[action] == 2 and row[(start + target) >> 1] == DWARF else 0
+    return count_adjacent(row, target, DWARF)
+
+
+@compiled
+def _hurls(row, out):
+    """From every troll outwards: the front dwarf of a line that reaches as far as it aims."""
+    found = 0
+    for i in range(TROLL_CELLS, TROLL_CELLS + int(row[NUM_TROLLS])):
+        troll = int(row[i])
+        for direction in range(NUM_DIRECTIONS):
+            step = int(CELL_STEP[direction])
+            run = empty_run(row, troll, direction)
+            front = troll + (run + 1) * step
+            if row[front] == DWARF and (run == 0 or line_length(row, front, -step) > run):
+                out[found] = MOVE_BASE[front, direction ^ 4] + run
+                found += 1
+    return found
+
+
+@compiled
+def _capturing_moves(row, first, count, out):
+    found = 0
+    for i in range(first, first + count):
+        cell = int(row[i])
+        moves = piece_moves(row, cell)
+        while moves != 0:
+            action = MOVE_BASE[cell, 0] + trailing_zeros(moves)
+            moves &= moves - 1
+            if capturable_by(row, action) > 0:
+                out[found] = action
+                found += 1
+    return found
+
+
+@compiled
+def capturing_moves(row, out):
+    """The legal moves that capture or lead to a choice of captures, in no special order.
+
+    Args:
+        row: [432] a state row at the start of a turn.
+        out: [>= 2048] int32.
+    """
+    rules = row[RULES]
+    if rules == FOOTBALL:
+        return 0
+    if row[TO_MOVE] != DWARFS:
+        return _capturing_moves(row, TROLL_CELLS, int(row[NUM_TROLLS]), out)
+    if rules == KOOM_VALLEY:
+        return _capturing_moves(row, DWARF_CELLS, num_dwarf_cells(row), out)
+    return _hurls(row, out)
+
+
+@compiled
+def keep_hungry_answers(decisions, count, taken):
+    """Of the legal decisions in the middle of a turn, keep those that captures are made of:
+    all that may be had where that is offered, else each of them, and stopping once
+    something has been captured. Returns how many were kept.
+    """
+    for i in range(count):
+        if decisions[i] == CAPTURE_ALL:
+            decisions[0] = CAPTURE_ALL
+            return 1
+    if taken == 0 and count > 1 and decisions[count - 1] == DONE:
+        return count - 1
+    return count

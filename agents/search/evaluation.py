@@ -1,0 +1,242 @@
+"""What a position looks worth to somebody who does not look ahead.
+
+A position is described by a few counts, its *features*, and judged by their weighted sum.
+The weights depend on the ruleset and on the side to move: a dwarf within a troll's reach
+is half lost if the trolls are to move and merely uncomfortable otherwise. They are found by
+self-play (``training/tune_search.py``) and kept in ``configs/search.yaml``.
+"""
+
+from __future__ import annotations
+
+from agents.search.bitboards import (
+    BOARD,
+    EAST,
+    SOUTH,
+    SOUTH_EAST,
+    SOUTH_WEST,
+    beside,
+    both,
+    down,
+    either,
+    set_of,
+    size,
+    up,
+    without,
+)
+from thud_env.board import CELL_STEP, STRIDE
+from thud_env.compile import compiled
+from thud_env.rules.legal import count_adjacent
+from thud_env.rules.play import margin
+from thud_env.rules.row import (
+    DWARF,
+    DWARF_CELLS,
+    DWARFS,
+    EMPTY,
+    NUM_DWARFS,
+    NUM_TROLLS,
+    RULES,
+    STONE_CELL,
+    TO_MOVE,
+    TROLL,
+    TROLL_CELLS,
+    num_dwarf_cells,
+)
+from thud_env.rulesets import KOOM_VALLEY
+
+POINT = 100
+"""One point of the margin."""
+WIN = 100_000
+"""A Koom Valley battle won. No evaluation comes near it."""
+LARGEST_EVALUATION = 50_000
+INFINITE = 1_000_000
+
+CLASSIC_FEATURES = (
+    "constant",
+    "dwarfs",
+    "trolls",
+    "dwarf_pairs",  # adjacent to each other, each pair once
+    "lone_dwarfs",  # without another dwarf beside them
+    "dwarfs_in_reach",  # that a troll's step could capture
+    "trolls_touched",  # with a dwarf beside them: capturable
+    "trolls_aimed_at",  # two squares ahead of a line of two dwarfs
+    "squares_aimed_at",  # empty ones two squares ahead of such a line
+    "troll_reach",  # empty squares beside trolls
+    "troll_safe_reach",  # those of them without a dwarf beside them
+    "troll_pairs",
+    "dwarf_threes",  # straight unbroken lines of three dwarfs
+)
+VALLEY_FEATURES = (
+    "constant",
+    "dwarfs",
+    "trolls",
+    "stone_row",  # rows between the stone and the goal's row
+    "dwarfs_at_stone",  # beside it
+    "trolls_at_stone",
+    "dwarfs_near_stone",  # within two squares
+    "trolls_near_stone",
+    "dwarfs_ahead",  # in rows nearer to the goal than the stone
+    "trolls_ahead",
+    "way_open",  # free squares among the three ahead of the stone
+    "troll_distance",  # from the stone, summed over the trolls
+    "lone_dwarfs",
+    "dwarfs_touched",  # with a troll beside them
+    "stone_at_two",  # 1 if exactly two trolls are beside the stone
+    "dwarf_distance",  # from the stone, summed over the dwarfs
+)
+NUM_FEATURES = 16
+
+_FIRST_WORD, _SECOND_WORD, _THIRD_WORD, _FOURTH_WORD = BOARD
+
+
+@compiled
+def _board():
+    return _FIRST_WORD, _SECOND_WORD, _THIRD_WORD, _FOURTH_WORD
+
+
+@compiled
+def _aim_up(dwarfs, empty, step):
+    """Where lines of two dwarfs aim at with one empty square between, along one direction."""
+    fronts = both(dwarfs, up(dwarfs, step))
+    return up(both(up(fronts, step), empty), step)
+
+
+@compiled
+def _aim_down(dwarfs, empty, step):
+    fronts = both(dwarfs, down(dwarfs, step))
+    return down(both(down(fronts, step), empty), step)
+
+
+@compiled
+def _pairs(pieces):
+    return (
+        size(both(pieces, up(pieces, EAST)))
+        + size(both(pieces, up(pieces, SOUTH_WEST)))
+        + size(both(pieces, up(pieces, SOUTH)))
+        + size(both(pieces, up(pieces, SOUTH_EAST)))
+    )
+
+
+@compiled
+def _threes_along(pieces, step):
+    return size(both(both(pieces, up(pieces, step)), down(pieces, step)))
+
+
+@compiled
+def _classic_features(row, out):
+    dwarfs = set_of(row, DWARF_CELLS, num_dwarf_cells(row), DWARF)
+    trolls = set_of(row, TROLL_CELLS, int(row[NUM_TROLLS]), TROLL)
+    # The stone's square counts as empty here: that hardly ever matters.
+    empty = without(_board(), either(dwarfs, trolls))
+    by_dwarfs = beside(dwarfs)
+    aims = either(
+        either(
+            either(_aim_up(dwarfs, empty, EAST), _aim_down(dwarfs, empty, EAST)),
+            either(_aim_up(dwarfs, empty, SOUTH_WEST), _aim_down(dwarfs, empty, SOUTH_WEST)),
+        ),
+        either(
+            either(_aim_up(dwarfs, empty, SOUTH), _aim_down(dwarfs, empty, SOUTH)),
+            either(_aim_up(dwarfs, empty, SOUTH_EAST), _aim_down(dwarfs, empty, SOUTH_EAST)),
+        ),
+    )
+    reach = both(beside(trolls), empty)
+    out[3] = _pairs(dwarfs)
+    out[4] = size(without(dwarfs, by_dwarfs))
+    out[5] = size(both(dwarfs, beside(reach)))
+    out[6] = size(both(trolls, by_dwarfs))
+    out[7] = size(both(trolls, aims))
+    out[8] = size(both(empty, aims))
+    out[9] = size(reach)
+    out[10] = size(without(reach, by_dwarfs))
+    out[11] = _pairs(trolls)
+    out[12] = (
+        _threes_along(dwarfs, EAST)
+        + _threes_along(dwarfs, SOUTH_WEST)
+        + _threes_along(dwarfs, SOUTH)
+        + _threes_along(dwarfs, SOUTH_EAST)
+    )
+
+
+@compiled
+def _distance(cell, other):
+    """Steps between two cells."""
+    rows = abs(cell // STRIDE - other // STRIDE)
+    columns = abs(cell % STRIDE - other % STRIDE)
+    return max(rows, columns)
+
+
+@compiled
+def _valley_features(row, out):
+    stone = int(row[STONE_CELL])
+    stone_row = stone // STRIDE
+    for i in range(3, NUM_FEATURES):
+        out[i] = 0
+    out[3] = stone_row - 1
+    out[4] = count_adjacent(row, stone, DWARF)
+    out[5] = count_adjacent(row, stone, TROLL)
+    out[14] = 1 if out[5] == 2 else 0
+    for direction in (7, 0, 1):
+        if row[stone + CELL_STEP[direction]] == EMPTY:
+            out[10] += 1
+    for i in range(DWARF_CELLS, DWARF_CELLS + num_dwarf_cells(row)):
+        cell = int(row[i])
+        if cell == stone:
+            continue
+        distance = _distance(cell, stone)
+        out[15] += distance
+        out[6] += 1 if distance <= 2 else 0
+        out[8] += 1 if cell // STRIDE < stone_row else 0
+    for i in range(TROLL_CELLS, TROLL_CELLS + int(row[NUM_TROLLS])):
+        cell = int(row[i])
+        distance = _distance(cell, stone)
+        out[11] += distance
+        out[7] += 1 if distance <= 2 else 0
+        out[9] += 1 if cell // STRIDE < stone_row else 0
+    dwarfs = set_of(row, DWARF_CELLS, num_dwarf_cells(row), DWARF)
+    trolls = set_of(row, TROLL_CELLS, int(row[NUM_TROLLS]), TROLL)
+    out[12] = size(without(dwarfs, beside(dwarfs)))
+    out[13] = size(both(dwarfs, beside(trolls)))
+
+
+@compiled
+def features(row, out):
+    """Write the features of a row at the start of a turn: CLASSIC_FEATURES or VALLEY_FEATURES.
+
+    Args:
+        row: [432] a state row.
+        out: [16] int64; entries without a name are left alone, so start from zeros.
+    """
+    out[0] = 1
+    out[1] = row[NUM_DWARFS]
+    out[2] = row[NUM_TROLLS]
+    if row[RULES] < KOOM_VALLEY:
+        _classic_features(row, out)
+    else:
+        _valley_features(row, out)
+
+
+@compiled
+def evaluate(row, weights, scratch):
+    """What a position looks worth to the side to move, in hundredths of a point.
+
+    Args:
+        row: [432] a state row at the start of a turn, its battle not over.
+        weights: [5, 2, 16] int64, by ruleset, side to move and feature, from the dwarfs' view.
+        scratch: [16] int64.
+    """
+    side = int(row[TO_MOVE])
+    rules = int(row[RULES])
+    features(row, scratch)
+    value = 0
+    for i in range(NUM_FEATURES):
+        value += weights[rules, side, i] * scratch[i]
+    value = min(max(value, -LARGEST_EVALUATION), LARGEST_EVALUATION)
+    return value if side == DWARFS else -value
+
+
+@compiled
+def final_value(row):
+    """What a position whose battle ended here is worth to the side to move, or what it would
+    be worth if the battle ended now.
+    """
+    value = margin(row) * (POINT if row[RULES] < KOOM_VALLEY else WIN)
+    return value if row[TO_MOVE] == DWARFS else -value

@@ -1,0 +1,98 @@
+"""Which decision to try first. A good order is what makes alpha-beta fast; any order is right."""
+
+from __future__ import annotations
+
+from agents.search.captures import capturable_by
+from thud_env.actions import CAPTURE, CAPTURE_ALL, DONE
+from thud_env.compile import compiled
+from thud_env.rules.row import PENDING, TAKE_ALL, TAKE_ONE, TRAMPLE_ON
+
+FIRST, CAPTURES, KILLERS = 1 << 30, 1 << 24, 1 << 22
+MOST_HISTORY = 1 << 20
+SORTED = 12
+"""Decisions brought to the front one by one; where so many have not helped, none will."""
+
+
+@compiled
+def score_moves(row, decisions, count, scores, first, killers, history):
+    """Score the decisions at the start of a turn: the one that proved best before, captures,
+    those that refuted a sibling lately (killers), those that often refute (history; Schaeffer,
+    "The history heuristic", 1983).
+
+    Args:
+        row: [432] a state row at the start of a turn.
+        decisions: [count] int32 its legal moves.
+        count: how many.
+        scores: [count] int32, written.
+        first: the decision to try first, or -1.
+        killers: [2] int32.
+        history: [6470] int32.
+    """
+    for i in range(count):
+        action = decisions[i]
+        if action == first:
+            scores[i] = FIRST
+            continue
+        captured = capturable_by(row, action)
+        score = history[action]
+        if captured > 0:
+            score += CAPTURES * (1 + captured)
+        elif action == killers[0] or action == killers[1]:
+            score += KILLERS
+        scores[i] = score
+
+
+@compiled
+def bring_best_forward(decisions, scores, position, count):
+    """Swap the best-scored decision of ``position`` .. ``count`` - 1 to ``position``."""
+    best = position
+    for i in range(position + 1, count):
+        if scores[i] > scores[best]:
+            best = i
+    decision, score = decisions[best], scores[best]
+    decisions[best], scores[best] = decisions[position], scores[position]
+    decisions[position], scores[position] = decision, score
+
+
+@compiled
+def note_refutation(killers, history, action, depth):
+    """Remember a quiet decision that was too good for the opponent to allow."""
+    if killers[0] != action:
+        killers[1] = killers[0]
+        killers[0] = action
+    history[action] = min(history[action] + depth * depth, MOST_HISTORY)
+
+
+@compiled
+def arrange_answers(row, decisions, count, last_captured):
+    """Cut the decisions in the middle of a turn down so that no set of captures comes twice,
+    and put the greediest first. Returns how many are left.
+
+    Captures go in ascending order of square. "Capture all" stands at the start only, so
+    that captures one by one need not come to the same.
+
+    Args:
+        row: [432] a state row in the middle of a turn.
+        decisions: [count] int32, its legal decisions, ascending; rearranged.
+        count: how many.
+        last_captured: the decision that captured the last dwarf in this search, or -1.
+    """
+    pending = row[PENDING]
+    if pending == TRAMPLE_ON or pending == TAKE_ONE or pending == TAKE_ALL:
+        return count
+    at_start = last_captured < 0
+    if not at_start and decisions[0] < CAPTURE_ALL and not CAPTURE <= decisions[1] < CAPTURE_ALL:
+        decisions[0] = DONE
+        return 1
+    kept = 0
+    for i in range(count):
+        decision = decisions[i]
+        if decision == CAPTURE_ALL:
+            if at_start:
+                decisions[kept] = decisions[0]
+                decisions[0] = decision
+                kept += 1
+        elif decision >= CAPTURE_ALL or decision > last_captured:
+            decisions[kept] = decision
+            kept += 1
+    return kept

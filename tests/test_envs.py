@@ -1,0 +1,190 @@
+"""What both PettingZoo environments promise: a battle, and a game of two battles."""
+
+import copy
+import pickle
+import warnings
+
+import numpy as np
+import pettingzoo
+import pytest
+from gymnasium.error import ResetNeeded
+from pettingzoo.test import api_test, seed_test
+from pettingzoo.test.state_test import test_state as check_state
+from pettingzoo.test.state_test import test_state_space as check_state_space
+from pettingzoo.utils.wrappers import TerminateIllegalWrapper
+from random_play import play_randomly
+
+import thud_env
+from thud_env.actions import DONE, NUM_ACTIONS
+
+MAKERS = (thud_env.env, thud_env.match_env)
+KNOWN_WARNINGS = (
+    # PettingZoo's own board games, whose observations are such dictionaries too, are listed
+    # in the test by name as exempt from these two.
+    "Observation space for each agent probably should be gymnasium.spaces.box",
+    "Observation is not a NumPy array",
+    # The end of a game leaves nothing legal; idle_mask="ones" is tested without it.
+    "Action mask numpy array is all zeros",
+)
+
+
+@pytest.fixture(params=MAKERS, ids=lambda make: make.__name__)
+def make(request):
+    return request.param
+
+
+@pytest.mark.parametrize("rules", thud_env.RULESETS)
+@pytest.mark.parametrize("idle_mask", ["zeros", "ones"])
+def test_pettingzoo_api(make, rules, idle_mask):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        api_test(make(rules=rules, idle_mask=idle_mask, max_turns=60), num_cycles=1000)
+    allowed = KNOWN_WARNINGS[:2] if idle_mask == "ones" else KNOWN_WARNINGS
+    unknown = [str(w.message) for w in caught if not str(w.message).startswith(allowed)]
+    assert unknown == []
+
+
+@pytest.mark.parametrize("name", ["thud", "koom-valley", "koom-valley-football", "thud-match"])
+def test_pettingzoo_seed_and_state(name):
+    def make():
+        return pettingzoo.make("aec", f"thud/{name}-v0")
+
+    seed_test(make, num_cycles=300)
+    # The two halves of state_test() that are not about parallel environments. They play
+    # without looking at the mask, so PettingZoo's own wrapper ends the game for them.
+    check_state_space(make())
+    for seed in range(20):
+        check_state(TerminateIllegalWrapper(make(), illegal_reward=-1), 300, seed=seed)
+
+
+def test_the_registry_makes_each_game():
+    assert pettingzoo.make("aec", "thud/thud-v0").rules.name == "classic"
+    assert pettingzoo.make("aec", "thud/koom-valley-v0").rules.name == "koom-valley"
+    for name, kind in (("thud", thud_env.ThudEnv), ("thud-match", thud_env.MatchEnv)):
+        made = pettingzoo.make("aec", f"thud/{name}-v0", rules="classic-all", max_turns=10)
+        assert type(made.unwrapped) is kind
+        assert made.rules.name == "classic-all"
+
+
+@pytest.mark.parametrize("copier", ["deepcopy", "pickle", "state"])
+def test_copies_continue_identically(make, copier):
+    rng = np.random.default_rng(3)
+    for rules in thud_env.RULESETS:
+        env = make(rules=rules, max_turns=150)
+        env.reset()
+        # Some way into the game, at times into the second of two battles.
+        play_randomly(env, rng, decisions=int(rng.integers(0, 250)))
+        if copier == "deepcopy":
+            twin = copy.deepcopy(env)
+        elif copier == "pickle":
+            twin = pickle.loads(pickle.dumps(env))
+        else:
+            twin = make(rules=rules, max_turns=150)
+            twin.set_state(env.get_state())
+        seed = int(rng.integers(1 << 30))
+        paid = play_randomly(env, np.random.default_rng(seed))
+        before = env.position
+        assert play_randomly(twin, np.random.default_rng(seed)) == paid
+        assert twin.position == before
+
+
+def test_set_state_does_not_share_with_the_state(make):
+    env = make()
+    env.reset()
+    state = env.get_state()
+    play_randomly(env, np.random.default_rng(4), decisions=10)
+    env.set_state(state)
+    play_randomly(env, np.random.default_rng(5), decisions=10)
+    env.set_state(state)
+    assert env.position == thud_env.Position.start()
+
+
+def test_there_is_no_state_before_the_first_reset(make):
+    with pytest.raises(ResetNeeded, match="get_state"):
+        make().get_state()
+
+
+def test_observations_belong_to_the_caller(make):
+    env = make()
+    env.reset()
+    seen = env.observe(env.agent_selection)
+    before = {key: value.copy() for key, value in seen.items()}
+    env.step(int(np.flatnonzero(seen["action_mask"])[0]))
+    assert all(np.array_equal(seen[key], before[key]) for key in seen)
+
+
+def test_masks(make):
+    env = make()
+    env.reset()
+    first, second = env.possible_agents
+    assert env.observe(first)["action_mask"].sum() == 656
+    assert env.observe(second)["action_mask"].sum() == 0
+    assert np.array_equal(env.action_masks(), env.observe(first)["action_mask"])
+    env = make(idle_mask="ones")
+    env.reset()
+    assert env.observe(second)["action_mask"].sum() == NUM_ACTIONS
+
+
+@pytest.mark.parametrize("action", [-1, NUM_ACTIONS, 10**12, DONE, 3000])
+def test_an_illegal_action_is_refused_and_changes_nothing(make, action):
+    env = make()
+    env.reset()
+    with pytest.raises(thud_env.IllegalMove, match=f"action {action}"):
+        env.step(action)
+    assert env.position == thud_env.Position.start()
+
+
+@pytest.mark.parametrize("action", [0.0, "dF1-F5", None, np.zeros(2, dtype=int)])
+def test_an_action_that_is_no_integer_is_refused(make, action):
+    env = make()
+    env.reset()
+    with pytest.raises(TypeError, match="integer"):
+        env.step(action)
+
+
+def test_steps_out_of_place_are_refused(make):
+    env = make(max_turns=1)
+    with pytest.raises(ResetNeeded, match=r"reset\(\)"):
+        env.step(0)
+    env.reset()
+    while not any(env.truncations.values()):
+        env.step(int(env.position.legal_actions()[0]))
+    with pytest.raises(thud_env.IllegalMove, match="over"):
+        env.step(0)
+    env.step(None)
+    env.step(None)
+    with pytest.raises(ResetNeeded):
+        env.step(None)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ({"rules": "clasic"}, "did you mean 'classic'"),
+        ({"render_mode": "humna"}, "render_mode 'humna'"),
+        ({"reward": "points"}, "reward 'points'"),
+        ({"rules": "koom-valley", "reward": "margin"}, "outcome"),
+        ({"idle_mask": "twos"}, "idle_mask 'twos'"),
+        ({"max_turns": 0}, "max_turns"),
+    ],
+)
+def test_bad_arguments_are_named(make, arguments, named):
+    with pytest.raises(ValueError, match=named):
+        make(**arguments)
+
+
+def test_a_start_of_another_game_or_already_over_is_refused(make):
+    env = make(rules="classic")
+    with pytest.raises(ValueError, match="koom-valley"):
+        env.reset(options={"position": thud_env.Position.start("koom-valley")})
+    over = "5/7/9/11/13/15/15/7R7/15/15/13/11/9/7/5 d - 0 0"
+    with pytest.raises(ValueError, match="over"):
+        env.reset(options={"position": over})
+    with pytest.raises(ValueError, match="fields"):
+        env.reset(options={"position": "nonsense"})
+
+
+def test_render_ansi_shows_the_board(make):
+    env = make(render_mode="ansi")
+    env.reset()
+    assert "8 . . . . . . T R T" in env.render()

@@ -1,0 +1,271 @@
+"""Alpha-beta against a search that leaves nothing out, and the parts that it is made of."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import islice
+from random import Random
+
+import numpy as np
+import pytest
+from by_hand import decide, place
+from positions import constructed, from_play, position_of
+
+from agents.alphabeta import Searcher, SearchOptions, SearchResult
+from agents.search.captures import capturing_moves
+from agents.search.evaluation import (
+    CLASSIC_FEATURES,
+    INFINITE,
+    NUM_FEATURES,
+    VALLEY_FEATURES,
+    WIN,
+    evaluate,
+    features,
+    final_value,
+)
+from agents.search.weights import feature_names, load_weights
+from thud_env import RULESETS, Position
+from thud_env.actions import OFFER
+from thud_env.board import CELL_OF_SQUARE, MIRROR_LEFT_RIGHT, SQUARE_SYMMETRY, SYMMETRIES
+from thud_env.perft import perft
+from thud_env.rules.legal import legal_actions
+from thud_env.rules.play import apply
+from thud_env.rules.row import (
+    MAX_DECISIONS_AT_ONCE,
+    NO_QUESTION,
+    NUM_DWARFS,
+    NUM_TROLLS,
+    ONGOING,
+    PENDING,
+    TERMINATION,
+    TO_MOVE,
+    Row,
+    index_row,
+)
+from thud_env.rulesets import KOOM_VALLEY
+
+WEIGHTS = load_weights()
+SCRATCH = np.zeros(NUM_FEATURES, dtype=np.int64)
+EACH_RULESET = pytest.mark.parametrize("rules", RULESETS)
+
+
+def minimax(row: Row, turns: int) -> int:
+    """The value for the side to move: every decision of every turn tried, nothing cut."""
+    if row[TERMINATION] != ONGOING:
+        return int(final_value(row))
+    if turns == 0 and row[PENDING] == NO_QUESTION:
+        return int(evaluate(row, WEIGHTS, SCRATCH))
+    decisions = np.empty(MAX_DECISIONS_AT_ONCE, dtype=np.int32)
+    best = -INFINITE
+    for decision in decisions[: legal_actions(row, decisions)].tolist():
+        if decision == OFFER:
+            continue
+        child = row.copy()
+        apply(child, decision)
+        value = minimax(child, turns - (1 if child[PENDING] == NO_QUESTION else 0))
+        best = max(best, value if child[TO_MOVE] == row[TO_MOVE] else -value)
+    return best
+
+
+@cache
+def small_positions(rules: str, depth: int, count: int, most: int) -> tuple[Position, ...]:
+    """Positions whose tree of ``depth`` turns has 20 to ``most`` leaves: from play or awkward."""
+    random = Random(f"{rules} {depth}")
+    built = constructed(rules, 10**9, random)
+    played = from_play(rules, 10**9, random) if depth == 1 else built
+    found: list[Position] = []
+    while len(found) < count:
+        position = position_of(next(built if len(found) % 2 else played))
+        if position.outcome is not None or perft(position, 1) > 2 * most ** (1 / depth):
+            continue
+        if 20 <= perft(position, depth) <= most:
+            found.append(position)
+    return tuple(found)
+
+
+def search(position: Position, **options: object) -> SearchResult:
+    plain: dict[str, object] = {"quiescence": 0, **options}
+    return Searcher(WEIGHTS, seed=1).search(position.row, SearchOptions(**plain))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("depth", "count", "most"), [(1, 40, 1500), (2, 16, 6000), (3, 10, 12000)])
+@EACH_RULESET
+def test_alpha_beta_finds_the_minimax_value(rules: str, depth: int, count: int, most: int) -> None:
+    searcher = Searcher(WEIGHTS, seed=depth)
+    for position in small_positions(rules, depth, count, most):
+        value = minimax(position.row, depth)
+        for ordered, use_table in ((True, True), (True, False), (False, True), (False, False)):
+            options = SearchOptions(depth=depth, quiescence=0, ordered=ordered, use_table=use_table)
+            found = searcher.search(position.row, options)
+            if abs(found.value) >= WIN:  # seen at a smaller depth already
+                assert found.value == value or found.depth < depth, position
+            else:
+                assert (found.value, found.depth) == (value, depth), position
+
+
+@EACH_RULESET
+def test_the_turn_that_is_found_is_worth_what_it_is_said_to_be(rules: str) -> None:
+    for position in small_positions(rules, 2, 16, 6000):
+        found = search(position, depth=2)
+        row = position.row.copy()
+        for decision in found.decisions:
+            assert row[TO_MOVE] == position.row[TO_MOVE]
+            assert decision in Position(row).legal_actions()
+            apply(row, decision)
+        assert row[PENDING] == NO_QUESTION
+        assert -minimax(row, found.depth - 1) == found.value
+
+
+@pytest.mark.parametrize("quiet", [196, 197, 198])
+def test_the_table_does_not_mix_up_positions_near_a_limit(quiet: int) -> None:
+    """By turns in another order the same squares are reached with other clocks."""
+    position = place("classic-any", "D6 E8 K9", "F6 G10 K7", "t", quiet=quiet)
+    assert search(position, depth=3).value == minimax(position.row, 3)
+
+
+@pytest.mark.parametrize("rules", ["classic", "classic-any", "classic-all"])
+def test_a_turn_that_has_begun_is_finished_at_its_best(rules: str) -> None:
+    pending = decide(place(rules, "G6 H6 J6 P8 N8", "H4 H3 A8", "t"), "H4-H5")
+    found = search(pending, depth=2)
+    assert found.value == minimax(pending.row, 2)
+    row = pending.row.copy()
+    for decision in found.decisions:
+        apply(row, decision)
+    assert row[PENDING] == NO_QUESTION
+
+
+@EACH_RULESET
+def test_quiescence_looks_no_further_than_captures(rules: str) -> None:
+    for state in islice(from_play(rules, 60, Random(4)), 60):
+        position = position_of(state)
+        if position.outcome is None:
+            value = search(position, depth=1, quiescence=3).value
+            for ordered, use_table in ((True, False), (False, True)):
+                options = {"ordered": ordered, "use_table": use_table, "quiescence": 3}
+                assert search(position, depth=1, **options).value == value
+
+
+def test_quiescence_sees_the_recapture() -> None:
+    """The dwarf at the front may take a troll, and is taken for it."""
+    position = place("classic", "H6 A8 B8", "H5 J4 K4 L4")
+    assert search(position, depth=1).value - search(position, depth=1, quiescence=4).value > 50
+
+
+# -- the search's limits -------------------------------------------------------------------
+
+
+def test_a_win_is_played_at_once_and_a_loss_put_off() -> None:
+    wins = place("koom-valley", "G2 G6 J9", "A8 P8 N8", rock="H2")
+    found = search(wins, depth=4)
+    assert (found.depth, found.value) == (1, WIN)
+    lost = place("koom-valley", "A8 A9", "G7 J7 M8 L9", "d")
+    found = search(lost, depth=4)
+    assert (found.depth, found.value) == (2, -WIN)
+
+
+@pytest.mark.parametrize("nodes", [1, 100, 700, 5000])
+def test_a_limit_of_nodes_is_kept_and_a_legal_turn_found(nodes: int) -> None:
+    found = search(Position.start(), depth=4, nodes=nodes)
+    assert found.nodes <= nodes
+    assert found.depth == (0 if nodes < 656 else 1 if nodes < 1000 else found.depth)
+    assert found.decisions[0] in Position.start().legal_actions()
+
+
+def test_a_limit_of_time_is_kept() -> None:
+    search(Position.start(), depth=1)  # compiled and warm
+    found = search(Position.start(), depth=24, seconds=0.1)
+    assert 1 <= found.depth < 24
+    assert found.seconds < 1
+
+
+# -- the parts -----------------------------------------------------------------------------
+
+
+@EACH_RULESET
+def test_captures_are_found_where_the_rules_make_them(rules: str) -> None:
+    random = Random(5)
+    states = [*from_play(rules, 150, random), *constructed(rules, 600, random)]
+    out = np.empty(MAX_DECISIONS_AT_ONCE, dtype=np.int32)
+    total = 0
+    for position in map(position_of, states):
+        if position.outcome is not None:
+            continue
+        pieces = position.row[[NUM_DWARFS, NUM_TROLLS]].sum()
+        wanted = set()
+        for action in position.legal_actions().tolist():
+            row = position.row.copy()
+            apply(row, action)
+            if row[PENDING] != NO_QUESTION or row[[NUM_DWARFS, NUM_TROLLS]].sum() < pieces:
+                wanted.add(action)
+        found = out[: capturing_moves(position.row, out)].tolist()
+        assert len(set(found)) == len(found)
+        assert set(found) == wanted, position
+        total += len(found)
+    assert (total > 0) is (rules != "koom-valley-football")
+
+
+def turned(row: Row, symmetry: int) -> Row:
+    image = row.copy()
+    image[CELL_OF_SQUARE[SQUARE_SYMMETRY[symmetry]]] = row[CELL_OF_SQUARE]
+    index_row(image)
+    return image
+
+
+@EACH_RULESET
+def test_a_position_and_its_mirror_image_are_worth_the_same(rules: str) -> None:
+    classic = RULESETS[rules].index < KOOM_VALLEY
+    symmetries = range(len(SYMMETRIES)) if classic else (MIRROR_LEFT_RIGHT,)
+    random_weights = np.random.default_rng(6).integers(-100, 100, WEIGHTS.shape)
+    for state in from_play(rules, 40, Random(7)):
+        row = position_of(state).row
+        values = {int(evaluate(turned(row, s), random_weights, SCRATCH)) for s in symmetries}
+        assert values == {int(evaluate(row, random_weights, SCRATCH))}
+
+
+def counts(position: Position) -> dict[str, int]:
+    out = np.zeros(NUM_FEATURES, dtype=np.int64)
+    features(position.row, out)
+    names = feature_names(position.rules.name)
+    return {name: int(value) for name, value in zip(names, out, strict=False) if value}
+
+
+def test_features_of_a_classic_position() -> None:
+    assert counts(place("classic", "D6 E6 F6 O8", "H6 P8 K12 K13")) == {
+        "constant": 1,
+        "dwarfs": 4,
+        "trolls": 4,
+        "dwarf_pairs": 2,
+        "lone_dwarfs": 1,
+        "dwarfs_in_reach": 2,  # F6 by way of G5 to G7, O8 from N7 to P9
+        "trolls_touched": 1,  # P8
+        "trolls_aimed_at": 1,  # H6
+        "squares_aimed_at": 1,  # B6
+        "troll_reach": 22,
+        "troll_safe_reach": 15,
+        "troll_pairs": 1,
+        "dwarf_threes": 1,
+    }
+
+
+def test_features_of_a_valley_position() -> None:
+    assert counts(place("koom-valley", "G5 H7 A8", "G6 H4 K5 P8", rock="H6")) == {
+        "constant": 1,
+        "dwarfs": 3,
+        "trolls": 4,
+        "stone_row": 5,
+        "dwarfs_at_stone": 2,
+        "trolls_at_stone": 1,
+        "dwarfs_near_stone": 2,
+        "trolls_near_stone": 3,
+        "dwarfs_ahead": 1,
+        "trolls_ahead": 2,
+        "way_open": 2,
+        "troll_distance": 1 + 2 + 2 + 7,
+        "lone_dwarfs": 3,
+        "dwarfs_touched": 2,
+        "dwarf_distance": 1 + 1 + 7,
+    }
+
+
+def test_every_feature_has_a_place() -> None:
+    assert max(len(CLASSIC_FEATURES), len(VALLEY_FEATURES)) <= NUM_FEATURES
