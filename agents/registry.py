@@ -42,11 +42,28 @@ def _alphabeta(
     return AlphaBetaAgent(depth, time, nodes, quiescence, weights, seed)
 
 
+def _mcts(
+    sims: int = 1000,
+    playouts: str = "eval",
+    length: int = 20,
+    priors: str = "eval",
+    time: float = 0.0,
+    c: float = 1.5,
+    fpu: float = 0.2,
+    temperature: float = 60.0,
+    seed: int = 0,
+) -> Agent:
+    from agents.mcts import MctsAgent
+
+    return MctsAgent(sims, playouts, length, priors, time, c, fpu, temperature, seed)
+
+
 AGENTS: dict[str, Callable[..., Agent]] = {
     "random": RandomAgent,
     "greedy": GreedyAgent,
     "greedy2": _greedy2,
     "alphabeta": _alphabeta,
+    "mcts": _mcts,
     "policy": _policy,
 }
 """Every kind of agent: its name in a spec, and what makes it."""

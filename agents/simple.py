@@ -37,11 +37,27 @@ def _act_randomly(rows, rng, actions):
         actions[game] = random_turn_decision(rows[game], rng, 0, decisions, scratch)
 
 
-class RandomAgent(Agent):
-    """Draws uniformly from the distinct complete turns, however many decisions they take."""
+class _DrawingAgent(Agent):
+    """A player that draws from a generator of its own."""
 
     def __init__(self, seed: int = 0) -> None:
+        self.seed(seed)
+
+    def seed(self, seed: int) -> None:
+        """Make what is drawn from here on depend on ``seed`` alone."""
         self._rng = seed_generators(1, seed)
+
+    def get_state(self) -> NDArray[np.uint64]:
+        """The state of the generator, [1]."""
+        return self._rng.copy()
+
+    def set_state(self, state: NDArray[np.uint64]) -> None:
+        """Return to a state that ``get_state`` gave."""
+        self._rng = state.copy()
+
+
+class RandomAgent(_DrawingAgent):
+    """Draws uniformly from the distinct complete turns, however many decisions they take."""
 
     def act_rows(self, rows: NDArray[np.int16]) -> NDArray[np.int32]:
         """See ``BatchPolicy``."""
@@ -85,11 +101,8 @@ def _act_greedily(rows, rng, actions):
                     actions[game] = decisions[i]
 
 
-class GreedyAgent(Agent):
+class GreedyAgent(_DrawingAgent):
     """Takes all it can at once: the turn with the most captures, ties drawn at random."""
-
-    def __init__(self, seed: int = 0) -> None:
-        self._rng = seed_generators(1, seed)
 
     def act_rows(self, rows: NDArray[np.int16]) -> NDArray[np.int32]:
         """See ``BatchPolicy``."""

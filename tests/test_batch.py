@@ -5,12 +5,13 @@ import pickle
 
 import numpy as np
 import pytest
+from by_hand import place
 from gymnasium.vector import AutoresetMode
 
 from thud_env import RULESETS, BatchedGame, IllegalMove, Position, random_playouts
 from thud_env.actions import DONE, NUM_ACTIONS
 from thud_env.batch import legal_lists
-from thud_env.rules.row import ROW_SIZE, TURNS
+from thud_env.rules.row import ROW_SIZE
 
 ARRAYS = (
     *("rows", "observations", "masks", "legal_counts", "to_move"),
@@ -113,26 +114,30 @@ def test_outcome_rewards_pay_the_sign_of_the_margin_at_the_end():
 # -- what happens to a battle that is over -------------------------------------------------
 
 
+LIMIT = 30
+LAST_TURN = place("classic", "D6 E6 F6 A9", "J6 P8", played=LIMIT - 1, max_turns=LIMIT)
+
+
 def ended_batch(mode):
-    """Four games, of which the first two end in the last step that was played."""
-    games = BatchedGame(4, "classic", seed=5, autoreset_mode=mode, max_turns=30)
+    """Four games, of which the first two end with a capture in the last step that was played."""
+    games = BatchedGame(4, "classic", seed=5, autoreset_mode=mode, max_turns=LIMIT)
     games.step(games.sample_actions())
     rows = games.rows.copy()
-    rows[:2, TURNS] = 29
+    rows[:2] = LAST_TURN.row
     games.set_rows(rows)
-    last = [games.position(game).play(games.position(game).turns()[0]) for game in range(2)]
     actions = games.sample_actions().copy()
-    for game in range(2):
-        actions[game] = games.position(game).decisions(games.position(game).turns()[0])[0]
+    (actions[:2],) = LAST_TURN.decisions("dF6-J6xJ6")
     games.step(actions)
+    last = [LAST_TURN.play("dF6-J6xJ6")] * 2
     assert games.truncated.tolist() == [True, True, False, False]
+    assert games.rewards[:2].tolist() == [[4 / 32, -4 / 32]] * 2
     assert [games.final_position(game) for game in range(2)] == last
     return games, last
 
 
 def test_same_step_resets_a_battle_in_the_step_that_ends_it():
     games, _ = ended_batch("SameStep")
-    start = Position.start("classic", max_turns=30)
+    start = Position.start("classic", max_turns=LIMIT)
     assert [games.position(game) == start for game in range(4)] == [True, True, False, False]
     assert games.legal_counts[0] == len(start.legal_actions())
     games.step(games.sample_actions())
@@ -148,7 +153,7 @@ def test_next_step_resets_a_battle_in_the_step_after_and_ignores_its_action():
     actions = games.sample_actions().copy()
     actions[:2] = (-5, NUM_ACTIONS)
     games.step(actions)
-    assert games.position(0) == Position.start("classic", max_turns=30)
+    assert games.position(0) == Position.start("classic", max_turns=LIMIT)
     assert not games.truncated.any()
     assert not games.rewards[:2].any()
     assert games.final_position(0) == last[0]
@@ -167,7 +172,7 @@ def test_disabled_leaves_a_battle_that_is_over_alone_until_reset():
         assert not games.rewards[:2].any()
         assert games.truncated.tolist() == [True, True, False, False]
     games.reset(np.array([0]))
-    assert games.position(0) == Position.start("classic", max_turns=30)
+    assert games.position(0) == Position.start("classic", max_turns=LIMIT)
     assert games.position(1) == last[1]
     assert games.truncated.tolist() == [False, True, False, False]
 
@@ -252,7 +257,7 @@ def test_reset_starts_every_game_and_clears_what_the_last_step_said():
     games.reset()
     assert not games.rewards.any()
     assert not (games.terminated | games.truncated).any()
-    assert_shows(games, [Position.start("classic", max_turns=30)] * 4)
+    assert_shows(games, [Position.start("classic", max_turns=LIMIT)] * 4)
 
 
 def test_set_rows_shows_the_states_that_were_set():

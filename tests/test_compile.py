@@ -17,9 +17,9 @@ import thud_env.compile
 SOURCES = {
     "tiny/__init__.py": "",
     "tiny/inner.py": """
-        from tiny.compile import compiled
+        from tiny.compile import inlined
 
-        @compiled
+        @inlined
         def inner(x):
             return x + 1
     """,
@@ -97,10 +97,11 @@ def test_the_cache_is_stale_after_any_change_and_only_then(call, tmp_path: Path)
     assert call() == ([30, -30], [True, True])
 
 
-def test_compiled_functions_release_the_interpreter_lock() -> None:
+@pytest.mark.parametrize("decorator", ["compiled", "inlined", "compiled_with_arrays"])
+def test_compiled_functions_release_the_interpreter_lock(decorator: str) -> None:
     """Or threads would not share the work (``parallel.py``)."""
 
-    @thud_env.compile.compiled
+    @getattr(thud_env.compile, decorator)
     def nothing():
         return 0
 

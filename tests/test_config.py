@@ -10,7 +10,8 @@ import yaml
 
 from training.config import ConfigError, TrainConfig, load_config
 
-CONFIGS = sorted((Path(__file__).parents[1] / "configs").glob("*.yaml"))
+FOLDER = Path(__file__).parents[1] / "configs"
+CONFIGS = sorted(path for path in FOLDER.glob("*.yaml") if path.stem != "search")  # is no run
 
 
 @pytest.fixture
@@ -44,7 +45,11 @@ def test_what_is_not_said_is_as_the_defaults(written) -> None:
 
 
 def test_a_saved_configuration_loads_as_itself(written) -> None:
-    config = load_config(CONFIGS[0], ["seed=5", "max_turns=90", "network.channels=9"])
+    words = ["seed=5", "max_turns=90", "offer_after=3", "agreement=true", "network.channels=9"]
+    config = load_config(CONFIGS[0], words)
+    assert config.limits == {
+        "max_quiet_turns": None, "max_turns": 90, "offer_after": 3, "agreement": True,
+    }  # fmt: skip
     assert load_config(written(yaml.safe_dump(dataclasses.asdict(config)))) == config
 
 

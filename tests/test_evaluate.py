@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from itertools import groupby
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from two_battles import LIMITS, LOST_BY_7, WON_BY_3
 
 import agents
 from agents.checkpoint import MODEL, save_policy
@@ -17,8 +19,15 @@ from agents.network import Network, NetworkConfig
 from thud_env import RULESETS, Position, Termination
 from thud_env.actions import CAPTURE, describe_action
 from thud_env.board import SQUARE_BY_NAME, SQUARE_POSITIONS
-from training.evaluate import main, mean_interval, summarise, wilson_interval
-from training.match import Battles, play_battles
+from training.evaluate import (
+    main,
+    mean_interval,
+    print_matches,
+    summarise,
+    summarise_matches,
+    wilson_interval,
+)
+from training.match import Battles, Matches, play_battles, play_matches
 
 torch.set_num_threads(1)
 ROOT = Path(__file__).parents[1]
@@ -90,8 +99,9 @@ def follow(turns: list[str], rules: str = "classic", games: int = 1) -> tuple[Ba
 def test_a_hurl_and_a_shove_by_hand_are_counted() -> None:
     turns = ["dE2-E6", "TG7-F6", "dE6-F6xF6", "TH7-F7xF6"]
     battles, _ = follow(turns, games=3)
+    assert strikes(battles) == {"dwarfs": [1] * 3, "trolls": [1] * 3}
     for name, wanted in (
-        ("hurls", 1), ("shoves", 1), ("trolls_lost", 1), ("dwarfs_lost", 1),
+        ("trolls_lost", 1), ("dwarfs_lost", 1),
         ("margins", 31 - 4 * 7), ("turns", 4), ("terminations", Termination.TURN_LIMIT.value),
     ):  # fmt: skip
         assert getattr(battles, name).tolist() == [wanted] * 3, name
@@ -99,8 +109,12 @@ def test_a_hurl_and_a_shove_by_hand_are_counted() -> None:
 
 def test_a_step_with_captures_is_no_shove_and_a_move_beside_a_troll_no_hurl() -> None:
     battles, _ = follow(["dE2-E6", "TG7-F7xE6", "dF1-F6", "TH7-G7xF6"])
-    assert (battles.hurls.tolist(), battles.shoves.tolist()) == ([0], [0])
+    assert strikes(battles) == {"dwarfs": [0], "trolls": [0]}
     assert battles.dwarfs_lost.tolist() == [2]
+
+
+def strikes(battles: Battles) -> dict[str, list[int]]:
+    return {side: counts.tolist() for side, counts in battles.strikes.items()}
 
 
 @pytest.mark.parametrize("rules", RULESETS)
@@ -112,25 +126,26 @@ def test_figures_agree_with_a_replay(rules: str, players: tuple[str, str]) -> No
     recorders = [Recorder(agents.make(name, seed=n), log) for n, name in enumerate(players)]
     battles = play_battles(recorders[0], recorders[1], 1, rules, max_turns=150)
     position = Position.start(rules, max_turns=150)
-    hurls = shoves = 0
+    by_dwarfs = by_trolls = 0
+    between_turns = True
     for seen, action in log:
         assert seen == position
         after = position.apply(action)
         lost = {piece: pieces(position, piece) - pieces(after, piece) for piece in "dT"}
-        if action < CAPTURE and rules.startswith("classic"):
-            hurls += lost["T"]
-            shoves += position.to_move == "trolls" and distance(action) > 1
-        elif action < CAPTURE:
-            shoves += position.to_move == "trolls" and distance(action) > 1 and not lost["d"]
+        by_dwarfs += lost["T"] > 0
+        if position.to_move == "trolls" and between_turns and action < CAPTURE:
+            by_trolls += distance(action) > 1 if rules.startswith("classic") else lost["d"]
+        between_turns = after.text.split()[2] == "-"
         position = after
     assert position.outcome is not None
     start = Position.start(rules)
-    assert {name: values.tolist() for name, values in vars(battles).items()} == {
+    assert strikes(battles) == {"dwarfs": [by_dwarfs], "trolls": [by_trolls]}
+    assert battles.rules == rules
+    columns = {name: column for name, column in vars(battles).items() if hasattr(column, "tolist")}
+    assert {name: column.tolist() for name, column in columns.items()} == {
         "margins": [position.outcome.margin],
         "turns": [position.turn_number],
         "terminations": [position.outcome.termination.value],
-        "hurls": [hurls],
-        "shoves": [shoves],
         "trolls_lost": [pieces(start, "T") - pieces(position, "T")],
         "dwarfs_lost": [pieces(start, "d") - pieces(position, "d")],
     }
@@ -172,11 +187,11 @@ def test_a_summary_of_battles_by_hand() -> None:
     ends = (Termination.QUIET_LIMIT.value, Termination.QUIET_LIMIT.value)
     result = summarise(
         Battles(
+            rules="classic",
             margins=column(8, -4, 0, 4),
             turns=column(10, 20, 30, 40),
             terminations=column(*ends, Termination.NO_LEGAL_TURN.value, ends[0]),
-            hurls=column(1, 0, 0, 2),
-            shoves=column(0, 3, 0, 0),
+            strikes={"dwarfs": column(1, 0, 0, 2), "trolls": column(0, 3, 0, 0)},
             trolls_lost=column(2, 0, 0, 2),
             dwarfs_lost=column(0, 4, 0, 4),
         )
@@ -196,6 +211,66 @@ def test_a_summary_of_battles_by_hand() -> None:
         "wins": 1, "win_rate": 0.25, "win_rate_95": wilson_interval(1, 4),
         "shoves_per_battle": 0.75, "captures_per_battle": 2.0,
     }  # fmt: skip
+
+
+# -- games of two battles -------------------------------------------------------------------
+
+
+class Script:
+    """Plays as in two battles that were written down, whichever side it is asked for."""
+
+    def __init__(self, first: list[str], second: list[str]) -> None:
+        self._battles = [Follower(turns, "classic", **LIMITS) for turns in (first, second)]
+
+    def act_rows(self, rows: np.ndarray) -> np.ndarray:
+        """The first battle until it has ended, then the second."""
+        battle = self._battles[0]
+        actions = battle.act_rows(rows)
+        if Position(rows[0]).apply(int(actions[0])) == battle.final:
+            self._battles.pop(0)
+        return actions
+
+
+def test_won_by_3_and_lost_by_7_is_lost_by_4(capsys) -> None:
+    player = Script(WON_BY_3, LOST_BY_7)
+    matches = play_matches(player, player, 1, "classic", **LIMITS)
+    assert matches.first.margins.tolist() == [3]
+    assert matches.second.margins.tolist() == [7]
+    assert matches.totals.tolist() == [-4]
+    result = summarise_matches(matches)
+    assert (result["mean_total"], result["first_battles"]["mean_margin"]) == (-4, 3)
+    print_matches("us", "them", "classic", result)
+    assert (
+        "us: won by 3 as dwarfs, lost by 7 as trolls: lost by 4 in all" in capsys.readouterr().out
+    )
+
+
+def test_the_players_change_sides_after_the_first_battle() -> None:
+    logs: tuple[list, list] = ([], [])
+    recorders = [Recorder(agents.make("random", seed=n), log) for n, log in enumerate(logs)]
+    play_matches(*recorders, 1, "classic", max_turns=10)
+    for log, order in zip(logs, (["dwarfs", "trolls"], ["trolls", "dwarfs"]), strict=True):
+        sides = [position.to_move for position, _ in log]
+        assert [side for side, _ in groupby(sides)] == order
+
+
+def test_a_summary_of_games_by_hand() -> None:
+    def battles(*margins: int) -> Battles:
+        zeros = np.zeros(len(margins), np.int64)
+        ends = zeros + Termination.NO_LEGAL_TURN.value
+        strikes = {"dwarfs": zeros, "trolls": zeros}
+        return Battles("classic", np.array(margins), zeros, ends, strikes, zeros, zeros)
+
+    result = summarise_matches(Matches(battles(3, 8, -5, 2), battles(7, -8, -5, 1)))
+    totals = [-4, 16, 0, 1]
+    assert result["mean_total"] == np.mean(totals)
+    half = 1.959964 * np.std(totals, ddof=1) / 2
+    assert result["mean_total_95"] == pytest.approx((3.25 - half, 3.25 + half), abs=1e-4)
+    assert (result["games"], result["draws"]) == (4, 1)
+    assert result["first_player"]["wins"] == 2
+    assert result["second_player"]["wins"] == 1
+    assert result["first_battles"]["mean_margin"] == 2
+    assert result["second_battles"]["mean_margin"] == -1.25
 
 
 # -- the command line ----------------------------------------------------------------------
@@ -222,6 +297,32 @@ def test_json_for_programs(capsys) -> None:
     assert low <= report["mean_margin"] <= high
 
 
+def test_games_of_two_battles_from_the_command_line(capsys) -> None:
+    words = ["--match", "greedy", "random", "--games", "3", "--rules", "koom-valley-football"]
+    assert main([*words, "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert (report["first_agent"], report["second_agent"]) == ("greedy", "random")
+    assert report["games"] == 3
+    margins = [report[f"{name}_battles"]["mean_margin"] for name in ("first", "second")]
+    assert report["mean_total"] == pytest.approx(margins[0] - margins[1])
+    assert "strikes" not in str(report)
+    assert main(words) == 0
+    out = capsys.readouterr().out
+    assert "3 battles of koom-valley-football: dwarfs greedy, trolls random\n" in out
+    assert "3 battles of koom-valley-football: dwarfs random, trolls greedy\n" in out
+    assert "3 games of two battles, first player greedy, second random\n" in out
+    assert "mean total for the first player" in out
+
+
+def test_limits_and_agreement_from_the_command_line(capsys) -> None:
+    words = [*GREEDY, "--games", "4", "--json", "--max-turns"]
+    assert main([*words, "9", "--max-quiet-turns", "5"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["mean_turns"] <= 9
+    assert main([*words, "200", "--agreement", "--offer-after", "1", "--dwarfs", "random"]) == 0
+    assert json.loads(capsys.readouterr().out)["endings"].get("agreement", 0) > 0
+
+
 def test_one_battle_is_valid_json_too(capsys) -> None:
     """Its interval is infinite, which JSON has no number for."""
 
@@ -237,7 +338,14 @@ def test_lines_for_people(capsys) -> None:
     assert main([*GREEDY, "--games", "2", "--rules", "koom-valley"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("2 battles of koom-valley: dwarfs greedy, trolls random\n")
-    for word in ("hurls", "shoves", "mean margin", "95% interval", "mean length", "ended by"):
+    for word in (
+        "sandwiches",
+        "tramples",
+        "mean margin",
+        "95% interval",
+        "mean length",
+        "ended by",
+    ):
         assert word in out
 
 
@@ -270,6 +378,8 @@ def test_the_module_runs_as_a_command() -> None:
         (["--dwarfs", f"policy:{'x' * 300}"], "File name too long"),
         (["--games", "0"], "--games 0: 1 or more would be right"),
         (["--seed", "-1"], "--seed -1: 0 or more would be right"),
+        (["--max-turns", "0"], "max_turns must be in 1 .. 32767, not 0"),
+        (["--match", "greedy", "random"], "--dwarfs and --trolls, or else --match"),
     ],
     ids=lambda value: value[1][:20] if isinstance(value, list) else "",
 )

@@ -15,11 +15,12 @@ import pytest
 import torch
 import yaml
 from rich.console import Console
+from test_config import CONFIGS
 
 import agents
 from agents.checkpoint import load_policy
 from agents.network import NetworkConfig
-from thud_env import Position
+from thud_env import RULESETS, Position
 from thud_env.position import SIDES
 from training import run as run_module
 from training import train as train_module
@@ -151,6 +152,33 @@ def test_the_run_ends_with_a_head_to_head(finished: Finished) -> None:
         (policy, "greedy"), ("greedy", policy), (policy, policy),
     ]  # fmt: skip
     assert all(result["games"] == 2 and "mean_margin_95" in result for result in results)
+
+
+TINY_WORDS = (
+    *("total_decisions=300", "num_games=8", "rollout_decisions=16", "evaluation_games=2"),
+    *("max_turns=20", "agreement=true", "offer_after=2", "precision=float32"),
+    *("network.channels=4", "network.blocks=1", "ppo.minibatch_size=64"),
+)
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_every_configuration_trains(path: Path, tmp_path: Path) -> None:
+    config = load_config(path, list(TINY_WORDS))
+    console = plain_console()
+    folder = train(config, console, tmp_path).path
+    assert {load_policy(folder / "checkpoints/latest" / role).rules for role in SIDES} == {
+        config.rules
+    }
+    results = json.loads((folder / "head_to_head.json").read_text())
+    # The table is played with the limits of the training.
+    assert all(result["mean_turns"] <= 20 for result in results)
+    by_result = config.rules.startswith("koom")
+    assert ("mean result" in shown_by(console)) == by_result
+    assert ("32 to +32" in shown_by(console)) != by_result
+
+
+def test_every_ruleset_has_a_configuration() -> None:
+    assert {load_config(path).rules for path in CONFIGS} == set(RULESETS)
 
 
 # -- what a run shows ----------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """Thud, the asymmetric board game of 32 dwarfs against 8 trolls, for reinforcement learning."""
 
+from gymnasium import register as _register_gymnasium
 from pettingzoo import register as _register
 
 from thud_env.batch import BatchedGame, Playouts, random_playouts
@@ -37,3 +38,18 @@ for _name, _rules in (
 ):
     _register("aec", f"thud/{_name}-v0", "thud_env.envs.aec:env", kwargs={"rules": _rules})
 _register("aec", "thud/thud-match-v0", "thud_env.envs.match:match_env")
+
+for _name, _rules in (
+    ("Thud", "classic"),
+    ("KoomValley", "koom-valley"),
+    ("KoomValleyFootball", "koom-valley-football"),
+):
+    _register_gymnasium(
+        f"thud/{_name}-v0",
+        entry_point="thud_env.envs.single:ThudSeatEnv",
+        vector_entry_point="thud_env.envs.vector:ThudVectorEnv",
+        kwargs={"rules": _rules},
+    )
+_register_gymnasium(
+    "thud/ThudMatch-v0", entry_point="thud_env.envs.single:ThudSeatEnv", kwargs={"match": True}
+)

@@ -74,12 +74,26 @@ class TrainConfig:
     """As the ruleset, unless given."""
     max_turns: int | None = None
     """As the ruleset, unless given."""
+    offer_after: int | None = None
+    """As the ruleset, unless given."""
+    agreement: bool = False
+    """Whether the players may offer to end a battle."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     """Arithmetic of the convolutions; auto is bfloat16 where the processor has it."""
     network: NetworkConfig = dataclasses.field(default_factory=NetworkConfig)
     """The size of each role's network."""
     ppo: PPOConfig = dataclasses.field(default_factory=PPOConfig)
     """The learner."""
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """How battles may end before they are decided, for whoever plays them."""
+        return {
+            "max_quiet_turns": self.max_quiet_turns,
+            "max_turns": self.max_turns,
+            "offer_after": self.offer_after,
+            "agreement": self.agreement,
+        }
 
 
 _AT_LEAST_ONE = (
@@ -111,11 +125,7 @@ def load_config(path: Path, overrides: list[str] | None = None) -> TrainConfig:
     if not re.fullmatch(r"\w[\w.-]*", config.name):
         raise ConfigError(f"name: {config.name!r} must be letters, digits, _, - and dots")
     try:
-        new_row(
-            get_ruleset(config.rules),
-            max_quiet_turns=config.max_quiet_turns,
-            max_turns=config.max_turns,
-        )
+        new_row(get_ruleset(config.rules), **config.limits)
     except ValueError as error:
         raise ConfigError(str(error)) from None
     return config

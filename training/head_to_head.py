@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 import agents
+from thud_env.rulesets import get_ruleset
 from training.evaluate import summarise
 from training.match import play_battles
 
@@ -24,7 +25,7 @@ def pairings(policy: str) -> list[tuple[str, str]]:
 
 
 def head_to_head(
-    checkpoint: Path, rules: str, games: int, console: Console
+    checkpoint: Path, rules: str, games: int, console: Console, **limits: Any
 ) -> list[dict[str, Any]]:
     """Play every pairing, print the table, return its figures.
 
@@ -33,13 +34,21 @@ def head_to_head(
         rules: the ruleset they were trained for.
         games: battles of each pairing.
         console: where to print.
+        **limits: those that the policies were trained with.
     """
     policy = f"policy:{checkpoint}"
     results = []
-    table = Table(title=f"head to head, {games} battles each", caption=_CAPTION)
+    by_result = get_ruleset(rules).reward == "outcome"
+    score, decimals = ("result", 2) if by_result else ("margin", 1)
+    table = Table(title=f"head to head, {games} battles each", caption=_CAPTIONS[score])
     for heading in ("dwarfs", "trolls"):
         table.add_column(heading)
-    for heading in ("dwarfs\nwon", "trolls\nwon", "mean margin\n(95% interval)", "mean\nturns"):
+    for heading in (
+        "dwarfs\nwon",
+        "trolls\nwon",
+        f"mean {score}\n(95% interval)",
+        "mean\nturns",
+    ):
         table.add_column(heading, justify="right")
     for number, (dwarfs, trolls) in enumerate(pairings(policy)):
         with console.status(f"playing {_short(dwarfs)} against {_short(trolls)} ..."):
@@ -49,6 +58,7 @@ def head_to_head(
                     agents.make(trolls, seed=2 * number + 1),
                     games,
                     rules,
+                    **limits,
                 )
             )
         results.append({"dwarfs_agent": dwarfs, "trolls_agent": trolls, **result})
@@ -58,7 +68,9 @@ def head_to_head(
             _short(trolls),
             f"{result['dwarfs']['win_rate']:.0%}",
             f"{result['trolls']['win_rate']:.0%}",
-            f"{result['mean_margin']:+.1f} ({low:+.1f} to {high:+.1f})",
+            "{:+.{d}f} ({:+.{d}f} to {:+.{d}f})".format(
+                result["mean_margin"], low, high, d=decimals
+            ),
             f"{result['mean_turns']:.0f}",
         )
     console.print(table)
@@ -67,7 +79,10 @@ def head_to_head(
     return results
 
 
-_CAPTION = "margin: dwarfs left less 4 for each troll left, -32 to +32; the dwarfs want it high"
+_CAPTIONS = {
+    "margin": "margin: dwarfs left less 4 for each troll left, -32 to +32; the dwarfs want it high",
+    "result": "result: 1 if the dwarfs won, 0 if nobody did, -1 if the trolls won",
+}
 
 
 def verdicts(results: list[dict[str, Any]], policy: str) -> list[str]:

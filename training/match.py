@@ -1,4 +1,4 @@
-"""Playing two agents against each other, many battles at once."""
+"""Playing two agents against each other, many battles or games of two battles at once."""
 
 from __future__ import annotations
 
@@ -11,24 +11,49 @@ from numpy.typing import NDArray
 
 from agents.agent import BatchPolicy
 from thud_env import BatchedGame
-from thud_env.actions import MOVE_DISTANCE, MOVE_FROM, MOVE_TO, NUM_MOVES
-from thud_env.rules.row import DWARF, NUM_DWARFS, NUM_TROLLS, ONGOING, TERMINATION, TROLL, TURNS
+from thud_env.actions import MOVE_DISTANCE, NUM_MOVES
+from thud_env.position import SIDES
+from thud_env.rules.row import (
+    DWARFS,
+    NO_QUESTION,
+    NUM_DWARFS,
+    NUM_TROLLS,
+    ONGOING,
+    PENDING,
+    TERMINATION,
+    TO_MOVE,
+    TROLLS,
+    TURNS,
+)
+from thud_env.rulesets import Ruleset
+
+_HURLS_AND_SHOVES = {"dwarfs": "hurls", "trolls": "shoves"}
+STRIKES = {
+    "classic": _HURLS_AND_SHOVES,
+    "classic-any": _HURLS_AND_SHOVES,
+    "classic-all": _HURLS_AND_SHOVES,
+    "koom-valley": {"dwarfs": "sandwiches", "trolls": "tramples"},
+    "koom-valley-football": {},
+}
+"""What each side's strikes are called, by ruleset; Football has none."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Battles:
     """How N battles between two agents went, one entry a battle in every array."""
 
+    rules: str
+    """The ruleset they were played by."""
     margins: NDArray[np.int64]
     """Final margins, from the dwarfs' view."""
     turns: NDArray[np.int64]
     """Turns played."""
     terminations: NDArray[np.int64]
     """How they ended: values of ``Termination``."""
-    hurls: NDArray[np.int64]
-    """Dwarf moves that landed on a troll."""
-    shoves: NDArray[np.int64]
-    """Troll moves of two squares or more over empty squares (Classic: those are shoves)."""
+    strikes: dict[str, NDArray[np.int64]]
+    """By side, as ``STRIKES`` calls them. Hurls and sandwiches: turns in which dwarfs captured.
+    Shoves: those of two squares or more, as the others may be steps. Tramples: turns with any.
+    """
     trolls_lost: NDArray[np.int64]
     """Trolls captured."""
     dwarfs_lost: NDArray[np.int64]
@@ -57,7 +82,7 @@ def play_battles(
         games, rules, observations=False, masks=None, autoreset_mode="Disabled", **limits
     )
     started_with = batch.rows[0].copy()
-    hurls, shoves = np.zeros(games, dtype=np.int64), np.zeros(games, dtype=np.int64)
+    strikes = np.zeros((2, games), dtype=np.int64)
     actions = np.zeros(games, dtype=np.int32)
     while True:
         alive = batch.rows[:, TERMINATION] == ONGOING
@@ -69,32 +94,62 @@ def play_battles(
             asked = np.flatnonzero(alive & (batch.to_move == side))
             if len(asked):
                 actions[asked] = player.act_rows(batch.rows[asked])
-        _count_strikes(batch.rows, actions, alive, hurls, shoves)
+        before = batch.rows.copy()
         batch.step(actions)
+        strikes[DWARFS] += alive & (batch.rows[:, NUM_TROLLS] < before[:, NUM_TROLLS])
+        strikes[TROLLS] += alive & _troll_strikes(before, actions, batch.rows, batch.rules)
     return Battles(
+        rules=batch.rules.name,
         margins=np.array([batch.position(game).margin for game in range(games)]),
         turns=batch.rows[:, TURNS].astype(np.int64),
         terminations=batch.rows[:, TERMINATION].astype(np.int64),
-        hurls=hurls,
-        shoves=shoves,
+        strikes=dict(zip(SIDES, strikes, strict=True)),
         trolls_lost=(started_with[NUM_TROLLS] - batch.rows[:, NUM_TROLLS]).astype(np.int64),
         dwarfs_lost=(started_with[NUM_DWARFS] - batch.rows[:, NUM_DWARFS]).astype(np.int64),
     )
 
 
-def _count_strikes(
-    rows: NDArray[np.int16],
+def _troll_strikes(
+    before: NDArray[np.int16],
     actions: NDArray[np.int32],
-    alive: NDArray[np.bool_],
-    hurls: NDArray[np.int64],
-    shoves: NDArray[np.int64],
-) -> None:
-    moving = np.flatnonzero(alive & (actions < NUM_MOVES))
-    chosen = actions[moving]
-    start = MOVE_FROM[chosen]
-    distance = MOVE_DISTANCE[chosen]
-    step = (MOVE_TO[chosen] - start) // distance
-    piece = rows[moving, start]
-    hurls[moving] += (piece == DWARF) & (rows[moving, MOVE_TO[chosen]] == TROLL)
-    tramples = rows[moving, start + step] == DWARF
-    shoves[moving] += (piece == TROLL) & (distance > 1) & ~tramples
+    after: NDArray[np.int16],
+    ruleset: Ruleset,
+) -> NDArray[np.bool_]:
+    """[B] whether a decision begins a shove or, in Koom Valley, a turn of trampling."""
+    begins = (before[:, TO_MOVE] == TROLLS) & (before[:, PENDING] == NO_QUESTION)
+    moves = begins & (actions < NUM_MOVES)
+    if ruleset.stone_moves:
+        return moves & (after[:, NUM_DWARFS] < before[:, NUM_DWARFS])
+    return moves & (MOVE_DISTANCE[np.minimum(actions, NUM_MOVES - 1)] > 1)
+
+
+@dataclasses.dataclass(frozen=True)
+class Matches:
+    """How N games of two battles went (docs/rules.md, section 6)."""
+
+    first: Battles
+    """The first battles, in which the first player has the dwarfs."""
+    second: Battles
+    """The second battles, in which the first player has the trolls."""
+
+    @property
+    def totals(self) -> NDArray[np.int64]:
+        """[N] the sums of the first player's two margins."""
+        return self.first.margins - self.second.margins
+
+
+def play_matches(
+    first: BatchPolicy, second: BatchPolicy, games: int, rules: str = "classic", **limits: Any
+) -> Matches:
+    """Play games of two battles, of which the first player begins with the dwarfs.
+
+    Args:
+        first, second: the players.
+        games: how many games.
+        rules: the name of a ruleset.
+        **limits: ``max_quiet_turns``, ``max_turns``, ``offer_after``, ``agreement``.
+    """
+    return Matches(
+        first=play_battles(first, second, games, rules, **limits),
+        second=play_battles(second, first, games, rules, **limits),
+    )

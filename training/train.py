@@ -8,7 +8,7 @@
 Both roles learn from mirror play: in every battle the current dwarfs meet the current
 trolls. A rollout is T decisions in each of B battles; then each role's network improves on
 the decisions it made. Rewards are captures as they happen, so that the undiscounted return
-is the rest of the final margin, in 1/32.
+is the rest of the final margin, in 1/32; in the Koom Valley games, the result at the end.
 """
 
 from __future__ import annotations
@@ -79,8 +79,7 @@ class Trainer:
             config.rules,
             observations=False,
             masks=None,
-            max_quiet_turns=config.max_quiet_turns,
-            max_turns=config.max_turns,
+            **config.limits,
         )
         self._pool = ThreadPoolExecutor(2, thread_name_prefix="role")
         self._self_play = SelfPlay(
@@ -172,7 +171,9 @@ def train(config: TrainConfig, console: Console, runs: Path = Path("runs")) -> R
     for role in SIDES:
         console.print(f"  {role}: {folder.latest / role}", highlight=False, soft_wrap=True)
     if config.evaluation_games:
-        result = head_to_head(folder.latest, config.rules, config.evaluation_games, console)
+        result = head_to_head(
+            folder.latest, config.rules, config.evaluation_games, console, **config.limits
+        )
         folder.write_json("head_to_head.json", result)
     return folder
 

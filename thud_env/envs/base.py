@@ -16,7 +16,7 @@ from thud_env.batch import wants_outcome
 from thud_env.encoding import NUM_PLANES, OBSERVATION_SHAPE, Plane, encode_rows
 from thud_env.kernels import reward_for_dwarfs
 from thud_env.masks import action_mask
-from thud_env.position import IllegalMove, Position
+from thud_env.position import SIDES, IllegalMove, Position, Side
 from thud_env.rules.legal import is_legal
 from thud_env.rules.play import apply, margin
 from thud_env.rules.row import DWARFS, TERMINATION, TO_MOVE, TROLLS, new_row
@@ -167,6 +167,10 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
     def state(self) -> NDArray[np.float32]:
         """The whole state as planes, [C, 15, 15] float32, as the first agent sees it."""
         return self._planes(self.possible_agents[0])
+
+    def side_of(self, agent: str) -> Side:
+        """The side that ``agent`` plays in the battle that is being played."""
+        return SIDES[self._seats.index(agent)]
 
     @property
     def position(self) -> Position:

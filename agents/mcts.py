@@ -1,0 +1,163 @@
+"""The player that samples: Monte Carlo tree search."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.planning import PlanningAgent, Thought
+from agents.search import tree as trees
+from agents.search.evaluation import POINT, WIN
+from agents.search.playouts import BY_EVALUATION, BY_GREEDY_PLAY, BY_RANDOM_PLAY, MOST_POINTS
+from agents.search.tree import EDGE_COUNT, FIRST_EDGE, Tree
+from agents.search.weights import load_weights
+from thud_env.rng import seed_generators
+from thud_env.rules.play import apply
+from thud_env.rules.row import NO_QUESTION, ONGOING, PENDING, RULES, TERMINATION, Row
+from thud_env.rulesets import KOOM_VALLEY
+
+PLAYOUTS = {"eval": BY_EVALUATION, "random": BY_RANDOM_PLAY, "greedy": BY_GREEDY_PLAY}
+PRIORS = ("eval", "captures")
+WHOLE_BATTLE = 10_000
+MOST_SIMULATIONS = 10_000_000
+_MOST_EDGES = 20_000_000
+_EDGES_A_SIMULATION = 300
+"""Room for all but the widest trees: a position gets its edges, some 250 on average, when it is
+reached for the second time."""
+
+
+@dataclasses.dataclass(frozen=True)
+class TreeResult(Thought):
+    """What a tree search found."""
+
+    visits: dict[int, int]
+    """How often each decision was tried."""
+    simulations: int
+    seconds: float
+
+
+def read_decisions(tree: Tree, game: int) -> tuple[NDArray[np.int16], NDArray[np.int32]]:
+    """The decisions at the root of a tree, and how often each was tried."""
+    first, count = (int(tree.nodes[game, 0, column]) for column in (FIRST_EDGE, EDGE_COUNT))
+    edges = slice(first, first + count)
+    return tree.actions[game, edges], tree.visits[game, edges]
+
+
+def best_edge(tree: Tree, game: int, node: int) -> int:
+    """The edge of a node tried most often; of several the one with the best mean."""
+    first, count = (int(tree.nodes[game, node, column]) for column in (FIRST_EDGE, EDGE_COUNT))
+    visits = tree.visits[game, first : first + count]
+    ties = first + np.flatnonzero(visits == visits.max())
+    keys = tree.totals[game, ties] if visits.max() > 0 else tree.priors[game, ties]
+    return int(ties[np.argmax(keys)])
+
+
+def best_line(tree: Tree, game: int) -> tuple[list[int], float]:
+    """The best decisions at the root, to the end of the turn as far as they were tried, and
+    what they are worth to the side that decides, -1 .. 1.
+    """
+    edge = best_edge(tree, game, 0)
+    value = float(tree.totals[game, edge]) / max(int(tree.visits[game, edge]), 1)
+    row = tree.root[game].copy()
+    line = []
+    while True:
+        line.append(int(tree.actions[game, edge]))
+        apply(row, line[-1])
+        node = int(tree.children[game, edge])
+        if node < 0 or row[PENDING] == NO_QUESTION or row[TERMINATION] != ONGOING:
+            return line, value
+        edge = best_edge(tree, game, node)
+
+
+def in_hundredths(value: float, row: Row) -> int:
+    """A value of -1 .. 1 on the scale of the evaluation."""
+    return round(value * (WIN if row[RULES] >= KOOM_VALLEY else POINT * MOST_POINTS))
+
+
+class MctsAgent(PlanningAgent):
+    """Searches by Monte Carlo.
+
+    Args:
+        sims: simulations for a turn, or for what is left of one.
+        playouts: how leaves are judged: ``eval`` by the evaluation, ``random`` and ``greedy`` by
+            playing on.
+        length: turns of a playout, after which the evaluation judges; 0: whole battles.
+        priors: what says which decisions to try first: ``eval`` or, cheaper, ``captures``.
+        time: seconds for a turn; 0: no limit. What is played then depends on the machine.
+        c: how much to explore.
+        fpu: how much less than its siblings an untried decision is expected to be worth.
+        temperature: of priors from the evaluation, in hundredths of a point.
+        seed: seeds the playouts, and draws among equals.
+
+    Raises:
+        ValueError: if an option is out of range.
+    """
+
+    def __init__(
+        self,
+        sims: int = 1000,
+        playouts: str = "eval",
+        length: int = 20,
+        priors: str = "eval",
+        time: float = 0.0,
+        c: float = 1.5,
+        fpu: float = 0.2,
+        temperature: float = 60.0,
+        seed: int = 0,
+    ) -> None:
+        super().__init__()
+        for name, word, known in (("playouts", playouts, PLAYOUTS), ("priors", priors, PRIORS)):
+            if word not in known:
+                raise ValueError(f"{name}={word} must be one of {', '.join(known)}")
+        for name, value, least, most in (
+            ("sims", sims, 1, MOST_SIMULATIONS),
+            ("length", length, 0, WHOLE_BATTLE),
+            ("time", time, 0, 1e6),
+            ("c", c, 0, 1e6),
+            ("fpu", fpu, 0, 1e6),
+            ("temperature", temperature, 1, 1e6),
+        ):
+            if not least <= value <= most:
+                raise ValueError(f"{name}={value} must be in {least} .. {most:g}")
+        edges = min(sims * _EDGES_A_SIMULATION, _MOST_EDGES)
+        self._tree = Tree.of_size(1, sims + 1, edges, (c, fpu, temperature), load_weights())
+        control = self._tree.control
+        control[trees.SIMULATIONS] = sims
+        control[trees.HOW] = PLAYOUTS[playouts]
+        control[trees.LENGTH] = length or WHOLE_BATTLE
+        control[trees.JUDGED_PRIORS] = priors == "eval"
+        self._seconds = time
+        self._rng = seed_generators(1, seed)
+        self.result: TreeResult | None = None
+        """What the last search found."""
+
+    def stop(self) -> None:
+        """Make the search that another thread is in return the best it has so far."""
+        self._tree.control[trees.STOP] = 1
+
+    def think(self, row: Row) -> Thought:
+        """See ``PlanningAgent``."""
+        started = perf_counter()
+        tree = self._tree
+        tree.root[0] = row
+        tree.control[trees.STOP] = 0
+        timer = threading.Timer(self._seconds, self.stop) if self._seconds > 0 else None
+        if timer is not None:
+            timer.daemon = True
+            timer.start()
+        try:
+            made = int(trees.grow(tree, self._rng))
+        finally:
+            if timer is not None:
+                timer.cancel()
+        line, value = best_line(tree, 0)
+        decisions, visits = read_decisions(tree, 0)
+        counts = dict(zip(decisions.tolist(), visits.tolist(), strict=True))
+        self.result = TreeResult(
+            line, in_hundredths(value, row), counts, made, perf_counter() - started
+        )
+        return self.result

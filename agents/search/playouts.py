@@ -1,0 +1,138 @@
+"""What a position comes to: by playing on cheaply, or by the evaluation at once.
+
+Values here are from the dwarfs' view and lie in -1 .. 1: a margin of 32 is 1, and so is a
+Koom Valley battle won.
+
+Playouts draw a piece that can move and then one of its moves, which takes a fifth of the
+time that listing all moves would. Dwarfs that have few moves are thus moved more often than
+by a draw from all turns; captures offered by a move are taken. A playout that has lasted for
+``length`` turns is broken off and judged by the evaluation.
+"""
+
+from __future__ import annotations
+
+from agents.search.captures import capturable_by, capturing_moves, keep_hungry_answers
+from agents.search.evaluation import POINT, evaluate
+from thud_env.actions import MOVE_BASE, OFFER
+from thud_env.bits import count_ones, trailing_zeros
+from thud_env.compile import compiled
+from thud_env.rng import random_below
+from thud_env.rules.legal import legal_actions, piece_moves
+from thud_env.rules.play import apply, margin
+from thud_env.rules.row import (
+    DWARFS,
+    NO_QUESTION,
+    ONGOING,
+    PENDING,
+    RULES,
+    TAKEN,
+    TERMINATION,
+    TO_MOVE,
+    movable_pieces,
+)
+from thud_env.rulesets import KOOM_VALLEY
+
+BY_EVALUATION, BY_RANDOM_PLAY, BY_GREEDY_PLAY = range(3)
+"""How a leaf of the tree is judged."""
+
+MOST_POINTS = 32
+EVEN_ODDS = 1000
+"""The Koom Valley evaluation at which a battle counts as half won."""
+_TRIES = 8
+
+
+@compiled
+def finish_turn(row, decisions, rng, game):
+    """Play a turn that is pending to its end, capturing all that may be had.
+
+    Args:
+        row: [432] a state row, no offer open; changed.
+        decisions: [>= 2048] scratch space, int32.
+        rng: [N] uint64, one generator a game.
+        game: which of them to draw from.
+    """
+    while row[TERMINATION] == ONGOING and row[PENDING] != NO_QUESTION:
+        count = keep_hungry_answers(decisions, legal_actions(row, decisions), row[TAKEN])
+        apply(row, decisions[random_below(rng, game, count)])
+
+
+@compiled
+def static_value(row, weights, scratch):
+    """What a position looks worth without playing on, for the dwarfs. No turn may be pending."""
+    valley = row[RULES] >= KOOM_VALLEY
+    if row[TERMINATION] != ONGOING:
+        return float(margin(row)) if valley else margin(row) / MOST_POINTS
+    value = float(evaluate(row, weights, scratch))
+    if row[TO_MOVE] != DWARFS:
+        value = -value
+    if valley:
+        return value / (abs(value) + EVEN_ODDS)
+    return min(max(value / (POINT * MOST_POINTS), -1.0), 1.0)
+
+
+@compiled
+def _nth_bit(word, n):
+    for _ in range(n):
+        word &= word - 1
+    return trailing_zeros(word)
+
+
+@compiled
+def _random_move(row, decisions, rng, game):
+    """A random move of a random piece that can move."""
+    first, count = movable_pieces(row)
+    for _ in range(_TRIES):
+        cell = int(row[first + random_below(rng, game, count)])
+        moves = piece_moves(row, cell)
+        if moves != 0:
+            chosen = random_below(rng, game, count_ones(moves))
+            return MOVE_BASE[cell, 0] + _nth_bit(moves, chosen)
+    total = legal_actions(row, decisions)
+    if decisions[total - 1] == OFFER:
+        total -= 1
+    return decisions[random_below(rng, game, total)]
+
+
+@compiled
+def _greedy_move(row, decisions, rng, game):
+    """One of the moves that may capture most, or a random one if none captures."""
+    most = 0
+    ties = 0
+    chosen = -1
+    for i in range(capturing_moves(row, decisions)):
+        captured = capturable_by(row, decisions[i])
+        if captured > most:
+            most = captured
+            ties = 0
+        if captured == most:
+            ties += 1
+            if random_below(rng, game, ties) == 0:
+                chosen = decisions[i]
+    return chosen if chosen >= 0 else _random_move(row, decisions, rng, game)
+
+
+@compiled
+def leaf_value(row, how, length, weights, scratch, decisions, rng, game):
+    """Judge a position, playing on in place as ``how`` says, for the dwarfs.
+
+    Args:
+        row: [432] a state row, no offer open; changed.
+        how: BY_EVALUATION, BY_RANDOM_PLAY or BY_GREEDY_PLAY.
+        length: turns of a playout.
+        weights, scratch: as in ``evaluate``.
+        decisions: [>= 2048] scratch space, int32.
+        rng: [N] uint64, one generator a game.
+        game: which of them to draw from.
+    """
+    finish_turn(row, decisions, rng, game)
+    if how != BY_EVALUATION:
+        for _ in range(length):
+            if row[TERMINATION] != ONGOING:
+                break
+            if how == BY_GREEDY_PLAY:
+                action = _greedy_move(row, decisions, rng, game)
+            else:
+                action = _random_move(row, decisions, rng, game)
+            apply(row, action)
+            finish_turn(row, decisions, rng, game)
+    return static_value(row, weights, scratch)

@@ -1,0 +1,327 @@
+"""A Monte Carlo tree of decisions, in arrays that are there from the start.
+
+Selection is PUCT as in AlphaZero (Silver et al. 2018), with two changes for a game in which a
+side has some 450 turns to choose from and most differ little:
+
+- means are spread over 0 .. 1 between the worst and the best seen in the tree (MuZero,
+  Schrittwieser et al. 2020), so that a dwarf, a thirty-second of the scale, counts;
+- a decision not yet tried is expected to be worth less than its siblings so far (first-play
+  urgency), the less the more of the prior has been tried (KataGo, Wu 2019).
+
+One arena holds the trees of G games. A node is a stretch of edges, one for each decision; the
+position is found again by playing the path from the root. Values are from the dwarfs' view
+outside of an edge, and from the view of the side that decides inside it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.search.captures import capturable_by
+from agents.search.evaluation import NUM_FEATURES, evaluate, final_value
+from agents.search.negamax import copy_row
+from agents.search.ordering import arrange_answers
+from agents.search.playouts import finish_turn, leaf_value
+from thud_env.actions import CAPTURE, CAPTURE_ALL, OFFER
+from thud_env.compile import compiled
+from thud_env.rng import random_below
+from thud_env.rules.legal import legal_actions
+from thud_env.rules.play import apply
+from thud_env.rules.row import (
+    DWARFS,
+    MAX_DECISIONS_AT_ONCE,
+    NO_QUESTION,
+    ONGOING,
+    PENDING,
+    ROW_SIZE,
+    TERMINATION,
+    TO_MOVE,
+)
+
+MAX_PATH = 512
+"""Decisions on a path from the root; no path of a search gets near it."""
+
+NUM_NODES, NUM_EDGES, COUNTERS = range(3)
+LOWEST, HIGHEST, BOUNDS = range(3)
+FIRST_EDGE, EDGE_COUNT, NODE_COLUMNS = range(3)
+
+STOP, SIMULATIONS, HOW, LENGTH, JUDGED_PRIORS, CONTROL_SIZE = range(6)
+"""The numbers by which a search is steered: stop (also from another thread), simulations,
+how to judge leaves and for how many turns, whether priors come from the evaluation."""
+
+NOISE = 1 << 20
+
+
+class Tree(NamedTuple):
+    """All the arrays of the trees of G games. M nodes and E edges a game."""
+
+    nodes: NDArray[np.int32]
+    """[G, M, 2] where a node's edges begin, and how many there are."""
+    actions: NDArray[np.int16]
+    """[G, E] an edge's decision."""
+    priors: NDArray[np.float32]
+    """[G, E] how likely it seemed to be the best of its node's."""
+    visits: NDArray[np.int32]
+    """[G, E] how often it was tried."""
+    totals: NDArray[np.float32]
+    """[G, E] the sum of the values it led to, for the side that decides."""
+    children: NDArray[np.int32]
+    """[G, E] the node it leads to, or -1."""
+    path: NDArray[np.int32]
+    """[G, MAX_PATH] the edges from the root to the leaf in hand."""
+    path_sides: NDArray[np.int8]
+    """[G, MAX_PATH] who decides there."""
+    counters: NDArray[np.int64]
+    """[G, 2] nodes and edges in use."""
+    bounds: NDArray[np.float64]
+    """[G, 2] the lowest and the highest mean so far, for the dwarfs."""
+    root: NDArray[np.int16]
+    """[G, 432] the positions searched."""
+    rows: NDArray[np.int16]
+    """[G, 432] the leaves in hand."""
+    child: NDArray[np.int16]
+    """[432] for trying a decision."""
+    decisions: NDArray[np.int32]
+    """[2, 2048] lists of decisions."""
+    constants: NDArray[np.float64]
+    """[3] exploration, first-play reduction, temperature of the priors in hundredths."""
+    weights: NDArray[np.int64]
+    """[5, 2, 16] of the evaluation."""
+    scratch: NDArray[np.int64]
+    """[16] for the evaluation."""
+    control: NDArray[np.int64]
+    """[CONTROL_SIZE] the numbers above."""
+
+    @classmethod
+    def of_size(
+        cls, games: int, nodes: int, edges: int, constants: tuple[float, float, float],
+        weights: NDArray[np.int64],
+    ) -> Tree:  # fmt: skip
+        """Arrays for so many games, and nodes and edges a game."""
+        edges = max(edges, MAX_DECISIONS_AT_ONCE)
+        return cls(
+            nodes=np.zeros((games, nodes, NODE_COLUMNS), dtype=np.int32),
+            actions=np.zeros((games, edges), dtype=np.int16),
+            priors=np.zeros((games, edges), dtype=np.float32),
+            visits=np.zeros((games, edges), dtype=np.int32),
+            totals=np.zeros((games, edges), dtype=np.float32),
+            children=np.zeros((games, edges), dtype=np.int32),
+            path=np.zeros((games, MAX_PATH), dtype=np.int32),
+            path_sides=np.zeros((games, MAX_PATH), dtype=np.int8),
+            counters=np.zeros((games, COUNTERS), dtype=np.int64),
+            bounds=np.zeros((games, BOUNDS), dtype=np.float64),
+            root=np.zeros((games, ROW_SIZE), dtype=np.int16),
+            rows=np.zeros((games, ROW_SIZE), dtype=np.int16),
+            child=np.zeros(ROW_SIZE, dtype=np.int16),
+            decisions=np.zeros((2, MAX_DECISIONS_AT_ONCE), dtype=np.int32),
+            constants=np.array(constants, dtype=np.float64),
+            weights=weights,
+            scratch=np.zeros(NUM_FEATURES, dtype=np.int64),
+            control=np.zeros(CONTROL_SIZE, dtype=np.int64),
+        )
+
+
+@compiled
+def clear(tree, game):
+    """Forget a game's tree."""
+    tree.counters[game, NUM_NODES] = 0
+    tree.counters[game, NUM_EDGES] = 0
+    tree.bounds[game, LOWEST] = np.inf
+    tree.bounds[game, HIGHEST] = -np.inf
+
+
+@compiled
+def list_decisions(row, decisions, last_captured):
+    """The decisions worth an edge: no offers, and no set of captures twice."""
+    count = legal_actions(row, decisions)
+    if row[PENDING] != NO_QUESTION:
+        return arrange_answers(row, decisions, count, last_captured)
+    return count - 1 if decisions[count - 1] == OFFER else count
+
+
+@compiled
+def add_node(tree, game, count):
+    """A new node with the first ``count`` of ``tree.decisions[0]`` as its edges, without priors.
+
+    Returns:
+        the node, or -1 if the arrays are full.
+    """
+    node = int(tree.counters[game, NUM_NODES])
+    first = int(tree.counters[game, NUM_EDGES])
+    if node == tree.nodes.shape[1] or first + count > tree.actions.shape[1]:
+        return -1
+    tree.counters[game, NUM_NODES] += 1
+    tree.counters[game, NUM_EDGES] += count
+    tree.nodes[game, node, FIRST_EDGE] = first
+    tree.nodes[game, node, EDGE_COUNT] = count
+    for i in range(count):
+        tree.actions[game, first + i] = tree.decisions[0, i]
+        tree.visits[game, first + i] = 0
+        tree.totals[game, first + i] = 0
+        tree.children[game, first + i] = -1
+    return node
+
+
+@compiled
+def _judged(tree, game, row, decision, rng):
+    """What a decision leads to by the evaluation, for the side that decides, in hundredths."""
+    child = tree.child
+    copy_row(child, row)
+    apply(child, decision)
+    finish_turn(child, tree.decisions[1], rng, game)
+    if child[TERMINATION] != ONGOING:
+        value = final_value(child)
+    else:
+        value = evaluate(child, tree.weights, tree.scratch)
+    return value if child[TO_MOVE] == row[TO_MOVE] else -value
+
+
+@compiled
+def _expand(tree, game, row, last_captured, rng):
+    """Add a node for a position, with priors from captures or from the evaluation."""
+    count = list_decisions(row, tree.decisions[0], last_captured)
+    node = add_node(tree, game, count)
+    if node < 0:
+        return node
+    first = int(tree.nodes[game, node, FIRST_EDGE])
+    temperature = tree.constants[2]
+    judged = tree.control[JUDGED_PRIORS] == 1
+    highest = -np.inf
+    for i in range(count):
+        decision = tree.decisions[0, i]
+        if judged:
+            score = _judged(tree, game, row, decision, rng) / temperature
+        elif row[PENDING] == NO_QUESTION:
+            score = np.log(1.0 + 10.0 * capturable_by(row, decision))
+        else:
+            score = 1.0 if i == 0 else 0.0
+        # A little noise, so that of equals not always the first comes first.
+        score += 0.01 * random_below(rng, game, NOISE) / NOISE
+        tree.priors[game, first + i] = score
+        highest = max(highest, score)
+    total = 0.0
+    for i in range(first, first + count):
+        tree.priors[game, i] = np.exp(tree.priors[game, i] - highest)
+        total += tree.priors[game, i]
+    for i in range(first, first + count):
+        tree.priors[game, i] = 0.9 * tree.priors[game, i] / total + 0.1 / count
+    return node
+
+
+@compiled
+def choose(tree, game, node, side):
+    """The edge that selection follows from a node where ``side`` decides."""
+    first = int(tree.nodes[game, node, FIRST_EDGE])
+    last = first + int(tree.nodes[game, node, EDGE_COUNT])
+    visits, totals, priors = tree.visits[game], tree.totals[game], tree.priors[game]
+    tried = 0
+    total = 0.0
+    tried_prior = 0.0
+    for i in range(first, last):
+        if visits[i] > 0:
+            tried += visits[i]
+            total += totals[i]
+            tried_prior += priors[i]
+    low, high = tree.bounds[game, LOWEST], tree.bounds[game, HIGHEST]
+    if side != DWARFS:
+        low, high = -high, -low
+    scale = 1.0 / max(high - low, 1e-3) if tried > 0 else 0.0
+    untried = 0.0
+    if tried > 0:
+        untried = (total / tried - low) * scale - tree.constants[1] * np.sqrt(tried_prior)
+    exploration = tree.constants[0] * np.sqrt(tried + 1.0)
+    best = first
+    best_score = -np.inf
+    for i in range(first, last):
+        n = visits[i]
+        score = untried if n == 0 else (totals[i] / n - low) * scale
+        score += exploration * priors[i] / (1 + n)
+        if score > best_score:
+            best_score = score
+            best = i
+    return best
+
+
+@compiled
+def descend(tree, game, grows, rng):
+    """Follow the tree to a position that has no node, or whose battle is over.
+
+    Args:
+        tree: whose root has a node.
+        game: which of the trees.
+        grows: whether a decision tried before gets a node of its own on the way. Otherwise
+            nodes are the caller's business.
+        rng: [N] uint64, one generator a game.
+
+    Returns:
+        the number of edges on the path, and the decision that captured a dwarf last if the
+        turn in which it did is pending, else -1. ``tree.rows[game]`` is the position.
+    """
+    row = tree.rows[game]
+    copy_row(row, tree.root[game])
+    node = 0
+    length = 0
+    last_captured = -1
+    while True:
+        side = row[TO_MOVE]
+        edge = choose(tree, game, node, side)
+        decision = int(tree.actions[game, edge])
+        apply(row, decision)
+        tree.path[game, length] = edge
+        tree.path_sides[game, length] = side
+        length += 1
+        last_captured = decision if CAPTURE <= decision < CAPTURE_ALL else -1
+        if row[PENDING] == NO_QUESTION:
+            last_captured = -1
+        if row[TERMINATION] != ONGOING or length == MAX_PATH:
+            return length, last_captured
+        node = int(tree.children[game, edge])
+        if node < 0:
+            if not grows or tree.visits[game, edge] == 0:
+                return length, last_captured
+            node = _expand(tree, game, row, last_captured, rng)
+            if node < 0:
+                return length, last_captured
+            tree.children[game, edge] = node
+
+
+@compiled
+def back_up(tree, game, length, value):
+    """Add a value, for the dwarfs, to the edges of the path."""
+    for i in range(length):
+        edge = tree.path[game, i]
+        sign = 1.0 if tree.path_sides[game, i] == DWARFS else -1.0
+        tree.visits[game, edge] += 1
+        tree.totals[game, edge] += sign * value
+        mean = sign * tree.totals[game, edge] / tree.visits[game, edge]
+        tree.bounds[game, LOWEST] = min(tree.bounds[game, LOWEST], mean)
+        tree.bounds[game, HIGHEST] = max(tree.bounds[game, HIGHEST], mean)
+
+
+@compiled
+def grow(tree, rng):
+    """Grow the tree of game 0 by as many simulations as ``tree.control`` says.
+
+    Args:
+        tree: ``tree.root[0]`` is a row whose battle is not over and no offer is open.
+        rng: [1] uint64.
+
+    Returns:
+        how many were made.
+    """
+    clear(tree, 0)
+    _expand(tree, 0, tree.root[0], -1, rng)
+    control = tree.control
+    made = 0
+    while made < control[SIMULATIONS] and control[STOP] == 0:
+        length, _ = descend(tree, 0, True, rng)
+        value = leaf_value(
+            tree.rows[0], control[HOW], control[LENGTH],
+            tree.weights, tree.scratch, tree.decisions[0], rng, 0,
+        )  # fmt: skip
+        back_up(tree, 0, length, value)
+        made += 1
+    return made

@@ -1,0 +1,119 @@
+import copy
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from seat_play import first_legal
+
+import agents
+from thud_env import Position
+from thud_env.envs.opponents import (
+    RandomOpponent,
+    make_opponent,
+    opponent_state,
+    restore_opponent,
+    seed_opponent,
+)
+
+START = Position.start("classic")
+
+
+class Actor:
+    """An opponent with everything that it may have."""
+
+    def __init__(self):
+        self.seeded = None
+
+    def act(self, position):
+        return first_legal(position)
+
+    def seed(self, seed):
+        self.seeded = seed
+
+    def get_state(self):
+        return {"seeded": self.seeded}
+
+    def set_state(self, state):
+        self.seeded = state["seeded"]
+
+
+def choices(opponent, count=3):
+    rows = np.tile(START.row, (count, 1))
+    return np.asarray(opponent.act_rows(rows)).tolist()
+
+
+def test_functions_and_objects_are_asked_one_by_one():
+    first = first_legal(START)
+    assert choices(make_opponent(first_legal)) == [first] * 3
+    assert choices(make_opponent(Actor())) == [first] * 3
+
+
+def test_an_object_for_many_games_is_taken_as_it_is():
+    greedy = agents.make("greedy")
+    assert make_opponent(greedy) is greedy
+
+
+def test_random_draws_every_legal_decision_and_no_other():
+    opponent = make_opponent("random")
+    legal = START.legal_actions()
+    drawn = choices(opponent, 20_000)
+    assert set(drawn) == set(legal.tolist())
+    counts = np.bincount(np.searchsorted(legal, drawn), minlength=len(legal))
+    expected = 20_000 / len(legal)
+    assert ((counts - expected) ** 2 / expected).sum() < len(legal) + 5 * np.sqrt(2 * len(legal))
+
+
+def test_the_same_seed_draws_the_same():
+    one, other = RandomOpponent(), RandomOpponent()
+    seed_opponent(one, np.random.default_rng(1))
+    seed_opponent(other, np.random.default_rng(1))
+    assert choices(one, 50) == choices(other, 50)
+    assert choices(one, 50) != choices(one, 50)
+
+
+@pytest.mark.parametrize("make", [RandomOpponent, lambda: make_opponent(Actor())])
+def test_a_state_can_be_returned_to(make):
+    opponent = make()
+    seed_opponent(opponent, np.random.default_rng(1))
+    state = opponent_state(opponent)
+    before = choices(copy.deepcopy(opponent), 20)
+    seed_opponent(opponent, np.random.default_rng(2))
+    restore_opponent(opponent, state)
+    assert choices(opponent, 20) == before
+    assert opponent_state(pickle.loads(pickle.dumps(opponent))) == opponent_state(opponent)
+
+
+def test_a_copy_shares_nothing_with_its_original():
+    original = make_opponent(Actor())
+    twin = copy.deepcopy(original)
+    seed_opponent(twin, np.random.default_rng(1))
+    assert opponent_state(original) == {"seeded": None}
+    assert opponent_state(twin) != {"seeded": None}
+
+
+def test_an_opponent_without_state_has_none():
+    opponent = make_opponent(first_legal)
+    seed_opponent(opponent, np.random.default_rng(1))
+    assert opponent_state(opponent) is None
+    restore_opponent(opponent, None)
+
+
+def test_agents_understand_specs_once_they_are_imported():
+    assert type(make_opponent("greedy")) is type(agents.make("greedy"))
+    with pytest.raises(ValueError, match="did you mean 'greedy'"):
+        make_opponent("greddy")
+
+
+def test_without_agents_a_spec_is_refused_with_advice():
+    code = "import thud_env.envs.opponents as o; o.make_opponent('greedy')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "ValueError: unknown opponent 'greedy'" in done.stderr
+    assert "opponent=agents.make('greedy')" in done.stderr
+
+
+@pytest.mark.parametrize("opponent", [None, 3, object()])
+def test_what_cannot_play_is_refused(opponent):
+    with pytest.raises(TypeError, match=r"act\(position\)"):
+        make_opponent(opponent)

@@ -1,0 +1,227 @@
+"""The searching players as players: legal, bounded, repeatable, agreeable where it pays."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from by_hand import decide, place
+
+import agents
+from agents.alphabeta import AlphaBetaAgent, Greedy2Agent
+from agents.mcts import MctsAgent
+from agents.search.weights import WeightsError, load_weights
+from thud_env import RULESETS, Position
+from thud_env.actions import ACCEPT, DECLINE, OFFER
+
+FAST = (
+    "greedy2",
+    "alphabeta:depth=1",
+    "alphabeta:depth=2,nodes=3000",
+    "mcts:sims=30",
+    "mcts:sims=30,playouts=random,length=5",
+    "mcts:sims=30,playouts=greedy,priors=captures,length=5",
+)
+EACH_AGENT = pytest.mark.parametrize("spec", FAST)
+EACH_RULESET = pytest.mark.parametrize("rules", RULESETS)
+WINNERS = pytest.mark.parametrize("spec", ["alphabeta:depth=3", "mcts:sims=2000"])
+
+
+@EACH_RULESET
+@EACH_AGENT
+def test_whole_battles_are_played_by_the_rules(spec: str, rules: str) -> None:
+    limits = {"max_turns": 60, "offer_after": 3, "agreement": True}
+    dwarfs, trolls = agents.make(spec, seed=1), agents.make(spec, seed=2)
+    position = Position.start(rules, **limits)
+    while position.outcome is None:
+        player = dwarfs if position.to_move == "dwarfs" else trolls
+        chosen = player.act(position)
+        assert chosen in position.legal_actions()
+        position = position.apply(chosen)
+
+
+@EACH_AGENT
+def test_a_turn_is_one_that_the_position_plays(spec: str) -> None:
+    agent = agents.make(spec, seed=3)
+    position = Position.start("classic-any", max_turns=40)
+    while position.outcome is None:
+        turn = agent.turn(position)
+        assert turn in position.turns()
+        position = position.play(turn)
+
+
+@EACH_AGENT
+def test_a_seed_repeats_a_player_and_another_does_not(spec: str) -> None:
+    def game(seed: int) -> list[int]:
+        agent, position, played = agents.make(spec, seed=seed), Position.start(), []
+        for _ in range(12):
+            played.append(agent.act(position))
+            position = position.apply(played[-1])
+        return played
+
+    assert game(1) == game(1)
+    assert len({tuple(game(seed)) for seed in range(4)}) > 1
+
+
+@EACH_AGENT
+def test_many_games_are_decided_at_once(spec: str) -> None:
+    positions = [Position.start(rules) for rules in RULESETS]
+    actions = agents.make(spec, seed=4).act_rows(np.stack([p.row for p in positions]))
+    for position, action in zip(positions, actions.tolist(), strict=True):
+        assert action in position.legal_actions()
+
+
+BAIT = place("classic", "H5 J5 K5 A8", "J7 P8", "t")
+
+# -- judgement -----------------------------------------------------------------------------
+
+
+@WINNERS
+@pytest.mark.parametrize("rules", ["classic", "classic-any", "classic-all"])
+def test_a_troll_in_reach_is_hurled_at(spec: str, rules: str) -> None:
+    position = place(rules, "D6 E6 F6 A9", "J6 P8")
+    assert agents.make(spec).turn(position) == "dF6-J6xJ6"
+
+
+@WINNERS
+def test_a_shove_takes_all_that_it_can(spec: str) -> None:
+    position = place("classic", "F4 G4 E4 E5 A11", "F8 F9 F10 C9 C8", "t")
+    assert agents.make(spec).turn(position) == "TF8-F5xE4xE5xF4xG4"
+
+
+@WINNERS
+@pytest.mark.parametrize("rules", ["koom-valley", "koom-valley-football"])
+def test_battles_that_can_be_won_at_once_are(spec: str, rules: str) -> None:
+    goal = place(rules, "G2 G6 J9", "H5 P8 N8", rock="H2")
+    assert goal.play(agents.make(spec).turn(goal)).margin == 1
+    surround = place(rules, "A8 K6", "G7 H7 J5 L5", "t")
+    assert surround.play(agents.make(spec).turn(surround)).margin == -1
+
+
+@WINNERS
+def test_a_bait_is_declined(spec: str) -> None:
+    """Whichever dwarf the troll takes, another takes the troll."""
+    assert "x" not in agents.make(spec).turn(BAIT)
+
+
+@pytest.mark.parametrize("value", ["visits", "decisions"])
+def test_tree_search_tries_every_decision_and_counts_its_visits(value: str) -> None:
+    position = place("classic", "D6 E6 F6 A9", "J6 P8")
+    agent = MctsAgent(sims=2000)
+    agent.turn(position)
+    assert agent.result is not None
+    if value == "visits":
+        assert sum(agent.result.visits.values()) == agent.result.simulations == 2000
+    else:
+        assert set(agent.result.visits) == set(position.legal_actions().tolist())
+        best = max(agent.result.visits.values())
+        assert agent.result.visits[agent.result.decisions[0]] == best > 1000
+
+
+# -- agreement -----------------------------------------------------------------------------
+
+BOTH = pytest.mark.parametrize("spec", ["alphabeta:depth=2", "mcts:sims=500"])
+OVER_SOON = {"agreement": True, "offer_after": 2, "quiet": 5}
+
+
+def trapped() -> Position:
+    """The troll cannot get away from the dwarfs around it."""
+    return place("classic", "N7 N8 N9 O6 O10 M8 P6 P10", "P8", "t", **OVER_SOON)  # type: ignore[arg-type]
+
+
+@BOTH
+def test_an_offer_is_accepted_by_the_side_that_would_lose_more_playing_on(spec: str) -> None:
+    """A troll is about to be taken: the trolls are glad to stop, the dwarfs are not."""
+    aimed_at = place("classic", "D6 E6 F6 A9", "J6 P8", **OVER_SOON)  # type: ignore[arg-type]
+    assert agents.make(spec).act(decide(aimed_at, "offer")) == ACCEPT
+    assert agents.make(spec).act(decide(trapped(), "offer")) == DECLINE
+
+
+@BOTH
+def test_who_can_win_more_does_not_offer(spec: str) -> None:
+    position = place("classic", "D6 E6 F6 A9", "J6 P8", **OVER_SOON)  # type: ignore[arg-type]
+    assert OFFER in position.legal_actions()
+    assert agents.make(spec).act(position) != OFFER
+
+
+@BOTH
+def test_who_can_only_lose_offers_and_having_been_declined_plays_on(spec: str) -> None:
+    agent = agents.make(spec)
+    assert agent.act(trapped()) == OFFER
+    declined = decide(decide(trapped(), "offer"), "decline")
+    chosen = agent.act(declined)
+    assert chosen != OFFER
+    assert chosen in declined.legal_actions()
+
+
+# -- bounds --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("spec", ["alphabeta:time=0.1", "mcts:sims=1000000,time=0.1"])
+def test_time_is_kept(spec: str) -> None:
+    agent = agents.make(spec)
+    agent.act(Position.start(max_turns=1))  # compiled, and soon done
+    started = time.perf_counter()
+    assert agent.act(Position.start()) in Position.start().legal_actions()
+    assert time.perf_counter() - started < 2
+
+
+@pytest.mark.parametrize("spec", ["alphabeta:depth=24,time=60", "mcts:sims=1000000,time=60"])
+def test_a_search_can_be_stopped_from_another_thread(spec: str) -> None:
+    agent = agents.make(spec)
+    assert isinstance(agent, AlphaBetaAgent | MctsAgent)
+    timer = threading.Timer(0.3, agent.stop)
+    timer.start()
+    started = time.perf_counter()
+    turn = agent.turn(Position.start())
+    timer.join()
+    assert turn in Position.start().turns()
+    assert time.perf_counter() - started < 20
+
+
+def test_greedy2_declines_a_dwarf_that_costs_a_troll() -> None:
+    for seed in range(5):
+        assert "x" in agents.make("greedy", seed).turn(BAIT)
+        assert "x" not in Greedy2Agent(seed).turn(BAIT)
+
+
+# -- weights -------------------------------------------------------------------------------
+
+GOOD = "{dwarfs: {dwarfs: 1}, trolls: {trolls: -4}}"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("- 1", "holds no weights"),
+        ("classic: [", "is not YAML"),
+        (f"chess: {GOOD}", "has weights for 'chess': no such ruleset"),
+        (f"classic: {GOOD}", "has no weights for the dwarfs of koom-valley"),
+        ("classic: {dwarfs: {drawfs: 1}}", "weighs 'drawfs': no such feature, there are constant"),
+        ("classic: {dwarfs: {dwarfs: 1.5}}", "dwarfs weighs 1.5: a whole number would be right"),
+    ],
+)
+def test_wrong_weights_are_told_what_is_wrong_with_them(
+    text: str, said: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "weights.yaml"
+    path.write_text(text)
+    with pytest.raises(WeightsError) as error:
+        load_weights(path)
+    assert said in str(error.value)
+    assert str(path) in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_rulesets_of_a_kind_share_weights_unless_they_have_their_own(tmp_path: Path) -> None:
+    path = tmp_path / "weights.yaml"
+    own = "{dwarfs: {dwarfs: 7}, trolls: {dwarfs: 8}}"
+    path.write_text(f"classic: {GOOD}\nkoom-valley: {GOOD}\nclassic-any: {own}\n")
+    weights = load_weights(path)
+    of = {rules: weights[ruleset.index] for rules, ruleset in RULESETS.items()}
+    assert np.array_equal(of["classic"], of["classic-all"])
+    assert of["classic-any"][:, 1].tolist() == [7, 8]
+    assert of["koom-valley-football"][1, 2] == -4

@@ -1,0 +1,294 @@
+import copy
+import pickle
+import warnings
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.error import ResetNeeded
+from gymnasium.utils.env_checker import check_env
+from seat_play import BESIDE_TWO_DWARFS, assert_same, first_legal, play_randomly
+
+import agents
+import thud_env
+from thud_env.actions import NUM_ACTIONS
+from thud_env.envs.single import ThudSeatEnv
+from thud_env.position import SIDES
+
+IDS = {
+    "thud/Thud-v0": "classic",
+    "thud/KoomValley-v0": "koom-valley",
+    "thud/KoomValleyFootball-v0": "koom-valley-football",
+    "thud/ThudMatch-v0": "classic",
+}
+
+
+@pytest.mark.parametrize("observation", ["planes", "dict"])
+@pytest.mark.parametrize("side", ["dwarfs", "trolls", "both", "random"])
+@pytest.mark.parametrize("name", IDS)
+def test_check_env_is_clean(name, side, observation):
+    env = gymnasium.make(name, side=side, observation=observation, render_mode="ansi")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_env(env.unwrapped)
+
+
+@pytest.mark.parametrize(("name", "rules"), IDS.items())
+def test_the_registry_makes_each_game(name, rules):
+    env = gymnasium.make(name)
+    assert env.unwrapped.rules.name == rules
+    assert env.unwrapped.side == "dwarfs"
+    assert gymnasium.make(name, max_turns=9).unwrapped.position.rules.name == rules
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_the_rewards_of_a_battle_sum_to_its_margin(side):
+    env = gymnasium.make("thud/Thud-v0", side=side, max_turns=200)
+    for seed in range(5):
+        env.reset(seed=seed)
+        seen, over = play_randomly(env, seed)
+        assert over
+        margin = env.unwrapped.position.margin
+        assert sum(step[1] for step in seen) * 32 == (margin if side == "dwarfs" else -margin)
+        assert seen[-1][-1]["margin"] == margin
+
+
+def test_the_opponent_captures_within_a_step():
+    position = thud_env.Position.start().play("dE2-E6").play("TG7-F6")
+    env = gymnasium.make("thud/Thud-v0", side="trolls", opponent=agents.make("greedy"))
+    env.reset(options={"position": position.play("dA6-B6")})
+    far_troll = thud_env.Position.from_text(env.unwrapped.position.text).decisions("TJ9-K9")[0]
+    _, reward, *_ = env.step(far_troll)
+    assert reward == -4 / 32
+    assert env.unwrapped.position.to_move == "trolls"
+
+
+def test_what_an_opening_of_the_opponent_earns_comes_with_the_first_step():
+    position = thud_env.Position.start().play("dE2-E6").play("TG7-F6")
+    env = gymnasium.make("thud/Thud-v0", side="trolls", opponent=agents.make("greedy"))
+    env.reset(options={"position": position})
+    assert env.unwrapped.position.margin == 4
+    _, reward, *_ = env.step(env.unwrapped.position.decisions("TJ9-K9")[0])
+    assert reward == -4 / 32
+
+
+def test_a_battle_that_the_opening_ends_is_over_after_one_step():
+    env = ThudSeatEnv(side="trolls", max_turns=1)
+    _, info = env.reset()
+    assert not info["action_mask"].any()
+    _, reward, terminated, truncated, info = env.step(0)
+    assert (reward, terminated, truncated) == (0, False, True)
+    assert info["termination"] == "turn_limit"
+
+
+def test_one_turn_may_take_several_steps():
+    env = ThudSeatEnv(side="trolls", opponent=first_legal)
+    env.reset(options={"position": BESIDE_TWO_DWARFS})
+    decisions = env.position.decisions("TH3-H2xG1")
+    _, reward, *_ = env.step(decisions[0])
+    assert (reward, env.position.to_move) == (0, "trolls")
+    _, reward, *_ = env.step(decisions[1])
+    assert (reward, env.position.turn_number) == (1 / 32, 2)
+
+
+def test_both_sides_are_paid_from_the_view_of_who_decided():
+    env = ThudSeatEnv(side="both")
+    env.reset(options={"position": BESIDE_TWO_DWARFS})
+    decisions = env.position.decisions("TH3-H2xG1")
+    assert env.step(decisions[0])[1] == 0
+    _, reward, _, _, info = env.step(decisions[1])
+    assert (reward, info["side"]) == (1 / 32, "dwarfs")
+    start = thud_env.Position.start().play("dE2-E6").play("TG7-F6")
+    env.reset(options={"position": start})
+    _, reward, _, _, info = env.step(start.decisions("dE6-F6xF6")[0])
+    assert (reward, info["side"]) == (4 / 32, "trolls")
+
+
+@pytest.mark.parametrize("side", [*SIDES, "both"])
+def test_a_match_changes_sides_and_pays_the_total(side):
+    env = gymnasium.make("thud/ThudMatch-v0", side=side, max_turns=40)
+    observation, info = env.reset(seed=3)
+    assert observation.shape == (15, 15, 15)
+    seen, over = play_randomly(env, seed=3)
+    assert over
+    if side == "both":
+        return
+    sides = [info["side"], *(step[-1]["side"] for step in seen)]
+    assert sides == sorted(sides, reverse=side == "trolls")
+    assert len(set(sides)) == 2
+    assert sum(step[1] for step in seen) * 32 == seen[-1][-1]["total"]
+
+
+def test_random_sides_are_drawn_from_the_seed():
+    env = ThudSeatEnv(side="random")
+    sides = [env.reset(seed=0)[1]["side"], *(env.reset()[1]["side"] for _ in range(40))]
+    assert sides == [env.reset(seed=0)[1]["side"], *(env.reset()[1]["side"] for _ in range(40))]
+    assert 10 < sides.count("dwarfs") < 31
+
+
+@pytest.mark.parametrize("opponent", ["random", "greedy", "object"])
+def test_a_seed_fixes_the_whole_battle(opponent):
+    opponent = agents.make("random") if opponent == "object" else opponent
+    env = ThudSeatEnv(side="random", opponent=opponent, max_turns=60)
+    battles = []
+    for seed in (5, 5, 6):
+        first = env.reset(seed=seed)
+        battles.append([first, play_randomly(env, seed=1)])
+    assert_same(battles[0], battles[1])
+    with pytest.raises(AssertionError):
+        assert_same(battles[0], battles[2])
+
+
+def test_the_turn_limit_truncates_and_the_quiet_limit_terminates():
+    for limits, ending in (({"max_turns": 6}, "truncated"), ({"max_quiet_turns": 6}, "terminated")):
+        env = ThudSeatEnv(opponent=first_legal, **limits)
+        env.reset()
+        for turn in ("dA6-B6", "dB6-C6", "dC6-B6"):
+            _, _, terminated, truncated, info = env.step(env.position.decisions(turn)[0])
+        assert (terminated, truncated) == (ending == "terminated", ending == "truncated")
+        assert info["termination"] == ("turn_limit" if truncated else "quiet_limit")
+
+
+def test_the_mask_is_told_three_times_alike():
+    env = gymnasium.make("thud/Thud-v0", observation="dict", side="trolls")
+    observation, info = env.reset(seed=1)
+    mask = env.get_wrapper_attr("action_masks")()
+    assert mask.dtype == np.int8
+    assert np.array_equal(mask, env.unwrapped.position.action_mask())
+    assert np.array_equal(mask, observation["action_mask"])
+    assert np.array_equal(mask, info["action_mask"])
+
+
+@pytest.mark.parametrize(("idle_mask", "count"), [("zeros", 0), ("ones", NUM_ACTIONS)])
+def test_the_mask_after_the_end(idle_mask, count):
+    env = ThudSeatEnv(max_turns=1, idle_mask=idle_mask)
+    env.reset()
+    *_, info = env.step(first_legal(env.position))
+    assert info["action_mask"].sum() == count
+    assert env.action_masks().sum() == count
+
+
+def test_an_illegal_action_loses():
+    env = ThudSeatEnv()
+    env.reset()
+    before = env.position
+    _, reward, terminated, truncated, info = env.step(NUM_ACTIONS - 1)
+    assert (reward, terminated, truncated) == (-1, True, False)
+    assert info["termination"] == "illegal_action"
+    assert not info["action_mask"].any()
+    assert env.position == before
+    with pytest.raises(ResetNeeded):
+        env.step(first_legal(before))
+
+
+def test_an_illegal_action_can_be_refused():
+    env = ThudSeatEnv(illegal_action="raise")
+    env.reset()
+    with pytest.raises(thud_env.IllegalMove, match="action 6469"):
+        env.step(NUM_ACTIONS - 1)
+    assert env.step(first_legal(env.position))[2] is False
+
+
+def test_an_illegal_choice_of_the_opponent_is_laid_to_its_door():
+    env = ThudSeatEnv(opponent=lambda position: NUM_ACTIONS - 1)
+    env.reset()
+    with pytest.raises(thud_env.IllegalMove, match="the opponent's choice: action 6469"):
+        env.step(first_legal(env.position))
+    env = ThudSeatEnv(opponent=lambda position: None)
+    env.reset()
+    with pytest.raises(TypeError, match="the opponent's choice"):
+        env.step(first_legal(env.position))
+
+
+@pytest.mark.parametrize("copier", ["deepcopy", "pickle", "state"])
+@pytest.mark.parametrize("opponent", ["random", "greedy"])
+def test_copies_continue_identically(copier, opponent):
+    for number, rules in enumerate(thud_env.RULESETS):
+        env = ThudSeatEnv(rules, "random", opponent, max_turns=80)
+        env.reset(seed=number)
+        play_randomly(env, seed=number, decisions=7 * number)
+        if copier == "deepcopy":
+            twin = copy.deepcopy(env)
+        elif copier == "pickle":
+            twin = pickle.loads(pickle.dumps(env))
+        else:
+            twin = env
+            state = env.get_state()
+        after = [play_randomly(env, seed=9), env.reset(), play_randomly(env, seed=9)]
+        if copier == "state":
+            env.set_state(state)
+        assert_same([play_randomly(twin, seed=9), twin.reset(), play_randomly(twin, seed=9)], after)
+
+
+def test_what_was_returned_stays_as_it_was():
+    env = ThudSeatEnv(observation="dict")
+    first = env.reset(seed=1)
+    kept = copy.deepcopy(first)
+    play_randomly(env, seed=1, decisions=3)
+    assert_same(first, kept)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ({"rules": "clasic"}, "did you mean 'classic'"),
+        ({"side": "dwarf"}, "unknown side 'dwarf': 'dwarfs', 'trolls', 'both' or 'random'"),
+        ({"observation": "image"}, "unknown observation 'image': 'planes' or 'dict'"),
+        ({"illegal_action": "pass"}, "'lose' or 'raise'"),
+        ({"render_mode": "humna"}, "render_mode 'humna'"),
+        ({"reward": "points"}, "reward 'points'"),
+        ({"idle_mask": "twos"}, "idle_mask 'twos'"),
+        ({"max_turns": 0}, "max_turns"),
+    ],
+)
+def test_bad_arguments_are_named(arguments, named):
+    with pytest.raises(ValueError, match=named):
+        ThudSeatEnv(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("action", "error", "named"),
+    [
+        (1.0, TypeError, "0 .. 6469"),
+        (None, TypeError, "one integer"),
+        (np.zeros(2, dtype=int), TypeError, r"int64 of shape \(2,\)"),
+        (np.float32(3), TypeError, "one integer"),
+        (NUM_ACTIONS, thud_env.IllegalMove, "out of range"),
+        (-1, thud_env.IllegalMove, "out of range"),
+        (10**30, thud_env.IllegalMove, "out of range"),
+    ],
+)
+def test_an_action_of_the_wrong_kind_is_refused(action, error, named):
+    env = ThudSeatEnv()
+    env.reset()
+    before = env.position
+    with pytest.raises(error, match=named):
+        env.step(action)
+    assert env.position == before
+
+
+@pytest.mark.parametrize("kind", [int, np.int64, np.int32, np.uint16, np.array])
+def test_integers_of_any_kind_are_actions(kind):
+    env = ThudSeatEnv()
+    env.reset()
+    env.step(kind(first_legal(env.position)))
+
+
+def test_steps_out_of_place_are_refused():
+    env = ThudSeatEnv(max_turns=1)
+    with pytest.raises(ResetNeeded, match=r"reset\(\)"):
+        env.step(0)
+    with pytest.raises(ResetNeeded):
+        env.get_state()
+    env.reset()
+    env.step(first_legal(env.position))
+    with pytest.raises(ResetNeeded, match=r"reset\(\)"):
+        env.step(0)
+
+
+def test_a_start_of_another_game_is_refused():
+    env = ThudSeatEnv()
+    with pytest.raises(ValueError, match="koom-valley"):
+        env.reset(options={"position": thud_env.Position.start("koom-valley")})
+    with pytest.raises(ValueError, match="stands on H8"):
+        env.reset(options={"position": "5/7/9/5R5/13/15/15/15/15/15/13/11/9/7/5 d - 0 0"})

@@ -1,0 +1,303 @@
+import copy
+import pickle
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.error import ResetNeeded
+from gymnasium.vector import AutoresetMode, VectorEnv
+from seat_play import BESIDE_TWO_DWARFS, assert_same, first_legal, some_legal
+
+import agents
+import thud_env
+from thud_env.actions import NUM_ACTIONS
+from thud_env.envs.vector import ThudVectorEnv
+
+MODES = [mode.value for mode in AutoresetMode]
+
+
+def scattered(position):
+    """A legal action that depends on the position alone, and looks random."""
+    legal = position.legal_actions()
+    return int(legal[hash(position) % len(legal)])
+
+
+class Scattered:
+    """The same for many games at once."""
+
+    def act_rows(self, rows):
+        return np.array([scattered(thud_env.Position(row)) for row in rows])
+
+
+@pytest.mark.parametrize("observation", ["planes", "dict"])
+@pytest.mark.parametrize("side", ["dwarfs", "trolls", "both"])
+@pytest.mark.parametrize("mode", MODES)
+def test_it_does_as_a_loop_over_single_environments(mode, side, observation):
+    options = {"side": side, "observation": observation, "max_turns": 11, "max_quiet_turns": 7}
+    loop = gymnasium.make_vec(
+        "thud/Thud-v0",
+        5,
+        vectorization_mode="sync",
+        vector_kwargs={"autoreset_mode": AutoresetMode(mode)},
+        opponent=scattered,
+        **options,
+    )
+    batch = gymnasium.make_vec(
+        "thud/Thud-v0", 5, opponent=Scattered(), autoreset_mode=mode, **options
+    )
+    assert isinstance(batch.unwrapped, ThudVectorEnv)
+    assert batch.observation_space == loop.observation_space
+    assert batch.action_space == loop.action_space
+    assert batch.metadata["autoreset_mode"] is AutoresetMode(mode)
+    rng = np.random.default_rng(len(side))
+    observations, infos = batch.reset(seed=1)
+    assert_same((observations, infos), loop.reset(seed=1))
+    ends = 0
+    for _ in range(60):
+        actions = some_legal(infos["action_mask"], rng)
+        if rng.random() < 0.1:
+            actions[rng.integers(5)] = NUM_ACTIONS - 1  # illegal: loses
+        returned = batch.step(actions)
+        assert_same(returned, loop.step(actions))
+        infos = returned[-1]
+        ended = returned[2] | returned[3]
+        ends += ended.sum()
+        if mode == "Disabled" and ended.any():
+            _, infos = batch.reset(options={"reset_mask": ended})
+            loop.reset(options={"reset_mask": ended})
+    assert ends > 10
+
+
+def test_make_vec_finds_it_unasked():
+    for arguments in ({}, {"vectorization_mode": "vector_entry_point"}):
+        envs = gymnasium.make_vec("thud/KoomValley-v0", num_envs=3, side="trolls", **arguments)
+        assert isinstance(envs.unwrapped, ThudVectorEnv)
+        assert isinstance(envs, VectorEnv)
+        assert envs.unwrapped.rules.name == "koom-valley"
+        assert gymnasium.make_vec(envs.spec).num_envs == 3
+
+
+@pytest.mark.parametrize("rules", thud_env.RULESETS)
+@pytest.mark.parametrize("opponent", ["random", "greedy"])
+def test_what_it_returns_lies_in_its_spaces(rules, opponent):
+    envs = ThudVectorEnv(70, rules, "random", opponent, max_turns=30, autoreset_mode="SameStep")
+    observations, infos = envs.reset(seed=3)
+    rng = np.random.default_rng(3)
+    for _ in range(40):
+        assert observations in envs.observation_space
+        sides = [envs.position(env).to_move for env in range(70)]
+        assert infos["side"].tolist() == sides
+        observations, rewards, terminated, truncated, infos = envs.step(
+            some_legal(infos["action_mask"], rng)
+        )
+        assert rewards.dtype == np.float64
+        assert terminated.dtype == truncated.dtype == np.bool_
+    masks = [envs.position(env).action_mask() for env in range(70)]
+    assert np.array_equal(envs.action_masks(), masks)
+
+
+@pytest.mark.parametrize("side", ["dwarfs", "trolls"])
+def test_the_rewards_of_each_battle_sum_to_its_margin(side):
+    envs = ThudVectorEnv(8, side=side, max_turns=80, autoreset_mode="SameStep")
+    _, infos = envs.reset(seed=1)
+    rng = np.random.default_rng(1)
+    sums = np.zeros(8)
+    battles = 0
+    while battles < 20:
+        _, rewards, terminated, truncated, infos = envs.step(some_legal(infos["action_mask"], rng))
+        sums += rewards
+        for env in np.flatnonzero(terminated | truncated):
+            margin = infos["final_info"]["margin"][env]
+            assert sums[env] * 32 == (margin if side == "dwarfs" else -margin)
+            sums[env] = 0
+            battles += 1
+
+
+def test_random_sides_are_drawn_anew_for_every_battle():
+    envs = ThudVectorEnv(32, side="random", max_turns=4)
+    _, infos = envs.reset(seed=0)
+    rng = np.random.default_rng(0)
+    drawn = [infos["side"]]
+    for _ in range(12):
+        infos = envs.step(some_legal(infos["action_mask"], rng))[-1]
+        drawn.append(infos["side"])
+    assert 4 < (drawn[0] == "dwarfs").sum() < 28
+    assert (drawn[0] != drawn[-1]).any()
+
+
+def test_a_seed_fixes_everything():
+    envs = ThudVectorEnv(4, side="random", opponent="random", max_turns=20)
+    runs = []
+    for seed in (1, 1, 2):
+        returned = [envs.reset(seed=seed)]
+        rng = np.random.default_rng(0)
+        for _ in range(30):
+            returned.append(envs.step(some_legal(returned[-1][-1]["action_mask"], rng)))
+        runs.append(returned)
+    assert_same(runs[0], runs[1])
+    with pytest.raises(AssertionError):
+        assert_same(runs[0], runs[2])
+
+
+@pytest.mark.parametrize("copier", ["deepcopy", "pickle", "state"])
+@pytest.mark.parametrize("mode", MODES[:2])
+def test_copies_continue_identically(copier, mode):
+    def go_on(envs, masks, steps):
+        rng = np.random.default_rng(8)
+        returned = []
+        for _ in range(steps):
+            returned.append(envs.step(some_legal(masks, rng)))
+            masks = returned[-1][-1]["action_mask"]
+        return returned
+
+    envs = ThudVectorEnv(6, side="random", opponent="greedy", autoreset_mode=mode, max_turns=9)
+    _, infos = envs.reset(seed=2)
+    for steps in (0, 1, 3, 4, 7):
+        infos = (go_on(envs, infos["action_mask"], steps) or [[infos]])[-1][-1]
+        if copier == "deepcopy":
+            twin = copy.deepcopy(envs)
+        elif copier == "pickle":
+            twin = pickle.loads(pickle.dumps(envs))
+        else:
+            twin, state = envs, envs.get_state()
+        after = go_on(envs, infos["action_mask"], 20)
+        if copier == "state":
+            envs.set_state(state)
+        assert_same(go_on(twin, infos["action_mask"], 20), after)
+        infos = after[-1][-1]
+
+
+def test_battles_may_start_anywhere():
+    start = thud_env.Position.start()
+    envs = ThudVectorEnv(2, side="trolls", opponent=first_legal)
+    envs.reset(options={"position": BESIDE_TWO_DWARFS})
+    assert envs.position(1).text == BESIDE_TWO_DWARFS
+    envs.reset(options={"position": [BESIDE_TWO_DWARFS, start]})
+    assert envs.position(0).text == BESIDE_TWO_DWARFS
+    assert envs.position(1) == start.apply(first_legal(start))
+    envs.reset(options={"reset_mask": np.array([True, False]), "position": start})
+    assert envs.position(0) == envs.position(1)
+
+
+def test_copies_are_made_unless_they_are_declined():
+    for copies in (True, False):
+        envs = ThudVectorEnv(2, observation="dict", copy=copies)
+        first, _ = envs.reset(seed=0)
+        kept = copy.deepcopy(first)
+        second, *_ = envs.step(some_legal(first["action_mask"], np.random.default_rng(0)))
+        assert np.shares_memory(first["observation"], second["observation"]) is not copies
+        assert np.shares_memory(first["action_mask"], second["action_mask"]) is not copies
+        assert np.array_equal(first["observation"], kept["observation"]) is copies
+
+
+@pytest.mark.parametrize("copies", [True, False])
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(("idle_mask", "idle"), [("zeros", 0), ("ones", 1)])
+def test_the_mask_after_the_end(idle_mask, idle, mode, copies):
+    envs = ThudVectorEnv(2, autoreset_mode=mode, idle_mask=idle_mask, copy=copies, max_turns=1)
+    _, infos = envs.reset()
+    for _ in range(2):  # the first decision of all, and an illegal one
+        infos = envs.step(np.array([first_legal(envs.position(0)), NUM_ACTIONS - 1]))[-1]
+        if mode == "SameStep":
+            assert (infos["final_info"]["action_mask"] == idle).all()
+        else:
+            assert (infos["action_mask"] == idle).all()
+        envs.reset()
+        assert envs.action_masks().sum(axis=1).tolist() == [656, 656]
+
+
+def test_an_illegal_action_can_be_refused():
+    envs = ThudVectorEnv(3, illegal_action="raise", opponent=first_legal)
+    envs.reset()
+    actions = np.full(3, first_legal(envs.position(0)))
+    actions[1] = NUM_ACTIONS - 1
+    with pytest.raises(thud_env.IllegalMove, match="environment 1: action 6469"):
+        envs.step(actions)
+    assert envs.position(0) == thud_env.Position.start()
+    assert envs.position(2) == thud_env.Position.start()
+
+
+def test_an_illegal_choice_of_the_opponent_is_laid_to_its_door():
+    envs = ThudVectorEnv(2, opponent=lambda position: NUM_ACTIONS - 1)
+    envs.reset()
+    with pytest.raises(thud_env.IllegalMove, match="the opponent's choice in environment 0"):
+        envs.step(np.full(2, first_legal(envs.position(0))))
+    envs = ThudVectorEnv(2, opponent=lambda position: 0.5)
+    envs.reset()
+    with pytest.raises(ValueError, match="the opponent's choices are float64"):
+        envs.step(np.full(2, first_legal(envs.position(0))))
+
+
+@pytest.mark.parametrize(
+    ("actions", "error", "named"),
+    [
+        (np.zeros(3), ValueError, r"float64 of shape \(3,\): integers of shape \(3,\)"),
+        (np.zeros(2, dtype=int), ValueError, r"int64 of shape \(2,\)"),
+        (7, ValueError, r"shape \(\)"),
+        (np.array([0, 0, NUM_ACTIONS]), thud_env.IllegalMove, "environment 2: action 6470 is out"),
+        (np.array([-1, 0, 0]), thud_env.IllegalMove, "environment 0: action -1 is out"),
+    ],
+)
+def test_actions_of_the_wrong_kind_are_refused(actions, error, named):
+    envs = ThudVectorEnv(3)
+    envs.reset()
+    with pytest.raises(error, match=named):
+        envs.step(actions)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ({"side": "dwarf"}, "unknown side 'dwarf'"),
+        ({"autoreset_mode": "Never"}, "autoreset_mode 'Never': 'NextStep', 'SameStep' or"),
+        ({"render_mode": "human"}, "render_mode 'human': None would be right"),
+        ({"rules": "clasic"}, "did you mean 'classic'"),
+        ({"reward": "points"}, "reward 'points'"),
+        ({"idle_mask": "twos"}, "idle_mask 'twos'"),
+        ({"num_envs": 0}, "num_games must be 1 or more"),
+    ],
+)
+def test_bad_arguments_are_named(arguments, named):
+    with pytest.raises(ValueError, match=named):
+        ThudVectorEnv(**{"num_envs": 2, **arguments})
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"reset_mask": np.ones(3, dtype=bool)}, r"bool of shape \(2,\) would be right"),
+        ({"reset_mask": np.ones(2, dtype=int)}, "reset_mask is int64"),
+        ({"position": ["x"]}, "1 positions for 2"),
+        ({"position": thud_env.Position.start("koom-valley")}, "koom-valley"),
+    ],
+)
+def test_bad_resets_are_named(options, named):
+    envs = ThudVectorEnv(2)
+    with pytest.raises(ValueError, match=named):
+        envs.reset(options=options)
+
+
+def test_steps_out_of_place_are_refused():
+    envs = ThudVectorEnv(2, autoreset_mode="Disabled", side="both", max_turns=1)
+    with pytest.raises(ResetNeeded, match=r"reset\(\)"):
+        envs.step(np.zeros(2, dtype=int))
+    envs.reset()
+    actions = np.full(2, first_legal(envs.position(0)))
+    envs.step(actions)
+    with pytest.raises(ResetNeeded, match=r"environments \[0, 1\] are over: .*reset_mask"):
+        envs.step(actions)
+
+
+def test_an_agent_plays_all_games_that_wait_in_one_call():
+    calls = []
+    greedy = agents.make("greedy")
+
+    class Counting:
+        def act_rows(self, rows):
+            calls.append(len(rows))
+            return greedy.act_rows(rows)
+
+    envs = ThudVectorEnv(50, opponent=Counting())
+    _, infos = envs.reset()
+    envs.step(some_legal(infos["action_mask"], np.random.default_rng(0)))
+    assert calls[0] == 50

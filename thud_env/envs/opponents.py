@@ -1,0 +1,137 @@
+"""Opponents: whoever plays the other side in the Gymnasium environments.
+
+``opponent=`` takes any of these:
+
+=====================================  ====================================================
+opponent                               plays
+=====================================  ====================================================
+``"random"``                           decisions drawn uniformly from the legal ones
+a function, ``Position -> int``        what it returns
+an object with ``act(position)``       what that returns
+an object with ``act_rows(rows)``      the same for many games at once, [B, 432] -> [B]
+another string                         what a registered maker of specs makes of it
+=====================================  ====================================================
+
+The package knows no players but ``"random"``. Those of the checkout are made by
+``agents.make(spec)``; once ``agents`` has been imported, their specs are understood here
+as well. An opponent with a method ``seed(number)`` is seeded by ``reset(seed=...)``, one with
+``get_state()`` and ``set_state(state)`` is part of its environment's state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thud_env.batch import legal_lists
+from thud_env.position import Position
+
+
+class BatchOpponent(Protocol):
+    """Chooses for many games at once: what every opponent is turned into."""
+
+    def act_rows(self, rows: NDArray[np.int16]) -> NDArray[np.integer[Any]]:
+        """Legal actions, [B], for [B, 432] state rows of battles that are not over."""
+        ...
+
+
+class RandomOpponent:
+    """Draws decisions uniformly from the legal ones, as ``BatchedGame.sample_actions`` does.
+
+    (``agents.make("random")`` draws uniformly from complete turns, which takes longer.)
+    """
+
+    def __init__(self) -> None:
+        self._generator = np.random.default_rng()
+
+    def seed(self, seed: int) -> None:
+        """Make what is drawn from here on depend on ``seed`` alone."""
+        self._generator = np.random.default_rng(seed)
+
+    def act_rows(self, rows: NDArray[np.int16]) -> NDArray[np.integer[Any]]:
+        """See ``BatchOpponent``."""
+        decisions, starts = legal_lists(rows)
+        return decisions[starts[:-1] + self._generator.integers(np.diff(starts))]
+
+    def get_state(self) -> Any:
+        """The state of its generator."""
+        return self._generator.bit_generator.state
+
+    def set_state(self, state: Any) -> None:
+        """Return to a state that ``get_state`` gave."""
+        self._generator.bit_generator.state = state
+
+
+class _OneByOne:
+    """Asks a function for one position after the other."""
+
+    def __init__(self, choose: Callable[[Position], int], whose: Any) -> None:
+        self._choose = choose
+        for method in ("seed", "get_state", "set_state"):
+            if callable(getattr(whose, method, None)):
+                setattr(self, method, getattr(whose, method))
+
+    def act_rows(self, rows: NDArray[np.int16]) -> NDArray[np.integer[Any]]:
+        """See ``BatchOpponent``."""
+        return np.array([self._choose(Position(row)) for row in rows])
+
+
+_spec_makers: list[Callable[[str], BatchOpponent]] = []
+
+
+def register_specs(make: Callable[[str], BatchOpponent]) -> None:
+    """Let ``make`` make the opponents that are given as strings, except ``"random"``."""
+    _spec_makers[:] = [make]
+
+
+def make_opponent(opponent: Any) -> BatchOpponent:
+    """The opponent that an environment was given, as something that plays many games.
+
+    Args:
+        opponent: one of those tabled above.
+
+    Raises:
+        ValueError: for a string that nobody understands.
+        TypeError: for anything else that is none of those tabled above.
+    """
+    if isinstance(opponent, str):
+        if opponent == "random":
+            return RandomOpponent()
+        if _spec_makers:
+            return _spec_makers[0](opponent)
+        raise ValueError(
+            f"unknown opponent {opponent!r}: thud_env itself knows 'random'; "
+            f"opponent=agents.make({opponent!r}) or a function from a Position would be right"
+        )
+    if callable(getattr(opponent, "act_rows", None)):
+        return opponent
+    if callable(getattr(opponent, "act", None)):
+        return _OneByOne(opponent.act, opponent)
+    if callable(opponent):
+        return _OneByOne(opponent, opponent)
+    raise TypeError(
+        f"opponent {opponent!r} cannot play: 'random', a function from a Position to an action, "
+        "or an object with act(position) or act_rows(rows) would be right"
+    )
+
+
+def seed_opponent(opponent: BatchOpponent, generator: np.random.Generator) -> None:
+    """Seed an opponent that can be seeded."""
+    seed = getattr(opponent, "seed", None)
+    if callable(seed):
+        seed(int(generator.integers(2**31)))
+
+
+def opponent_state(opponent: BatchOpponent) -> Any:
+    """The state of an opponent that tells it, or None."""
+    get_state = getattr(opponent, "get_state", None)
+    return get_state() if callable(get_state) else None
+
+
+def restore_opponent(opponent: BatchOpponent, state: Any) -> None:
+    """Return an opponent to a state that ``opponent_state`` gave; None changes nothing."""
+    if state is not None:
+        opponent.set_state(state)  # type: ignore[attr-defined] # it told its state

@@ -1,0 +1,273 @@
+"""Thud as a Gymnasium environment: one seat, an opponent plays the other.
+
+| | |
+|---|---|
+| Action space | `Discrete(6470)` |
+| Observation space | `Box(0, 1, (13, 15, 15), float32)`, or with `observation="dict"` a `Dict` of \
+that as `observation` and `action_mask`: `Box(0, 1, (6470,), int8)` |
+| Rewards | the learner's: captures as they happen, in 1/32, or 1, 0, -1 at the end |
+| Import | `gymnasium.make("thud/Thud-v0", side="dwarfs", opponent="random")` |
+
+The opponent's turns are played inside `step`, and inside `reset` if the other side begins. A
+reward is all that was paid between two of the learner's decisions, the opponent's captures
+included; what an opening move of the opponent pays comes with the first step. So the rewards
+of a battle sum exactly to what its captures were worth. A turn is one or more decisions:
+several steps in a row may belong to one turn of the learner's.
+
+`info["action_mask"]`, [6470] int8, tells which actions are legal, and so does
+`action_masks()`, where sb3-contrib looks. `info["side"]` is the side that the learner decides
+for. Once the battle is over, `info` also has `termination` and `margin`, and the mask is as
+`idle_mask` says.
+
+| `side` | the learner plays |
+|---|---|
+| `dwarfs` | the dwarfs |
+| `trolls` | the trolls |
+| `random` | either, drawn anew by every reset from the environment's own generator |
+| `both` | both sides in turn; there is no opponent, and each reward is that of the side that \
+decided |
+
+`match=True`, or `thud/ThudMatch-v0`, plays the two-battle game (`thud_env.envs.match`), whose
+observations have two planes more; `side` is then the side of the first battle.
+
+An action that is not legal loses: the battle ends, terminated, with a reward of -1 and the
+`termination` `illegal_action`. Agents that use the mask never see this, those that do not need
+something to learn from. `illegal_action="raise"` raises `IllegalMove` instead.
+
+### Version history
+
+* v0: first release.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.error import ResetNeeded
+from numpy.typing import NDArray
+
+from thud_env.actions import NUM_ACTIONS
+from thud_env.envs.aec import ThudEnv
+from thud_env.envs.base import BoardEnv
+from thud_env.envs.match import MatchEnv
+from thud_env.envs.opponents import (
+    make_opponent,
+    opponent_state,
+    restore_opponent,
+    seed_opponent,
+)
+from thud_env.envs.seat import (
+    ILLEGAL_ACTIONS,
+    ILLEGAL_REWARD,
+    ILLEGAL_TERMINATION,
+    OBSERVATION_KINDS,
+    SEATS,
+    Seat,
+    action_index,
+    one_of,
+    seat_observation_space,
+)
+from thud_env.position import IllegalMove, Position
+from thud_env.rulesets import Ruleset
+
+
+class ThudSeatEnv(gymnasium.Env[Any, Any]):
+    """One seat of a battle, with an opponent in the other.
+
+    Args:
+        rules: the name of a ruleset.
+        side: ``"dwarfs"``, ``"trolls"``, ``"random"`` or ``"both"``, as tabled above.
+        opponent: who plays the other side: ``"random"``, a function from a ``Position`` to an
+            action, an object with ``act(position)``, such as ``agents.make(spec)``
+            (``envs/opponents.py``).
+        match: whether to play the two-battle game; ``side`` is that of the first battle.
+        render_mode: as ``ThudEnv``.
+        observation: ``"planes"`` or ``"dict"``, as tabled above.
+        illegal_action: ``"lose"`` or ``"raise"``, as told above.
+        reward: ``"margin"``, ``"outcome"`` or None, which is as the ruleset scores.
+        idle_mask: the action mask once the battle is over, ``"zeros"`` or ``"ones"``.
+        **limits: ``max_quiet_turns``, ``max_turns``, ``offer_after``, ``agreement``.
+
+    Raises:
+        ValueError: for an argument that is none of the above.
+        TypeError: for an opponent that cannot play.
+    """
+
+    metadata = ThudEnv.metadata
+
+    def __init__(
+        self,
+        rules: str | Ruleset = "classic",
+        side: Seat = "dwarfs",
+        opponent: Any = "random",
+        *,
+        match: bool = False,
+        render_mode: str | None = None,
+        observation: str = "planes",
+        illegal_action: str = "lose",
+        reward: str | None = None,
+        idle_mask: str = "zeros",
+        **limits: Any,
+    ) -> None:
+        self.side: Seat = one_of("side", side, SEATS)
+        self._is_dict = one_of("observation", observation, OBSERVATION_KINDS) == "dict"
+        self._illegal_action = one_of("illegal_action", illegal_action, ILLEGAL_ACTIONS)
+        game = MatchEnv if match else ThudEnv
+        self._game: BoardEnv = game(
+            rules, render_mode, reward=reward, idle_mask=idle_mask, **limits
+        )
+        self._idle_mask = idle_mask
+        self._opponent = make_opponent(opponent)
+        self.rules = self._game.rules
+        self.render_mode = render_mode
+        self.observation_space = seat_observation_space(self._game, observation)
+        self.action_space = gymnasium.spaces.Discrete(NUM_ACTIONS)
+        self._agent = self._game.possible_agents[0]
+        self._owed = 0.0
+        self._needs_reset = True
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Start a battle, and play it up to the learner's first decision.
+
+        Args:
+            seed: seeds the draw of sides and the opponent, if it can be seeded.
+            options: ``{"position": text}`` starts from position text or a ``Position``.
+
+        Raises:
+            ValueError: if the position is damaged, of another ruleset, or over.
+        """
+        super().reset(seed=seed)
+        if seed is not None:
+            seed_opponent(self._opponent, self.np_random)
+        self._game.reset(options=options)
+        if self.side != "both":
+            drawn = self.side == "random"
+            number = int(self.np_random.integers(2)) if drawn else SEATS.index(self.side)
+            self._agent = self._game.possible_agents[number]
+        self._owed = 0.0
+        self._needs_reset = False
+        self._reply()
+        return self._observation(), self._info()
+
+    def step(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Play one decision of the learner's, then the opponent's until it is asked again.
+
+        Raises:
+            ResetNeeded: before the first reset, and after the end of a game.
+            TypeError: if ``action`` is not one integer.
+            IllegalMove: if it is not in 0 .. 6469; if it is not legal, only with
+                ``illegal_action="raise"``; and if the opponent's choice is not legal.
+        """
+        if self._needs_reset:
+            raise ResetNeeded("call reset() before step(): no battle is being played")
+        index = action_index(action)
+        game = self._game
+        if self.side == "both":
+            self._agent = game.agent_selection
+        if not self._is_over:  # an opponent's opening may have ended it
+            try:
+                game.step(index)
+            except IllegalMove:
+                if self._illegal_action == "raise":
+                    raise
+                return self._lose()
+            self._owed += game.rewards[self._agent]
+            self._reply()
+        reward, self._owed = self._owed, 0.0
+        terminated = game.terminations[self._agent]
+        truncated = game.truncations[self._agent]
+        self._needs_reset = terminated or truncated
+        return self._observation(), reward, terminated, truncated, self._info()
+
+    def action_masks(self) -> NDArray[np.int8]:
+        """The learner's action mask, [6470] int8, for libraries that look here."""
+        if self._needs_reset:
+            return np.full(NUM_ACTIONS, self._idle_mask == "ones", dtype=np.int8)
+        return self._game.action_masks()
+
+    @property
+    def position(self) -> Position:
+        """The state of the battle as a ``Position``."""
+        return self._game.position
+
+    def render(self) -> Any:
+        """What the render mode asks for: see ``ThudEnv.render``."""
+        return self._game.render()
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        self._game.close()
+
+    def get_state(self) -> dict[str, Any]:
+        """Everything that ``set_state`` needs to continue exactly from here.
+
+        The opponent is part of it if it has ``get_state`` itself, as ``"random"`` has;
+        ``copy.deepcopy`` and ``pickle`` take any opponent along.
+        """
+        return {
+            "game": self._game.get_state(),
+            "agent": self._agent,
+            "owed": self._owed,
+            "needs_reset": self._needs_reset,
+            "np_random": self.np_random.bit_generator.state,
+            "opponent": opponent_state(self._opponent),
+        }
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Return to a state that ``get_state`` gave; the state is left as it is."""
+        self._game.set_state(state["game"])
+        self._agent = state["agent"]
+        self._owed = state["owed"]
+        self._needs_reset = state["needs_reset"]
+        self.np_random.bit_generator.state = state["np_random"]
+        restore_opponent(self._opponent, state["opponent"])
+
+    @property
+    def _viewer(self) -> str:
+        """The agent whose view is returned: the learner's, or of both the side's to move."""
+        if self.side != "both":
+            return self._agent
+        first, second = self._game.possible_agents
+        return first if self._game.side_of(first) == self.position.to_move else second
+
+    @property
+    def _is_over(self) -> bool:
+        game = self._game
+        return bool(game.terminations[self._agent] or game.truncations[self._agent])
+
+    def _reply(self) -> None:
+        """Let the opponent decide until the learner is asked or the battle is over."""
+        game = self._game
+        if self.side == "both":
+            return
+        while game.agent_selection != self._agent and not self._is_over:
+            (action,) = self._opponent.act_rows(game.position.row[np.newaxis])
+            try:
+                game.step(action)
+            except (IllegalMove, TypeError) as error:
+                raise type(error)(f"the opponent's choice: {error}") from None
+            self._owed += game.rewards[self._agent]
+
+    def _lose(self) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """What ``step`` returns for an illegal action. The position stays as it was."""
+        reward = self._owed + ILLEGAL_REWARD
+        self._owed = 0.0
+        self._needs_reset = True
+        info = self._info() | {"termination": ILLEGAL_TERMINATION, "margin": self.position.margin}
+        return self._observation(), reward, True, False, info
+
+    def _observation(self) -> Any:
+        mask = self.action_masks()
+        planes = self._game.observe(self._viewer)["observation"]
+        return {"observation": planes, "action_mask": mask} if self._is_dict else planes
+
+    def _info(self) -> dict[str, Any]:
+        return {
+            "action_mask": self.action_masks(),
+            "side": self._game.side_of(self._viewer),
+            **self._game.infos[self._viewer],
+        }
