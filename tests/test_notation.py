@@ -1,4 +1,4 @@
-"""Turns as text, and the turns that position text may be in the middle of (docs/notation.md)."""
+"""Turns as text (docs/notation.md)."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from positions import constructed, from_play, position_of
 from reference import RULES
 
 from thud_env import RULESETS, IllegalMove, Position
-from thud_env.actions import DECLINE
 from thud_env.notation import (
-    board_diagram,
     normalise_turn,
     turn_decisions,
     turn_notation,
@@ -53,33 +51,6 @@ def test_a_turn_that_is_over_is_not_gone_on_with() -> None:
     for turn in ("dA6-B6-C6", "dA6-B6-B7", "TP7-P6", "dA6"):
         with pytest.raises(IllegalMove):
             start.play(turn)
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        (f"{DWARF_BESIDE_TROLL} t A7:one 0 800", "the battle was over before this turn"),
-        (f"{DWARF_BESIDE_TROLL} t A7:one 200 200", "the battle was over before this turn"),
-        (f"5/7/9/11/13/15/T14/{EMPTY_FROM_ROW_8} t offer 30 30", "the battle was over before"),
-        (f"{DWARF_BESIDE_TROLL} t offer 19 30", "the other side might not offer yet"),
-        (f"{DWARF_BESIDE_TROLL} t offer 30 30 4,0", "the other side might not offer yet"),
-    ],
-)
-def test_a_turn_that_could_not_have_begun_is_refused(text: str, reason: str) -> None:
-    with pytest.raises(ValueError, match=reason):
-        Position.from_text(text, agreement=True)
-
-
-def test_a_turn_that_could_have_begun_is_read() -> None:
-    for text in (
-        f"{DWARF_BESIDE_TROLL} t A7:one 199 799",
-        f"{DWARF_BESIDE_TROLL} t offer 20 30 0,4",
-    ):
-        position = Position.from_text(text, agreement=True)
-        assert position.text == text
-    declined = position.apply(DECLINE)
-    assert declined.to_move == "dwarfs"
-    assert declined.turns()
 
 
 @pytest.mark.parametrize("rules", RULES)
@@ -206,13 +177,3 @@ def test_tramples_are_played_as_written_or_not_at_all(word: str) -> None:
     assert "TH3-H5-K5xH4xJ5" in position.turns()
     with pytest.raises(IllegalMove):
         position.play(word)
-
-
-def test_the_diagram_shows_the_board_with_coordinates() -> None:
-    lines = board_diagram(Position.start().row).splitlines()
-    assert len(lines) == 16
-    assert lines[0].split() == list("ABCDEFGHJKLMNOP")
-    assert lines[1].split() == ["1", "d", "d", ".", "d", "d"]
-    assert lines[8].split() == ["8", *"......TRT......"]
-    assert lines[1].index("d") == lines[0].index("F")
-    assert str(Position.start()) == "\n".join(lines)

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from thud_env import notation
+from thud_env import notation, position_text
 from thud_env.actions import NUM_ACTIONS, describe_action
 from thud_env.encoding import encode_rows
 from thud_env.masks import action_mask
@@ -106,7 +106,7 @@ class Position:
             ValueError: naming what is wrong in the text, and where.
         """
         row = fields.new_row(get_ruleset(rules), **limits)
-        notation.read_position(text, row)
+        position_text.read_position(text, row)
         return cls(row)
 
     @property
@@ -124,7 +124,7 @@ class Position:
         """The position as text, for example
         ``dd1dd/d5d/.../dd1dd d - 0 0`` (docs/notation.md).
         """
-        return notation.position_text(self._row)
+        return position_text.position_text(self._row)
 
     @property
     def to_move(self) -> Side:
@@ -238,4 +238,4 @@ class Position:
         return f"Position.from_text({self.text!r}, {self.rules.name!r})"
 
     def __str__(self) -> str:
-        return notation.board_diagram(self._row)
+        return position_text.board_diagram(self._row)
