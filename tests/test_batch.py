@@ -51,7 +51,7 @@ def assert_shows(games, positions):
 
 @pytest.mark.parametrize("rules", RULESETS)
 def test_a_batch_agrees_with_positions(rules):
-    games = BatchedGame(12, rules, seed=1, **LIMITS)
+    games = BatchedGame(12, rules, seed=2, **LIMITS)
     positions = [Position.start(rules, **LIMITS)] * 12
     assert_shows(games, positions)
     endings = set()
@@ -333,7 +333,6 @@ def test_an_illegal_action_is_named_and_changes_no_game(action):
     games.step(games.sample_actions())
 
 
-@pytest.mark.xfail(reason="step() casts to 32 bits before it looks")
 @pytest.mark.parametrize("dtype", [np.int64, np.uint64])
 def test_an_action_beyond_32_bits_is_not_cut_down_to_a_legal_one(dtype):
     games = BatchedGame(5)

@@ -150,7 +150,7 @@ def test_a_declined_offer_shows_how_long_its_side_must_wait() -> None:
 @pytest.mark.parametrize("rules", RULESETS)
 def test_every_value_of_every_battle_is_in_0_to_1(rules: str) -> None:
     games = BatchedGame(
-        40, rules, seed=1, masks=None, autoreset_mode="Disabled",
+        200, rules, seed=1, masks=None, autoreset_mode="Disabled",
         max_quiet_turns=20, max_turns=60, offer_after=2, agreement=True,
     )  # fmt: skip
     highest = games.observations.max(axis=(0, 2, 3))

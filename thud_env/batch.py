@@ -11,14 +11,20 @@ from numpy.typing import NDArray
 
 from thud_env import kernels
 from thud_env.actions import NUM_ACTIONS
-from thud_env.encoding import OBSERVATION_SHAPE
+from thud_env.encoding import (
+    NOTHING_SHOWN,
+    NUM_PLANES,
+    NUM_POINTS,
+    OBSERVATION_SHAPE,
+    clear_planes,
+)
+from thud_env.masks import NUM_BIT_BYTES, NUM_BYTE_WORDS, bits_view, bytes_view
 from thud_env.parallel import SlicedLoop
 from thud_env.position import IllegalMove, Position
 from thud_env.rng import seed_generators
+from thud_env.rules.legal import NUM_WORDS
 from thud_env.rules.row import MAX_DECISIONS_AT_ONCE, ROW_SIZE, new_row
 from thud_env.rulesets import Ruleset, get_ruleset
-
-MASK_BYTES = (NUM_ACTIONS + 7) // 8
 
 
 def wants_outcome(reward: str | None, ruleset: Ruleset) -> bool:
@@ -101,11 +107,13 @@ class BatchedGame:
         self.autoreset_mode = AutoresetMode(autoreset_mode)
         self._by_outcome = wants_outcome(reward, self.rules)
         self._start_row = new_row(self.rules, **limits)
-        self._mask_kind, mask_shape, mask_type = _mask_layout(masks)
+        self._mask_kind = _mask_kind(masks)
         self._with_observations = bool(observations)
         self._run = SlicedLoop(num_games, num_threads)
+        self._counted = False
         self._rng = seed_generators(num_games, seed)
-        self._sampled = np.zeros(num_games, dtype=np.int32)
+        self._sampled = np.zeros(num_games, dtype=np.int64)
+        self._chosen = np.zeros(num_games, dtype=np.int64)
 
         given = dict(buffers or {})
 
@@ -114,7 +122,7 @@ class BatchedGame:
 
         self.rows = array("rows", (ROW_SIZE,), np.int16)
         self.final_rows = array("final_rows", (ROW_SIZE,), np.int16)
-        self.legal_counts = array("legal_counts", (), np.int32)
+        self._legal_counts = array("legal_counts", (), np.int32)
         self.to_move = array("to_move", (), np.int8)
         self.rewards = array("rewards", (2,), np.float32)
         self.terminated = array("terminated", (), np.bool_)
@@ -124,14 +132,41 @@ class BatchedGame:
             if observations
             else np.empty((0, *OBSERVATION_SHAPE), dtype=np.float32)
         )
-        self._masks = (
-            array("masks", mask_shape, mask_type)
-            if self._mask_kind
-            else np.empty((0, 0), dtype=np.int8)
-        )
+        self._shown_rows = np.tile(NOTHING_SHOWN, (len(self._observations), 1))
+        as_bytes = self._mask_kind == kernels.BYTE_MASKS
+        self._words = np.zeros((num_games if self._mask_kind else 0, NUM_WORDS), dtype=np.int64)
+        self._byte_words = np.zeros((num_games if as_bytes else 0, NUM_BYTE_WORDS), np.uint64)
+        self._given_masks: NDArray[Any] | None = None
+        if self._mask_kind and "masks" in given:
+            kept, kind = (NUM_ACTIONS, np.int8) if as_bytes else (NUM_BIT_BYTES, np.uint8)
+            self._given_masks = array("masks", (kept,), kind)
         if given:
             raise ValueError(f"buffers has {sorted(given)}: nothing of that name is written")
+        self._make_views()
+        for planes in self._planes:
+            clear_planes(planes)
         self.reset()
+
+    def _make_views(self) -> None:
+        """The same memory as the kernels write it: see ``masks.py`` and ``encoding.py``."""
+        count = len(self._observations)
+        self._planes = self._observations.reshape(count, NUM_PLANES, NUM_POINTS)
+        if self._mask_kind == kernels.BYTE_MASKS:
+            self._own_masks: NDArray[Any] = bytes_view(self._byte_words)
+        else:
+            self._own_masks = bits_view(self._words)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A view would be copied as an array of its own, which nobody writes to.
+        return {
+            name: value
+            for name, value in self.__dict__.items()
+            if name not in ("_planes", "_own_masks")
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._make_views()
 
     @property
     def observations(self) -> NDArray[np.float32]:
@@ -145,6 +180,14 @@ class BatchedGame:
         return self._observations
 
     @property
+    def legal_counts(self) -> NDArray[np.int32]:
+        """[B]: how many decisions are legal. Without masks they are counted when asked for."""
+        if not self._counted:
+            self._run(kernels.count_games, self.rows, self._legal_counts)
+            self._counted = True
+        return self._legal_counts
+
+    @property
     def masks(self) -> NDArray[Any]:
         """[B, 6470] int8 or [B, 809] uint8: the legal decisions.
 
@@ -153,7 +196,7 @@ class BatchedGame:
         """
         if not self._mask_kind:
             raise AttributeError("this BatchedGame was made with masks=None")
-        return self._masks
+        return self._own_masks if self._given_masks is None else self._given_masks
 
     def reset(self, games: NDArray[Any] | None = None, seed: int | None = None) -> None:
         """Set games to the start of a battle: all of them, or those of an index or mask array."""
@@ -189,13 +232,14 @@ class BatchedGame:
                 f"actions are {chosen.dtype} of shape {chosen.shape}: "
                 f"integers of shape ({self.num_games},) would be right"
             )
-        chosen = chosen.astype(np.int32, copy=False)
+        given, chosen = chosen, self._chosen
+        chosen[:] = given
         reset_first = self.autoreset_mode is AutoresetMode.NEXT_STEP
         illegal = [
             game for game in self._run(kernels.first_illegal, self.rows, chosen) if game >= 0
         ]
         if illegal:
-            self._raise_illegal(illegal[0], int(chosen[illegal[0]]))
+            self._raise_illegal(illegal[0], int(given[illegal[0]]))
         self._run(
             kernels.step_games,
             self.rows,
@@ -211,7 +255,7 @@ class BatchedGame:
         )
         self._observe()
 
-    def sample_actions(self) -> NDArray[np.int32]:
+    def sample_actions(self) -> NDArray[np.int64]:
         """[B] actions drawn uniformly from the legal ones, in an array that is reused."""
         self._run(kernels.sample_games, self.rows, self._rng, self._sampled)
         return self._sampled
@@ -225,16 +269,21 @@ class BatchedGame:
         return Position(self.final_rows[game])
 
     def _observe(self) -> None:
+        self._counted = self._mask_kind != kernels.NO_MASKS
         self._run(
             kernels.observe_games,
             self.rows,
-            self._observations,
-            self._masks,
-            self.legal_counts,
+            self._shown_rows,
+            self._planes,
+            self._words,
+            self._byte_words,
+            self._legal_counts,
             self.to_move,
             self._with_observations,
             self._mask_kind,
         )
+        if self._given_masks is not None:
+            np.copyto(self._given_masks, self._own_masks)
 
     def _raise_illegal(self, game: int, action: int) -> None:
         try:
@@ -259,14 +308,11 @@ def legal_lists(rows: NDArray[np.int16]) -> tuple[NDArray[np.int32], NDArray[np.
     return decisions[: starts[-1]].copy(), starts
 
 
-def _mask_layout(masks: str | None) -> tuple[int, tuple[int, ...], Any]:
-    if masks is None:
-        return 0, (0,), np.int8
-    if masks == "bytes":
-        return kernels.BYTE_MASKS, (NUM_ACTIONS,), np.int8
-    if masks == "bits":
-        return kernels.BIT_MASKS, (MASK_BYTES,), np.uint8
-    raise ValueError(f"unknown masks {masks!r}: 'bytes', 'bits' or None would be right")
+def _mask_kind(masks: str | None) -> int:
+    kinds = {None: kernels.NO_MASKS, "bytes": kernels.BYTE_MASKS, "bits": kernels.BIT_MASKS}
+    if masks not in kinds:
+        raise ValueError(f"unknown masks {masks!r}: 'bytes', 'bits' or None would be right")
+    return kinds[masks]
 
 
 def _buffer(

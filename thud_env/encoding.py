@@ -13,23 +13,29 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from thud_env.board import CELL_OF_SQUARE, NUM_SQUARES, SIZE, SQUARE_POSITIONS, STRIDE
-from thud_env.compile import compiled_with_arrays
+from thud_env.board import CELL_OF_SQUARE, NUM_CELLS, NUM_SQUARES, SIZE, SQUARE_POSITIONS
+from thud_env.compile import compiled, compiled_with_arrays
 from thud_env.rules.row import (
     ANSWER_OFFER,
     DWARF,
+    DWARF_CELLS,
     MAX_QUIET_TURNS,
+    MAX_TROLLS,
     MAX_TURNS,
-    NO_QUESTION,
     OFFER_AFTER,
     OFFER_WAIT,
     PENDING,
     PENDING_CELL,
     QUIET_TURNS,
+    ROW_SIZE,
+    STONE,
+    STONE_CELL,
     TAKE_ONE,
     TAKE_SOME,
     TO_MOVE,
+    TROLL_CELLS,
     TURNS,
+    copy_row,
 )
 
 
@@ -59,50 +65,112 @@ PLANES = (
 NUM_PLANES = len(PLANES)
 OBSERVATION_SHAPE = (NUM_PLANES, SIZE, SIZE)
 
-_ON_BOARD: NDArray[np.float32] = np.zeros((SIZE, SIZE), dtype=np.float32)
-for _row, _col in SQUARE_POSITIONS:
-    _ON_BOARD[_row, _col] = 1
+NUM_POINTS = SIZE * SIZE
+
+_POINT_OF_CELL: NDArray[np.int16] = np.zeros(NUM_CELLS, dtype=np.int16)
+_POINT_OF_CELL[CELL_OF_SQUARE] = [SIZE * row + col for row, col in SQUARE_POSITIONS]
+_BOARD_POINTS: NDArray[np.int16] = _POINT_OF_CELL[CELL_OF_SQUARE]
+
+NOTHING_SHOWN: NDArray[np.int16] = np.zeros(ROW_SIZE, dtype=np.int16)
+"""[432] the row that ``clear_planes`` shows: an empty board and all clocks at 0."""
+NOTHING_SHOWN[DWARF_CELLS:TO_MOVE] = -1
+NOTHING_SHOWN[[MAX_QUIET_TURNS, MAX_TURNS, OFFER_AFTER]] = 1
 
 
-@compiled_with_arrays
-def encode(row, planes):
-    """Write the observation of a state row.
+_SOURCE: NDArray[np.int16] = np.full(NUM_PLANES, -1, dtype=np.int16)
+"""[C] the field of a row that a plane constant over the board follows, -1 for the others."""
+_SOURCE[[4, 6, 7, 8, 9, 10, 11, 12]] = (
+    *(TO_MOVE, PENDING, PENDING, QUIET_TURNS, TURNS, PENDING),
+    *(OFFER_WAIT, OFFER_WAIT + 1),
+)
+
+
+@compiled
+def _level(row, plane):
+    """The value of a plane that is constant over the board."""
+    pending = row[PENDING]
+    if plane == 4:
+        return float(row[TO_MOVE])
+    if plane == 6:
+        return 1.0 if pending == TAKE_ONE else 0.0
+    if plane == 7:
+        return 1.0 if pending == TAKE_SOME else 0.0
+    if plane == 8:
+        return row[QUIET_TURNS] / row[MAX_QUIET_TURNS]
+    if plane == 9:
+        return row[TURNS] / row[MAX_TURNS]
+    if plane == 10:
+        return 1.0 if pending == ANSWER_OFFER else 0.0
+    return row[OFFER_WAIT + plane - 11] / row[OFFER_AFTER]
+
+
+@compiled
+def _mark_pieces(row, planes, mark):
+    """Set the points of a row's pieces, stone and deciding troll to 1, or back to 0."""
+    for i in range(DWARF_CELLS, TROLL_CELLS + MAX_TROLLS):
+        cell = int(row[i])
+        if cell >= 0:
+            planes[row[cell] - DWARF, _POINT_OF_CELL[cell]] = mark
+    if row[STONE_CELL] != 0:
+        planes[STONE - DWARF, _POINT_OF_CELL[row[STONE_CELL]]] = mark
+    if row[PENDING_CELL] != 0:
+        planes[5, _POINT_OF_CELL[row[PENDING_CELL]]] = mark
+
+
+@compiled
+def clear_planes(planes):
+    """Show ``NOTHING_SHOWN`` in [C, 225] planes."""
+    for plane in range(NUM_PLANES):
+        for point in range(NUM_POINTS):
+            planes[plane, point] = 0
+    for square in range(NUM_SQUARES):
+        planes[3, _BOARD_POINTS[square]] = 1
+
+
+@compiled
+def update_planes(row, shown, planes):
+    """Bring planes up to date, writing only what changed.
 
     Args:
-        row: [432] a state row.
-        planes: [C, 15, 15] float32, overwritten.
+        row: [432] the state row to show.
+        shown: [432] the state row that the planes show so far; overwritten with ``row``.
+        planes: [C, 225] float32, the planes flattened; overwritten.
     """
-    for plane in range(3):
-        planes[plane] = 0
-    planes[3] = _ON_BOARD
-    for square in range(NUM_SQUARES):
-        cell = CELL_OF_SQUARE[square]
-        piece = row[cell]
-        if piece != 0:
-            planes[piece - DWARF, cell // STRIDE - 1, cell % STRIDE] = 1
-    planes[4] = row[TO_MOVE]
-    planes[5] = 0
-    pending = row[PENDING]
-    if pending != NO_QUESTION and pending != ANSWER_OFFER:
-        cell = row[PENDING_CELL]
-        planes[5, cell // STRIDE - 1, cell % STRIDE] = 1
-    planes[6] = 1 if pending == TAKE_ONE else 0
-    planes[7] = 1 if pending == TAKE_SOME else 0
-    planes[8] = np.float32(row[QUIET_TURNS] / row[MAX_QUIET_TURNS])
-    planes[9] = np.float32(row[TURNS] / row[MAX_TURNS])
-    planes[10] = 1 if pending == ANSWER_OFFER else 0
-    planes[11] = np.float32(row[OFFER_WAIT] / row[OFFER_AFTER])
-    planes[12] = np.float32(row[OFFER_WAIT + 1] / row[OFFER_AFTER])
+    _mark_pieces(shown, planes, 0)
+    _mark_pieces(row, planes, 1)
+    same_limits = True
+    for field in range(MAX_QUIET_TURNS, OFFER_AFTER + 1):
+        same_limits = same_limits and row[field] == shown[field]
+    for plane in range(4, NUM_PLANES):
+        source = _SOURCE[plane]
+        if source >= 0 and not (same_limits and row[source] == shown[source]):
+            level = _level(row, plane)
+            for point in range(NUM_POINTS):
+                planes[plane, point] = level
+    copy_row(shown, row)
 
 
 @compiled_with_arrays
 def _encode_each(rows, planes):
+    shown = np.empty(ROW_SIZE, dtype=np.int16)
     for game in range(rows.shape[0]):
-        encode(rows[game], planes[game])
+        clear_planes(planes[game])
+        copy_row(shown, NOTHING_SHOWN)
+        update_planes(rows[game], shown, planes[game])
 
 
-def encode_rows(rows: NDArray[np.int16]) -> NDArray[np.float32]:
-    """The observations of [N, 432] state rows, [N, C, 15, 15] float32."""
-    planes = np.empty((len(rows), *OBSERVATION_SHAPE), dtype=np.float32)
-    _encode_each(rows, planes)
+def encode_rows(
+    rows: NDArray[np.int16], out: NDArray[np.float32] | None = None
+) -> NDArray[np.float32]:
+    """The observations of state rows.
+
+    Args:
+        rows: [N, 432] state rows.
+        out: [N, C, 15, 15] float32, contiguous, to write into; a new array if None.
+
+    Returns:
+        ``out``.
+    """
+    planes = np.empty((len(rows), *OBSERVATION_SHAPE), dtype=np.float32) if out is None else out
+    _encode_each(rows, planes.reshape(len(rows), NUM_PLANES, NUM_POINTS))
     return planes

@@ -9,21 +9,22 @@ from __future__ import annotations
 import numpy as np
 
 from thud_env.compile import compiled, compiled_with_arrays
-from thud_env.encoding import encode
-from thud_env.rng import random_below
-from thud_env.rules.legal import is_legal, legal_actions
+from thud_env.encoding import update_planes
+from thud_env.masks import update_bit_mask, update_byte_mask
+from thud_env.rules.draw import draw_legal
+from thud_env.rules.legal import NUM_WORDS, is_legal, legal_actions, legal_words
 from thud_env.rules.play import apply, margin
 from thud_env.rules.row import (
     DWARFS,
-    MAX_DECISIONS_AT_ONCE,
     ONGOING,
     TERMINATION,
     TO_MOVE,
     TROLLS,
     TURN_LIMIT,
+    copy_row,
 )
 
-BYTE_MASKS, BIT_MASKS = 1, 2
+NO_MASKS, BYTE_MASKS, BIT_MASKS = range(3)
 MARGIN_UNIT = np.float32(1 / 32)
 """A reward of 1 is a margin of 32, the largest there is."""
 
@@ -51,7 +52,7 @@ def first_illegal(rows, actions, first, last):
     return -1
 
 
-@compiled_with_arrays
+@compiled
 def step_games(
     rows,
     actions,
@@ -87,7 +88,7 @@ def step_games(
             rewards[game, DWARFS] = 0
             rewards[game, TROLLS] = 0
             if reset_finished_first:
-                row[:] = start_row
+                copy_row(row, start_row)
                 terminated[game] = False
                 truncated[game] = False
             continue
@@ -100,44 +101,61 @@ def step_games(
         truncated[game] = termination == TURN_LIMIT
         terminated[game] = termination not in (ONGOING, TURN_LIMIT)
         if termination != ONGOING:
-            final_rows[game] = row
+            copy_row(final_rows[game], row)
             if reset_at_once:
-                row[:] = start_row
+                copy_row(row, start_row)
 
 
 @compiled_with_arrays
 def observe_games(
-    rows, observations, masks, legal_counts, to_move, with_observations, mask_kind, first, last
+    rows,
+    shown_rows,
+    planes,
+    words,
+    byte_words,
+    legal_counts,
+    to_move,
+    with_observations,
+    mask_kind,
+    first,
+    last,
 ):
-    """Write what the players of every game see.
+    """Write what the players of every game see, as far as it changed.
 
     Args:
         rows: [B, 432] the games.
-        observations: [B, C, 15, 15] float32, or [0, C, 15, 15] if not wanted.
-        masks: [B, 6470] int8, [B, 809] uint8 (least significant bit first), or [0, 0].
+        shown_rows: [B, 432] the states that ``planes`` show, or [0, 432].
+        planes: [B, C, 225] float32, or [0, C, 225] if not wanted.
+        words: [B, 102] int64, the legal decisions as bits, or [0, 102].
+        byte_words: [B, 816] uint64, the same as bytes, or [0, 816].
         legal_counts: [B] int32.
         to_move: [B] int8.
-        with_observations: whether to write observations.
-        mask_kind: BYTE_MASKS, BIT_MASKS or 0 for none.
+        with_observations: whether to write planes.
+        mask_kind: BYTE_MASKS, BIT_MASKS or NO_MASKS.
         first, last: the games to look at.
     """
-    decisions = np.empty(MAX_DECISIONS_AT_ONCE, dtype=np.int32)
+    fresh = np.empty(NUM_WORDS + 1, dtype=np.int64)
+    scratch = np.empty(16, dtype=np.int32)
     for game in range(first, last):
         row = rows[game]
         to_move[game] = row[TO_MOVE]
-        count = legal_actions(row, decisions)
-        legal_counts[game] = count
         if with_observations:
-            encode(row, observations[game])
-        if mask_kind != 0:
-            mask = masks[game]
-            mask[:] = 0
+            update_planes(row, shown_rows[game], planes[game])
+        if mask_kind != NO_MASKS:
+            legal_counts[game] = legal_words(row, fresh, scratch)
             if mask_kind == BYTE_MASKS:
-                for i in range(count):
-                    mask[decisions[i]] = 1
+                update_byte_mask(fresh, words[game], byte_words[game])
             else:
-                for i in range(count):
-                    mask[decisions[i] >> 3] |= 1 << (decisions[i] & 7)
+                update_bit_mask(fresh, words[game])
+
+
+@compiled_with_arrays
+def count_games(rows, legal_counts, first, last):
+    """Count the legal decisions of every game."""
+    fresh = np.empty(NUM_WORDS + 1, dtype=np.int64)
+    scratch = np.empty(16, dtype=np.int32)
+    for game in range(first, last):
+        legal_counts[game] = legal_words(rows[game], fresh, scratch)
 
 
 @compiled_with_arrays
@@ -147,13 +165,13 @@ def sample_games(rows, rng, actions, first, last):
     Args:
         rows: [B, 432] the games.
         rng: [B] uint64, one generator a game.
-        actions: [B] int32, written.
+        actions: [B] int64, written.
         first, last: the games to draw for.
     """
-    decisions = np.empty(MAX_DECISIONS_AT_ONCE, dtype=np.int32)
+    scratch = np.empty(16, dtype=np.int32)
     for game in range(first, last):
-        count = legal_actions(rows[game], decisions)
-        actions[game] = decisions[random_below(rng, game, count)] if count > 0 else 0
+        row = rows[game]
+        actions[game] = 0 if row[TERMINATION] != ONGOING else draw_legal(row, rng, game, scratch)
 
 
 @compiled
@@ -182,13 +200,12 @@ def play_games(rows, rng, lengths, margins, first, last):
         margins: [B] int16, receives the final margin, from the dwarfs' view.
         first, last: the games to play.
     """
-    decisions = np.empty(MAX_DECISIONS_AT_ONCE, dtype=np.int32)
+    scratch = np.empty(16, dtype=np.int32)
     for game in range(first, last):
         row = rows[game]
         length = 0
         while row[TERMINATION] == ONGOING:
-            count = legal_actions(row, decisions)
-            apply(row, decisions[random_below(rng, game, count)])
+            apply(row, draw_legal(row, rng, game, scratch))
             length += 1
         lengths[game] = length
         margins[game] = margin(row)

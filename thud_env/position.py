@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from thud_env import notation, position_text
 from thud_env.actions import NUM_ACTIONS, describe_action
-from thud_env.encoding import OBSERVATION_SHAPE, encode
+from thud_env.encoding import encode_rows
+from thud_env.masks import action_mask
 from thud_env.rules import row as fields
 from thud_env.rules.legal import is_legal, legal_actions
 from thud_env.rules.play import apply, margin
@@ -158,15 +159,11 @@ class Position:
 
     def action_mask(self) -> NDArray[np.int8]:
         """1 for each legal decision, 0 for every other, [6470] int8."""
-        mask = np.zeros(NUM_ACTIONS, dtype=np.int8)
-        mask[self.legal_actions()] = 1
-        return mask
+        return action_mask(self._row)
 
     def observation(self) -> NDArray[np.float32]:
         """The planes of ``encoding.PLANES``, [C, 15, 15] float32."""
-        planes = np.empty(OBSERVATION_SHAPE, dtype=np.float32)
-        encode(self._row, planes)
-        return planes
+        return encode_rows(self._row[np.newaxis])[0]
 
     def apply(self, action: int) -> Position:
         """The position after one decision.

@@ -13,12 +13,13 @@ from pettingzoo import AECEnv
 
 from thud_env.actions import NUM_ACTIONS
 from thud_env.batch import wants_outcome
-from thud_env.encoding import NUM_PLANES, OBSERVATION_SHAPE, Plane, encode
+from thud_env.encoding import NUM_PLANES, OBSERVATION_SHAPE, Plane, encode_rows
 from thud_env.kernels import reward_for_dwarfs
+from thud_env.masks import action_mask
 from thud_env.position import SIDES, IllegalMove, Position, Side
-from thud_env.rules.legal import is_legal, legal_actions
+from thud_env.rules.legal import is_legal
 from thud_env.rules.play import apply, margin
-from thud_env.rules.row import DWARFS, MAX_DECISIONS_AT_ONCE, TERMINATION, TO_MOVE, TROLLS, new_row
+from thud_env.rules.row import DWARFS, TERMINATION, TO_MOVE, TROLLS, new_row
 from thud_env.rulesets import Ruleset, get_ruleset
 
 Observation = dict[str, NDArray[Any]]
@@ -74,7 +75,6 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         self._limits = limits
         self._row = self._start_row = new_row(self.rules, **limits)
         self._seats = agents
-        self._decisions = np.empty(MAX_DECISIONS_AT_ONCE, dtype=np.int32)
         self._observation_shape = (len(planes), *OBSERVATION_SHAPE[1:])
 
         self.possible_agents = list(agents)
@@ -234,7 +234,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
     def _planes(self, agent: str) -> NDArray[np.float32]:
         """What ``agent`` sees, [C, 15, 15]: here the battle, the same for both."""
         planes = np.empty(self._observation_shape, dtype=np.float32)
-        encode(self._row, planes[:NUM_PLANES])
+        encode_rows(self._row[np.newaxis], planes[np.newaxis, :NUM_PLANES])
         return planes
 
     def _caption(self) -> str:
@@ -257,9 +257,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
     def _mask(self, agent: str) -> NDArray[np.int8]:
         row = self._row
         if agent == self._seats[row[TO_MOVE]] and not row[TERMINATION]:
-            mask = np.zeros(NUM_ACTIONS, dtype=np.int8)
-            mask[self._decisions[: legal_actions(row, self._decisions)]] = 1
-            return mask
+            return action_mask(row)
         return np.full(NUM_ACTIONS, self._idle_mask, dtype=np.int8)
 
     def _checked(self, action: Any) -> int:

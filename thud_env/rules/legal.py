@@ -16,7 +16,7 @@ from thud_env.actions import (
     NUM_ACTIONS,
     OFFER,
 )
-from thud_env.bits import leading_zeros, trailing_zeros
+from thud_env.bits import count_ones, leading_zeros, trailing_zeros
 from thud_env.board import (
     CELL_OF_SQUARE,
     CELL_STEP,
@@ -57,6 +57,8 @@ from thud_env.rules.row import (
 from thud_env.rulesets import FOOTBALL, KOOM_VALLEY
 
 VALLEY_TROLL_REACH = 3
+NUM_WORDS = (NUM_ACTIONS + 63) // 64
+"""64-bit words that hold a bit for each action."""
 
 
 @inlined
@@ -240,8 +242,10 @@ def has_legal_turn(row):
     """Whether the side to move, at the start of its turn, can move a piece."""
     first, count = movable_pieces(row)
     for i in range(first, first + count):
-        if piece_moves(row, int(row[i])) != 0:
-            return True
+        cell = int(row[i])
+        for direction in range(NUM_DIRECTIONS):
+            if ray_moves(row, cell, direction, empty_run(row, cell, direction)) != 0:
+                return True
     return False
 
 
@@ -310,6 +314,47 @@ def legal_actions(row, out):
             moves &= moves - 1
     if may_offer(row):
         out[total] = OFFER
+        total += 1
+    return total
+
+
+@inlined
+def _put(words, first, bits):
+    """Set bits of a long row of 64-bit words, from bit ``first`` on."""
+    word = first >> 6
+    shift = first & 63
+    words[word] |= bits << shift
+    words[word + 1] |= (bits >> 1) >> (63 - shift)
+
+
+@compiled
+def legal_words(row, words, scratch):
+    """Set a bit for each legal decision; return how many there are.
+
+    Args:
+        row: [432] a state row.
+        words: [103] int64, written: action a is bit a % 64 of word a // 64. The last word
+            is room to spill, and stays 0.
+        scratch: [>= 16] any integer type.
+    """
+    for word in range(NUM_WORDS + 1):
+        words[word] = 0
+    if row[TERMINATION] != ONGOING:
+        return 0
+    total = 0
+    if row[PENDING] != NO_QUESTION:
+        total = _answers(row, scratch)
+        for i in range(total):
+            _put(words, scratch[i], 1)
+        return total
+    first, count = movable_pieces(row)
+    for i in range(first, first + count):
+        cell = int(row[i])
+        moves = piece_moves(row, cell)
+        _put(words, MOVE_BASE[cell, 0], moves)
+        total += count_ones(moves)
+    if may_offer(row):
+        _put(words, OFFER, 1)
         total += 1
     return total
 

@@ -102,6 +102,13 @@ for _cell in CELL_OF_SQUARE:
         _NOTHING_TAKEN[LINE_OF_CELL[_cell, _axis]] &= ~(1 << int(POINT_OF_CELL[_cell, _axis]))
 
 
+@compiled
+def copy_row(target, source):
+    """Overwrite one row with another."""
+    for i in range(ROW_SIZE):
+        target[i] = source[i]
+
+
 @inlined
 def flip_lines(row, cell):
     """Turn a square from free to taken or back, on all four lines through it."""

@@ -1,0 +1,94 @@
+"""Action masks from the words of bits that the rules write.
+
+::
+
+    words   [102] int64    a bit an action: action a is bit a % 64 of word a // 64
+    bits    [809] uint8    the same memory, cut off after action 6469
+    bytes   [6470] int8    a byte an action, 0 or 1
+
+Bytes are made eight at a time: a word of the byte mask is eight bits of the bit mask spread
+out. Both kinds are kept in whole words, of which callers see the part that means something.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thud_env.actions import NUM_ACTIONS
+from thud_env.compile import compiled
+from thud_env.rules.legal import NUM_WORDS, legal_words
+
+NUM_BYTE_WORDS = 8 * NUM_WORDS
+NUM_BIT_BYTES = (NUM_ACTIONS + 7) // 8
+
+_EACH_BYTE = np.uint64(0x0101010101010101)
+_OWN_BIT = np.uint64(0x8040201008040201)
+_FILL = np.uint64(0x7F7F7F7F7F7F7F7F)
+_LOW_EIGHT, _SEVEN, _EIGHT = np.uint64(0xFF), np.uint64(7), np.uint64(8)
+
+
+@compiled
+def spread(word, byte_words, first):
+    """Write 64 bits as 64 bytes of 0 or 1, in eight words from ``first`` on.
+
+    Eight bits are copied into each of eight bytes, byte i keeps bit i only, and a carry out
+    of its lower seven bits, or its own top bit, becomes the 1.
+    """
+    bits = np.uint64(word)
+    for i in range(8):
+        kept = ((bits & _LOW_EIGHT) * _EACH_BYTE) & _OWN_BIT
+        byte_words[first + i] = ((kept + _FILL) >> _SEVEN) & _EACH_BYTE
+        bits >>= _EIGHT
+
+
+@compiled
+def update_bit_mask(fresh, words):
+    """Bring a game's bit mask up to date.
+
+    Args:
+        fresh: [103] int64, the legal decisions now.
+        words: [102] int64, overwritten.
+    """
+    for i in range(NUM_WORDS):
+        words[i] = fresh[i]
+
+
+@compiled
+def update_byte_mask(fresh, words, byte_words):
+    """Bring a game's byte mask up to date, touching only the words that changed.
+
+    Args:
+        fresh: [103] int64, the legal decisions now.
+        words: [102] int64, those that ``byte_words`` shows so far; overwritten.
+        byte_words: [816] uint64, overwritten.
+    """
+    for i in range(NUM_WORDS):
+        words[i] = fresh[i]
+        spread(fresh[i], byte_words, 8 * i)
+
+
+@compiled
+def _write_mask(row, words, byte_words, scratch):
+    count = legal_words(row, words, scratch)
+    for i in range(NUM_WORDS):
+        spread(words[i], byte_words, 8 * i)
+    return count
+
+
+def bits_view(words: NDArray[np.int64]) -> NDArray[np.uint8]:
+    """[..., 102] words as [..., 809] bytes of bits, least significant first; no copy."""
+    return words.view(np.uint8)[..., :NUM_BIT_BYTES]
+
+
+def bytes_view(byte_words: NDArray[np.uint64]) -> NDArray[np.int8]:
+    """[..., 816] words as [..., 6470] bytes of 0 or 1; no copy."""
+    return byte_words.view(np.int8)[..., :NUM_ACTIONS]
+
+
+def action_mask(row: NDArray[np.int16]) -> NDArray[np.int8]:
+    """1 for each legal decision of a state row, 0 for every other, [6470] int8, new."""
+    byte_words = np.empty(NUM_BYTE_WORDS, dtype=np.uint64)
+    words = np.empty(NUM_WORDS + 1, dtype=np.int64)
+    _write_mask(row, words, byte_words, np.empty(16, dtype=np.int32))
+    return bytes_view(byte_words)
