@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from thud_env.bits import count_ones
-from thud_env.board import CELL_OF_SQUARE, STRIDE
-from thud_env.compile import compiled
+from thud_env.board import CELL_OF_SQUARE, DIRECTIONS, LINE_OF_CELL, SIZE, STRIDE, cell_at
+from thud_env.compile import inlined
+from thud_env.rules.row import NUM_TROLLS, STONE_CELL, TAKEN_LINES, TROLL_CELLS
 
 FIRST_CELL = STRIDE
 _WORD = 64
@@ -32,35 +33,64 @@ EAST, SOUTH_WEST, SOUTH, SOUTH_EAST = (np.uint64(step) for step in (1, 15, 16, 1
 _W = np.uint64(_WORD)
 
 
-@compiled
-def set_of(row, first, count, piece):
-    """The set of those cells in a list of pieces that hold ``piece``.
+_FIRST_ROW = TAKEN_LINES + int(LINE_OF_CELL[cell_at(0, SIZE // 2), DIRECTIONS.index("E")])
+"""Where a state row keeps what is taken of the board's rows, one word of 16 bits each, the
+columns counted upwards: four of them make one word here."""
 
-    Args:
-        row: [432] a state row.
-        first, count: the stretch of it that lists the cells.
-        piece: what to keep.
-    """
+
+@inlined
+def _four_rows(row, first):
+    word = np.uint64(0)
+    for i in range(4):
+        word |= np.uint64(np.uint16(row[first + i])) << np.uint64(STRIDE * i)
+    return word
+
+
+@inlined
+def all_pieces(row):
+    """The squares that are taken, by the stone too, and some off the board."""
+    last = np.uint64(0)
+    for i in range(12, SIZE):
+        last |= np.uint64(np.uint16(row[_FIRST_ROW + i])) << np.uint64(STRIDE * (i - 12))
+    return (
+        _four_rows(row, _FIRST_ROW),
+        _four_rows(row, _FIRST_ROW + 4),
+        _four_rows(row, _FIRST_ROW + 8),
+        last,
+    )
+
+
+@inlined
+def all_trolls(row):
+    """The squares that trolls stand on."""
     a = b = c = d = np.uint64(0)
-    for i in range(first, first + count):
-        cell = int(row[i])
-        if row[cell] != piece:
-            continue
-        place = cell - FIRST_CELL
+    for i in range(TROLL_CELLS, TROLL_CELLS + int(row[NUM_TROLLS])):
+        place = int(row[i]) - FIRST_CELL
         bit = BIT_OF_CELL[place & 63]
         word = place >> 6
-        if word == 0:
-            a |= bit
-        elif word == 1:
-            b |= bit
-        elif word == 2:
-            c |= bit
-        else:
-            d |= bit
+        a |= bit if word == 0 else np.uint64(0)
+        b |= bit if word == 1 else np.uint64(0)
+        c |= bit if word == 2 else np.uint64(0)
+        d |= bit if word == 3 else np.uint64(0)
     return a, b, c, d
 
 
-@compiled
+@inlined
+def the_stone(row):
+    """The square of the stone."""
+    place = int(row[STONE_CELL]) - FIRST_CELL
+    bit = BIT_OF_CELL[place & 63]
+    none = np.uint64(0)
+    word = place >> 6
+    return (
+        bit if word == 0 else none,
+        bit if word == 1 else none,
+        bit if word == 2 else none,
+        bit if word == 3 else none,
+    )
+
+
+@inlined
 def up(s, n):
     """The set moved ``n`` cells on: 1 is east, 15 south-west, 16 south, 17 south-east."""
     m = _W - n
@@ -72,7 +102,7 @@ def up(s, n):
     )
 
 
-@compiled
+@inlined
 def down(s, n):
     """The set moved ``n`` cells back: 1 is west, 15 north-east, 16 north, 17 north-west."""
     m = _W - n
@@ -84,31 +114,31 @@ def down(s, n):
     )
 
 
-@compiled
+@inlined
 def both(s, t):
     """Intersection."""
     return s[0] & t[0], s[1] & t[1], s[2] & t[2], s[3] & t[3]
 
 
-@compiled
+@inlined
 def either(s, t):
     """Union."""
     return s[0] | t[0], s[1] | t[1], s[2] | t[2], s[3] | t[3]
 
 
-@compiled
+@inlined
 def without(s, t):
     """Those of ``s`` that are not in ``t``."""
     return s[0] & ~t[0], s[1] & ~t[1], s[2] & ~t[2], s[3] & ~t[3]
 
 
-@compiled
+@inlined
 def size(s):
     """How many squares are in the set."""
     return count_ones(s[0]) + count_ones(s[1]) + count_ones(s[2]) + count_ones(s[3])
 
 
-@compiled
+@inlined
 def beside(s):
     """Everything adjacent to a square of ``s``, border cells included."""
     sides = either(up(s, EAST), down(s, EAST))

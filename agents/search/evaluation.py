@@ -14,12 +14,14 @@ from agents.search.bitboards import (
     SOUTH,
     SOUTH_EAST,
     SOUTH_WEST,
+    all_pieces,
+    all_trolls,
     beside,
     both,
     down,
     either,
-    set_of,
     size,
+    the_stone,
     up,
     without,
 )
@@ -123,10 +125,10 @@ def _threes_along(pieces, step):
 
 @compiled
 def _classic_features(row, out):
-    dwarfs = set_of(row, DWARF_CELLS, num_dwarf_cells(row), DWARF)
-    trolls = set_of(row, TROLL_CELLS, int(row[NUM_TROLLS]), TROLL)
-    # The stone's square counts as empty here: that hardly ever matters.
-    empty = without(_board(), either(dwarfs, trolls))
+    taken = both(all_pieces(row), _board())
+    trolls = all_trolls(row)
+    dwarfs = without(taken, either(trolls, the_stone(row)))
+    empty = without(_board(), taken)
     by_dwarfs = beside(dwarfs)
     aims = either(
         either(
@@ -191,8 +193,8 @@ def _valley_features(row, out):
         out[11] += distance
         out[7] += 1 if distance <= 2 else 0
         out[9] += 1 if cell // STRIDE < stone_row else 0
-    dwarfs = set_of(row, DWARF_CELLS, num_dwarf_cells(row), DWARF)
-    trolls = set_of(row, TROLL_CELLS, int(row[NUM_TROLLS]), TROLL)
+    trolls = all_trolls(row)
+    dwarfs = without(both(all_pieces(row), _board()), either(trolls, the_stone(row)))
     out[12] = size(without(dwarfs, beside(dwarfs)))
     out[13] = size(both(dwarfs, beside(trolls)))
 

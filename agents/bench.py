@@ -1,0 +1,101 @@
+"""How fast the searching players are, on one core.
+
+    python -m agents.bench
+    python -m agents.bench --json
+
+Times are of processor, not of clock: what else the machine does matters less. A *node* is a
+decision carried out by the alpha-beta search; a *simulation* one descent of a Monte Carlo
+tree, the judging of its leaf included. Both begin at the Classic start and in positions of
+the middle game.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from random import Random
+from time import process_time
+
+from agents.alphabeta import Searcher, SearchOptions
+from agents.mcts import MctsAgent
+from agents.search.weights import load_weights
+from thud_env import Position
+
+SIMULATIONS = 20_000
+NODES = 2_000_000
+MIDDLE_TURNS = 60
+MIDDLE_POSITIONS = 8
+
+
+def middle_positions() -> list[Position]:
+    """Positions of battles at random, both sides to move."""
+    random = Random(1)
+    found = []
+    for number in range(MIDDLE_POSITIONS):
+        position = Position.start("classic")
+        for _ in range(MIDDLE_TURNS + number % 2):
+            position = position.play(random.choice(position.turns()))
+        found.append(position)
+    return found
+
+
+def nodes_per_second(positions: list[Position], quiescence: int) -> float:
+    """Nodes a second of alpha-beta, deeper and deeper, NODES in each position."""
+    searcher = Searcher(load_weights())
+    options = SearchOptions(depth=20, nodes=NODES, quiescence=quiescence)
+    searcher.search(positions[0].row, SearchOptions(depth=1))
+    started = process_time()
+    nodes = sum(searcher.search(position.row, options).nodes for position in positions)
+    return nodes / (process_time() - started)
+
+
+def simulations_per_second(position: Position, playouts: str, length: int, priors: str) -> float:
+    """Simulations a second of a tree search."""
+    agent = MctsAgent(SIMULATIONS, playouts, length, priors)
+    agent.think(Position.start(max_turns=1).row)
+    started = process_time()
+    agent.think(position.row)
+    return SIMULATIONS / (process_time() - started)
+
+
+def measure() -> dict[str, float]:
+    """All measurements, by name."""
+    start, middle = Position.start("classic"), middle_positions()
+    return {
+        "alphabeta, start, nodes/s": nodes_per_second([start], 4),
+        "alphabeta, middle game, nodes/s": nodes_per_second(middle, 4),
+        "alphabeta, middle game, no quiescence, nodes/s": nodes_per_second(middle, 0),
+        "mcts, random playouts of 10 turns, sims/s": simulations_per_second(
+            start, "random", 10, "captures"
+        ),
+        "mcts, random playouts of 20 turns, sims/s": simulations_per_second(
+            start, "random", 20, "captures"
+        ),
+        "mcts, random playouts of whole battles, sims/s": simulations_per_second(
+            start, "random", 0, "captures"
+        ),
+        "mcts, greedy playouts of 20 turns, sims/s": simulations_per_second(
+            start, "greedy", 20, "captures"
+        ),
+        "mcts, evaluation, sims/s": simulations_per_second(start, "eval", 0, "captures"),
+        "mcts, evaluation for priors too, sims/s": simulations_per_second(start, "eval", 0, "eval"),
+    }
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """The command: see the module."""
+    parser = argparse.ArgumentParser(
+        prog="python -m agents.bench", description="How fast the searching players are."
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON object")
+    options = parser.parse_args(arguments)
+    figures = measure()
+    if options.json:
+        print(json.dumps({name: round(rate) for name, rate in figures.items()}))
+        return
+    for name, rate in figures.items():
+        print(f"{name:52}{rate:>12,.0f}")
+
+
+if __name__ == "__main__":
+    main()
