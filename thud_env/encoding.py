@@ -151,26 +151,22 @@ def update_planes(row, shown, planes):
 
 
 @compiled_with_arrays
-def _encode_each(rows, planes):
+def encode_row(row, planes):
+    """Write the observation of one state row, [432], into [>= C, 225] float32 planes."""
     shown = np.empty(ROW_SIZE, dtype=np.int16)
+    copy_row(shown, NOTHING_SHOWN)
+    clear_planes(planes)
+    update_planes(row, shown, planes)
+
+
+@compiled_with_arrays
+def _encode_each(rows, planes):
     for game in range(rows.shape[0]):
-        clear_planes(planes[game])
-        copy_row(shown, NOTHING_SHOWN)
-        update_planes(rows[game], shown, planes[game])
+        encode_row(rows[game], planes[game])
 
 
-def encode_rows(
-    rows: NDArray[np.int16], out: NDArray[np.float32] | None = None
-) -> NDArray[np.float32]:
-    """The observations of state rows.
-
-    Args:
-        rows: [N, 432] state rows.
-        out: [N, C, 15, 15] float32, contiguous, to write into; a new array if None.
-
-    Returns:
-        ``out``.
-    """
-    planes = np.empty((len(rows), *OBSERVATION_SHAPE), dtype=np.float32) if out is None else out
-    _encode_each(rows, planes.reshape(len(rows), NUM_PLANES, NUM_POINTS))
-    return planes
+def encode_rows(rows: NDArray[np.int16]) -> NDArray[np.float32]:
+    """The observations of [N, 432] state rows, [N, C, 15, 15] float32."""
+    planes = np.empty((len(rows), NUM_PLANES, NUM_POINTS), dtype=np.float32)
+    _encode_each(rows, planes)
+    return planes.reshape(len(rows), *OBSERVATION_SHAPE)

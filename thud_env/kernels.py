@@ -43,6 +43,20 @@ def reward_for_dwarfs(row, margin_before, by_outcome):
     return np.float32(np.sign(now))
 
 
+ILLEGAL = -1000
+"""What ``play_if_legal`` returns for an illegal decision; no margin is that low."""
+
+
+@compiled
+def play_if_legal(row, action):
+    """Play a decision if it is legal; the margin before it, or ILLEGAL."""
+    if not is_legal(row, action):
+        return ILLEGAL
+    before = margin(row)
+    apply(row, action)
+    return before
+
+
 @compiled
 def first_illegal(rows, actions, first, last):
     """The first game whose action is not legal, or -1. A game that is over takes any."""

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thud_env.actions import NUM_ACTIONS
-from thud_env.compile import compiled
+from thud_env.compile import compiled, compiled_with_arrays
 from thud_env.rules.legal import NUM_WORDS, legal_words
 
 NUM_BYTE_WORDS = 8 * NUM_WORDS
@@ -68,12 +68,12 @@ def update_byte_mask(fresh, words, byte_words):
         spread(fresh[i], byte_words, 8 * i)
 
 
-@compiled
-def _write_mask(row, words, byte_words, scratch):
-    count = legal_words(row, words, scratch)
+@compiled_with_arrays
+def _write_mask(row, byte_words):
+    words = np.empty(NUM_WORDS + 1, dtype=np.int64)
+    legal_words(row, words, np.empty(16, dtype=np.int32))
     for i in range(NUM_WORDS):
         spread(words[i], byte_words, 8 * i)
-    return count
 
 
 def bits_view(words: NDArray[np.int64]) -> NDArray[np.uint8]:
@@ -89,6 +89,5 @@ def bytes_view(byte_words: NDArray[np.uint64]) -> NDArray[np.int8]:
 def action_mask(row: NDArray[np.int16]) -> NDArray[np.int8]:
     """1 for each legal decision of a state row, 0 for every other, [6470] int8, new."""
     byte_words = np.empty(NUM_BYTE_WORDS, dtype=np.uint64)
-    words = np.empty(NUM_WORDS + 1, dtype=np.int64)
-    _write_mask(row, words, byte_words, np.empty(16, dtype=np.int32))
+    _write_mask(row, byte_words)
     return bytes_view(byte_words)

@@ -13,12 +13,10 @@ from pettingzoo import AECEnv
 
 from thud_env.actions import NUM_ACTIONS
 from thud_env.batch import wants_outcome
-from thud_env.encoding import NUM_PLANES, OBSERVATION_SHAPE, Plane, encode_rows
-from thud_env.kernels import reward_for_dwarfs
+from thud_env.encoding import NUM_POINTS, OBSERVATION_SHAPE, Plane, encode_row
+from thud_env.kernels import ILLEGAL, play_if_legal, reward_for_dwarfs
 from thud_env.masks import action_mask
 from thud_env.position import SIDES, IllegalMove, Position, Side
-from thud_env.rules.legal import is_legal
-from thud_env.rules.play import apply, margin
 from thud_env.rules.row import DWARFS, TERMINATION, TO_MOVE, TROLLS, new_row
 from thud_env.rulesets import Ruleset, get_ruleset
 
@@ -141,14 +139,17 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
             self._was_dead_step(None)
             return
         row = self._row
-        index = self._checked(action)
-        margin_before = margin(row)
-        apply(row, index)
+        index = _as_index(action)
+        in_range = 0 <= index < NUM_ACTIONS
+        margin_before = play_if_legal(row, index) if in_range else ILLEGAL
+        if margin_before == ILLEGAL:
+            self.position.apply(index)  # raises, and says why
         paid = self._paid_to_dwarfs(margin_before)
-        self.rewards[self._seats[DWARFS]] = paid
-        self.rewards[self._seats[TROLLS]] = -paid
+        dwarfs, trolls = self._seats[DWARFS], self._seats[TROLLS]
+        self.rewards[dwarfs], self.rewards[trolls] = paid, -paid
         self._cumulative_rewards[agent] = 0.0
-        self._accumulate_rewards()
+        self._cumulative_rewards[dwarfs] += paid
+        self._cumulative_rewards[trolls] -= paid
         self.agent_selection = self._seats[row[TO_MOVE]]
         if row[TERMINATION]:
             self._battle_ended()
@@ -233,9 +234,9 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
 
     def _planes(self, agent: str) -> NDArray[np.float32]:
         """What ``agent`` sees, [C, 15, 15]: here the battle, the same for both."""
-        planes = np.empty(self._observation_shape, dtype=np.float32)
-        encode_rows(self._row[np.newaxis], planes[np.newaxis, :NUM_PLANES])
-        return planes
+        planes = np.empty((self._observation_shape[0], NUM_POINTS), dtype=np.float32)
+        encode_row(self._row, planes)
+        return planes.reshape(self._observation_shape)
 
     def _caption(self) -> str:
         """What ``render`` writes below the board."""
@@ -260,17 +261,6 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
             return action_mask(row)
         return np.full(NUM_ACTIONS, self._idle_mask, dtype=np.int8)
 
-    def _checked(self, action: Any) -> int:
-        try:
-            index = operator.index(action)
-        except TypeError:
-            raise TypeError(
-                f"action {action!r} is not an integer: one in 0 .. {NUM_ACTIONS - 1} would be right"
-            ) from None
-        if not is_legal(self._row, index):
-            self.position.apply(index)  # raises, and says why
-        return index
-
     def _read_start(self, start: str | Position) -> NDArray[np.int16]:
         if not isinstance(start, Position):
             start = Position.from_text(start, self.rules, **self._limits)
@@ -281,3 +271,12 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         if start.outcome is not None:
             raise ValueError(f"position {start.text!r} is over: {start.outcome}")
         return start.row.copy()
+
+
+def _as_index(action: Any) -> int:
+    try:
+        return operator.index(action)
+    except TypeError:
+        raise TypeError(
+            f"action {action!r} is not an integer: one in 0 .. {NUM_ACTIONS - 1} would be right"
+        ) from None
