@@ -1,0 +1,116 @@
+"""The opening books: what a start is, that the published ones are what the script draws."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from thud_env import RULESETS, Position
+from thud_env.board import CELL_OF_SQUARE, SQUARE_SYMMETRY
+from training.openings import (
+    COUNT,
+    SEED,
+    TURNS,
+    Openings,
+    OpeningsError,
+    book_path,
+    generate_openings,
+    main,
+    read_openings,
+)
+
+
+@pytest.fixture(scope="module", params=RULESETS)
+def book(request: pytest.FixtureRequest) -> Openings:
+    return read_openings(request.param)
+
+
+def test_a_book_has_500_starts_that_are_not_over(book: Openings) -> None:
+    assert len(book.starts) == COUNT == 500
+    assert all(start.outcome is None for start in book.starts)
+    assert {start.rules.name for start in book.starts} == {book.rules}
+
+
+def test_starts_are_so_many_turns_in_and_each_number_is_as_frequent(book: Openings) -> None:
+    counts = Counter(start.turn_number for start in book.starts)
+    assert counts == dict.fromkeys(range(4, 9), 100)
+
+
+def test_at_most_a_dwarf_has_been_captured(book: Openings) -> None:
+    plain = Position.start(book.rules).text
+    for start in book.starts:
+        assert start.text.count("T") == plain.count("T")
+        board, plain_board = start.text.split()[0], plain.split()[0]
+        assert 0 <= plain_board.count("d") - board.count("d") <= 1
+    assert any(start.quiet_turns < start.turn_number for start in book.starts)
+
+
+def test_no_two_starts_are_the_same_up_to_symmetry(book: Openings) -> None:
+    whole_board = book.rules.startswith("classic")
+    images = SQUARE_SYMMETRY if whole_board else SQUARE_SYMMETRY[[0, 4]]
+    seen = Counter()
+    for start in book.starts:
+        board = start.row[CELL_OF_SQUARE]
+        seen.update({(start.to_move, board[image].tobytes()) for image in images})
+    assert max(seen.values()) == 1
+
+
+def test_the_first_starts_are_drawn_as_they_were_published(book: Openings) -> None:
+    drawn = generate_openings(book.rules, 10, SEED)
+    assert [start.text for start in drawn] == [start.text for start in book.starts[:10]]
+
+
+@pytest.mark.soak
+def test_all_starts_are_drawn_as_they_were_published(book: Openings, capsys) -> None:
+    assert main(["--rules", book.rules]) == 0
+    assert capsys.readouterr().out == book_path(book.rules).read_text()
+
+
+def test_another_seed_draws_others() -> None:
+    one, other = (generate_openings("koom-valley", 5, seed) for seed in (1, 2))
+    assert not {start.text for start in one} & {start.text for start in other}
+    assert [start.turn_number for start in other] == list(TURNS)
+
+
+def test_the_digest_tells_books_apart() -> None:
+    starts = list(read_openings("classic").starts)
+    assert Openings.of(starts).digest == read_openings("classic").digest
+    assert Openings.of(starts[1:]).digest != Openings.of(starts).digest
+    assert Openings.of(starts[::-1]).digest != Openings.of(starts).digest
+
+
+HEADER = "thud-openings 1 rules=classic seed=1 count=1\n"
+START = Position.start("classic").text
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("", "its first line is ''"),
+        (START, "no book of openings"),
+        (HEADER.replace("classic", "koom-valley") + START, "of koom-valley, not of classic"),
+        (HEADER + START.replace("d", "x", 1), "line 2"),
+        (HEADER + "# said\n" + START + "\n" + START[:-1], "line 4"),
+        (HEADER, "0 starts; its first line says 1"),
+        (HEADER + START + "\n" + START, "2 starts; its first line says 1"),
+        (HEADER + START.replace(" 0 0", " 200 200"), "line 2: this battle is over"),
+    ],
+)
+def test_a_damaged_book_is_refused(tmp_path: Path, text: str, complaint: str) -> None:
+    path = tmp_path / "book.txt"
+    path.write_text(text)
+    with pytest.raises(OpeningsError, match=complaint):
+        read_openings("classic", path)
+
+
+def test_a_missing_book_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(OpeningsError, match="cannot be read"):
+        read_openings("classic", tmp_path / "none.txt")
+
+
+@pytest.mark.parametrize("wrong", [["--rules", "chess"], ["--count", "0"], ["--seed", "-1"]])
+def test_bad_input_is_one_line_and_exit_code_2(wrong: list[str], capsys) -> None:
+    assert main(wrong) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
