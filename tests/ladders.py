@@ -1,0 +1,66 @@
+"""Small ladders for tests: quick games, and results made up."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+
+from thud_env import Position
+from training.ladder.play import Result
+from training.ladder.schedule import Field
+from training.ladder.store import Store
+from training.openings import Openings, read_openings
+
+
+def short_openings(count: int = 40, turns: int = 30) -> Openings:
+    """The first starts of the book, of battles that end after so many turns."""
+    texts = [start.text for start in read_openings("classic").starts[:count]]
+    return Openings.of([Position.from_text(text, "classic", max_turns=turns) for text in texts])
+
+
+def short_field(agents: dict[str, int] | None = None, seed: int = 1) -> Field:
+    """A field whose games are short."""
+    return Field(agents or {"random": 6, "greedy": 6}, "classic", short_openings(), seed)
+
+
+def untimed(results: list[Result]) -> list[Result]:
+    """Results in the order of their games, without what depends on the machine."""
+    return sorted(
+        (dataclasses.replace(result, seconds=(0.0, 0.0)) for result in results),
+        key=lambda result: result.game,
+    )
+
+
+def made_up(dwarfs: str, trolls: str, start: int, margin: int, turns: str = "") -> Result:
+    """A game of so much margin."""
+    return Result(
+        dwarfs=dwarfs,
+        trolls=trolls,
+        start=start,
+        margin=margin,
+        ending="quiet_limit" if margin == 0 else "no_legal_turn",
+        turns=turns or f"{dwarfs}{trolls}",
+        moves=(10, 5),
+        seconds=(1.0, 0.25),
+        nodes=(1000, None),
+    )
+
+
+def made_up_results(
+    agents: list[str], starts: int, margin: Callable[[str, str, int], int]
+) -> list[Result]:
+    """All games of a field, with margins by who plays and from which start."""
+    return [
+        made_up(dwarfs, trolls, start, margin(dwarfs, trolls, start))
+        for start in range(starts)
+        for dwarfs in agents
+        for trolls in agents
+    ]
+
+
+def store_results(folder: Path, field: Field, results: list[Result]) -> None:
+    """Write results as a ladder would."""
+    with Store(folder, field) as store:
+        for result in results:
+            store.add(result)

@@ -1,0 +1,218 @@
+"""The ladder from the command line: played, stopped, gone on with, and refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from ladders import untimed
+
+import agents
+from training.ladder.__main__ import main
+from training.ladder.fields import read_field
+from training.ladder.schedule import LadderError
+from training.ladder.store import FILE, read_games
+
+ROOT = Path(__file__).parents[1]
+FIELD = ["greedy", "alphabeta:depth=1"]
+
+
+def ladder(folder: Path, *more: str, workers: str = "1") -> int:
+    return main([*FIELD, "--games", "4", "--out", str(folder), "--workers", workers, *more])
+
+
+@pytest.fixture(scope="module")
+def unbroken(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("unbroken")
+    assert ladder(folder) == 0
+    return folder
+
+
+def test_a_ladder_leaves_its_games_and_its_report(unbroken: Path) -> None:
+    games = read_games(unbroken)
+    assert len(games.results) == 8
+    assert {path.name for path in unbroken.iterdir()} == {
+        *("games.jsonl", "report.md", "report.json", "payoff.svg")
+    }
+    assert sum(count or 0 for result in games.results for count in result.nodes) > 0
+
+
+def test_a_ladder_that_was_stopped_goes_on_to_the_same_games(
+    unbroken: Path, tmp_path: Path, capsys
+) -> None:
+    lines = (unbroken / FILE).read_bytes().splitlines(keepends=True)
+    (tmp_path / FILE).write_bytes(b"".join(lines[:5]) + lines[5][:100])
+    assert ladder(tmp_path) == 0
+    shown = capsys.readouterr().out
+    assert "note: the last line was damaged" in shown
+    assert "4 games to play, 4 are kept" in shown
+    resumed, whole = (read_games(folder).results for folder in (tmp_path, unbroken))
+    assert untimed(resumed) == untimed(whole)
+
+
+def test_a_finished_ladder_plays_nothing_more(unbroken: Path, capsys) -> None:
+    before = (unbroken / FILE).read_bytes()
+    assert ladder(unbroken) == 0
+    assert "to play" not in capsys.readouterr().out
+    assert (unbroken / FILE).read_bytes() == before
+
+
+def test_more_games_of_the_same_field_go_on_too(unbroken: Path, tmp_path: Path) -> None:
+    (tmp_path / FILE).write_bytes((unbroken / FILE).read_bytes())
+    assert ladder(tmp_path, "--games", "6") == 0
+    results = read_games(tmp_path).results
+    assert len(results) == 12
+    assert untimed(results[:8]) == untimed(read_games(unbroken).results)
+
+
+def test_the_report_is_written_anew_from_the_games(unbroken: Path, capsys) -> None:
+    report = (unbroken / "report.md").read_bytes()
+    (unbroken / "report.md").unlink()
+    assert main(["--report", str(unbroken)]) == 0
+    assert (unbroken / "report.md").read_bytes() == report
+    assert "Two battles, seats swapped" in capsys.readouterr().out
+
+
+def is_alive(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_a_stop_keeps_what_was_played_and_leaves_no_process(tmp_path: Path) -> None:
+    command = ["-m", "training.ladder", "random", "greedy", "--games", "1000", "--workers", "2"]
+    process = subprocess.Popen(
+        [sys.executable, *command, "--out", str(tmp_path)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    path = tmp_path / FILE
+    waited = time.monotonic() + 120
+    while not path.exists() or path.read_bytes().count(b"\n") < 4:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < waited
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the workers too
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert errors == "stopped; the same command goes on from here\n"
+    waited = time.monotonic() + 20
+    while is_alive(process.pid):
+        assert time.monotonic() < waited
+        time.sleep(0.05)
+    assert 3 <= len(read_games(tmp_path).results) < 2000
+
+
+# -- fields --------------------------------------------------------------------------------
+
+
+def test_the_reference_field_can_be_played() -> None:
+    field = read_field(ROOT / "configs" / "ladder" / "reference.yaml")
+    assert {"random", "greedy", "greedy2"} < set(field.agents)
+    assert field.agents["random"] == 400
+    assert all(games <= 400 for games in field.agents.values())
+
+
+def test_a_slow_agent_plays_fewer_games(tmp_path: Path) -> None:
+    path = tmp_path / "field.yaml"
+    path.write_text("games: 8\nagents:\n- random\n- {spec: greedy, games: 4}\n")
+    assert read_field(path).agents == {"random": 8, "greedy": 4}
+    assert read_field(path, games=2).agents == {"random": 2, "greedy": 2}
+    assert read_field(path, rules="koom-valley", seed=None).rules == "koom-valley"
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("agents: [random", "not YAML"),
+        ("games: 4", "names no agents"),
+        ("agents: random", "must be of type list"),
+        ("agents: [random, greedy]\ngames: many", "must be of type int"),
+        ("agents: [random, greedy]\nruels: classic", "unknown key 'ruels'"),
+        ("agents: [random, 7]", "a spec, or a mapping"),
+        ("agents: [random, {spec: greedy}]", "a spec, or a mapping"),
+        ("agents: [random, random]", "named twice"),
+    ],
+)
+def test_a_field_that_is_none_is_refused(tmp_path: Path, text: str, complaint: str) -> None:
+    path = tmp_path / "field.yaml"
+    path.write_text(text)
+    with pytest.raises(LadderError, match=complaint):
+        read_field(path)
+
+
+# -- bad input -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["random", "greedi"], "did you mean 'greedy'"),
+        (["random", "policy:none"], "no policy"),
+        (["random"], "two agents or more"),
+        ([], "two agents or more"),
+        (["random", "random"], "named twice"),
+        (["random", "greedy", "--games", "0"], "--games 0"),
+        (["random", "greedy", "--games", "3"], "even number"),
+        (["random", "greedy", "--games", "1002"], "500 starts, enough for 1000"),
+        (["random", "greedy", "--rules", "chess"], "unknown ruleset 'chess'"),
+        (["random", "greedy", "--workers", "0"], "--workers 0"),
+        (["random", "--field", "x.yaml"], "either on the command line or by --field"),
+        (["--field", "none.yaml"], "cannot be read"),
+        (["--report", "none"], "cannot be read"),
+        (["random", "--report", "none"], "stands alone"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(
+    words: list[str], complaint: str, tmp_path: Path, capsys, monkeypatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(words) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("ladder: ")
+    assert complaint in line
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_results_of_another_field_or_ruleset_are_refused(unbroken: Path, capsys) -> None:
+    before = (unbroken / FILE).read_bytes()
+    for words, complaint in (
+        (["random", "greedy"], "another field"),
+        ([*FIELD, "--rules", "classic-any"], "ruleset classic, not classic-any"),
+        ([*FIELD, "--seed", "2"], "seed 1, not 2"),
+    ):
+        assert main([*words, "--games", "4", "--out", str(unbroken)]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert complaint in line
+    assert (unbroken / FILE).read_bytes() == before
+
+
+def test_an_error_while_playing_keeps_the_games_before_it(tmp_path: Path, monkeypatch) -> None:
+    class Failing:
+        def __init__(self, seed: int = 0) -> None:
+            self.left = 3
+
+        def act_rows(self, rows):
+            raise RuntimeError("out of ideas")
+
+        act = act_rows
+
+    monkeypatch.setitem(agents.AGENTS, "failing", Failing)
+    with pytest.raises(RuntimeError, match="out of ideas"):
+        main(["random", "failing", "--games", "2", "--out", str(tmp_path), "--workers", "1"])
+    assert len(read_games(tmp_path).results) == 1
+
+
+def test_the_numbers_of_a_report_are_plain_json(unbroken: Path) -> None:
+    json.loads((unbroken / "report.json").read_text(), parse_constant=pytest.fail)

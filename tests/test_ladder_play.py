@@ -1,0 +1,134 @@
+"""The games of a ladder: which are played, and that nothing but the game decides how."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from ladders import short_field, short_openings, untimed
+
+import agents
+from agents.agent import Agent
+from thud_env import Position, Record
+from thud_env.position import IllegalMove
+from training.ladder.play import play_game, play_games
+from training.ladder.schedule import Field, Game, LadderError
+
+# -- the schedule --------------------------------------------------------------------------
+
+
+def test_every_start_is_played_in_both_seats_and_against_oneself() -> None:
+    games = list(short_field({"a": 6, "b": 6, "c": 6}).games())
+    cells = Counter((game.dwarfs, game.trolls) for game in games)
+    assert cells == {(d, t): 3 for d in "abc" for t in "abc"}
+    assert len(set(games)) == len(games)
+    assert [game.start for game in games] == sorted(game.start for game in games)
+
+
+def test_two_agents_play_as_often_as_the_rarer_of_them() -> None:
+    games = list(short_field({"a": 8, "b": 8, "slow": 2}).games())
+    cells = Counter((game.dwarfs, game.trolls) for game in games)
+    assert cells["a", "b"] == cells["b", "b"] == 4
+    assert cells["a", "slow"] == cells["slow", "b"] == cells["slow", "slow"] == 1
+
+
+def test_seeds_are_by_game_and_by_ladder() -> None:
+    field, other = short_field(), short_field(seed=2)
+    games = list(field.games())
+    seeds = [seed for game in games for seed in field.seeds(game)]
+    assert len(set(seeds)) == len(seeds)
+    assert not set(seeds) & {seed for game in games for seed in other.seeds(game)}
+    assert short_field({"random": 2, "greedy": 2, "greedy2": 2}).seeds(games[0]) == (
+        field.seeds(games[0])
+    )
+
+
+@pytest.mark.parametrize(
+    ("agents", "complaint"),
+    [
+        ({"random": 4}, "two agents"),
+        ({"random": 4, "greedy": 0}, "even number"),
+        ({"random": 4, "greedy": 5}, "even number"),
+        ({"random": 4, "greedy": 82}, "40 starts, enough for 80"),
+    ],
+)
+def test_a_field_that_cannot_be_played_is_refused(agents, complaint: str) -> None:
+    with pytest.raises(LadderError, match=complaint):
+        Field(agents, "classic", short_openings())
+
+
+# -- one game ------------------------------------------------------------------------------
+
+
+def test_a_result_is_the_record_of_its_game() -> None:
+    field = short_field()
+    for game in field.games():
+        start = field.openings.starts[game.start]
+        result = play_game(game, start, field.seeds(game))
+        record = Record(start, tuple(result.turns.split()))
+        outcome = record.final.outcome
+        assert outcome is not None
+        assert result.margin == outcome.margin
+        assert result.ending == outcome.termination.name.lower()
+        assert sum(result.moves) == len(record.turns)
+        assert abs(result.moves[0] - result.moves[1]) <= 1
+        assert result.game == game
+
+
+def test_a_game_is_the_same_whatever_was_played_before() -> None:
+    field = short_field()
+    games = list(field.games())
+    forwards = list(play_games(field, games, workers=1))
+    backwards = list(play_games(field, games[::-1], workers=1))
+    assert untimed(forwards) == untimed(backwards)
+    assert untimed(forwards) != untimed(list(play_games(short_field(seed=2), games, workers=1)))
+
+
+def test_several_processes_play_the_same_games_as_one() -> None:
+    field = short_field()
+    games = list(field.games())
+    serial, parallel = (list(play_games(field, games, workers)) for workers in (1, 2))
+    assert untimed(serial) == untimed(parallel)
+    assert [result.game for result in serial] == games
+
+
+class Fake(Agent):
+    """Plays the first legal decision, or an illegal one, and tells of searches."""
+
+    def __init__(self, legal: bool = True) -> None:
+        self.legal = legal
+        self.result: Fake.Found | None = None
+
+    class Found:
+        nodes = 7
+
+    def act_rows(self, rows: np.ndarray) -> np.ndarray:
+        position = Position(rows[0])
+        if "xx" not in position.text.split()[2]:
+            self.result = Fake.Found()
+        return position.legal_actions()[:1] if self.legal else np.array([6469])
+
+
+def test_nodes_are_summed_where_the_agent_tells(monkeypatch) -> None:
+    monkeypatch.setitem(agents.AGENTS, "fake", lambda seed=0: Fake())
+    game = Game("fake", "random", 0)
+    result = play_game(game, short_openings().starts[0], (1, 2))
+    assert result.nodes == (7 * result.moves[0], None)
+    assert result.seconds[0] > 0
+
+
+def test_one_search_that_serves_several_decisions_counts_once(monkeypatch) -> None:
+    class Once(Fake):
+        def act_rows(self, rows: np.ndarray) -> np.ndarray:
+            self.result = self.result or Fake.Found()
+            return Position(rows[0]).legal_actions()[:1]
+
+    monkeypatch.setitem(agents.AGENTS, "once", lambda seed=0: Once())
+    assert play_game(Game("once", "once", 0), short_openings().starts[0], (1, 2)).nodes == (7, 7)
+
+
+def test_an_illegal_decision_is_an_error_that_names_the_agent(monkeypatch) -> None:
+    monkeypatch.setitem(agents.AGENTS, "cheat", lambda seed=0: Fake(legal=seed == 0))
+    with pytest.raises(IllegalMove, match="cheat plays action 6469 in"):
+        play_game(Game("cheat", "random", 0), short_openings().starts[0], (1, 2))

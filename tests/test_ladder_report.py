@@ -1,0 +1,214 @@
+"""Figures that are those of the games, and a report that says them and no more."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import numpy as np
+import pytest
+from ladders import made_up, made_up_results, short_field, store_results
+
+from training.ladder.figures import compute_figures
+from training.ladder.picture import payoff_svg
+from training.ladder.report import largest_margin, write_report
+from training.ladder.schedule import LadderError
+
+STRENGTH = {"weak": 0, "middle": 6, "strong": 12}
+AGENTS = list(STRENGTH)
+
+
+def ladder_margin(dwarfs: str, trolls: str, start: int) -> int:
+    """The stronger does better; the trolls have an edge of 2; starts vary by 3 either way."""
+    return STRENGTH[dwarfs] - STRENGTH[trolls] - 2 + start % 7 - 3
+
+
+RESULTS = made_up_results(AGENTS, 70, ladder_margin)
+FIGURES = compute_figures(AGENTS, RESULTS)
+
+
+def test_cells_count_what_happened() -> None:
+    cell = FIGURES.cell(0, 0)  # margins -5 .. 1, ten of each
+    assert (cell.dwarfs, cell.trolls) == ("weak", "weak")
+    assert (cell.wins, cell.draws, cell.losses) == (10, 10, 50)
+    assert cell.margin.value == -2
+    assert cell.margin.low < -2 < cell.margin.high
+    assert cell.limited == pytest.approx(1 / 7)
+    assert cell.won.value == pytest.approx(1 / 7)
+    assert cell.lost.value == pytest.approx(5 / 7)
+    assert cell.moves == 15
+    assert FIGURES.cell(0, 2).dwarfs == "weak"
+    assert FIGURES.cell(0, 2).trolls == "strong"
+
+
+def test_a_pair_is_one_start_with_the_seats_swapped() -> None:
+    weak_middle = FIGURES.meetings[0]
+    assert (weak_middle.first, weak_middle.second, weak_middle.pairs) == ("weak", "middle", 70)
+    # The edge of the trolls and what a start is worth cancel out: only strength is left.
+    assert weak_middle.score == (-12, -12, -12)
+    assert weak_middle.losses == 70
+
+
+def test_scores_are_means_over_the_whole_field_oneself_included() -> None:
+    assert [score.value for score in FIGURES.scores] == pytest.approx([-12, 0, 12])
+    assert sum(score.value for score in FIGURES.scores) == pytest.approx(0)
+
+
+def test_only_starts_played_in_both_seats_make_a_pair() -> None:
+    some = [
+        r for r in RESULTS if not (r.start >= 30 and (r.dwarfs, r.trolls) == ("weak", "middle"))
+    ]
+    figures = compute_figures(AGENTS, some)
+    assert figures.meetings[0].pairs == 30
+    assert figures.pairs == [30, 30, 70]
+    assert figures.cell(0, 1).games == 30
+    assert figures.cell(1, 0).games == 70
+
+
+def test_distinct_games_differ_in_start_or_turns() -> None:
+    same = [
+        made_up(dwarfs, trolls, start, -1, turns="dF1-F5")
+        for start in range(5)
+        for dwarfs in "ab"
+        for trolls in "ab"
+    ]
+    figures = compute_figures(["a", "b"], same)
+    assert figures.games == 20
+    assert figures.distinct == 5  # all four cells play the same game from each start
+    assert figures.cell(0, 1).distinct == 5
+    assert FIGURES.distinct == len(RESULTS)
+
+
+def test_effort_is_a_turn_and_by_side() -> None:
+    effort = FIGURES.effort[0]
+    assert effort.seconds == pytest.approx((0.1, 0.05))
+    assert effort.nodes == (pytest.approx(100), None)
+
+
+def test_figures_do_not_depend_on_the_order_of_the_games() -> None:
+    shuffled = [RESULTS[i] for i in np.random.default_rng(0).permutation(len(RESULTS))]
+    assert compute_figures(AGENTS, shuffled) == FIGURES
+
+
+def test_agents_that_have_not_met_are_named() -> None:
+    with pytest.raises(LadderError, match="no game of weak against strong"):
+        compute_figures(AGENTS, [r for r in RESULTS if (r.dwarfs, r.trolls) != ("weak", "strong")])
+    apart = [r for r in RESULTS if (r.start < 9) == (r.dwarfs < r.trolls) or r.dwarfs == r.trolls]
+    with pytest.raises(LadderError, match="in both seats"):
+        compute_figures(AGENTS, apart)
+
+
+# -- the report ----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("ladder")
+    field = short_field(dict.fromkeys(AGENTS, 80))
+    store_results(folder, field, RESULTS)
+    write_report(folder)
+    return folder
+
+
+def test_the_report_orders_agents_and_says_what_is_shown(folder: Path) -> None:
+    report = (folder / "report.md").read_text()
+    assert report.index("| strong") < report.index("| middle") < report.index("| weak")
+    assert report.count("- strong is above middle") == 5  # by score; by rating and margin a side
+    assert "630 games of classic, 630 of them distinct; 70 pairs" in report
+    assert "140 games of two agents can show" in report
+    assert "![The payoff matrix](payoff.svg)" in report
+
+
+def test_agents_that_are_alike_are_not_told_apart(tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    results = made_up_results(["a", "b"], 40, lambda *_: int(random.integers(-9, 10)))
+    store_results(tmp_path, short_field({"a": 80, "b": 80}), results)
+    write_report(tmp_path)
+    report = (tmp_path / "report.md").read_text()
+    assert "above b" not in report
+    assert "above a" not in report
+    assert "not told apart" in report
+
+
+def test_few_games_show_nothing(tmp_path: Path) -> None:
+    results = made_up_results(["a", "b"], 5, lambda dwarfs, trolls, _: 9 if dwarfs == "a" else -9)
+    store_results(tmp_path, short_field({"a": 10, "b": 10}), results)
+    words = write_report(tmp_path)
+    assert "a is above b" not in words
+    assert "10 games of two agents are too few" in words
+
+
+def test_the_report_is_made_from_the_games_alone(folder: Path, tmp_path: Path) -> None:
+    lines = (folder / "games.jsonl").read_text().splitlines()
+    (tmp_path / "games.jsonl").write_text("\n".join([lines[0], *reversed(lines[1:])]) + "\n")
+    write_report(tmp_path)
+    for name in ("report.md", "report.json", "payoff.svg"):
+        assert (tmp_path / name).read_bytes() == (folder / name).read_bytes()
+
+
+def test_the_numbers_are_those_of_the_figures(folder: Path) -> None:
+    numbers = json.loads((folder / "report.json").read_text())
+    assert numbers["rules"] == "classic"
+    assert numbers["games"] == 630
+    assert numbers["scores"]["strong"] == list(FIGURES.scores[2])
+    assert numbers["cells"][0]["won"] == list(FIGURES.cells[0].won)
+    assert numbers["meetings"][0]["pairs"] == 70
+    assert set(numbers["ratings"]) == {"dwarfs", "trolls", "advantage"}
+
+
+def test_games_with_two_states_of_the_code_are_pointed_out(folder: Path, tmp_path: Path) -> None:
+    lines = (folder / "games.jsonl").read_text().splitlines()
+    other = json.dumps({**json.loads(lines[0]), "code": "other"})
+    (tmp_path / "games.jsonl").write_text("\n".join([*lines, other]) + "\n")
+    assert "2 states of the code" in write_report(tmp_path)
+
+
+def test_the_largest_margin_is_that_of_the_ruleset() -> None:
+    assert largest_margin("classic") == 32
+    assert largest_margin("koom-valley") == 1
+
+
+# -- the picture ---------------------------------------------------------------------------
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def test_the_picture_has_every_agent_twice_and_every_cell() -> None:
+    root = ElementTree.fromstring(payoff_svg(FIGURES, "A <title>", 32))
+    words = [element.text for element in root.iter(f"{SVG}text")]
+    assert "A <title>" in words
+    for agent in AGENTS:
+        assert words.count(agent) == 2
+    for cell in FIGURES.cells:
+        assert f"{cell.margin.value:+.1f}" in words
+    assert words.count("14 / 14 / 71") == 3  # the diagonal
+
+
+def test_everything_in_the_picture_is_inside_it() -> None:
+    root = ElementTree.fromstring(payoff_svg(FIGURES, "Title", 32))
+    width, height = float(root.get("width", 0)), float(root.get("height", 0))
+    for box in root.iter(f"{SVG}rect"):
+        right = float(box.get("x", 0)) + float(box.get("width", 0))
+        bottom = float(box.get("y", 0)) + float(box.get("height", 0))
+        assert right <= width
+        assert bottom <= height
+
+
+def test_colours_go_from_the_trolls_red_to_the_dwarfs_blue() -> None:
+    margins = {("a", "a"): 32, ("a", "b"): 0, ("b", "a"): 0, ("b", "b"): -32}
+    results = made_up_results(["a", "b"], 20, lambda d, t, _: margins[d, t])
+    root = ElementTree.fromstring(payoff_svg(compute_figures(["a", "b"], results), "", 32))
+    cells = [box.get("fill") for box in root.iter(f"{SVG}rect") if box.get("stroke")]
+    assert cells == ["#2166ac", "#f7f7f7", "#f7f7f7", "#b2182b"]
+
+
+def test_long_specs_are_cut_short_above_their_columns() -> None:
+    spec = "policy:runs/a/very/long/path/checkpoints/latest"
+    results = made_up_results(["a", spec], 20, lambda *_: 1)
+    root = ElementTree.fromstring(payoff_svg(compute_figures(["a", spec], results), "", 32))
+    words = [element.text or "" for element in root.iter(f"{SVG}text")]
+    assert spec in words
+    (short,) = [word for word in words if word.startswith("...")]
+    assert spec.endswith(short[3:])
+    assert len(short) <= 13

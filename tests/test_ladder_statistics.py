@@ -1,0 +1,129 @@
+"""Intervals that are the known ones and cover, and words that claim no more than they show."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from training.ladder.__main__ import games_help
+from training.ladder.report import resolution_words
+from training.ladder.statistics import (
+    ENOUGH_PAIRS,
+    RESAMPLES,
+    Interval,
+    bootstrap_mean,
+    compare,
+    is_above,
+    resample_weights,
+    resampled_means,
+    resolution,
+    wilson,
+)
+
+
+@pytest.mark.parametrize(
+    ("successes", "trials", "expected"),
+    [
+        (0, 10, (0.0, 0.0, 0.27753)),
+        (10, 10, (1.0, 0.72247, 1.0)),
+        (50, 100, (0.5, 0.40383, 0.59617)),
+        (81, 263, (0.30798, 0.25527, 0.36621)),  # Newcombe 1998, table I
+    ],
+)
+def test_wilson_intervals_are_the_published_ones(successes, trials, expected) -> None:
+    assert wilson(successes, trials) == pytest.approx(expected, abs=1e-4)
+
+
+@pytest.mark.parametrize("trials", [1, 7, 200, 1000])
+def test_a_wilson_interval_holds_its_share_and_stays_in_range(trials: int) -> None:
+    for successes in range(trials + 1):
+        share, low, high = wilson(successes, trials)
+        assert 0 <= low <= share <= high <= 1
+
+
+def test_400_games_resolve_about_5_points() -> None:
+    assert resolution(400) == pytest.approx(0.049, abs=5e-4)
+    _, low, high = wilson(200, 400)
+    assert resolution(400) == pytest.approx((high - low) / 2, rel=0.01)
+    assert "400: 5" in games_help()
+    assert "by 5 points or more" in resolution_words(400)
+    assert "too few" in resolution_words(2 * ENOUGH_PAIRS - 2)
+
+
+def test_four_times_the_games_resolve_half_the_difference() -> None:
+    assert resolution(1600) == pytest.approx(resolution(400) / 2)
+
+
+def test_the_bootstrap_of_many_values_is_the_normal_interval() -> None:
+    values = np.random.default_rng(0).normal(3, 2, 400)
+    value, low, high = bootstrap_mean(values)
+    half = 1.96 * values.std() / 20
+    assert value == values.mean()
+    assert (low, high) == pytest.approx((value - half, value + half), abs=0.03)
+
+
+def test_bootstrap_intervals_cover() -> None:
+    random = np.random.default_rng(1)
+    held = 0
+    for _ in range(300):
+        _, low, high = bootstrap_mean(random.exponential(1, 60))
+        held += low <= 1 <= high
+    assert 0.90 <= held / 300 <= 0.98
+
+
+def test_resamples_draw_as_many_starts_as_there_are() -> None:
+    weights = resample_weights(30)
+    assert weights.shape == (RESAMPLES, 30)
+    assert (weights.sum(axis=1) == 30).all()
+    assert weights.mean(axis=0) == pytest.approx(np.ones(30), abs=0.15)
+
+
+def test_values_of_one_start_are_drawn_together() -> None:
+    weights = resample_weights(20)
+    starts = np.arange(20)
+    values = np.random.default_rng(2).normal(size=20)
+    first = resampled_means(values, starts, weights)
+    opposite = resampled_means(-values, starts, weights)
+    assert first + opposite == pytest.approx(np.zeros(RESAMPLES))
+
+
+def test_a_resample_without_the_starts_in_question_says_the_mean() -> None:
+    weights = np.array([[0, 0, 3], [1, 2, 0]])
+    means = resampled_means(np.array([6.0, 0.0]), np.array([0, 1]), weights)
+    assert means.tolist() == [3.0, 2.0]
+
+
+HIGH, LOW, MIDDLE = Interval(5, 4, 6), Interval(1, 0, 2), Interval(3, 1.5, 4.5)
+
+
+def test_apart_is_above() -> None:
+    assert compare("a", HIGH, "b", LOW, 200) == "a is above b"
+    assert compare("b", LOW, "a", HIGH, 200) == "a is above b"
+
+
+@pytest.mark.parametrize("other", [HIGH, LOW, MIDDLE])
+def test_overlapping_intervals_are_never_called_a_win(other: Interval) -> None:
+    for words in (compare("a", MIDDLE, "b", other, 200), compare("b", other, "a", MIDDLE, 200)):
+        assert "above" not in words
+        assert "not told apart" in words
+
+
+def test_intervals_that_touch_are_not_apart() -> None:
+    assert not is_above(Interval(5, 2, 8), Interval(1, 0, 2), 200)
+
+
+def test_a_handful_of_pairs_shows_nothing() -> None:
+    words = compare("a", HIGH, "b", LOW, ENOUGH_PAIRS - 1)
+    assert "above" not in words
+    assert "too few" in words
+    assert is_above(HIGH, LOW, ENOUGH_PAIRS)
+
+
+def test_random_agents_of_one_strength_are_seldom_called_apart() -> None:
+    random = np.random.default_rng(3)
+    wins = 0
+    for _ in range(200):
+        score = bootstrap_mean(random.integers(-20, 21, 40).astype(float))
+        other = Interval(-score.value, -score.high, -score.low)
+        wins += "above" in compare("a", score, "b", other, 40)
+    assert wins / 200 < 0.1

@@ -1,0 +1,148 @@
+"""Results on disk: appended, read back, resumed, and refused where they do not belong."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+from ladders import made_up_results, short_field, short_openings, store_results
+
+from training.ladder import store as store_module
+from training.ladder.schedule import Field, LadderError
+from training.ladder.store import FILE, Store, header_of, read_games
+
+FIELD = short_field({"a": 4, "b": 4})
+RESULTS = made_up_results(["a", "b"], 2, lambda dwarfs, trolls, start: start - (dwarfs < trolls))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "ladder"
+    store_results(folder, FIELD, RESULTS)
+    return folder
+
+
+def test_what_is_added_is_read_back(folder: Path) -> None:
+    games = read_games(folder)
+    assert games.results == RESULTS
+    assert games.header == header_of(FIELD)
+    assert games.codes == 1
+    assert not games.dropped
+
+
+def test_every_line_is_json_and_the_first_is_the_header(folder: Path) -> None:
+    lines = [json.loads(line) for line in (folder / FILE).read_text().splitlines()]
+    assert lines[0]["agents"] == {"a": 4, "b": 4}
+    assert lines[1]["turns"] == RESULTS[0].turns
+    assert len(lines) == 1 + len(RESULTS)
+
+
+def test_a_store_goes_on_with_what_it_holds(folder: Path) -> None:
+    before = (folder / FILE).read_bytes()
+    with Store(folder, FIELD) as store:
+        assert store.results == RESULTS
+        assert store.notes == []
+    assert (folder / FILE).read_bytes() == before
+
+
+@pytest.mark.parametrize("cut", [1, 2, 40])
+def test_a_last_line_cut_short_is_dropped_with_a_note(folder: Path, cut: int) -> None:
+    path = folder / FILE
+    path.write_bytes(path.read_bytes()[:-cut])
+    assert read_games(folder).dropped
+    with Store(folder, FIELD) as store:
+        assert store.results == RESULTS[:-1]
+        assert "dropped" in store.notes[0]
+        store.add(RESULTS[-1])
+    assert read_games(folder).results == RESULTS
+
+
+def test_a_last_line_of_nothing_is_dropped_too(folder: Path) -> None:
+    # A crash of the whole machine can leave a line's length on the disk without its content.
+    path = folder / FILE
+    path.write_bytes(path.read_bytes() + b"\0" * 50 + b"\n")
+    with Store(folder, FIELD) as store:
+        assert store.results == RESULTS
+        assert len(store.notes) == 1
+    assert not read_games(folder).dropped
+
+
+def test_reading_changes_nothing(folder: Path) -> None:
+    path = folder / FILE
+    path.write_bytes(path.read_bytes()[:-3])
+    before = path.read_bytes()
+    read_games(folder)
+    assert path.read_bytes() == before
+
+
+def test_a_stop_while_the_header_is_written_is_a_new_start(tmp_path: Path) -> None:
+    (tmp_path / FILE).write_bytes(b'{"rules":"cla')
+    store_results(tmp_path, FIELD, RESULTS[:1])
+    assert read_games(tmp_path).results == RESULTS[:1]
+
+
+@pytest.mark.parametrize("damage", ["not JSON", '{"dwarfs": "a"}', "[1]", '{"ladder": 2}'])
+def test_damage_before_the_last_line_is_refused_by_its_number(folder: Path, damage: str) -> None:
+    lines = (folder / FILE).read_text().splitlines()
+    lines[2] = damage
+    (folder / FILE).write_text("\n".join(lines) + "\n")
+    with pytest.raises(LadderError, match="line 3 is damaged"):
+        read_games(folder)
+    with pytest.raises(LadderError, match="line 3 is damaged"):
+        Store(folder, FIELD)
+
+
+def test_a_file_without_a_header_is_no_ladder(tmp_path: Path) -> None:
+    (tmp_path / FILE).write_text(json.dumps(dataclasses.asdict(RESULTS[0])) + "\n")
+    with pytest.raises(LadderError, match="no header"):
+        read_games(tmp_path)
+
+
+def test_a_folder_without_games_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(LadderError, match="cannot be read"):
+        read_games(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("other", "complaint"),
+    [
+        (Field({"a": 4, "c": 4}, "classic", short_openings()), "another field, with b"),
+        (Field({"a": 4, "b": 4}, "classic-any", short_openings()), "ruleset classic, not"),
+        (Field({"a": 4, "b": 4}, "classic", short_openings(39)), "opening book"),
+        (short_field({"a": 4, "b": 4}, seed=2), "seed 1, not 2"),
+    ],
+)
+def test_results_of_something_else_are_refused_and_kept(folder, other, complaint) -> None:
+    before = (folder / FILE).read_bytes()
+    with pytest.raises(LadderError, match=complaint):
+        Store(folder, other)
+    assert (folder / FILE).read_bytes() == before
+
+
+def test_a_field_may_grow(folder: Path) -> None:
+    grown = short_field({"a": 4, "b": 8, "c": 2})
+    with Store(folder, grown) as store:
+        assert store.results == RESULTS
+    assert read_games(folder).header.agents == {"a": 4, "b": 8, "c": 2}
+
+
+def test_changed_code_is_noted_and_counted(folder: Path, monkeypatch) -> None:
+    monkeypatch.setattr(store_module, "_code", lambda: "changed")
+    with Store(folder, FIELD) as store:
+        assert "have changed" in store.notes[0]
+    assert read_games(folder).codes == 2
+
+
+def test_two_ladders_do_not_write_one_folder(folder: Path) -> None:
+    with Store(folder, FIELD), pytest.raises(LadderError, match="another ladder"):
+        Store(folder, FIELD)
+    with Store(folder, FIELD) as store:
+        assert store.results == RESULTS
+
+
+def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(LadderError, match="cannot be written"):
+        Store(tmp_path / "file" / "inside", FIELD)

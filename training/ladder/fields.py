@@ -1,0 +1,102 @@
+"""Fields of agents: named on the command line, or read from a YAML file.
+
+::
+
+    rules: classic
+    games: 400            of every two agents, unless an agent plays fewer
+    seed: 1
+    agents:
+      - random
+      - mcts:sims=200
+      - spec: mcts:sims=5000
+        games: 40         slow: no more than this against anybody
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+import agents
+from training.ladder.schedule import Field, LadderError
+from training.openings import Openings, read_openings
+
+GAMES = 400
+RULES = "classic"
+_KEYS = {"rules": str, "games": int, "seed": int, "agents": list}
+
+
+def make_field(
+    specs: list[str],
+    *,
+    games: int = GAMES,
+    rules: str = RULES,
+    seed: int = 1,
+    most: dict[str, int] | None = None,
+    openings: Openings | None = None,
+) -> Field:
+    """A field whose agents exist.
+
+    Args:
+        specs: the agents.
+        games: of every two.
+        rules: the name of a ruleset.
+        seed: seeds all agents in all games.
+        most: agents that play no more games than this against any other.
+        openings: the starts; None for the published book.
+
+    Raises:
+        ValueError: if it cannot be played: an agent or a ruleset is unknown, for one.
+    """
+    if games < 2:
+        raise LadderError(f"--games {games}: an even number, 2 or more, would be right")
+    book = read_openings(rules, None) if openings is None else openings
+    for number, spec in enumerate(specs):
+        if spec in specs[:number]:
+            raise LadderError(f"{spec} is named twice")
+        agents.make(spec)
+    caps = most or {}
+    return Field({spec: min(games, caps.get(spec, games)) for spec in specs}, rules, book, seed)
+
+
+def read_field(path: Path, **overrides: Any) -> Field:
+    """The field of a YAML file.
+
+    Args:
+        path: the file.
+        **overrides: ``games``, ``rules`` and ``seed`` to be used instead of the file's, if not
+            None.
+
+    Raises:
+        ValueError: if the file is not of a field, or that cannot be played.
+    """
+    try:
+        tree = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise LadderError(f"{path} cannot be read: {error.strerror}") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise LadderError(f"{path} is not YAML: {error}") from None
+    if not isinstance(tree, dict) or "agents" not in tree:
+        raise LadderError(f"{path} names no agents: a list called agents would")
+    for key, value in tree.items():
+        if key not in _KEYS:
+            raise LadderError(f"{path}: unknown key {key!r}: there are {', '.join(_KEYS)}")
+        if type(value) is not _KEYS[key]:
+            raise LadderError(f"{path}: {key}: {value!r} must be of type {_KEYS[key].__name__}")
+    entries = [_entry(path, entry) for entry in tree.pop("agents")]
+    settings = {**tree, **{key: value for key, value in overrides.items() if value is not None}}
+    most = {spec: games for spec, games in entries if games is not None}
+    return make_field([spec for spec, _ in entries], most=most, **settings)
+
+
+def _entry(path: Path, entry: Any) -> tuple[str, int | None]:
+    if isinstance(entry, str):
+        return entry, None
+    if isinstance(entry, dict) and set(entry) == {"spec", "games"}:
+        spec, games = entry["spec"], entry["games"]
+        if isinstance(spec, str) and type(games) is int:
+            return spec, games
+    reason = "a spec, or a mapping of spec and games, would be right"
+    raise LadderError(f"{path}: agents: {entry!r}: {reason}")

@@ -1,0 +1,312 @@
+"""From games to figures: everything that a report says, as numbers.
+
+Margins are in points of the ruleset, from the dwarfs' view unless said. A *pair* is one start
+played twice by two agents with the seats swapped: a two-battle game (docs/rules.md, section 6). Its
+score is the sum of an agent's two margins.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thud_env.position import SIDES
+from training.ladder.play import Result
+from training.ladder.rating import Ratings, rate
+from training.ladder.schedule import LadderError
+from training.ladder.statistics import (
+    Interval,
+    percentile_interval,
+    resample_weights,
+    resampled_means,
+    wilson,
+)
+
+LIMITS = ("quiet_limit", "turn_limit")
+"""The endings that a limit brought about."""
+
+Cells = dict[tuple[str, str], dict[int, Result]]
+"""By who plays the dwarfs and who the trolls; then by the number of the start."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The games of one agent's dwarfs against one agent's trolls."""
+
+    dwarfs: str
+    trolls: str
+    wins: int
+    """Of the dwarfs."""
+    draws: int
+    losses: int
+    distinct: int
+    """Games that differ in their start or a turn."""
+    margin: Interval
+    """The mean, with its bootstrap interval."""
+    limited: float
+    """The share of games ended by a limit."""
+    moves: float
+    """Turns a game, of both sides."""
+
+    @property
+    def games(self) -> int:
+        """How many."""
+        return self.wins + self.draws + self.losses
+
+    @property
+    def won(self) -> Interval:
+        """The share that the dwarfs won."""
+        return wilson(self.wins, self.games)
+
+    @property
+    def lost(self) -> Interval:
+        """The share that the trolls won."""
+        return wilson(self.losses, self.games)
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """The pairs of games of two agents, from the first one's view."""
+
+    first: str
+    second: str
+    wins: int
+    """Pairs that the first won on the sum of its margins."""
+    draws: int
+    losses: int
+    score: Interval
+    """The mean score of a pair, with its bootstrap interval; the second's is the negative."""
+
+    @property
+    def pairs(self) -> int:
+        """How many."""
+        return self.wins + self.draws + self.losses
+
+    @property
+    def won(self) -> Interval:
+        """The share of pairs that the first won."""
+        return wilson(self.wins, self.pairs)
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What an agent spent on a turn, on average, as dwarfs and as trolls."""
+
+    seconds: tuple[float, float]
+    nodes: tuple[float | None, float | None]
+    """None where the agent does not tell."""
+
+
+@dataclass(frozen=True)
+class Figures:
+    """A ladder in numbers. K agents, in the order in which they were named."""
+
+    agents: list[str]
+    cells: list[Cell]
+    """[K * K] by dwarfs, then trolls."""
+    meetings: list[Meeting]
+    """[K * (K - 1) / 2]"""
+    scores: list[Interval]
+    """[K] the mean score of a pair against all K agents alike, itself included, which is 0."""
+    margins: tuple[list[Interval], list[Interval]]
+    """[K] the mean margin as dwarfs and as trolls, from its view, against all K agents alike."""
+    ratings: Ratings
+    effort: list[Effort]
+    """[K]"""
+    pairs: list[int]
+    """[K] the fewest pairs of games that it played with any other."""
+    distinct: int
+    """Games, in all cells together, that differ in their start or a turn."""
+
+    @property
+    def games(self) -> int:
+        """In all cells together."""
+        return sum(cell.games for cell in self.cells)
+
+    def cell(self, dwarfs: int, trolls: int) -> Cell:
+        """The cell of two agents, by their numbers."""
+        return self.cells[dwarfs * len(self.agents) + trolls]
+
+
+def compute_figures(agents: list[str], results: list[Result]) -> Figures:
+    """The figures of a ladder.
+
+    Raises:
+        LadderError: if two agents have not met in both seats yet.
+    """
+    by_cell = into_cells(results)
+    starts = 1 + max((result.start for result in results), default=0)
+    weights = resample_weights(starts)
+    cells = []
+    for dwarfs in agents:
+        for trolls in agents:
+            games = by_cell[dwarfs, trolls]
+            if not games:
+                raise LadderError(f"there is no game of {dwarfs} against {trolls} yet")
+            cells.append(_cell(dwarfs, trolls, games, weights))
+    meetings, scores, pairs = _meetings(agents, by_cell, weights)
+    size = len(agents)
+    return Figures(
+        agents=agents,
+        cells=cells,
+        meetings=meetings,
+        scores=scores,
+        margins=_side_margins(agents, by_cell, weights),
+        ratings=rate(
+            np.array([cell.wins + cell.draws / 2 for cell in cells]).reshape(size, size),
+            np.array([float(cell.games) for cell in cells]).reshape(size, size),
+        ),
+        effort=[_effort(agent, results) for agent in agents],
+        pairs=pairs,
+        distinct=_count_distinct(results),
+    )
+
+
+def _count_distinct(results: list[Result]) -> int:
+    """Starts of a book are distinct: the same turns from two of them are two games."""
+    return len({(result.start, result.turns) for result in results})
+
+
+def into_cells(results: list[Result]) -> Cells:
+    """The results of each cell, by start."""
+    by_cell: Cells = defaultdict(dict)
+    for result in sorted(results, key=lambda result: result.game):
+        by_cell[result.dwarfs, result.trolls][result.start] = result
+    return by_cell
+
+
+def paired_margins(
+    by_cell: Cells, agent: str, opponent: str
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+    """The starts that two agents played in both seats, and there the agent's margins as dwarfs
+    and as trolls, [n] each.
+    """
+    there, back = by_cell[agent, opponent], by_cell[opponent, agent]
+    both = sorted(there.keys() & back.keys())
+    return (
+        np.array(both, dtype=np.int64),
+        np.array([there[start].margin for start in both], dtype=np.float64),
+        np.array([-back[start].margin for start in both], dtype=np.float64),
+    )
+
+
+def _cell(dwarfs: str, trolls: str, games: dict[int, Result], weights: NDArray[np.int64]) -> Cell:
+    results = list(games.values())
+    margins = _margins(games)
+    samples = resampled_means(margins, np.array(list(games)), weights)
+    endings = Counter(result.ending for result in results)
+    return Cell(
+        dwarfs,
+        trolls,
+        wins=int((margins > 0).sum()),
+        draws=int((margins == 0).sum()),
+        losses=int((margins < 0).sum()),
+        distinct=_count_distinct(results),
+        margin=percentile_interval(margins.mean(), samples),
+        limited=sum(endings[limit] for limit in LIMITS) / len(results),
+        moves=sum(sum(result.moves) for result in results) / len(results),
+    )
+
+
+def _meetings(
+    agents: list[str],
+    by_cell: Cells,
+    weights: NDArray[np.int64],
+) -> tuple[list[Meeting], list[Interval], list[int]]:
+    """All meetings, and each agent's score and fewest pairs over its own."""
+    meetings = []
+    means = np.zeros(len(agents))
+    samples = np.zeros((len(agents), len(weights)))
+    fewest = [len(weights[0])] * len(agents)
+    for i, first in enumerate(agents):
+        for j, second in enumerate(agents[i + 1 :], start=i + 1):
+            both, as_dwarfs, as_trolls = paired_margins(by_cell, first, second)
+            if len(both) == 0:
+                raise LadderError(f"{first} and {second} have not met in both seats yet")
+            sums = as_dwarfs + as_trolls
+            drawn = resampled_means(sums, both, weights)
+            meeting = Meeting(
+                first,
+                second,
+                wins=int((sums > 0).sum()),
+                draws=int((sums == 0).sum()),
+                losses=int((sums < 0).sum()),
+                score=percentile_interval(sums.mean(), drawn),
+            )
+            meetings.append(meeting)
+            for agent, sign in ((i, 1), (j, -1)):
+                means[agent] += sign * sums.mean() / len(agents)
+                samples[agent] += sign * drawn / len(agents)
+                fewest[agent] = min(fewest[agent], meeting.pairs)
+    scores = [percentile_interval(*both) for both in zip(means, samples, strict=True)]
+    return meetings, scores, fewest
+
+
+def _side_margins(
+    agents: list[str], by_cell: Cells, weights: NDArray[np.int64]
+) -> tuple[list[Interval], list[Interval]]:
+    size = len(agents)
+    means = np.zeros((2, size))
+    samples = np.zeros((2, size, len(weights)))
+    for i, dwarfs in enumerate(agents):
+        for j, trolls in enumerate(agents):
+            margins = _margins(by_cell[dwarfs, trolls])
+            drawn = resampled_means(margins, np.array(list(by_cell[dwarfs, trolls])), weights)
+            for side, agent, sign in ((0, i, 1), (1, j, -1)):
+                means[side, agent] += sign * margins.mean() / size
+                samples[side, agent] += sign * drawn / size
+    as_dwarfs, as_trolls = (
+        [percentile_interval(*both) for both in zip(means[side], samples[side], strict=True)]
+        for side in (0, 1)
+    )
+    return as_dwarfs, as_trolls
+
+
+def _margins(games: dict[int, Result]) -> NDArray[np.float64]:
+    return np.array([result.margin for result in games.values()], dtype=np.float64)
+
+
+def _effort(agent: str, results: list[Result]) -> Effort:
+    seconds: list[float] = []
+    nodes: list[float | None] = []
+    for side, name in enumerate(SIDES):
+        mine = [result for result in results if getattr(result, name) == agent]
+        moves = max(1, sum(result.moves[side] for result in mine))
+        seconds.append(sum(result.seconds[side] for result in mine) / moves)
+        told = [result.nodes[side] for result in mine]
+        known = [count for count in told if count is not None]
+        nodes.append(sum(known) / moves if known else None)
+    return Effort((seconds[0], seconds[1]), (nodes[0], nodes[1]))
+
+
+def as_json(figures: Figures) -> dict[str, Any]:
+    """The figures for programs; an interval is a list of the value, its low and its high end."""
+
+    def numbers(name: str, entry: Cell | Meeting) -> dict[str, Any]:
+        return {**vars(entry), name: getattr(entry, name), "won": entry.won}
+
+    return {
+        "agents": figures.agents,
+        "games": figures.games,
+        "distinct": figures.distinct,
+        "scores": dict(zip(figures.agents, figures.scores, strict=True)),
+        "margins": {
+            side: dict(zip(figures.agents, margins, strict=True))
+            for side, margins in zip(SIDES, figures.margins, strict=True)
+        },
+        "ratings": {
+            "dwarfs": dict(zip(figures.agents, figures.ratings.dwarfs, strict=True)),
+            "trolls": dict(zip(figures.agents, figures.ratings.trolls, strict=True)),
+            "advantage": figures.ratings.advantage,
+        },
+        "effort": {
+            agent: vars(effort)
+            for agent, effort in zip(figures.agents, figures.effort, strict=True)
+        },
+        "cells": [{**numbers("games", cell), "lost": cell.lost} for cell in figures.cells],
+        "meetings": [numbers("pairs", meeting) for meeting in figures.meetings],
+    }

@@ -1,0 +1,114 @@
+"""The payoff matrix as a picture: a heat map, written as SVG by hand."""
+
+from __future__ import annotations
+
+from xml.sax.saxutils import escape
+
+from training.ladder.figures import Cell, Figures
+
+_CELL_WIDTH, _CELL_HEIGHT = 92, 54
+_LETTER = 7.2
+"""The width of a letter of the labels, about."""
+_TITLE = 8.2
+"""The same of the title, which is bold."""
+_LEGEND = 350
+"""The width of the legend."""
+_TOP = 96
+_DWARFS, _EVEN, _TROLLS = (33, 102, 172), (247, 247, 247), (178, 24, 43)
+"""Blue where the dwarfs gain, red where the trolls do: told apart by the colour blind too."""
+
+
+def payoff_svg(figures: Figures, title: str, most: float) -> str:
+    """The picture.
+
+    Args:
+        figures: of the ladder.
+        title: what it is of.
+        most: the largest margin there can be, whose colour is the deepest.
+    """
+    left = 30 + round(_LETTER * max(len(agent) for agent in figures.agents))
+    size = len(figures.agents)
+    width = max(left + size * _CELL_WIDTH, left + _LEGEND, round(_TITLE * len(title))) + 20
+    height = _TOP + size * _CELL_HEIGHT + 66
+    middle = left + size * _CELL_WIDTH / 2
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+        f'viewBox="0 0 {width} {height}" font-family="Helvetica, Arial, sans-serif" '
+        'font-size="13">',
+        f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
+        _text(10, 22, title, anchor="start", extra='font-weight="bold"'),
+        _text(middle, 48, "trolls"),
+        _text(12, _TOP - 14, "dwarfs", anchor="start"),
+    ]
+    for number, agent in enumerate(figures.agents):
+        across = left + (number + 0.5) * _CELL_WIDTH
+        for line, words in enumerate(_in_lines(agent)):
+            parts.append(_text(across, _TOP - 26 + 16 * line, words))
+        down = _TOP + (number + 0.5) * _CELL_HEIGHT + 5
+        parts.append(_text(left - 10, down, agent, anchor="end"))
+    for row in range(size):
+        for column in range(size):
+            x, y = left + column * _CELL_WIDTH, _TOP + row * _CELL_HEIGHT
+            parts += _cell(figures.cell(row, column), x, y, most)
+    parts += _legend(left, _TOP + size * _CELL_HEIGHT + 18, most)
+    return "\n".join((*parts, "</svg>", ""))
+
+
+def _cell(cell: Cell, x: float, y: float, most: float) -> list[str]:
+    colour, ink = _colours(cell.margin.value / most)
+    shares = " / ".join(
+        f"{100 * count / cell.games:.0f}" for count in (cell.wins, cell.draws, cell.losses)
+    )
+    middle = x + _CELL_WIDTH / 2
+    return [
+        f'<rect x="{x}" y="{y}" width="{_CELL_WIDTH}" height="{_CELL_HEIGHT}" fill="{colour}" '
+        'stroke="#ffffff" stroke-width="2"/>',
+        _text(
+            middle, y + 24, f"{cell.margin.value:+.{decimals(most)}f}", ink, extra='font-size="16"'
+        ),
+        _text(middle, y + 42, shares, ink, extra='font-size="11"'),
+    ]
+
+
+def decimals(most: float) -> int:
+    """How many decimals a margin is written with."""
+    return 1 if most > 1 else 2
+
+
+def _legend(left: float, y: float, most: float) -> list[str]:
+    parts = []
+    for step in range(9):
+        colour, _ = _colours((step - 4) / 4)
+        parts.append(
+            f'<rect x="{left + 22 * step}" y="{y}" width="22" height="12" fill="{colour}"/>'
+        )
+    label = f"mean margin for the dwarfs, {-most:+.0f} to {most:+.0f}"
+    parts.append(_text(left, y + 28, label, anchor="start", extra='font-size="11"'))
+    words = "below it: games won / drawn / lost by the dwarfs, in percent"
+    parts.append(_text(left, y + 43, words, anchor="start", extra='font-size="11"'))
+    return parts
+
+
+def _colours(share: float) -> tuple[str, str]:
+    """The colour of a margin, -1 .. 1, and of the letters on it."""
+    full = _DWARFS if share > 0 else _TROLLS
+    depth = min(1.0, abs(share))
+    mixed = [round(even + depth * (end - even)) for even, end in zip(_EVEN, full, strict=True)]
+    return "#" + "".join(f"{value:02x}" for value in mixed), "#ffffff" if depth > 0.6 else "#000000"
+
+
+def _in_lines(agent: str) -> tuple[str, str]:
+    """A spec above its column: its name over its options, cut short if they are long."""
+    room = int(_CELL_WIDTH / _LETTER)
+    name, _, options = agent.partition(":")
+    first, second = (
+        words if len(words) <= room else f"...{words[3 - room :]}" for words in (name, options)
+    )
+    return first, second
+
+
+def _text(
+    x: float, y: float, words: str, ink: str = "#000000", anchor: str = "middle", extra: str = ""
+) -> str:
+    attributes = f'x="{x:g}" y="{y:g}" fill="{ink}" text-anchor="{anchor}" {extra}'.rstrip()
+    return f"<text {attributes}>{escape(words)}</text>"

@@ -1,0 +1,242 @@
+"""The report of a ladder: written from its games alone.
+
+::
+
+    report.md      what is shown and what is not, in tables and words
+    report.json    the same figures for programs
+    payoff.svg     the payoff matrix as a picture
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+from thud_env.position import SIDES
+from thud_env.rulesets import get_ruleset
+from training.ladder.figures import Effort, Figures, as_json, compute_figures
+from training.ladder.picture import decimals, payoff_svg
+from training.ladder.statistics import ENOUGH_PAIRS, Interval, compare, resolution
+from training.ladder.store import Games, read_games
+
+REPORT, NUMBERS, PICTURE = "report.md", "report.json", "payoff.svg"
+
+
+def write_report(folder: Path) -> str:
+    """Write the three files of a folder's games; the summary, for people.
+
+    Raises:
+        LadderError: if there are no games, or not every two agents have met.
+    """
+    games = read_games(folder)
+    figures = compute_figures(list(games.header.agents), games.results)
+    most = largest_margin(games.header.rules)
+    summary = "\n".join(_summary(games, figures, most))
+    title = f"{get_ruleset(games.header.rules).name}: {figures.games:,} games"
+    details = "\n".join(_details(figures, most))
+    (folder / REPORT).write_text(f"# Ladder of {title}\n\n{summary}\n{details}")
+    (folder / NUMBERS).write_text(
+        json.dumps({"rules": games.header.rules, **as_json(figures)}, indent=1) + "\n"
+    )
+    (folder / PICTURE).write_text(payoff_svg(figures, f"Mean margins of {title}", most))
+    return summary
+
+
+def largest_margin(rules: str) -> float:
+    """The largest margin that a battle of a ruleset can have."""
+    ruleset = get_ruleset(rules)
+    return float(len(ruleset.dwarfs)) if ruleset.reward == "margin" else 1.0
+
+
+# -- the summary ---------------------------------------------------------------------------
+
+
+def _summary(games: Games, figures: Figures, most: float) -> Iterator[str]:
+    pairs = [meeting.pairs for meeting in figures.meetings]
+    yield (
+        f"{figures.games:,} games of {games.header.rules}, {figures.distinct:,} of them distinct; "
+        f"{_span(pairs)} pairs of games, each from one start with the seats swapped, for every "
+        f"two agents. {resolution_words(2 * min(pairs))}"
+    )
+    if games.codes > 1:
+        yield (
+            f"\nThese games were played with {games.codes} states of the code: they are of one "
+            "field only if its agents stayed as they were."
+        )
+    yield "\n## Two battles, seats swapped\n"
+    yield (
+        "Score: the sum of an agent's margins in two battles from one start, the seats swapped; "
+        "the mean over all agents of the field alike, itself included, with its 95% interval."
+    )
+    yield ""
+    yield from _standings(figures, most)
+    yield "\n## Side by side\n"
+    yield (
+        "Ratings are Bradley-Terry ratings in Elo points by games won and lost, 0 the mean of the "
+        "field on that side; the average dwarfs are rated "
+        f"{_shown(figures.ratings.advantage, 0)} against the average trolls. Margins are from the "
+        "agent's view, the mean over all agents of the field alike, itself included. All with "
+        "their 95% intervals."
+    )
+    ratings = (figures.ratings.dwarfs, figures.ratings.trolls)
+    for side, rated, margins in zip(SIDES, ratings, figures.margins, strict=True):
+        yield ""
+        yield from _side(figures, side, rated, margins, decimals(most))
+
+
+def resolution_words(games: int) -> str:
+    """What so many games of two agents can show."""
+    if games < 2 * ENOUGH_PAIRS:
+        return f"{games} games of two agents are too few to tell them apart."
+    return (
+        f"{games} games of two agents can show that a share of wins differs from one half if it "
+        f"does by {100 * resolution(games):.0f} points or more."
+    )
+
+
+def _standings(figures: Figures, most: float) -> Iterator[str]:
+    order = _ranked(figures.scores)
+    places = decimals(most)
+    rows = [
+        [
+            str(place),
+            figures.agents[agent],
+            _shown(figures.scores[agent], places),
+            *_efforts(figures.effort[agent]),
+        ]
+        for place, agent in enumerate(order, start=1)
+    ]
+    heading = ["", "agent", "score", "ms a turn (dwarfs, trolls)", "nodes a turn"]
+    yield from table(heading, rows)
+    yield ""
+    yield from _verdicts(figures, order, figures.scores)
+
+
+def _side(
+    figures: Figures,
+    side: str,
+    ratings: Sequence[Interval],
+    margins: Sequence[Interval],
+    places: int,
+) -> Iterator[str]:
+    rows = [
+        [figures.agents[agent], _shown(ratings[agent], 0), _shown(margins[agent], places)]
+        for agent in _ranked(ratings)
+    ]
+    yield from table([side, "rating", "margin"], rows)
+    for name, intervals in (("rating", ratings), ("margin", margins)):
+        yield f"\nAs {side}, by {name}:\n"
+        yield from _verdicts(figures, _ranked(intervals), intervals)
+
+
+def _verdicts(
+    figures: Figures, order: Sequence[int], intervals: Sequence[Interval]
+) -> Iterator[str]:
+    """What may be said of each two neighbours in an order."""
+    for upper, lower in pairwise(order):
+        words = compare(
+            figures.agents[upper],
+            intervals[upper],
+            figures.agents[lower],
+            intervals[lower],
+            min(figures.pairs[upper], figures.pairs[lower]),
+        )
+        yield f"- {words}"
+
+
+def _ranked(intervals: Sequence[Interval]) -> list[int]:
+    return sorted(range(len(intervals)), key=lambda agent: -intervals[agent].value)
+
+
+# -- the details ---------------------------------------------------------------------------
+
+
+def _details(figures: Figures, most: float) -> Iterator[str]:
+    places = decimals(most)
+    yield "\n## Who meets whom\n"
+    yield "Pairs of games, from the first one's view; the share of pairs won has a Wilson interval."
+    yield ""
+    rows = [
+        [
+            meeting.first,
+            meeting.second,
+            f"{meeting.wins} / {meeting.draws} / {meeting.losses}",
+            _percent(meeting.won),
+            _shown(meeting.score, places),
+            _shown(Interval(*(part / 2 for part in meeting.score)), places + 1),
+            _meeting_words(meeting.first, meeting.second, meeting.score, meeting.pairs),
+        ]
+        for meeting in figures.meetings
+    ]
+    headings = ["first", "second", "won / drawn / lost", "pairs won", "score of a pair"]
+    yield from table([*headings, "margin a game", "shown"], rows)
+    yield "\n## The payoff matrix\n"
+    yield "Mean margin for the dwarfs (rows) against the trolls (columns).\n"
+    yield f"![The payoff matrix]({PICTURE})\n"
+    size = len(figures.agents)
+    rows = [
+        [agent, *(f"{figures.cell(i, j).margin.value:+.{places}f}" for j in range(size))]
+        for i, agent in enumerate(figures.agents)
+    ]
+    yield from table(["dwarfs \\ trolls", *figures.agents], rows)
+    yield "\n## Every cell\n"
+    yield (
+        "From the dwarfs' view. Shares have Wilson intervals, margins bootstrap intervals over "
+        "starts. Limit: games ended by one. Distinct: games that differ in their start or a turn."
+    )
+    yield ""
+    rows = [
+        [
+            cell.dwarfs,
+            cell.trolls,
+            f"{cell.wins} / {cell.draws} / {cell.losses}",
+            _percent(cell.won),
+            _percent(cell.lost),
+            _shown(cell.margin, places),
+            f"{cell.limited:.0%}",
+            f"{cell.moves:.0f}",
+            str(cell.distinct),
+        ]
+        for cell in figures.cells
+    ]
+    headings = ["dwarfs", "trolls", "won / drawn / lost", "dwarfs won", "trolls won"]
+    yield from table([*headings, "margin", "limit", "turns", "distinct"], rows)
+
+
+def _meeting_words(first: str, second: str, score: Interval, pairs: int) -> str:
+    other = Interval(-score.value, -score.high, -score.low)
+    return compare(first, score, second, other, pairs)
+
+
+def _efforts(effort: Effort) -> list[str]:
+    milliseconds = ", ".join(f"{1000 * seconds:.2g}" for seconds in effort.seconds)
+    told = [count for count in effort.nodes if count is not None]
+    return [milliseconds, ", ".join(f"{count:,.0f}" for count in told)]
+
+
+# -- words and tables ----------------------------------------------------------------------
+
+
+def _shown(interval: Interval, places: int) -> str:
+    value, low, high = (f"{part:+.{places}f}" for part in interval)
+    return f"{value} ({low} to {high})"
+
+
+def _percent(interval: Interval) -> str:
+    value, low, high = (f"{100 * part:.0f}" for part in interval)
+    return f"{value}% ({low} to {high})"
+
+
+def _span(counts: list[int]) -> str:
+    fewest, most = min(counts), max(counts)
+    return str(most) if fewest == most else f"{fewest} to {most}"
+
+
+def table(headings: list[str], rows: list[list[str]]) -> Iterator[str]:
+    """A Markdown table whose columns are as wide as their widest cell."""
+    widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
+    for cells in (headings, ["-" * width for width in widths], *rows):
+        padded = (cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
+        yield f"| {' | '.join(padded)} |"

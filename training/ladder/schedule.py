@@ -1,0 +1,67 @@
+"""Who plays whom from where: every start in both seats, for every two agents."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from training.openings import Openings
+
+
+class LadderError(ValueError):
+    """A field that cannot be played, or results that cannot be used."""
+
+
+class Game(NamedTuple):
+    """One game to be played: it is known by these."""
+
+    dwarfs: str
+    """The agent with the dwarfs, as its spec."""
+    trolls: str
+    start: int
+    """The number of the start in the book."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """What a ladder is of."""
+
+    agents: dict[str, int]
+    """The agents' specs, and how many games each plays at most against any other."""
+    rules: str
+    openings: Openings
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        if len(self.agents) < 2:
+            raise LadderError("a ladder needs two agents or more")
+        most = 2 * len(self.openings.starts)
+        for spec, games in self.agents.items():
+            if games < 2 or games % 2:
+                reason = "every start is played in both seats, so an even number would be right"
+                raise LadderError(f"{games} games of {spec}: {reason}")
+            if games > most:
+                reason = f"the book has {most // 2} starts, enough for {most}"
+                raise LadderError(f"{games} games of {spec}: {reason}")
+
+    def games(self) -> Iterator[Game]:
+        """All games, start by start: a ladder that is stopped has played the same starts, as
+        far as it went, with everyone.
+
+        Two agents play every start twice, with the seats swapped; an agent plays it once
+        against itself. So all cells of the matrix, who as dwarfs against whom as trolls, have
+        as many games, which the ratings of the two sides need to be comparable.
+        """
+        for start in range(max(self.agents.values()) // 2):
+            able = [spec for spec, games in self.agents.items() if start < games // 2]
+            for dwarfs in able:
+                for trolls in able:
+                    yield Game(dwarfs, trolls, start)
+
+    def seeds(self, game: Game) -> tuple[int, int]:
+        """The seeds of a game's dwarfs and trolls: by what game it is, and by nothing else."""
+        name = f"{self.seed} {game.start} {game.dwarfs} {game.trolls}"
+        digest = hashlib.sha256(name.encode()).digest()
+        return int.from_bytes(digest[:4]), int.from_bytes(digest[4:8])

@@ -1,0 +1,102 @@
+"""Intervals, and the only words in which the ladder compares two numbers.
+
+All intervals are 95% ones. A number is called higher than another only if their intervals are
+apart and both rest on enough pairs of games; everything else is "not told apart".
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from training.evaluate import Z95, wilson_interval
+
+RESAMPLES = 2000
+ENOUGH_PAIRS = 20
+"""Pairs of games below which nothing is concluded: the bootstrap of a handful of values, or of
+values that are all the same, gives intervals that are too narrow."""
+
+
+class Interval(NamedTuple):
+    """An estimate and its 95% interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+def wilson(successes: float, trials: int) -> Interval:
+    """A share with its score interval (Wilson, "Probable inference", 1927)."""
+    low, high = wilson_interval(successes, trials)
+    share = successes / trials
+    # At 0 and at all of them rounding must not carry a bound past the share.
+    return Interval(share, min(max(0.0, low), share), max(min(1.0, high), share))
+
+
+def resolution(games: int) -> float:
+    """The difference from one half that a share of this many games can show: half the width of
+    its interval, 0.05 for 400 games.
+    """
+    return Z95 * 0.5 / math.sqrt(games)
+
+
+def resample_weights(starts: int, seed: int = 0) -> NDArray[np.int64]:
+    """How often each bootstrap sample holds each start, [RESAMPLES, starts].
+
+    The unit that is drawn is the start, with all games played from it: a pair of games with the
+    seats swapped stays together, and so do the games of all agents from one start (Efron,
+    "Bootstrap methods", 1979; resampling whole clusters: Davison & Hinkley 1997, section 3.8).
+    """
+    random = np.random.default_rng(seed)
+    return random.multinomial(starts, np.full(starts, 1 / starts), size=RESAMPLES)
+
+
+def resampled_means(
+    values: NDArray[np.float64], starts: NDArray[np.int64], weights: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """The mean of each bootstrap sample, [RESAMPLES].
+
+    Args:
+        values: [n] one value a start.
+        starts: [n] distinct columns of ``weights``: the starts that were played.
+        weights: what ``resample_weights`` drew.
+    """
+    drawn = weights[:, starts]
+    sizes = drawn.sum(axis=1)
+    sums = drawn @ values
+    # A sample without any of these starts, which only a handful can be, says nothing new.
+    return np.where(sizes > 0, sums / np.maximum(sizes, 1), values.mean())
+
+
+def percentile_interval(value: float, samples: NDArray[np.float64]) -> Interval:
+    """The interval between the 2.5% and 97.5% points of bootstrap samples of ``value``."""
+    low, high = np.quantile(samples, (0.025, 0.975))
+    return Interval(float(value), float(low), float(high))
+
+
+def bootstrap_mean(values: NDArray[np.float64], seed: int = 0) -> Interval:
+    """A mean with its bootstrap interval."""
+    chosen = np.arange(len(values))
+    samples = resampled_means(values, chosen, resample_weights(len(values), seed))
+    return percentile_interval(float(values.mean()), samples)
+
+
+def is_above(first: Interval, second: Interval, pairs: int) -> bool:
+    """Whether ``first`` may be called higher than ``second``: the intervals are apart, and both
+    rest on ``ENOUGH_PAIRS`` or more.
+    """
+    return pairs >= ENOUGH_PAIRS and first.low > second.high
+
+
+def compare(name: str, first: Interval, other: str, second: Interval, pairs: int) -> str:
+    """What two numbers with their intervals say of two agents, in words."""
+    if is_above(first, second, pairs):
+        return f"{name} is above {other}"
+    if is_above(second, first, pairs):
+        return f"{other} is above {name}"
+    if pairs < ENOUGH_PAIRS:
+        return f"{name} and {other} are not told apart: {pairs} pairs of games are too few"
+    return f"{name} and {other} are not told apart"

@@ -1,0 +1,214 @@
+"""Results on disk: ``games.jsonl``, which is only ever appended to.
+
+Its first line says what the ladder is of; another such line follows where the field has grown or
+the code has changed. Every other line is one game. A line is written by one call, so that a stop
+at any moment leaves at most one line unfinished, at the end.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import fcntl
+import hashlib
+import json
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from training.ladder.play import Result
+from training.ladder.schedule import Field, LadderError
+
+FILE = "games.jsonl"
+_ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclasses.dataclass(frozen=True)
+class Header:
+    """What the games of a ladder have in common."""
+
+    rules: str
+    seed: int
+    book: str
+    """The digest of the opening book."""
+    agents: dict[str, int]
+    """As in ``Field``."""
+    code: str
+    """A hash of the sources that the games were played with."""
+    ladder: int = 1
+    """The version of this format."""
+
+
+@dataclasses.dataclass
+class Games:
+    """What a folder holds."""
+
+    header: Header
+    results: list[Result]
+    codes: int
+    """How many states of the code the games were played with."""
+    whole_bytes: int
+    """The length of the file, less a line at the end that was not finished."""
+    dropped: bool
+    """Whether there is such a line."""
+
+
+def header_of(field: Field) -> Header:
+    """The header of a field's ladder."""
+    return Header(field.rules, field.seed, field.openings.digest, dict(field.agents), _code())
+
+
+def _code() -> str:
+    digest = hashlib.sha256()
+    for package in ("thud_env", "agents"):
+        for source in sorted((_ROOT / package).rglob("*.py")):
+            digest.update(source.relative_to(_ROOT).as_posix().encode())
+            digest.update(source.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def read_games(folder: Path) -> Games:
+    """Read a folder's games.
+
+    Raises:
+        LadderError: if there are none, or a line is damaged other than by a stop.
+    """
+    path = folder / FILE
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise LadderError(f"{path} cannot be read: {error.strerror}") from None
+    lines = data.split(b"\n")
+    rest = lines.pop()  # what follows the last line end: nothing, or a line cut short
+    whole = len(data) - len(rest)
+    if lines and not rest and not _is_json(lines[-1]):
+        # The line was longer than what a crash of the machine let through to the disk.
+        whole -= len(lines[-1]) + 1
+        rest = lines.pop()
+    headers: list[Header] = []
+    results: dict[Any, Result] = {}
+    for number, line in enumerate(lines, start=1):
+        try:
+            entry = json.loads(line)
+            if "ladder" in entry:
+                headers.append(_header(entry))
+            else:
+                result = _result(entry)
+                results[result.game] = result
+        except (ValueError, TypeError, KeyError) as error:
+            raise LadderError(f"{path}, line {number} is damaged: {error}") from None
+    if not headers:
+        raise LadderError(f"{path} has no header: it is no ladder")
+    codes = len({header.code for header in headers})
+    return Games(headers[-1], list(results.values()), codes, whole, bool(rest))
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except ValueError:
+        return False
+
+
+def _header(entry: dict[str, Any]) -> Header:
+    if entry["ladder"] != Header.ladder:
+        raise ValueError(f"version {entry['ladder']} of the format is not known here")
+    return Header(**entry)
+
+
+def _result(entry: dict[str, Any]) -> Result:
+    pairs = {name: tuple(entry[name]) for name in ("moves", "seconds", "nodes")}
+    return Result(**{**entry, **pairs})
+
+
+class Store:
+    """A folder that games are added to. A context manager; one at a time may hold it.
+
+    Args:
+        folder: made if it does not exist.
+        field: what is to be played.
+
+    Raises:
+        LadderError: if the folder holds results of something else, or is in use.
+    """
+
+    def __init__(self, folder: Path, field: Field) -> None:
+        self.folder = folder
+        self.notes: list[str] = []
+        """What the user should know of what was found."""
+        header = header_of(field)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._file = os.open(folder / FILE, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        except OSError as error:
+            raise LadderError(f"{folder} cannot be written: {error.strerror}") from None
+        try:
+            self._lock()
+            self.results = self._resume(header)
+        except BaseException:
+            os.close(self._file)
+            raise
+
+    def _lock(self) -> None:
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise LadderError(f"{self.folder} is being written by another ladder") from None
+
+    def _resume(self, header: Header) -> list[Result]:
+        if b"\n" not in (self.folder / FILE).read_bytes():  # new, or stopped at its header
+            os.ftruncate(self._file, 0)
+            self._write(dataclasses.asdict(header))
+            return []
+        games = read_games(self.folder)
+        _check_continues(self.folder, games.header, header)
+        if games.dropped:
+            os.ftruncate(self._file, games.whole_bytes)
+            self.notes.append("the last line was damaged, and is dropped: its game is played anew")
+        if games.results and games.header.code != header.code:
+            self.notes.append(
+                "thud_env or agents have changed since the games that are kept were played"
+            )
+        if games.header != header:
+            self._write(dataclasses.asdict(header))
+        return games.results
+
+    def add(self, result: Result) -> None:
+        """Append a game."""
+        self._write(dataclasses.asdict(result))
+        self.results.append(result)
+
+    def _write(self, entry: dict[str, Any]) -> None:
+        line = json.dumps(entry, separators=(",", ":")).encode() + b"\n"
+        written = os.write(self._file, line)
+        if written != len(line):
+            raise OSError(f"{self.folder / FILE}: only part of a line could be written")
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        os.fsync(self._file)
+        os.close(self._file)
+
+
+def _check_continues(folder: Path, old: Header, new: Header) -> None:
+    """See that the games of a folder are among those of a field: it may have grown."""
+
+    def differ(what: str, had: object, wanted: object) -> LadderError:
+        return LadderError(f"{folder} holds a ladder of {what} {had}, not {wanted}: name another")
+
+    if old.rules != new.rules:
+        raise differ("ruleset", old.rules, new.rules)
+    if old.book != new.book:
+        raise differ("opening book", old.book, new.book)
+    if old.seed != new.seed:
+        raise differ("seed", old.seed, new.seed)
+    missing = [spec for spec in old.agents if spec not in new.agents]
+    if missing:
+        raise differ("another field, with", ", ".join(missing), ", ".join(new.agents))
