@@ -182,9 +182,3 @@ def test_a_start_of_another_game_or_already_over_is_refused(make):
         env.reset(options={"position": over})
     with pytest.raises(ValueError, match="fields"):
         env.reset(options={"position": "nonsense"})
-
-
-def test_render_ansi_shows_the_board(make):
-    env = make(render_mode="ansi")
-    env.reset()
-    assert "8 . . . . . . T R T" in env.render()

@@ -30,9 +30,10 @@ GRANTED = {
     "masks": {"actions", "compile", "rules"},
     "notation": {"actions", "board", "rules"},
     "position_text": {"board", "notation", "rules", "rulesets"},
+    "render": {"actions", "board", "notation", "rules", "rulesets"},
     "position": {
         *("actions", "encoding", "masks", "notation"),
-        *("position_text", "rules", "rulesets"),
+        *("position_text", "render", "rules", "rulesets"),
     },
     "record_text": {"board", "notation", "position"},
     "record": {"board", "notation", "position", "record_text", "rules", "rulesets"},

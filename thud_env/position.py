@@ -237,5 +237,11 @@ class Position:
     def __repr__(self) -> str:
         return f"Position.from_text({self.text!r}, {self.rules.name!r})"
 
+    def _repr_svg_(self) -> str:
+        """The board as SVG, which notebooks show."""
+        from thud_env.render import svg
+
+        return svg(self)
+
     def __str__(self) -> str:
         return position_text.board_diagram(self._row)

@@ -42,7 +42,7 @@ class ThudEnv(BoardEnv):
 
     Args:
         rules: the name of a ruleset.
-        render_mode: ``"ansi"`` or None.
+        render_mode: ``"human"``, ``"rgb_array"``, ``"ansi"`` or None, as ``BoardEnv`` tells.
         **options: ``reward``, ``idle_mask`` and the limits, as ``BoardEnv`` tells.
 
     Raises:

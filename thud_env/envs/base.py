@@ -14,6 +14,7 @@ from pettingzoo import AECEnv
 from thud_env.actions import NUM_ACTIONS
 from thud_env.batch import wants_outcome
 from thud_env.encoding import NUM_POINTS, OBSERVATION_SHAPE, Plane, encode_row
+from thud_env.envs.rendering import RENDER_MODES, Renderer
 from thud_env.kernels import ILLEGAL, play_if_legal, reward_for_dwarfs
 from thud_env.masks import action_mask
 from thud_env.position import SIDES, IllegalMove, Position, Side
@@ -33,7 +34,8 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         agents: the agents' names; the first plays the dwarfs from the start.
         planes: what the agents see: those of a battle, then any others.
         rules: the name of a ruleset.
-        render_mode: ``"ansi"`` or None.
+        render_mode: ``"human"`` opens a window (which needs pygame) and shows every decision in
+            it, ``"rgb_array"`` gives pixels, ``"ansi"`` coloured text, None nothing.
         reward: ``"margin"``, ``"outcome"`` or None, which is as the ruleset scores.
         idle_mask: the action mask of the agent that is not to decide, and of both agents
             once the game is over: ``"zeros"``, as PettingZoo's own board games have it, or
@@ -45,7 +47,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
     """
 
     metadata: ClassVar[dict[str, Any]] = {
-        "render_modes": ["ansi"],
+        "render_modes": list(RENDER_MODES),
         "is_parallelizable": False,
         "render_fps": 2,
     }
@@ -63,8 +65,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
     ) -> None:
         super().__init__()
         self.rules = get_ruleset(rules)
-        if render_mode not in (None, *self.metadata["render_modes"]):
-            raise ValueError(f"unknown render_mode {render_mode!r}: 'ansi' or None would be right")
+        self._renderer = Renderer(render_mode)
         if idle_mask not in ("zeros", "ones"):
             raise ValueError(f"unknown idle_mask {idle_mask!r}: 'zeros' or 'ones' would be right")
         self.render_mode = render_mode
@@ -121,6 +122,9 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         self.infos = {agent: {} for agent in self.agents}
         self._skip_agent_selection = None
         self.agent_selection = self._seats[self._row[TO_MOVE]]
+        self._renderer.start()
+        if self.render_mode == "human":
+            self.render()
 
     def step(self, action: int | None) -> None:
         """Play one decision of ``agent_selection``; None if that agent's game is over.
@@ -139,11 +143,14 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
             self._was_dead_step(None)
             return
         row = self._row
+        before = None if self.render_mode is None else row.copy()
         index = _as_index(action)
         in_range = 0 <= index < NUM_ACTIONS
         margin_before = play_if_legal(row, index) if in_range else ILLEGAL
         if margin_before == ILLEGAL:
             self.position.apply(index)  # raises, and says why
+        if before is not None:
+            self._renderer.note(before, index)
         paid = self._paid_to_dwarfs(margin_before)
         dwarfs, trolls = self._seats[DWARFS], self._seats[TROLLS]
         self.rewards[dwarfs], self.rewards[trolls] = paid, -paid
@@ -153,6 +160,10 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         self.agent_selection = self._seats[row[TO_MOVE]]
         if row[TERMINATION]:
             self._battle_ended()
+            if self._row is not row:  # another battle begins
+                self._renderer.start()
+        if self.render_mode == "human":
+            self.render()
 
     def observe(self, agent: str) -> Observation:
         """What ``agent`` sees: ``observation`` [C, 15, 15] float32, ``action_mask`` [6470] int8.
@@ -194,6 +205,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
             "terminations": dict(self.terminations),
             "truncations": dict(self.truncations),
             "infos": {agent: dict(info) for agent, info in self.infos.items()},
+            "renderer": self._renderer.get_state(),
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
@@ -209,16 +221,19 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         self.terminations = dict(state["terminations"])
         self.truncations = dict(state["truncations"])
         self.infos = {agent: dict(info) for agent, info in state["infos"].items()}
+        self._renderer.set_state(state["renderer"])
 
-    def render(self) -> str | None:
-        """The board as text, or None if the environment was made without a render mode."""
-        if self.render_mode is None:
-            gymnasium.logger.warn("render() does nothing without a render_mode: pass 'ansi'")
-            return None
-        return f"{self.position}\n{self._caption()}"
+    def render(self) -> Any:
+        """What the render mode asks for: text, pixels [544, 544, 3] uint8, or None and a window.
+
+        Raises:
+            gymnasium.error.DependencyNotInstalled: for a window without pygame.
+        """
+        return self._renderer.render(self.position, self._caption(), self.metadata["render_fps"])
 
     def close(self) -> None:
-        """Nothing needs closing."""
+        """Close the window, if there is one."""
+        self._renderer.close()
 
     # -- for subclasses ------------------------------------------------------------------------
 
@@ -243,7 +258,9 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         position = self.position
         outcome = position.outcome
         ending = f"{position.to_move} to move" if outcome is None else str(outcome)
-        return f"{ending}, turn {position.turn_number}, margin {position.margin}"
+        turn = self._renderer.last_turn
+        last = f", last turn {turn}" if turn else ""
+        return f"{ending}, turn {position.turn_number}, margin {position.margin}{last}"
 
     def _end_game(self, truncated: bool, infos: dict[str, dict[str, Any]]) -> None:
         """End the game for both agents, who may then only step(None)."""

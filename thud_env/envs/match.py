@@ -64,7 +64,7 @@ class MatchEnv(BoardEnv):
 
     Args:
         rules: the name of a ruleset, for both battles.
-        render_mode: ``"ansi"`` or None.
+        render_mode: ``"human"``, ``"rgb_array"``, ``"ansi"`` or None, as ``BoardEnv`` tells.
         **options: ``reward``, ``idle_mask`` and the limits, as ``BoardEnv`` tells; the limits
             are those of each battle.
 

@@ -1,0 +1,352 @@
+import copy
+import pickle
+import re
+import subprocess
+import sys
+import time
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from golden_render.make import FOLDER, PICTURES
+from gymnasium.error import DependencyNotInstalled
+
+import thud_env
+from thud_env import Position
+from thud_env.board import COLUMNS, NUM_SQUARES, SQUARE_BY_NAME, SQUARE_POSITIONS
+from thud_env.envs.rendering import RENDER_MODES, Renderer
+from thud_env.render import ansi, rgb_array, svg
+from thud_env.render.font import GLYPH_HEIGHT, GLYPH_WIDTH, glyph
+from thud_env.render.picture import GOALS, SQUARES
+from thud_env.render.window import Window
+
+REMEDY = "if this change is meant, run: python tests/golden_render/make.py, and look"
+SVG = "{http://www.w3.org/2000/svg}"
+START = Position.start()
+
+
+def colour(text):
+    return [int(text[i : i + 2], 16) for i in (1, 3, 5)]
+
+
+def tile(pixels, name):
+    """The pixels of a square."""
+    unit = pixels.shape[0] // 17
+    row, col = SQUARE_POSITIONS[SQUARE_BY_NAME[name]]
+    return pixels[unit * (row + 1) : unit * (row + 2), unit * (col + 1) : unit * (col + 2)]
+
+
+def changed_squares(before, after):
+    names = {square: name for name, square in SQUARE_BY_NAME.items()}
+    return {
+        names[square]
+        for square in range(NUM_SQUARES)
+        if not np.array_equal(tile(before, names[square]), tile(after, names[square]))
+    }
+
+
+# -- golden files --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("picture", PICTURES, ids=lambda picture: picture.name)
+def test_the_pictures_are_what_they_were(picture):
+    for suffix, text in (("svg", picture.svg), ("ansi", picture.ansi())):
+        golden = (FOLDER / f"{picture.name}.{suffix}").read_text(encoding="utf-8")
+        assert text == golden, REMEDY
+
+
+def test_every_file_is_a_picture_of_the_list():
+    found = {path.name for path in FOLDER.iterdir() if path.suffix in (".svg", ".ansi")}
+    assert found == {f"{p.name}.{suffix}" for p in PICTURES for suffix in ("svg", "ansi")}
+
+
+def test_every_ruleset_has_a_picture():
+    assert {picture.rules for picture in PICTURES} == set(thud_env.RULESETS)
+
+
+# -- SVG -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("picture", PICTURES, ids=lambda picture: picture.name)
+def test_svg_has_every_piece_once_and_defines_what_it_uses(picture):
+    root = ElementTree.fromstring(picture.svg)
+    used = [element.get("{http://www.w3.org/1999/xlink}href") for element in root.iter(f"{SVG}use")]
+    defined = {f"#{group.get('id')}" for group in root.iter(f"{SVG}g")}
+    assert set(used) <= defined
+    board = picture.position.text.split()[0]
+    outcome = picture.position.outcome
+    beside = {"d": 1, "T": 1, "R": 0}  # the counts, and who decides or has won
+    deciding = [picture.position.to_move] if outcome is None else [outcome.winner]
+    for side in ["dwarfs", "trolls"] if deciding == [None] else deciding:
+        beside["d" if side == "dwarfs" else "T"] += 1
+    stone = "ball" if picture.rules == "koom-valley-football" else "stone"
+    for letter, name in (("d", "dwarf"), ("T", "troll"), ("R", stone)):
+        assert used.count(f"#thud-{name}") == board.count(letter) + beside[letter], name
+
+
+def test_svg_names_columns_rows_and_counts():
+    root = ElementTree.fromstring(svg(START.play("dE2-E6").play("TG7-F6").play("dE6-F6xF6")))
+    words = [text.text for text in root.iter(f"{SVG}text")]
+    expected = [*COLUMNS * 2, *(str(i) for i in range(1, 16)), *(str(i) for i in range(1, 16))]
+    assert sorted(words) == sorted([*expected, "32", "7"])
+
+
+def test_svg_has_a_size_and_a_title():
+    root = ElementTree.fromstring(svg(START, size=200, last_turn="dE2-E6"))
+    assert (root.get("width"), root.get("height")) == ("200", "200")
+    assert root.find(f"{SVG}title").text.endswith("dwarfs to move, after E2-E6")
+
+
+def test_notebooks_show_positions():
+    assert START._repr_svg_() == svg(START)
+
+
+# -- text ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("picture", PICTURES, ids=lambda picture: picture.name)
+def test_text_is_the_same_without_colour(picture):
+    assert re.sub(r"\x1b\[[0-9;]*m", "", picture.ansi()) == picture.ansi(color=False)
+    assert "\x1b" not in picture.ansi(color=False)
+
+
+@pytest.mark.parametrize("picture", PICTURES, ids=lambda picture: picture.name)
+def test_text_shows_what_the_plain_board_shows(picture):
+    symbols = re.sub(r"[()<>\[\]]", " ", picture.ansi(color=False))
+    symbols = re.sub(r"[*ox]", ".", symbols)
+    rows = [line.split()[1:-1] for line in symbols.splitlines()[1:-1]]
+    assert rows == [line.split()[1:] for line in str(picture.position).splitlines()[1:]]
+
+
+def test_text_marks():
+    lines = {picture.name: picture.ansi(color=False).splitlines() for picture in PICTURES}
+    assert " * [d] * " in lines["hurl"][6]
+    assert lines["hurl"][7].count("*") == 2
+    assert "[T] x " in lines["shove"][5]
+    assert " .  o  . " in lines["shove"][7]
+    assert "(d)(d)(d)" in lines["which-dwarf"][1]
+    assert "<T>" in lines["which-dwarf"][2]
+    assert "(d)(d)(d)" in lines["all-or-none"][1]
+    assert " x  x  d " in lines["any"][1]
+    assert " o  x <T>" in lines["tramples"][8]
+
+
+# -- pixels --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [102, 200, 544, 850])
+def test_pixels_come_in_any_size(size):
+    pixels = rgb_array(START, size=size)
+    assert pixels.shape == (size, size, 3)
+    assert pixels.dtype == np.uint8
+    assert len(np.unique(pixels.reshape(-1, 3), axis=0)) > 20
+
+
+def test_pixels_belong_to_the_caller():
+    first = rgb_array(START)
+    first[:] = 0
+    assert rgb_array(START).any()
+
+
+def test_empty_squares_have_the_colours_of_the_board():
+    pixels = rgb_array(START)
+    for name, fill in (("H5", SQUARES[1]), ("H4", SQUARES[0])):
+        row, col = SQUARE_POSITIONS[SQUARE_BY_NAME[name]]
+        assert (tile(pixels, name) == colour(SQUARES[(row + col) % 2])).all(), fill
+    valley = rgb_array(Position.start("koom-valley"))
+    assert {tuple(tile(valley, name)[5, 5]) for name in ("F1", "G1", "H1", "J1", "K1")} == {
+        tuple(colour(fill)) for fill in GOALS
+    }
+
+
+def test_a_move_changes_its_two_squares_only():
+    after = START.play("dE2-E6")
+    assert changed_squares(rgb_array(START), rgb_array(after)) == {"E2", "E6"}
+
+
+def test_the_last_turn_and_the_targets_show():
+    position = START.play("dE2-E6").play("TG7-F6").play("dE6-F6xF6")
+    plain = rgb_array(position)
+    assert changed_squares(plain, rgb_array(position, last_turn="dE6-F6xF6")) == {"E6", "F6"}
+    marked = rgb_array(position, targets="G8")
+    reached = {
+        turn.partition("x")[0].split("-")[1] for turn in position.turns() if turn.startswith("TG8")
+    }
+    assert changed_squares(plain, marked) == {"G8", *reached}
+    assert changed_squares(plain, rgb_array(position, targets=["A6", "H1"])) == {"A6", "H1"}
+
+
+@pytest.mark.parametrize("picture", PICTURES, ids=lambda picture: picture.name)
+def test_every_square_of_the_last_turn_is_marked(picture):
+    bare = rgb_array(picture.position, targets=())
+    marked = rgb_array(picture.position, targets=(), last_turn=picture.last_turn)
+    named = set(re.findall(r"[A-P]\d+", picture.last_turn or ""))
+    assert named <= changed_squares(bare, marked)
+
+
+def test_what_has_no_meaning_is_refused():
+    for draw in (ansi, svg, rgb_array):
+        with pytest.raises(ValueError, match="not a turn"):
+            draw(START, last_turn="E2-E6")
+        with pytest.raises(ValueError, match="no square 'A1'"):
+            draw(START, targets="A1")
+    with pytest.raises(ValueError, match="102 or more"):
+        rgb_array(START, size=50)
+
+
+def test_the_font_has_all_that_is_written():
+    for letter in (*COLUMNS, *"0123456789"):
+        assert glyph(letter).shape == (GLYPH_HEIGHT, GLYPH_WIDTH)
+    shapes = {glyph(letter).tobytes() for letter in (*COLUMNS, *"0123456789")}
+    assert len(shapes) == len(COLUMNS) + 10
+
+
+def test_pictures_need_no_pygame():
+    code = (
+        "import sys, thud_env, thud_env.render as r; p = thud_env.Position.start();"
+        "r.ansi(p), r.svg(p), r.rgb_array(p); print('pygame' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
+# -- the environments ----------------------------------------------------------------------
+
+
+def play(env, *turns):
+    for turn in turns:
+        for action in env.position.decisions(turn):
+            env.step(action)
+
+
+@pytest.mark.parametrize("make", [thud_env.env, thud_env.match_env])
+@pytest.mark.parametrize("rules", thud_env.RULESETS)
+def test_environments_show_the_last_turn(make, rules):
+    env = make(rules, render_mode="rgb_array")
+    env.reset()
+    turn = env.position.turns()[0]
+    play(env, turn)
+    assert np.array_equal(env.render(), rgb_array(env.position, last_turn=turn))
+    text = make(rules, render_mode="ansi")
+    text.reset()
+    play(text, turn)
+    assert text.render().startswith(ansi(text.position, last_turn=turn) + "\n")
+    assert text.render().endswith(f"trolls to move, turn 1, margin 0, last turn {turn}")
+
+
+def test_the_turn_that_is_being_played_shows():
+    env = thud_env.env("classic-any", render_mode="ansi")
+    env.reset(options={"position": "1ddd1/7/4T4/11/13/15/15/7R7/15/15/13/11/9/7/5 t - 0 4"})
+    for action, turn in zip(
+        env.position.decisions("TH3-H2xG1xH1"),
+        ("TH3-H2", "TH3-H2xG1", "TH3-H2xG1xH1"),
+        strict=False,
+    ):
+        env.step(action)
+        assert env.render().endswith(f"last turn {turn}")
+
+
+def test_an_offer_and_its_answer_show():
+    env = thud_env.env(render_mode="ansi", agreement=True, offer_after=1)
+    env.reset()
+    play(env, "dE2-E6", "offer")
+    assert env.render().endswith("last turn offer")
+    play(env, "decline")
+    assert env.render().endswith("last turn decline")
+    play(env, "TG7-F6")
+    assert env.render().endswith("last turn TG7-F6")
+
+
+def test_a_new_battle_begins_without_a_last_turn():
+    env = thud_env.match_env(render_mode="ansi", max_turns=2)
+    env.reset()
+    play(env, "dE2-E6")
+    assert "last turn" in env.render()
+    play(env, "TG7-F6")
+    assert "last turn" not in env.render()
+    play(env, "dE2-E6")
+    env.reset()
+    assert "last turn" not in env.render()
+
+
+@pytest.mark.parametrize("copier", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
+def test_copies_remember_the_last_turn(copier):
+    env = thud_env.env(render_mode="ansi")
+    env.reset()
+    play(env, "dE2-E6")
+    twin = copier(env)
+    state = env.get_state()
+    before = env.render()
+    play(env, "TG7-F6")
+    assert twin.render() == before
+    env.set_state(state)
+    assert env.render() == before
+
+
+def test_without_a_render_mode_nothing_is_remembered_and_a_warning_given():
+    env = thud_env.env()
+    env.reset()
+    play(env, "dE2-E6")
+    with pytest.warns(UserWarning, match="'human', 'rgb_array', 'ansi'"):
+        assert env.render() is None
+    assert env._renderer.last_turn is None
+
+
+def test_unknown_modes_are_refused():
+    for mode in RENDER_MODES:
+        assert Renderer(mode).mode == mode
+    with pytest.raises(ValueError, match="'human', 'rgb_array', 'ansi' or None would be right"):
+        Renderer("video")
+
+
+# -- the window ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def no_display(monkeypatch):
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    monkeypatch.setitem(thud_env.ThudEnv.metadata, "render_fps", 1000)
+
+
+def shown():
+    import pygame
+
+    surface = pygame.display.get_surface()
+    return None if surface is None else pygame.surfarray.array3d(surface).swapaxes(0, 1)
+
+
+def test_the_window_shows_every_decision(no_display):
+    import pygame
+
+    env = thud_env.env(render_mode="human")
+    env.reset()
+    assert np.array_equal(shown(), rgb_array(START))
+    play(env, "dE2-E6")
+    assert np.array_equal(shown(), rgb_array(env.position, last_turn="dE2-E6"))
+    assert "last turn dE2-E6" in pygame.display.get_caption()[0]
+    assert env.render() is None
+    twin = pickle.loads(pickle.dumps(env))
+    env.close()
+    env.close()
+    assert shown() is None
+    play(twin, "TG7-F6")
+    assert np.array_equal(shown(), rgb_array(twin.position, last_turn="TG7-F6"))
+    twin.close()
+
+
+def test_a_window_keeps_its_pace(no_display):
+    window = Window()
+    pixels = rgb_array(START, size=102)
+    window.show(pixels, "", 20)
+    began = time.perf_counter()
+    for _ in range(4):
+        window.show(pixels, "", 20)
+    assert time.perf_counter() - began > 0.15
+    window.close()
+
+
+def test_without_pygame_a_window_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pygame", None)
+    env = thud_env.env(render_mode="human")
+    with pytest.raises(DependencyNotInstalled, match=r"pip install 'thud-env\[render\]'"):
+        env.reset()

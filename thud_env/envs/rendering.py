@@ -1,0 +1,88 @@
+"""How the environments show themselves: what a picture needs to know, and the render modes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+
+from thud_env.notation import turn_notation
+from thud_env.position import Position
+from thud_env.render import ansi, rgb_array
+from thud_env.render.window import Window
+from thud_env.rules.row import ANSWER_OFFER, NO_QUESTION, PENDING, Row
+
+RENDER_MODES = ("human", "rgb_array", "ansi")
+
+
+class Renderer:
+    """Remembers the turn that is being played, and draws.
+
+    Args:
+        mode: one of ``RENDER_MODES``, or None, which draws nothing.
+
+    Raises:
+        ValueError: for any other mode.
+    """
+
+    def __init__(self, mode: str | None) -> None:
+        if mode not in (None, *RENDER_MODES):
+            right = ", ".join(map(repr, RENDER_MODES))
+            raise ValueError(f"unknown render_mode {mode!r}: {right} or None would be right")
+        self.mode = mode
+        self._before: Row | None = None
+        """[432] where the last turn started from."""
+        self._actions: tuple[int, ...] = ()
+        """The decisions of that turn."""
+        self._window = Window()
+
+    def start(self) -> None:
+        """Forget the last turn: the board has been set up anew."""
+        self._before, self._actions = None, ()
+
+    def note(self, before: Row, action: int) -> None:
+        """Remember a decision that was played.
+
+        Args:
+            before: [432] the state it was played in, which is kept.
+            action: the decision.
+        """
+        if self._before is None or before[PENDING] in (NO_QUESTION, ANSWER_OFFER):
+            self._before, self._actions = before, ()
+        self._actions += (action,)
+
+    @property
+    def last_turn(self) -> str | None:
+        """The last turn, as far as it has been played, in notation."""
+        return None if self._before is None else turn_notation(self._before, self._actions)
+
+    def render(self, position: Position, caption: str, fps: float) -> Any:
+        """What the mode asks for: text, pixels [H, W, 3] uint8, or None and a window.
+
+        Raises:
+            gymnasium.error.DependencyNotInstalled: for a window without pygame.
+        """
+        if self.mode is None:
+            names = ", ".join(map(repr, RENDER_MODES))
+            gymnasium.logger.warn(f"render() does nothing without a render_mode: pass {names}")
+            return None
+        turn = self.last_turn
+        if self.mode == "ansi":
+            return f"{ansi(position, last_turn=turn)}\n{caption}"
+        pixels = rgb_array(position, last_turn=turn)
+        if self.mode == "rgb_array":
+            return pixels
+        self._window.show(pixels, caption, fps)
+        return None
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        self._window.close()
+
+    def get_state(self) -> Any:
+        """What ``set_state`` needs; nothing in it is changed later."""
+        return self._before, self._actions
+
+    def set_state(self, state: Any) -> None:
+        """Return to a state that ``get_state`` gave."""
+        self._before, self._actions = state

@@ -1,0 +1,140 @@
+"""What a picture shows, whatever it is drawn with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from thud_env.actions import CAPTURE, CAPTURE_ALL, MOVE_FROM, MOVE_TO, NUM_MOVES
+from thud_env.board import (
+    CELL_OF_SQUARE,
+    CELL_STEP,
+    GOAL_SQUARES,
+    SQUARE_OF_CELL,
+    square_named,
+)
+from thud_env.notation import AGREEMENT_WORDS, normalise_turn
+from thud_env.rules import row as fields
+from thud_env.rules.legal import legal_actions
+from thud_env.rules.play import margin
+from thud_env.rules.row import DWARF, DWARFS, EMPTY, TROLL, TROLLS, Row
+from thud_env.rulesets import FOOTBALL, RULESET_BY_INDEX, Ruleset
+
+
+class HasRow(Protocol):
+    """A ``Position``, or anything else with a state row."""
+
+    @property
+    def row(self) -> Row:
+        """[432] int16."""
+        ...
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A position as it is to be drawn. Squares are numbers, 0 .. 164."""
+
+    rules: Ruleset
+    pieces: tuple[int, ...]
+    """[165] what stands on each square: EMPTY, DWARF, TROLL or STONE."""
+    to_move: int | None
+    """The side that decides next, 0 or 1; None once the battle is over."""
+    winners: tuple[int, ...]
+    """The side that won; both if the battle was drawn; none while it lasts."""
+    deciding: int | None
+    """Where the troll stands that may capture or trample on, or the piece that was asked for."""
+    path: tuple[int, ...]
+    """The squares that the last turn went by, first to last."""
+    captured: tuple[int, ...]
+    """Where the last turn captured."""
+    captured_piece: int
+    """What it captured, DWARF or TROLL."""
+    targets: tuple[int, ...]
+    """Where a piece may go, or what may be captured."""
+    goals: tuple[int, ...]
+    """The goal squares, in the games that have them."""
+
+    @property
+    def is_football(self) -> bool:
+        """Whether the stone is a ball."""
+        return self.rules.index == FOOTBALL
+
+    def count(self, piece: int) -> int:
+        """How many pieces of a kind stand on the board."""
+        return self.pieces.count(piece)
+
+
+def scene_of(
+    position: HasRow,
+    last_turn: str | None = None,
+    targets: str | Iterable[str] | None = None,
+) -> Scene:
+    """What a picture of a position shows.
+
+    Args:
+        position: what is drawn.
+        last_turn: the turn that led there, in notation, to be drawn as well.
+        targets: squares to be marked, by name. The name of one square marks where the piece
+            on it may go. None marks what the troll that is deciding may do.
+
+    Raises:
+        ValueError: if a turn or a square cannot be read.
+    """
+    row = position.row
+    rules = RULESET_BY_INDEX[int(row[fields.RULES])]
+    deciding = None
+    if row[fields.PENDING] not in (fields.NO_QUESTION, fields.ANSWER_OFFER):
+        deciding = int(SQUARE_OF_CELL[row[fields.PENDING_CELL]])
+    if isinstance(targets, str):
+        deciding = square_named(targets)
+        marked = _targets_of(row, deciding)
+    elif targets is not None:
+        marked = tuple(square_named(name) for name in targets)
+    else:
+        marked = () if deciding is None else _targets_of(row, deciding)
+    path, captured, captured_piece = _read_turn(last_turn)
+    over = row[fields.TERMINATION] != fields.ONGOING
+    score = int(margin(row))
+    winners = (DWARFS, TROLLS) if score == 0 else (DWARFS if score > 0 else TROLLS,)
+    return Scene(
+        rules=rules,
+        pieces=tuple(row[CELL_OF_SQUARE].tolist()),
+        to_move=None if over else int(row[fields.TO_MOVE]),
+        winners=winners if over else (),
+        deciding=deciding,
+        path=path,
+        captured=captured,
+        captured_piece=captured_piece,
+        targets=marked,
+        goals=GOAL_SQUARES if rules.stone_moves else (),
+    )
+
+
+def _targets_of(row: Row, square: int) -> tuple[int, ...]:
+    """Where the piece on a square may go, and what may be captured, in ascending order."""
+    buffer = np.empty(fields.MAX_DECISIONS_AT_ONCE, dtype=np.int32)
+    legal = buffer[: legal_actions(row, buffer)]
+    moves = legal[legal < NUM_MOVES]
+    ends = MOVE_TO[moves[MOVE_FROM[moves] == CELL_OF_SQUARE[square]]]
+    captures = legal[(legal >= CAPTURE) & (legal < CAPTURE_ALL)] - CAPTURE
+    marked = {*SQUARE_OF_CELL[ends].tolist(), *captures.tolist()}
+    if row[fields.PENDING] == fields.TAKE_ALL:  # all or none: there is no action for one
+        beside = CELL_OF_SQUARE[square] + CELL_STEP
+        marked.update(SQUARE_OF_CELL[beside[row[beside] == DWARF]].tolist())
+    return tuple(sorted(marked))
+
+
+def _read_turn(turn: str | None) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+    """The squares a turn went by, those it captured on, and what it captured."""
+    word = "" if turn is None else normalise_turn(turn)
+    if not word or word in AGREEMENT_WORDS.values():
+        return (), (), EMPTY
+    route, *captured = word[1:].split("x")
+    return (
+        tuple(square_named(name) for name in route.split("-")),
+        tuple(square_named(name) for name in captured),
+        DWARF if word[0] == "T" else TROLL,
+    )

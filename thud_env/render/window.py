@@ -1,0 +1,56 @@
+"""A window that shows positions, with pygame."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from gymnasium.error import DependencyNotInstalled
+from numpy.typing import NDArray
+
+
+class Window:
+    """Shows pixels. It opens with the first picture; a copy of it is not open."""
+
+    def __init__(self) -> None:
+        self._pygame: Any = None
+        self._screen: Any = None
+        self._clock: Any = None
+
+    def show(self, pixels: NDArray[np.uint8], caption: str, fps: float) -> None:
+        """Show [H, W, 3] pixels, and wait as long as ``fps`` pictures a second ask for.
+
+        Raises:
+            DependencyNotInstalled: if there is no pygame.
+        """
+        height, width = pixels.shape[:2]
+        if self._screen is None:
+            self._open(width, height)
+        pygame = self._pygame
+        pygame.event.pump()  # or the desktop takes the window for dead
+        pygame.display.set_caption(caption)
+        picture = pygame.image.frombuffer(pixels.tobytes(), (width, height), "RGB")
+        self._screen.blit(picture, (0, 0))
+        pygame.display.flip()
+        self._clock.tick(fps)
+
+    def close(self) -> None:
+        """Close the window, if it is open."""
+        if self._screen is not None:
+            self._pygame.display.quit()
+        self._screen = None
+
+    def __reduce__(self) -> tuple[type[Window], tuple[()]]:
+        return (Window, ())
+
+    def _open(self, width: int, height: int) -> None:
+        try:
+            import pygame
+        except ImportError:
+            raise DependencyNotInstalled(
+                "a window needs pygame: pip install 'thud-env[render]' would be right"
+            ) from None
+        self._pygame = pygame
+        pygame.display.init()
+        self._screen = pygame.display.set_mode((width, height))
+        self._clock = pygame.time.Clock()
