@@ -56,11 +56,11 @@ def update_bit_mask(fresh, words):
 
 @compiled
 def update_byte_mask(fresh, words, byte_words):
-    """Bring a game's byte mask up to date, touching only the words that changed.
+    """Bring a game's bit mask and byte mask up to date.
 
     Args:
         fresh: [103] int64, the legal decisions now.
-        words: [102] int64, those that ``byte_words`` shows so far; overwritten.
+        words: [102] int64, overwritten.
         byte_words: [816] uint64, overwritten.
     """
     for i in range(NUM_WORDS):
