@@ -35,6 +35,7 @@ GRANTED = {
         *("actions", "encoding", "masks", "notation"),
         *("position_text", "render", "rules", "rulesets"),
     },
+    "symmetry": {"actions", "board", "position", "rules", "rulesets"},
     "record_text": {"board", "notation", "position"},
     "record": {"board", "notation", "position", "record_text", "rules", "rulesets"},
     "perft": {"position", "rules", "rulesets"},

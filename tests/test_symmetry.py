@@ -6,35 +6,34 @@ from random import Random
 
 import numpy as np
 import pytest
+import torch
 from positions import constructed, from_play, position_of
 from reference import CLASSIC_RULES, VALLEY_RULES
 
 from thud_env import Position
 from thud_env.actions import ACTION_SYMMETRY
-from thud_env.board import CELL_OF_SQUARE, MIRROR_LEFT_RIGHT, SQUARE_OF_CELL, SQUARE_SYMMETRY
-from thud_env.rules.row import PENDING, PENDING_CELL, index_row
-
-
-def image_of(position: Position, symmetry: int) -> Position:
-    """The position turned or mirrored: its board and the cells that it remembers."""
-    row = position.row.copy()
-    squares = SQUARE_SYMMETRY[symmetry]
-    row[CELL_OF_SQUARE[squares]] = position.row[CELL_OF_SQUARE]
-    index_row(row)
-    if row[PENDING_CELL] != 0:
-        row[PENDING_CELL] = CELL_OF_SQUARE[squares[SQUARE_OF_CELL[row[PENDING_CELL]]]]
-    return Position(row)
+from thud_env.board import MIRROR_LEFT_RIGHT, SYMMETRIES
+from thud_env.rules.row import PENDING
+from thud_env.symmetry import (
+    INVERSE,
+    map_action,
+    map_observation,
+    map_policy,
+    map_position,
+    map_together,
+    symmetries_of,
+)
 
 
 def check(position: Position, symmetry: int, random: Random) -> None:
     """Legal decisions map to legal decisions, and what follows from one to what follows."""
-    image = image_of(position, symmetry)
+    image = map_position(symmetry, position)
     mapped = np.sort(ACTION_SYMMETRY[symmetry][position.legal_actions()])
     assert np.array_equal(mapped, image.legal_actions()), (position, symmetry)
     if len(mapped):
         action = random.choice(position.legal_actions().tolist())
         after = position.apply(action)
-        assert image.apply(ACTION_SYMMETRY[symmetry][action]) == image_of(after, symmetry)
+        assert image.apply(ACTION_SYMMETRY[symmetry][action]) == map_position(symmetry, after)
         if after.row[PENDING]:
             check(after, symmetry, random)
 
@@ -59,11 +58,94 @@ def test_koom_valley_has_the_left_right_mirror(rules: str) -> None:
 @pytest.mark.parametrize("rules", VALLEY_RULES)
 def test_the_goal_breaks_the_other_symmetries(rules: str) -> None:
     start = Position.start(rules)
-    same = [symmetry for symmetry in range(8) if image_of(start, symmetry) == start]
+    same = [symmetry for symmetry in range(8) if map_position(symmetry, start) == start]
     assert same == [0, MIRROR_LEFT_RIGHT]
 
 
 @pytest.mark.parametrize("rules", CLASSIC_RULES)
 def test_the_classic_start_is_its_own_image(rules: str) -> None:
     start = Position.start(rules)
-    assert all(image_of(start, symmetry) == start for symmetry in range(8))
+    assert all(map_position(symmetry, start) == start for symmetry in range(8))
+
+
+@pytest.mark.parametrize("rules", [*CLASSIC_RULES, *VALLEY_RULES])
+def test_observation_mask_and_policy_map_together(rules: str) -> None:
+    random = Random(f"together {rules}")
+    rng = np.random.default_rng(0)
+    states = [*constructed(rules, 30, random), *from_play(rules, 30, random)]
+    for position in (position_of(state) for state in states):
+        policy = rng.random(6470).astype(np.float32)
+        for symmetry in symmetries_of(rules):
+            image = map_position(symmetry, position)
+            planes, mask, mapped = map_together(
+                symmetry, position.observation(), position.action_mask(), policy
+            )
+            assert np.array_equal(planes, image.observation())
+            assert np.array_equal(mask, image.action_mask())
+            legal = position.legal_actions()
+            assert np.array_equal(mapped[map_action(symmetry, legal)], policy[legal])
+            assert (planes.dtype, mask.dtype, mapped.dtype) == (np.float32, np.int8, np.float32)
+
+
+def test_many_map_as_each_of_them() -> None:
+    rng = np.random.default_rng(1)
+    planes, policies = rng.random((2, 3, 15, 15, 15)), rng.random((2, 3, 6470))
+    for symmetry in range(8):
+        assert np.array_equal(
+            map_observation(symmetry, planes)[1, 2], map_observation(symmetry, planes[1, 2])
+        )
+        assert np.array_equal(
+            map_policy(symmetry, policies)[0, 1], map_policy(symmetry, policies[0, 1])
+        )
+
+
+def test_the_inverse_undoes() -> None:
+    rng = np.random.default_rng(2)
+    planes, policy = rng.random((13, 15, 15)), rng.random(6470)
+    for symmetry, back in enumerate(INVERSE):
+        there = map_together(symmetry, planes, policy)
+        assert np.array_equal(map_observation(back, there[0]), planes)
+        assert np.array_equal(map_policy(back, there[1]), policy)
+        assert map_action(back, map_action(symmetry, 1234)) == 1234
+    assert [SYMMETRIES[back][0] for back in INVERSE[1:4]] == [
+        "rotate 270 clockwise",
+        "rotate 180",
+        "rotate 90 clockwise",
+    ]
+
+
+def test_tensors_map_as_arrays_do() -> None:
+    planes, mask = Position.start("koom-valley").observation(), Position.start().action_mask()
+    for symmetry in range(8):
+        of_torch = map_together(symmetry, torch.from_numpy(planes), torch.from_numpy(mask))
+        of_numpy = map_together(symmetry, planes, mask)
+        for tensor, array in zip(of_torch, of_numpy, strict=True):
+            assert isinstance(tensor, torch.Tensor)
+            assert np.array_equal(tensor.numpy(), array)
+
+
+def test_what_is_mapped_is_a_copy() -> None:
+    planes, mask = Position.start().observation(), Position.start().action_mask()
+    for symmetry in range(8):
+        for mapped in map_together(symmetry, planes, mask):
+            assert not np.shares_memory(mapped, planes)
+            assert not np.shares_memory(mapped, mask)
+
+
+def test_a_game_has_the_symmetries_that_its_goal_leaves() -> None:
+    assert symmetries_of("classic") == tuple(range(8))
+    assert symmetries_of("koom-valley-football") == (0, MIRROR_LEFT_RIGHT)
+
+
+def test_wrong_shapes_and_symmetries_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"\[\.\.\., 15, 15\] would be right"):
+        map_observation(1, np.zeros((13, 225)))
+    for wrong in (np.zeros(6469), np.zeros(())):
+        with pytest.raises(ValueError, match=r"\[\.\.\., 6470\] would be right"):
+            map_policy(1, wrong)
+    for wrong_symmetry in (-1, 8):
+        with pytest.raises(ValueError, match=r"0 \.\. 7 would be right"):
+            map_policy(wrong_symmetry, np.zeros(6470))
+    for action in (-1, 6470, np.array([3, 6470])):
+        with pytest.raises(ValueError, match=r"0 \.\. 6469 would be right"):
+            map_action(1, action)

@@ -1,0 +1,159 @@
+"""The board's symmetries: observations, masks and policies turned and mirrored together.
+
+Classic Thud is the same game after any of the eight symmetries of ``board.SYMMETRIES``; the
+Koom Valley games, which have a goal, only after the left-right mirror. An observation, its
+mask and a policy for it, mapped by the same symmetry, belong together again: a learner may
+train on any of them, or average its policy over all.
+
+>>> from thud_env import Position
+>>> start = Position.start()
+>>> planes, mask = map_together(1, start.observation(), start.action_mask())
+>>> image = map_position(1, start)
+>>> bool((planes == image.observation()).all() and (mask == image.action_mask()).all())
+True
+
+All functions take NumPy arrays, torch tensors or anything else that reshapes and is indexed
+as those are, with any number of leading dimensions, and return new ones.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thud_env.actions import ACTION_SYMMETRY, NUM_ACTIONS
+from thud_env.board import (
+    CELL_OF_SQUARE,
+    MIRROR_LEFT_RIGHT,
+    SIZE,
+    SQUARE_OF_CELL,
+    SQUARE_SYMMETRY,
+    SYMMETRIES,
+)
+from thud_env.position import Position
+from thud_env.rules.row import PENDING_CELL, index_row
+from thud_env.rulesets import Ruleset, get_ruleset
+
+Array = TypeVar("Array")
+
+NUM_SYMMETRIES = len(SYMMETRIES)
+
+
+def _sources(images: NDArray[Any]) -> NDArray[np.int64]:
+    """For each symmetry, what comes to lie at each place; the inverse of where each goes."""
+    return np.argsort(images, axis=1)
+
+
+_POINT_IMAGES = np.array(
+    [
+        [SIZE * row + col for row, col in (image(*divmod(p, SIZE)) for p in range(SIZE * SIZE))]
+        for _, image in SYMMETRIES
+    ]
+)
+_POINT_SOURCE = _sources(_POINT_IMAGES)
+"""[8, 225] which point of a plane comes to lie on each."""
+_ACTION_SOURCE = _sources(ACTION_SYMMETRY)
+"""[8, 6470] which action becomes each."""
+
+INVERSE: tuple[int, ...] = tuple(
+    next(
+        back
+        for back in range(NUM_SYMMETRIES)
+        if np.array_equal(_POINT_IMAGES[back], _POINT_SOURCE[symmetry])
+    )
+    for symmetry in range(NUM_SYMMETRIES)
+)
+"""The symmetry that undoes each."""
+
+
+def symmetries_of(rules: str | Ruleset) -> tuple[int, ...]:
+    """The symmetries of a game, the identity first.
+
+    Raises:
+        ValueError: if there is no such ruleset.
+    """
+    has_goal = get_ruleset(rules).stone_moves
+    return (0, MIRROR_LEFT_RIGHT) if has_goal else tuple(range(NUM_SYMMETRIES))
+
+
+def map_observation(symmetry: int, observation: Array) -> Array:
+    """An observation mapped, [..., C, 15, 15], whatever its planes.
+
+    Raises:
+        ValueError: if ``symmetry`` is not in 0 .. 7, or the shape is another.
+    """
+    planes: Any = observation
+    if tuple(planes.shape[-2:]) != (SIZE, SIZE):
+        raise ValueError(f"planes of shape {tuple(planes.shape)}: [..., 15, 15] would be right")
+    points = planes.reshape(*planes.shape[:-2], SIZE * SIZE)
+    mapped: Array = points[..., _POINT_SOURCE[_checked(symmetry)]].reshape(planes.shape)
+    return mapped
+
+
+def map_policy(symmetry: int, policy: Array) -> Array:
+    """Anything with a number for each action, [..., 6470]: a policy, its logits, a mask.
+
+    Raises:
+        ValueError: if ``symmetry`` is not in 0 .. 7, or the shape is another.
+    """
+    values: Any = policy
+    if not len(values.shape) or values.shape[-1] != NUM_ACTIONS:
+        raise ValueError(
+            f"policy of shape {tuple(values.shape)}: [..., {NUM_ACTIONS}] would be right"
+        )
+    mapped: Array = values[..., _ACTION_SOURCE[_checked(symmetry)]]
+    return mapped
+
+
+def map_action(symmetry: int, action: Any) -> Any:
+    """Actions mapped: an int, or an integer NumPy array of any shape.
+
+    Raises:
+        ValueError: if ``symmetry`` is not in 0 .. 7, or an action not in 0 .. 6469.
+    """
+    if np.min(action, initial=0) < 0 or np.max(action, initial=0) >= NUM_ACTIONS:
+        raise ValueError(f"actions {action}: 0 .. {NUM_ACTIONS - 1} would be right")
+    images = ACTION_SYMMETRY[_checked(symmetry)][action]
+    return int(images) if np.ndim(action) == 0 else images.astype(np.asarray(action).dtype)
+
+
+def map_together(symmetry: int, observation: Array, *policies: Array) -> tuple[Array, ...]:
+    """An observation, its mask and policies for it, mapped by one symmetry.
+
+    Args:
+        symmetry: 0 .. 7, an index of ``board.SYMMETRIES``.
+        observation: [..., C, 15, 15].
+        *policies: each [..., 6470].
+
+    Raises:
+        ValueError: if ``symmetry`` is not in 0 .. 7, or a shape is another.
+    """
+    return (
+        map_observation(symmetry, observation),
+        *(map_policy(symmetry, policy) for policy in policies),
+    )
+
+
+def map_position(symmetry: int, position: Position) -> Position:
+    """A position mapped: its board and the square that it remembers.
+
+    In the Koom Valley games only ``symmetries_of`` give a position of the same worth.
+
+    Raises:
+        ValueError: if ``symmetry`` is not in 0 .. 7.
+    """
+    squares = SQUARE_SYMMETRY[_checked(symmetry)]
+    row = position.row.copy()
+    row[CELL_OF_SQUARE[squares]] = position.row[CELL_OF_SQUARE]
+    index_row(row)
+    if row[PENDING_CELL] != 0:
+        row[PENDING_CELL] = CELL_OF_SQUARE[squares[SQUARE_OF_CELL[row[PENDING_CELL]]]]
+    return Position(row)
+
+
+def _checked(symmetry: int) -> int:
+    if not 0 <= symmetry < NUM_SYMMETRIES:
+        raise ValueError(f"symmetry {symmetry}: 0 .. {NUM_SYMMETRIES - 1} would be right")
+    return symmetry
