@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from thud_env import BatchedGame
-from training.advantage import zero_sum_gae
+from training.advantage import one_sided_gae, zero_sum_gae
 
 Sequence = dict[str, np.ndarray]
 ENDED = pytest.mark.parametrize("end_rate", [0.0, 0.15, 1.0])
@@ -164,3 +164,60 @@ def test_without_values_the_return_is_the_rest_of_the_margin_for_the_mover() -> 
     wanted = np.where(np.array(movers) == 0, rest, -rest)
     assert np.abs(wanted).max() > 0.1
     np.testing.assert_allclose(found, wanted, atol=1e-6)
+
+
+# -- one side learns -----------------------------------------------------------------------
+
+
+def of_one_side(played: Sequence, game: int, side: int) -> tuple[list[int], Sequence | None]:
+    """A game as the learner sees it: its own decisions, each with all that is paid until it
+    decides again; and when they were.
+    """
+    column = {name: value[..., game] for name, value in played.items()}
+    own = np.flatnonzero(column["movers"] == side).tolist()
+    ends = [*own[1:], len(column["movers"])]
+    spans = [slice(first, last) for first, last in zip(own, ends, strict=True)]
+    paid = []
+    for span in spans:
+        over = np.flatnonzero(column["ended"][span])
+        upto = span.start + int(over[0]) + 1 if len(over) else span.stop
+        paid.append(float(column["rewards"][span.start : upto].sum()))
+    ended = [bool(column["ended"][span].any()) for span in spans]
+    value = float(column["last_values"])
+    if own and not ended[-1] and column["last_movers"] != side:
+        value = float(column["values"][own.pop()])  # what follows it is not known
+    if not own:
+        return own, None
+    count = len(own)
+    return own, {
+        "rewards": np.array(paid[:count], np.float32)[:, np.newaxis],
+        "values": column["values"][own][:, np.newaxis],
+        "movers": np.full((count, 1), side, np.int8),
+        "ended": np.array(ended[:count])[:, np.newaxis],
+        "last_values": np.array([value], np.float32),
+        "last_movers": np.array([side], np.int8),
+    }
+
+
+@ENDED
+@pytest.mark.parametrize("side", [0, 1])
+def test_to_one_side_the_other_is_part_of_the_world(side: int, end_rate: float) -> None:
+    played = random_sequence(4, steps=25, games=12, end_rate=end_rate)
+    found, known = one_sided_gae(*played.values(), 0.97, 0.8, side)
+    left_out = 0
+    for game in range(12):
+        own, alone = of_one_side(played, game, side)
+        assert np.flatnonzero(known[:, game]).tolist() == own
+        left_out += int((played["movers"][:, game] == side).sum()) - len(own)
+        if alone is not None:
+            np.testing.assert_allclose(
+                found[own, game], advantages(alone, 0.97, 0.8)[:, 0], rtol=1e-4, atol=1e-4
+            )
+    assert (left_out > 0) == (end_rate < 1), "both kinds of last decisions must be seen"
+
+
+def test_what_the_other_side_is_paid_before_the_first_decision_counts_to_nobody() -> None:
+    played = by_hand(movers=[[1], [1], [0], [1]], last_movers=[0])
+    found, known = one_sided_gae(*played.values(), 1, 1, 0)
+    assert known[:, 0].tolist() == [False, False, True, False]
+    assert found[:, 0].tolist() == [0, 0, 4 + 8 + 3 - 0.125, 0]

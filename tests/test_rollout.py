@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+import agents
 from agents.inputs import Inputs
 from agents.network import Network, NetworkConfig
 from thud_env import BatchedGame, Position
@@ -185,3 +186,24 @@ def test_the_explained_variance_is_1_for_true_values_and_0_for_constant_ones(
     assert explained_variance(rollout, np.zeros_like(advantages), 0) == pytest.approx(1)
     constant = dataclasses.replace(rollout, values=np.full_like(rollout.values, 0.3))
     assert explained_variance(constant, advantages, 1) == pytest.approx(0, abs=1e-4)
+
+
+# -- against an agent ----------------------------------------------------------------------
+
+
+def test_an_agent_may_play_a_side(pool: ThreadPoolExecutor) -> None:
+    games = BatchedGame(GAMES, "classic", observations=False, masks=None, max_turns=TURNS)
+    players = (two_networks()[0], agents.make("greedy", seed=3))
+    play = SelfPlay(games, players, Precision(bfloat16=False), np.random.default_rng(2), pool)
+    rollout = play.collect(STEPS)
+    agents_own = rollout.movers == 1
+    assert agents_own.any()
+    assert (rollout.log_probs[agents_own] == 0).all()
+    assert (rollout.values[agents_own] == 0).all()
+    assert (rollout.log_probs[~agents_own] < 0).any()
+    taken = 0
+    for t, game in zip(*np.nonzero(agents_own), strict=True):
+        position = Position(rollout.rows[t, game])
+        assert rollout.actions[t, game] in position.legal_actions()
+        taken += rollout.rewards[t, game] < 0
+    assert taken > 0, "greedy trolls capture"

@@ -7,6 +7,16 @@ from numpy.typing import NDArray
 
 from thud_env.compile import compiled
 
+Course = tuple[
+    NDArray[np.float32],
+    NDArray[np.float32],
+    NDArray[np.int8],
+    NDArray[np.bool_],
+    NDArray[np.float32],
+    NDArray[np.int8],
+]
+"""The first six arguments below: rewards, values, movers, ended, last_values, last_movers."""
+
 
 @compiled
 def _advantages(rewards, values, movers, ended, last_values, last_movers, gamma, lam, out):
@@ -65,3 +75,69 @@ def zero_sum_gae(
     out = np.empty_like(rewards)
     _advantages(rewards, values, movers, ended, last_values, last_movers, gamma, gae_lambda, out)
     return out
+
+
+@compiled
+def _one_sided(
+    rewards, values, movers, ended, last_values, last_movers, side, gamma, lam, out, known
+):
+    steps, games = rewards.shape
+    for game in range(games):
+        advantage = 0.0
+        paid = 0.0
+        next_value = last_values[game]
+        goes_on = last_movers[game] == side
+        for t in range(steps - 1, -1, -1):
+            if ended[t, game]:
+                advantage = 0.0
+                paid = 0.0
+                next_value = 0.0
+                goes_on = True
+            paid += rewards[t, game] if side == 0 else -rewards[t, game]
+            if movers[t, game] != side:
+                continue
+            known[t, game] = goes_on
+            if goes_on:
+                error = paid + gamma * next_value - values[t, game]
+                advantage = error + gamma * lam * advantage
+                out[t, game] = advantage
+            paid = 0.0
+            next_value = values[t, game]
+            goes_on = True
+
+
+def one_sided_gae(
+    rewards: NDArray[np.float32],
+    values: NDArray[np.float32],
+    movers: NDArray[np.int8],
+    ended: NDArray[np.bool_],
+    last_values: NDArray[np.float32],
+    last_movers: NDArray[np.int8],
+    gamma: float,
+    gae_lambda: float,
+    side: int,
+) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    """Generalised advantage estimation for one side, to which the other is part of the world:
+    what the other side's decisions pay counts to the learner's decision before them.
+
+    A learner's last decision in a battle may have no successor yet: the other side is still to
+    decide when the rollout ends, and values of such states are not learned. It is left out.
+
+    Args:
+        rewards, values, movers, ended, last_values, last_movers: as in ``zero_sum_gae``; values
+            where the other side decides are not read.
+        gamma: discount a decision of the learner.
+        gae_lambda: lambda.
+        side: the learner: 0 dwarfs, 1 trolls.
+
+    Returns:
+        [T, B] advantages, and [T, B] where they are known: at the learner's decisions, less
+        those left out.
+    """
+    out = np.zeros_like(rewards)
+    known = np.zeros(rewards.shape, dtype=np.bool_)
+    _one_sided(
+        *(rewards, values, movers, ended, last_values, last_movers),
+        *(side, gamma, gae_lambda, out, known),
+    )
+    return out, known

@@ -8,11 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.agent import BatchPolicy
 from agents.inputs import Inputs
 from agents.network import Network
 from agents.policy import sample_decisions
 from thud_env import BatchedGame
 from thud_env.rules.row import ROW_SIZE
+from training.advantage import Course
 from training.precision import Precision
 
 
@@ -43,13 +45,26 @@ class Rollout:
     final_turns: NDArray[np.int16]
     """[battles that ended] turns played."""
 
+    @property
+    def course(self) -> Course:
+        """What advantages are estimated from."""
+        return (
+            *(self.rewards, self.values, self.movers, self.ended),
+            *(self.last_values, self.last_movers),
+        )
+
+
+Players = tuple[Network | BatchPolicy, Network | BatchPolicy]
+"""Who plays the dwarfs and the trolls."""
+
 
 class SelfPlay:
     """B battles that go on from one rollout to the next.
 
     Args:
         games: the battles; one that ends must be reset in the same step.
-        networks: the dwarfs' and the trolls'.
+        players: the dwarfs' and the trolls': networks, which draw from their policies, or
+            agents, whose log-probabilities and values are stored as 0.
         precision: the arithmetic of the networks.
         random: draws the decisions.
         pool: two workers; each role's network runs in one of its own.
@@ -58,13 +73,13 @@ class SelfPlay:
     def __init__(
         self,
         games: BatchedGame,
-        networks: tuple[Network, Network],
+        players: Players,
         precision: Precision,
         random: np.random.Generator,
         pool: ThreadPoolExecutor,
     ) -> None:
         self._games = games
-        self._networks = networks
+        self._players = players
         self._precision = precision
         self._random = random
         self._pool = pool
@@ -118,11 +133,14 @@ class SelfPlay:
             mine = np.flatnonzero(self._games.to_move == side)
             if len(mine) == 0:
                 return
+            player = self._players[side]
+            if not isinstance(player, Network):
+                actions[mine] = player.act_rows(self._games.rows[mine])
+                log_probs[mine] = values[mine] = 0
+                return
             inputs = Inputs.of_rows(self._games.rows[mine])
             with self._precision.autocast():
-                drawn, chances, worth = sample_decisions(
-                    self._networks[side], inputs, uniforms[mine]
-                )
+                drawn, chances, worth = sample_decisions(player, inputs, uniforms[mine])
             actions[mine] = inputs.decisions.numpy()[drawn]
             log_probs[mine] = chances.numpy()[drawn]
             values[mine] = worth.numpy()
