@@ -71,6 +71,31 @@ class Searcher:
             options: how.
         """
         started = perf_counter()
+        self._prepare(options)
+        timer = threading.Timer(options.seconds, self.stop) if options.seconds > 0 else None
+        if timer is not None:
+            timer.daemon = True
+            timer.start()
+        try:
+            line, value, depth = self._deepen(row, options.depth)
+        finally:
+            if timer is not None:
+                timer.cancel()
+        nodes = int(self._work.control[negamax.NODES])
+        return SearchResult(line, value, depth, nodes, perf_counter() - started)
+
+    def value(
+        self, row: Row, options: SearchOptions, alpha: int = -INFINITE, beta: int = INFINITE
+    ) -> int:
+        """The value of one search at the full depth, without limits; a bound where it lies
+        outside ``alpha`` .. ``beta``. Faster the closer together these are.
+        """
+        self._prepare(dataclasses.replace(options, nodes=0))
+        self._work.control[negamax.FIRST_MOVE] = -1
+        negamax.search(self._work, row, options.depth, alpha, beta, self._rng)
+        return int(self._work.frames[0, negamax.BEST])
+
+    def _prepare(self, options: SearchOptions) -> None:
         control = self._work.control
         control[negamax.STOP] = 0
         control[negamax.NODES] = 0
@@ -81,17 +106,6 @@ class Searcher:
         self._work.salt[0] = self._rng[0]
         self._work.killers.fill(-1)
         self._work.history.fill(0)
-        timer = threading.Timer(options.seconds, self.stop) if options.seconds > 0 else None
-        if timer is not None:
-            timer.daemon = True
-            timer.start()
-        try:
-            line, value, depth = self._deepen(row, options.depth)
-        finally:
-            if timer is not None:
-                timer.cancel()
-        nodes = int(control[negamax.NODES])
-        return SearchResult(line, value, depth, nodes, perf_counter() - started)
 
     def _deepen(self, row: Row, depth: int) -> tuple[list[int], int, int]:
         work = self._work

@@ -101,7 +101,7 @@ class PolicyAgent(Agent):
             if len(mine):
                 inputs = Inputs.of_rows(rows[mine])
                 drawn, _, _ = sample_decisions(
-                    self._network(role, rows[mine]),
+                    self.network(role, rows[mine]),
                     inputs,
                     self._random.random(len(mine)),
                     self._temperature,
@@ -109,7 +109,12 @@ class PolicyAgent(Agent):
                 actions[mine] = inputs.decisions.numpy()[drawn]
         return actions
 
-    def _network(self, role: str, rows: NDArray[np.int16]) -> Network:
+    def network(self, role: str, rows: NDArray[np.int16]) -> Network:
+        """The network of a role, for rows of the ruleset that it was trained for.
+
+        Raises:
+            CheckpointError: if there is none.
+        """
         checkpoint = self._checkpoints.get(role)
         if checkpoint is None:
             raise CheckpointError(f"{self.path} holds no policy for the {role}")

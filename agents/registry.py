@@ -58,6 +58,14 @@ def _mcts(
     return MctsAgent(sims, playouts, length, priors, time, c, fpu, temperature, seed)
 
 
+def _policy_mcts(
+    path: str, sims: int = 200, c: float = 1.5, fpu: float = 0.2, seed: int = 0
+) -> Agent:
+    from agents.policy_mcts import PolicyMctsAgent
+
+    return PolicyMctsAgent(path, sims, c, fpu, seed)
+
+
 AGENTS: dict[str, Callable[..., Agent]] = {
     "random": RandomAgent,
     "greedy": GreedyAgent,
@@ -65,6 +73,7 @@ AGENTS: dict[str, Callable[..., Agent]] = {
     "alphabeta": _alphabeta,
     "mcts": _mcts,
     "policy": _policy,
+    "policy+mcts": _policy_mcts,
 }
 """Every kind of agent: its name in a spec, and what makes it."""
 
