@@ -173,6 +173,37 @@ def test_bad_arguments_are_named(make, arguments, named):
         make(**arguments)
 
 
+@pytest.mark.parametrize(
+    ("action", "named"),
+    [
+        (np.zeros(2, dtype=np.int64), r"int64 of shape \(2,\) is not one integer"),
+        (np.array(3.0), r"float64 of shape \(\)"),
+        ("A6-B6", "'A6-B6' is not one integer"),
+    ],
+)
+def test_what_is_wrong_with_an_action_is_told(make, action, named):
+    env = make()
+    env.reset()
+    with pytest.raises(TypeError, match=named):
+        env.step(action)
+    with pytest.raises(TypeError, match=r"an int in 0 \.\. 6469 would be right"):
+        env.step(action)
+
+
+def test_position_text_of_another_game_is_refused_and_its_ruleset_named(make):
+    env = make(rules="classic")
+    rock_on_h4 = "5/7/9/5R5/13/15/15/3dT10/15/5d9/13/5d5/9/7/5 d - 0 0"
+    with pytest.raises(ValueError, match="stands on H8; rules='koom-valley' would read it"):
+        env.reset(options={"position": rock_on_h4})
+    any_or_none = "1ddd1/7/4T4/11/13/15/15/7R7/15/15/13/11/9/7/5 t - 0 4"
+    position = thud_env.Position.from_text(any_or_none, "classic-all")
+    asked = position.apply(position.decisions("TH3-H2")[0]).text
+    with pytest.raises(ValueError, match="rules='classic-all' would read it"):
+        env.reset(options={"position": asked})
+    with pytest.raises(TypeError, match="position 7: position text or a Position"):
+        env.reset(options={"position": 7})
+
+
 def test_a_start_of_another_game_or_already_over_is_refused(make):
     env = make(rules="classic")
     with pytest.raises(ValueError, match="koom-valley"):

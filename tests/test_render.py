@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from golden_render.make import FOLDER, PICTURES
+from golden_render.make import FOLDER, IMAGES, IN_DOCUMENTS, PICTURES
 from gymnasium.error import DependencyNotInstalled
 
 import thud_env
@@ -58,6 +58,14 @@ def test_the_pictures_are_what_they_were(picture):
 def test_every_file_is_a_picture_of_the_list():
     found = {path.name for path in FOLDER.iterdir() if path.suffix in (".svg", ".ansi")}
     assert found == {f"{p.name}.{suffix}" for p in PICTURES for suffix in ("svg", "ansi")}
+
+
+def test_the_documents_show_the_pictures_as_they_are():
+    assert {path.name for path in IMAGES.iterdir()} == {f"{name}.svg" for name in IN_DOCUMENTS}
+    for name in IN_DOCUMENTS:
+        assert (IMAGES / f"{name}.svg").read_bytes() == (FOLDER / f"{name}.svg").read_bytes(), (
+            REMEDY
+        )
 
 
 def test_every_ruleset_has_a_picture():

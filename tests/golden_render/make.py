@@ -1,7 +1,8 @@
 """Golden pictures: positions as SVG and as text for a terminal.
 
-``python tests/golden_render/make.py`` writes them anew, after a change that is meant to change
-them: open the SVG files and look. ``tests/test_render.py`` makes them again and compares.
+``python tests/golden_render/make.py`` writes them anew, those in docs/images as well, after a
+change that is meant to change them: open the SVG files and look. ``tests/test_render.py`` makes
+them again and compares.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ from thud_env import Position
 from thud_env.render import ansi, svg
 
 FOLDER = Path(__file__).parent
+IMAGES = FOLDER.parents[1] / "docs" / "images"
+IN_DOCUMENTS = ("start", "hurl", "which-dwarf", "koom-valley", "tramples", "football")
+"""The pictures that docs/environment.md shows, and README."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +91,8 @@ def main() -> None:
     for picture in PICTURES:
         (FOLDER / f"{picture.name}.svg").write_text(picture.svg, encoding="utf-8")
         (FOLDER / f"{picture.name}.ansi").write_text(picture.ansi(), encoding="utf-8")
+        if picture.name in IN_DOCUMENTS:
+            (IMAGES / f"{picture.name}.svg").write_text(picture.svg, encoding="utf-8")
         print(f"{picture.name}: {picture.svg.splitlines()[1]}")
 
 

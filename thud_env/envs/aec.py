@@ -7,17 +7,86 @@
 | Observation space | `Dict` of `observation`: `Box(0, 1, (13, 15, 15), float32)` and \
 `action_mask`: `Box(0, 1, (6470,), int8)` |
 | State space | `Box(0, 1, (13, 15, 15), float32)`, the same planes |
-| Rewards | margin: captures as they happen, in 1/32; or outcome: 1, 0, -1 at the end; zero-sum |
+| Render modes | `human`, `rgb_array`, `ansi` |
 | Import | `thud_env.env(rules=...)` or `pettingzoo.make("aec", "thud/thud-v0")` |
 
 A *turn* is one or more decisions: after a troll has moved beside dwarfs, the same agent may
 be asked which to capture. `agent_selection` is always the agent whose decision it is, and it
-may be the same several times in a row. The actions are tabled in `thud_env.actions`, the
-observation planes in `thud_env.encoding`; both agents see the same planes.
+may be the same several times in a row. `docs/environment.md` shows this page with pictures.
 
-A battle that the rules end is *terminated*; one that reaches `max_turns` is *truncated*.
-Both pay their last reward. `infos` then holds `termination` and `margin`, which is that of
-the dwarfs for both agents.
+### Observation
+
+Planes of 15 x 15, row 1 at the top, column A at the left. Both agents see the same. "all"
+means that the plane has one value everywhere.
+
+| plane | name | shows |
+|---|---|---|
+| 0 | `dwarfs` | 1 where a dwarf stands |
+| 1 | `trolls` | 1 where a troll stands |
+| 2 | `stone` | 1 where the Thudstone, the Rock or the ball stands |
+| 3 | `board` | 1 on the 165 squares, 0 on the cut corners |
+| 4 | `trolls_to_move` | all 1 if the trolls decide next, all 0 if the dwarfs do |
+| 5 | `deciding_troll` | 1 on the troll that may now capture or trample on |
+| 6 | `one_capture` | all 1 if that troll may capture one dwarf at most |
+| 7 | `capture_owed` | all 1 if that troll must still capture a dwarf |
+| 8 | `quiet_turns` | all: turns without a capture / max_quiet_turns |
+| 9 | `turns` | all: turns played / max_turns |
+| 10 | `offer` | all 1 if an offer to end the battle awaits its answer |
+| 11 | `dwarfs_wait` | all: own turns before the dwarfs may offer again / offer_after |
+| 12 | `trolls_wait` | all: own turns before the trolls may offer again / offer_after |
+
+### Actions
+
+| index | decision | count |
+|---|---|---|
+| 0 .. 6299 | move, hurl, step, shove or trample: from a square, in a direction, by a \
+distance | 6300 |
+| 6300 .. 6464 | capture the dwarf on this square | 165 |
+| 6465 | capture all that may be captured, and end the turn | 1 |
+| 6466 | done: end the turn | 1 |
+| 6467 .. 6469 | offer to end the battle, accept, decline | 3 |
+
+`action_mask` is 1 where an action is legal. That of the agent that is not to decide, and those
+of both once the battle is over, are as `idle_mask` says: all 0 or all 1.
+
+### Rewards
+
+| rulesets | `reward` | pays |
+|---|---|---|
+| `classic`, `classic-any`, `classic-all` | `margin`, the default | captures as they happen: a \
+dwarf 1/32 to the trolls, a troll 4/32 to the dwarfs |
+| `classic`, `classic-any`, `classic-all` | `outcome` | the end: 1, 0 or -1 |
+| `koom-valley`, `koom-valley-football` | `outcome`, the default | the end: 1, 0 or -1 |
+
+What one agent is paid the other pays. The rewards of a battle that `margin` pays sum to its
+final margin / 32, since the margin begins at 0.
+
+### Endings
+
+| `termination` | because | the battle is |
+|---|---|---|
+| `no_legal_turn` | the side to move has no legal turn | terminated |
+| `agreement` | an offer to end the battle was accepted | terminated |
+| `quiet_limit` | `max_quiet_turns` turns in a row brought no capture | terminated |
+| `turn_limit` | `max_turns` turns were played | truncated |
+| `goal` | the Rock or ball is on a goal square | terminated |
+| `surrounded` | three trolls are beside the Rock or ball | terminated |
+
+All pay their last reward. The `infos` of both agents then hold `termination` and `margin`, the
+dwarfs' for both.
+
+### Parameters
+
+| name | default | meaning |
+|---|---|---|
+| `rules` | `'classic'` | the ruleset |
+| `render_mode` | `None` | one of the render modes |
+| `reward` | `None` | `'margin'` or `'outcome'`; None is as the ruleset scores |
+| `idle_mask` | `'zeros'` | the mask of who is not to decide: `'zeros'` or `'ones'` |
+| `max_quiet_turns` | `200` | turns without a capture that end a battle |
+| `max_turns` | `800` | turns that truncate a battle |
+| `offer_after` | `20` | quiet turns before an offer, and own turns between offers |
+| `agreement` | `False` | whether a battle may end by agreement |
 
 ### Version history
 

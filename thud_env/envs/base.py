@@ -19,7 +19,7 @@ from thud_env.kernels import ILLEGAL, play_if_legal, reward_for_dwarfs
 from thud_env.masks import action_mask
 from thud_env.position import SIDES, IllegalMove, Position, Side
 from thud_env.rules.row import DWARFS, TERMINATION, TO_MOVE, TROLLS, new_row
-from thud_env.rulesets import Ruleset, get_ruleset
+from thud_env.rulesets import RULESETS, Ruleset, get_ruleset
 
 Observation = dict[str, NDArray[Any]]
 
@@ -144,7 +144,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
             return
         row = self._row
         before = None if self.render_mode is None else row.copy()
-        index = _as_index(action)
+        index = as_index(action)
         in_range = 0 <= index < NUM_ACTIONS
         margin_before = play_if_legal(row, index) if in_range else ILLEGAL
         if margin_before == ILLEGAL:
@@ -279,8 +279,10 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         return np.full(NUM_ACTIONS, self._idle_mask, dtype=np.int8)
 
     def _read_start(self, start: str | Position) -> NDArray[np.int16]:
+        if isinstance(start, str):
+            start = self._read_text(start)
         if not isinstance(start, Position):
-            start = Position.from_text(start, self.rules, **self._limits)
+            raise TypeError(f"position {start!r}: position text or a Position would be right")
         if start.rules != self.rules:
             raise ValueError(
                 f"a position of {start.rules.name} cannot start a battle of {self.rules.name}"
@@ -289,11 +291,34 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
             raise ValueError(f"position {start.text!r} is over: {start.outcome}")
         return start.row.copy()
 
+    def _read_text(self, text: str) -> Position:
+        try:
+            return Position.from_text(text, self.rules, **self._limits)
+        except ValueError as error:
+            readers = [name for name in RULESETS if _reads(text, name)]
+            hint = f"; rules={readers[0]!r} would read it" if readers else ""
+            raise ValueError(f"{error}{hint}") from None
 
-def _as_index(action: Any) -> int:
+
+def _reads(text: str, rules: str) -> bool:
+    try:
+        Position.from_text(text, rules, agreement=True)
+    except ValueError:
+        return False
+    return True
+
+
+def as_index(action: Any) -> int:
+    """An action as an int.
+
+    Raises:
+        TypeError: if it is not one integer.
+    """
     try:
         return operator.index(action)
     except TypeError:
+        array = isinstance(action, np.ndarray)
+        what = f"{action.dtype} of shape {action.shape}" if array else f"{action!r}"
         raise TypeError(
-            f"action {action!r} is not an integer: one in 0 .. {NUM_ACTIONS - 1} would be right"
+            f"action {what} is not one integer: an int in 0 .. {NUM_ACTIONS - 1} would be right"
         ) from None

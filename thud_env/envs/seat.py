@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any, Literal
 
 import gymnasium
-import numpy as np
 
 from thud_env.actions import NUM_ACTIONS
-from thud_env.envs.base import BoardEnv
+from thud_env.envs.base import BoardEnv, as_index
 from thud_env.position import SIDES, IllegalMove
 
 Seat = Literal["dwarfs", "trolls", "both", "random"]
@@ -48,15 +46,7 @@ def action_index(action: Any) -> int:
         TypeError: if it is not one integer.
         IllegalMove: if it is out of range.
     """
-    try:
-        index = operator.index(action)
-    except TypeError:
-        what = f"{action!r} is"
-        if isinstance(action, np.ndarray):
-            what = f"is {action.dtype} of shape {action.shape},"
-        raise TypeError(
-            f"action {what} not one integer: an int in 0 .. {NUM_ACTIONS - 1} would be right"
-        ) from None
+    index = as_index(action)
     if not 0 <= index < NUM_ACTIONS:
         raise IllegalMove(f"action {index} is out of range: actions are 0 to {NUM_ACTIONS - 1}")
     return index

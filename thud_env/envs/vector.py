@@ -25,6 +25,10 @@ and `infos["final_info"]` |
 
 With `copy=False`, observations and masks are not copied: every call returns the same arrays,
 which the next call overwrites. All else is new with every call.
+
+### Version history
+
+* v0: first release.
 """
 
 from __future__ import annotations
@@ -57,7 +61,7 @@ from thud_env.envs.seat import (
     seat_observation_space,
 )
 from thud_env.envs.seat_kernels import judge, play
-from thud_env.envs.vector_parts import ends, final_observations, integers, read_mask, read_starts
+from thud_env.envs.vector_parts import as_final, ends, integers, read_mask, read_starts
 from thud_env.position import SIDES, IllegalMove, Position
 from thud_env.rules.row import DWARFS, ONGOING, TERMINATION, TO_MOVE, TURN_LIMIT
 from thud_env.rulesets import Ruleset
@@ -197,7 +201,9 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         ended = terminated | truncated
         infos = ends(rows, ended, forfeited) if ended.any() else {}
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
-            infos = self._as_final(ended, infos) if infos else {}
+            if infos:
+                infos |= {"side": self._sides(), "_side": ended}
+                infos = as_final(rows, ended, infos, self._idle_mask, self._is_dict)
             self._start(ended)
         else:
             self._start(restarted)
@@ -334,24 +340,3 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
     def _sides(self) -> NDArray[Any]:
         deciding = self._rows[:, TO_MOVE] if self.side == "both" else self._seats
         return _SIDE_NAMES[deciding]
-
-    def _as_final(self, ended: NDArray[np.bool_], ends: dict[str, Any]) -> dict[str, Any]:
-        """``final_obs`` and ``final_info``, before the battles that ended are started anew."""
-        masks = np.zeros((self.num_envs, NUM_ACTIONS), dtype=np.int8)
-        masks[ended] = self._idle_mask
-        sides = self._sides()
-        sides[~ended] = None
-        info = {
-            "action_mask": masks,
-            "_action_mask": ended.copy(),
-            "side": sides,
-            "_side": ended.copy(),
-            **ends,
-        }
-        seen = final_observations(self._rows, ended, masks if self._is_dict else None)
-        return {
-            "final_obs": seen,
-            "_final_obs": ended.copy(),
-            "final_info": info,
-            "_final_info": ended.copy(),
-        }

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from thud_env.actions import NUM_ACTIONS
 from thud_env.encoding import encode_rows
 from thud_env.envs.base import BoardEnv
 from thud_env.envs.seat import ILLEGAL_TERMINATION
@@ -99,21 +100,36 @@ def ends(
     }
 
 
-def final_observations(
-    rows: NDArray[np.int16], ended: NDArray[np.bool_], masks: NDArray[np.int8] | None
-) -> NDArray[Any]:
-    """The last observations of battles that ended, [B] object, None for the others.
+def as_final(
+    rows: NDArray[np.int16],
+    ended: NDArray[np.bool_],
+    infos: dict[str, Any],
+    idle_mask: int,
+    is_dict: bool,
+) -> dict[str, Any]:
+    """``final_obs`` and ``final_info`` of battles that ended and are about to start anew.
 
     Args:
-        rows: [B, 432] the games.
+        rows: [B, 432] the games, which are over.
         ended: [B] whether a battle has just ended.
-        masks: [B, 6470] if the observations are dictionaries.
+        infos: what else is told of them.
+        idle_mask: 0 or 1, what their action masks are filled with.
+        is_dict: whether observations are dictionaries with the mask.
     """
+    masks = np.zeros((len(rows), NUM_ACTIONS), dtype=np.int8)
+    masks[ended] = idle_mask
     seen = np.full(len(rows), None, dtype=object)
     envs = np.flatnonzero(ended)
     for env, planes in zip(envs, encode_rows(rows[envs]), strict=True):
         copy = planes.copy()
-        seen[env] = copy
-        if masks is not None:
-            seen[env] = {"observation": copy, "action_mask": masks[env].copy()}
-    return seen
+        seen[env] = {"observation": copy, "action_mask": masks[env].copy()} if is_dict else copy
+    final = {"action_mask": masks, "_action_mask": ended, **infos}
+    for key in final:
+        if not key.startswith("_") and final[key].dtype == object:
+            final[key][~ended] = None
+    return {
+        "final_obs": seen,
+        "_final_obs": ended.copy(),
+        "final_info": {key: value.copy() for key, value in final.items()},
+        "_final_info": ended.copy(),
+    }

@@ -1,0 +1,170 @@
+"""docs/environment.md and the environments' docstrings say the same, and what the code does."""
+
+import doctest
+import importlib
+import inspect
+import re
+
+import gymnasium
+import numpy as np
+import pettingzoo
+import pytest
+from golden.make import GAMES
+from test_docs import ROOT, table
+
+import thud_env
+from thud_env.envs import aec, match, single, vector
+from thud_env.envs.base import BoardEnv
+from thud_env.envs.rendering import RENDER_MODES
+from thud_env.envs.seat import SEATS
+from thud_env.rules.row import new_row
+
+PAGE = (ROOT / "docs" / "environment.md").read_text(encoding="utf-8")
+PAGES = {module.__name__.split(".")[-1]: module for module in (aec, match, single, vector)}
+
+
+def tables_in(text):
+    """The Markdown tables of a text that have a heading, as they stand."""
+    found = re.findall(r"(?:^\|.*\n)+", text + "\n", re.MULTILINE)
+    return [found_table for found_table in found if not found_table.startswith("| | |")]
+
+
+@pytest.mark.parametrize("module", PAGES.values(), ids=PAGES)
+def test_the_page_has_every_table_of_the_docstrings(module):
+    for docstring_table in tables_in(module.__doc__):
+        assert docstring_table in PAGE
+
+
+def test_the_docstring_of_the_battle_has_all_that_describes_it():
+    assert [found.split("|")[1].strip() for found in tables_in(aec.__doc__)] == [
+        *("plane", "index", "rulesets", "`termination`", "name"),
+    ]
+
+
+@pytest.mark.parametrize("module", PAGES.values(), ids=PAGES)
+def test_every_page_ends_with_its_versions(module):
+    assert module.__doc__.rstrip().splitlines()[-1] == PAGE.rstrip().splitlines()[-1]
+
+
+def spaces_of(name):
+    if name == "aec":
+        env = thud_env.env()
+        return [env.action_space("troll_0"), env.observation_space("troll_0"), env.state_space]
+    if name == "match":
+        env = thud_env.match_env()
+        return [env.action_space("player_0"), env.observation_space("player_0"), env.state_space]
+    env = gymnasium.make("thud/Thud-v0", observation="dict")
+    return [env.action_space, env.observation_space]
+
+
+def leaves(space):
+    return space.values() if isinstance(space, gymnasium.spaces.Dict) else [space]
+
+
+@pytest.mark.parametrize("name", ["aec", "match", "single"])
+def test_the_spaces_are_as_told(name):
+    told = PAGES[name].__doc__
+    for leaf in (leaf for space in spaces_of(name) for leaf in leaves(space)):
+        text = (
+            f"Discrete({leaf.n})"
+            if isinstance(leaf, gymnasium.spaces.Discrete)
+            else (f"Box({leaf.low.min():g}, {leaf.high.max():g}, {leaf.shape}, {leaf.dtype})")
+        )
+        assert f"`{text}`" in told
+
+
+def test_reward_table():
+    _, *rows = table("rewards")
+    told = {
+        (rules, reward.split(",")[0]): "the default" in reward
+        for names, reward, _ in rows
+        for rules in names.split(", ")
+    }
+    for rules, ruleset in thud_env.RULESETS.items():
+        for reward in ("margin", "outcome"):
+            if (rules, reward) in told:
+                thud_env.env(rules, reward=reward)
+                assert told[rules, reward] == (ruleset.reward == reward)
+            else:
+                with pytest.raises(ValueError, match="outcome"):
+                    thud_env.env(rules, reward=reward)
+
+
+def test_ending_table():
+    _, *rows = table("endings")
+    assert [row[0] for row in rows] == [ending.name.lower() for ending in thud_env.Termination]
+    seen = {}
+    for game in GAMES:
+        *_, last, _ = game.path.read_text(encoding="utf-8").splitlines()
+        text, _, _, action, _ = last.split(" | ")
+        env = thud_env.env(game.rules, **game.limits)
+        env.reset(options={"position": text})
+        env.step(int(action.split()[0]))
+        name = env.infos["dwarf_0"]["termination"]
+        seen[name] = "truncated" if env.truncations["dwarf_0"] else "terminated"
+        assert env.terminations["dwarf_0"] != env.truncations["dwarf_0"]
+    assert seen == {row[0]: row[2] for row in rows}
+
+
+def defaults_of(*functions):
+    """The parameters of functions and their defaults, as code."""
+    found = {}
+    for function in functions:
+        for name, parameter in inspect.signature(function).parameters.items():
+            if parameter.default is not inspect.Parameter.empty:
+                found[name] = repr(getattr(parameter.default, "value", parameter.default))
+    return found
+
+
+def test_parameter_tables():
+    shared = {name: default for name, default, _ in table("parameters")[1:]}
+    limits = defaults_of(new_row)
+    ruleset = thud_env.RULESETS["classic"]
+    for name in ("max_quiet_turns", "max_turns", "offer_after"):
+        limits[name] = repr(getattr(ruleset, name))
+        assert {getattr(other, name) for other in thud_env.RULESETS.values()} == {
+            getattr(ruleset, name)
+        }
+    assert shared == defaults_of(thud_env.ThudEnv, BoardEnv) | limits
+    assert defaults_of(thud_env.MatchEnv, BoardEnv) | limits == shared
+    seat = {name: default for name, default, _ in table("seat parameters")[1:]}
+    assert shared | seat == defaults_of(single.ThudSeatEnv) | limits
+    many = {name: default for name, default, _ in table("vector parameters")[1:]}
+    del seat["match"]
+    of_vector = defaults_of(vector.ThudVectorEnv) | limits
+    del of_vector["num_envs"]
+    assert shared | seat | many == of_vector
+
+
+def test_side_and_mode_tables():
+    assert {row[0] for row in table("sides")[1:]} == set(SEATS)
+    modes = {mode.value for mode in gymnasium.vector.AutoresetMode}
+    assert {row[0].strip('"') for row in table("autoreset")[1:]} == modes
+    assert [row[0].strip('"') for row in table("render modes")[1:]] == list(RENDER_MODES)
+
+
+def test_name_table():
+    _, *rows = table("names")
+    for game, aec_name, gymnasium_name in rows:
+        env = pettingzoo.make("aec", aec_name)
+        seat = gymnasium.make(gymnasium_name).unwrapped
+        assert env.rules == seat.rules
+        assert isinstance(env, thud_env.MatchEnv) == (game == "two battles")
+    ours = {name for name in gymnasium.registry if name.startswith("thud/")}
+    assert {row[2] for row in rows} == ours
+
+
+@pytest.mark.parametrize("name", ["thud_env.position", "thud_env.symmetry", "agents"])
+def test_examples_in_docstrings_run(name):
+    result = doctest.testmod(importlib.import_module(name))
+    assert result.attempted > 0
+    assert result.failed == 0
+
+
+def test_the_rewards_told_are_those_paid():
+    env = thud_env.env()
+    env.reset(options={"position": thud_env.Position.start().play("dE2-E6").play("TG7-F6")})
+    for action in env.position.decisions("dE6-F6xF6"):
+        env.step(action)
+    assert env.rewards["dwarf_0"] == 4 / 32
+    assert np.isclose(sum(env.rewards.values()), 0)
