@@ -118,6 +118,9 @@ MISTAKES = [
     ("ppo.gae_lambda=2", "ppo.gae_lambda: 2.0 must be in 0 .. 1"),
     ("max_turns=0", "max_turns must be in 1 .. 32767, not 0"),
     ("max_quiet_turns=40000", "max_quiet_turns must be in 1 .. 32767, not 40000"),
+    ("offer_after=0", "offer_after must be in 1 .. 32767, not 0"),
+    ("agreement=1", "agreement: 1 must be of type bool"),
+    ("shaping=1", "shaping: classic-all pays captures already: 0 would be right"),
     ("rules=clasic", "unknown ruleset 'clasic': did you mean 'classic'?"),
     # names that would write elsewhere than into a folder below runs/
     ("name=../elsewhere", "name: '../elsewhere' must be letters, digits"),

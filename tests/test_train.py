@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 import yaml
@@ -175,6 +176,19 @@ def test_every_configuration_trains(path: Path, tmp_path: Path) -> None:
     by_result = config.rules.startswith("koom")
     assert ("mean result" in shown_by(console)) == by_result
     assert ("32 to +32" in shown_by(console)) != by_result
+
+
+def test_progress_is_paid_less_and_less_until_halfway() -> None:
+    trainer = Trainer(dataclasses.replace(QUICK, rules="koom-valley", shaping=2.0))
+    rollout = trainer._self_play.collect(4)
+    rewards = [
+        trainer._with_progress_paid(rollout, progress).rewards - rollout.rewards
+        for progress in (0, 0.25, 0.5, 1)
+    ]
+    trainer.close()
+    assert np.abs(rewards[0]).max() > 0
+    assert np.allclose(rewards[1], rewards[0] / 2)
+    assert not np.any(rewards[2:])
 
 
 def test_every_ruleset_has_a_configuration() -> None:

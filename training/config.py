@@ -78,6 +78,9 @@ class TrainConfig:
     """As the ruleset, unless given."""
     agreement: bool = False
     """Whether the players may offer to end a battle."""
+    shaping: float = 0.0
+    """What progress is paid at the start of a Koom Valley run (training/shaping.py), falling to
+    0 halfway through; in Classic Thud captures are paid already."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     """Arithmetic of the convolutions; auto is bfloat16 where the processor has it."""
     network: NetworkConfig = dataclasses.field(default_factory=NetworkConfig)
@@ -128,6 +131,8 @@ def load_config(path: Path, overrides: list[str] | None = None) -> TrainConfig:
         new_row(get_ruleset(config.rules), **config.limits)
     except ValueError as error:
         raise ConfigError(str(error)) from None
+    if config.shaping and get_ruleset(config.rules).reward != "outcome":
+        raise ConfigError(f"shaping: {config.rules} pays captures already: 0 would be right")
     return config
 
 

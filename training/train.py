@@ -13,6 +13,7 @@ is the rest of the final margin, in 1/32; in the Koom Valley games, the result a
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -36,6 +37,7 @@ from training.ppo import Batch, Learner
 from training.precision import Precision
 from training.rollout import Rollout, SelfPlay
 from training.run import RunFolder
+from training.shaping import progress_rewards
 
 
 def role_batch(rollout: Rollout, advantages: np.ndarray, side: int) -> Batch:
@@ -74,7 +76,7 @@ class Trainer:
         self.networks = (Network(config.network), Network(config.network))
         for network in self.networks:
             network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-        games = BatchedGame(
+        self._games = BatchedGame(
             config.num_games,
             config.rules,
             observations=False,
@@ -83,7 +85,7 @@ class Trainer:
         )
         self._pool = ThreadPoolExecutor(2, thread_name_prefix="role")
         self._self_play = SelfPlay(
-            games, self.networks, precision, np.random.default_rng(seeds[0]), self._pool
+            self._games, self.networks, precision, np.random.default_rng(seeds[0]), self._pool
         )
         self._learners = [
             Learner(network, config.ppo, precision, np.random.default_rng(seed))
@@ -95,7 +97,9 @@ class Trainer:
         """One rollout and what both roles learn from it; its numbers."""
         config = self.config
         started = time.perf_counter()
+        progress = min(1.0, self.decisions / config.total_decisions)
         rollout = self._self_play.collect(config.rollout_decisions)
+        rollout = self._with_progress_paid(rollout, progress)
         advantages = zero_sum_gae(
             rollout.rewards,
             rollout.values,
@@ -107,7 +111,6 @@ class Trainer:
             config.ppo.gae_lambda,
         )
         played = time.perf_counter()
-        progress = min(1.0, self.decisions / config.total_decisions)
         learning = {  # a short rollout may ask one role only
             side: self._pool.submit(
                 self._learners[side].learn, role_batch(rollout, advantages, side), progress
@@ -133,6 +136,16 @@ class Trainer:
                 metrics[f"{role}/{name}"] = value
             metrics[f"{role}/explained_variance"] = explained_variance(rollout, advantages, side)
         return metrics
+
+    def _with_progress_paid(self, rollout: Rollout, progress: float) -> Rollout:
+        """The rollout with progress paid; ``progress`` is how much of the run is over."""
+        weight = self.config.shaping * max(0.0, 1 - 2 * progress)
+        if weight == 0:
+            return rollout
+        paid = progress_rewards(
+            rollout.rows, self._games.rows, rollout.ended, self.config.ppo.gamma
+        )
+        return dataclasses.replace(rollout, rewards=rollout.rewards + weight * paid)
 
     def close(self) -> None:
         """End the worker threads."""

@@ -1,0 +1,64 @@
+"""Paying progress in the games that pay their result alone (Ng, Harada and Russell 1999).
+
+A potential of the state is paid by its differences, gamma x after - before, and is 0 once the
+battle is over: over a battle that adds up to nothing that depends on how it was played, so
+what is best stays best, but a good decision is felt at once. The weight falls to 0 halfway
+through a run (compare Bansal et al. 2018), so that the values that are learnt in the end are
+of the result.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thud_env.board import SIZE, STRIDE
+from thud_env.rules.row import (
+    MAX_TROLLS,
+    NUM_DWARFS,
+    NUM_TROLLS,
+    STONE_CELL,
+    TROLL_CELLS,
+)
+from thud_env.rulesets import RULESETS
+
+_START = RULESETS["koom-valley"]
+_FAR = 7
+"""Squares from which a troll counts as far from the stone."""
+
+
+def potential(rows: NDArray[np.int16]) -> NDArray[np.float32]:
+    """How well a battle of Koom Valley stands for the dwarfs, in -2 .. 2.
+
+    The sum of who has lost more of what was there, in -1 .. 1, and, in -1/2 .. 1/2 each, of how
+    far the Rock or ball is towards row 1 and how far off the three nearest trolls are.
+
+    Args:
+        rows: [..., 432] state rows.
+    """
+    stone_y, stone_x = np.divmod(rows[..., STONE_CELL], STRIDE)
+    middle = SIZE // 2
+    advanced = (middle + 1 - stone_y) / middle  # cells have a border above row 1
+    pieces = rows[..., NUM_DWARFS] / len(_START.dwarfs) - rows[..., NUM_TROLLS] / len(_START.trolls)
+    trolls = rows[..., TROLL_CELLS : TROLL_CELLS + MAX_TROLLS]
+    y, x = np.divmod(trolls, STRIDE)
+    squares = np.maximum(abs(y - stone_y[..., None]), abs(x - stone_x[..., None]))
+    squares = np.where(trolls < 0, _FAR, np.minimum(squares, _FAR))
+    distance = 2 * np.sort(squares, axis=-1)[..., :3].mean(axis=-1) / _FAR - 1
+    return (pieces + advanced / 2 + distance / 2).astype(np.float32)
+
+
+def progress_rewards(
+    rows: NDArray[np.int16], last_rows: NDArray[np.int16], ended: NDArray[np.bool_], gamma: float
+) -> NDArray[np.float32]:
+    """What each decision of a rollout is paid for progress, [T, B], from the dwarfs' view.
+
+    Args:
+        rows: [T, B, 432] the states that were decided in.
+        last_rows: [B, 432] the states after the last decisions.
+        ended: [T, B] whether the battle ended with the decision.
+        gamma: the discount a decision.
+    """
+    standing = potential(np.concatenate((rows, last_rows[None])))
+    after = np.where(ended, np.float32(0), standing[1:])
+    return (gamma * after - standing[:-1]).astype(np.float32)
