@@ -1,0 +1,163 @@
+import copy
+import functools
+import pickle
+import sys
+import time
+
+import numpy as np
+import pettingzoo
+import pytest
+from gymnasium.error import DependencyNotInstalled
+from pettingzoo.test import render_test
+
+import thud_env
+from thud_env import Position
+from thud_env.envs.rendering import RENDER_MODES, Renderer
+from thud_env.render import ansi, rgb_array
+from thud_env.render.window import Window
+
+START = Position.start()
+
+
+def play(env, *turns):
+    for turn in turns:
+        for action in env.position.decisions(turn):
+            env.step(action)
+
+
+@pytest.mark.parametrize("make", [thud_env.env, thud_env.match_env])
+@pytest.mark.parametrize("rules", thud_env.RULESETS)
+def test_environments_show_the_last_turn(make, rules):
+    env = make(rules, render_mode="rgb_array")
+    env.reset()
+    turn = env.position.turns()[0]
+    play(env, turn)
+    assert np.array_equal(env.render(), rgb_array(env.position, last_turn=turn))
+    text = make(rules, render_mode="ansi")
+    text.reset()
+    play(text, turn)
+    assert text.render().startswith(ansi(text.position, last_turn=turn) + "\n")
+    assert text.render().endswith(f"trolls to move, turn 1, margin 0, last turn {turn}")
+
+
+def test_the_turn_that_is_being_played_shows():
+    env = thud_env.env("classic-any", render_mode="ansi")
+    env.reset(options={"position": "1ddd1/7/4T4/11/13/15/15/7R7/15/15/13/11/9/7/5 t - 0 4"})
+    for action, turn in zip(
+        env.position.decisions("TH3-H2xG1xH1"),
+        ("TH3-H2", "TH3-H2xG1", "TH3-H2xG1xH1"),
+        strict=False,
+    ):
+        env.step(action)
+        assert env.render().endswith(f"last turn {turn}")
+
+
+def test_an_offer_and_its_answer_show():
+    env = thud_env.env(render_mode="ansi", agreement=True, offer_after=1)
+    env.reset()
+    play(env, "dE2-E6", "offer")
+    assert env.render().endswith("last turn offer")
+    play(env, "decline")
+    assert env.render().endswith("last turn decline")
+    play(env, "TG7-F6")
+    assert env.render().endswith("last turn TG7-F6")
+
+
+def test_a_new_battle_begins_without_a_last_turn():
+    env = thud_env.match_env(render_mode="ansi", max_turns=2)
+    env.reset()
+    play(env, "dE2-E6")
+    assert "last turn" in env.render()
+    play(env, "TG7-F6")
+    assert "last turn" not in env.render()
+    play(env, "dE2-E6")
+    env.reset()
+    assert "last turn" not in env.render()
+
+
+@pytest.mark.parametrize("copier", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
+def test_copies_remember_the_last_turn(copier):
+    env = thud_env.env(render_mode="ansi")
+    env.reset()
+    play(env, "dE2-E6")
+    twin = copier(env)
+    state = env.get_state()
+    before = env.render()
+    play(env, "TG7-F6")
+    assert twin.render() == before
+    env.set_state(state)
+    assert env.render() == before
+
+
+def test_without_a_render_mode_nothing_is_remembered_and_a_warning_given():
+    env = thud_env.env()
+    env.reset()
+    play(env, "dE2-E6")
+    with pytest.warns(UserWarning, match="'human', 'rgb_array', 'ansi'"):
+        assert env.render() is None
+    assert env._renderer.last_turn is None
+
+
+def test_unknown_modes_are_refused():
+    for mode in RENDER_MODES:
+        assert Renderer(mode).mode == mode
+    with pytest.raises(ValueError, match="'human', 'rgb_array', 'ansi' or None would be right"):
+        Renderer("video")
+
+
+# -- the window ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def no_display(monkeypatch):
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    monkeypatch.setitem(thud_env.ThudEnv.metadata, "render_fps", 1000)
+
+
+def shown():
+    import pygame
+
+    surface = pygame.display.get_surface()
+    return None if surface is None else pygame.surfarray.array3d(surface).swapaxes(0, 1)
+
+
+def test_the_window_shows_every_decision(no_display):
+    import pygame
+
+    env = thud_env.env(render_mode="human")
+    env.reset()
+    assert np.array_equal(shown(), rgb_array(START))
+    play(env, "dE2-E6")
+    assert np.array_equal(shown(), rgb_array(env.position, last_turn="dE2-E6"))
+    assert "last turn dE2-E6" in pygame.display.get_caption()[0]
+    assert env.render() is None
+    twin = pickle.loads(pickle.dumps(env))
+    env.close()
+    env.close()
+    assert shown() is None
+    play(twin, "TG7-F6")
+    assert np.array_equal(shown(), rgb_array(twin.position, last_turn="TG7-F6"))
+    twin.close()
+
+
+@pytest.mark.parametrize("name", ["thud", "koom-valley", "koom-valley-football", "thud-match"])
+def test_pettingzoo_renders_every_mode(no_display, name):
+    render_test(functools.partial(pettingzoo.make, "aec", f"thud/{name}-v0"))
+
+
+def test_a_window_keeps_its_pace(no_display):
+    window = Window()
+    pixels = rgb_array(START, size=102)
+    window.show(pixels, "", 20)
+    began = time.perf_counter()
+    for _ in range(4):
+        window.show(pixels, "", 20)
+    assert time.perf_counter() - began > 0.15
+    window.close()
+
+
+def test_without_pygame_a_window_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pygame", None)
+    env = thud_env.env(render_mode="human")
+    with pytest.raises(DependencyNotInstalled, match=r"pip install 'thud-env\[render\]'"):
+        env.reset()
