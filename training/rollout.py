@@ -78,7 +78,8 @@ class SelfPlay:
         random: np.random.Generator,
         pool: ThreadPoolExecutor,
     ) -> None:
-        self._games = games
+        self.games = games
+        """The battles as they stand."""
         self._players = players
         self._precision = precision
         self._random = random
@@ -86,7 +87,7 @@ class SelfPlay:
 
     def collect(self, steps: int) -> Rollout:
         """Play ``steps`` decisions in every battle."""
-        games, count = self._games, self._games.num_games
+        games, count = self.games, self.games.num_games
         rollout = Rollout(
             rows=np.empty((steps, count, ROW_SIZE), dtype=np.int16),
             movers=np.empty((steps, count), dtype=np.int8),
@@ -127,18 +128,18 @@ class SelfPlay:
         values: NDArray[np.float32],
     ) -> None:
         """Let each role decide in its battles, both at once."""
-        uniforms = self._random.random(self._games.num_games)
+        uniforms = self._random.random(self.games.num_games)
 
         def decide(side: int) -> None:
-            mine = np.flatnonzero(self._games.to_move == side)
+            mine = np.flatnonzero(self.games.to_move == side)
             if len(mine) == 0:
                 return
             player = self._players[side]
             if not isinstance(player, Network):
-                actions[mine] = player.act_rows(self._games.rows[mine])
+                actions[mine] = player.act_rows(self.games.rows[mine])
                 log_probs[mine] = values[mine] = 0
                 return
-            inputs = Inputs.of_rows(self._games.rows[mine])
+            inputs = Inputs.of_rows(self.games.rows[mine])
             with self._precision.autocast():
                 drawn, chances, worth = sample_decisions(player, inputs, uniforms[mine])
             actions[mine] = inputs.decisions.numpy()[drawn]

@@ -35,14 +35,18 @@ from training.display import Display
 from training.head_to_head import head_to_head
 from training.ppo import Batch, Learner
 from training.precision import Precision
-from training.rollout import Rollout, SelfPlay
+from training.rollout import Players, Rollout, SelfPlay
 from training.run import RunFolder
 from training.shaping import progress_rewards
 
 
 def role_batch(rollout: Rollout, advantages: np.ndarray, side: int) -> Batch:
     """One role's decisions of a rollout."""
-    mine = rollout.movers == side
+    return chosen_batch(rollout, advantages, rollout.movers == side)
+
+
+def chosen_batch(rollout: Rollout, advantages: np.ndarray, mine: np.ndarray) -> Batch:
+    """The decisions of a rollout where ``mine``, [T, B], says so."""
     return Batch(
         rows=rollout.rows[mine],
         actions=rollout.actions[mine],
@@ -54,9 +58,12 @@ def role_batch(rollout: Rollout, advantages: np.ndarray, side: int) -> Batch:
 
 def explained_variance(rollout: Rollout, advantages: np.ndarray, side: int) -> float:
     """The share of the returns' variance that a role's values predicted; 1 is all."""
-    mine = rollout.movers == side
-    returns = (advantages + rollout.values)[mine]
-    return float(1 - advantages[mine].var() / (returns.var() + 1e-8))
+    return explained_share(role_batch(rollout, advantages, side))
+
+
+def explained_share(batch: Batch) -> float:
+    """The same of the decisions of a batch."""
+    return float(1 - batch.advantages.var() / (batch.returns.var() + 1e-8))
 
 
 class Trainer:
@@ -72,80 +79,87 @@ class Trainer:
         torch.set_num_threads(1)
         seeds = np.random.SeedSequence(config.seed).spawn(3)
         torch.manual_seed(config.seed)
-        precision = Precision.named(config.precision)
+        self._precision = Precision.named(config.precision)
         self.networks = (Network(config.network), Network(config.network))
         for network in self.networks:
             network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-        self._games = BatchedGame(
-            config.num_games,
-            config.rules,
-            observations=False,
-            masks=None,
-            **config.limits,
-        )
         self._pool = ThreadPoolExecutor(2, thread_name_prefix="role")
-        self._self_play = SelfPlay(
-            self._games, self.networks, precision, np.random.default_rng(seeds[0]), self._pool
-        )
+        self._plays = self._begin(np.random.default_rng(seeds[0]))
         self._learners = [
-            Learner(network, config.ppo, precision, np.random.default_rng(seed))
+            Learner(network, config.ppo, self._precision, np.random.default_rng(seed))
             for network, seed in zip(self.networks, seeds[1:], strict=True)
         ]
         self.decisions = 0
+
+    def _begin(self, random: np.random.Generator) -> list[SelfPlay]:
+        """What is played: here, battles of the two networks."""
+        return [self._battles(self.networks, random)]
+
+    def _battles(self, players: Players, random: np.random.Generator) -> SelfPlay:
+        config = self.config
+        games = BatchedGame(
+            config.num_games, config.rules, observations=False, masks=None, **config.limits
+        )
+        return SelfPlay(games, players, self._precision, random, self._pool)
+
+    def _collect(self, play: SelfPlay, progress: float) -> Rollout:
+        """A rollout with progress paid; ``progress`` is how much of the run is over."""
+        rollout = play.collect(self.config.rollout_decisions)
+        weight = self.config.shaping * max(0.0, 1 - 2 * progress)
+        if weight == 0:
+            return rollout
+        gamma = self.config.ppo.gamma
+        paid = progress_rewards(rollout.rows, play.games.rows, rollout.ended, gamma)
+        return dataclasses.replace(rollout, rewards=rollout.rewards + weight * paid)
+
+    def _batches(self, rollouts: list[Rollout]) -> dict[int, Batch]:
+        """What each side learns from; a short rollout may ask one side only."""
+        (rollout,) = rollouts
+        ppo = self.config.ppo
+        advantages = zero_sum_gae(*rollout.course, ppo.gamma, ppo.gae_lambda)
+        return {
+            side: role_batch(rollout, advantages, side)
+            for side in range(len(SIDES))
+            if (rollout.movers == side).any()
+        }
+
+    def _margins(self, rollouts: list[Rollout]) -> np.ndarray:
+        """The margins of finished battles, to be shown."""
+        return np.concatenate([rollout.final_margins for rollout in rollouts])
 
     def update(self) -> dict[str, float]:
         """One rollout and what both roles learn from it; its numbers."""
         config = self.config
         started = time.perf_counter()
         progress = min(1.0, self.decisions / config.total_decisions)
-        rollout = self._self_play.collect(config.rollout_decisions)
-        rollout = self._with_progress_paid(rollout, progress)
-        advantages = zero_sum_gae(
-            rollout.rewards,
-            rollout.values,
-            rollout.movers,
-            rollout.ended,
-            rollout.last_values,
-            rollout.last_movers,
-            config.ppo.gamma,
-            config.ppo.gae_lambda,
-        )
+        rollouts = [self._collect(play, progress) for play in self._plays]
+        batches = self._batches(rollouts)
         played = time.perf_counter()
-        learning = {  # a short rollout may ask one role only
-            side: self._pool.submit(
-                self._learners[side].learn, role_batch(rollout, advantages, side), progress
-            )
-            for side in range(len(SIDES))
-            if (rollout.movers == side).any()
+        learning = {
+            side: self._pool.submit(self._learners[side].learn, batch, progress)
+            for side, batch in batches.items()
         }
         learned = {side: work.result() for side, work in learning.items()}
-        self.decisions += rollout.actions.size
+        size = sum(rollout.actions.size for rollout in rollouts)
+        self.decisions += size
         elapsed = time.perf_counter() - started
         metrics = {
-            "speed/decisions_per_second": rollout.actions.size / elapsed,
+            "speed/decisions_per_second": size / elapsed,
             "speed/self_play_share": (played - started) / elapsed,
             "speed/learning_share": 1 - (played - started) / elapsed,
         }
-        if len(rollout.final_margins):
-            metrics["battles/finished"] = len(rollout.final_margins)
-            metrics["battles/margin"] = float(rollout.final_margins.mean())
-            metrics["battles/turns"] = float(rollout.final_turns.mean())
+        margins = self._margins(rollouts)
+        if len(margins):
+            turns = np.concatenate([rollout.final_turns for rollout in rollouts])
+            metrics["battles/finished"] = len(margins)
+            metrics["battles/margin"] = float(margins.mean())
+            metrics["battles/turns"] = float(turns.mean())
         for side, measured in learned.items():
             role = SIDES[side]
             for name, value in measured.items():
                 metrics[f"{role}/{name}"] = value
-            metrics[f"{role}/explained_variance"] = explained_variance(rollout, advantages, side)
+            metrics[f"{role}/explained_variance"] = explained_share(batches[side])
         return metrics
-
-    def _with_progress_paid(self, rollout: Rollout, progress: float) -> Rollout:
-        """The rollout with progress paid; ``progress`` is how much of the run is over."""
-        weight = self.config.shaping * max(0.0, 1 - 2 * progress)
-        if weight == 0:
-            return rollout
-        paid = progress_rewards(
-            rollout.rows, self._games.rows, rollout.ended, self.config.ppo.gamma
-        )
-        return dataclasses.replace(rollout, rewards=rollout.rewards + weight * paid)
 
     def close(self) -> None:
         """End the worker threads."""
@@ -160,9 +174,20 @@ def train(config: TrainConfig, console: Console, runs: Path = Path("runs")) -> R
         highlight=False,
         soft_wrap=True,
     )
+    folder = learn(Trainer(config), runs / config.name, console)
+    if config.evaluation_games:
+        result = head_to_head(
+            folder.latest, config.rules, config.evaluation_games, console, **config.limits
+        )
+        folder.write_json("head_to_head.json", result)
+    return folder
+
+
+def learn(trainer: Trainer, path: Path, console: Console) -> RunFolder:
+    """The loop of a run, which is written to ``path``: updates until all decisions are played."""
+    config = trainer.config
     started = time.monotonic()
-    trainer = Trainer(config)
-    folder = RunFolder(runs / config.name, config)
+    folder = RunFolder(path, config)
     if folder.moved_to is not None:
         console.print(f"an earlier run of that name is now {folder.moved_to}")
     console.print("compiling the rules, if this is the first time ...")
@@ -183,11 +208,6 @@ def train(config: TrainConfig, console: Console, runs: Path = Path("runs")) -> R
     console.print(f"trained in {(time.monotonic() - started) / 60:.1f} minutes")
     for role in SIDES:
         console.print(f"  {role}: {folder.latest / role}", highlight=False, soft_wrap=True)
-    if config.evaluation_games:
-        result = head_to_head(
-            folder.latest, config.rules, config.evaluation_games, console, **config.limits
-        )
-        folder.write_json("head_to_head.json", result)
     return folder
 
 
