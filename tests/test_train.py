@@ -180,9 +180,10 @@ def test_every_configuration_trains(path: Path, tmp_path: Path) -> None:
 
 def test_progress_is_paid_less_and_less_until_halfway() -> None:
     trainer = Trainer(dataclasses.replace(QUICK, rules="koom-valley", shaping=2.0))
-    rollout = trainer._self_play.collect(4)
+    (play,) = trainer._plays
+    rollout = play.collect(4)
     rewards = [
-        trainer._with_progress_paid(rollout, progress).rewards - rollout.rewards
+        trainer._with_progress_paid(play, rollout, progress).rewards - rollout.rewards
         for progress in (0, 0.25, 0.5, 1)
     ]
     trainer.close()

@@ -102,9 +102,8 @@ class Trainer:
         )
         return SelfPlay(games, players, self._precision, random, self._pool)
 
-    def _collect(self, play: SelfPlay, progress: float) -> Rollout:
-        """A rollout with progress paid; ``progress`` is how much of the run is over."""
-        rollout = play.collect(self.config.rollout_decisions)
+    def _with_progress_paid(self, play: SelfPlay, rollout: Rollout, progress: float) -> Rollout:
+        """What was just played with progress paid; ``progress`` is how much of the run is over."""
         weight = self.config.shaping * max(0.0, 1 - 2 * progress)
         if weight == 0:
             return rollout
@@ -132,7 +131,10 @@ class Trainer:
         config = self.config
         started = time.perf_counter()
         progress = min(1.0, self.decisions / config.total_decisions)
-        rollouts = [self._collect(play, progress) for play in self._plays]
+        rollouts = [
+            self._with_progress_paid(play, play.collect(config.rollout_decisions), progress)
+            for play in self._plays
+        ]
         batches = self._batches(rollouts)
         played = time.perf_counter()
         learning = {
