@@ -86,6 +86,12 @@ def test_effort_is_a_turn_and_by_side() -> None:
     assert effort.nodes == (pytest.approx(100), None)
 
 
+def test_times_are_written_in_full(folder: Path) -> None:
+    report = (folder / "report.md").read_text()
+    assert "| 100, 50 " in report
+    assert "| 100 " in report  # nodes, which only the dwarfs told
+
+
 def test_figures_do_not_depend_on_the_order_of_the_games() -> None:
     shuffled = [RESULTS[i] for i in np.random.default_rng(0).permutation(len(RESULTS))]
     assert compute_figures(AGENTS, shuffled) == FIGURES

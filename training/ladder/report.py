@@ -76,7 +76,7 @@ def _summary(games: Games, figures: Figures, most: float) -> Iterator[str]:
     yield (
         "Ratings are Bradley-Terry ratings in Elo points by games won and lost, 0 the mean of the "
         "field on that side; the average dwarfs are rated "
-        f"{_shown(figures.ratings.advantage, 0)} against the average trolls. Margins are from the "
+        f"{shown(figures.ratings.advantage, 0)} against the average trolls. Margins are from the "
         "agent's view, the mean over all agents of the field alike, itself included. All with "
         "their 95% intervals."
     )
@@ -103,7 +103,7 @@ def _standings(figures: Figures, most: float) -> Iterator[str]:
         [
             str(place),
             figures.agents[agent],
-            _shown(figures.scores[agent], places),
+            shown(figures.scores[agent], places),
             *_efforts(figures.effort[agent]),
         ]
         for place, agent in enumerate(order, start=1)
@@ -122,7 +122,7 @@ def _side(
     places: int,
 ) -> Iterator[str]:
     rows = [
-        [figures.agents[agent], _shown(ratings[agent], 0), _shown(margins[agent], places)]
+        [figures.agents[agent], shown(ratings[agent], 0), shown(margins[agent], places)]
         for agent in _ranked(ratings)
     ]
     yield from table([side, "rating", "margin"], rows)
@@ -164,8 +164,8 @@ def _details(figures: Figures, most: float) -> Iterator[str]:
             meeting.second,
             f"{meeting.wins} / {meeting.draws} / {meeting.losses}",
             _percent(meeting.won),
-            _shown(meeting.score, places),
-            _shown(Interval(*(part / 2 for part in meeting.score)), places + 1),
+            shown(meeting.score, places),
+            shown(Interval(*(part / 2 for part in meeting.score)), places + 1),
             _meeting_words(meeting.first, meeting.second, meeting.score, meeting.pairs),
         ]
         for meeting in figures.meetings
@@ -194,7 +194,7 @@ def _details(figures: Figures, most: float) -> Iterator[str]:
             f"{cell.wins} / {cell.draws} / {cell.losses}",
             _percent(cell.won),
             _percent(cell.lost),
-            _shown(cell.margin, places),
+            shown(cell.margin, places),
             f"{cell.limited:.0%}",
             f"{cell.moves:.0f}",
             str(cell.distinct),
@@ -211,15 +211,20 @@ def _meeting_words(first: str, second: str, score: Interval, pairs: int) -> str:
 
 
 def _efforts(effort: Effort) -> list[str]:
-    milliseconds = ", ".join(f"{1000 * seconds:.2g}" for seconds in effort.seconds)
+    milliseconds = ", ".join(_milliseconds(seconds) for seconds in effort.seconds)
     told = [count for count in effort.nodes if count is not None]
     return [milliseconds, ", ".join(f"{count:,.0f}" for count in told)]
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{1000 * seconds:,.0f}" if seconds >= 0.01 else f"{1000 * seconds:.2g}"
 
 
 # -- words and tables ----------------------------------------------------------------------
 
 
-def _shown(interval: Interval, places: int) -> str:
+def shown(interval: Interval, places: int) -> str:
+    """A number with its interval, to so many decimals."""
     value, low, high = (f"{part:+.{places}f}" for part in interval)
     return f"{value} ({low} to {high})"
 
