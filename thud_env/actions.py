@@ -28,9 +28,12 @@ from thud_env.board import (
     CELL_OF_SQUARE,
     CELL_STEP,
     DIRECTIONS,
+    LINE_OF_CELL,
+    NUM_AXES,
     NUM_CELLS,
     NUM_DIRECTIONS,
     NUM_SQUARES,
+    POINT_OF_CELL,
     RAY_LENGTH,
     SQUARE_NAMES,
     SQUARE_OF_CELL,
@@ -64,6 +67,18 @@ MOVE_TO: NDArray[np.int16] = (MOVE_FROM + CELL_STEP[MOVE_DIRECTION] * MOVE_DISTA
     np.int16
 )
 """[6300] the cell a move ends on."""
+
+MOVE_LINE: NDArray[np.int16] = LINE_OF_CELL[MOVE_FROM, MOVE_DIRECTION % NUM_AXES]
+"""[6300] the line a move goes along."""
+_HIGHEST_PASSED = np.where(
+    MOVE_DIRECTION < NUM_AXES,
+    POINT_OF_CELL[MOVE_FROM, MOVE_DIRECTION % NUM_AXES] + MOVE_DISTANCE,
+    POINT_OF_CELL[MOVE_FROM, MOVE_DIRECTION % NUM_AXES],
+)
+MOVE_PASSES: NDArray[np.int16] = (
+    (1 << _HIGHEST_PASSED) - (1 << (_HIGHEST_PASSED - MOVE_DISTANCE + 1))
+).astype(np.int16)
+"""[6300] the squares of that line strictly between its ends, a bit a point."""
 
 MOVE_BASE: NDArray[np.int16] = np.full((NUM_CELLS, NUM_DIRECTIONS), -1, dtype=np.int16)
 """[272, 8] index of the one-square move from a cell in a direction: distance k is ``base + k - 1``.

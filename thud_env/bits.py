@@ -1,4 +1,4 @@
-"""Bit counting inside compiled code, one machine instruction each.
+"""Bit counting and the like inside compiled code, one machine instruction each.
 
 The plain Python bodies are what the functions mean, and what runs where nothing is
 compiled; compiled code gets LLVM's intrinsics, on the CPU and on a GPU alike.
@@ -12,6 +12,8 @@ from typing import Any
 from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic, overload
+
+from thud_env.compile import inlined
 
 _WORD = 64
 
@@ -32,6 +34,18 @@ def count_ones(word: int) -> int:
     return (int(word) & (2**_WORD - 1)).bit_count()
 
 
+def natural(number: int) -> int:
+    """The number itself, which the caller knows is not negative: an index made of it cannot
+    count from an array's end, and compiled code need not look whether it does.
+    """
+    return number
+
+
+def choose(condition: bool, if_true: int, if_false: int) -> int:
+    """One of two numbers, both computed: no branch, where nobody could predict which."""
+    return if_true if condition else if_false
+
+
 def _compile_as(function: Callable[[int], int], emit: Callable[[Any, Any], Any]) -> None:
     @intrinsic  # type: ignore[arg-type, unused-ignore]
     def instruction(typing_context, word):
@@ -49,3 +63,32 @@ _DEFINED_AT_ZERO = ir.Constant(ir.IntType(1), 0)
 _compile_as(trailing_zeros, lambda builder, word: builder.cttz(word, _DEFINED_AT_ZERO))
 _compile_as(leading_zeros, lambda builder, word: builder.ctlz(word, _DEFINED_AT_ZERO))
 _compile_as(count_ones, lambda builder, word: builder.ctpop(word))
+
+
+def _promise_natural(builder: Any, number: Any) -> Any:
+    builder.assume(builder.icmp_signed(">=", number, ir.Constant(number.type, 0)))
+    return number
+
+
+_compile_as(natural, _promise_natural)
+
+
+@intrinsic  # type: ignore[arg-type, unused-ignore]
+def _select(typing_context, condition, if_true, if_false):
+    def generate(context, builder, signature, arguments):
+        return builder.select(*arguments)
+
+    return types.int64(types.boolean, types.int64, types.int64), generate
+
+
+@overload(choose)
+def _(condition, if_true, if_false):
+    return lambda condition, if_true, if_false: _select(condition, if_true, if_false)
+
+
+@inlined
+def nth_one(word, n):
+    """Where the set bit of a word is that has ``n`` set bits below it."""
+    for _ in range(n):
+        word &= word - 1
+    return trailing_zeros(word)

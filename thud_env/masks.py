@@ -6,8 +6,7 @@
     bits    [809] uint8    the same memory, cut off after action 6469
     bytes   [6470] int8    a byte an action, 0 or 1
 
-Bytes are made eight at a time: a word of the byte mask is eight bits of the bit mask spread
-out. Both kinds are kept in whole words, of which callers see the part that means something.
+Both kinds are kept in whole words, of which callers see the part that means something.
 """
 
 from __future__ import annotations
@@ -17,29 +16,11 @@ from numpy.typing import NDArray
 
 from thud_env.actions import NUM_ACTIONS
 from thud_env.compile import compiled, compiled_with_arrays
+from thud_env.lanes import spread
 from thud_env.rules.legal import NUM_WORDS, legal_words
 
 NUM_BYTE_WORDS = 8 * NUM_WORDS
 NUM_BIT_BYTES = (NUM_ACTIONS + 7) // 8
-
-_EACH_BYTE = np.uint64(0x0101010101010101)
-_OWN_BIT = np.uint64(0x8040201008040201)
-_FILL = np.uint64(0x7F7F7F7F7F7F7F7F)
-_LOW_EIGHT, _SEVEN, _EIGHT = np.uint64(0xFF), np.uint64(7), np.uint64(8)
-
-
-@compiled
-def spread(word, byte_words, first):
-    """Write 64 bits as 64 bytes of 0 or 1, in eight words from ``first`` on.
-
-    Eight bits are copied into each of eight bytes, byte i keeps bit i only, and a carry out
-    of its lower seven bits, or its own top bit, becomes the 1.
-    """
-    bits = np.uint64(word)
-    for i in range(8):
-        kept = ((bits & _LOW_EIGHT) * _EACH_BYTE) & _OWN_BIT
-        byte_words[first + i] = ((kept + _FILL) >> _SEVEN) & _EACH_BYTE
-        bits >>= _EIGHT
 
 
 @compiled

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from thud_env.bits import natural
 from thud_env.compile import compiled
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -32,6 +33,7 @@ def seed_generators(count: int, seed: int) -> NDArray[np.uint64]:
 @compiled
 def next_random(rng, game):
     """The next 64 random bits of generator ``game``."""
+    game = natural(game)
     rng[game] += _GOLDEN
     bits = rng[game]
     bits = (bits ^ (bits >> _SHIFT_30)) * _MIX_1
@@ -42,4 +44,4 @@ def next_random(rng, game):
 @compiled
 def random_below(rng, game, bound):
     """An integer in 0 .. bound-1, bound up to 2**31; the bias is below bound / 2**32."""
-    return int(((next_random(rng, game) >> _HALF) * np.uint64(bound)) >> _HALF)
+    return natural(((next_random(rng, game) >> _HALF) * np.uint64(bound)) >> _HALF)

@@ -5,23 +5,86 @@ from __future__ import annotations
 from thud_env.actions import (
     MAX_MOVES_OF_SQUARE,
     MOVE_BASE,
-    MOVE_DIRECTION,
-    MOVE_DISTANCE,
+    MOVE_LINE,
+    MOVE_PASSES,
     NUM_MOVES_OF_CELL,
     OFFER,
 )
-from thud_env.compile import compiled
+from thud_env.bits import choose, count_ones, natural, nth_one
+from thud_env.board import NUM_DIRECTIONS
+from thud_env.compile import compiled, inlined
 from thud_env.rng import random_below
-from thud_env.rules.legal import empty_run, legal_actions, may_offer, ray_moves
-from thud_env.rules.row import NO_QUESTION, PENDING, movable_pieces
+from thud_env.rules.legal import (
+    VALLEY_TROLL_REACH,
+    can_move,
+    legal_actions,
+    may_offer,
+    piece_moves,
+)
+from thud_env.rules.row import (
+    DWARF_CELLS,
+    DWARFS,
+    MAX_TROLLS,
+    NO_QUESTION,
+    NUM_TROLLS,
+    PENDING,
+    RULES,
+    TAKEN_LINES,
+    TO_MOVE,
+    TROLL_CELLS,
+    num_dwarf_cells,
+)
+from thud_env.rulesets import KOOM_VALLEY
+
+MAX_MOVES_OF_TROLL = NUM_DIRECTIONS + MAX_TROLLS - 1
+"""A troll has a step in each direction; every square more needs another troll behind it."""
+MAX_MOVES_OF_VALLEY_TROLL = NUM_DIRECTIONS * VALLEY_TROLL_REACH
+
+
+@inlined
+def _draw_from_dwarfs(row, rng, game):
+    """A piece and one of the moves that start from its square are drawn until they make a legal
+    one. Whatever is on the way is seen first, in one number without a branch, as nobody could
+    predict it.
+    """
+    moves = num_dwarf_cells(row) * MAX_MOVES_OF_SQUARE
+    tickets = moves + (1 if may_offer(row) else 0)
+    while True:
+        ticket = random_below(rng, game, tickets)
+        if ticket == moves:
+            return OFFER
+        cell = natural(row[DWARF_CELLS + ticket // MAX_MOVES_OF_SQUARE])
+        move = ticket % MAX_MOVES_OF_SQUARE
+        surplus = choose(move < NUM_MOVES_OF_CELL[cell], 0, move)
+        action = natural(natural(MOVE_BASE[cell, 0]) + move - surplus)
+        on_the_way = int(row[TAKEN_LINES + natural(MOVE_LINE[action])]) & MOVE_PASSES[action]
+        if on_the_way | surplus == 0 and can_move(row, action):
+            return action
+
+
+@inlined
+def _draw_from_trolls(row, rng, game):
+    """A troll and a rank are drawn until that troll has a legal move of that rank."""
+    ranks = MAX_MOVES_OF_TROLL if row[RULES] < KOOM_VALLEY else MAX_MOVES_OF_VALLEY_TROLL
+    moves = int(row[NUM_TROLLS]) * ranks
+    tickets = moves + (1 if may_offer(row) else 0)
+    while True:
+        ticket = random_below(rng, game, tickets)
+        if ticket == moves:
+            return OFFER
+        cell = natural(row[TROLL_CELLS + ticket // ranks])
+        rank = ticket % ranks
+        legal = piece_moves(row, cell)
+        if rank < count_ones(legal):
+            return natural(MOVE_BASE[cell, 0]) + nth_one(legal, rank)
 
 
 @compiled
 def draw_legal(row, rng, game, scratch):
     """Draw a decision, each legal one with the same chance.
 
-    At the start of a turn by rejection: a piece and one of 56 moves are drawn evenly until
-    they make a legal one. Some six tries do, and a try looks along a single ray.
+    At the start of a turn by rejection: a piece and one of as many moves for each are drawn
+    evenly until they make a legal one, which takes a few tries.
 
     Args:
         row: [432] a state row whose battle is not over.
@@ -31,18 +94,6 @@ def draw_legal(row, rng, game, scratch):
     """
     if row[PENDING] != NO_QUESTION:
         return int(scratch[random_below(rng, game, legal_actions(row, scratch))])
-    first, pieces = movable_pieces(row)
-    moves = pieces * MAX_MOVES_OF_SQUARE
-    tickets = moves + (1 if may_offer(row) else 0)
-    while True:
-        ticket = random_below(rng, game, tickets)
-        if ticket == moves:
-            return OFFER
-        cell = int(row[first + ticket // MAX_MOVES_OF_SQUARE])
-        move = ticket % MAX_MOVES_OF_SQUARE
-        if move < NUM_MOVES_OF_CELL[cell]:
-            action = int(MOVE_BASE[cell, 0]) + move
-            direction = int(MOVE_DIRECTION[action])
-            legal = ray_moves(row, cell, direction, empty_run(row, cell, direction))
-            if (legal >> (MOVE_DISTANCE[action] - 1)) & 1:
-                return action
+    if row[TO_MOVE] == DWARFS:
+        return _draw_from_dwarfs(row, rng, game)
+    return _draw_from_trolls(row, rng, game)

@@ -1,4 +1,4 @@
-"""Which decisions are legal. Everything follows from ``ray_moves``."""
+"""Which decisions are legal. Everything follows from ``piece_moves``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from thud_env.actions import (
     NUM_ACTIONS,
     OFFER,
 )
-from thud_env.bits import count_ones, leading_zeros, trailing_zeros
+from thud_env.bits import choose, count_ones, leading_zeros, natural, trailing_zeros
 from thud_env.board import (
     CELL_OF_SQUARE,
     CELL_STEP,
@@ -29,6 +29,7 @@ from thud_env.board import (
     STRIDE,
 )
 from thud_env.compile import compiled, inlined
+from thud_env.lanes import neighbours
 from thud_env.rules.row import (
     AGREEMENT,
     ANSWER_OFFER,
@@ -77,70 +78,48 @@ def _run_down(line, point):
 def empty_run(row, cell, direction):
     """How many empty squares lie next to ``cell`` in a row, in one direction."""
     axis = direction % NUM_AXES
-    line = int(row[TAKEN_LINES + LINE_OF_CELL[cell, axis]])
-    point = POINT_OF_CELL[cell, axis]
-    return _run_up(line, point) if direction < NUM_AXES else _run_down(line, point)
+    line = int(row[TAKEN_LINES + natural(LINE_OF_CELL[cell, axis])])
+    point = natural(POINT_OF_CELL[cell, axis])
+    return choose(direction < NUM_AXES, _run_up(line, point), _run_down(line, point))
 
 
 @compiled
 def line_length(row, cell, step):
     """N: the unbroken line of like pieces of which the one on ``cell`` is the front."""
-    piece = row[cell]
+    piece = row[natural(cell)]
     length = 1
     cell -= step
-    while row[cell] == piece:
+    while row[natural(cell)] == piece:
         length += 1
         cell -= step
     return length
 
 
-@compiled
+@inlined
 def count_adjacent(row, cell, piece):
     """How many of the eight neighbours of ``cell`` hold ``piece``."""
-    count = 0
-    for direction in range(NUM_DIRECTIONS):
-        if row[cell + CELL_STEP[direction]] == piece:
-            count += 1
-    return count
+    return count_ones(neighbours(row, cell, piece))
 
 
 @inlined
-def _classic_dwarf_moves(row, cell, step, run):
+def _classic_dwarf_ray(row, cell, step, run):
     """Any distance over empty squares; or hurled, as far as the line behind is long, onto a
     troll. The squares up to the troll are empty, so its distance is one more than theirs.
     """
     moves = (1 << run) - 1
-    if row[cell + (run + 1) * step] == TROLL and line_length(row, cell, step) > run:
+    if row[natural(cell + (run + 1) * step)] == TROLL and line_length(row, cell, step) > run:
         moves |= 1 << run
     return moves
-
-
-@compiled
-def _shoves(row, cell, step, run):
-    """Two squares or more, as far as the line is long, next to a dwarf."""
-    moves = 0
-    for distance in range(2, min(run, line_length(row, cell, step)) + 1):
-        if count_adjacent(row, cell + distance * step, DWARF) > 0:
-            moves |= 1 << (distance - 1)
-    return moves
-
-
-@inlined
-def _classic_troll_moves(row, cell, step, run):
-    """One square; or shoved by the others of a line of two or more."""
-    if run > 1 and row[cell - step] == TROLL:
-        return 1 | _shoves(row, cell, step, run)
-    return min(run, 1)
 
 
 @inlined
 def can_trample(row, cell, step):
     """Whether a troll on ``cell`` can jump a dwarf onto the square behind it."""
-    return row[cell + step] == DWARF and row[cell + 2 * step] == EMPTY
+    return row[natural(cell + step)] == DWARF and row[natural(cell + 2 * step)] == EMPTY
 
 
 @compiled
-def _valley_troll_moves(row, cell, step, run):
+def _valley_troll_ray(row, cell, step, run):
     """Up to three squares; or one jump over a dwarf. In Football the edge is out of bounds
     and nothing is trampled.
     """
@@ -156,7 +135,7 @@ def _valley_troll_moves(row, cell, step, run):
 
 
 @compiled
-def _stone_moves(row, cell, step, run):
+def _stone_ray(row, cell, step, run):
     """The Rock goes one square, the ball any distance, from beside a dwarf to beside a dwarf."""
     if count_adjacent(row, cell, DWARF) == 0:
         return 0
@@ -168,40 +147,83 @@ def _stone_moves(row, cell, step, run):
 
 
 @inlined
-def ray_moves(row, cell, direction, run):
-    """The legal moves of the piece on ``cell`` along one direction, at the start of a turn.
-
-    The one place that knows how pieces move. Bit k-1 of the result is set if the piece may
-    go k squares. Which side is to move is the caller's business (``may_move``).
-
-    Args:
-        row: [432] a state row.
-        cell: where the piece stands.
-        direction: 0 .. 7.
-        run: ``empty_run(row, cell, direction)``.
+def _ray_moves(row, piece, cell, direction, run):
+    """The legal distances of a piece, but for a Classic troll, along one direction: bit k-1 is
+    set if it may go k squares. ``run`` is ``empty_run(row, cell, direction)``.
     """
     step = int(CELL_STEP[direction])
-    piece = row[cell]
-    valley = row[RULES] >= KOOM_VALLEY
-    if piece == DWARF:
-        return (1 << run) - 1 if valley else _classic_dwarf_moves(row, cell, step, run)
-    if piece == TROLL:
-        if valley:
-            return _valley_troll_moves(row, cell, step, run)
-        return _classic_troll_moves(row, cell, step, run)
-    return _stone_moves(row, cell, step, run)
+    if piece == STONE:
+        return _stone_ray(row, cell, step, run)
+    if row[RULES] < KOOM_VALLEY:
+        return _classic_dwarf_ray(row, cell, step, run)
+    return (1 << run) - 1 if piece == DWARF else _valley_troll_ray(row, cell, step, run)
+
+
+@compiled
+def _shoves(row, cell, direction):
+    """Two squares or more, as far as the line is long, next to a dwarf."""
+    step = int(CELL_STEP[direction])
+    moves = 0
+    reach = min(empty_run(row, cell, direction), line_length(row, cell, step))
+    for distance in range(2, reach + 1):
+        if count_adjacent(row, cell + distance * step, DWARF) > 0:
+            moves |= 1 << (distance - 1)
+    return moves
+
+
+@inlined
+def _classic_troll_moves(row, cell):
+    """One square in each direction; or shoved by the others of a line of two or more."""
+    free = neighbours(row, cell, EMPTY)
+    behind = neighbours(row, cell, TROLL)
+    moves = 0
+    for direction in range(NUM_DIRECTIONS):
+        moves |= ((free >> direction) & 1) << natural(MOVE_OFFSET[cell, direction])
+    pushed = free & (behind << 4 | behind >> 4)
+    while pushed != 0:
+        direction = trailing_zeros(pushed)
+        moves |= _shoves(row, cell, direction) << natural(MOVE_OFFSET[cell, direction])
+        pushed &= pushed - 1
+    return moves
+
+
+@inlined
+def _is_classic_troll(row, piece):
+    return piece == TROLL and row[RULES] < KOOM_VALLEY
 
 
 @compiled
 def piece_moves(row, cell):
     """All legal moves of the piece on ``cell``, at the start of a turn: bit b of the result is
-    the action ``MOVE_BASE[cell, 0] + b``.
+    the action ``MOVE_BASE[cell, 0] + b``. The one place that knows how pieces move; which side
+    is to move is the caller's business (``may_move``).
     """
+    cell = natural(cell)
+    piece = row[cell]
+    if _is_classic_troll(row, piece):
+        return _classic_troll_moves(row, cell)
     moves = 0
-    for direction in range(NUM_DIRECTIONS):
-        reach = ray_moves(row, cell, direction, empty_run(row, cell, direction))
-        moves |= reach << MOVE_OFFSET[cell, direction]
+    for axis in range(NUM_AXES):
+        line = int(row[TAKEN_LINES + natural(LINE_OF_CELL[cell, axis])])
+        point = natural(POINT_OF_CELL[cell, axis])
+        up = _ray_moves(row, piece, cell, axis, _run_up(line, point))
+        down = _ray_moves(row, piece, cell, axis + NUM_AXES, _run_down(line, point))
+        moves |= up << natural(MOVE_OFFSET[cell, axis])
+        moves |= down << natural(MOVE_OFFSET[cell, axis + NUM_AXES])
     return moves
+
+
+@inlined
+def can_move(row, action):
+    """Whether the piece where a move starts may make it, at the start of a turn."""
+    start = natural(MOVE_FROM[action])
+    piece = row[start]
+    if _is_classic_troll(row, piece):
+        bit = action - natural(MOVE_BASE[start, 0])
+        return (_classic_troll_moves(row, start) >> bit) & 1 == 1
+    direction = natural(MOVE_DIRECTION[action])
+    moves = _ray_moves(row, piece, start, direction, empty_run(row, start, direction))
+    return (moves >> natural(MOVE_DISTANCE[action] - 1)) & 1 == 1
 
 
 @inlined
@@ -242,10 +264,8 @@ def has_legal_turn(row):
     """Whether the side to move, at the start of its turn, can move a piece."""
     first, count = movable_pieces(row)
     for i in range(first, first + count):
-        cell = int(row[i])
-        for direction in range(NUM_DIRECTIONS):
-            if ray_moves(row, cell, direction, empty_run(row, cell, direction)) != 0:
-                return True
+        if piece_moves(row, row[i]) != 0:
+            return True
     return False
 
 
@@ -374,8 +394,7 @@ def is_legal(row, action):
             return start == cell and distance == 2 and can_trample(row, cell, CELL_STEP[direction])
         if pending != NO_QUESTION or not may_move(row, start):
             return False
-        moves = ray_moves(row, start, direction, empty_run(row, start, direction))
-        return (moves >> (distance - 1)) & 1 == 1
+        return can_move(row, action)
     if pending == NO_QUESTION:
         return action == OFFER and may_offer(row)
     if pending == ANSWER_OFFER:

@@ -10,10 +10,13 @@ from thud_env.actions import (
     MOVE_DIRECTION,
     MOVE_DISTANCE,
     MOVE_FROM,
+    MOVE_TO,
     OFFER,
 )
+from thud_env.bits import natural, trailing_zeros
 from thud_env.board import CELL_OF_SQUARE, CELL_STEP, IS_GOAL_CELL, NUM_DIRECTIONS
 from thud_env.compile import compiled
+from thud_env.lanes import neighbours, put_in, take_out
 from thud_env.rules.legal import count_adjacent, has_legal_turn, has_trample
 from thud_env.rules.row import (
     AGREED,
@@ -23,7 +26,9 @@ from thud_env.rules.row import (
     DWARFS,
     EMPTY,
     GOAL,
+    MAX_DWARFS,
     MAX_QUIET_TURNS,
+    MAX_TROLLS,
     MAX_TURNS,
     NO_LEGAL_TURN,
     NO_QUESTION,
@@ -53,8 +58,6 @@ from thud_env.rules.row import (
     TURN_LIMIT,
     TURNS,
     flip_lines,
-    movable_pieces,
-    num_dwarf_cells,
 )
 from thud_env.rulesets import CLASSIC, CLASSIC_ALL, KOOM_VALLEY
 
@@ -67,60 +70,34 @@ LOUD says that something happened that starts the quiet count anew."""
 
 
 @compiled
-def _drop_from_list(row, first, count, cell):
-    """Take a cell out of a list of pieces; those after it close up."""
-    i = first
-    while row[i] != cell:
-        i += 1
-    last = first + count - 1
-    while i < last:
-        row[i] = row[i + 1]
-        i += 1
-    row[last] = -1
-
-
-@compiled
-def _change_in_list(row, first, count, start, target):
-    """Replace a cell in a list of pieces, which stays ascending."""
-    i = first
-    while row[i] != start:
-        i += 1
-    if target > start:
-        last = first + count - 1
-        while i < last and row[i + 1] < target:
-            row[i] = row[i + 1]
-            i += 1
-    else:
-        while i > first and row[i - 1] > target:
-            row[i] = row[i - 1]
-            i -= 1
-    row[i] = target
-
-
-@compiled
 def _move_piece(row, start, target):
     """Put the piece on ``start`` on the empty square ``target``. It is the mover's."""
+    start, target = natural(start), natural(target)
     row[target] = row[start]
     row[start] = EMPTY
     flip_lines(row, start)
     flip_lines(row, target)
-    first, count = movable_pieces(row)
-    _change_in_list(row, first, count, start, target)
+    if row[TO_MOVE] == TROLLS:
+        take_out(row, TROLL_CELLS, MAX_TROLLS, start)
+        put_in(row, TROLL_CELLS, MAX_TROLLS, target)
+    else:
+        take_out(row, DWARF_CELLS, MAX_DWARFS, start)
+        put_in(row, DWARF_CELLS, MAX_DWARFS, target)
 
 
 @compiled
 def _remove_dwarf(row, cell):
-    row[cell] = EMPTY
+    row[natural(cell)] = EMPTY
     flip_lines(row, cell)
-    _drop_from_list(row, DWARF_CELLS, num_dwarf_cells(row), cell)
+    take_out(row, DWARF_CELLS, MAX_DWARFS, cell)
     row[NUM_DWARFS] -= 1
 
 
 @compiled
 def _remove_troll(row, cell):
-    row[cell] = EMPTY
+    row[natural(cell)] = EMPTY
     flip_lines(row, cell)
-    _drop_from_list(row, TROLL_CELLS, row[NUM_TROLLS], cell)
+    take_out(row, TROLL_CELLS, MAX_TROLLS, cell)
     row[NUM_TROLLS] -= 1
 
 
@@ -132,10 +109,10 @@ def _capture_dwarf(row, cell):
 
 @compiled
 def _capture_adjacent_dwarfs(row, cell):
-    for direction in range(NUM_DIRECTIONS):
-        neighbour = cell + CELL_STEP[direction]
-        if row[neighbour] == DWARF:
-            _capture_dwarf(row, neighbour)
+    around = neighbours(row, cell, DWARF)
+    while around != 0:
+        _capture_dwarf(row, cell + CELL_STEP[trailing_zeros(around)])
+        around &= around - 1
 
 
 @compiled
@@ -197,7 +174,7 @@ def _end_turn(row, quiet):
 @compiled
 def _play_dwarf(row, start, target):
     captured = 0
-    if row[target] == TROLL:
+    if row[natural(target)] == TROLL:
         _remove_troll(row, target)
         captured = 1
     _move_piece(row, start, target)
@@ -209,7 +186,7 @@ def _play_dwarf(row, start, target):
 @compiled
 def _play_classic_troll(row, start, target, step, distance):
     """Move, then ask what to capture if there is a choice."""
-    in_line = row[start - step] == TROLL
+    in_line = row[natural(start - step)] == TROLL
     _move_piece(row, start, target)
     adjacent = count_adjacent(row, target, DWARF)
     rules = row[RULES]
@@ -237,10 +214,11 @@ def _play_valley_troll(row, start, target, step, distance):
 
 @compiled
 def _play_move(row, action):
-    start = int(MOVE_FROM[action])
-    step = int(CELL_STEP[MOVE_DIRECTION[action]])
+    action = natural(action)
+    start = natural(MOVE_FROM[action])
+    step = int(CELL_STEP[natural(MOVE_DIRECTION[action])])
     distance = int(MOVE_DISTANCE[action])
-    target = start + step * distance
+    target = natural(MOVE_TO[action])
     piece = row[start]
     if piece == DWARF:
         return _play_dwarf(row, start, target)

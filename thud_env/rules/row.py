@@ -22,6 +22,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from thud_env.bits import natural
 from thud_env.board import (
     CELL_OF_SQUARE,
     LINE_OF_CELL,
@@ -112,8 +113,10 @@ def copy_row(target, source):
 @inlined
 def flip_lines(row, cell):
     """Turn a square from free to taken or back, on all four lines through it."""
+    cell = natural(cell)
     for axis in range(NUM_AXES):
-        row[TAKEN_LINES + LINE_OF_CELL[cell, axis]] ^= 1 << POINT_OF_CELL[cell, axis]
+        line = natural(LINE_OF_CELL[cell, axis])
+        row[TAKEN_LINES + line] ^= 1 << natural(POINT_OF_CELL[cell, axis])
 
 
 @compiled
