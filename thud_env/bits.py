@@ -54,7 +54,7 @@ def _compile_as(function: Callable[[int], int], emit: Callable[[Any, Any], Any])
 
         return types.int64(types.int64), generate
 
-    @overload(function)
+    @overload(function, inline="always")
     def _(word):
         return lambda word: instruction(word)  # type: ignore[call-arg]
 
@@ -81,7 +81,7 @@ def _select(typing_context, condition, if_true, if_false):
     return types.int64(types.boolean, types.int64, types.int64), generate
 
 
-@overload(choose)
+@overload(choose, inline="always")
 def _(condition, if_true, if_false):
     return lambda condition, if_true, if_false: _select(condition, if_true, if_false)
 

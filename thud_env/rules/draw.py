@@ -7,6 +7,7 @@ from thud_env.actions import (
     MOVE_BASE,
     MOVE_LINE,
     MOVE_PASSES,
+    MOVE_TO,
     NUM_MOVES_OF_CELL,
     OFFER,
 )
@@ -16,14 +17,17 @@ from thud_env.compile import compiled, inlined
 from thud_env.rng import random_below
 from thud_env.rules.legal import (
     VALLEY_TROLL_REACH,
-    can_move,
     legal_actions,
     may_offer,
     piece_moves,
+    troll_shoves,
+    troll_steps,
 )
 from thud_env.rules.row import (
+    DWARF,
     DWARF_CELLS,
     DWARFS,
+    EMPTY,
     MAX_TROLLS,
     NO_QUESTION,
     NUM_TROLLS,
@@ -56,16 +60,22 @@ def _draw_from_dwarfs(row, rng, game):
         cell = natural(row[DWARF_CELLS + ticket // MAX_MOVES_OF_SQUARE])
         move = ticket % MAX_MOVES_OF_SQUARE
         surplus = choose(move < NUM_MOVES_OF_CELL[cell], 0, move)
-        action = natural(natural(MOVE_BASE[cell, 0]) + move - surplus)
+        move -= surplus
+        action = natural(natural(MOVE_BASE[cell, 0]) + move)
         on_the_way = int(row[TAKEN_LINES + natural(MOVE_LINE[action])]) & MOVE_PASSES[action]
-        if on_the_way | surplus == 0 and can_move(row, action):
-            return action
+        if on_the_way | surplus == 0:
+            glides = (row[cell] == DWARF) & (row[natural(MOVE_TO[action])] == EMPTY)
+            if glides or (piece_moves(row, cell) >> move) & 1 == 1:
+                return action
 
 
 @inlined
 def _draw_from_trolls(row, rng, game):
-    """A troll and a rank are drawn until that troll has a legal move of that rank."""
-    ranks = MAX_MOVES_OF_TROLL if row[RULES] < KOOM_VALLEY else MAX_MOVES_OF_VALLEY_TROLL
+    """A troll and a rank are drawn until that troll has a move of that rank. Steps are ranked by
+    their direction, shoves come after them.
+    """
+    classic = row[RULES] < KOOM_VALLEY
+    ranks = MAX_MOVES_OF_TROLL if classic else MAX_MOVES_OF_VALLEY_TROLL
     moves = int(row[NUM_TROLLS]) * ranks
     tickets = moves + (1 if may_offer(row) else 0)
     while True:
@@ -74,7 +84,12 @@ def _draw_from_trolls(row, rng, game):
             return OFFER
         cell = natural(row[TROLL_CELLS + ticket // ranks])
         rank = ticket % ranks
-        legal = piece_moves(row, cell)
+        if classic and rank < NUM_DIRECTIONS:
+            if (troll_steps(row, cell) >> rank) & 1 == 1:
+                return natural(MOVE_BASE[cell, rank])
+            continue
+        legal = troll_shoves(row, cell) if classic else piece_moves(row, cell)
+        rank -= NUM_DIRECTIONS if classic else 0
         if rank < count_ones(legal):
             return natural(MOVE_BASE[cell, 0]) + nth_one(legal, rank)
 

@@ -102,17 +102,6 @@ def count_adjacent(row, cell, piece):
 
 
 @inlined
-def _classic_dwarf_ray(row, cell, step, run):
-    """Any distance over empty squares; or hurled, as far as the line behind is long, onto a
-    troll. The squares up to the troll are empty, so its distance is one more than theirs.
-    """
-    moves = (1 << run) - 1
-    if row[natural(cell + (run + 1) * step)] == TROLL and line_length(row, cell, step) > run:
-        moves |= 1 << run
-    return moves
-
-
-@inlined
 def can_trample(row, cell, step):
     """Whether a troll on ``cell`` can jump a dwarf onto the square behind it."""
     return row[natural(cell + step)] == DWARF and row[natural(cell + 2 * step)] == EMPTY
@@ -147,21 +136,78 @@ def _stone_ray(row, cell, step, run):
 
 
 @inlined
-def _ray_moves(row, piece, cell, direction, run):
-    """The legal distances of a piece, but for a Classic troll, along one direction: bit k-1 is
-    set if it may go k squares. ``run`` is ``empty_run(row, cell, direction)``.
+def _opposite(directions):
+    """The set of the directions opposite to those of a set of bits."""
+    return (directions << 4 | directions >> 4) & 0xFF
+
+
+@inlined
+def _glide(row, cell):
+    """Any distance over empty squares, in every direction; and the directions in which a troll
+    is what ends them.
     """
-    step = int(CELL_STEP[direction])
-    if piece == STONE:
-        return _stone_ray(row, cell, step, run)
-    if row[RULES] < KOOM_VALLEY:
-        return _classic_dwarf_ray(row, cell, step, run)
-    return (1 << run) - 1 if piece == DWARF else _valley_troll_ray(row, cell, step, run)
+    moves = 0
+    trolls = 0
+    for axis in range(NUM_AXES):
+        line = int(row[TAKEN_LINES + natural(LINE_OF_CELL[cell, axis])])
+        point = natural(POINT_OF_CELL[cell, axis])
+        up = _run_up(line, point)
+        down = _run_down(line, point)
+        moves |= ((1 << up) - 1) << natural(MOVE_OFFSET[cell, axis])
+        moves |= ((1 << down) - 1) << natural(MOVE_OFFSET[cell, axis + NUM_AXES])
+        step = int(CELL_STEP[axis])
+        trolls |= (row[natural(cell + (up + 1) * step)] == TROLL) << axis
+        trolls |= (row[natural(cell - (down + 1) * step)] == TROLL) << (axis + NUM_AXES)
+    return moves, trolls
+
+
+@inlined
+def _classic_dwarf_moves(row, cell):
+    """Any distance over empty squares; or hurled, as far as the line behind is long, onto a
+    troll. The squares up to the troll are empty, so its distance is one more than theirs.
+    """
+    moves, targets = _glide(row, cell)
+    # A line of one reaches a neighbour, and a longer one has a dwarf behind.
+    targets &= neighbours(row, cell, TROLL) | _opposite(neighbours(row, cell, DWARF))
+    while targets != 0:
+        direction = trailing_zeros(targets)
+        run = empty_run(row, cell, direction)
+        if line_length(row, cell, int(CELL_STEP[direction])) > run:
+            moves |= 1 << (run + natural(MOVE_OFFSET[cell, direction]))
+        targets &= targets - 1
+    return moves
+
+
+@inlined
+def troll_steps(row, cell):
+    """Classic: one square in any direction. A set of directions."""
+    return neighbours(row, cell, EMPTY)
+
+
+@inlined
+def troll_shoves(row, cell):
+    """Classic: two squares or more for the front of a line of trolls. A word of moves."""
+    moves = 0
+    shoved = neighbours(row, cell, EMPTY) & _opposite(neighbours(row, cell, TROLL))
+    while shoved != 0:
+        direction = trailing_zeros(shoved)
+        moves |= _shoves(row, cell, direction) << natural(MOVE_OFFSET[cell, direction])
+        shoved &= shoved - 1
+    return moves
+
+
+@inlined
+def _classic_troll_moves(row, cell):
+    moves = troll_shoves(row, cell)
+    steps = troll_steps(row, cell)
+    for direction in range(NUM_DIRECTIONS):
+        moves |= ((steps >> direction) & 1) << natural(MOVE_OFFSET[cell, direction])
+    return moves
 
 
 @compiled
 def _shoves(row, cell, direction):
-    """Two squares or more, as far as the line is long, next to a dwarf."""
+    """Along one direction: as far as the line of trolls is long, onto squares next to a dwarf."""
     step = int(CELL_STEP[direction])
     moves = 0
     reach = min(empty_run(row, cell, direction), line_length(row, cell, step))
@@ -171,25 +217,19 @@ def _shoves(row, cell, direction):
     return moves
 
 
-@inlined
-def _classic_troll_moves(row, cell):
-    """One square in each direction; or shoved by the others of a line of two or more."""
-    free = neighbours(row, cell, EMPTY)
-    behind = neighbours(row, cell, TROLL)
+@compiled
+def _valley_moves(row, cell):
+    """The moves of a troll or the stone in the Koom Valley games."""
     moves = 0
     for direction in range(NUM_DIRECTIONS):
-        moves |= ((free >> direction) & 1) << natural(MOVE_OFFSET[cell, direction])
-    pushed = free & (behind << 4 | behind >> 4)
-    while pushed != 0:
-        direction = trailing_zeros(pushed)
-        moves |= _shoves(row, cell, direction) << natural(MOVE_OFFSET[cell, direction])
-        pushed &= pushed - 1
+        step = int(CELL_STEP[direction])
+        run = empty_run(row, cell, direction)
+        if row[cell] == TROLL:
+            reach = _valley_troll_ray(row, cell, step, run)
+        else:
+            reach = _stone_ray(row, cell, step, run)
+        moves |= reach << natural(MOVE_OFFSET[cell, direction])
     return moves
-
-
-@inlined
-def _is_classic_troll(row, piece):
-    return piece == TROLL and row[RULES] < KOOM_VALLEY
 
 
 @compiled
@@ -200,30 +240,13 @@ def piece_moves(row, cell):
     """
     cell = natural(cell)
     piece = row[cell]
-    if _is_classic_troll(row, piece):
+    if row[RULES] < KOOM_VALLEY:
+        if piece == DWARF:
+            return _classic_dwarf_moves(row, cell)
         return _classic_troll_moves(row, cell)
-    moves = 0
-    for axis in range(NUM_AXES):
-        line = int(row[TAKEN_LINES + natural(LINE_OF_CELL[cell, axis])])
-        point = natural(POINT_OF_CELL[cell, axis])
-        up = _ray_moves(row, piece, cell, axis, _run_up(line, point))
-        down = _ray_moves(row, piece, cell, axis + NUM_AXES, _run_down(line, point))
-        moves |= up << natural(MOVE_OFFSET[cell, axis])
-        moves |= down << natural(MOVE_OFFSET[cell, axis + NUM_AXES])
-    return moves
-
-
-@inlined
-def can_move(row, action):
-    """Whether the piece where a move starts may make it, at the start of a turn."""
-    start = natural(MOVE_FROM[action])
-    piece = row[start]
-    if _is_classic_troll(row, piece):
-        bit = action - natural(MOVE_BASE[start, 0])
-        return (_classic_troll_moves(row, start) >> bit) & 1 == 1
-    direction = natural(MOVE_DIRECTION[action])
-    moves = _ray_moves(row, piece, start, direction, empty_run(row, start, direction))
-    return (moves >> natural(MOVE_DISTANCE[action] - 1)) & 1 == 1
+    if piece == DWARF:
+        return _glide(row, cell)[0]
+    return _valley_moves(row, cell)
 
 
 @inlined
@@ -259,12 +282,19 @@ def may_take_all(row, adjacent):
     return row[PENDING] == TAKE_ALL or (row[PENDING] != TAKE_ONE and adjacent > 1)
 
 
+@inlined
+def may_step(row, cell):
+    """Whether a piece that may go to any empty neighbour has one. It may have other moves."""
+    steps_anywhere = row[cell] == DWARF or row[RULES] < KOOM_VALLEY
+    return steps_anywhere and neighbours(row, cell, EMPTY) != 0
+
+
 @compiled
 def has_legal_turn(row):
     """Whether the side to move, at the start of its turn, can move a piece."""
     first, count = movable_pieces(row)
     for i in range(first, first + count):
-        if piece_moves(row, row[i]) != 0:
+        if may_step(row, row[i]) or piece_moves(row, row[i]) != 0:
             return True
     return False
 
@@ -394,7 +424,7 @@ def is_legal(row, action):
             return start == cell and distance == 2 and can_trample(row, cell, CELL_STEP[direction])
         if pending != NO_QUESTION or not may_move(row, start):
             return False
-        return can_move(row, action)
+        return (piece_moves(row, start) >> (action - natural(MOVE_BASE[start, 0]))) & 1 == 1
     if pending == NO_QUESTION:
         return action == OFFER and may_offer(row)
     if pending == ANSWER_OFFER:
