@@ -20,14 +20,15 @@ SOURCES = {
 # named stand at the end of the line and may import any of them.
 GRANTED = {
     "compile": set(),
-    "bits": set(),
+    "bits": {"compile"},
     "board": set(),
+    "lanes": {"board"},
     "actions": {"board"},
     "rulesets": {"board"},
-    "rng": {"compile"},
-    "rules": {"actions", "bits", "board", "compile", "rng", "rulesets"},
-    "encoding": {"board", "compile", "rules"},
-    "masks": {"actions", "compile", "rules"},
+    "rng": {"bits", "compile"},
+    "rules": {"actions", "bits", "board", "compile", "lanes", "rng", "rulesets"},
+    "encoding": {"bits", "board", "compile", "lanes", "rules"},
+    "masks": {"actions", "bits", "compile", "lanes", "rules"},
     "notation": {"actions", "board", "rules"},
     "position_text": {"board", "notation", "rules", "rulesets"},
     "render": {"actions", "board", "notation", "rules", "rulesets"},
@@ -42,8 +43,8 @@ GRANTED = {
 }
 CORE_DEPENDENCIES = {"numpy", "numba", "gymnasium", "pettingzoo"}
 BROUGHT_BY_CORE = {"llvmlite"}  # part of numba, released with it
-RULE_PREDICATES = {"ray_moves", "can_trample", "line_length", "empty_run", "count_adjacent"}
-"""What decides how pieces move and capture, in ``thud_env/rules/legal.py``."""
+RULE_PREDICATES = {"piece_moves", "can_trample", "line_length", "empty_run", "count_adjacent"}
+"""What decides how pieces move and capture, in ``thud_env/rules/moves.py``."""
 
 
 def part_of(module: str) -> str:

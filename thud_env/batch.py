@@ -107,9 +107,16 @@ class BatchedGame:
         self.num_games = num_games
         self.rules = get_ruleset(rules)
         self.autoreset_mode = AutoresetMode(autoreset_mode)
-        self._by_outcome = wants_outcome(reward, self.rules)
+        self._modes = (
+            wants_outcome(reward, self.rules),
+            self.autoreset_mode is AutoresetMode.NEXT_STEP,
+            self.autoreset_mode is AutoresetMode.SAME_STEP,
+        )
         self._start_row = new_row(self.rules, **limits)
-        self._mask_kind = _mask_kind(masks)
+        if masks not in ("bytes", "bits", None):
+            raise ValueError(f"unknown masks {masks!r}: 'bytes', 'bits' or None would be right")
+        self._with_masks = masks is not None
+        self._as_bytes = masks == "bytes"
         self._with_observations = bool(observations)
         self._run = SlicedLoop(num_games, num_threads)
         self._counted = False
@@ -135,12 +142,11 @@ class BatchedGame:
             else np.empty((0, *OBSERVATION_SHAPE), dtype=np.float32)
         )
         self._shown_rows = np.tile(NOTHING_SHOWN, (len(self._observations), 1))
-        as_bytes = self._mask_kind == kernels.BYTE_MASKS
-        self._words = np.zeros((num_games if self._mask_kind else 0, NUM_WORDS), dtype=np.int64)
-        self._byte_words = np.zeros((num_games if as_bytes else 0, NUM_BYTE_WORDS), np.uint64)
+        self._words = np.zeros((num_games if self._with_masks else 0, NUM_WORDS), np.int64)
+        self._byte_words = np.zeros((num_games if self._as_bytes else 0, NUM_BYTE_WORDS), np.uint64)
         self._given_masks: NDArray[Any] | None = None
-        if self._mask_kind and "masks" in given:
-            kept, kind = (NUM_ACTIONS, np.int8) if as_bytes else (NUM_BIT_BYTES, np.uint8)
+        if self._with_masks and "masks" in given:
+            kept, kind = (NUM_ACTIONS, np.int8) if self._as_bytes else (NUM_BIT_BYTES, np.uint8)
             self._given_masks = array("masks", (kept,), kind)
         if given:
             raise ValueError(f"buffers has {sorted(given)}: nothing of that name is written")
@@ -153,17 +159,28 @@ class BatchedGame:
         """The same memory as the kernels write it: see ``masks.py`` and ``encoding.py``."""
         count = len(self._observations)
         self._planes = self._observations.reshape(count, NUM_PLANES, NUM_POINTS)
-        if self._mask_kind == kernels.BYTE_MASKS:
+        if self._as_bytes:
             self._own_masks: NDArray[Any] = bytes_view(self._byte_words)
         else:
             self._own_masks = bits_view(self._words)
+        self._view = kernels.View(
+            self._shown_rows,
+            self._planes,
+            self._words,
+            self._byte_words,
+            self._legal_counts,
+            self.to_move,
+        )
+        self._results = kernels.Results(
+            self.rewards, self.terminated, self.truncated, self.final_rows
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         # A view would be copied as an array of its own, which nobody writes to.
         return {
             name: value
             for name, value in self.__dict__.items()
-            if name not in ("_planes", "_own_masks")
+            if name not in ("_planes", "_own_masks", "_view", "_results")
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -196,7 +213,7 @@ class BatchedGame:
         Raises:
             AttributeError: if the batch was made with ``masks=None``.
         """
-        if not self._mask_kind:
+        if not self._with_masks:
             raise AttributeError("this BatchedGame was made with masks=None")
         return self._own_masks if self._given_masks is None else self._given_masks
 
@@ -236,7 +253,6 @@ class BatchedGame:
             )
         given, chosen = chosen, self._chosen
         chosen[:] = given
-        reset_first = self.autoreset_mode is AutoresetMode.NEXT_STEP
         illegal = [
             game for game in self._run(kernels.first_illegal, self.rows, chosen) if game >= 0
         ]
@@ -247,15 +263,11 @@ class BatchedGame:
             self.rows,
             chosen,
             self._start_row,
-            self.final_rows,
-            self.rewards,
-            self.terminated,
-            self.truncated,
-            self._by_outcome,
-            reset_first,
-            self.autoreset_mode is AutoresetMode.SAME_STEP,
+            self._results,
+            self._modes,
+            self._view,
         )
-        self._observe()
+        self._shown()
 
     def sample_actions(self) -> NDArray[np.int64]:
         """[B] actions drawn uniformly from the legal ones, in an array that is reused."""
@@ -271,19 +283,11 @@ class BatchedGame:
         return Position(self.final_rows[game])
 
     def _observe(self) -> None:
-        self._counted = self._mask_kind != kernels.NO_MASKS
-        self._run(
-            kernels.observe_games,
-            self.rows,
-            self._shown_rows,
-            self._planes,
-            self._words,
-            self._byte_words,
-            self._legal_counts,
-            self.to_move,
-            self._with_observations,
-            self._mask_kind,
-        )
+        self._run(kernels.show_games, self.rows, self._view)
+        self._shown()
+
+    def _shown(self) -> None:
+        self._counted = self._with_masks
         if self._given_masks is not None:
             np.copyto(self._given_masks, self._own_masks)
 
@@ -308,13 +312,6 @@ def legal_lists(rows: NDArray[np.int16]) -> tuple[NDArray[np.int32], NDArray[np.
     decisions = np.empty(len(rows) * MAX_DECISIONS_AT_ONCE, dtype=np.int32)
     kernels.list_games(rows, starts, decisions)
     return decisions[: starts[-1]].copy(), starts
-
-
-def _mask_kind(masks: str | None) -> int:
-    kinds = {None: kernels.NO_MASKS, "bytes": kernels.BYTE_MASKS, "bits": kernels.BIT_MASKS}
-    if masks not in kinds:
-        raise ValueError(f"unknown masks {masks!r}: 'bytes', 'bits' or None would be right")
-    return kinds[masks]
 
 
 def _buffer(

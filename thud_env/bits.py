@@ -83,7 +83,10 @@ def _select(typing_context, condition, if_true, if_false):
 
 @overload(choose, inline="always")
 def _(condition, if_true, if_false):
-    return lambda condition, if_true, if_false: _select(condition, if_true, if_false)
+    def chosen(condition, if_true, if_false):
+        return _select(condition, if_true, if_false)  # type: ignore[call-arg]
+
+    return chosen
 
 
 @inlined

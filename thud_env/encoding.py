@@ -13,27 +13,26 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from thud_env.board import CELL_OF_SQUARE, NUM_CELLS, NUM_SQUARES, SIZE, SQUARE_POSITIONS
+from thud_env.bits import natural, trailing_zeros
+from thud_env.board import CELL_OF_SQUARE, NUM_CELLS, NUM_SQUARES, SIZE, SQUARE_POSITIONS, STRIDE
 from thud_env.compile import compiled, compiled_with_arrays
+from thud_env.lanes import differing
 from thud_env.rules.row import (
     ANSWER_OFFER,
     DWARF,
-    DWARF_CELLS,
+    EMPTY,
     MAX_QUIET_TURNS,
-    MAX_TROLLS,
     MAX_TURNS,
+    OFF_BOARD,
     OFFER_AFTER,
     OFFER_WAIT,
     PENDING,
     PENDING_CELL,
     QUIET_TURNS,
     ROW_SIZE,
-    STONE,
-    STONE_CELL,
     TAKE_ONE,
     TAKE_SOME,
     TO_MOVE,
-    TROLL_CELLS,
     TURNS,
     copy_row,
 )
@@ -73,7 +72,8 @@ _BOARD_POINTS: NDArray[np.int16] = _POINT_OF_CELL[CELL_OF_SQUARE]
 
 NOTHING_SHOWN: NDArray[np.int16] = np.zeros(ROW_SIZE, dtype=np.int16)
 """[432] the row that ``clear_planes`` shows: an empty board and all clocks at 0."""
-NOTHING_SHOWN[DWARF_CELLS:TO_MOVE] = -1
+NOTHING_SHOWN[:NUM_CELLS] = OFF_BOARD
+NOTHING_SHOWN[CELL_OF_SQUARE] = EMPTY
 NOTHING_SHOWN[[MAX_QUIET_TURNS, MAX_TURNS, OFFER_AFTER]] = 1
 
 
@@ -104,17 +104,28 @@ def _level(row, plane):
     return row[OFFER_WAIT + plane - 11] / row[OFFER_AFTER]
 
 
+_FIRST_CELL = STRIDE
+"""Before it, and after 256 cells more, there is only border."""
+
+
 @compiled
-def _mark_pieces(row, planes, mark):
-    """Set the points of a row's pieces, stone and deciding troll to 1, or back to 0."""
-    for i in range(DWARF_CELLS, TROLL_CELLS + MAX_TROLLS):
-        cell = int(row[i])
-        if cell >= 0:
-            planes[row[cell] - DWARF, _POINT_OF_CELL[cell]] = mark
-    if row[STONE_CELL] != 0:
-        planes[STONE - DWARF, _POINT_OF_CELL[row[STONE_CELL]]] = mark
-    if row[PENDING_CELL] != 0:
-        planes[5, _POINT_OF_CELL[row[PENDING_CELL]]] = mark
+def _update_pieces(row, shown, planes):
+    """Bring the planes of dwarfs, trolls, the stone and the deciding troll up to date."""
+    for start in range(_FIRST_CELL, NUM_CELLS, 64):
+        changed = differing(row, shown, start)
+        while changed != 0:
+            cell = start + trailing_zeros(changed)
+            point = natural(_POINT_OF_CELL[cell])
+            if shown[cell] != EMPTY:
+                planes[natural(shown[cell] - DWARF), point] = 0
+            if row[cell] != EMPTY:
+                planes[natural(row[cell] - DWARF), point] = 1
+            changed &= changed - 1
+    if row[PENDING_CELL] != shown[PENDING_CELL]:
+        if shown[PENDING_CELL] != 0:
+            planes[5, _POINT_OF_CELL[shown[PENDING_CELL]]] = 0
+        if row[PENDING_CELL] != 0:
+            planes[5, _POINT_OF_CELL[row[PENDING_CELL]]] = 1
 
 
 @compiled
@@ -136,8 +147,7 @@ def update_planes(row, shown, planes):
         shown: [432] the state row that the planes show so far; overwritten with ``row``.
         planes: [C, 225] float32, the planes flattened; overwritten.
     """
-    _mark_pieces(shown, planes, 0)
-    _mark_pieces(row, planes, 1)
+    _update_pieces(row, shown, planes)
     same_limits = True
     for field in range(MAX_QUIET_TURNS, OFFER_AFTER + 1):
         same_limits = same_limits and row[field] == shown[field]

@@ -6,9 +6,12 @@ so that slices may run on several threads at once.
 
 from __future__ import annotations
 
-import numpy as np
+from typing import NamedTuple
 
-from thud_env.compile import compiled, compiled_with_arrays
+import numpy as np
+from numpy.typing import NDArray
+
+from thud_env.compile import compiled, compiled_with_arrays, inlined
 from thud_env.encoding import update_planes
 from thud_env.masks import update_bit_mask, update_byte_mask
 from thud_env.rules.draw import draw_legal
@@ -24,7 +27,6 @@ from thud_env.rules.row import (
     copy_row,
 )
 
-NO_MASKS, BYTE_MASKS, BIT_MASKS = range(3)
 MARGIN_UNIT = np.float32(1 / 32)
 """A reward of 1 is a margin of 32, the largest there is."""
 
@@ -66,101 +68,122 @@ def first_illegal(rows, actions, first, last):
     return -1
 
 
+class View(NamedTuple):
+    """What the players of B games see. With B = 0 an array is not wanted."""
+
+    shown_rows: NDArray[np.int16]
+    """[B, 432] the states that ``planes`` show."""
+    planes: NDArray[np.float32]
+    """[B, C, 225]."""
+    words: NDArray[np.int64]
+    """[B, 102] the legal decisions as bits."""
+    byte_words: NDArray[np.uint64]
+    """[B, 816] the same as bytes."""
+    legal_counts: NDArray[np.int32]
+    """[B], always wanted."""
+    to_move: NDArray[np.int8]
+    """[B], always wanted."""
+
+
+class Results(NamedTuple):
+    """How the last step ended in each of B games."""
+
+    rewards: NDArray[np.float32]
+    """[B, 2] dwarfs and trolls."""
+    terminated: NDArray[np.bool_]
+    """[B]."""
+    truncated: NDArray[np.bool_]
+    """[B]."""
+    final_rows: NDArray[np.int16]
+    """[B, 432] the last state of the last battle that ended."""
+
+
+@inlined
+def _show_game(row, view, game, fresh, scratch):
+    """Write what a game's players see, as far as it changed."""
+    view.to_move[game] = row[TO_MOVE]
+    if view.planes.shape[0] > 0:
+        update_planes(row, view.shown_rows[game], view.planes[game])
+    if view.words.shape[0] > 0:
+        view.legal_counts[game] = legal_words(row, fresh, scratch)
+        if view.byte_words.shape[0] > 0:
+            update_byte_mask(fresh, view.words[game], view.byte_words[game])
+        else:
+            update_bit_mask(fresh, view.words[game])
+
+
+@inlined
+def _step_game(row, action, start_row, results, game, by_outcome, resets_first, resets_at_once):
+    if row[TERMINATION] != ONGOING:
+        results.rewards[game, DWARFS] = 0
+        results.rewards[game, TROLLS] = 0
+        if resets_first:
+            copy_row(row, start_row)
+            results.terminated[game] = False
+            results.truncated[game] = False
+        return
+    margin_before = margin(row)
+    apply(row, action)
+    reward = reward_for_dwarfs(row, margin_before, by_outcome)
+    results.rewards[game, DWARFS] = reward
+    results.rewards[game, TROLLS] = -reward
+    termination = row[TERMINATION]
+    results.truncated[game] = termination == TURN_LIMIT
+    results.terminated[game] = termination not in (ONGOING, TURN_LIMIT)
+    if termination != ONGOING:
+        copy_row(results.final_rows[game], row)
+        if resets_at_once:
+            copy_row(row, start_row)
+
+
 @compiled
-def step_games(
-    rows,
-    actions,
-    start_row,
-    final_rows,
-    rewards,
-    terminated,
-    truncated,
-    by_outcome,
-    reset_finished_first,
-    reset_at_once,
-    first,
-    last,
-):
-    """Play one legal decision in every game.
+def _show_slice(rows, view, fresh, scratch, first, last):
+    for game in range(first, last):
+        _show_game(rows[game], view, game, fresh, scratch)
+
+
+@compiled
+def _step_slice(rows, actions, start_row, results, modes, view, fresh, scratch, first, last):
+    by_outcome, resets_first, resets_at_once = modes
+    for game in range(first, last):
+        row = rows[game]
+        _step_game(
+            row, actions[game], start_row, results, game, by_outcome, resets_first, resets_at_once
+        )
+        _show_game(row, view, game, fresh, scratch)
+
+
+@compiled_with_arrays
+def show_games(rows, view, first, last):
+    """Write what the players of every game see, as far as it changed.
+
+    Args:
+        rows: [B, 432] the games.
+        view: a ``View`` of them, written.
+        first, last: the games to look at.
+    """
+    fresh = np.empty(NUM_WORDS + 1, dtype=np.int64)
+    _show_slice(rows, view, fresh, np.empty(16, dtype=np.int32), first, last)
+
+
+@compiled_with_arrays
+def step_games(rows, actions, start_row, results, modes, view, first, last):
+    """Play one legal decision in every game, and show it.
 
     Args:
         rows: [B, 432] the games.
         actions: [B] legal actions.
         start_row: [432] what a game is reset to.
-        final_rows: [B, 432] receives the last state of every game that ends.
-        rewards: [B, 2] float32, dwarfs and trolls.
-        terminated, truncated: [B] bool.
-        by_outcome: whether rewards are by outcome or by margin.
-        reset_finished_first: a game that was over before this step is reset by it; otherwise
-            it stays as it is. It is paid nothing either way.
-        reset_at_once: a game that ends in this step is reset in it.
+        results: ``Results``, written.
+        modes: three bools. Rewards are by outcome, not by margin; a game that was over before
+            this step is reset by it, else it stays as it is (it is paid nothing either way);
+            a game that ends in this step is reset in it.
+        view: a ``View``, written.
         first, last: the games to play.
-    """
-    for game in range(first, last):
-        row = rows[game]
-        if row[TERMINATION] != ONGOING:
-            rewards[game, DWARFS] = 0
-            rewards[game, TROLLS] = 0
-            if reset_finished_first:
-                copy_row(row, start_row)
-                terminated[game] = False
-                truncated[game] = False
-            continue
-        margin_before = margin(row)
-        apply(row, actions[game])
-        reward = reward_for_dwarfs(row, margin_before, by_outcome)
-        rewards[game, DWARFS] = reward
-        rewards[game, TROLLS] = -reward
-        termination = row[TERMINATION]
-        truncated[game] = termination == TURN_LIMIT
-        terminated[game] = termination not in (ONGOING, TURN_LIMIT)
-        if termination != ONGOING:
-            copy_row(final_rows[game], row)
-            if reset_at_once:
-                copy_row(row, start_row)
-
-
-@compiled_with_arrays
-def observe_games(
-    rows,
-    shown_rows,
-    planes,
-    words,
-    byte_words,
-    legal_counts,
-    to_move,
-    with_observations,
-    mask_kind,
-    first,
-    last,
-):
-    """Write what the players of every game see, as far as it changed.
-
-    Args:
-        rows: [B, 432] the games.
-        shown_rows: [B, 432] the states that ``planes`` show, or [0, 432].
-        planes: [B, C, 225] float32, or [0, C, 225] if not wanted.
-        words: [B, 102] int64, the legal decisions as bits, or [0, 102].
-        byte_words: [B, 816] uint64, the same as bytes, or [0, 816].
-        legal_counts: [B] int32.
-        to_move: [B] int8.
-        with_observations: whether to write planes.
-        mask_kind: BYTE_MASKS, BIT_MASKS or NO_MASKS.
-        first, last: the games to look at.
     """
     fresh = np.empty(NUM_WORDS + 1, dtype=np.int64)
     scratch = np.empty(16, dtype=np.int32)
-    for game in range(first, last):
-        row = rows[game]
-        to_move[game] = row[TO_MOVE]
-        if with_observations:
-            update_planes(row, shown_rows[game], planes[game])
-        if mask_kind != NO_MASKS:
-            legal_counts[game] = legal_words(row, fresh, scratch)
-            if mask_kind == BYTE_MASKS:
-                update_byte_mask(fresh, words[game], byte_words[game])
-            else:
-                update_bit_mask(fresh, words[game])
+    _step_slice(rows, actions, start_row, results, modes, view, fresh, scratch, first, last)
 
 
 @compiled_with_arrays
@@ -170,6 +193,13 @@ def count_games(rows, legal_counts, first, last):
     scratch = np.empty(16, dtype=np.int32)
     for game in range(first, last):
         legal_counts[game] = legal_words(rows[game], fresh, scratch)
+
+
+@compiled
+def _sample_slice(rows, rng, actions, scratch, first, last):
+    for game in range(first, last):
+        row = rows[game]
+        actions[game] = 0 if row[TERMINATION] != ONGOING else draw_legal(row, rng, game, scratch)
 
 
 @compiled_with_arrays
@@ -182,10 +212,7 @@ def sample_games(rows, rng, actions, first, last):
         actions: [B] int64, written.
         first, last: the games to draw for.
     """
-    scratch = np.empty(16, dtype=np.int32)
-    for game in range(first, last):
-        row = rows[game]
-        actions[game] = 0 if row[TERMINATION] != ONGOING else draw_legal(row, rng, game, scratch)
+    _sample_slice(rows, rng, actions, np.empty(16, dtype=np.int32), first, last)
 
 
 @compiled
@@ -203,6 +230,18 @@ def list_games(rows, starts, decisions):
         starts[game + 1] = first + legal_actions(rows[game], decisions[first:])
 
 
+@compiled
+def _play_slice(rows, rng, lengths, margins, scratch, first, last):
+    for game in range(first, last):
+        row = rows[game]
+        length = 0
+        while row[TERMINATION] == ONGOING:
+            apply(row, draw_legal(row, rng, game, scratch))
+            length += 1
+        lengths[game] = length
+        margins[game] = margin(row)
+
+
 @compiled_with_arrays
 def play_games(rows, rng, lengths, margins, first, last):
     """Play every game to its end by decisions drawn uniformly from the legal ones.
@@ -214,12 +253,4 @@ def play_games(rows, rng, lengths, margins, first, last):
         margins: [B] int16, receives the final margin, from the dwarfs' view.
         first, last: the games to play.
     """
-    scratch = np.empty(16, dtype=np.int32)
-    for game in range(first, last):
-        row = rows[game]
-        length = 0
-        while row[TERMINATION] == ONGOING:
-            apply(row, draw_legal(row, rng, game, scratch))
-            length += 1
-        lengths[game] = length
-        margins[game] = margin(row)
+    _play_slice(rows, rng, lengths, margins, np.empty(16, dtype=np.int32), first, last)

@@ -55,6 +55,13 @@ def spread(word: int, byte_words: Any, first: int) -> None:
         byte_words[first + i] = sum(((int(word) >> (8 * i + j)) & 1) << (8 * j) for j in range(8))
 
 
+def differing(first_array: Any, second_array: Any, start: int) -> int:
+    """Where two arrays differ: bit i is set if they do at ``start + i``, for 64 entries."""
+    return sum(
+        int(first_array[start + i] != second_array[start + i]) << i for i in range(_WORD_BITS)
+    )
+
+
 def _lane_constants(values: list[int]) -> Any:
     return ir.Constant(ir.VectorType(_LANE, len(values)), values)
 
@@ -104,7 +111,10 @@ def _compile_on_list(
 
     @overload(function, prefer_literal=True)
     def _(array, first, size, value):
-        return lambda array, first, size, value: instruction(array, first, size, value)
+        def changed(array, first, size, value):
+            instruction(array, first, size, value)  # type: ignore[call-arg]
+
+        return changed
 
 
 def _close_gap(builder: Any, lanes: Any, values: Any) -> Any:
@@ -183,3 +193,28 @@ def _spread(typing_context, word, byte_words, first):
 @overload(spread)
 def _(word, byte_words, first):
     return lambda word, byte_words, first: _spread(word, byte_words, first)  # type: ignore[call-arg]
+
+
+@intrinsic  # type: ignore[arg-type, unused-ignore]
+def _differing(typing_context, first_array, second_array, start):
+    if first_array.dtype != second_array.dtype:
+        return None
+
+    def generate(context, builder, signature, arguments):
+        entry = context.get_data_type(first_array.dtype)
+        kind = ir.VectorType(entry, _WORD_BITS)
+        one, other = (
+            builder.load(
+                _address(context, builder, array_type, array, arguments[2], kind),
+                align=first_array.dtype.bitwidth // 8,
+            )
+            for array_type, array in zip((first_array, second_array), arguments, strict=False)
+        )
+        return builder.bitcast(builder.icmp_unsigned("!=", one, other), ir.IntType(_WORD_BITS))
+
+    return types.int64(first_array, second_array, types.int64), generate
+
+
+@overload(differing)
+def _(first_array, second_array, start):
+    return lambda first_array, second_array, start: _differing(first_array, second_array, start)  # type: ignore[call-arg]

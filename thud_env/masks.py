@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thud_env.actions import NUM_ACTIONS
+from thud_env.bits import trailing_zeros
 from thud_env.compile import compiled, compiled_with_arrays
-from thud_env.lanes import spread
+from thud_env.lanes import differing, spread
 from thud_env.rules.legal import NUM_WORDS, legal_words
 
 NUM_BYTE_WORDS = 8 * NUM_WORDS
@@ -37,16 +38,20 @@ def update_bit_mask(fresh, words):
 
 @compiled
 def update_byte_mask(fresh, words, byte_words):
-    """Bring a game's bit mask and byte mask up to date.
+    """Bring a game's bit mask and byte mask up to date, writing only what changed.
 
     Args:
         fresh: [103] int64, the legal decisions now.
         words: [102] int64, overwritten.
         byte_words: [816] uint64, overwritten.
     """
-    for i in range(NUM_WORDS):
-        words[i] = fresh[i]
-        spread(fresh[i], byte_words, 8 * i)
+    for start in (0, NUM_WORDS - 64):
+        changed = differing(fresh, words, start)
+        while changed != 0:
+            i = start + trailing_zeros(changed)
+            words[i] = fresh[i]
+            spread(fresh[i], byte_words, 8 * i)
+            changed &= changed - 1
 
 
 @compiled_with_arrays

@@ -19,7 +19,8 @@ from thud_env.board import (
 )
 from thud_env.notation import PIECES
 from thud_env.rules import row as fields
-from thud_env.rules.legal import count_adjacent, has_trample, may_offer
+from thud_env.rules.legal import has_trample, may_offer
+from thud_env.rules.moves import count_adjacent
 from thud_env.rules.play import settle
 from thud_env.rules.row import DWARF, EMPTY, STONE, TROLL, Row
 from thud_env.rulesets import RULESET_BY_INDEX

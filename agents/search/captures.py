@@ -11,7 +11,7 @@ from thud_env.actions import CAPTURE_ALL, DONE, MOVE_BASE, MOVE_DISTANCE, MOVE_F
 from thud_env.bits import trailing_zeros
 from thud_env.board import CELL_STEP, NUM_DIRECTIONS
 from thud_env.compile import compiled
-from thud_env.rules.legal import count_adjacent, empty_run, line_length, piece_moves
+from thud_env.rules.moves import count_adjacent, empty_run, line_length, piece_moves
 from thud_env.rules.row import (
     DWARF,
     DWARF_CELLS,

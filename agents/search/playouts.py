@@ -17,7 +17,8 @@ from thud_env.actions import MOVE_BASE, OFFER
 from thud_env.bits import count_ones, trailing_zeros
 from thud_env.compile import compiled
 from thud_env.rng import random_below
-from thud_env.rules.legal import legal_actions, piece_moves
+from thud_env.rules.legal import legal_actions
+from thud_env.rules.moves import piece_moves
 from thud_env.rules.play import apply, margin
 from thud_env.rules.row import (
     DWARFS,

@@ -1,4 +1,6 @@
-"""Which decisions are legal. Everything follows from ``piece_moves``."""
+"""Which decisions are legal: the moves of ``moves.py`` at the start of a turn, and the questions
+that may follow.
+"""
 
 from __future__ import annotations
 
@@ -12,30 +14,24 @@ from thud_env.actions import (
     MOVE_DIRECTION,
     MOVE_DISTANCE,
     MOVE_FROM,
-    MOVE_OFFSET,
     NUM_ACTIONS,
     OFFER,
 )
-from thud_env.bits import choose, count_ones, leading_zeros, natural, trailing_zeros
+from thud_env.bits import count_ones, natural, trailing_zeros
 from thud_env.board import (
     CELL_OF_SQUARE,
     CELL_STEP,
-    IS_PERIMETER_CELL,
-    LINE_OF_CELL,
-    NUM_AXES,
     NUM_DIRECTIONS,
-    POINT_OF_CELL,
     SQUARE_OF_CELL,
     STRIDE,
 )
 from thud_env.compile import compiled, inlined
-from thud_env.lanes import neighbours
+from thud_env.rules.moves import can_trample, count_adjacent, may_step, piece_moves
 from thud_env.rules.row import (
     AGREEMENT,
     ANSWER_OFFER,
     DWARF,
     DWARFS,
-    EMPTY,
     NO_QUESTION,
     OFFER_AFTER,
     OFFER_WAIT,
@@ -48,205 +44,16 @@ from thud_env.rules.row import (
     TAKE_ALL,
     TAKE_ONE,
     TAKE_SOME,
-    TAKEN_LINES,
     TERMINATION,
     TO_MOVE,
     TRAMPLE_ON,
     TROLL,
     movable_pieces,
 )
-from thud_env.rulesets import FOOTBALL, KOOM_VALLEY
+from thud_env.rulesets import KOOM_VALLEY
 
-VALLEY_TROLL_REACH = 3
 NUM_WORDS = (NUM_ACTIONS + 63) // 64
 """64-bit words that hold a bit for each action."""
-
-
-@inlined
-def _run_up(line, point):
-    """How many squares of a line are free next above a point."""
-    return trailing_zeros(line >> (point + 1))
-
-
-@inlined
-def _run_down(line, point):
-    """How many squares of a line are free next below a point."""
-    return min(leading_zeros((line << (63 - point)) << 1), point)
-
-
-@inlined
-def empty_run(row, cell, direction):
-    """How many empty squares lie next to ``cell`` in a row, in one direction."""
-    axis = direction % NUM_AXES
-    line = int(row[TAKEN_LINES + natural(LINE_OF_CELL[cell, axis])])
-    point = natural(POINT_OF_CELL[cell, axis])
-    return choose(direction < NUM_AXES, _run_up(line, point), _run_down(line, point))
-
-
-@compiled
-def line_length(row, cell, step):
-    """N: the unbroken line of like pieces of which the one on ``cell`` is the front."""
-    piece = row[natural(cell)]
-    length = 1
-    cell -= step
-    while row[natural(cell)] == piece:
-        length += 1
-        cell -= step
-    return length
-
-
-@inlined
-def count_adjacent(row, cell, piece):
-    """How many of the eight neighbours of ``cell`` hold ``piece``."""
-    return count_ones(neighbours(row, cell, piece))
-
-
-@inlined
-def can_trample(row, cell, step):
-    """Whether a troll on ``cell`` can jump a dwarf onto the square behind it."""
-    return row[natural(cell + step)] == DWARF and row[natural(cell + 2 * step)] == EMPTY
-
-
-@compiled
-def _valley_troll_ray(row, cell, step, run):
-    """Up to three squares; or one jump over a dwarf. In Football the edge is out of bounds
-    and nothing is trampled.
-    """
-    reach = min(run, VALLEY_TROLL_REACH)
-    if row[RULES] != FOOTBALL:
-        return 0b10 if can_trample(row, cell, step) else (1 << reach) - 1
-    moves = 0
-    for distance in range(1, reach + 1):
-        if IS_PERIMETER_CELL[cell + distance * step]:
-            break
-        moves |= 1 << (distance - 1)
-    return moves
-
-
-@compiled
-def _stone_ray(row, cell, step, run):
-    """The Rock goes one square, the ball any distance, from beside a dwarf to beside a dwarf."""
-    if count_adjacent(row, cell, DWARF) == 0:
-        return 0
-    moves = 0
-    for distance in range(1, (run if row[RULES] == FOOTBALL else min(run, 1)) + 1):
-        if count_adjacent(row, cell + distance * step, DWARF) > 0:
-            moves |= 1 << (distance - 1)
-    return moves
-
-
-@inlined
-def _opposite(directions):
-    """The set of the directions opposite to those of a set of bits."""
-    return (directions << 4 | directions >> 4) & 0xFF
-
-
-@inlined
-def _glide(row, cell):
-    """Any distance over empty squares, in every direction; and the directions in which a troll
-    is what ends them.
-    """
-    moves = 0
-    trolls = 0
-    for axis in range(NUM_AXES):
-        line = int(row[TAKEN_LINES + natural(LINE_OF_CELL[cell, axis])])
-        point = natural(POINT_OF_CELL[cell, axis])
-        up = _run_up(line, point)
-        down = _run_down(line, point)
-        moves |= ((1 << up) - 1) << natural(MOVE_OFFSET[cell, axis])
-        moves |= ((1 << down) - 1) << natural(MOVE_OFFSET[cell, axis + NUM_AXES])
-        step = int(CELL_STEP[axis])
-        trolls |= (row[natural(cell + (up + 1) * step)] == TROLL) << axis
-        trolls |= (row[natural(cell - (down + 1) * step)] == TROLL) << (axis + NUM_AXES)
-    return moves, trolls
-
-
-@inlined
-def _classic_dwarf_moves(row, cell):
-    """Any distance over empty squares; or hurled, as far as the line behind is long, onto a
-    troll. The squares up to the troll are empty, so its distance is one more than theirs.
-    """
-    moves, targets = _glide(row, cell)
-    # A line of one reaches a neighbour, and a longer one has a dwarf behind.
-    targets &= neighbours(row, cell, TROLL) | _opposite(neighbours(row, cell, DWARF))
-    while targets != 0:
-        direction = trailing_zeros(targets)
-        run = empty_run(row, cell, direction)
-        if line_length(row, cell, int(CELL_STEP[direction])) > run:
-            moves |= 1 << (run + natural(MOVE_OFFSET[cell, direction]))
-        targets &= targets - 1
-    return moves
-
-
-@inlined
-def troll_steps(row, cell):
-    """Classic: one square in any direction. A set of directions."""
-    return neighbours(row, cell, EMPTY)
-
-
-@inlined
-def troll_shoves(row, cell):
-    """Classic: two squares or more for the front of a line of trolls. A word of moves."""
-    moves = 0
-    shoved = neighbours(row, cell, EMPTY) & _opposite(neighbours(row, cell, TROLL))
-    while shoved != 0:
-        direction = trailing_zeros(shoved)
-        moves |= _shoves(row, cell, direction) << natural(MOVE_OFFSET[cell, direction])
-        shoved &= shoved - 1
-    return moves
-
-
-@inlined
-def _classic_troll_moves(row, cell):
-    moves = troll_shoves(row, cell)
-    steps = troll_steps(row, cell)
-    for direction in range(NUM_DIRECTIONS):
-        moves |= ((steps >> direction) & 1) << natural(MOVE_OFFSET[cell, direction])
-    return moves
-
-
-@compiled
-def _shoves(row, cell, direction):
-    """Along one direction: as far as the line of trolls is long, onto squares next to a dwarf."""
-    step = int(CELL_STEP[direction])
-    moves = 0
-    reach = min(empty_run(row, cell, direction), line_length(row, cell, step))
-    for distance in range(2, reach + 1):
-        if count_adjacent(row, cell + distance * step, DWARF) > 0:
-            moves |= 1 << (distance - 1)
-    return moves
-
-
-@compiled
-def _valley_moves(row, cell):
-    """The moves of a troll or the stone in the Koom Valley games."""
-    moves = 0
-    for direction in range(NUM_DIRECTIONS):
-        step = int(CELL_STEP[direction])
-        run = empty_run(row, cell, direction)
-        if row[cell] == TROLL:
-            reach = _valley_troll_ray(row, cell, step, run)
-        else:
-            reach = _stone_ray(row, cell, step, run)
-        moves |= reach << natural(MOVE_OFFSET[cell, direction])
-    return moves
-
-
-@compiled
-def piece_moves(row, cell):
-    """All legal moves of the piece on ``cell``, at the start of a turn: bit b of the result is
-    the action ``MOVE_BASE[cell, 0] + b``. The one place that knows how pieces move; which side
-    is to move is the caller's business (``may_move``).
-    """
-    cell = natural(cell)
-    piece = row[cell]
-    if row[RULES] < KOOM_VALLEY:
-        if piece == DWARF:
-            return _classic_dwarf_moves(row, cell)
-        return _classic_troll_moves(row, cell)
-    if piece == DWARF:
-        return _glide(row, cell)[0]
-    return _valley_moves(row, cell)
 
 
 @inlined
@@ -280,13 +87,6 @@ def may_take_all(row, adjacent):
     decision as capturing the only one.
     """
     return row[PENDING] == TAKE_ALL or (row[PENDING] != TAKE_ONE and adjacent > 1)
-
-
-@inlined
-def may_step(row, cell):
-    """Whether a piece that may go to any empty neighbour has one. It may have other moves."""
-    steps_anywhere = row[cell] == DWARF or row[RULES] < KOOM_VALLEY
-    return steps_anywhere and neighbours(row, cell, EMPTY) != 0
 
 
 @compiled
