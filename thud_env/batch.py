@@ -11,18 +11,11 @@ from numpy.typing import NDArray
 
 from thud_env import kernels
 from thud_env.actions import NUM_ACTIONS
-from thud_env.encoding import (
-    NOTHING_SHOWN,
-    NUM_PLANES,
-    NUM_POINTS,
-    OBSERVATION_SHAPE,
-    clear_planes,
-)
+from thud_env.batch_cpu import CpuDevice
+from thud_env.encoding import NUM_PLANES, NUM_POINTS, OBSERVATION_SHAPE
 from thud_env.masks import NUM_BIT_BYTES, NUM_BYTE_WORDS, bits_view, bytes_view
-from thud_env.parallel import SlicedLoop
 from thud_env.position import IllegalMove, Position
 from thud_env.rng import seed_generators
-from thud_env.rules.legal import NUM_WORDS
 from thud_env.rules.row import MAX_DECISIONS_AT_ONCE, ROW_SIZE, new_row
 from thud_env.rulesets import Ruleset, get_ruleset
 
@@ -66,7 +59,8 @@ class BatchedGame:
     Args:
         num_games: B.
         rules: the name of a ruleset.
-        device: ``"cpu"``.
+        device: ``"cpu"``, or ``"cuda"`` for an NVIDIA GPU (``batch_cuda.py``): the same arrays
+            as device arrays that torch, CuPy and JAX take without a copy, bit for bit the same.
         seed: seeds ``sample_actions``; every game has a stream of its own.
         observations: whether to write observations.
         masks: ``"bytes"``, ``"bits"`` or None.
@@ -78,11 +72,13 @@ class BatchedGame:
         reward: ``"margin"`` pays captures as they happen, in 1/32, summing to the change of
             the margin over the battle; ``"outcome"`` pays 1, 0 or -1 at its end. None is as
             the ruleset scores.
-        buffers: arrays to write into instead of our own, by attribute name.
+        buffers: arrays to write into instead of our own, by attribute name; on a GPU anything
+            with ``__cuda_array_interface__``.
         **limits: ``max_quiet_turns``, ``max_turns``, ``offer_after``, ``agreement``.
 
     Raises:
         ValueError: for an argument that is none of the above.
+        RuntimeError: if ``device`` is ``"cuda"`` and there is no GPU, or no Numba for it.
     """
 
     def __init__(
@@ -102,8 +98,8 @@ class BatchedGame:
     ) -> None:
         if num_games < 1:
             raise ValueError(f"num_games must be 1 or more, not {num_games}")
-        if device != "cpu":
-            raise ValueError(f"unknown device {device!r}: 'cpu' would be right")
+        if masks not in ("bytes", "bits", None):
+            raise ValueError(f"unknown masks {masks!r}: 'bytes', 'bits' or None would be right")
         self.num_games = num_games
         self.rules = get_ruleset(rules)
         self.autoreset_mode = AutoresetMode(autoreset_mode)
@@ -112,22 +108,21 @@ class BatchedGame:
             self.autoreset_mode is AutoresetMode.NEXT_STEP,
             self.autoreset_mode is AutoresetMode.SAME_STEP,
         )
-        self._start_row = new_row(self.rules, **limits)
-        if masks not in ("bytes", "bits", None):
-            raise ValueError(f"unknown masks {masks!r}: 'bytes', 'bits' or None would be right")
+        self._with_observations = bool(observations)
         self._with_masks = masks is not None
         self._as_bytes = masks == "bytes"
-        self._with_observations = bool(observations)
-        self._run = SlicedLoop(num_games, num_threads)
         self._counted = False
-        self._rng = seed_generators(num_games, seed)
-        self._sampled = np.zeros(num_games, dtype=np.int64)
-        self._chosen = np.zeros(num_games, dtype=np.int64)
+        self._device = _device(device, num_games, num_threads)
+        self._start_row = self._device.copy(new_row(self.rules, **limits))
+        self._rng = self._device.copy(seed_generators(num_games, seed))
+        self._sampled = self._device.zeros((num_games,), np.int64)
 
         given = dict(buffers or {})
 
-        def array(name: str, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
-            return _buffer(name, (num_games, *shape), dtype, given.pop(name, None))
+        def array(name: str, shape: tuple[int, ...], dtype: Any) -> Any:
+            if name in given:
+                return self._device.adopt(name, (num_games, *shape), dtype, given.pop(name))
+            return self._device.zeros((num_games, *shape), dtype)
 
         self.rows = array("rows", (ROW_SIZE,), np.int16)
         self.final_rows = array("final_rows", (ROW_SIZE,), np.int16)
@@ -139,33 +134,31 @@ class BatchedGame:
         self._observations = (
             array("observations", OBSERVATION_SHAPE, np.float32)
             if observations
-            else np.empty((0, *OBSERVATION_SHAPE), dtype=np.float32)
+            else self._device.zeros((0, *OBSERVATION_SHAPE), np.float32)
         )
-        self._shown_rows = np.tile(NOTHING_SHOWN, (len(self._observations), 1))
-        self._words = np.zeros((num_games if self._with_masks else 0, NUM_WORDS), np.int64)
-        self._byte_words = np.zeros((num_games if self._as_bytes else 0, NUM_BYTE_WORDS), np.uint64)
-        self._given_masks: NDArray[Any] | None = None
+        shown = len(self._observations) if self._device.writes_changes else 0
+        self._shown_rows = self._device.zeros((shown, ROW_SIZE), np.int16)
+        with_words = num_games if self._with_masks else 0
+        with_bytes = num_games if self._as_bytes else 0
+        self._words = self._device.zeros((with_words, self._device.words_per_game), np.int64)
+        self._byte_words = self._device.zeros((with_bytes, NUM_BYTE_WORDS), np.uint64)
+        self._given_masks: Any = None
         if self._with_masks and "masks" in given:
             kept, kind = (NUM_ACTIONS, np.int8) if self._as_bytes else (NUM_BIT_BYTES, np.uint8)
             self._given_masks = array("masks", (kept,), kind)
         if given:
             raise ValueError(f"buffers has {sorted(given)}: nothing of that name is written")
         self._make_views()
-        for planes in self._planes:
-            clear_planes(planes)
+        self._device.start_view(self._view)
         self.reset()
 
     def _make_views(self) -> None:
         """The same memory as the kernels write it: see ``masks.py`` and ``encoding.py``."""
         count = len(self._observations)
-        self._planes = self._observations.reshape(count, NUM_PLANES, NUM_POINTS)
-        if self._as_bytes:
-            self._own_masks: NDArray[Any] = bytes_view(self._byte_words)
-        else:
-            self._own_masks = bits_view(self._words)
+        self._own_masks = bytes_view(self._byte_words) if self._as_bytes else bits_view(self._words)
         self._view = kernels.View(
             self._shown_rows,
-            self._planes,
+            self._observations.reshape(count, NUM_PLANES, NUM_POINTS),
             self._words,
             self._byte_words,
             self._legal_counts,
@@ -180,12 +173,26 @@ class BatchedGame:
         return {
             name: value
             for name, value in self.__dict__.items()
-            if name not in ("_planes", "_own_masks", "_view", "_results")
+            if name not in ("_own_masks", "_view", "_results")
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._make_views()
+
+    @property
+    def has_observations(self) -> bool:
+        """Whether the batch was made with observations."""
+        return self._with_observations
+
+    @property
+    def has_masks(self) -> bool:
+        """Whether the batch was made with masks."""
+        return self._with_masks
+
+    def to_host(self, array: Any) -> NDArray[Any]:
+        """One of the batch's arrays as a NumPy array: itself, or a copy of it from a GPU."""
+        return self._device.to_host(array)  # type: ignore[no-any-return]
 
     @property
     def observations(self) -> NDArray[np.float32]:
@@ -202,7 +209,7 @@ class BatchedGame:
     def legal_counts(self) -> NDArray[np.int32]:
         """[B]: how many decisions are legal. Without masks they are counted when asked for."""
         if not self._counted:
-            self._run(kernels.count_games, self.rows, self._legal_counts)
+            self._device.count(self.rows, self._legal_counts)
             self._counted = True
         return self._legal_counts
 
@@ -220,22 +227,18 @@ class BatchedGame:
     def reset(self, games: NDArray[Any] | None = None, seed: int | None = None) -> None:
         """Set games to the start of a battle: all of them, or those of an index or mask array."""
         if seed is not None:
-            self._rng[:] = seed_generators(self.num_games, seed)
-        chosen = slice(None) if games is None else games
-        self.rows[chosen] = self._start_row
-        self.rewards[chosen] = 0
-        self.terminated[chosen] = False
-        self.truncated[chosen] = False
+            self._device.assign(self._rng, seed_generators(self.num_games, seed))
+        self._device.reset(self.rows, self._results, self._start_row, games)
         if games is None:
-            self.final_rows[:] = self._start_row
-        self._observe()
+            self._device.assign(self.final_rows, self.rows)
+        self._show()
 
-    def set_rows(self, rows: NDArray[np.int16]) -> None:
+    def set_rows(self, rows: Any) -> None:
         """Set every game to a state of its own, [B, 432]."""
-        self.rows[:] = rows
-        self._observe()
+        self._device.assign(self.rows, rows)
+        self._show()
 
-    def step(self, actions: NDArray[Any]) -> None:
+    def step(self, actions: Any) -> None:
         """Play one decision in every game and write all arrays anew.
 
         Args:
@@ -245,51 +248,36 @@ class BatchedGame:
             IllegalMove: if one is not legal; no game has been changed then.
             ValueError: if ``actions`` is not [B] integers.
         """
-        chosen = np.asarray(actions)
-        if chosen.shape != (self.num_games,) or chosen.dtype.kind not in "iu":
-            raise ValueError(
-                f"actions are {chosen.dtype} of shape {chosen.shape}: "
-                f"integers of shape ({self.num_games},) would be right"
-            )
-        given, chosen = chosen, self._chosen
-        chosen[:] = given
-        illegal = [
-            game for game in self._run(kernels.first_illegal, self.rows, chosen) if game >= 0
-        ]
-        if illegal:
-            self._raise_illegal(illegal[0], int(given[illegal[0]]))
-        self._run(
-            kernels.step_games,
-            self.rows,
-            chosen,
-            self._start_row,
-            self._results,
-            self._modes,
-            self._view,
+        chosen = self._device.take_actions(actions)
+        illegal = self._device.first_illegal(self.rows, chosen)
+        if illegal >= 0:
+            self._raise_illegal(illegal, int(self._device.to_host(actions)[illegal]))
+        self._device.step(
+            self.rows, chosen, self._start_row, self._results, self._modes, self._view
         )
-        self._shown()
+        self._after_showing()
 
-    def sample_actions(self) -> NDArray[np.int64]:
-        """[B] actions drawn uniformly from the legal ones, in an array that is reused."""
-        self._run(kernels.sample_games, self.rows, self._rng, self._sampled)
+    def sample_actions(self) -> Any:
+        """[B] int64 actions drawn uniformly from the legal ones, in an array that is reused."""
+        self._device.sample(self.rows, self._rng, self._sampled)
         return self._sampled
 
     def position(self, game: int) -> Position:
         """One game as a ``Position``."""
-        return Position(self.rows[game])
+        return Position(self._device.to_host(self.rows[game]))
 
     def final_position(self, game: int) -> Position:
         """The last state of the last battle that ended in a game."""
-        return Position(self.final_rows[game])
+        return Position(self._device.to_host(self.final_rows[game]))
 
-    def _observe(self) -> None:
-        self._run(kernels.show_games, self.rows, self._view)
-        self._shown()
+    def _show(self) -> None:
+        self._device.show(self.rows, self._view)
+        self._after_showing()
 
-    def _shown(self) -> None:
+    def _after_showing(self) -> None:
         self._counted = self._with_masks
         if self._given_masks is not None:
-            np.copyto(self._given_masks, self._own_masks)
+            self._device.assign(self._given_masks, self._own_masks)
 
     def _raise_illegal(self, game: int, action: int) -> None:
         try:
@@ -314,18 +302,14 @@ def legal_lists(rows: NDArray[np.int16]) -> tuple[NDArray[np.int32], NDArray[np.
     return decisions[: starts[-1]].copy(), starts
 
 
-def _buffer(
-    name: str, shape: tuple[int, ...], dtype: Any, given: NDArray[Any] | None
-) -> NDArray[Any]:
-    if given is None:
-        return np.zeros(shape, dtype=dtype)
-    fits = isinstance(given, np.ndarray) and given.shape == shape and given.dtype == dtype
-    if not fits or not given.flags.c_contiguous or not given.flags.writeable:
-        raise ValueError(
-            f"buffer {name!r} must be a writeable, contiguous NumPy array of shape {shape} "
-            f"and dtype {np.dtype(dtype)}"
-        )
-    return given
+def _device(name: str, num_games: int, num_threads: int | None) -> Any:
+    if name == "cpu":
+        return CpuDevice(num_games, num_threads)
+    if name == "cuda":
+        from thud_env.batch_cuda import CudaDevice
+
+        return CudaDevice(num_games)
+    raise ValueError(f"unknown device {name!r}: 'cpu' or 'cuda' would be right")
 
 
 class Playouts(NamedTuple):
@@ -342,6 +326,7 @@ def random_playouts(
     rules: str | Ruleset = "classic",
     seed: int = 0,
     *,
+    device: str = "cpu",
     num_threads: int | None = None,
     **limits: Any,
 ) -> Playouts:
@@ -350,18 +335,20 @@ def random_playouts(
     Args:
         num_games: N.
         rules: the name of a ruleset.
-        seed: the same seed plays the same battles.
+        seed: the same seed plays the same battles, on every device.
+        device: ``"cpu"`` or ``"cuda"``.
         num_threads: threads that share the work; None for one a core.
         **limits: ``max_quiet_turns``, ``max_turns``, ``offer_after``, ``agreement``.
 
     Raises:
         ValueError: for an argument that is none of the above.
+        RuntimeError: if ``device`` is ``"cuda"`` and there is no GPU, or no Numba for it.
     """
     if num_games < 1:
         raise ValueError(f"num_games must be 1 or more, not {num_games}")
-    rows = np.tile(new_row(get_ruleset(rules), **limits), (num_games, 1))
-    lengths = np.zeros(num_games, dtype=np.int32)
-    margins = np.zeros(num_games, dtype=np.int16)
-    run = SlicedLoop(num_games, num_threads)
-    run(kernels.play_games, rows, seed_generators(num_games, seed), lengths, margins)
-    return Playouts(lengths, margins)
+    place = _device(device, num_games, num_threads)
+    rows = place.copy(np.tile(new_row(get_ruleset(rules), **limits), (num_games, 1)))
+    lengths = place.zeros((num_games,), np.int32)
+    margins = place.zeros((num_games,), np.int16)
+    place.play(rows, place.copy(seed_generators(num_games, seed)), lengths, margins)
+    return Playouts(place.to_host(lengths), place.to_host(margins))

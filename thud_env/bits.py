@@ -38,7 +38,7 @@ def natural(number: int) -> int:
     """The number itself, which the caller knows is not negative: an index made of it cannot
     count from an array's end, and compiled code need not look whether it does.
     """
-    return number
+    return int(number)
 
 
 def choose(condition: bool, if_true: int, if_false: int) -> int:

@@ -37,7 +37,7 @@ def _compile(function: Callable[..., Any], *, counts_references: bool, forceinli
     # files of the functions that it calls: an edit of the rules would leave every kernel
     # built on them stale. Here the whole package is part of the cache's stamp.
     own_package = Path(function.__code__.co_filename).resolve().parent
-    cache_file = getattr(dispatcher._cache, "_cache_file", None)
+    cache_file = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
     if cache_file is not None:  # None when caching is off or compilation is disabled
         cache_file._source_stamp = (_source_hash(_HERE), _source_hash(own_package))
     return dispatcher

@@ -160,6 +160,25 @@ def update_planes(row, shown, planes):
     copy_row(shown, row)
 
 
+@compiled
+def value_at(row, plane, point):
+    """One value of a row's observation: what ``update_planes`` writes, seen from one point.
+
+    Args:
+        row: [432] a state row.
+        plane: 0 .. C-1.
+        point: 15 * row + column, 0 .. 224.
+    """
+    if _SOURCE[plane] >= 0:
+        return _level(row, plane)
+    cell = STRIDE * (point // SIZE + 1) + point % SIZE
+    if plane == 3:
+        return 1.0 if row[cell] != OFF_BOARD else 0.0
+    if plane == 5:
+        return 1.0 if row[PENDING_CELL] == cell else 0.0
+    return 1.0 if row[cell] == DWARF + plane else 0.0
+
+
 @compiled_with_arrays
 def encode_row(row, planes):
     """Write the observation of one state row, [432], into [>= C, 225] float32 planes."""

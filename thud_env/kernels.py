@@ -42,7 +42,7 @@ def reward_for_dwarfs(row, margin_before, by_outcome):
         return np.float32(now - margin_before) * MARGIN_UNIT
     if row[TERMINATION] == ONGOING:
         return np.float32(0)
-    return np.float32(np.sign(now))
+    return np.float32((now > 0) - (now < 0))
 
 
 ILLEGAL = -1000
@@ -113,7 +113,8 @@ def _show_game(row, view, game, fresh, scratch):
 
 
 @inlined
-def _step_game(row, action, start_row, results, game, by_outcome, resets_first, resets_at_once):
+def step_game(row, action, start_row, results, game, by_outcome, resets_first, resets_at_once):
+    """Play one legal decision in one game; see ``step_games``."""
     if row[TERMINATION] != ONGOING:
         results.rewards[game, DWARFS] = 0
         results.rewards[game, TROLLS] = 0
@@ -147,7 +148,7 @@ def _step_slice(rows, actions, start_row, results, modes, view, fresh, scratch, 
     by_outcome, resets_first, resets_at_once = modes
     for game in range(first, last):
         row = rows[game]
-        _step_game(
+        step_game(
             row, actions[game], start_row, results, game, by_outcome, resets_first, resets_at_once
         )
         _show_game(row, view, game, fresh, scratch)
@@ -230,16 +231,21 @@ def list_games(rows, starts, decisions):
         starts[game + 1] = first + legal_actions(rows[game], decisions[first:])
 
 
+@inlined
+def play_game(row, rng, game, lengths, margins, scratch):
+    """Play one game to its end; see ``play_games``."""
+    length = 0
+    while row[TERMINATION] == ONGOING:
+        apply(row, draw_legal(row, rng, game, scratch))
+        length += 1
+    lengths[game] = length
+    margins[game] = margin(row)
+
+
 @compiled
 def _play_slice(rows, rng, lengths, margins, scratch, first, last):
     for game in range(first, last):
-        row = rows[game]
-        length = 0
-        while row[TERMINATION] == ONGOING:
-            apply(row, draw_legal(row, rng, game, scratch))
-            length += 1
-        lengths[game] = length
-        margins[game] = margin(row)
+        play_game(rows[game], rng, game, lengths, margins, scratch)
 
 
 @compiled_with_arrays

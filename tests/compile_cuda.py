@@ -1,0 +1,64 @@
+"""Compile every CUDA kernel for an H200 (sm_90) where there is no GPU; print a line for each.
+
+Numba asks the current device for its compute capability when a kernel calls a function that
+is compiled for it in turn. Here the answer is patched in; nothing else is.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from unittest import mock
+
+import numpy as np
+from numba import cuda, typeof, types
+from numba.cuda import dispatcher
+
+from thud_env import BatchedGame, batch_cuda, kernels
+
+H200 = (9, 0)
+
+
+def signatures() -> dict[str, tuple[object, ...]]:
+    """Argument types of every kernel, from arrays like those of a batch."""
+    games = BatchedGame(2)
+    view, results = games._view, games._results
+    rows, actions, rng = games.rows, np.zeros(2, np.int64), np.zeros(2, np.uint64)
+    words = view.words.view(np.uint64)
+    bools = (True, True, False)
+    arguments = {
+        "_find_illegal": (rows, actions, np.zeros(1, np.int32)),
+        "_step": (rows, actions, rows[0], results, bools),
+        "_start": (rows, results, rows[0], np.zeros(2, np.bool_)),
+        "_look": (rows, view.to_move),
+        "_forget_legal": (words, view.legal_counts),
+        "_mark_legal": (rows, words, view.legal_counts),
+        "_spread_bytes": (words, view.byte_words),
+        "_encode": (rows, view.planes),
+        "_sample": (rows, rng, actions),
+        "_play": (rows, rng, np.zeros(2, np.int32), np.zeros(2, np.int16)),
+    }
+    assert isinstance(results, kernels.Results)
+    return {name: tuple(typeof(value) for value in values) for name, values in arguments.items()}
+
+
+def main() -> None:
+    """Compile, and say how much came out."""
+    device = SimpleNamespace(compute_capability=H200)
+    wanted = signatures()
+    made = {name for name, value in vars(batch_cuda).items() if is_kernel(value)}
+    assert made == set(wanted), f"kernels without a signature here: {made ^ set(wanted)}"
+    with mock.patch.object(dispatcher, "get_current_device", return_value=device):
+        for name, arguments in wanted.items():
+            kernel = getattr(batch_cuda, name).py_func
+            ptx, returned = cuda.compile_ptx(kernel, arguments, cc=H200)
+            assert ".target sm_90" in ptx
+            assert returned == types.void
+            print(f"{name} {len(ptx)} bytes of PTX")
+
+
+def is_kernel(value: object) -> bool:
+    return isinstance(value, dispatcher.CUDADispatcher) and not value.targetoptions.get("device")
+
+
+if __name__ == "__main__":
+    main()

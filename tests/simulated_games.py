@@ -1,0 +1,54 @@
+"""Play games on a CUDA device, or on Numba's simulator of one, and save what they showed.
+
+Run as a program of its own, as the simulator must be chosen before Numba is imported::
+
+    NUMBA_ENABLE_CUDASIM=1 NUMBA_DISABLE_JIT=1 python tests/simulated_games.py classic 3 out.npz
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any
+
+import numpy as np
+
+from thud_env import BatchedGame, random_playouts
+
+LIMITS = {"max_turns": 12, "agreement": True, "offer_after": 2}
+NAMES = (
+    *("rows", "final_rows", "legal_counts", "to_move"),
+    *("rewards", "terminated", "truncated"),
+)
+
+
+def show(games: BatchedGame) -> dict[str, Any]:
+    """Everything that a batch shows, in NumPy arrays."""
+    names = [*NAMES]
+    names += ["observations"] if games.has_observations else []
+    names += ["masks"] if games.has_masks else []
+    return {name: games.to_host(getattr(games, name)).copy() for name in names}
+
+
+def play(device: str, rules: str, steps: int, rows: Any = None) -> dict[str, Any]:
+    """What two batches show after each of some random steps, by step and name."""
+    shown = {}
+    for kind, masks, observations in (("bytes", "bytes", True), ("bits", "bits", False)):
+        games = BatchedGame(
+            2, rules, device=device, seed=5, masks=masks, observations=observations, **LIMITS
+        )
+        if rows is not None:
+            games.set_rows(rows)
+        for step in range(steps):
+            games.step(games.sample_actions())
+            for name, array in show(games).items():
+                shown[f"{kind} {step} {name}"] = array
+    return shown
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore", RuntimeWarning)  # generators are meant to overflow
+    rules, steps, path = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+    shown = play("cuda", rules, steps)
+    playouts = random_playouts(1, rules, seed=3, device="cuda", max_turns=8)
+    np.savez(path, lengths=playouts.lengths, margins=playouts.margins, **shown)
