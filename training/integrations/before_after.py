@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import gymnasium
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 import thud_env  # noqa: F401 # registers the environments
 from training.evaluate import Z95
@@ -38,17 +38,23 @@ class Margins(NamedTuple):
     mean: float
     standard_error: float
 
+    @classmethod
+    def of(cls, own_margins: ArrayLike) -> Margins:
+        """Of the margins of battles, [n]."""
+        values = np.asarray(own_margins, dtype=np.float64)
+        return cls(float(values.mean()), float(values.std(ddof=1) / math.sqrt(len(values))))
 
-def arguments(description: str | None, steps: int) -> argparse.Namespace:
-    """The command line that every integration has: ``--steps``, ``--battles``, ``--seed``."""
-    parser = argparse.ArgumentParser(
+
+def parser(description: str | None, steps: int) -> argparse.ArgumentParser:
+    """The command line that every training has: ``--steps``, ``--battles``, ``--seed``."""
+    made = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    add = parser.add_argument
+    add = made.add_argument
     add("--steps", type=int, default=steps, help="decisions to learn from (default %(default)s)")
     add("--battles", type=int, default=200, help="battles for each row of the table")
     add("--seed", type=int, default=1)
-    return parser.parse_args()
+    return made
 
 
 def margins(choose: Choose, battles: int, seed: int, **task: Any) -> Margins:
@@ -72,11 +78,12 @@ def margins(choose: Choose, battles: int, seed: int, **task: Any) -> Margins:
         if ended.any():
             margins_of_dwarfs[ended] = infos["margin"][ended]
         over |= ended
-    own = margins_of_dwarfs if task["side"] == "dwarfs" else -margins_of_dwarfs
-    return Margins(float(own.mean()), float(own.std(ddof=1) / math.sqrt(battles)))
+    return Margins.of(margins_of_dwarfs if task["side"] == "dwarfs" else -margins_of_dwarfs)
 
 
-def show(title: str, before: Margins, after: Margins) -> None:
+def show(
+    title: str, before: Margins, after: Margins, names: tuple[str, str] = ("before", "after")
+) -> None:
     """Print the table.
 
     Raises:
@@ -86,9 +93,9 @@ def show(title: str, before: Margins, after: Margins) -> None:
         after.mean - before.mean, math.hypot(before.standard_error, after.standard_error)
     )
     print(f"\n{title}\n{'':12}  mean margin     95% interval")
-    rows = {"before": before, "after": after, "difference": difference}
-    for name, (mean, error) in rows.items():
+    rows = zip((*names, "difference"), (before, after, difference), strict=True)
+    for name, (mean, error) in rows:
         low, high = mean - Z95 * error, mean + Z95 * error
         print(f"{name:12}  {mean:+11.1f}   {low:+6.1f} .. {high:+6.1f}", flush=True)
     if difference.mean <= Z95 * difference.standard_error:
-        sys.exit(f"{title}: training has not told")
+        sys.exit(f"{title}: {names[1]} is not better than {names[0]}")

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from thud_env.actions import NUM_ACTIONS
-from training.integrations.before_after import TASK, arguments, margins, show
+from training.integrations.before_after import TASK, margins, parser, show
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ def train(agent: Agent, total_steps: int, seed: int, config: Config) -> None:
 
 def main() -> None:
     """Train for about a minute and print the table."""
-    args = arguments(__doc__, steps=65_536)
+    args = parser(__doc__, steps=65_536).parse_args()
     torch.manual_seed(args.seed)
     torch.set_num_threads(1)  # more only get in each other's way with so small a network
     agent = Agent((13, 15, 15))

@@ -13,12 +13,12 @@ import torch
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.env_util import make_vec_env
 
-from training.integrations.before_after import TASK, arguments, margins, show
+from training.integrations.before_after import TASK, margins, parser, show
 
 
 def main() -> None:
     """Train for about a minute and print the table."""
-    args = arguments(__doc__, steps=40_960)
+    args = parser(__doc__, steps=40_960).parse_args()
     torch.set_num_threads(1)  # more only get in each other's way with so small a network
     envs = make_vec_env("thud/Thud-v0", n_envs=16, seed=args.seed, env_kwargs=TASK)
     model = MaskablePPO(

@@ -20,7 +20,7 @@ from tianshou.utils.net.common import AbstractDiscreteActor
 from torch import Tensor, nn
 
 from thud_env.actions import NUM_ACTIONS
-from training.integrations.before_after import TASK, arguments, margins, show
+from training.integrations.before_after import TASK, margins, parser, show
 
 NUM_ENVS = 16
 BATCH = 2048
@@ -85,7 +85,7 @@ class Critic(nn.Module):
 
 def main() -> None:
     """Train for about a minute and print the table."""
-    args = arguments(__doc__, steps=40_960)
+    args = parser(__doc__, steps=40_960).parse_args()
     torch.manual_seed(args.seed)
     torch.set_num_threads(1)  # more only get in each other's way with so small a network
 

@@ -21,7 +21,7 @@ from torchrl.objectives import ClipPPOLoss
 from torchrl.objectives.value import GAE
 
 from thud_env.actions import NUM_ACTIONS
-from training.integrations.before_after import TASK, arguments, margins, show
+from training.integrations.before_after import TASK, margins, parser, show
 
 BATCH, MINIBATCH, EPOCHS = 2048, 256, 2
 
@@ -47,7 +47,7 @@ class Policy(nn.Module):
 
 def main() -> None:
     """Train for about a minute and print the table."""
-    args = arguments(__doc__, steps=40_960)
+    args = parser(__doc__, steps=40_960).parse_args()
     torch.manual_seed(args.seed)
     torch.set_num_threads(1)  # more only get in each other's way with so small a network
     env = GymWrapper(
