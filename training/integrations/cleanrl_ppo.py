@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from thud_env.actions import NUM_ACTIONS
+from thud_env.encoding import OBSERVATION_SHAPE
 from training.integrations.before_after import TASK, margins, parser, show
 
 
@@ -76,7 +77,7 @@ def train(agent: Agent, total_steps: int, seed: int, config: Config) -> None:
     )
     optimizer = torch.optim.Adam(agent.parameters(), lr=config.learning_rate, eps=1e-5)
     T, B = config.num_steps, config.num_envs  # noqa: N806 # shapes below are [T, B]
-    observations = torch.zeros(T, B, *envs.single_observation_space.shape)
+    observations = torch.zeros(T, B, *OBSERVATION_SHAPE)
     masks = torch.zeros(T, B, NUM_ACTIONS, dtype=torch.bool)
     actions = torch.zeros(T, B, 1, dtype=torch.int64)
     log_probs, rewards, dones = (torch.zeros(T, B) for _ in range(3))
@@ -148,7 +149,7 @@ def main() -> None:
     args = parser(__doc__, steps=65_536).parse_args()
     torch.manual_seed(args.seed)
     torch.set_num_threads(1)  # more only get in each other's way with so small a network
-    agent = Agent((13, 15, 15))
+    agent = Agent(OBSERVATION_SHAPE)
     before = margins(agent.choose, args.battles, args.seed)
     train(agent, args.steps, args.seed, Config())
     after = margins(agent.choose, args.battles, args.seed)

@@ -21,7 +21,7 @@ from thud_env.encoding import OBSERVATION_SHAPE
 from thud_env.position import SIDES
 from training.integrations.before_after import Margins, show
 
-PARAMETERS = {"rules": "classic", "max_turns": 800, "max_quiet_turns": 200}
+PARAMETERS: dict[str, Any] = {"rules": "classic", "max_turns": 800, "max_quiet_turns": 200}
 DECISIONS_A_TURN = 32
 """More than any turn takes: every decision after the first captures one of 32 dwarfs."""
 
@@ -43,7 +43,7 @@ GAME_TYPE = pyspiel.GameType(
 )
 
 
-class ThudGame(pyspiel.Game):  # type: ignore[misc] # pyspiel is untyped
+class ThudGame(pyspiel.Game):
     """A battle. Player 0 has the dwarfs, player 1 the trolls.
 
     The end pays the margin as a share of the largest there is: in Classic Thud margin / 32, in
@@ -73,7 +73,7 @@ class ThudGame(pyspiel.Game):  # type: ignore[misc] # pyspiel is untyped
         return ThudObserver()
 
 
-class ThudState(pyspiel.State):  # type: ignore[misc] # pyspiel is untyped
+class ThudState(pyspiel.State):
     """A ``Position`` under the names that OpenSpiel asks by."""
 
     def __init__(self, game: ThudGame) -> None:

@@ -29,7 +29,7 @@ MODULES = {"dwarf_0": "dwarfs", "troll_0": "trolls"}
 """The module that decides for each agent."""
 
 
-class RllibThud(MultiAgentEnv):  # type: ignore[misc] # RLlib is untyped
+class RllibThud(MultiAgentEnv):
     """A battle as RLlib asks for it: an observation for whoever decides, rewards for both.
 
     Its masked module wants the planes under ``observations``, and its default encoder wants
@@ -150,7 +150,9 @@ def main() -> None:
         runners = algorithm.train()["env_runners"]
         steps = runners["num_env_steps_sampled_lifetime"]
         margin = 32 * runners.get("agent_episode_returns_mean", {}).get("troll_0", math.nan)
-        print(f"step {steps:>7,.0f}  the trolls' mean margin in self-play {margin:+.1f}", flush=True)
+        print(
+            f"step {steps:>7,.0f}  mean margin of the trolls in self-play {margin:+.1f}", flush=True
+        )
     after = margins_now()
     algorithm.stop()
     show(f"PPO of RLlib {ray.__version__}: trolls against random dwarfs", before, after)

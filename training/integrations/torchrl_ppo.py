@@ -93,7 +93,7 @@ def main() -> None:
             advantage(batch)
         frames = batch.flatten()
         for _ in range(EPOCHS):
-            for chosen in torch.randperm(BATCH).split(MINIBATCH):
+            for chosen in torch.randperm(BATCH).chunk(BATCH // MINIBATCH):
                 losses = loss_module(frames[chosen])
                 loss = losses["loss_objective"] + losses["loss_critic"] + losses["loss_entropy"]
                 optimizer.zero_grad()
