@@ -30,7 +30,7 @@ PIP := $(PY) -m pip --disable-pip-version-check
 # The build backend is pinned and installed like everything else: no isolated builds.
 INSTALL := $(PIP) install --constraint constraints.txt --no-build-isolation
 
-.PHONY: help setup train test soak lint bench integrations bare lock clean
+.PHONY: help setup train test soak lint bench rllib integrations bare lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +55,8 @@ lint: $(VENV)/.lint ## check style, format and types
 
 bench: $(VENV)/.core ## measure the environment's speed
 	$(PY) -m thud_env.bench
+
+rllib: $(RLLIB)/.done ## install RLlib into .venv-rllib, run nothing
 
 integrations: $(LIBRARIES)/.done $(RLLIB)/.done ## train other libraries on it, for some seconds each
 	$(LIBRARIES)/bin/python -m pytest tests/test_integrations.py
@@ -133,10 +135,12 @@ $(RLLIB)/.done: constraints-rllib.txt pyproject.toml
 	@touch $@
 
 # Not editable: what is played is what a wheel would install.
-$(BARE)/.done: constraints.txt pyproject.toml $(shell git ls-files thud_env)
+$(BARE)/.done: $(VENV)/.base pyproject.toml $(shell find thud_env -name '*.py')
 	rm -rf $(BARE)
 	$(call make_venv,$(BARE))
-	$(BARE)/bin/python -m pip --disable-pip-version-check install --constraint constraints.txt .
+	$(PY) -m hatchling build -t wheel -d $(BARE)/wheel
+	$(BARE)/bin/python -m pip --disable-pip-version-check install \
+		--constraint constraints.txt $(BARE)/wheel/*.whl
 	@touch $@
 
 # PyPI's torch for Linux brings gigabytes of CUDA packages along. Without a GPU, torch is
