@@ -4,11 +4,13 @@
 #   GPU      auto, 0 or 1: whether torch should be a CUDA build (auto asks nvidia-smi)
 #   CONFIG   what `make train` trains
 #   TESTS    what `make test` runs, for example TESTS="tests/test_docs.py -x"
+#   STEPS    decisions that each library learns from in `make integrations`
 
 PYTHON ?= python3
 GPU ?= auto
 CONFIG ?= configs/smoke.yaml
 TESTS ?=
+STEPS ?= 8192
 # The PyTorch project's own index of CPU builds; a mirror of it will do as well.
 TORCH_CPU_INDEX ?= https://download.pytorch.org/whl/cpu
 
@@ -19,15 +21,19 @@ SHELL := /bin/bash
 .NOTPARALLEL: # two pips in one environment would trip over each other
 
 VENV := .venv
+# Libraries whose versions clash with ours, or with each other's, have environments of their own.
+LIBRARIES := .venv-integrations
+RLLIB := .venv-rllib
+BARE := build/venv-bare
 PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check
 # The build backend is pinned and installed like everything else: no isolated builds.
 INSTALL := $(PIP) install --constraint constraints.txt --no-build-isolation
 
-.PHONY: help setup train test soak lint bench lock clean
+.PHONY: help setup train test soak lint bench rllib integrations bare lock clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(VENV)/.test $(VENV)/.lint ## install everything into .venv, run nothing
 
@@ -50,8 +56,23 @@ lint: $(VENV)/.lint ## check style, format and types
 bench: $(VENV)/.core ## measure the environment's speed
 	$(PY) -m thud_env.bench
 
-clean: ## remove .venv, caches and build output; runs/ stays
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache
+rllib: $(RLLIB)/.done ## install RLlib into .venv-rllib, run nothing
+
+integrations: $(LIBRARIES)/.done $(RLLIB)/.done ## train other libraries on it, for some seconds each
+	$(LIBRARIES)/bin/python -m pytest tests/test_integrations.py
+	$(LIBRARIES)/bin/python -m training.integrations.cleanrl_ppo --steps $(STEPS)
+	$(LIBRARIES)/bin/python -m training.integrations.sb3_maskable_ppo --steps $(STEPS)
+	$(LIBRARIES)/bin/python -m training.integrations.torchrl_ppo --steps $(STEPS)
+	$(LIBRARIES)/bin/python -m training.integrations.tianshou_ppo --steps $(STEPS)
+	$(LIBRARIES)/bin/python -m training.integrations.open_spiel_game
+	$(RLLIB)/bin/python -m pytest tests/test_integrations.py tests/test_scaling.py
+	$(RLLIB)/bin/python -m training.integrations.rllib_ppo --steps $(STEPS)
+
+bare: $(BARE)/.done ## play every environment with nothing but the core dependencies installed
+	cd $(BARE) && bin/python -I ../../tests/bare_play.py
+
+clean: ## remove the virtual environments, caches and build output; runs/ stays
+	rm -rf $(VENV) $(LIBRARIES) $(RLLIB) build dist .pytest_cache .mypy_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # -- installing ----------------------------------------------------------------------------
@@ -93,6 +114,35 @@ $(VENV)/.lint: $(VENV)/.train
 	$(INSTALL) --group lint
 	@touch $@
 
+# What a venv of its own gets: its extra, by its own pins, and pytest.
+define install_extra
+$(1)/bin/python -m pip --disable-pip-version-check install --constraint $(2) --upgrade pip
+$(1)/bin/python -m pip --disable-pip-version-check install --constraint $(2) hatchling editables pytest
+$(call install_torch,$(1)/bin/python)
+$(1)/bin/python -m pip --disable-pip-version-check install --constraint $(2) \
+	--no-build-isolation --editable ".[$(3)]"
+$(call check_no_cuda,$(1)/bin/python)
+endef
+
+$(LIBRARIES)/.done: constraints-integrations.txt pyproject.toml
+	$(call make_venv,$(LIBRARIES))
+	$(call install_extra,$(LIBRARIES),$<,integrations)
+	@touch $@
+
+$(RLLIB)/.done: constraints-rllib.txt pyproject.toml
+	$(call make_venv,$(RLLIB))
+	$(call install_extra,$(RLLIB),$<,rllib)
+	@touch $@
+
+# Not editable: what is played is what a wheel would install.
+$(BARE)/.done: $(VENV)/.base pyproject.toml $(shell find thud_env -name '*.py')
+	rm -rf $(BARE)
+	$(call make_venv,$(BARE))
+	$(PY) -m hatchling build -t wheel -d $(BARE)/wheel
+	$(BARE)/bin/python -m pip --disable-pip-version-check install \
+		--constraint constraints.txt $(BARE)/wheel/*.whl
+	@touch $@
+
 # PyPI's torch for Linux brings gigabytes of CUDA packages along. Without a GPU, torch is
 # therefore installed first and alone, as a CPU build: from what is at hand (installed already,
 # or a wheel that pip's configuration finds), else from the PyTorch project's index. What
@@ -123,17 +173,25 @@ endef
 
 LOCK_VENV := build/lock-venv
 
-lock: ## pin afresh, in constraints.txt, everything that the targets install
-	rm -rf $(LOCK_VENV)
-	$(call make_venv,$(LOCK_VENV))
-	$(LOCK_VENV)/bin/python -m pip install --upgrade pip
-	$(LOCK_VENV)/bin/python -m pip install hatchling editables
-	$(call install_torch,$(LOCK_VENV)/bin/python)
-	$(LOCK_VENV)/bin/python -m pip install --no-build-isolation --editable ".[train,render,web]" \
-		--group dev "$$(grep '^torch==' constraints.txt)"
-	@echo "Writing constraints.txt"; { sed '/^[^#]/,$$d' constraints.txt; \
-	  $(LOCK_VENV)/bin/python -m pip freeze --all --exclude-editable \
-	  | sed 's/+cpu$$//' | grep -ivE '^(nvidia-|cuda-|triton)' | LC_ALL=C sort --ignore-case; \
-	} > build/constraints.txt
-	mv build/constraints.txt constraints.txt
-	rm -rf $(LOCK_VENV)
+EVERYTHING := --editable ".[train,render,web]" --group dev
+
+lock: ## pin afresh, in constraints*.txt, everything that the targets install
+	$(call lock_in,constraints.txt,$(EVERYTHING))
+	$(call lock_in,constraints-integrations.txt,--editable ".[integrations]" pytest)
+	$(call lock_in,constraints-rllib.txt,--editable ".[rllib]" pytest)
+
+# Keeps the comment that a file of pins begins with, and the version of torch.
+define lock_in
+rm -rf $(LOCK_VENV)
+$(call make_venv,$(LOCK_VENV))
+$(LOCK_VENV)/bin/python -m pip install --upgrade pip
+$(LOCK_VENV)/bin/python -m pip install hatchling editables
+$(call install_torch,$(LOCK_VENV)/bin/python)
+$(LOCK_VENV)/bin/python -m pip install --no-build-isolation $(2) "$$(grep '^torch==' constraints.txt)"
+@echo "Writing $(1)"; { sed '/^[^#]/,$$d' $(1); \
+  $(LOCK_VENV)/bin/python -m pip freeze --all --exclude-editable \
+  | sed 's/+cpu$$//' | grep -ivE '^(nvidia-|cuda-|triton)' | LC_ALL=C sort --ignore-case; \
+} > build/$(1)
+mv build/$(1) $(1)
+rm -rf $(LOCK_VENV)
+endef

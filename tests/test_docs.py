@@ -72,7 +72,7 @@ def test_commands_exist(path: Path) -> None:
     targets |= set(re.findall(r"`make ([a-z]+)`", text))
     known = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     assert targets <= known
-    for module in set(re.findall(r"python -m ([a-z_.]+)", text)):
+    for module in set(re.findall(r"python -m ([a-z0-9_.]+)", text)):
         source = ROOT.joinpath(*module.split("."))
         assert source.with_suffix(".py").is_file() or (source / "__main__.py").is_file(), module
 
@@ -138,6 +138,15 @@ def test_capture_table() -> None:
                 for size in SIZES_MEANT[cell]
                 for captured in combinations(dwarfs, size)
             }
+
+
+def test_integrations_table() -> None:
+    _, *rows = table("integrations")
+    shared = {"__init__.py", "before_after.py"}
+    files = {path.name for path in (ROOT / "training" / "integrations").glob("*.py")} - shared
+    assert sorted(row[1] for row in rows) == sorted(files)
+    recipe = (ROOT / "Makefile").read_text()
+    assert all(f"training.integrations.{name.removesuffix('.py')}" in recipe for name in files)
 
 
 def test_count_table() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pettingzoo
 import pytest
 from gymnasium.error import ResetNeeded
-from pettingzoo.test import api_test, seed_test
+from pettingzoo.test import api_test, performance_benchmark, seed_test
 from pettingzoo.test.state_test import test_state as check_state
 from pettingzoo.test.state_test import test_state_space as check_state_space
 from pettingzoo.utils.wrappers import TerminateIllegalWrapper
@@ -44,7 +44,18 @@ def test_pettingzoo_api(make, rules, idle_mask):
     assert unknown == []
 
 
-@pytest.mark.parametrize("name", ["thud", "koom-valley", "koom-valley-football", "thud-match"])
+NAMES = ("thud", "koom-valley", "koom-valley-football", "thud-match")
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", NAMES)
+def test_pettingzoo_performance_benchmark(name):
+    # It plays for five seconds and resets whenever a game ends. Of PettingZoo's other tests,
+    # bombardment_test takes arrays for granted as observations and fails with any dictionary.
+    performance_benchmark(pettingzoo.make("aec", f"thud/{name}-v0"))
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_pettingzoo_seed_and_state(name):
     def make():
         return pettingzoo.make("aec", f"thud/{name}-v0")
@@ -202,6 +213,30 @@ def test_position_text_of_another_game_is_refused_and_its_ruleset_named(make):
         env.reset(options={"position": asked})
     with pytest.raises(TypeError, match="position 7: position text or a Position"):
         env.reset(options={"position": 7})
+
+
+@pytest.mark.parametrize("ask", ["observe", "side_of", "observation_space", "action_space"])
+def test_an_unknown_agent_is_named(make, ask):
+    env = make()
+    env.reset()
+    known = " or ".join(map(repr, env.possible_agents))
+    with pytest.raises(ValueError, match=f"unknown agent 'dwarfs': {known} would be right"):
+        getattr(env, ask)("dwarfs")
+
+
+def test_a_state_of_another_game_is_refused_and_changes_nothing(make):
+    env, other = make(), make(rules="koom-valley")
+    env.reset()
+    other.reset()
+    with pytest.raises(ValueError, match="a state of koom-valley cannot be set in a battle of cl"):
+        env.set_state(other.get_state())
+    (unlike,) = (other for other in MAKERS if other is not make)
+    other = unlike()
+    other.reset()
+    with pytest.raises(ValueError, match=f"{other.possible_agents[1]}.* cannot be set where .*"):
+        env.set_state(other.get_state())
+    assert env.position == thud_env.Position.start()
+    env.step(int(env.position.legal_actions()[0]))
 
 
 def test_a_start_of_another_game_or_already_over_is_refused(make):

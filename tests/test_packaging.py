@@ -1,5 +1,6 @@
 """The wheel carries thud_env and nothing else."""
 
+import re
 import subprocess
 import sys
 import tomllib
@@ -42,25 +43,39 @@ def test_wheel_names_its_license_and_extras(wheel: zipfile.ZipFile) -> None:
     (name,) = [name for name in wheel.namelist() if name.endswith(".dist-info/METADATA")]
     metadata = message_from_bytes(wheel.read(name))
     assert metadata["License-Expression"] == "Apache-2.0"
-    assert set(metadata.get_all("Provides-Extra", [])) == {"train", "render", "web"}
+    extras = set(metadata.get_all("Provides-Extra", []))
+    assert extras == {"train", "render", "web", "integrations", "rllib"}
     assert any(name.endswith("licenses/LICENSE") for name in wheel.namelist())
 
 
+def pins(path: Path) -> set[str]:
+    """The normalised names that a file of constraints pins."""
+    lines = path.read_text().splitlines()
+    pinned = dict(line.split("==") for line in lines if line and not line.startswith("#"))
+    return {name.lower().replace("_", "-") for name in pinned}
+
+
 def test_everything_declared_is_pinned() -> None:
-    lines = (ROOT / "constraints.txt").read_text().splitlines()
-    pins = dict(line.split("==") for line in lines if line and not line.startswith("#"))
-    pinned = {name.lower().replace("_", "-") for name in pins}
     pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    declared = [
-        *pyproject["build-system"]["requires"],
-        *pyproject["project"]["dependencies"],
-        *chain.from_iterable(pyproject["project"]["optional-dependencies"].values()),
-        *chain.from_iterable(pyproject["dependency-groups"].values()),
-    ]
-    names = {
-        requirement.partition(">")[0].lower()
-        for requirement in declared
-        if isinstance(requirement, str)  # and not a group that includes another
-    }
-    assert names - pinned == set()
-    assert "pip" in pinned
+    extras = pyproject["project"]["optional-dependencies"]
+    core = [*pyproject["build-system"]["requires"], *pyproject["project"]["dependencies"]]
+    integrations, rllib = extras.pop("integrations"), extras.pop("rllib")
+    groups = chain.from_iterable(pyproject["dependency-groups"].values())
+    for path, declared in {
+        "constraints.txt": [*core, *chain.from_iterable(extras.values()), *groups],
+        "constraints-integrations.txt": [*core, *integrations, "pytest"],
+        "constraints-rllib.txt": [*core, *rllib, "pytest"],
+    }.items():
+        names = {
+            re.split(r"[\[<>]", requirement)[0].lower().replace("_", "-")
+            for requirement in declared
+            if isinstance(requirement, str)  # and not a group that includes another
+        }
+        assert names - pins(ROOT / path) == set()
+        assert {"pip", "torch"} <= pins(ROOT / path)
+
+
+def test_torch_is_the_same_in_every_file_of_pins() -> None:
+    lines = [path.read_text().splitlines() for path in ROOT.glob("constraints*.txt")]
+    assert len(lines) == 3
+    assert len({line for file in lines for line in file if line.startswith("torch==")}) == 1

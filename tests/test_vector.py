@@ -277,6 +277,16 @@ def test_bad_resets_are_named(options, named):
         envs.reset(options=options)
 
 
+def test_a_state_of_another_game_is_refused():
+    envs = ThudVectorEnv(2)
+    envs.reset()
+    for other in (ThudVectorEnv(2, "koom-valley"), ThudVectorEnv(3)):
+        other.reset()
+        with pytest.raises(ValueError, match=r"a state of .* cannot be set in 2 of classic"):
+            envs.set_state(other.get_state())
+    assert envs.position(0) == thud_env.Position.start()
+
+
 def test_steps_out_of_place_are_refused():
     envs = ThudVectorEnv(2, autoreset_mode="Disabled", side="both", max_turns=1)
     with pytest.raises(ResetNeeded, match=r"reset\(\)"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any, ClassVar
 
 import gymnasium
@@ -14,12 +13,13 @@ from pettingzoo import AECEnv
 from thud_env.actions import NUM_ACTIONS
 from thud_env.batch import wants_outcome
 from thud_env.encoding import NUM_POINTS, OBSERVATION_SHAPE, Plane, encode_row
+from thud_env.envs.arguments import as_index, read_start
 from thud_env.envs.rendering import RENDER_MODES, Renderer
 from thud_env.kernels import ILLEGAL, play_if_legal, reward_for_dwarfs
 from thud_env.masks import action_mask
 from thud_env.position import SIDES, IllegalMove, Position, Side
 from thud_env.rules.row import DWARFS, TERMINATION, TO_MOVE, TROLLS, new_row
-from thud_env.rulesets import RULESETS, Ruleset, get_ruleset
+from thud_env.rulesets import Ruleset, get_ruleset
 
 Observation = dict[str, NDArray[Any]]
 
@@ -89,11 +89,21 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         self.infos: dict[str, dict[str, Any]] = {}
 
     def observation_space(self, agent: str) -> gymnasium.spaces.Dict:
-        """The space of ``observe(agent)``, always the same object."""
+        """The space of ``observe(agent)``, always the same object.
+
+        Raises:
+            ValueError: if there is no such agent.
+        """
+        self._check_agent(agent)
         return self.observation_spaces[agent]
 
     def action_space(self, agent: str) -> gymnasium.spaces.Discrete:
-        """``Discrete(6470)``, always the same object for an agent."""
+        """``Discrete(6470)``, always the same object for an agent.
+
+        Raises:
+            ValueError: if there is no such agent.
+        """
+        self._check_agent(agent)
         return self.action_spaces[agent]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
@@ -110,7 +120,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         if start is None:
             self._start_row = new_row(self.rules, **self._limits)
         else:
-            self._start_row = self._read_start(start)
+            self._start_row = read_start(start, self.rules, self._limits)
         self._row = self._start_row.copy()
         first, second = self.possible_agents
         self._seats = (first, second)
@@ -169,7 +179,11 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         """What ``agent`` sees: ``observation`` [C, 15, 15] float32, ``action_mask`` [6470] int8.
 
         The arrays are new with every call and belong to the caller.
+
+        Raises:
+            ValueError: if there is no such agent.
         """
+        self._check_agent(agent)
         return {"observation": self._planes(agent), "action_mask": self._mask(agent)}
 
     def action_masks(self) -> NDArray[np.int8]:
@@ -181,7 +195,12 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         return self._planes(self.possible_agents[0])
 
     def side_of(self, agent: str) -> Side:
-        """The side that ``agent`` plays in the battle that is being played."""
+        """The side that ``agent`` plays in the battle that is being played.
+
+        Raises:
+            ValueError: if there is no such agent.
+        """
+        self._check_agent(agent)
         return SIDES[self._seats.index(agent)]
 
     @property
@@ -209,7 +228,20 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Return to a state that ``get_state`` gave; the state is left as it is."""
+        """Return to a state that ``get_state`` gave; the state is left as it is.
+
+        Raises:
+            ValueError: if it is a state of another game; nothing has changed then.
+        """
+        given = Position(state["row"]).rules
+        if given != self.rules:
+            raise ValueError(
+                f"a state of {given.name} cannot be set in a battle of {self.rules.name}"
+            )
+        if state["seats"][0] not in self.possible_agents:
+            raise ValueError(
+                f"a state of {state['seats']} cannot be set where {self.possible_agents} play"
+            )
         self._row = state["row"].copy()
         self._start_row = state["start_row"].copy()
         self._seats = state["seats"]
@@ -272,53 +304,13 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
 
     # -- inside --------------------------------------------------------------------------------
 
+    def _check_agent(self, agent: str) -> None:
+        if agent not in self.action_spaces:
+            first, second = self.possible_agents
+            raise ValueError(f"unknown agent {agent!r}: {first!r} or {second!r} would be right")
+
     def _mask(self, agent: str) -> NDArray[np.int8]:
         row = self._row
         if agent == self._seats[row[TO_MOVE]] and not row[TERMINATION]:
             return action_mask(row)
         return np.full(NUM_ACTIONS, self._idle_mask, dtype=np.int8)
-
-    def _read_start(self, start: str | Position) -> NDArray[np.int16]:
-        if isinstance(start, str):
-            start = self._read_text(start)
-        if not isinstance(start, Position):
-            raise TypeError(f"position {start!r}: position text or a Position would be right")
-        if start.rules != self.rules:
-            raise ValueError(
-                f"a position of {start.rules.name} cannot start a battle of {self.rules.name}"
-            )
-        if start.outcome is not None:
-            raise ValueError(f"position {start.text!r} is over: {start.outcome}")
-        return start.row.copy()
-
-    def _read_text(self, text: str) -> Position:
-        try:
-            return Position.from_text(text, self.rules, **self._limits)
-        except ValueError as error:
-            readers = [name for name in RULESETS if _reads(text, name)]
-            hint = f"; rules={readers[0]!r} would read it" if readers else ""
-            raise ValueError(f"{error}{hint}") from None
-
-
-def _reads(text: str, rules: str) -> bool:
-    try:
-        Position.from_text(text, rules, agreement=True)
-    except ValueError:
-        return False
-    return True
-
-
-def as_index(action: Any) -> int:
-    """An action as an int.
-
-    Raises:
-        TypeError: if it is not one integer.
-    """
-    try:
-        return operator.index(action)
-    except TypeError:
-        array = isinstance(action, np.ndarray)
-        what = f"{action.dtype} of shape {action.shape}" if array else f"{action!r}"
-        raise TypeError(
-            f"action {what} is not one integer: an int in 0 .. {NUM_ACTIONS - 1} would be right"
-        ) from None

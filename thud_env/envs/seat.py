@@ -7,7 +7,8 @@ from typing import Any, Literal
 import gymnasium
 
 from thud_env.actions import NUM_ACTIONS
-from thud_env.envs.base import BoardEnv, as_index
+from thud_env.envs.arguments import as_index
+from thud_env.envs.base import BoardEnv
 from thud_env.position import SIDES, IllegalMove
 
 Seat = Literal["dwarfs", "trolls", "both", "random"]

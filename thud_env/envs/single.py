@@ -218,7 +218,11 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Return to a state that ``get_state`` gave; the state is left as it is."""
+        """Return to a state that ``get_state`` gave; the state is left as it is.
+
+        Raises:
+            ValueError: if it is a state of another game; nothing has changed then.
+        """
         self._game.set_state(state["game"])
         self._agent = state["agent"]
         self._owed = state["owed"]

@@ -237,7 +237,18 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Return to a state that ``get_state`` gave; the state is left as it is."""
+        """Return to a state that ``get_state`` gave; the state is left as it is.
+
+        Raises:
+            ValueError: if it is a state of another game, or of more or fewer environments;
+                nothing has changed then.
+        """
+        given, rules = len(state["rows"]), Position(state["rows"][0]).rules
+        if given != self.num_envs or rules != self.rules:
+            raise ValueError(
+                f"a state of {given} environments of {rules.name} cannot be set in "
+                f"{self.num_envs} of {self.rules.name}"
+            )
         self._games.set_rows(state["rows"])
         self._seats = state["seats"].copy()
         self._owed = state["owed"].copy()

@@ -1,0 +1,134 @@
+"""What the integrations share, and the adapters whose library is installed."""
+
+import numpy as np
+import pytest
+
+import thud_env
+from training.integrations.before_after import Margins, margins, parser, show
+
+
+def uniform(observations, masks):
+    rng = np.random.default_rng(0)
+    return [rng.choice(np.flatnonzero(mask)) for mask in masks]
+
+
+def first(observations, masks):
+    return masks.argmax(axis=1)
+
+
+def test_margins_are_seen_from_the_side_that_plays():
+    trolls = margins(uniform, battles=30, seed=1)
+    dwarfs = margins(uniform, battles=30, seed=1, side="dwarfs")
+    assert trolls.mean > 5 * trolls.standard_error
+    assert dwarfs.mean < -5 * dwarfs.standard_error
+
+
+def test_the_same_seed_plays_the_same_battles():
+    assert margins(first, 10, seed=3) == margins(first, 10, seed=3)
+    assert margins(first, 10, seed=3) != margins(first, 10, seed=4)
+
+
+def test_every_battle_counts_once():
+    over_at_once = margins(first, 10, seed=1, max_turns=1)
+    assert over_at_once == Margins(0.0, 0.0)
+
+
+def test_the_table_tells_both_and_their_difference(capsys):
+    show("Somebody's PPO", Margins(1.0, 0.3), Margins(3.0, 0.4))
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "Somebody's PPO",
+        "              mean margin     95% interval",
+        "before               +1.0     +0.4 ..   +1.6",
+        "after                +3.0     +2.2 ..   +3.8",
+        "difference           +2.0     +1.0 ..   +3.0",
+    ]
+
+
+@pytest.mark.parametrize("after", [0.5, 1.0, 1.9])
+def test_a_script_fails_if_training_has_not_told(after):
+    with pytest.raises(SystemExit, match="Somebody's PPO: after is not better than before"):
+        show("Somebody's PPO", Margins(1.0, 0.3), Margins(after, 0.4))
+
+
+def test_the_command_line():
+    args = parser("about", steps=7).parse_args(["--seed", "3"])
+    assert (args.steps, args.seed) == (7, 3)
+
+
+def test_cleanrl_agent_draws_only_what_is_legal():
+    pytest.importorskip("torch")
+    from training.integrations.cleanrl_ppo import Agent
+
+    positions = [thud_env.Position.start(rules) for rules in thud_env.RULESETS]
+    planes = np.stack([position.observation() for position in positions])
+    masks = np.stack([position.action_mask() for position in positions])
+    agent = Agent((13, 15, 15))
+    for _ in range(20):
+        actions = agent.choose(planes, masks)
+        assert masks[np.arange(len(masks)), actions].all()
+
+
+@pytest.fixture
+def open_spiel():
+    pytest.importorskip("pyspiel", reason="OpenSpiel has a virtual environment of its own")
+    from training.integrations import open_spiel_game
+
+    open_spiel_game.register()
+    open_spiel_game.register()  # once more changes nothing
+    import pyspiel
+
+    return pyspiel
+
+
+@pytest.mark.parametrize("rules", thud_env.RULESETS)
+def test_open_spiel_plays_the_game(open_spiel, rules):
+    game = open_spiel.load_game("thud", {"rules": rules, "max_turns": 60})
+    rng = np.random.default_rng(1)
+    observer = game.make_py_observer()
+    for _ in range(5):
+        state = game.new_initial_state()
+        position = thud_env.Position.start(rules, max_turns=60)
+        while not state.is_terminal():
+            assert state.legal_actions() == position.legal_actions().tolist()
+            assert state.current_player() == ("dwarfs", "trolls").index(position.to_move)
+            observer.set_from(state, 0)
+            np.testing.assert_array_equal(observer.dict["observation"], position.observation())
+            action = int(rng.choice(state.legal_actions()))
+            twin = state.clone()
+            state.apply_action(action)
+            assert twin.position == position
+            position = position.apply(action)
+        share = position.margin / position.rules.largest_margin
+        assert state.returns() == [share, -share]
+        serialized = open_spiel.serialize_game_and_state(game, state)
+        assert open_spiel.deserialize_game_and_state(serialized)[1].position == position
+
+
+@pytest.fixture
+def rllib():
+    pytest.importorskip("ray", reason="RLlib has a virtual environment of its own")
+    from training.integrations import rllib_ppo
+
+    return rllib_ppo
+
+
+def test_rllib_pays_both_agents_up_to_the_end(rllib):
+    rng = np.random.default_rng(1)
+    env = rllib.RllibThud({"rules": "classic", "max_turns": 150})
+    for _ in range(5):
+        seen, _ = env.reset()
+        paid, over = dict.fromkeys(env.agents, 0.0), False
+        while not over:
+            ((agent, view),) = seen.items()
+            assert view in env.observation_spaces[agent]
+            action = int(rng.choice(np.flatnonzero(view["action_mask"])))
+            seen, rewards, terminated, truncated, _ = env.step({agent: action})
+            for one, reward in rewards.items():
+                paid[one] += reward
+            over = terminated["__all__"] or truncated["__all__"]
+        assert set(seen) == set(env.agents)
+        margin = env.game.position.margin
+        assert {agent: 32 * sum_ for agent, sum_ in paid.items()} == {
+            "dwarf_0": margin,
+            "troll_0": -margin,
+        }

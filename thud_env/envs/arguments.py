@@ -1,0 +1,69 @@
+"""What callers give an environment, read and checked: actions, and positions to start from."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thud_env.actions import NUM_ACTIONS
+from thud_env.position import Position
+from thud_env.rulesets import RULESETS, Ruleset
+
+
+def as_index(action: Any) -> int:
+    """An action as an int.
+
+    Raises:
+        TypeError: if it is not one integer.
+    """
+    try:
+        return operator.index(action)
+    except TypeError:
+        array = isinstance(action, np.ndarray)
+        what = f"{action.dtype} of shape {action.shape}" if array else f"{action!r}"
+        raise TypeError(
+            f"action {what} is not one integer: an int in 0 .. {NUM_ACTIONS - 1} would be right"
+        ) from None
+
+
+def read_start(start: str | Position, rules: Ruleset, limits: dict[str, Any]) -> NDArray[np.int16]:
+    """The state row of a position to start from, [432].
+
+    Args:
+        start: position text or a ``Position``.
+        rules: what is played.
+        limits: of the battle, for a start given as text.
+
+    Raises:
+        TypeError: if it is neither.
+        ValueError: if it is damaged, of another ruleset, or over.
+    """
+    if isinstance(start, str):
+        start = _read_text(start, rules, limits)
+    if not isinstance(start, Position):
+        raise TypeError(f"position {start!r}: position text or a Position would be right")
+    if start.rules != rules:
+        raise ValueError(f"a position of {start.rules.name} cannot start a battle of {rules.name}")
+    if start.outcome is not None:
+        raise ValueError(f"position {start.text!r} is over: {start.outcome}")
+    return start.row.copy()
+
+
+def _read_text(text: str, rules: Ruleset, limits: dict[str, Any]) -> Position:
+    try:
+        return Position.from_text(text, rules, **limits)
+    except ValueError as error:
+        readers = [name for name in RULESETS if _reads(text, name)]
+        hint = f"; rules={readers[0]!r} would read it" if readers else ""
+        raise ValueError(f"{error}{hint}") from None
+
+
+def _reads(text: str, rules: str) -> bool:
+    try:
+        Position.from_text(text, rules, agreement=True)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,183 @@
+"""Thud as an OpenSpiel game, ``thud``, for the algorithms and bots that take any game.
+
+Importing this module registers nothing; ``register()`` does. Run as a script, it lets
+OpenSpiel's own ``random_sim_test`` check the game by every ruleset, and its MCTS bot play the
+trolls against random dwarfs. Nothing is trained: the table compares the bot with random play.
+"""
+
+from __future__ import annotations
+
+import argparse
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+import pyspiel
+from numpy.typing import NDArray
+
+from thud_env import RULESETS, Position
+from thud_env.actions import NUM_ACTIONS, describe_action
+from thud_env.encoding import OBSERVATION_SHAPE
+from thud_env.position import SIDES
+from training.integrations.before_after import Margins, show
+
+PARAMETERS: dict[str, Any] = {"rules": "classic", "max_turns": 800, "max_quiet_turns": 200}
+DECISIONS_A_TURN = 32
+"""More than any turn takes: every decision after the first captures one of 32 dwarfs."""
+
+GAME_TYPE = pyspiel.GameType(
+    short_name="thud",
+    long_name="Thud",
+    dynamics=pyspiel.GameType.Dynamics.SEQUENTIAL,
+    chance_mode=pyspiel.GameType.ChanceMode.DETERMINISTIC,
+    information=pyspiel.GameType.Information.PERFECT_INFORMATION,
+    utility=pyspiel.GameType.Utility.ZERO_SUM,
+    reward_model=pyspiel.GameType.RewardModel.TERMINAL,
+    max_num_players=2,
+    min_num_players=2,
+    provides_information_state_string=False,
+    provides_information_state_tensor=False,
+    provides_observation_string=True,
+    provides_observation_tensor=True,
+    parameter_specification=PARAMETERS,
+)
+
+
+class ThudGame(pyspiel.Game):
+    """A battle. Player 0 has the dwarfs, player 1 the trolls.
+
+    The end pays the margin as a share of the largest there is: in Classic Thud margin / 32, in
+    the Koom Valley games 1, 0 or -1.
+    """
+
+    def __init__(self, params: dict[str, Any] | None = None) -> None:
+        params = PARAMETERS | (params or {})
+        self.start = Position.start(**params)
+        info = pyspiel.GameInfo(
+            num_distinct_actions=NUM_ACTIONS,
+            max_chance_outcomes=0,
+            num_players=2,
+            min_utility=-1.0,
+            max_utility=1.0,
+            utility_sum=0.0,
+            max_game_length=params["max_turns"] * DECISIONS_A_TURN,
+        )
+        super().__init__(GAME_TYPE, info, params)
+
+    def new_initial_state(self, state: str | None = None) -> ThudState:
+        """The start of a battle."""
+        return ThudState(self)
+
+    def make_py_observer(self, iig_obs_type: Any = None, params: Any = None) -> ThudObserver:
+        """Writes tensors; of a game without secrets there is one kind."""
+        return ThudObserver()
+
+
+class ThudState(pyspiel.State):
+    """A ``Position`` under the names that OpenSpiel asks by."""
+
+    def __init__(self, game: ThudGame) -> None:
+        super().__init__(game)
+        self.position = game.start
+
+    def current_player(self) -> int:
+        """The number of the side that decides."""
+        over = self.position.outcome is not None
+        return pyspiel.PlayerId.TERMINAL if over else SIDES.index(self.position.to_move)
+
+    def _legal_actions(self, player: int) -> list[int]:
+        return self.position.legal_actions().tolist()
+
+    def _apply_action(self, action: int) -> None:
+        self.position = self.position.apply(action)
+
+    def _action_to_string(self, player: int, action: int) -> str:
+        return describe_action(action)
+
+    def is_terminal(self) -> bool:
+        """Whether the battle is over."""
+        return self.position.outcome is not None
+
+    def returns(self) -> list[float]:
+        """What the dwarfs and the trolls are paid at the end; 0 before."""
+        outcome = self.position.outcome
+        if outcome is None:
+            return [0.0, 0.0]
+        share = outcome.margin / self.position.rules.largest_margin
+        return [share, -share]
+
+    def __str__(self) -> str:
+        return str(self.position)
+
+
+class ThudObserver:
+    """The observation planes, the same for both players."""
+
+    def __init__(self) -> None:
+        self.tensor: NDArray[np.float32] = np.zeros(np.prod(OBSERVATION_SHAPE), np.float32)
+        self.dict = {"observation": self.tensor.reshape(OBSERVATION_SHAPE)}
+
+    def set_from(self, state: ThudState, player: int) -> None:
+        """Write a state into the tensor."""
+        self.dict["observation"][:] = state.position.observation()
+
+    def string_from(self, state: ThudState, player: int) -> str:
+        """Position text, which tells two states apart."""
+        return state.position.text
+
+
+def register() -> None:
+    """Make ``pyspiel.load_game("thud(rules=koom-valley)")`` known, once."""
+    if GAME_TYPE.short_name not in pyspiel.registered_names():
+        pyspiel.register_game(GAME_TYPE, ThudGame)
+
+
+def play(game: ThudGame, dwarfs: pyspiel.Bot, trolls: pyspiel.Bot) -> int:
+    """Play a battle; its margin, from the trolls' view."""
+    state = game.new_initial_state()
+    while not state.is_terminal():
+        action = (dwarfs, trolls)[state.current_player()].step(state)
+        state.apply_action(action)
+    return -state.position.margin
+
+
+def main() -> None:
+    """Check the game, let MCTS play it, and print the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--simulations", type=int, default=20, help="a decision of the MCTS bot")
+    parser.add_argument("--battles", type=int, default=12, help="for each row of the table")
+    args = parser.parse_args()
+    register()
+    for rules in RULESETS:
+        game = pyspiel.load_game("thud", {"rules": rules, "max_turns": 40})
+        pyspiel.random_sim_test(game, num_sims=2, serialize=True, verbose=False)
+        print(f"random_sim_test passed: {game}", flush=True)
+
+    game = pyspiel.load_game("thud(max_turns=40)")
+    evaluator = pyspiel.RandomRolloutEvaluator(n_rollouts=1, seed=1)
+
+    def random_bot(player: int, seed: int) -> pyspiel.Bot:
+        return pyspiel.make_uniform_random_bot(player, seed)
+
+    def mcts_bot(player: int, seed: int) -> pyspiel.Bot:
+        # With rewards of a capture or two in 32, exploration as large as chess wants drowns them.
+        return pyspiel.MCTSBot(game, evaluator, 0.2, args.simulations, 100, False, seed, False)
+
+    def margins(make_trolls: Any) -> Margins:
+        return Margins.of(
+            [play(game, random_bot(0, seed), make_trolls(1, seed)) for seed in range(args.battles)]
+        )
+
+    title = f"MCTSBot of OpenSpiel {version('open_spiel')}, {args.simulations} simulations"
+    show(
+        f"{title}: trolls against random dwarfs",
+        margins(random_bot),
+        margins(mcts_bot),
+        names=("random", "MCTS"),
+    )
+
+
+if __name__ == "__main__":
+    main()
