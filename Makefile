@@ -25,12 +25,13 @@ VENV := .venv
 LIBRARIES := .venv-integrations
 RLLIB := .venv-rllib
 BARE := build/venv-bare
+CUDA := .venv-cuda
 PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check
 # The build backend is pinned and installed like everything else: no isolated builds.
 INSTALL := $(PIP) install --constraint constraints.txt --no-build-isolation
 
-.PHONY: help setup train test soak lint bench rllib integrations bare lock clean
+.PHONY: help setup train test soak lint bench rllib integrations bare cuda gpu lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -71,8 +72,15 @@ integrations: $(LIBRARIES)/.done $(RLLIB)/.done ## train other libraries on it, 
 bare: $(BARE)/.done ## play every environment with nothing but the core dependencies installed
 	cd $(BARE) && bin/python -I ../../tests/bare_play.py
 
+cuda: $(CUDA)/.done ## compile the CUDA kernels for an H200; needs no GPU
+	$(CUDA)/bin/python tests/compile_cuda.py
+
+gpu: $(CUDA)/.done ## prove on an NVIDIA GPU that it plays as the CPU does, and measure it
+	$(CUDA)/bin/python -m pytest tests/test_batch_cuda.py
+	$(CUDA)/bin/python -m thud_env.bench
+
 clean: ## remove the virtual environments, caches and build output; runs/ stays
-	rm -rf $(VENV) $(LIBRARIES) $(RLLIB) build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(LIBRARIES) $(RLLIB) $(CUDA) build dist .pytest_cache .mypy_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # -- installing ----------------------------------------------------------------------------
@@ -134,6 +142,14 @@ $(RLLIB)/.done: constraints-rllib.txt pyproject.toml
 	$(call install_extra,$(RLLIB),$<,rllib)
 	@touch $@
 
+$(CUDA)/.done: constraints-cuda.txt pyproject.toml
+	$(call make_venv,$(CUDA))
+	$(CUDA)/bin/python -m pip --disable-pip-version-check install --constraint $< --upgrade pip
+	$(CUDA)/bin/python -m pip --disable-pip-version-check install --constraint $< hatchling editables pytest
+	$(CUDA)/bin/python -m pip --disable-pip-version-check install --constraint $< \
+		--no-build-isolation --editable ".[cuda]"
+	@touch $@
+
 # Not editable: what is played is what a wheel would install.
 $(BARE)/.done: $(VENV)/.base pyproject.toml $(shell find thud_env -name '*.py')
 	rm -rf $(BARE)
@@ -179,6 +195,7 @@ lock: ## pin afresh, in constraints*.txt, everything that the targets install
 	$(call lock_in,constraints.txt,$(EVERYTHING))
 	$(call lock_in,constraints-integrations.txt,--editable ".[integrations]" pytest)
 	$(call lock_in,constraints-rllib.txt,--editable ".[rllib]" pytest)
+	$(call lock_in,constraints-cuda.txt,--editable ".[cuda]" pytest)
 
 # Keeps the comment that a file of pins begins with, and the version of torch.
 define lock_in

@@ -53,7 +53,7 @@ def test_simulated_kernels_play_as_the_cpu_does(rules, tmp_path):
 
 @pytest.mark.skipif(
     find_spec("numba_cuda") is None or find_spec("nvidia") is None,
-    reason="needs numba-cuda and NVIDIA's compiler: make cuda-setup",
+    reason="needs numba-cuda and NVIDIA's compiler: make cuda",
 )
 def test_kernels_compile_for_an_h200():
     done = run("compile_cuda.py")

@@ -192,7 +192,7 @@ class BatchedGame:
 
     def to_host(self, array: Any) -> NDArray[Any]:
         """One of the batch's arrays as a NumPy array: itself, or a copy of it from a GPU."""
-        return self._device.to_host(array)  # type: ignore[no-any-return]
+        return self._device.to_host(array)
 
     @property
     def observations(self) -> NDArray[np.float32]:

@@ -59,7 +59,7 @@ class CpuDevice:
                 f"buffer {name!r} must be a writeable, contiguous NumPy array of shape {shape} "
                 f"and dtype {np.dtype(dtype)}"
             )
-        return given  # type: ignore[no-any-return]
+        return given
 
     def take_actions(self, given: Any) -> NDArray[np.int64]:
         """A caller's [B] actions, in an array that is reused.

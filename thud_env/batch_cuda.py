@@ -201,7 +201,7 @@ class CudaDevice:
     writes_changes = False
 
     def __init__(self, num_games: int) -> None:
-        if find_spec("numba_cuda") is None and not config.ENABLE_CUDASIM:
+        if find_spec("numba_cuda") is None and not config.ENABLE_CUDASIM:  # type: ignore[attr-defined]
             raise RuntimeError(
                 "device='cuda' needs the package numba-cuda: pip install 'thud-env[cuda]'"
             )
@@ -225,9 +225,9 @@ class CudaDevice:
     def to_host(self, array: Any) -> NDArray[Any]:
         """A device array's values, in a NumPy array."""
         if hasattr(array, "copy_to_host"):
-            return array.copy_to_host()  # type: ignore[no-any-return]
+            return array.copy_to_host()
         if hasattr(array, "__cuda_array_interface__"):
-            return cuda.as_cuda_array(array).copy_to_host()  # type: ignore[no-any-return]
+            return cuda.as_cuda_array(array).copy_to_host()
         return np.asarray(array)
 
     def assign(self, target: Any, source: Any) -> None:
@@ -237,8 +237,8 @@ class CudaDevice:
     def adopt(self, name: str, shape: tuple[int, ...], dtype: Any, given: Any) -> Any:
         """A caller's array to write into; see ``CpuDevice.adopt``."""
         array = cuda.as_cuda_array(given) if hasattr(given, "__cuda_array_interface__") else None
-        fits = array is not None and array.shape == shape and array.dtype == dtype
-        if not fits or not array.is_c_contiguous():
+        shape_and_type = None if array is None else (array.shape, array.dtype)
+        if array is None or shape_and_type != (shape, dtype) or not array.is_c_contiguous():
             raise ValueError(
                 f"buffer {name!r} must be a contiguous CUDA array of shape {shape} "
                 f"and dtype {np.dtype(dtype)}"
