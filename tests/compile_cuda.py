@@ -33,7 +33,7 @@ def signatures() -> dict[str, tuple[object, ...]]:
         "_forget_legal": (words, view.legal_counts),
         "_mark_legal": (rows, words, view.legal_counts),
         "_spread_bytes": (words, view.byte_words),
-        "_encode": (rows, view.planes),
+        "_encode": (rows, view.planes, view.unit),
         "_sample": (rows, rng, actions),
         "_play": (rows, rng, np.zeros(2, np.int32), np.zeros(2, np.int16)),
     }

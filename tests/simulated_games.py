@@ -33,7 +33,11 @@ def show(games: BatchedGame) -> dict[str, Any]:
 def play(device: str, rules: str, steps: int, rows: Any = None) -> dict[str, Any]:
     """What two batches show after each of some random steps, by step and name."""
     shown = {}
-    for kind, masks, observations in (("bytes", "bytes", True), ("bits", "bits", False)):
+    for kind, masks, observations in (
+        ("floats", "bytes", True),
+        ("no planes", "bits", False),
+        ("bytes", None, "uint8"),
+    ):
         games = BatchedGame(
             2, rules, device=device, seed=5, masks=masks, observations=observations, **LIMITS
         )

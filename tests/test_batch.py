@@ -442,3 +442,21 @@ def test_random_playouts_are_what_a_batch_plays(rules):
 def test_random_playouts_of_nothing_are_refused():
     with pytest.raises(ValueError, match="num_games must be 1 or more, not 0"):
         random_playouts(0)
+
+
+def test_planes_as_bytes_are_those_as_floats():
+    as_floats, as_bytes = (
+        BatchedGame(6, "koom-valley", seed=1, observations=kind, agreement=True, offer_after=3)
+        for kind in ("float32", "uint8")
+    )
+    for _ in range(60):
+        actions = as_floats.sample_actions()
+        as_floats.step(actions)
+        as_bytes.step(actions)
+        assert as_bytes.observations.dtype == np.uint8
+        expected = np.floor(as_floats.observations.astype(np.float64) * 255 + 0.5)
+        np.testing.assert_allclose(as_bytes.observations, expected, atol=1)
+        whole = as_floats.observations % 1 == 0
+        np.testing.assert_array_equal(as_bytes.observations[whole], expected[whole])
+    with pytest.raises(ValueError, match="'uint8'"):
+        BatchedGame(1, observations="float16")

@@ -10,7 +10,7 @@ from reference import BOARD, RULES, squares
 from reference import start as reference_start
 
 from thud_env import RULESETS, BatchedGame, Position
-from thud_env.encoding import NUM_PLANES, OBSERVATION_SHAPE, PLANES, encode_rows
+from thud_env.encoding import NUM_PLANES, OBSERVATION_SHAPE, PLANES, encode_rows, value_at
 
 NAMES = [plane.name for plane in PLANES]
 WHOLE_GAME = {
@@ -182,3 +182,14 @@ def test_encoding_overwrites_whatever_stood_there() -> None:
         1, buffers={"observations": np.full((1, *OBSERVATION_SHAPE), 9, np.float32)}
     )
     np.testing.assert_array_equal(games.observations[0], Position.start().observation())
+
+
+@pytest.mark.parametrize("rules", RULESETS)
+def test_values_one_by_one_are_the_planes(rules: str) -> None:
+    games = BatchedGame(4, rules, seed=3, agreement=True, offer_after=2)
+    for _ in range(25):
+        games.step(games.sample_actions())
+    for row, planes in zip(games.rows, games.observations, strict=True):
+        for plane in range(NUM_PLANES):
+            values = [value_at(row, plane, point, 1.0) for point in range(225)]
+            np.testing.assert_array_equal(np.float32(values), planes[plane].ravel())

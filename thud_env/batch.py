@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from thud_env import kernels
 from thud_env.actions import NUM_ACTIONS
 from thud_env.batch_cpu import CpuDevice
-from thud_env.encoding import NUM_PLANES, NUM_POINTS, OBSERVATION_SHAPE
+from thud_env.encoding import BYTE_UNIT, NUM_PLANES, NUM_POINTS, OBSERVATION_SHAPE
 from thud_env.masks import NUM_BIT_BYTES, NUM_BYTE_WORDS, bits_view, bytes_view
 from thud_env.position import IllegalMove, Position
 from thud_env.rng import seed_generators
@@ -46,6 +46,7 @@ class BatchedGame:
     ==================  ====================  ========  ======================================
     ``rows``            [B, 432]              int16     the games (``rules/row.py``)
     ``observations``    [B, C, 15, 15]        float32   ``encoding.PLANES``
+    .. as uint8         [B, C, 15, 15]        uint8     the same times 255, rounded
     ``masks``           [B, 6470]             int8      1 where a decision is legal
     .. as bits          [B, 809]              uint8     the same, least significant bit first
     ``legal_counts``    [B]                   int32     how many decisions are legal
@@ -62,7 +63,9 @@ class BatchedGame:
         device: ``"cpu"``, or ``"cuda"`` for an NVIDIA GPU (``batch_cuda.py``): the same arrays
             as device arrays that torch, CuPy and JAX take without a copy, bit for bit the same.
         seed: seeds ``sample_actions``; every game has a stream of its own.
-        observations: whether to write observations.
+        observations: whether to write observations: True or ``"float32"``, ``"uint8"``, False.
+            ``rows``, which are always there, are the smallest observation: a network can
+            expand them on its own device.
         masks: ``"bytes"``, ``"bits"`` or None.
         num_threads: threads that share the work; None for one a core.
         autoreset_mode: as Gymnasium names it. ``"SameStep"``: a battle that ends is reset in
@@ -88,7 +91,7 @@ class BatchedGame:
         device: str = "cpu",
         seed: int = 0,
         *,
-        observations: bool = True,
+        observations: bool | Literal["float32", "uint8"] = True,
         masks: Literal["bytes", "bits"] | None = "bytes",
         num_threads: int | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
@@ -108,7 +111,14 @@ class BatchedGame:
             self.autoreset_mode is AutoresetMode.NEXT_STEP,
             self.autoreset_mode is AutoresetMode.SAME_STEP,
         )
+        if observations not in (True, False, "float32", "uint8"):
+            raise ValueError(
+                f"unknown observations {observations!r}: 'float32', 'uint8', True or False "
+                "would be right"
+            )
         self._with_observations = bool(observations)
+        self._unit = BYTE_UNIT if observations == "uint8" else 1.0
+        kind = np.uint8 if observations == "uint8" else np.float32
         self._with_masks = masks is not None
         self._as_bytes = masks == "bytes"
         self._counted = False
@@ -132,9 +142,9 @@ class BatchedGame:
         self.terminated = array("terminated", (), np.bool_)
         self.truncated = array("truncated", (), np.bool_)
         self._observations = (
-            array("observations", OBSERVATION_SHAPE, np.float32)
+            array("observations", OBSERVATION_SHAPE, kind)
             if observations
-            else self._device.zeros((0, *OBSERVATION_SHAPE), np.float32)
+            else self._device.zeros((0, *OBSERVATION_SHAPE), kind)
         )
         shown = len(self._observations) if self._device.writes_changes else 0
         self._shown_rows = self._device.zeros((shown, ROW_SIZE), np.int16)
@@ -144,8 +154,11 @@ class BatchedGame:
         self._byte_words = self._device.zeros((with_bytes, NUM_BYTE_WORDS), np.uint64)
         self._given_masks: Any = None
         if self._with_masks and "masks" in given:
-            kept, kind = (NUM_ACTIONS, np.int8) if self._as_bytes else (NUM_BIT_BYTES, np.uint8)
-            self._given_masks = array("masks", (kept,), kind)
+            self._given_masks = (
+                array("masks", (NUM_ACTIONS,), np.int8)
+                if self._as_bytes
+                else array("masks", (NUM_BIT_BYTES,), np.uint8)
+            )
         if given:
             raise ValueError(f"buffers has {sorted(given)}: nothing of that name is written")
         self._make_views()
@@ -159,6 +172,7 @@ class BatchedGame:
         self._view = kernels.View(
             self._shown_rows,
             self._observations.reshape(count, NUM_PLANES, NUM_POINTS),
+            self._unit,
             self._words,
             self._byte_words,
             self._legal_counts,
@@ -195,7 +209,7 @@ class BatchedGame:
         return self._device.to_host(array)
 
     @property
-    def observations(self) -> NDArray[np.float32]:
+    def observations(self) -> NDArray[Any]:
         """[B, C, 15, 15]: what the players see.
 
         Raises:

@@ -80,7 +80,7 @@ class CpuDevice:
         """Prepare arrays that show nothing yet."""
         view.shown_rows[:] = NOTHING_SHOWN
         for planes in view.planes:
-            clear_planes(planes)
+            clear_planes(planes, view.unit)
 
     def reset(self, rows: Any, results: Results, start_row: NDArray[np.int16], games: Any) -> None:
         """Set games to the start: those of an index or mask array, or all."""

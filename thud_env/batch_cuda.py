@@ -161,13 +161,13 @@ def _spread_bytes(words, byte_words):
 
 
 @cuda.jit
-def _encode(rows, planes):
+def _encode(rows, planes, unit):
     index = cuda.grid(1)
     value = index % (NUM_PLANES * NUM_POINTS)
     game = index // (NUM_PLANES * NUM_POINTS)
     if game < planes.shape[0]:
         plane, point = value // NUM_POINTS, value % NUM_POINTS
-        planes[game, plane, point] = value_at(rows[game], plane, point)
+        planes[game, plane, point] = value_at(rows[game], plane, point, unit)
 
 
 @cuda.jit
@@ -288,7 +288,7 @@ class CudaDevice:
             num_parts = len(view.byte_words) * NUM_BYTE_WORDS
             self._launch(_spread_bytes, num_parts, words, view.byte_words)
         num_values = len(view.planes) * NUM_PLANES * NUM_POINTS
-        self._launch(_encode, num_values, rows, view.planes)
+        self._launch(_encode, num_values, rows, view.planes, view.unit)
 
     def count(self, rows: Any, legal_counts: Any) -> None:
         """See ``kernels.count_games``."""

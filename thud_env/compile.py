@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -40,7 +41,24 @@ def _compile(function: Callable[..., Any], *, counts_references: bool, forceinli
     cache_file = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
     if cache_file is not None:  # None when caching is off or compilation is disabled
         cache_file._source_stamp = (_source_hash(_HERE), _source_hash(own_package))
+        dispatcher._compiler.compile = _announced(dispatcher._compiler.compile)
     return dispatcher
+
+
+@cache
+def _announce() -> None:
+    """Say, once a process, why nothing else happens for a while."""
+    print("thud_env: compiling for this machine, once; this can take 20 seconds", file=sys.stderr)
+
+
+def _announced(compiler: Callable[..., Any]) -> Callable[..., Any]:
+    """The compiler, which is called only for what the cache does not have."""
+
+    def compile_and_say_so(*arguments: Any, **options: Any) -> Any:
+        _announce()
+        return compiler(*arguments, **options)
+
+    return compile_and_say_so
 
 
 def compiled(function: Callable[..., Any]) -> Any:

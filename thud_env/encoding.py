@@ -65,6 +65,8 @@ NUM_PLANES = len(PLANES)
 OBSERVATION_SHAPE = (NUM_PLANES, SIZE, SIZE)
 
 NUM_POINTS = SIZE * SIZE
+BYTE_UNIT = 255.0
+"""What stands for 1 in uint8 planes."""
 
 _POINT_OF_CELL: NDArray[np.int16] = np.zeros(NUM_CELLS, dtype=np.int16)
 _POINT_OF_CELL[CELL_OF_SQUARE] = [SIZE * row + col for row, col in SQUARE_POSITIONS]
@@ -109,7 +111,13 @@ _FIRST_CELL = STRIDE
 
 
 @compiled
-def _update_pieces(row, shown, planes):
+def _in_units(level, unit):
+    """A level as the planes hold it: uint8 ones round to the nearest of 256."""
+    return level if unit == 1.0 else np.floor(level * unit + 0.5)
+
+
+@compiled
+def _update_pieces(row, shown, planes, unit):
     """Bring the planes of dwarfs, trolls, the stone and the deciding troll up to date."""
     for start in range(_FIRST_CELL, NUM_CELLS, 64):
         changed = differing(row, shown, start)
@@ -119,64 +127,66 @@ def _update_pieces(row, shown, planes):
             if shown[cell] != EMPTY:
                 planes[natural(shown[cell] - DWARF), point] = 0
             if row[cell] != EMPTY:
-                planes[natural(row[cell] - DWARF), point] = 1
+                planes[natural(row[cell] - DWARF), point] = unit
             changed &= changed - 1
     if row[PENDING_CELL] != shown[PENDING_CELL]:
         if shown[PENDING_CELL] != 0:
             planes[5, _POINT_OF_CELL[shown[PENDING_CELL]]] = 0
         if row[PENDING_CELL] != 0:
-            planes[5, _POINT_OF_CELL[row[PENDING_CELL]]] = 1
+            planes[5, _POINT_OF_CELL[row[PENDING_CELL]]] = unit
 
 
 @compiled
-def clear_planes(planes):
-    """Show ``NOTHING_SHOWN`` in [C, 225] planes."""
+def clear_planes(planes, unit):
+    """Show ``NOTHING_SHOWN`` in [C, 225] planes; see ``update_planes``."""
     for plane in range(NUM_PLANES):
         for point in range(NUM_POINTS):
             planes[plane, point] = 0
     for square in range(NUM_SQUARES):
-        planes[3, _BOARD_POINTS[square]] = 1
+        planes[3, _BOARD_POINTS[square]] = unit
 
 
 @compiled
-def update_planes(row, shown, planes):
+def update_planes(row, shown, planes, unit):
     """Bring planes up to date, writing only what changed.
 
     Args:
         row: [432] the state row to show.
         shown: [432] the state row that the planes show so far; overwritten with ``row``.
-        planes: [C, 225] float32, the planes flattened; overwritten.
+        planes: [C, 225] float32 or uint8, the planes flattened; overwritten.
+        unit: what stands for 1: 1.0 for float32, ``BYTE_UNIT`` for uint8.
     """
-    _update_pieces(row, shown, planes)
+    _update_pieces(row, shown, planes, unit)
     same_limits = True
     for field in range(MAX_QUIET_TURNS, OFFER_AFTER + 1):
         same_limits = same_limits and row[field] == shown[field]
     for plane in range(4, NUM_PLANES):
         source = _SOURCE[plane]
         if source >= 0 and not (same_limits and row[source] == shown[source]):
-            level = _level(row, plane)
+            level = _in_units(_level(row, plane), unit)
             for point in range(NUM_POINTS):
                 planes[plane, point] = level
     copy_row(shown, row)
 
 
 @compiled
-def value_at(row, plane, point):
+def value_at(row, plane, point, unit):
     """One value of a row's observation: what ``update_planes`` writes, seen from one point.
 
     Args:
         row: [432] a state row.
         plane: 0 .. C-1.
         point: 15 * row + column, 0 .. 224.
+        unit: what stands for 1; see ``update_planes``.
     """
     if _SOURCE[plane] >= 0:
-        return _level(row, plane)
+        return _in_units(_level(row, plane), unit)
     cell = STRIDE * (point // SIZE + 1) + point % SIZE
     if plane == 3:
-        return 1.0 if row[cell] != OFF_BOARD else 0.0
+        return unit if row[cell] != OFF_BOARD else 0.0
     if plane == 5:
-        return 1.0 if row[PENDING_CELL] == cell else 0.0
-    return 1.0 if row[cell] == DWARF + plane else 0.0
+        return unit if row[PENDING_CELL] == cell else 0.0
+    return unit if row[cell] == DWARF + plane else 0.0
 
 
 @compiled_with_arrays
@@ -184,8 +194,8 @@ def encode_row(row, planes):
     """Write the observation of one state row, [432], into [>= C, 225] float32 planes."""
     shown = np.empty(ROW_SIZE, dtype=np.int16)
     copy_row(shown, NOTHING_SHOWN)
-    clear_planes(planes)
-    update_planes(row, shown, planes)
+    clear_planes(planes, 1.0)
+    update_planes(row, shown, planes, 1.0)
 
 
 @compiled_with_arrays

@@ -6,7 +6,7 @@ so that slices may run on several threads at once.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,8 +73,10 @@ class View(NamedTuple):
 
     shown_rows: NDArray[np.int16]
     """[B, 432] the states that ``planes`` show."""
-    planes: NDArray[np.float32]
-    """[B, C, 225]."""
+    planes: NDArray[Any]
+    """[B, C, 225] float32 or uint8."""
+    unit: float
+    """What stands for 1 in ``planes``."""
     words: NDArray[np.int64]
     """[B, 102] the legal decisions as bits."""
     byte_words: NDArray[np.uint64]
@@ -103,7 +105,7 @@ def _show_game(row, view, game, fresh, scratch):
     """Write what a game's players see, as far as it changed."""
     view.to_move[game] = row[TO_MOVE]
     if view.planes.shape[0] > 0:
-        update_planes(row, view.shown_rows[game], view.planes[game])
+        update_planes(row, view.shown_rows[game], view.planes[game], view.unit)
     if view.words.shape[0] > 0:
         view.legal_counts[game] = legal_words(row, fresh, scratch)
         if view.byte_words.shape[0] > 0:

@@ -126,6 +126,8 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             self.rules,
             autoreset_mode=AutoresetMode.DISABLED,
             num_threads=num_threads,
+            # Masks that are handed out are also written: idle ones.
+            buffers=None if copy else {"masks": np.empty((num_envs, NUM_ACTIONS), np.int8)},
             **limits,
         )
         self.num_envs = num_envs
