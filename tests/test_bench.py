@@ -52,9 +52,11 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every path, but a few decisions of each."""
     monkeypatch.setattr(bench, "REPEATS", 1)
     monkeypatch.setattr(bench, "signature", lambda: "0123456789abcdef")
+    monkeypatch.setattr(bench, "SIZES", (2, 3))
+    monkeypatch.setattr(bench, "SIZE", 4)
+    monkeypatch.setattr(bench, "DECISIONS", 8)
     for name, size in (
         ("_aec_loop", {"decisions": 50}),
-        ("_batch_loop", {"num_games": 4}),
         ("_playouts", {"num_games": 2}),
     ):
         monkeypatch.setattr(bench, name, partial(getattr(bench, name), **size))
@@ -74,7 +76,7 @@ def test_json_reports_every_path(monkeypatch, capsys) -> None:
     ways = [(result["path"], result["includes"]) for result in report["results"]]
     assert len(set(ways)) == len(ways)
     assert {"aec", "batch, 1 thread", "playouts, 1 thread"} <= {path for path, _ in ways}
-    assert any("observations" in includes and "masks" in includes for _, includes in ways)
+    assert any("planes" in includes and "masks" in includes for _, includes in ways)
     assert all(result["decisions_per_second"] > 0 for result in report["results"])
 
 

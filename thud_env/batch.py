@@ -263,12 +263,11 @@ class BatchedGame:
             ValueError: if ``actions`` is not [B] integers.
         """
         chosen = self._device.take_actions(actions)
-        illegal = self._device.first_illegal(self.rows, chosen)
+        illegal = self._device.step(
+            self.rows, chosen, self._start_row, self._modes, self._results, self._view
+        )
         if illegal >= 0:
             self._raise_illegal(illegal, int(self._device.to_host(actions)[illegal]))
-        self._device.step(
-            self.rows, chosen, self._start_row, self._results, self._modes, self._view
-        )
         self._after_showing()
 
     def sample_actions(self) -> Any:

@@ -90,20 +90,25 @@ class CpuDevice:
         results.terminated[chosen] = False
         results.truncated[chosen] = False
 
-    def first_illegal(self, rows: Any, actions: Any) -> int:
-        """The first game whose action is not legal, or -1."""
-        found = [game for game in self._run(kernels.first_illegal, rows, actions) if game >= 0]
-        return found[0] if found else -1
-
     def step(
-        self, rows: Any, actions: Any, start_row: Any, results: Results, modes: Any, view: View
-    ) -> None:
-        """See ``kernels.step_games``."""
-        self._run(kernels.step_games, rows, actions, start_row, results, modes, view)
+        self, rows: Any, actions: Any, start_row: Any, modes: Any, results: Results, view: View
+    ) -> int:
+        """Play one decision in every game, unless one is illegal: the first such game, or -1.
+        See ``kernels.step_games``.
+        """
+        are_checked = self._run.num_threads > 1  # as no thread may play what another refuses
+        if are_checked:
+            for game in self._run(kernels.first_illegal, rows, actions, *view):
+                if game >= 0:
+                    return int(game)
+        found = self._run(
+            kernels.step_games, rows, actions, start_row, are_checked, *modes, *results, *view
+        )
+        return int(found[0])
 
     def show(self, rows: Any, view: View) -> None:
         """See ``kernels.show_games``."""
-        self._run(kernels.show_games, rows, view)
+        self._run(kernels.show_games, rows, *view)
 
     def count(self, rows: Any, legal_counts: Any) -> None:
         """See ``kernels.count_games``."""

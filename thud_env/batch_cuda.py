@@ -265,19 +265,21 @@ class CudaDevice:
         chosen[slice(None) if games is None else games] = True
         self._launch(_start, self._num_games, rows, results, start_row, cuda.to_device(chosen))
 
-    def first_illegal(self, rows: Any, actions: Any) -> int:
-        """The first game whose action is not legal, or -1."""
+    def _first_illegal(self, rows: Any, actions: Any) -> int:
         self._found[:] = NO_GAME
         self._launch(_find_illegal, self._num_games, rows, actions, self._found)
         found = int(self._found.copy_to_host()[0])
         return -1 if found == NO_GAME else found
 
     def step(
-        self, rows: Any, actions: Any, start_row: Any, results: Results, modes: Any, view: View
-    ) -> None:
-        """See ``kernels.step_games``."""
-        self._launch(_step, self._num_games, rows, actions, start_row, results, modes)
-        self.show(rows, view)
+        self, rows: Any, actions: Any, start_row: Any, modes: Any, results: Results, view: View
+    ) -> int:
+        """Play one decision in every game, unless one is illegal; see ``CpuDevice.step``."""
+        illegal = self._first_illegal(rows, actions)
+        if illegal < 0:
+            self._launch(_step, self._num_games, rows, actions, start_row, results, modes)
+            self.show(rows, view)
+        return illegal
 
     def show(self, rows: Any, view: View) -> None:
         """See ``kernels.show_games``."""

@@ -17,7 +17,9 @@ import hashlib
 import json
 import platform
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
+from importlib.util import find_spec
 from statistics import median
 
 import numpy as np
@@ -34,6 +36,8 @@ from thud_env.rulesets import RULESETS
 
 SIGNATURE_GAMES = 1000
 REPEATS = 5
+DECISIONS = 50_000
+"""About how many a run of a batch plays."""
 _PRIME = np.uint64(0x100000001B3)
 
 
@@ -102,52 +106,88 @@ def _aec_loop(decisions: int = 5000) -> Callable[[], int]:
 
 
 def _batch_loop(
-    num_threads: int, observations: bool, masks: str | None, num_games: int = 1024
+    num_threads: int | None,
+    observations: bool | str,
+    masks: str | None,
+    num_games: int,
+    device: str = "cpu",
 ) -> Callable[[], int]:
     games = BatchedGame(
         num_games,
         "classic",
-        observations=observations,
+        device=device,
+        observations=observations,  # type: ignore[arg-type]
         masks=masks,  # type: ignore[arg-type]
         num_threads=num_threads,
     )
+    steps = max(2, DECISIONS // num_games)
 
     def play() -> int:
-        for _ in range(50):
+        for _ in range(steps):
             games.step(games.sample_actions())
-        return 50 * num_games
+        games.to_host(games.rows[:1])  # waits for a GPU
+        return steps * num_games
 
     return play
 
 
-def _playouts(num_threads: int, num_games: int = 500) -> Callable[[], int]:
+def _playouts(
+    num_threads: int | None, num_games: int = 500, device: str = "cpu"
+) -> Callable[[], int]:
     def play() -> int:
-        return int(random_playouts(num_games, "classic", num_threads=num_threads).lengths.sum())
+        playouts = random_playouts(num_games, "classic", num_threads=num_threads, device=device)
+        return int(playouts.lengths.sum())
 
     return play
+
+
+SHOWN: tuple[tuple[str, bool | str, str | None], ...] = (
+    ("float planes, byte masks", True, "bytes"),
+    ("uint8 planes, bit masks", "uint8", "bits"),
+    ("rows, bit masks", False, "bits"),
+    ("rows", False, None),
+)
+"""What a batch can show its players: in words, and as ``BatchedGame`` is asked for it."""
+SIZE = 1024
+SIZES = (64, 1024, 8192, 65_536)
+GPU_SIZE = 65_536
+
+
+def _paths() -> Iterator[tuple[str, str, Callable[[], Callable[[], int]]]]:
+    """Every way to play: its name, what its figure includes, and what makes it."""
+    cores = available_cores()
+    yield "aec", "last(), random choice from the mask, step()", _aec_loop
+    for threads in sorted({1, cores}):
+        where = f"{threads} thread{'s' if threads > 1 else ''}"
+        for shown, observations, masks in SHOWN:
+            make = partial(_batch_loop, threads, observations, masks, SIZE)
+            yield f"batch, {where}", f"{SIZE} games: step, sample, {shown}", make
+        yield f"playouts, {where}", "whole random battles", partial(_playouts, threads)
+    for size in SIZES:
+        for shown, observations, masks in (SHOWN[0], SHOWN[2]):
+            make = partial(_batch_loop, 1, observations, masks, size)
+            yield "sizes, 1 thread", f"{size} games: step, sample, {shown}", make
+    if _has_gpu():
+        for shown, observations, masks in SHOWN:
+            make = partial(_batch_loop, None, observations, masks, GPU_SIZE, "cuda")
+            yield "batch, GPU", f"{GPU_SIZE} games: step, sample, {shown}", make
+        make_playouts = partial(_playouts, None, GPU_SIZE, "cuda")
+        yield "playouts, GPU", "whole random battles", make_playouts
+
+
+def _has_gpu() -> bool:
+    if find_spec("numba_cuda") is None:
+        return False
+    from numba import cuda
+
+    return bool(cuda.is_available())
 
 
 def measure() -> list[dict[str, object]]:
     """Legal decisions per second of each way to play, by random legal decisions on Classic."""
-    cores = available_cores()
-    paths: list[tuple[str, str, Callable[[], int]]] = [
-        ("aec", "last(), random choice from the mask, step()", _aec_loop()),
-    ]
-    for threads in sorted({1, cores}):
-        where = f"{threads} thread{'s' if threads > 1 else ''}"
-        paths += [
-            (
-                f"batch, {where}",
-                "step, sample, observations, byte masks",
-                _batch_loop(threads, True, "bytes"),
-            ),
-            (f"batch, {where}", "step, sample, bit masks", _batch_loop(threads, False, "bits")),
-            (f"batch, {where}", "step, sample", _batch_loop(threads, False, None)),
-            (f"playouts, {where}", "whole random battles", _playouts(threads)),
-        ]
     return [
-        {"path": path, "includes": includes, "decisions_per_second": round(_measure(play))}
-        for path, includes, play in paths
+        {"path": path, "includes": includes, "decisions_per_second": round(_measure(make()))}
+        for path, includes, make in _paths()
     ]
 
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from thud_env.actions import NUM_ACTIONS
 from thud_env.compile import compiled, compiled_with_arrays, inlined
 from thud_env.encoding import update_planes
 from thud_env.masks import update_bit_mask, update_byte_mask
@@ -57,15 +58,6 @@ def play_if_legal(row, action):
     before = margin(row)
     apply(row, action)
     return before
-
-
-@compiled
-def first_illegal(rows, actions, first, last):
-    """The first game whose action is not legal, or -1. A game that is over takes any."""
-    for game in range(first, last):
-        if rows[game, TERMINATION] == ONGOING and not is_legal(rows[game], actions[game]):
-            return game
-    return -1
 
 
 class View(NamedTuple):
@@ -139,6 +131,25 @@ def step_game(row, action, start_row, results, game, by_outcome, resets_first, r
             copy_row(row, start_row)
 
 
+@inlined
+def _is_playable(row, action, view, game):
+    """Whether a game takes an action: one that is over takes any."""
+    if row[TERMINATION] != ONGOING:
+        return True
+    if view.words.shape[0] == 0:
+        return is_legal(row, action)
+    in_range = 0 <= action < NUM_ACTIONS
+    return in_range and (view.words[game, action >> 6] >> (action & 63)) & 1 == 1
+
+
+@compiled
+def _first_illegal(rows, actions, view, first, last):
+    for game in range(first, last):
+        if not _is_playable(rows[game], actions[game], view, game):
+            return game
+    return -1
+
+
 @compiled
 def _show_slice(rows, view, fresh, scratch, first, last):
     for game in range(first, last):
@@ -156,37 +167,96 @@ def _step_slice(rows, actions, start_row, results, modes, view, fresh, scratch, 
         _show_game(row, view, game, fresh, scratch)
 
 
+# Numba looks at the type of every argument of every call from Python. It knows arrays at a
+# glance and tuples do not come that cheap, so the outer loops take all arrays one by one.
+
+
 @compiled_with_arrays
-def show_games(rows, view, first, last):
+def show_games(
+    rows, shown_rows, planes, unit, words, byte_words, legal_counts, to_move, first, last
+):
     """Write what the players of every game see, as far as it changed.
 
     Args:
         rows: [B, 432] the games.
-        view: a ``View`` of them, written.
+        shown_rows, planes, unit, words, byte_words, legal_counts, to_move: a ``View``, written.
         first, last: the games to look at.
     """
+    view = View(shown_rows, planes, unit, words, byte_words, legal_counts, to_move)
     fresh = np.empty(NUM_WORDS + 1, dtype=np.int64)
     _show_slice(rows, view, fresh, np.empty(16, dtype=np.int32), first, last)
 
 
 @compiled_with_arrays
-def step_games(rows, actions, start_row, results, modes, view, first, last):
-    """Play one legal decision in every game, and show it.
+def first_illegal(
+    rows, actions, shown_rows, planes, unit, words, byte_words, legal_counts, to_move, first, last
+):
+    """The first game whose action is not legal, or -1. A game that is over takes any.
 
     Args:
         rows: [B, 432] the games.
-        actions: [B] legal actions.
-        start_row: [432] what a game is reset to.
-        results: ``Results``, written.
-        modes: three bools. Rewards are by outcome, not by margin; a game that was over before
-            this step is reset by it, else it stays as it is (it is paid nothing either way);
-            a game that ends in this step is reset in it.
-        view: a ``View``, written.
-        first, last: the games to play.
+        actions: [B] int64.
+        shown_rows, planes, unit, words, byte_words, legal_counts, to_move: a ``View`` of them,
+            whose words are trusted if there are any.
+        first, last: the games to look at.
     """
+    view = View(shown_rows, planes, unit, words, byte_words, legal_counts, to_move)
+    return _first_illegal(rows, actions, view, first, last)
+
+
+@compiled_with_arrays
+def step_games(
+    rows,
+    actions,
+    start_row,
+    are_checked,
+    by_outcome,
+    resets_first,
+    resets_at_once,
+    rewards,
+    terminated,
+    truncated,
+    final_rows,
+    shown_rows,
+    planes,
+    unit,
+    words,
+    byte_words,
+    legal_counts,
+    to_move,
+    first,
+    last,
+):
+    """Play one decision in every game, and show it.
+
+    Args:
+        rows: [B, 432] the games.
+        actions: [B] int64.
+        start_row: [432] what a game is reset to.
+        are_checked: whether the actions are known to be legal; otherwise nothing is played if
+            one is not.
+        by_outcome: whether rewards are by outcome or by margin.
+        resets_first: whether a game that was over before this step is reset by it, or stays as
+            it is. It is paid nothing either way.
+        resets_at_once: whether a game that ends in this step is reset in it.
+        rewards, terminated, truncated, final_rows: ``Results``, written.
+        shown_rows, planes, unit, words, byte_words, legal_counts, to_move: a ``View``, written.
+        first, last: the games to play.
+
+    Returns:
+        The first game whose action is not legal, or -1.
+    """
+    view = View(shown_rows, planes, unit, words, byte_words, legal_counts, to_move)
+    if not are_checked:
+        illegal = _first_illegal(rows, actions, view, first, last)
+        if illegal >= 0:
+            return illegal
+    results = Results(rewards, terminated, truncated, final_rows)
+    modes = (by_outcome, resets_first, resets_at_once)
     fresh = np.empty(NUM_WORDS + 1, dtype=np.int64)
     scratch = np.empty(16, dtype=np.int32)
     _step_slice(rows, actions, start_row, results, modes, view, fresh, scratch, first, last)
+    return -1
 
 
 @compiled_with_arrays

@@ -2,8 +2,11 @@
 
 ::
 
-    pip install open_spiel "pettingzoo[classic]"        # whichever are to be compared
-    taskset -c 0 python tests/benchmarks/peers.py --out tests/benchmarks/peers.json
+    pip install open_spiel "pettingzoo[classic]" pgx    # whichever are to be compared
+    taskset -c 0 python tests/benchmarks/peers.py --write
+
+``--write`` keeps the figures in ``peers.json`` and the table made of them in the README and in
+docs/performance.md.
 
 Every figure is legal decisions (chess: plies) per second of CPU time of the measuring
 thread, by uniformly random legal play: the median of several runs. Figures of different
@@ -30,14 +33,14 @@ import thud_env
 REPEATS = 5
 
 
-def rate(play: Callable[[], float]) -> float:
+def rate(play: Callable[[], float], clock: Callable[[], float] = time.thread_time) -> float:
     """Median decisions per CPU second; ``play`` returns how many it played."""
     play()
     rates = []
     for _ in range(REPEATS):
-        start = time.thread_time()
+        start = clock()
         played = play()
-        rates.append(played / (time.thread_time() - start))
+        rates.append(played / (clock() - start))
     return median(rates)
 
 
@@ -126,6 +129,32 @@ def openspiel_cpp(battles: int = 60) -> Callable[[], float]:
     return play
 
 
+def pgx_chess(num_games: int = 1024, steps: int = 20) -> Callable[[], float]:
+    """Random legal play of many games at once, compiled by JAX; its threads are all counted."""
+    import jax
+    import jax.numpy as jnp
+    import pgx
+
+    env = pgx.make("chess")
+
+    def one_step(state: Any, key: Any) -> Any:
+        logits = jnp.where(state.legal_action_mask, 0.0, -jnp.inf)
+        return jax.vmap(env.step)(state, jax.random.categorical(key, logits, axis=-1))
+
+    step = jax.jit(one_step)
+    start = jax.jit(jax.vmap(env.init))(jax.random.split(jax.random.PRNGKey(0), num_games))
+    keys = jax.random.split(jax.random.PRNGKey(1), steps)
+
+    def play() -> float:
+        state = start
+        for key in keys:
+            state = step(state, key)
+        jax.block_until_ready(state)
+        return float(steps * num_games)
+
+    return play
+
+
 def installed(*modules: str) -> bool:
     return all(importlib.util.find_spec(module) is not None for module in modules)
 
@@ -149,7 +178,10 @@ def measure() -> dict[str, float]:
         from pettingzoo.classic import chess_v6
 
         paths["PettingZoo chess AEC"] = aec_loop(chess_v6.env(), 300)
-    return {name: rate(play) for name, play in paths.items()}
+    rates = {name: rate(play) for name, play in paths.items()}
+    if installed("pgx"):
+        rates["Pgx chess, 1024 games"] = rate(pgx_chess(), clock=time.process_time)
+    return rates
 
 
 COMPARED = (
@@ -157,28 +189,61 @@ COMPARED = (
         "thud batch, 64 games, float planes and byte masks",
         "OpenSpiel chess, Python, observation and mask",
     ),
-    (
-        "thud batch, 1024 games, float planes and byte masks",
-        "OpenSpiel chess, Python, observation and mask",
-    ),
     ("thud random battles", "OpenSpiel chess, C++, random games"),
     ("thud AEC", "PettingZoo chess AEC"),
+    ("thud batch, 1024 games, float planes and byte masks", "Pgx chess, 1024 games"),
 )
+HERE = Path(__file__).parent
+FIGURES = HERE / "peers.json"
+PAGES = (HERE.parents[1] / "README.md", HERE.parents[1] / "docs" / "performance.md")
+MARKS = ("<!-- peers.py writes this table -->", "<!-- end of the table -->")
+
+
+def table(figures: dict[str, Any]) -> str:
+    """The figures of one run as a table in Markdown."""
+    rates = figures["rates"]
+    lines = ["| Thud | decisions/s | beside | decisions/s | ratio |", "|---|--:|---|--:|--:|"]
+    for ours, theirs in COMPARED:
+        if theirs in rates:
+            lines.append(
+                f"| {ours.removeprefix('thud ')} | {rates[ours]:,.0f} | {theirs} "
+                f"| {rates[theirs]:,.0f} | {rates[ours] / rates[theirs]:.1f} |"
+            )
+    return "\n".join(lines)
+
+
+def with_table(page: str, figures: dict[str, Any]) -> str:
+    """A page with the table between its marks made anew."""
+    before, rest = page.split(MARKS[0])
+    _, after = rest.split(MARKS[1])
+    return f"{before}{MARKS[0]}\n{table(figures)}\n{MARKS[1]}{after}"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, help="write the figures here, as JSON")
-    out = parser.parse_args().out
+    parser.add_argument("--write", action="store_true", help="keep the figures and their tables")
+    write = parser.parse_args().write
     rates = measure()
-    ratios = {f"{a} / {b}": rates[a] / rates[b] for a, b in COMPARED if b in rates}
     for name, value in rates.items():
         print(f"{value:>14,.0f}/s  {name}")
-    for name, value in ratios.items():
-        print(f"{value:>14.1f}x   {name}")
-    if out is not None:
-        figures = {"machine": platform.processor() or platform.machine(), "rates": rates}
-        out.write_text(json.dumps({**figures, "ratios": ratios}, indent=2) + "\n")
+    for ours, theirs in COMPARED:
+        if theirs in rates:
+            print(f"{rates[ours] / rates[theirs]:>14.1f}x   {ours} / {theirs}")
+    if write:
+        figures = {"machine": processor(), "rates": rates}
+        FIGURES.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+        for page in PAGES:
+            page.write_text(with_table(page.read_text(encoding="utf-8"), figures), encoding="utf-8")
+
+
+def processor() -> str:
+    """What the processor calls itself."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    names = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
 
 
 if __name__ == "__main__":
