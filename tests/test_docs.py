@@ -2,6 +2,8 @@
 
 import doctest
 import re
+import runpy
+import sys
 from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
@@ -170,3 +172,16 @@ def test_pending_table() -> None:
         for name in set(RULESETS) - set(able):
             with pytest.raises(ValueError, match="never asks"):
                 Position.from_text(text, name)
+
+
+def test_tables_of_speed_are_those_of_the_kept_figures() -> None:
+    program = ROOT / "tests" / "benchmarks" / "publish.py"
+    sys.path.insert(0, str(program.parent))
+    try:
+        publish = runpy.run_path(str(program))
+    finally:
+        sys.path.remove(str(program.parent))
+    for path in publish["PAGES"]:
+        page = path.read_text(encoding="utf-8")
+        assert page.count("<!-- publish.py writes") >= 1
+        assert publish["published"](page) == page

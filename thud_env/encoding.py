@@ -113,7 +113,7 @@ _FIRST_CELL = STRIDE
 @compiled
 def _in_units(level, unit):
     """A level as the planes hold it: uint8 ones round to the nearest of 256."""
-    return level if unit == 1.0 else np.floor(level * unit + 0.5)
+    return level if unit == 1.0 else float(int(level * unit + 0.5))
 
 
 @compiled

@@ -5,8 +5,8 @@
     pip install open_spiel "pettingzoo[classic]" pgx    # whichever are to be compared
     taskset -c 0 python tests/benchmarks/peers.py --write
 
-``--write`` keeps the figures in ``peers.json`` and the table made of them in the README and in
-docs/performance.md.
+``--write`` keeps the figures in ``peers.json``, of which ``publish.py`` makes the tables in the
+README and in docs/performance.md.
 
 Every figure is legal decisions (chess: plies) per second of CPU time of the measuring
 thread, by uniformly random legal play: the median of several runs. Figures of different
@@ -193,35 +193,12 @@ COMPARED = (
     ("thud AEC", "PettingZoo chess AEC"),
     ("thud batch, 1024 games, float planes and byte masks", "Pgx chess, 1024 games"),
 )
-HERE = Path(__file__).parent
-FIGURES = HERE / "peers.json"
-PAGES = (HERE.parents[1] / "README.md", HERE.parents[1] / "docs" / "performance.md")
-MARKS = ("<!-- peers.py writes this table -->", "<!-- end of the table -->")
-
-
-def table(figures: dict[str, Any]) -> str:
-    """The figures of one run as a table in Markdown."""
-    rates = figures["rates"]
-    lines = ["| Thud | decisions/s | beside | decisions/s | ratio |", "|---|--:|---|--:|--:|"]
-    for ours, theirs in COMPARED:
-        if theirs in rates:
-            lines.append(
-                f"| {ours.removeprefix('thud ')} | {rates[ours]:,.0f} | {theirs} "
-                f"| {rates[theirs]:,.0f} | {rates[ours] / rates[theirs]:.1f} |"
-            )
-    return "\n".join(lines)
-
-
-def with_table(page: str, figures: dict[str, Any]) -> str:
-    """A page with the table between its marks made anew."""
-    before, rest = page.split(MARKS[0])
-    _, after = rest.split(MARKS[1])
-    return f"{before}{MARKS[0]}\n{table(figures)}\n{MARKS[1]}{after}"
+FIGURES = Path(__file__).parent / "peers.json"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--write", action="store_true", help="keep the figures and their tables")
+    parser.add_argument("--write", action="store_true", help="keep the figures in peers.json")
     write = parser.parse_args().write
     rates = measure()
     for name, value in rates.items():
@@ -232,8 +209,6 @@ def main() -> None:
     if write:
         figures = {"machine": processor(), "rates": rates}
         FIGURES.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
-        for page in PAGES:
-            page.write_text(with_table(page.read_text(encoding="utf-8"), figures), encoding="utf-8")
 
 
 def processor() -> str:
