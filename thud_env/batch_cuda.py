@@ -311,7 +311,9 @@ class CudaDevice:
 
 
 def _current_stream() -> Any:
+    """Torch's, if torch is in use, or else the default stream."""
     torch = sys.modules.get("torch")
+    handle = 0
     if torch is not None and torch.cuda.is_available():
-        return cuda.external_stream(torch.cuda.current_stream().cuda_stream)
-    return 0  # the default stream
+        handle = torch.cuda.current_stream().cuda_stream
+    return cuda.external_stream(handle) if handle else 0
