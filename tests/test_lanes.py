@@ -6,7 +6,7 @@ from numba import njit
 
 from thud_env.bits import choose, nth_one
 from thud_env.board import CELL_OF_SQUARE, CELL_STEP, NUM_CELLS
-from thud_env.lanes import differing, neighbours, put_in, spread, take_out
+from thud_env.lanes import differing, fetch, neighbours, put_in, spread, take_out
 
 compiled_take_out = njit(lambda array, value: take_out(array, 3, 8, value))
 compiled_put_in = njit(lambda array, value: put_in(array, 3, 8, value))
@@ -82,3 +82,11 @@ def test_nth_one_and_choose() -> None:
         assert nth_one(word, n) == nth_one.py_func(word, n) == position
     chosen = njit(lambda condition: choose(condition, 3, 4))
     assert [chosen(True), chosen(False), choose(True, 3, 4), choose(False, 3, 4)] == [3, 4, 3, 4]
+
+
+def test_fetching_changes_nothing(rng: np.random.Generator) -> None:
+    array: np.ndarray = rng.integers(0, 100, (3, 432)).astype(np.int16)
+    kept = array.copy()
+    njit(lambda array: fetch(array))(array[1])
+    fetch(array[1])
+    assert np.array_equal(array, kept)

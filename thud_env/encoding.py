@@ -65,6 +65,8 @@ NUM_PLANES = len(PLANES)
 OBSERVATION_SHAPE = (NUM_PLANES, SIZE, SIZE)
 
 NUM_POINTS = SIZE * SIZE
+CHANGING_PLANES = (4, 8, 9)
+"""The planes that nearly every decision changes in whole: who decides, and the clocks."""
 BYTE_UNIT = 255.0
 """What stands for 1 in uint8 planes."""
 

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from thud_env.actions import NUM_ACTIONS
 from thud_env.compile import compiled, compiled_with_arrays, inlined
-from thud_env.encoding import update_planes
+from thud_env.encoding import CHANGING_PLANES, update_planes
+from thud_env.lanes import fetch
 from thud_env.masks import update_bit_mask, update_byte_mask
 from thud_env.rules.draw import draw_legal
 from thud_env.rules.legal import NUM_WORDS, is_legal, legal_actions, legal_words
@@ -28,6 +29,8 @@ from thud_env.rules.row import (
     copy_row,
 )
 
+AHEAD = 8
+"""How many games ahead of the one that is played memory is asked for."""
 MARGIN_UNIT = np.float32(1 / 32)
 """A reward of 1 is a margin of 32, the largest there is."""
 
@@ -160,6 +163,14 @@ def _show_slice(rows, view, fresh, scratch, first, last):
 def _step_slice(rows, actions, start_row, results, modes, view, fresh, scratch, first, last):
     by_outcome, resets_first, resets_at_once = modes
     for game in range(first, last):
+        if game + AHEAD < last:
+            fetch(rows[game + AHEAD])
+            if view.words.shape[0] > 0:
+                fetch(view.words[game + AHEAD])
+            if view.planes.shape[0] > 0:
+                fetch(view.shown_rows[game + AHEAD])
+                for plane in CHANGING_PLANES:
+                    fetch(view.planes[game + AHEAD, plane])
         row = rows[game]
         step_game(
             row, actions[game], start_row, results, game, by_outcome, resets_first, resets_at_once
@@ -271,6 +282,8 @@ def count_games(rows, legal_counts, first, last):
 @compiled
 def _sample_slice(rows, rng, actions, scratch, first, last):
     for game in range(first, last):
+        if game + AHEAD < last:
+            fetch(rows[game + AHEAD])
         row = rows[game]
         actions[game] = 0 if row[TERMINATION] != ONGOING else draw_legal(row, rng, game, scratch)
 

@@ -62,6 +62,10 @@ def differing(first_array: Any, second_array: Any, start: int) -> int:
     )
 
 
+def fetch(array: Any) -> None:
+    """Ask for an array's memory, which will be wanted soon; nothing else happens."""
+
+
 def _lane_constants(values: list[int]) -> Any:
     return ir.Constant(ir.VectorType(_LANE, len(values)), values)
 
@@ -218,3 +222,35 @@ def _differing(typing_context, first_array, second_array, start):
 @overload(differing)
 def _(first_array, second_array, start):
     return lambda first_array, second_array, start: _differing(first_array, second_array, start)  # type: ignore[call-arg]
+
+
+_CACHE_LINE = 64
+
+
+@intrinsic  # type: ignore[arg-type, unused-ignore]
+def _fetch_line(typing_context, array, index):
+    """Prefetch the cache line of one entry, to be written, and kept in all caches."""
+
+    def generate(context, builder, signature, arguments):
+        where = _address(context, builder, array, arguments[0], arguments[1], _BYTE)
+        integer = ir.IntType(32)
+        prefetch = builder.module.declare_intrinsic(
+            "llvm.prefetch",
+            [where.type],
+            ir.FunctionType(ir.VoidType(), [where.type, integer, integer, integer]),
+        )
+        builder.call(prefetch, [where, *(ir.Constant(integer, value) for value in (1, 3, 1))])
+        return context.get_dummy_value()
+
+    return types.none(array, types.int64), generate
+
+
+@overload(fetch)
+def _(array):
+    stride = _CACHE_LINE // (array.dtype.bitwidth // 8)
+
+    def fetched(array):
+        for index in range(0, array.shape[0], stride):
+            _fetch_line(array, index)  # type: ignore[call-arg]
+
+    return fetched
