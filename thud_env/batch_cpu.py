@@ -14,6 +14,10 @@ from thud_env.parallel import SlicedLoop
 from thud_env.rules.legal import NUM_WORDS
 
 
+CHECKED_ALONE = 4096
+"""Up to so many games, one thread looks for illegal actions sooner than several are woken."""
+
+
 class CpuDevice:
     """What ``BatchedGame`` needs of the device that its arrays lie on.
 
@@ -98,13 +102,19 @@ class CpuDevice:
         """
         are_checked = self._run.num_threads > 1  # as no thread may play what another refuses
         if are_checked:
-            for game in self._run(kernels.first_illegal, rows, actions, *view):
-                if game >= 0:
-                    return int(game)
+            illegal = self._first_illegal(rows, actions, view)
+            if illegal >= 0:
+                return illegal
         found = self._run(
             kernels.step_games, rows, actions, start_row, are_checked, *modes, *results, *view
         )
         return int(found[0])
+
+    def _first_illegal(self, rows: Any, actions: Any, view: View) -> int:
+        if len(rows) <= CHECKED_ALONE:
+            return int(kernels.first_illegal(rows, actions, *view, 0, len(rows)))
+        found = self._run(kernels.first_illegal, rows, actions, *view)
+        return next((int(game) for game in found if game >= 0), -1)
 
     def show(self, rows: Any, view: View) -> None:
         """See ``kernels.show_games``."""
