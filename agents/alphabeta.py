@@ -139,7 +139,7 @@ class AlphaBetaAgent(PlanningAgent):
             is given, 50,000,000.
         quiescence: turns of captures to look at beyond the depth.
         seed: draws among turns that seem equal.
-        weights: a file of weights instead of ``configs/search.yaml``.
+        weights: a file of weights instead of ``configs/search/weights.yaml``.
 
     Raises:
         ValueError: if an option is out of range.

@@ -11,7 +11,7 @@ import yaml
 from training.config import ConfigError, TrainConfig, load_config
 
 FOLDER = Path(__file__).parents[1] / "configs"
-CONFIGS = sorted(path for path in FOLDER.glob("*.yaml") if path.stem != "search")  # is no run
+CONFIGS = sorted(FOLDER.glob("*.yaml"))
 
 
 @pytest.fixture

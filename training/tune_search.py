@@ -7,7 +7,7 @@ now and then. The margin that the battle had ``--horizon`` turns later, or its o
 Valley games, is fitted by ridge regression to the features of the positions, one fit a side to
 move (Buro, "From simple features to sophisticated evaluation functions", 1998). The fit is
 blended with the weights so far, and the blend is kept if it does better against them: the sum of
-both seats. What is kept is written to ``configs/search.yaml``.
+both seats. What is kept is written to ``configs/search/weights.yaml``.
 """
 
 from __future__ import annotations

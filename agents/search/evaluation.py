@@ -3,7 +3,7 @@
 A position is described by a few counts, its *features*, and judged by their weighted sum.
 The weights depend on the ruleset and on the side to move: a dwarf within a troll's reach
 is half lost if the trolls are to move and merely uncomfortable otherwise. They are found by
-self-play (``training/tune_search.py``) and kept in ``configs/search.yaml``.
+self-play (``training/tune_search.py``) and kept in ``configs/search/weights.yaml``.
 """
 
 from __future__ import annotations

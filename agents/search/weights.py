@@ -1,4 +1,4 @@
-"""The evaluation's weights, read from ``configs/search.yaml``."""
+"""The evaluation's weights, read from ``configs/search/weights.yaml``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from thud_env.position import SIDES
 from thud_env.rules.play import TROLL_VALUE
 from thud_env.rulesets import KOOM_VALLEY, RULESETS, get_ruleset
 
-WEIGHTS_FILE = Path(__file__).parents[2] / "configs" / "search.yaml"
+WEIGHTS_FILE = Path(__file__).parents[2] / "configs" / "search" / "weights.yaml"
 
 _LIKE = {
     "classic-any": "classic",
