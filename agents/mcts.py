@@ -56,11 +56,12 @@ def best_edge(tree: Tree, game: int, node: int) -> int:
     return int(ties[np.argmax(keys)])
 
 
-def best_line(tree: Tree, game: int) -> tuple[list[int], float]:
-    """The best decisions at the root, to the end of the turn as far as they were tried, and
-    what they are worth to the side that decides, -1 .. 1.
+def best_line(tree: Tree, game: int, edge: int = -1) -> tuple[list[int], float]:
+    """The best decisions at the root, or from one of its edges on, to the end of the turn as far
+    as they were tried, and what they are worth to the side that decides, -1 .. 1.
     """
-    edge = best_edge(tree, game, 0)
+    if edge < 0:
+        edge = best_edge(tree, game, 0)
     value = float(tree.totals[game, edge]) / max(int(tree.visits[game, edge]), 1)
     row = tree.root[game].copy()
     line = []

@@ -2,30 +2,45 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
+from time import perf_counter
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from agents.gumbel import GumbelRoot
 from agents.inputs import Inputs
 from agents.mcts import MOST_SIMULATIONS, best_line, in_hundredths
 from agents.planning import PlanningAgent, Thought
 from agents.policy import PolicyAgent
+from agents.search import leaves
 from agents.search import tree as trees
 from agents.search.playouts import MOST_POINTS
-from agents.search.tree import Tree
+from agents.search.tree import EDGE_COUNT, FIRST_EDGE, HIGHEST, LOWEST, Tree
 from agents.search.weights import material_weights
 from thud_env.position import SIDES
 from thud_env.rng import seed_generators
 from thud_env.rules.play import margin
-from thud_env.rules.row import ONGOING, RULES, TERMINATION, TO_MOVE, Row
+from thud_env.rules.row import DWARFS, ONGOING, RULES, TERMINATION, TO_MOVE, Row
 from thud_env.rulesets import RULESET_BY_INDEX
 
 _GAMES_AT_ONCE = 64
 _EDGES_A_SIMULATION = 300
 _UNUSED = 1.0
+_ROOTS = ("puct", "gumbel")
+
+
+@dataclasses.dataclass(frozen=True)
+class NetworkResult:
+    """What came of searching one or several positions."""
+
+    simulations: int
+    """In all of them together."""
 
 
 class PolicyMctsAgent(PlanningAgent):
@@ -38,7 +53,13 @@ class PolicyMctsAgent(PlanningAgent):
         sims: simulations for a turn, or for what is left of one.
         c: how much to explore.
         fpu: how much less than its siblings an untried decision is expected to be worth.
-        seed: of no effect yet: nothing is drawn.
+        root: how the first decision is chosen: ``puct`` like all others, or ``gumbel``, by
+            sequential halving (``agents/gumbel.py``), which is better with few simulations.
+        considered: with ``gumbel``, how many decisions are tried at most.
+        noise: with ``gumbel``, how much chance there is in which these are; 0 for none.
+        scale: with ``gumbel``, how much values count against priors.
+        time: seconds for a call, 0: no limit. What is played then depends on the machine.
+        seed: seeds the noise, if there is any.
 
     Raises:
         CheckpointError: if there are no such checkpoints, or one is damaged.
@@ -46,20 +67,47 @@ class PolicyMctsAgent(PlanningAgent):
     """
 
     def __init__(
-        self, path: str | Path, sims: int = 200, c: float = 1.5, fpu: float = 0.2, seed: int = 0
+        self,
+        path: str | Path,
+        sims: int = 200,
+        c: float = 1.5,
+        fpu: float = 0.2,
+        root: str = "puct",
+        considered: int = 16,
+        noise: float = 0.0,
+        scale: float = 1.0,
+        time: float = 0.0,
+        seed: int = 0,
     ) -> None:
         super().__init__()
+        if root not in _ROOTS:
+            raise ValueError(f"root={root} must be one of {', '.join(_ROOTS)}")
         for name, value, least, most in (
             ("sims", sims, 2, MOST_SIMULATIONS),
             ("c", c, 0, 1e6),
             ("fpu", fpu, 0, 1e6),
+            ("considered", considered, 1, 1e6),
+            ("noise", noise, 0, 1e6),
+            ("scale", scale, 0, 1e6),
+            ("time", time, 0, 1e6),
         ):
             if not least <= value <= most:
                 raise ValueError(f"{name}={value} must be in {least} .. {most:g}")
         self._policy = PolicyAgent(path, seed)
         self._sims = sims
         self._constants = (c, fpu, _UNUSED)
+        self._gumbel = root == "gumbel"
+        self._considered, self._noise, self._scale = considered, noise, scale
+        self._seconds = time
+        self._stopped = False
+        self._seed = seed
         self._rng = seed_generators(1, seed)
+        self.result: NetworkResult | None = None
+        """What the last search found."""
+
+    def stop(self) -> None:
+        """Make the search that another thread is in return the best it has so far."""
+        self._stopped = True
 
     def think(self, row: Row) -> Thought:
         """See ``PlanningAgent``."""
@@ -67,12 +115,20 @@ class PolicyMctsAgent(PlanningAgent):
 
     def think_rows(self, rows: Sequence[Row]) -> list[Thought]:
         """See ``PlanningAgent``."""
+        self._stopped = False
+        ends = perf_counter() + self._seconds if self._seconds > 0 else math.inf
         thoughts: list[Thought] = []
+        made = 0
         for first in range(0, len(rows), _GAMES_AT_ONCE):
-            thoughts += self._search(rows[first : first + _GAMES_AT_ONCE])
+            some = rows[first : first + _GAMES_AT_ONCE]
+            found, simulations = self._search(some, ends)
+            thoughts += found
+            made += simulations
+        if rows:
+            self.result = NetworkResult(made)
         return thoughts
 
-    def _search(self, rows: Sequence[Row]) -> list[Thought]:
+    def _search(self, rows: Sequence[Row], ends: float) -> tuple[list[Thought], int]:
         tree = Tree.of_size(
             len(rows), self._sims + 1, self._sims * _EDGES_A_SIMULATION,
             self._constants, material_weights(),
@@ -82,17 +138,38 @@ class PolicyMctsAgent(PlanningAgent):
         for game, row in enumerate(rows):
             tree.root[game] = row
             trees.clear(tree, game)
-        for _ in range(self._sims):
-            trees.descend_all(tree, games, lengths, last_captured, self._rng)
+        roots: list[GumbelRoot] = []
+        made = 0
+        # The first simulation judges the roots, so that a search that is stopped knows the priors.
+        while made < self._sims and not (made and (self._stopped or perf_counter() > ends)):
+            if made and self._gumbel:
+                roots = roots or [self._root_of(tree, game) for game in games.tolist()]
+                for game, root in enumerate(roots):
+                    first, visits, values = read_root(tree, game)
+                    tree.first_edge[game] = first + root.next_decision(made - 1, visits, values)
+            leaves.descend_all(tree, games, lengths, last_captured, self._rng)
             starts, decisions, log_probs, values = self._judge(tree.rows)
-            trees.absorb_all(
+            leaves.absorb_all(
                 tree, games, lengths, last_captured, starts, decisions, log_probs, values
             )
+            made += 1
         thoughts = []
         for game, row in enumerate(rows):
-            line, value = best_line(tree, game)
+            edge = -1
+            if roots:
+                first, visits, values = read_root(tree, game)
+                edge = first + roots[game].best_decision(visits, values)
+            line, value = best_line(tree, game, edge)
             thoughts.append(Thought(line, in_hundredths(value, row)))
-        return thoughts
+        return thoughts, made * len(rows)
+
+    def _root_of(self, tree: Tree, game: int) -> GumbelRoot:
+        """A choice whose noise depends on the seed and the position alone."""
+        first, visits, _ = read_root(tree, game)
+        priors = tree.priors[game, first : first + len(visits)]
+        random = np.random.default_rng((self._seed, zlib.crc32(tree.root[game].tobytes())))
+        noise = self._noise * random.gumbel(size=len(priors))
+        return GumbelRoot(priors, self._sims - 1, self._considered, noise, self._scale)
 
     def _judge(
         self, rows: NDArray[np.int16]
@@ -124,6 +201,21 @@ class PolicyMctsAgent(PlanningAgent):
         decisions = np.concatenate([np.zeros(0, dtype=np.int64), *(part[0] for part in ordered)])
         scores = np.concatenate([np.zeros(0, dtype=np.float32), *(part[1] for part in ordered)])
         return starts, decisions, scores, np.clip(values, -1.0, 1.0)
+
+
+def read_root(tree: Tree, game: int) -> tuple[int, NDArray[np.int32], NDArray[np.float64]]:
+    """A root's first edge; how often each of its K edges was tried [K]; and how good they are to
+    the side that decides, between the worst, 0, and the best seen in the tree, 1 [K].
+    """
+    first, count = (int(tree.nodes[game, 0, column]) for column in (FIRST_EDGE, EDGE_COUNT))
+    visits = tree.visits[game, first : first + count]
+    means = tree.totals[game, first : first + count] / np.maximum(visits, 1)
+    low, high = tree.bounds[game, LOWEST], tree.bounds[game, HIGHEST]
+    if tree.root[game, TO_MOVE] != DWARFS:
+        low, high = -high, -low
+    if not low < high:  # nothing tried yet, or nothing that differs
+        return first, visits, np.zeros(count)
+    return first, visits, (means - low) / (high - low)
 
 
 def _score(row: Row) -> float:

@@ -59,11 +59,20 @@ def _mcts(
 
 
 def _policy_mcts(
-    path: str, sims: int = 200, c: float = 1.5, fpu: float = 0.2, seed: int = 0
+    path: str,
+    sims: int = 200,
+    c: float = 1.5,
+    fpu: float = 0.2,
+    root: str = "puct",
+    considered: int = 16,
+    noise: float = 0.0,
+    scale: float = 1.0,
+    time: float = 0.0,
+    seed: int = 0,
 ) -> Agent:
     from agents.policy_mcts import PolicyMctsAgent
 
-    return PolicyMctsAgent(path, sims, c, fpu, seed)
+    return PolicyMctsAgent(path, sims, c, fpu, root, considered, noise, scale, time, seed)
 
 
 AGENTS: dict[str, Callable[..., Agent]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from by_hand import place
 import agents
 from agents.checkpoint import CheckpointError, save_policy
 from agents.network import Network, NetworkConfig
+from agents.policy_mcts import PolicyMctsAgent
 from thud_env import RULESETS, Position
 
 
@@ -37,8 +39,9 @@ def test_battles_are_played_by_the_rules(rules: str, folder: Path) -> None:
         position = position.apply(chosen)
 
 
-def test_games_searched_side_by_side_are_searched_as_if_alone(folder: Path) -> None:
-    spec = f"policy+mcts:{folder / 'classic-any'},sims=40"
+@pytest.mark.parametrize("options", ["", ",root=gumbel", ",root=gumbel,noise=1"])
+def test_games_searched_side_by_side_are_searched_as_if_alone(options: str, folder: Path) -> None:
+    spec = f"policy+mcts:{folder / 'classic-any'},sims=40{options}"
     positions = [
         Position.start("classic-any"),
         place("classic-any", "D6 E6 F6 A9", "J6 P8"),
@@ -48,15 +51,40 @@ def test_games_searched_side_by_side_are_searched_as_if_alone(folder: Path) -> N
     assert together.tolist() == [agents.make(spec).act(p) for p in positions]
 
 
-def test_even_an_untrained_network_finds_the_only_capture(folder: Path) -> None:
+@pytest.mark.parametrize("options", ["", ",root=gumbel,considered=64"])
+def test_even_an_untrained_network_finds_the_only_capture(options: str, folder: Path) -> None:
     position = place("classic", "E6 F6 A9", "H6", "d")
-    agent = agents.make(f"policy+mcts:{folder / 'classic'},sims=400")
+    agent = agents.make(f"policy+mcts:{folder / 'classic'},sims=400{options}")
     assert agent.turn(position) == "dF6-H6xH6"
+
+
+def test_noise_makes_play_depend_on_the_seed(folder: Path) -> None:
+    start = Position.start()
+    spec = f"policy+mcts:{folder / 'classic'},sims=8,root=gumbel"
+    assert len({agents.make(spec, seed).act(start) for seed in range(4)}) == 1
+    assert len({agents.make(f"{spec},noise=1", seed).act(start) for seed in range(4)}) > 1
+    assert len({agents.make(f"{spec},noise=1", 7).act(start) for _ in range(2)}) == 1
+
+
+@pytest.mark.parametrize("root", ["puct", "gumbel"])
+def test_a_search_is_bounded_by_time_and_can_be_stopped(root: str, folder: Path) -> None:
+    start = Position.start()
+    spec = f"policy+mcts:{folder / 'classic'},sims=20000,root={root}"
+    for seconds, stops in ((0.2, False), (60, True)):
+        agent = agents.make(f"{spec},time={seconds}")
+        assert isinstance(agent, PolicyMctsAgent)
+        if stops:
+            threading.Timer(0.3, agent.stop).start()
+        assert agent.act(start) in start.legal_actions()
+        assert agent.result is not None
+        assert 1 <= agent.result.simulations < 20000
 
 
 def test_a_wrong_spec_or_checkpoint_is_told(folder: Path) -> None:
     with pytest.raises(ValueError, match=r"sims=1 must be in 2 \.\. 1e\+07"):
         agents.make(f"policy+mcts:{folder / 'classic'},sims=1")
+    with pytest.raises(ValueError, match=r"root=uct must be one of puct, gumbel"):
+        agents.make(f"policy+mcts:{folder / 'classic'},root=uct")
     with pytest.raises(CheckpointError, match="/no/such/folder is no policy"):
         agents.make("policy+mcts:/no/such/folder")
     agent = agents.make(f"policy+mcts:{folder / 'classic'},sims=2")

@@ -80,6 +80,8 @@ class Tree(NamedTuple):
     """[G, 2] the lowest and the highest mean so far, for the dwarfs."""
     root: NDArray[np.int16]
     """[G, 432] the positions searched."""
+    first_edge: NDArray[np.int64]
+    """[G] the edge of the root that the next descent takes; -1: as elsewhere in the tree."""
     rows: NDArray[np.int16]
     """[G, 432] the leaves in hand."""
     child: NDArray[np.int16]
@@ -114,6 +116,7 @@ class Tree(NamedTuple):
             counters=np.zeros((games, COUNTERS), dtype=np.int64),
             bounds=np.zeros((games, BOUNDS), dtype=np.float64),
             root=np.zeros((games, ROW_SIZE), dtype=np.int16),
+            first_edge=np.full(games, -1, dtype=np.int64),
             rows=np.zeros((games, ROW_SIZE), dtype=np.int16),
             child=np.zeros(ROW_SIZE, dtype=np.int16),
             decisions=np.zeros((2, MAX_DECISIONS_AT_ONCE), dtype=np.int32),
@@ -267,7 +270,9 @@ def descend(tree, game, grows, rng):
     last_captured = -1
     while True:
         side = row[TO_MOVE]
-        edge = choose(tree, game, node, side)
+        edge = int(tree.first_edge[game]) if length == 0 else -1
+        if edge < 0:
+            edge = choose(tree, game, node, side)
         decision = int(tree.actions[game, edge])
         apply(row, decision)
         tree.path[game, length] = edge
@@ -325,54 +330,3 @@ def grow(tree, rng):
         back_up(tree, 0, length, value)
         made += 1
     return made
-
-
-@compiled
-def descend_all(tree, games, lengths, last_captured, rng):
-    """``descend`` in several trees, whose nodes are the caller's business. A tree without a
-    root has its root as its leaf.
-    """
-    for i in range(games.shape[0]):
-        game = games[i]
-        if tree.counters[game, NUM_NODES] == 0:
-            copy_row(tree.rows[game], tree.root[game])
-            lengths[i], last_captured[i] = 0, -1
-        else:
-            lengths[i], last_captured[i] = descend(tree, game, False, rng)
-
-
-@compiled
-def absorb_all(tree, games, lengths, last_captured, starts, decisions, log_probs, values):
-    """Give the leaves in hand nodes with a network's priors, and add its values to the paths.
-
-    Args:
-        tree: the trees.
-        games, lengths, last_captured: [N] as ``descend_all`` left them.
-        starts: [N + 1] where each leaf's decisions begin; none where its battle is over.
-        decisions: [L] the legal ones, each leaf's ascending.
-        log_probs: [L] theirs.
-        values: [N] the leaves' values for the dwarfs.
-    """
-    for i in range(games.shape[0]):
-        game, length = games[i], lengths[i]
-        row = tree.rows[game]
-        if row[TERMINATION] == ONGOING:
-            count = list_decisions(row, tree.decisions[0], last_captured[i])
-            node = add_node(tree, game, count)
-            if node >= 0:
-                first = int(tree.nodes[game, node, FIRST_EDGE])
-                total = 0.0
-                j = starts[i]
-                for edge in range(first, first + count):
-                    # In the same order as the legal ones, but for answers, of which there are few.
-                    if row[PENDING] != NO_QUESTION:
-                        j = starts[i]
-                    while decisions[j] != tree.actions[game, edge]:
-                        j += 1
-                    tree.priors[game, edge] = np.exp(log_probs[j])
-                    total += tree.priors[game, edge]
-                for edge in range(first, first + count):
-                    tree.priors[game, edge] /= total
-                if length > 0:
-                    tree.children[game, tree.path[game, length - 1]] = node
-        back_up(tree, game, length, values[i])

@@ -1,0 +1,99 @@
+"""Choosing at the root by Gumbel-top-k sampling and sequential halving.
+
+PUCT needs many simulations to be surer than the priors that it follows. With few, a better choice
+comes from trying some decisions equally often and dropping the worse half again and again: what
+is chosen so is never worse than the priors, in expectation, if the values are right (Danihelka et
+al., "Policy improvement by planning with Gumbel", 2022, sections 3 to 5).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+_VISIT_OFFSET = 50.0
+"""c_visit of the paper's equation 8."""
+
+
+def visit_plan(simulations: int, considered: int) -> list[int]:
+    """How often the decision of each simulation has been tried before, by sequential halving:
+    ``considered`` decisions first, each equally often, then the better half of them, and so on.
+    """
+    rounds = max(1, math.ceil(math.log2(max(2, considered))))
+    tried = [0] * considered
+    plan: list[int] = []
+    left = considered
+    while len(plan) < simulations:
+        for _ in range(max(1, simulations // (rounds * left))):
+            for place in range(left):
+                plan.append(tried[place])
+                tried[place] += 1
+        left = max(2 if considered > 1 else 1, left // 2)
+    return plan[:simulations]
+
+
+class GumbelRoot:
+    """The choice among K decisions at a root.
+
+    Args:
+        priors: [K] their probabilities.
+        simulations: how many there are going to be.
+        considered: decisions to try at most.
+        noise: [K] draws from the standard Gumbel distribution; zeros choose without chance.
+        scale: how much a value counts against a prior, c_scale of the paper's equation 8.
+    """
+
+    def __init__(
+        self,
+        priors: NDArray[np.floating],
+        simulations: int,
+        considered: int,
+        noise: NDArray[np.floating],
+        scale: float,
+    ) -> None:
+        self._logits = np.log(np.maximum(priors.astype(np.float64), 1e-12))
+        self._noise = noise
+        self._scale = scale
+        self._plan = visit_plan(simulations, min(considered, len(priors)))
+
+    def next_decision(
+        self, simulation: int, visits: NDArray[np.integer], values: NDArray[np.floating]
+    ) -> int:
+        """Which of the decisions to try.
+
+        Args:
+            simulation: how many have been made.
+            visits: [K] how often each decision was tried.
+            values: [K] its mean value, 0 .. 1, where it was tried.
+        """
+        scores = self._scores(visits, values)
+        scores[visits != self._plan[simulation]] = -np.inf
+        return int(np.argmax(scores))
+
+    def best_decision(self, visits: NDArray[np.integer], values: NDArray[np.floating]) -> int:
+        """The best of those tried most often."""
+        scores = self._scores(visits, values)
+        scores[visits != visits.max()] = -np.inf
+        return int(np.argmax(scores))
+
+    def _scores(
+        self, visits: NDArray[np.integer], values: NDArray[np.floating]
+    ) -> NDArray[np.float64]:
+        completed = completed_values(np.exp(self._logits), visits, values)
+        weight = (_VISIT_OFFSET + visits.max()) * self._scale
+        return np.asarray(self._noise + self._logits + weight * completed, dtype=np.float64)
+
+
+def completed_values(
+    priors: NDArray[np.floating], visits: NDArray[np.integer], values: NDArray[np.floating]
+) -> NDArray[np.float64]:
+    """[K] the values, those never tried completed by what the tried ones are worth by the priors
+    (the paper's appendix D, without a value of the root's own).
+    """
+    tried = visits > 0
+    if not tried.any():
+        return np.zeros(len(visits))
+    mixed = np.average(values[tried], weights=np.maximum(priors[tried], 1e-12))
+    return np.where(tried, values, mixed).astype(np.float64)
