@@ -3,22 +3,19 @@
 Values here are from the dwarfs' view and lie in -1 .. 1: a margin of 32 is 1, and so is a
 Koom Valley battle won.
 
-Playouts draw a piece that can move and then one of its moves, which takes a fifth of the
-time that listing all moves would. Dwarfs that have few moves are thus moved more often than
-by a draw from all turns; captures offered by a move are taken. A playout that has lasted for
-``length`` turns is broken off and judged by the evaluation.
+Playouts draw each legal move with the same chance, and take the captures that it offers. One that
+has lasted for ``length`` turns is broken off and judged by the evaluation.
 """
 
 from __future__ import annotations
 
 from agents.search.captures import capturable_by, capturing_moves, keep_hungry_answers
 from agents.search.evaluation import POINT, evaluate
-from thud_env.actions import MOVE_BASE, OFFER
-from thud_env.bits import count_ones, trailing_zeros
+from thud_env.actions import OFFER
 from thud_env.compile import compiled
 from thud_env.rng import random_below
+from thud_env.rules.draw import draw_legal
 from thud_env.rules.legal import legal_actions
-from thud_env.rules.moves import piece_moves
 from thud_env.rules.play import apply, margin
 from thud_env.rules.row import (
     DWARFS,
@@ -29,7 +26,6 @@ from thud_env.rules.row import (
     TAKEN,
     TERMINATION,
     TO_MOVE,
-    movable_pieces,
 )
 from thud_env.rulesets import KOOM_VALLEY
 
@@ -72,26 +68,12 @@ def static_value(row, weights, scratch):
 
 
 @compiled
-def _nth_bit(word, n):
-    for _ in range(n):
-        word &= word - 1
-    return trailing_zeros(word)
-
-
-@compiled
 def _random_move(row, decisions, rng, game):
-    """A random move of a random piece that can move."""
-    first, count = movable_pieces(row)
-    for _ in range(_TRIES):
-        cell = int(row[first + random_below(rng, game, count)])
-        moves = piece_moves(row, cell)
-        if moves != 0:
-            chosen = random_below(rng, game, count_ones(moves))
-            return MOVE_BASE[cell, 0] + _nth_bit(moves, chosen)
-    total = legal_actions(row, decisions)
-    if decisions[total - 1] == OFFER:
-        total -= 1
-    return decisions[random_below(rng, game, total)]
+    """A random move, each with the same chance."""
+    while True:
+        action = draw_legal(row, rng, game, decisions)
+        if action != OFFER:
+            return action
 
 
 @compiled

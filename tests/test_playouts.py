@@ -1,0 +1,77 @@
+"""Playing on from a leaf: by the rules, to the end or for so many turns."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from agents.mcts import WHOLE_BATTLE
+from agents.search.evaluation import NUM_FEATURES
+from agents.search.playouts import (
+    BY_EVALUATION,
+    BY_GREEDY_PLAY,
+    BY_RANDOM_PLAY,
+    leaf_value,
+    static_value,
+)
+from agents.search.weights import load_weights
+from thud_env import RULESETS, Position
+from thud_env.rng import seed_generators
+from thud_env.rules.row import (
+    MAX_DECISIONS_AT_ONCE,
+    NUM_DWARFS,
+    NUM_TROLLS,
+    ONGOING,
+    TERMINATION,
+    TURNS,
+    Row,
+)
+
+WEIGHTS = load_weights()
+SCRATCH = np.zeros(NUM_FEATURES, dtype=np.int64)
+BY_PLAYING_ON = pytest.mark.parametrize("how", [BY_RANDOM_PLAY, BY_GREEDY_PLAY])
+EACH_RULESET = pytest.mark.parametrize("rules", RULESETS)
+
+
+def judge(position: Position, how: int, length: int, seed: int = 0) -> tuple[float, Row]:
+    row = position.row.copy()
+    decisions = np.empty(MAX_DECISIONS_AT_ONCE, dtype=np.int32)
+    rng = seed_generators(1, seed)
+    return leaf_value(row, how, length, WEIGHTS, SCRATCH, decisions, rng, 0), row
+
+
+@EACH_RULESET
+@BY_PLAYING_ON
+def test_a_whole_battle_is_worth_its_score(how: int, rules: str) -> None:
+    start = Position.start(rules, agreement=True, offer_after=1, max_turns=300)
+    for seed in range(5):
+        value, row = judge(start, how, WHOLE_BATTLE, seed)
+        outcome = Position(row).outcome
+        assert outcome is not None
+        assert value == outcome.margin / (32 if rules.startswith("classic") else 1)
+
+
+@EACH_RULESET
+@BY_PLAYING_ON
+def test_a_playout_is_broken_off_and_judged(how: int, rules: str) -> None:
+    value, row = judge(Position.start(rules), how, 7)
+    assert row[TERMINATION] == ONGOING
+    assert row[TURNS] == 7
+    assert value == static_value(row, WEIGHTS, SCRATCH)
+    assert -1 <= value <= 1
+
+
+@EACH_RULESET
+def test_without_playing_on_the_position_is_judged_as_it_stands(rules: str) -> None:
+    value, row = judge(Position.start(rules), BY_EVALUATION, 7)
+    assert np.array_equal(row, Position.start(rules).row)
+    assert value == static_value(row, WEIGHTS, SCRATCH)
+
+
+@pytest.mark.parametrize("rules", [rules for rules in RULESETS if "football" not in rules])
+def test_greedy_playouts_capture_more_than_random_ones(rules: str) -> None:
+    def pieces_left(how: int) -> int:
+        rows = [judge(Position.start(rules), how, 30, seed)[1] for seed in range(20)]
+        return sum(int(row[NUM_DWARFS] + row[NUM_TROLLS]) for row in rows)
+
+    assert pieces_left(BY_GREEDY_PLAY) < pieces_left(BY_RANDOM_PLAY)
