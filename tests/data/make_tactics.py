@@ -4,9 +4,9 @@
 
 Positions come from play, half greedy and half at random, and from a builder of awkward ones. One
 is kept if a search that sees nothing but captures and battles won, 4 turns deep and 5, finds the
-same few turns best and every other one clearly worse (``Prover``). No player's evaluation has a say in
-that, nor whether a player finds the turn: this is what the suite is for. The first that come
-are taken until there are as many of each kind as ``QUOTAS`` asks for.
+same few turns best and every other one clearly worse (``Prover``). No player's evaluation has a
+say in that, nor whether a player finds the turn: this is what the suite is for. The first that
+come are taken until there are as many of each kind as ``QUOTAS`` asks for.
 """
 
 from __future__ import annotations
@@ -35,13 +35,19 @@ from positions import (  # noqa: E402 - found through the line above
 
 import agents  # noqa: E402
 from agents.alphabeta import Searcher, SearchOptions  # noqa: E402
-from agents.search.evaluation import POINT, WIN, final_value  # noqa: E402
+from agents.search.evaluation import INFINITE, POINT, WIN, final_value  # noqa: E402
 from agents.search.weights import material_weights  # noqa: E402
 from thud_env import Position  # noqa: E402
 from thud_env.notation import walk_turns  # noqa: E402
 from thud_env.rules.play import apply  # noqa: E402
-from thud_env.rules.row import NUM_DWARFS, NUM_TROLLS, ONGOING, TERMINATION, TO_MOVE  # noqa: E402
-from thud_env.rules.row import Row  # noqa: E402
+from thud_env.rules.row import (  # noqa: E402
+    NUM_DWARFS,
+    NUM_TROLLS,
+    ONGOING,
+    TERMINATION,
+    TO_MOVE,
+    Row,
+)
 from thud_env.rulesets import KOOM_VALLEY, get_ruleset  # noqa: E402
 
 DEPTHS = (4, 5)
@@ -52,24 +58,26 @@ CLEAR = 2 * POINT
 """By how much every other move must be worse; the same move with other captures by one point."""
 MOST_BEST = 3
 """Turns that are equally good."""
-FEWEST_TURNS, MOST_TURNS, MOST_NODES = 10, 120, 300_000
+FEWEST_TURNS, MOST_TURNS, MOST_NODES = 10, 80, 200_000
 """Positions with fewer turns or more, or that take more to search, are passed over."""
-CANDIDATES = 3000
-"""Positions looked at, of each ruleset, at most."""
+CANDIDATES, CORNERED, VALLEY_CANDIDATES = 800, 250, 1600
+"""Positions looked at, of each Classic ruleset and of each other, at most. Saving moves are so rare
+that ``CORNERED`` more are built for them."""
 QUOTAS = {
-    "classic": {"hurl": 8, "shove": 9, "capture": 8, "save": 6, "bait": 7, "threat": 2},
-    "classic-any": {"hurl": 4, "shove": 5, "capture": 4, "save": 3, "bait": 4, "threat": 1},
-    "classic-all": {"hurl": 4, "shove": 5, "capture": 4, "save": 3, "bait": 4, "threat": 1},
+    "classic": {"hurl": 8, "shove": 9, "capture": 8, "save": 6, "bait": 7},
+    "classic-any": {"hurl": 4, "shove": 5, "capture": 4, "save": 3, "bait": 4},
+    "classic-all": {"hurl": 4, "shove": 5, "capture": 4, "save": 3, "bait": 4},
     "koom-valley": {"win": 12, "hold": 10},
     "koom-valley-football": {"win": 12, "hold": 10},
 }
 """How many of each kind are taken at most."""
 HEADER = """\
 # Thud tactics: positions in which one turn, or up to three alike, is best by far.
-# One position a line: ruleset | position text | the best turns | kind of the first. Kinds: hurl, shove (takes four
-# or more), capture, bait (a larger capture is declined), save (captures nothing, but any other
-# move loses something), threat (captures nothing yet, but will); in the Koom Valley games win and
-# hold (any other move loses). Proven and written by make_tactics.py; free to use.
+# One position a line: ruleset | position text | the best turns | what kind the first is of.
+# Kinds: hurl, shove (takes four or more), capture, bait (a larger capture is declined), save
+# (captures nothing, but any other move comes off worse); in the Koom Valley games win and hold
+# (any other move loses). Limits are 200 and 800 turns. Proven and written by make_tactics.py;
+# free to use.
 """
 
 
@@ -118,8 +126,11 @@ class Prover:
         result = self._searcher.search(row, options)
         if result.depth < depth and abs(result.value) < WIN:
             return None
-        best, near = [], []
-        for turn, child in after.items():
+        best: list[str] = []
+        near: list[str] = []
+        # Those that look best come first: they show soonest that there are too many.
+        likely = {turn: self._value(child, 1, row) for turn, child in after.items()}
+        for turn, child in sorted(after.items(), key=lambda item: -likely[item[0]]):
             if self._is_below(child, depth - 1, result.value - CLEAR + 1, row):
                 continue
             if self._is_below(child, depth - 1, result.value, row):
@@ -133,11 +144,17 @@ class Prover:
 
     def _is_below(self, child: Row, depth: int, limit: int, before: Row) -> bool:
         """Whether a turn is worth less than ``limit`` to the side that has played it."""
+        return self._value(child, depth, before, -limit, 1 - limit) < limit
+
+    def _value(
+        self, child: Row, depth: int, before: Row, alpha: int = -INFINITE, beta: int = INFINITE
+    ) -> int:
+        """What a turn is worth to the side that has played it. The window is the other side's."""
         if child[TERMINATION] != ONGOING:
             value = int(final_value(child))
-            return (value if child[TO_MOVE] == before[TO_MOVE] else -value) < limit
+            return value if child[TO_MOVE] == before[TO_MOVE] else -value
         options = SearchOptions(depth=depth, quiescence=QUIESCENCE)
-        return -self._searcher.value(child, options, -limit, 1 - limit) < limit
+        return -self._searcher.value(child, options, alpha, beta)
 
 
 def _after(row: Row, decisions: list[int]) -> Row:
@@ -152,12 +169,11 @@ def kind_of(position: Position, turn: str, value: int) -> str:
     if position.rules.index >= KOOM_VALLEY:
         return "hold" if value < WIN else "win"
     trolls_move = position.to_move == "trolls"
-    standing = position.margin * POINT * (-1 if trolls_move else 1)
     taken = _taken(position, turn)
     if taken < max(_taken(position, other) for other in position.turns()):
         return "bait"
     if taken == 0:
-        return "threat" if value > standing else "save"
+        return "save"
     if not trolls_move:
         return "hurl"
     return "shove" if taken >= 4 else "capture"
@@ -211,12 +227,20 @@ def cornered(rules: str, random: Random) -> Iterator[Position]:
 
 
 def candidates(rules: str) -> Iterator[Position]:
-    """Positions from all sources in turn, far from the limits of turns."""
+    """All positions to be looked at, from all sources in turn."""
     random = Random(f"tactics {rules}")
     sources = [from_games(rules, random), built(rules, random), threatened(rules, random)]
-    if get_ruleset(rules).index < KOOM_VALLEY:
-        sources.append(cornered(rules, random))
-    for position in chain.from_iterable(zip(*sources, strict=False)):
+    if get_ruleset(rules).index >= KOOM_VALLEY:
+        return islice(_usable(chain.from_iterable(zip(*sources, strict=False))), VALLEY_CANDIDATES)
+    sources.append(cornered(rules, random))
+    mixed = islice(_usable(chain.from_iterable(zip(*sources, strict=False))), CANDIDATES)
+    more = islice(_usable(cornered(rules, Random(f"cornered {rules}"))), CORNERED)
+    return chain(mixed, more)
+
+
+def _usable(positions: Iterator[Position]) -> Iterator[Position]:
+    """Those far from the limits of turns and not over."""
+    for position in positions:
         if position.outcome is None and position.quiet_turns < 150 and position.turn_number < 700:
             yield position
 
@@ -224,7 +248,7 @@ def candidates(rules: str) -> Iterator[Position]:
 def tactics(rules: str) -> Iterator[Tactic]:
     """One ruleset's part of the suite."""
     prover, wanted = Prover(), Counter(QUOTAS[rules])
-    for position in islice(candidates(rules), CANDIDATES):
+    for position in candidates(rules):
         proof = prover.best_turns(position)
         if proof is None:
             continue
