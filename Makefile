@@ -31,7 +31,7 @@ PIP := $(PY) -m pip --disable-pip-version-check
 # The build backend is pinned and installed like everything else: no isolated builds.
 INSTALL := $(PIP) install --constraint constraints.txt --no-build-isolation
 
-.PHONY: help setup train test soak lint bench rllib integrations bare cuda gpu lock clean
+.PHONY: help setup train test soak lint bench ladder rllib integrations bare cuda gpu lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,6 +56,9 @@ lint: $(VENV)/.lint ## check style, format and types
 
 bench: $(VENV)/.core ## measure the environment's speed
 	$(PY) -m thud_env.bench
+
+ladder: $(VENV)/.train ## play the reference agents all against all, and write docs/strength.md
+	$(PY) -m training.ladder --field configs/ladder/reference.yaml --publish docs/strength.md
 
 rllib: $(RLLIB)/.done ## install RLlib into .venv-rllib, run nothing
 

@@ -80,6 +80,29 @@ def test_the_report_is_written_anew_from_the_games(unbroken: Path, capsys) -> No
     assert "Two battles, seats swapped" in capsys.readouterr().out
 
 
+def test_a_report_is_published_with_its_picture(unbroken: Path, tmp_path: Path, capsys) -> None:
+    page = tmp_path / "docs" / "strength.md"
+    for _ in range(2):  # a page of its own is written anew
+        assert main(["--report", str(unbroken), "--publish", str(page)]) == 0
+    text = page.read_text()
+    assert "](images/strength.svg)" in text
+    assert (tmp_path / "docs/images/strength.svg").read_bytes() == (
+        unbroken / "payoff.svg"
+    ).read_bytes()
+    report = (unbroken / "report.md").read_text()
+    assert report[report.index("## Two battles") :].replace("payoff", "images/strength") in text
+
+
+def test_no_other_page_is_written_over(unbroken: Path, tmp_path: Path, capsys) -> None:
+    page = tmp_path / "diary.md"
+    page.write_text("Dear diary")
+    assert main(["--report", str(unbroken), "--publish", str(page)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"{page} is no report of a ladder" in line
+    assert page.read_text() == "Dear diary"
+    assert not (tmp_path / "images").exists()
+
+
 def is_alive(group: int) -> bool:
     try:
         os.killpg(group, 0)

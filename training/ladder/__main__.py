@@ -4,7 +4,7 @@
 
     python -m training.ladder random greedy --games 400
     python -m training.ladder --field configs/ladder/reference.yaml --out runs/ladder/reference
-    python -m training.ladder --report runs/ladder/reference
+    python -m training.ladder --report runs/ladder/reference --publish docs/strength.md
 
 Stop it at any time: the same command goes on where it was. The field may have grown by then.
 """
@@ -24,6 +24,7 @@ from training.cli import fail
 from training.ladder.fields import GAMES, RULES, make_field, read_field
 from training.ladder.play import play_games
 from training.ladder.progress import Progress
+from training.ladder.publish import publish
 from training.ladder.report import PICTURE, REPORT, write_report
 from training.ladder.schedule import Field
 from training.ladder.statistics import resolution
@@ -56,6 +57,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--report", type=Path, metavar="DIR", help="play nothing, write the report of DIR anew"
     )
+    parser.add_argument(
+        "--publish", type=Path, metavar="FILE", help="write the report as a page of the docs, too"
+    )
     return parser
 
 
@@ -67,7 +71,7 @@ def main(arguments: list[str] | None = None) -> int:
         if options.report is not None:
             if options.specs or options.field or options.out:
                 raise ValueError("--report DIR stands alone: it plays nothing")
-            _report(options.report, console)
+            _report(options.report, options.publish, console)
             return 0
         field = _field(options)
         name = options.field.stem if options.field else field.rules
@@ -76,7 +80,7 @@ def main(arguments: list[str] | None = None) -> int:
         if workers < 1:
             raise ValueError(f"--workers {workers}: 1 or more would be right")
         play_ladder(field, folder, workers, console)
-        _report(folder, console)
+        _report(folder, options.publish, console)
     except ValueError as error:
         return fail("ladder", error)
     except BrokenProcessPool:
@@ -116,8 +120,10 @@ def play_ladder(field: Field, folder: Path, workers: int, console: Console) -> N
                 progress.advance()
 
 
-def _report(folder: Path, console: Console) -> None:
+def _report(folder: Path, page: Path | None, console: Console) -> None:
     console.print(write_report(folder), highlight=False, soft_wrap=True, markup=False)
+    if page is not None:
+        publish(folder, page)
     console.print(f"\nall of it: {folder / REPORT}, {folder / PICTURE}", highlight=False)
 
 
