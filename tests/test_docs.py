@@ -1,6 +1,7 @@
 """The prose is held against the code: examples are run, tables compared, links followed."""
 
 import doctest
+import inspect
 import re
 import runpy
 import sys
@@ -11,10 +12,12 @@ from typing import Any
 
 import pytest
 
+from agents import AGENTS
 from thud_env import RULESETS, Position, actions
 from thud_env.encoding import PLANES
 from thud_env.envs.match import MATCH_PLANES
 from thud_env.perft import perft
+from training.ladder.fields import read_field
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -77,6 +80,24 @@ def test_commands_exist(path: Path) -> None:
     for module in set(re.findall(r"python -m ([a-z0-9_.]+)", text)):
         source = ROOT.joinpath(*module.split("."))
         assert source.with_suffix(".py").is_file() or (source / "__main__.py").is_file(), module
+
+
+def test_agent_table() -> None:
+    _, *rows = table("agents")
+    for name, _, options in rows:
+        parameters = inspect.signature(AGENTS[name]).parameters.values()
+        known = [p for p in parameters if p.name not in ("seed", "path")]
+        assert options == ", ".join(f"{option.name}={option.default}" for option in known)
+    assert [name for name, *_ in rows] == list(AGENTS)
+
+
+def test_the_strength_page_is_of_the_reference_field() -> None:
+    page = (ROOT / "docs" / "strength.md").read_text(encoding="utf-8")
+    heading, _, rows = page.partition("\n| dwarfs \\ trolls ")[2].partition("\n")
+    field = read_field(ROOT / "configs" / "ladder" / "reference.yaml")
+    assert [cell.strip() for cell in heading.strip(" |").split("|")] == list(field.agents)
+    matrix = rows.partition("\n\n")[0].splitlines()[1:]
+    assert [line.split("|")[1].strip() for line in matrix] == list(field.agents)
 
 
 def test_plane_tables() -> None:

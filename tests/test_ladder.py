@@ -89,8 +89,8 @@ def test_a_report_is_published_with_its_picture(unbroken: Path, tmp_path: Path, 
     assert (tmp_path / "docs/images/strength.svg").read_bytes() == (
         unbroken / "payoff.svg"
     ).read_bytes()
-    report = (unbroken / "report.md").read_text()
-    assert report[report.index("## Two battles") :].replace("payoff", "images/strength") in text
+    report = (unbroken / "report.md").read_text().replace("(payoff.svg)", "(images/strength.svg)")
+    assert report[report.index("## Two battles") :] in text
 
 
 def test_no_other_page_is_written_over(unbroken: Path, tmp_path: Path, capsys) -> None:
@@ -130,7 +130,8 @@ def test_a_stop_keeps_what_was_played_and_leaves_no_process(tmp_path: Path) -> N
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the workers too
     _, errors = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert errors == "stopped; the same command goes on from here\n"
+    # On a fresh machine the workers say before it that they compile.
+    assert errors.splitlines()[-1] == "stopped; the same command goes on from here"
     waited = time.monotonic() + 20
     while is_alive(process.pid):
         assert time.monotonic() < waited

@@ -15,16 +15,16 @@ from thud_env import RULESETS, Position
 DATA = Path(__file__).parent / "data"
 sys.path.insert(0, str(DATA))
 
-from make_tactics import Prover, Tactic, kind_of  # noqa: E402 - found through the line above
+from make_tactics import Prover, Tactic, kind_of, tactics  # noqa: E402 - found through the line above
 
 
 def suite() -> list[Tactic]:
-    tactics = []
+    found = []
     for line in (DATA / "thud.tactics").read_text(encoding="utf-8").splitlines():
         if not line.startswith("#"):
             rules, text, turns, kind = line.split(" | ")
-            tactics.append(Tactic(Position.from_text(text, rules), turns.split(), kind))
-    return tactics
+            found.append(Tactic(Position.from_text(text, rules), turns.split(), kind))
+    return found
 
 
 SUITE = suite()
@@ -61,7 +61,7 @@ def test_alpha_beta_finds_nine_in_ten() -> None:
 
 @pytest.mark.parametrize("rules", RULESETS)
 def test_the_proof_of_the_smallest_positions_holds(rules: str) -> None:
-    """All of them take minutes: the generator proves them again whenever it is run."""
+    """All of them take minutes: see the soak test below."""
     mine = [tactic for tactic in SUITE if tactic.position.rules.name == rules]
     for tactic in sorted(mine, key=lambda tactic: len(tactic.position.turns()))[:3]:
         proof = Prover().best_turns(tactic.position)
@@ -80,3 +80,10 @@ def test_a_shove_that_takes_four_is_proven() -> None:
     assert proof is not None
     assert proof[0] == ["TF8-F5xE4xE5xF4xG4"]
     assert kind_of(position, proof[0][0], proof[1]) == "shove"
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("rules", RULESETS)
+def test_the_generator_writes_the_published_suite(rules: str) -> None:
+    published = [str(tactic) for tactic in SUITE if tactic.position.rules.name == rules]
+    assert [str(tactic) for tactic in tactics(rules)] == published
