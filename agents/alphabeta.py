@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.planning import PlanningAgent, Thought
-from agents.search import negamax
+from agents.search import negamax, workspace
 from agents.search.evaluation import INFINITE, WIN
-from agents.search.negamax import MAX_DEPTH, MAX_QUIESCENCE, Workspace
 from agents.search.weights import load_weights, material_weights
+from agents.search.workspace import MAX_DEPTH, MAX_QUIESCENCE, Workspace
 from thud_env.rng import seed_generators
 from thud_env.rules.legal import legal_actions
 from thud_env.rules.row import MAX_DECISIONS_AT_ONCE, Row
@@ -61,7 +61,7 @@ class Searcher:
 
     def stop(self) -> None:
         """Make the search that another thread is in return the best it has so far."""
-        self._work.control[negamax.STOP] = 1
+        self._work.control[workspace.STOP] = 1
 
     def search(self, row: Row, options: SearchOptions) -> SearchResult:
         """Search deeper and deeper until the depth, the time or the nodes are reached.
@@ -81,7 +81,7 @@ class Searcher:
         finally:
             if timer is not None:
                 timer.cancel()
-        nodes = int(self._work.control[negamax.NODES])
+        nodes = int(self._work.control[workspace.NODES])
         return SearchResult(line, value, depth, nodes, perf_counter() - started)
 
     def value(
@@ -91,18 +91,18 @@ class Searcher:
         outside ``alpha`` .. ``beta``. Faster the closer together these are.
         """
         self._prepare(dataclasses.replace(options, nodes=0))
-        self._work.control[negamax.FIRST_MOVE] = -1
+        self._work.control[workspace.FIRST_MOVE] = -1
         negamax.search(self._work, row, options.depth, alpha, beta, self._rng)
-        return int(self._work.frames[0, negamax.BEST])
+        return int(self._work.frames[0, workspace.BEST])
 
     def _prepare(self, options: SearchOptions) -> None:
         control = self._work.control
-        control[negamax.STOP] = 0
-        control[negamax.NODES] = 0
-        control[negamax.NODE_LIMIT] = options.nodes or _NO_LIMIT
-        control[negamax.ORDERED] = options.ordered
-        control[negamax.USE_TABLE] = options.use_table
-        control[negamax.QUIESCENCE] = options.quiescence
+        control[workspace.STOP] = 0
+        control[workspace.NODES] = 0
+        control[workspace.NODE_LIMIT] = options.nodes or _NO_LIMIT
+        control[workspace.ORDERED] = options.ordered
+        control[workspace.USE_TABLE] = options.use_table
+        control[workspace.QUIESCENCE] = options.quiescence
         self._work.salt[0] = self._rng[0]
         self._work.killers.fill(-1)
         self._work.history.fill(0)
@@ -113,9 +113,9 @@ class Searcher:
         legal_actions(row, decisions)
         line, value, finished = [int(decisions[0])], 0, 0
         for turns in range(1, depth + 1):
-            work.control[negamax.FIRST_MOVE] = line[0] if turns > 1 else -1
+            work.control[workspace.FIRST_MOVE] = line[0] if turns > 1 else -1
             done = negamax.search(work, row, turns, -INFINITE, INFINITE, self._rng)
-            length, best = int(work.frames[0, negamax.LINE]), int(work.frames[0, negamax.BEST])
+            length, best = int(work.frames[0, workspace.LINE]), int(work.frames[0, workspace.BEST])
             if length > 0 and not (finished and best <= -WIN):
                 # A loss that only a deeper search sees is put off by the shallower one's turn.
                 line = work.lines[0, :length].tolist()

@@ -12,13 +12,8 @@ fail-soft (Fishburn 1983). With quiescence off its value is exactly the minimax 
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
-
 from agents.search.captures import capturing_moves, keep_hungry_answers
-from agents.search.evaluation import INFINITE, NUM_FEATURES, evaluate, final_value
+from agents.search.evaluation import INFINITE, evaluate, final_value
 from agents.search.ordering import (
     SORTED,
     arrange_answers,
@@ -31,7 +26,6 @@ from agents.search.table import (
     AT_MOST,
     BOUND,
     DEPTH,
-    ENTRY_SIZE,
     EXACT,
     MOVE,
     VALUE,
@@ -40,13 +34,33 @@ from agents.search.table import (
     position_key,
     store,
 )
-from thud_env.actions import CAPTURE, CAPTURE_ALL, NUM_ACTIONS, OFFER
+from agents.search.workspace import (
+    ALPHA,
+    BEST,
+    BEST_MOVE,
+    BETA,
+    COUNT,
+    FIRST_MOVE,
+    IN_TABLE,
+    LAST_CAPTURED,
+    LINE,
+    MAX_LINE,
+    NODE_LIMIT,
+    NODES,
+    OLD_ALPHA,
+    ORDERED,
+    QUIESCENCE,
+    STOP,
+    TRIED,
+    TURNS_LEFT,
+    USE_TABLE,
+)
+from thud_env.actions import CAPTURE, CAPTURE_ALL, OFFER
 from thud_env.compile import compiled
 from thud_env.rng import random_below
 from thud_env.rules.legal import legal_actions
 from thud_env.rules.play import apply
 from thud_env.rules.row import (
-    MAX_DECISIONS_AT_ONCE,
     NO_QUESTION,
     ONGOING,
     PENDING,
@@ -55,94 +69,6 @@ from thud_env.rules.row import (
     TERMINATION,
     TO_MOVE,
 )
-
-(
-    ALPHA,  # what the side to decide has already
-    BETA,  # what its opponent will not allow to be exceeded
-    OLD_ALPHA,  # alpha as it was at first
-    BEST,  # value of the best decision so far
-    BEST_MOVE,
-    TRIED,  # decisions tried so far
-    COUNT,  # decisions there are
-    TURNS_LEFT,  # turns to look ahead, this one included; 0 and below: captures only
-    LAST_CAPTURED,  # the decision that captured the last dwarf in this turn, or -1
-    IN_TABLE,  # 1 if the transposition table may be asked and told
-    LINE,  # decisions to the end of the turn that are known to be best
-    FRAME_SIZE,
-) = range(12)
-
-(
-    STOP,  # anything but 0 stops the search, also when set by another thread
-    NODES,  # decisions carried out so far
-    NODE_LIMIT,  # stop after so many
-    ORDERED,  # 1: try promising decisions first
-    USE_TABLE,  # 1: use the transposition table
-    QUIESCENCE,  # turns of captures looked at beyond the depth; 0: none
-    FIRST_MOVE,  # the decision to try first at the root, or -1
-    CONTROL_SIZE,
-) = range(8)
-
-MAX_DEPTH = 24
-MAX_QUIESCENCE = 8
-MAX_LINE = 36
-"""Decisions in a turn: a move, one for each dwarf at most, one to stop."""
-MAX_LEVELS = 2 * (MAX_DEPTH + MAX_QUIESCENCE) + MAX_LINE
-"""No path is longer: two decisions a turn, and one more for every dwarf captured."""
-
-
-class Workspace(NamedTuple):
-    """All the arrays of a search. L is MAX_LEVELS, K a power of two."""
-
-    rows: NDArray[np.int16]
-    """[L, 432] the positions on the path."""
-    moves: NDArray[np.int32]
-    """[L, 2048] the decisions at each of them."""
-    scores: NDArray[np.int32]
-    """[L, 2048] how promising they are."""
-    frames: NDArray[np.int64]
-    """[L, FRAME_SIZE] the columns above."""
-    lines: NDArray[np.int32]
-    """[MAX_LINE + 1, MAX_LINE + 1] the best decisions to the end of the first turn, from each of
-    its levels."""
-    path_keys: NDArray[np.uint64]
-    """[L] the keys of the positions on the path."""
-    salt: NDArray[np.uint64]
-    """[1] see ``position_key``."""
-    keys: NDArray[np.uint64]
-    """[K] the transposition table's keys."""
-    entries: NDArray[np.int32]
-    """[K, 4] its entries."""
-    killers: NDArray[np.int32]
-    """[MAX_DEPTH + 1, 2] by turns left."""
-    history: NDArray[np.int32]
-    """[2, 6470] by side."""
-    control: NDArray[np.int64]
-    """[CONTROL_SIZE] the numbers above."""
-    weights: NDArray[np.int64]
-    """[5, 2, 16] of the evaluation."""
-    scratch: NDArray[np.int64]
-    """[16] for the evaluation."""
-
-    @classmethod
-    def of_size(cls, table_bits: int, weights: NDArray[np.int64]) -> Workspace:
-        """Arrays for a search with a table of 2 ** ``table_bits`` slots."""
-        slots = 1 << table_bits
-        return cls(
-            rows=np.zeros((MAX_LEVELS, ROW_SIZE), dtype=np.int16),
-            moves=np.zeros((MAX_LEVELS, MAX_DECISIONS_AT_ONCE), dtype=np.int32),
-            scores=np.zeros((MAX_LEVELS, MAX_DECISIONS_AT_ONCE), dtype=np.int32),
-            frames=np.zeros((MAX_LEVELS, FRAME_SIZE), dtype=np.int64),
-            lines=np.zeros((MAX_LINE + 1, MAX_LINE + 1), dtype=np.int32),
-            path_keys=np.zeros(MAX_LEVELS, dtype=np.uint64),
-            salt=np.zeros(1, dtype=np.uint64),
-            keys=np.zeros(slots, dtype=np.uint64),
-            entries=np.zeros((slots, ENTRY_SIZE), dtype=np.int32),
-            killers=np.zeros((MAX_DEPTH + 1, 2), dtype=np.int32),
-            history=np.zeros((2, NUM_ACTIONS), dtype=np.int32),
-            control=np.zeros(CONTROL_SIZE, dtype=np.int64),
-            weights=weights,
-            scratch=np.zeros(NUM_FEATURES, dtype=np.int64),
-        )
 
 
 @compiled

@@ -14,7 +14,7 @@ _PREFACE = f"""\
 All agents of [configs/ladder/reference.yaml](../configs/ladder/reference.yaml) against all. `make
 ladder` plays the games and writes this page: some 40 minutes on a core that has nothing else to do.
 It may be stopped, and goes on where it was. The games are the same wherever they are played; the
-times are not.
+times are of the machine that played them, whatever else it did meanwhile.
 
 A margin is dwarfs less four times trolls at the end of a battle, so +32 is the best that dwarfs can
 do and -32 the worst. Where two agents are said to be *not told apart*, their intervals overlap or
