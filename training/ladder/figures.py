@@ -34,6 +34,15 @@ Cells = dict[tuple[str, str], dict[int, Result]]
 
 
 @dataclass(frozen=True)
+class Effort:
+    """What was spent on a turn, on average, by the dwarfs and by the trolls."""
+
+    seconds: tuple[float, float]
+    nodes: tuple[float | None, float | None]
+    """None where the agent does not tell."""
+
+
+@dataclass(frozen=True)
 class Cell:
     """The games of one agent's dwarfs against one agent's trolls."""
 
@@ -51,6 +60,7 @@ class Cell:
     """The share of games ended by a limit."""
     moves: float
     """Turns a game, of both sides."""
+    effort: Effort
 
     @property
     def games(self) -> int:
@@ -90,15 +100,6 @@ class Meeting:
     def won(self) -> Interval:
         """The share of pairs that the first won."""
         return wilson(self.wins, self.pairs)
-
-
-@dataclass(frozen=True)
-class Effort:
-    """What an agent spent on a turn, on average, as dwarfs and as trolls."""
-
-    seconds: tuple[float, float]
-    nodes: tuple[float | None, float | None]
-    """None where the agent does not tell."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +161,13 @@ def compute_figures(agents: list[str], results: list[Result]) -> Figures:
             np.array([cell.wins + cell.draws / 2 for cell in cells]).reshape(size, size),
             np.array([float(cell.games) for cell in cells]).reshape(size, size),
         ),
-        effort=[_effort(agent, results) for agent in agents],
+        effort=[
+            _effort(
+                [result for result in results if result.dwarfs == agent],
+                [result for result in results if result.trolls == agent],
+            )
+            for agent in agents
+        ],
         pairs=pairs,
         distinct=_count_distinct(results),
     )
@@ -209,6 +216,7 @@ def _cell(dwarfs: str, trolls: str, games: dict[int, Result], weights: NDArray[n
         margin=percentile_interval(margins.mean(), samples),
         limited=sum(endings[limit] for limit in LIMITS) / len(results),
         moves=sum(sum(result.moves) for result in results) / len(results),
+        effort=_effort(results, results),
     )
 
 
@@ -270,11 +278,10 @@ def _margins(games: dict[int, Result]) -> NDArray[np.float64]:
     return np.array([result.margin for result in games.values()], dtype=np.float64)
 
 
-def _effort(agent: str, results: list[Result]) -> Effort:
+def _effort(as_dwarfs: list[Result], as_trolls: list[Result]) -> Effort:
     seconds: list[float] = []
     nodes: list[float | None] = []
-    for side, name in enumerate(SIDES):
-        mine = [result for result in results if getattr(result, name) == agent]
+    for side, mine in enumerate((as_dwarfs, as_trolls)):
         moves = max(1, sum(result.moves[side] for result in mine))
         seconds.append(sum(result.seconds[side] for result in mine) / moves)
         told = [result.nodes[side] for result in mine]
@@ -288,6 +295,9 @@ def as_json(figures: Figures) -> dict[str, Any]:
 
     def numbers(name: str, entry: Cell | Meeting) -> dict[str, Any]:
         return {**vars(entry), name: getattr(entry, name), "won": entry.won}
+
+    def cell_numbers(cell: Cell) -> dict[str, Any]:
+        return {**numbers("games", cell), "lost": cell.lost, "effort": vars(cell.effort)}
 
     return {
         "agents": figures.agents,
@@ -307,6 +317,6 @@ def as_json(figures: Figures) -> dict[str, Any]:
             agent: vars(effort)
             for agent, effort in zip(figures.agents, figures.effort, strict=True)
         },
-        "cells": [{**numbers("games", cell), "lost": cell.lost} for cell in figures.cells],
+        "cells": [cell_numbers(cell) for cell in figures.cells],
         "meetings": [numbers("pairs", meeting) for meeting in figures.meetings],
     }

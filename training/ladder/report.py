@@ -21,6 +21,7 @@ from training.ladder.picture import decimals, payoff_svg
 from training.ladder.statistics import ENOUGH_PAIRS, Interval, compare, resolution
 from training.ladder.store import Games, read_games
 
+EFFORT = ("ms a turn (dwarfs, trolls)", "nodes a turn")
 REPORT, NUMBERS, PICTURE = "report.md", "report.json", "payoff.svg"
 
 
@@ -108,8 +109,7 @@ def _standings(figures: Figures, most: float) -> Iterator[str]:
         ]
         for place, agent in enumerate(order, start=1)
     ]
-    heading = ["", "agent", "score", "ms a turn (dwarfs, trolls)", "nodes a turn"]
-    yield from table(heading, rows)
+    yield from table(["", "agent", "score", *EFFORT], rows)
     yield ""
     yield from _verdicts(figures, order, figures.scores)
 
@@ -198,11 +198,12 @@ def _details(figures: Figures, most: float) -> Iterator[str]:
             f"{cell.limited:.0%}",
             f"{cell.moves:.0f}",
             str(cell.distinct),
+            *_efforts(cell.effort),
         ]
         for cell in figures.cells
     ]
     headings = ["dwarfs", "trolls", "won / drawn / lost", "dwarfs won", "trolls won"]
-    yield from table([*headings, "margin", "limit", "turns", "distinct"], rows)
+    yield from table([*headings, "margin", "limit", "turns", "distinct", *EFFORT], rows)
 
 
 def _meeting_words(first: str, second: str, score: Interval, pairs: int) -> str:
@@ -212,8 +213,9 @@ def _meeting_words(first: str, second: str, score: Interval, pairs: int) -> str:
 
 def _efforts(effort: Effort) -> list[str]:
     milliseconds = ", ".join(_milliseconds(seconds) for seconds in effort.seconds)
-    told = [count for count in effort.nodes if count is not None]
-    return [milliseconds, ", ".join(f"{count:,.0f}" for count in told)]
+    if effort.nodes == (None, None):
+        return [milliseconds, ""]
+    return [milliseconds, ", ".join("-" if n is None else f"{n:,.0f}" for n in effort.nodes)]
 
 
 def _milliseconds(seconds: float) -> str:
