@@ -155,7 +155,7 @@ def main() -> None:
         )
     after = margins_now()
     algorithm.stop()
-    show(f"PPO of RLlib {ray.__version__}: trolls against random dwarfs", before, after)
+    show(f"PPO of RLlib {ray.__version__}", before, after)
 
 
 if __name__ == "__main__":

@@ -42,11 +42,7 @@ def main() -> None:
     before = margins(choose, args.battles, args.seed)
     model.learn(args.steps, log_interval=5)
     after = margins(choose, args.battles, args.seed)
-    show(
-        f"MaskablePPO of sb3-contrib {sb3_contrib.__version__}: trolls against random dwarfs",
-        before,
-        after,
-    )
+    show(f"MaskablePPO of sb3-contrib {sb3_contrib.__version__}", before, after)
 
 
 if __name__ == "__main__":

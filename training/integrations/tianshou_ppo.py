@@ -130,7 +130,7 @@ def main() -> None:
         )
     )
     after = margins(choose, args.battles, args.seed)
-    show(f"PPO of Tianshou {version('tianshou')}: trolls against random dwarfs", before, after)
+    show(f"PPO of Tianshou {version('tianshou')}", before, after)
 
 
 if __name__ == "__main__":
