@@ -63,8 +63,8 @@ def test_everything_declared_is_pinned() -> None:
     groups = chain.from_iterable(pyproject["dependency-groups"].values())
     for path, declared in {
         "constraints.txt": [*core, *chain.from_iterable(extras.values()), *groups],
-        "constraints-integrations.txt": [*core, *integrations, "pytest"],
-        "constraints-rllib.txt": [*core, *rllib, "pytest"],
+        "constraints-integrations.txt": [*core, *integrations, "pytest", "pygame"],
+        "constraints-rllib.txt": [*core, *rllib, "pytest", "pygame"],
     }.items():
         names = {
             re.split(r"[\[<>]", requirement)[0].lower().replace("_", "-")
