@@ -26,6 +26,8 @@ LIBRARIES := .venv-integrations
 RLLIB := .venv-rllib
 BARE := build/venv-bare
 CUDA := .venv-cuda
+# Nothing that runs here reports its use.
+export RAY_USAGE_STATS_ENABLED := 0
 PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check
 # The build backend is pinned and installed like everything else: no isolated builds.
@@ -69,7 +71,8 @@ integrations: $(LIBRARIES)/.done $(RLLIB)/.done ## train other libraries on it, 
 	$(LIBRARIES)/bin/python -m training.integrations.torchrl_ppo --steps $(STEPS)
 	$(LIBRARIES)/bin/python -m training.integrations.tianshou_ppo --steps $(STEPS)
 	$(LIBRARIES)/bin/python -m training.integrations.open_spiel_game
-	$(RLLIB)/bin/python -m pytest tests/test_integrations.py tests/test_scaling.py
+	$(RLLIB)/bin/python -m pytest tests/test_integrations.py tests/test_scaling.py \
+		tests/test_envs.py tests/test_single.py tests/test_vector.py # with an older Gymnasium
 	$(RLLIB)/bin/python -m training.integrations.rllib_ppo --steps $(STEPS)
 
 bare: $(BARE)/.done ## play every environment with nothing but the core dependencies installed
@@ -125,10 +128,10 @@ $(VENV)/.lint: $(VENV)/.train
 	$(INSTALL) --group lint
 	@touch $@
 
-# What a venv of its own gets: its extra, by its own pins, and pytest.
+# What a venv of its own gets: its extra, by its own pins, and what the tests need.
 define install_extra
 $(1)/bin/python -m pip --disable-pip-version-check install --constraint $(2) --upgrade pip
-$(1)/bin/python -m pip --disable-pip-version-check install --constraint $(2) hatchling editables pytest
+$(1)/bin/python -m pip --disable-pip-version-check install --constraint $(2) hatchling editables pytest pygame
 $(call install_torch,$(1)/bin/python)
 $(1)/bin/python -m pip --disable-pip-version-check install --constraint $(2) \
 	--no-build-isolation --editable ".[$(3)]"
@@ -196,8 +199,8 @@ EVERYTHING := --editable ".[train,render,web]" --group dev
 
 lock: ## pin afresh, in constraints*.txt, everything that the targets install
 	$(call lock_in,constraints.txt,$(EVERYTHING))
-	$(call lock_in,constraints-integrations.txt,--editable ".[integrations]" pytest)
-	$(call lock_in,constraints-rllib.txt,--editable ".[rllib]" pytest)
+	$(call lock_in,constraints-integrations.txt,--editable ".[integrations]" pytest pygame)
+	$(call lock_in,constraints-rllib.txt,--editable ".[rllib]" pytest pygame)
 	$(call lock_in,constraints-cuda.txt,--editable ".[cuda]" pytest)
 
 # Keeps the comment that a file of pins begins with, and the version of torch.

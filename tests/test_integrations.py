@@ -36,7 +36,7 @@ def test_every_battle_counts_once():
 def test_the_table_tells_both_and_their_difference(capsys):
     show("Somebody's PPO", Margins(1.0, 0.3), Margins(3.0, 0.4))
     assert capsys.readouterr().out.splitlines()[1:] == [
-        "Somebody's PPO",
+        "Somebody's PPO: trolls against random dwarfs",
         "              mean margin     95% interval",
         "before               +1.0     +0.4 ..   +1.6",
         "after                +3.0     +2.2 ..   +3.8",

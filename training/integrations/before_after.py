@@ -82,9 +82,9 @@ def margins(choose: Choose, battles: int, seed: int, **task: Any) -> Margins:
 
 
 def show(
-    title: str, before: Margins, after: Margins, names: tuple[str, str] = ("before", "after")
+    library: str, before: Margins, after: Margins, names: tuple[str, str] = ("before", "after")
 ) -> None:
-    """Print the table.
+    """Print the table of a library, whose rows have ``names``.
 
     Raises:
         SystemExit: with status 1, if ``after`` is not better than ``before``.
@@ -92,10 +92,11 @@ def show(
     difference = Margins(
         after.mean - before.mean, math.hypot(before.standard_error, after.standard_error)
     )
-    print(f"\n{title}\n{'':12}  mean margin     95% interval")
+    print(f"\n{library}: trolls against random dwarfs")
+    print(f"{'':12}  mean margin     95% interval")
     rows = zip((*names, "difference"), (before, after, difference), strict=True)
     for name, (mean, error) in rows:
         low, high = mean - Z95 * error, mean + Z95 * error
         print(f"{name:12}  {mean:+11.1f}   {low:+6.1f} .. {high:+6.1f}", flush=True)
     if difference.mean <= Z95 * difference.standard_error:
-        sys.exit(f"{title}: {names[1]} is not better than {names[0]}")
+        sys.exit(f"{library}: {names[1]} is not better than {names[0]}")

@@ -153,7 +153,7 @@ def main() -> None:
     before = margins(agent.choose, args.battles, args.seed)
     train(agent, args.steps, args.seed, Config())
     after = margins(agent.choose, args.battles, args.seed)
-    show("CleanRL style PPO: trolls against random dwarfs", before, after)
+    show("CleanRL style PPO", before, after)
 
 
 if __name__ == "__main__":

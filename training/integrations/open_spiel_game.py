@@ -23,7 +23,7 @@ from training.integrations.before_after import Margins, show
 
 PARAMETERS: dict[str, Any] = {"rules": "classic", "max_turns": 800, "max_quiet_turns": 200}
 DECISIONS_A_TURN = 32
-"""More than any turn takes: every decision after the first captures one of 32 dwarfs."""
+"""More than any turn takes: a step captures 7 dwarfs at most, and there are 16 to trample."""
 
 GAME_TYPE = pyspiel.GameType(
     short_name="thud",
@@ -64,7 +64,7 @@ class ThudGame(pyspiel.Game):
         )
         super().__init__(GAME_TYPE, info, params)
 
-    def new_initial_state(self, state: str | None = None) -> ThudState:
+    def new_initial_state(self) -> ThudState:
         """The start of a battle."""
         return ThudState(self)
 
@@ -170,13 +170,8 @@ def main() -> None:
             [play(game, random_bot(0, seed), make_trolls(1, seed)) for seed in range(args.battles)]
         )
 
-    title = f"MCTSBot of OpenSpiel {version('open_spiel')}, {args.simulations} simulations"
-    show(
-        f"{title}: trolls against random dwarfs",
-        margins(random_bot),
-        margins(mcts_bot),
-        names=("random", "MCTS"),
-    )
+    library = f"MCTSBot of OpenSpiel {version('open_spiel')}, {args.simulations} simulations"
+    show(library, margins(random_bot), margins(mcts_bot), names=("random", "MCTS"))
 
 
 if __name__ == "__main__":

@@ -131,7 +131,7 @@ def main() -> None:
 
     It shows the trolls alone: the dwarfs learn as well, but a minute is not enough for them.
     """
-    arguments = parser(__doc__, steps=40_960)
+    arguments = parser(__doc__, steps=20_480)
     add = arguments.add_argument
     add("--address", help="the cluster to join, 'auto' for this machine's; else one is started")
     add("--env-runners", type=int, default=2, help="processes that play (default %(default)s)")
@@ -155,7 +155,7 @@ def main() -> None:
         )
     after = margins_now()
     algorithm.stop()
-    show(f"PPO of RLlib {ray.__version__}: trolls against random dwarfs", before, after)
+    show(f"PPO of RLlib {ray.__version__}", before, after)
 
 
 if __name__ == "__main__":

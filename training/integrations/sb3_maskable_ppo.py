@@ -18,7 +18,7 @@ from training.integrations.before_after import TASK, margins, parser, show
 
 def main() -> None:
     """Train for about a minute and print the table."""
-    args = parser(__doc__, steps=40_960).parse_args()
+    args = parser(__doc__, steps=30_720).parse_args()
     torch.set_num_threads(1)  # more only get in each other's way with so small a network
     envs = make_vec_env("thud/Thud-v0", n_envs=16, seed=args.seed, env_kwargs=TASK)
     model = MaskablePPO(
@@ -42,11 +42,7 @@ def main() -> None:
     before = margins(choose, args.battles, args.seed)
     model.learn(args.steps, log_interval=5)
     after = margins(choose, args.battles, args.seed)
-    show(
-        f"MaskablePPO of sb3-contrib {sb3_contrib.__version__}: trolls against random dwarfs",
-        before,
-        after,
-    )
+    show(f"MaskablePPO of sb3-contrib {sb3_contrib.__version__}", before, after)
 
 
 if __name__ == "__main__":

@@ -85,7 +85,7 @@ class Critic(nn.Module):
 
 def main() -> None:
     """Train for about a minute and print the table."""
-    args = parser(__doc__, steps=40_960).parse_args()
+    args = parser(__doc__, steps=24_576).parse_args()
     torch.manual_seed(args.seed)
     torch.set_num_threads(1)  # more only get in each other's way with so small a network
 
@@ -97,6 +97,7 @@ def main() -> None:
         )
 
     envs = DummyVectorEnv([make_env] * NUM_ENVS)
+    envs.seed(args.seed)
     actor = Actor(NUM_ACTIONS)
     policy = DiscreteActorPolicy(
         actor=actor, dist_fn=distribution, action_space=gymnasium.spaces.Discrete(NUM_ACTIONS)
@@ -129,7 +130,7 @@ def main() -> None:
         )
     )
     after = margins(choose, args.battles, args.seed)
-    show(f"PPO of Tianshou {version('tianshou')}: trolls against random dwarfs", before, after)
+    show(f"PPO of Tianshou {version('tianshou')}", before, after)
 
 
 if __name__ == "__main__":

@@ -103,7 +103,7 @@ def main() -> None:
         reward = batch["next", "reward"].mean().item()
         print(f"step {update * BATCH:>7,}  reward a decision {reward:+.4f}", flush=True)
     after = margins(choose, args.battles, args.seed)
-    show(f"PPO of TorchRL {torchrl.__version__}: trolls against random dwarfs", before, after)
+    show(f"PPO of TorchRL {torchrl.__version__}", before, after)
 
 
 if __name__ == "__main__":
