@@ -13,7 +13,6 @@ from thud_env.kernels import Results, View
 from thud_env.parallel import SlicedLoop
 from thud_env.rules.legal import NUM_WORDS
 
-
 CHECKED_ALONE = 4096
 """Up to so many games, one thread looks for illegal actions sooner than several are woken."""
 
