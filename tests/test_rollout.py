@@ -19,7 +19,7 @@ from training.advantage import zero_sum_gae
 from training.ppo import find_decisions
 from training.precision import Precision
 from training.rollout import Rollout, SelfPlay
-from training.train import explained_variance, role_batch
+from training.trainer import explained_variance, role_batch
 
 torch.set_num_threads(1)
 

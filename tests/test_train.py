@@ -28,7 +28,9 @@ from training import train as train_module
 from training.config import PPOConfig, TrainConfig, load_config
 from training.display import Display
 from training.run import RunFolder
-from training.train import Trainer, main, train
+from training.state import State
+from training.train import main, train
+from training.trainer import Trainer
 
 ROOT = Path(__file__).parents[1]
 TINY = TrainConfig(
@@ -38,13 +40,14 @@ TINY = TrainConfig(
     rollout_decisions=32,
     checkpoint_every=1,
     keep_checkpoints=2,
+    anchor_games=2,
     evaluation_games=2,
     max_turns=30,
     precision="float32",
     network=NetworkConfig(channels=8, blocks=1, key_size=4),
     ppo=PPOConfig(minibatch_size=64),
 )
-QUICK = dataclasses.replace(TINY, total_decisions=500, evaluation_games=0)
+QUICK = dataclasses.replace(TINY, total_decisions=500, anchor_games=0, evaluation_games=0)
 
 
 def plain_console() -> Console:
@@ -82,7 +85,8 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Finished]:
 def test_a_run_writes_these_and_nothing_else(finished: Finished) -> None:
     assert finished.folder.name == "tiny"
     assert {path.name for path in finished.folder.iterdir()} == {
-        "config.yaml", "metrics.jsonl", "tensorboard", "checkpoints", "head_to_head.json",
+        *("config.yaml", "run.json", "metrics.jsonl", "tensorboard", "checkpoints"),
+        "head_to_head.json",
     }  # fmt: skip
     assert not [path for path in finished.folder.rglob("*") if path.name.endswith(".tmp")]
 
@@ -100,6 +104,7 @@ def test_every_update_is_a_line_of_metrics(finished: Finished) -> None:
         *(f"{role}/{name}" for role in SIDES for name in ("explained_variance", "learning_rate")),
         *("speed/decisions_per_second", "speed/self_play_share", "speed/learning_share"),
         *("battles/finished", "battles/margin", "battles/turns"),
+        *(f"{role}/margin_against_{anchor}" for role in SIDES for anchor in ("random", "greedy")),
     }
     assert set(lines[1]) == {"decisions", *wanted}
     assert all(isinstance(value, int | float) for line in lines for value in line.values())
@@ -123,9 +128,10 @@ def test_tensorboard_has_the_same_numbers(finished: Finished) -> None:
 
 def test_the_newest_checkpoints_are_kept_and_play(finished: Finished) -> None:
     checkpoints = finished.folder / "checkpoints"
-    assert sorted(path.name for path in checkpoints.iterdir()) == [
-        "000000000768", "000000001024", "latest",
-    ]  # fmt: skip
+    best = {(checkpoints / "best" / role).resolve().parent.name for role in SIDES}
+    assert {path.name for path in checkpoints.iterdir()} == {
+        *("000000000768", "000000001024", "latest", "best"), *best,
+    }  # fmt: skip
     assert (checkpoints / "latest").resolve() == (checkpoints / "000000001024").resolve()
     for role in SIDES:
         loaded = load_policy(checkpoints / "latest" / role)
@@ -157,6 +163,7 @@ def test_the_run_ends_with_a_head_to_head(finished: Finished) -> None:
 
 TINY_WORDS = (
     *("total_decisions=300", "num_games=8", "rollout_decisions=16", "evaluation_games=2"),
+    "anchor_games=0",
     *("max_turns=20", "agreement=true", "offer_after=2", "precision=float32"),
     *("network.channels=4", "network.blocks=1", "ppo.minibatch_size=64"),
 )
@@ -281,8 +288,8 @@ def test_a_network_in_bfloat16_learns_too(tmp_path: Path) -> None:
 
 
 def test_each_role_is_saved_as_its_own_network(tmp_path: Path) -> None:
-    folder, trainer = RunFolder(tmp_path / "tiny", TINY), Trainer(TINY)
-    folder.checkpoint(1, trainer.networks)
+    folder, trainer = RunFolder.begin(tmp_path / "tiny", TINY), Trainer(TINY)
+    folder.checkpoint(1, trainer.networks, State())
     trainer.close()
     folder.close()
     for role, network in zip(SIDES, trainer.networks, strict=True):
@@ -291,9 +298,9 @@ def test_each_role_is_saved_as_its_own_network(tmp_path: Path) -> None:
 
 
 def test_a_checkpoint_that_fails_leaves_nothing_behind(tmp_path: Path, monkeypatch) -> None:
-    folder = RunFolder(tmp_path / "tiny", TINY)
+    folder = RunFolder.begin(tmp_path / "tiny", TINY)
     trainer = Trainer(TINY)
-    folder.checkpoint(1, trainer.networks)
+    folder.checkpoint(1, trainer.networks, State())
     save = run_module.save_policy
 
     def full_disk(path: Path, *arguments: object, **named: object) -> None:
@@ -303,7 +310,7 @@ def test_a_checkpoint_that_fails_leaves_nothing_behind(tmp_path: Path, monkeypat
 
     monkeypatch.setattr(run_module, "save_policy", full_disk)
     with pytest.raises(OSError, match="No space left"):
-        folder.checkpoint(2, trainer.networks)
+        folder.checkpoint(2, trainer.networks, State())
     trainer.close()
     folder.close()
     assert sorted(path.name for path in folder.checkpoints.iterdir()) == ["000000000001", "latest"]

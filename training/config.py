@@ -68,6 +68,9 @@ class TrainConfig:
     """Updates between checkpoints."""
     keep_checkpoints: int = 3
     """How many checkpoints are kept; older ones are removed."""
+    anchor_games: int = 32
+    """Battles of each role against each fixed anchor at every checkpoint (training/anchors.py),
+    which choose the best one; 0 for none."""
     evaluation_games: int = 200
     """Battles of each pairing in the table at the end; 0 for no table."""
     max_quiet_turns: int | None = None
@@ -103,7 +106,7 @@ _AT_LEAST_ONE = (
     *("total_decisions", "num_games", "rollout_decisions", "checkpoint_every"),
     *("keep_checkpoints", "channels", "key_size", "update_epochs", "minibatch_size"),
 )
-_NOT_NEGATIVE = ("seed", "blocks", "evaluation_games")
+_NOT_NEGATIVE = ("seed", "blocks", "anchor_games", "evaluation_games")
 
 
 def load_config(path: Path, overrides: list[str] | None = None) -> TrainConfig:

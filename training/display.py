@@ -34,11 +34,13 @@ class Display:
         console: where to show it.
         name: the run's name.
         total: decisions to be played.
+        played: decisions played already.
     """
 
-    def __init__(self, console: Console, name: str, total: int) -> None:
+    def __init__(self, console: Console, name: str, total: int, played: int = 0) -> None:
         self._console = console
         self._total = total
+        self._played = played
         self._started = time.monotonic()
         self._printed = self._started
         self._live: Live | None = None
@@ -51,7 +53,7 @@ class Display:
             TextColumn("left"),
             console=console,
         )
-        self._task = self._progress.add_task(name, total=total)
+        self._task = self._progress.add_task(name, total=total, completed=played)
 
     def __enter__(self) -> Display:
         if self._console.is_terminal:
@@ -82,7 +84,8 @@ class Display:
             )
 
     def _line(self, decisions: int, metrics: dict[str, float], now: float) -> str:
-        left = (now - self._started) * max(0, self._total - decisions) / decisions
+        left = (now - self._started) * max(0, self._total - decisions)
+        left /= decisions - self._played
         words = [
             f"{decisions:,} of {self._total:,} decisions",
             f"{metrics['speed/decisions_per_second']:,.0f}/s",

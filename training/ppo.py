@@ -27,6 +27,15 @@ from agents.network import Network
 from thud_env.actions import NUM_ACTIONS
 from training.config import PPOConfig
 from training.precision import Precision
+from training.state import (
+    State,
+    restore_generator,
+    restore_network,
+    restore_optimiser,
+    state_of_generator,
+    state_of_network,
+    state_of_optimiser,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,6 +109,22 @@ class Learner:
                 break
         means = {key: float(np.mean([step[key] for step in seen])) for key in seen[0]}
         return {**means, "learning_rate": learning_rate}
+
+    def state(self) -> State:
+        """All that the next step depends on."""
+        return State.of_parts(
+            {
+                "network": state_of_network(self.network),
+                "optimiser": state_of_optimiser(self._optimiser),
+                "random": State(values=state_of_generator(self._random)),
+            }
+        )
+
+    def restore(self, state: State) -> None:
+        """Go on from a state."""
+        restore_network(self.network, state.part("network"))
+        restore_optimiser(self._optimiser, state.part("optimiser"))
+        restore_generator(self._random, state.part("random").values)
 
     def _step(self, batch: Batch) -> dict[str, float]:
         config = self._config

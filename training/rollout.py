@@ -6,6 +6,7 @@ import dataclasses
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from agents.agent import BatchPolicy
@@ -16,6 +17,7 @@ from thud_env import BatchedGame
 from thud_env.rules.row import ROW_SIZE
 from training.advantage import Course
 from training.precision import Precision
+from training.state import State, restore_generator, state_of_generator
 
 
 @dataclasses.dataclass(frozen=True)
@@ -120,6 +122,16 @@ class SelfPlay:
             final_margins=np.array(margins, dtype=np.float32),
             final_turns=np.array(turns, dtype=np.int16),
         )
+
+    def state(self) -> State:
+        """The battles as they stand, and what will be drawn."""
+        rows = torch.from_numpy(self.games.rows.copy())
+        return State({"rows": rows}, {"random": state_of_generator(self._random)})
+
+    def restore(self, state: State) -> None:
+        """Go on from a state."""
+        self.games.set_rows(state.tensors["rows"].numpy())
+        restore_generator(self._random, state.values["random"])
 
     def _decide(
         self,
