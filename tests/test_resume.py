@@ -21,7 +21,7 @@ from rich.console import Console
 
 from agents.network import NetworkConfig
 from thud_env.position import SIDES
-from training.config import PPOConfig, TrainConfig
+from training.config import OpponentConfig, PPOConfig, TrainConfig
 from training.run import RunError, RunFolder
 from training.state import State, StateError, load_state, save_state
 from training.train import Stopped, main, train
@@ -157,6 +157,29 @@ def test_chunks_of_time_go_on_from_one_another(unbroken: Path, tmp_path: Path) -
     assert 0 < len(reasons) < 50
     assert set(reasons) == {"time"}
     assert_same(folder, unbroken)
+
+
+def test_frozen_opponents_go_on_too(tmp_path: Path, monkeypatch) -> None:
+    """Who is met, what was scored against whom, and what scripted players draw."""
+    config = dataclasses.replace(
+        TINY, max_turns=12,
+        opponents=OpponentConfig(frozen=0.5, scripted=0.25, snapshots=4, redraw_every=1, pace=0.0),
+    )  # fmt: skip
+    unbroken, _ = quietly(tmp_path / "unbroken", config)
+
+    def cut() -> None:
+        raise PowerCut
+
+    with monkeypatch.context() as patch:
+        stopping(patch, 4, cut)
+        with pytest.raises(PowerCut):
+            quietly(tmp_path, config)
+    folder, _ = quietly(tmp_path, config, resume=True)
+    assert_same(folder, unbroken)
+    state = json.loads((folder / "checkpoints" / "latest" / "state.json").read_text())
+    names = state["values"]["trainer"]["play"]["opponents"]["names"]
+    assert any(name.isdigit() for name in names)
+    assert "dwarfs/margin_against_opponents" in lines(folder)[-1]
 
 
 @pytest.mark.slow

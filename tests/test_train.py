@@ -25,6 +25,7 @@ from thud_env import RULESETS, Position
 from thud_env.position import SIDES
 from training import run as run_module
 from training import train as train_module
+from training.clock import PARTS
 from training.config import PPOConfig, TrainConfig, load_config
 from training.display import Display
 from training.run import RunFolder
@@ -102,8 +103,9 @@ def test_every_update_is_a_line_of_metrics(finished: Finished) -> None:
     wanted = {
         *(f"{role}/{name}" for role in SIDES for name in learnt),
         *(f"{role}/{name}" for role in SIDES for name in ("explained_variance", "learning_rate")),
-        *("speed/decisions_per_second", "speed/self_play_share", "speed/learning_share"),
-        *("battles/finished", "battles/margin", "battles/turns"),
+        "speed/decisions_per_second",
+        *(f"speed/{part}" for part in PARTS),
+        *("battles/finished", "battles/margin", "battles/turns", "battles/hurls", "battles/shoves"),
         *(f"{role}/margin_against_{anchor}" for role in SIDES for anchor in ("random", "greedy")),
     }
     assert set(lines[1]) == {"decisions", *wanted}
@@ -187,10 +189,9 @@ def test_every_configuration_trains(path: Path, tmp_path: Path) -> None:
 
 def test_progress_is_paid_less_and_less_until_halfway() -> None:
     trainer = Trainer(dataclasses.replace(QUICK, rules="koom-valley", shaping=2.0))
-    (play,) = trainer._plays
-    rollout = play.collect(4)
+    rollout = trainer._play.collect(4)
     rewards = [
-        trainer._with_progress_paid(play, rollout, progress).rewards - rollout.rewards
+        trainer._with_progress_paid(rollout, progress).rewards - rollout.rewards
         for progress in (0, 0.25, 0.5, 1)
     ]
     trainer.close()
@@ -224,7 +225,8 @@ def test_a_live_display_in_a_terminal() -> None:
 
 
 SHOWN = [
-    *("speed/decisions_per_second", "speed/self_play_share", "speed/learning_share"),
+    "speed/decisions_per_second",
+    *(f"speed/{part}" for part in PARTS),
     *(f"{role}/{name}" for role in SIDES for name in ("entropy", "explained_variance")),
     *(f"{role}/{name}" for role in SIDES for name in ("approx_kl", "value_loss")),
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -141,3 +143,34 @@ def one_sided_gae(
         *(side, gamma, gae_lambda, out, known),
     )
     return out, known
+
+
+def learners_gae(
+    course: Course, frozen: NDArray[np.int8], gamma: float, gae_lambda: float
+) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    """Advantages of the learners' decisions, whoever they met.
+
+    Args:
+        course: as in ``zero_sum_gae``.
+        frozen: [B] the side that an opponent who does not learn played, negative where both sides
+            are learners: those are zero-sum, the others one-sided.
+        gamma: discount a decision.
+        gae_lambda: lambda.
+
+    Returns:
+        [T, B] advantages, and [T, B] where there is one: never at an opponent's decision.
+    """
+    rewards = course[0]
+    advantages = np.zeros_like(rewards)
+    known = np.zeros(rewards.shape, dtype=np.bool_)
+    for opponent in np.unique(frozen):
+        games = np.flatnonzero(frozen == opponent)
+        part: Any = [np.ascontiguousarray(array[..., games]) for array in course]
+        if opponent < 0:
+            advantages[:, games] = zero_sum_gae(*part, gamma=gamma, gae_lambda=gae_lambda)
+            known[:, games] = True
+        else:
+            advantages[:, games], known[:, games] = one_sided_gae(
+                *part, gamma=gamma, gae_lambda=gae_lambda, side=1 - int(opponent)
+            )
+    return advantages, known

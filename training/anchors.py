@@ -14,15 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 import agents
-from agents.inputs import Inputs
 from agents.network import Network
-from agents.policy import sample_decisions
 from thud_env.position import SIDES
 from training.match import play_battles
+from training.opponents import SCRIPTED, decide
 from training.precision import Precision
 from training.state import State
 
-ANCHORS = ("random", "greedy")
+ANCHORS = tuple(SCRIPTED)
 """Specs of the players that every role is measured against."""
 
 
@@ -42,10 +41,7 @@ class LivePolicy:
 
     def act_rows(self, rows: NDArray[np.int16]) -> NDArray[np.int32]:
         """See ``agents.agent.BatchPolicy``."""
-        inputs = Inputs.of_rows(rows)
-        with self._precision.autocast():
-            drawn, _, _ = sample_decisions(self._network, inputs, self._random.random(len(rows)))
-        return inputs.decisions.numpy()[drawn].astype(np.int32)
+        return decide(self._network, self._precision, rows, self._random.random(len(rows)))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -49,6 +49,29 @@ class PPOConfig:
 
 
 @dataclasses.dataclass(frozen=True)
+class OpponentConfig:
+    """Who else is met than the other learner (training/opponents.py)."""
+
+    frozen: float = 0.0
+    """Share of the battles in which one role meets a frozen snapshot of the other."""
+    scripted: float = 0.0
+    """Share of the battles in which one role meets random or greedy play."""
+    snapshots: int = 30
+    """Snapshots of each role that are taken over the run, at even intervals."""
+    redraw_every: int = 5
+    """Updates after which other snapshots are drawn, for battles that begin."""
+    pace: float | None = None
+    """By how much more than the other a role may score against frozen snapshots, 0 .. 1, before it
+    learns from every second rollout only, so that the other catches up; nothing: never."""
+
+    def in_each_seat(self, games: int) -> tuple[int, int]:
+        """Of so many battles, those in which each role meets scripted players, and those in which
+        it meets snapshots.
+        """
+        return round(self.scripted * games / 2), round(self.frozen * games / 2)
+
+
+@dataclasses.dataclass(frozen=True)
 class TrainConfig:
     """One training run."""
 
@@ -88,6 +111,8 @@ class TrainConfig:
     """Arithmetic of the convolutions; auto is bfloat16 where the processor has it."""
     network: NetworkConfig = dataclasses.field(default_factory=NetworkConfig)
     """The size of each role's network."""
+    opponents: OpponentConfig = dataclasses.field(default_factory=OpponentConfig)
+    """The opponents that do not learn."""
     ppo: PPOConfig = dataclasses.field(default_factory=PPOConfig)
     """The learner."""
 
@@ -105,6 +130,7 @@ class TrainConfig:
 _AT_LEAST_ONE = (
     *("total_decisions", "num_games", "rollout_decisions", "checkpoint_every"),
     *("keep_checkpoints", "channels", "key_size", "update_epochs", "minibatch_size"),
+    *("snapshots", "redraw_every"),
 )
 _NOT_NEGATIVE = ("seed", "blocks", "anchor_games", "evaluation_games")
 
@@ -134,6 +160,9 @@ def load_config(path: Path, overrides: list[str] | None = None) -> TrainConfig:
         new_row(get_ruleset(config.rules), **config.limits)
     except ValueError as error:
         raise ConfigError(str(error)) from None
+    shares = config.opponents.frozen + config.opponents.scripted
+    if shares > 1:
+        raise ConfigError(f"opponents: frozen and scripted are {shares:g} together: 1 is all")
     if config.shaping and get_ruleset(config.rules).reward != "outcome":
         raise ConfigError(f"shaping: {config.rules} pays captures already: 0 would be right")
     return config

@@ -11,6 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from thud_env.position import SIDES
+from training.clock import PARTS
 
 PLAIN_EVERY_S = 15.0
 """Seconds between two plain lines."""
@@ -107,10 +108,8 @@ def _table(metrics: dict[str, float]) -> Table:
         table.add_column(heading, justify="left" if not heading else "right")
     speed = metrics["speed/decisions_per_second"]
     table.add_row("decisions a second", f"{speed:,.0f}", "", "")
-    table.add_row(
-        "time in self-play, learning",
-        f"{metrics['speed/self_play_share']:.0%}, {metrics['speed/learning_share']:.0%}",
-    )
+    shares = (f"{metrics[f'speed/{part}']:.0%}" for part in PARTS)
+    table.add_row(f"time in {', '.join(PARTS)}", ", ".join(shares), "", "")
     for name, label, form in _ROWS:
         if f"battles/{name}" in metrics:
             table.add_row(label, form.format(metrics[f"battles/{name}"]), "", "")

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from agents.inputs import Inputs
 from agents.network import Network
 from thud_env.actions import NUM_ACTIONS
+from training.clock import ENVIRONMENT, LEARN, Clock
 from training.config import PPOConfig
 from training.precision import Precision
 from training.state import (
@@ -65,6 +66,7 @@ class Learner:
         config: the learner's settings.
         precision: the arithmetic of the network.
         random: shuffles the decisions.
+        clock: told what the time goes into.
     """
 
     def __init__(
@@ -73,8 +75,10 @@ class Learner:
         config: PPOConfig,
         precision: Precision,
         random: np.random.Generator,
+        clock: Clock | None = None,
     ) -> None:
         self.network = network
+        self._clock = clock or Clock()
         self._config = config
         self._precision = precision
         self._random = random
@@ -128,14 +132,16 @@ class Learner:
 
     def _step(self, batch: Batch) -> dict[str, float]:
         config = self._config
-        inputs = Inputs.of_rows(batch.rows)
-        with self._precision.autocast():
-            log_probs, values = self.network(inputs.planes, inputs.decisions, inputs.game)
-        loss, measured = ppo_loss(config, inputs, log_probs, values, batch)
-        self._optimiser.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
-        torch.nn.utils.clip_grad_norm_(self.network.parameters(), config.max_grad_norm)
-        self._optimiser.step()
+        with self._clock.on(ENVIRONMENT):
+            inputs = Inputs.of_rows(batch.rows)
+        with self._clock.on(LEARN):
+            with self._precision.autocast():
+                log_probs, values = self.network(inputs.planes, inputs.decisions, inputs.game)
+            loss, measured = ppo_loss(config, inputs, log_probs, values, batch)
+            self._optimiser.zero_grad(set_to_none=True)
+            loss.backward()  # type: ignore[no-untyped-call]
+            torch.nn.utils.clip_grad_norm_(self.network.parameters(), config.max_grad_norm)
+            self._optimiser.step()
         return measured
 
 

@@ -89,7 +89,7 @@ def train(
         soft_wrap=True,
     )
     folder = folder or RunFolder.begin(path, config)
-    learn(Trainer(config), folder, console, minutes)
+    learn(Trainer(config, folder.path), folder, console, minutes)
     if config.evaluation_games:
         result = head_to_head(
             folder.latest, config.rules, config.evaluation_games, console, **config.limits

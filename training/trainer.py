@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -12,18 +13,16 @@ import torch
 from agents.network import Network
 from thud_env import BatchedGame
 from thud_env.position import SIDES
-from training.advantage import zero_sum_gae
+from training.advantage import learners_gae
+from training.clock import Clock
 from training.config import TrainConfig
+from training.match import STRIKES
+from training.opponents import MIRROR, League, Opponents
 from training.ppo import Batch, Learner
 from training.precision import Precision
-from training.rollout import Players, Rollout, SelfPlay
+from training.rollout import Rollout, SelfPlay
 from training.shaping import progress_rewards
 from training.state import State
-
-
-def role_batch(rollout: Rollout, advantages: np.ndarray, side: int) -> Batch:
-    """One role's decisions of a rollout."""
-    return chosen_batch(rollout, advantages, rollout.movers == side)
 
 
 def chosen_batch(rollout: Rollout, advantages: np.ndarray, mine: np.ndarray) -> Batch:
@@ -37,13 +36,8 @@ def chosen_batch(rollout: Rollout, advantages: np.ndarray, mine: np.ndarray) -> 
     )
 
 
-def explained_variance(rollout: Rollout, advantages: np.ndarray, side: int) -> float:
+def explained_variance(batch: Batch) -> float:
     """The share of the returns' variance that a role's values predicted; 1 is all."""
-    return explained_share(role_batch(rollout, advantages, side))
-
-
-def explained_share(batch: Batch) -> float:
-    """The same of the decisions of a batch."""
     return float(1 - batch.advantages.var() / (batch.returns.var() + 1e-8))
 
 
@@ -52,121 +46,158 @@ class Trainer:
 
     Args:
         config: what to train.
+        folder: the run's, in which frozen snapshots are kept; needed if there are to be any.
     """
 
-    def __init__(self, config: TrainConfig) -> None:
+    def __init__(self, config: TrainConfig, folder: Path | None = None) -> None:
         self.config = config
         # Each role's network runs in a thread of its own: that beats sharing every operation.
         torch.set_num_threads(1)
-        seeds = np.random.SeedSequence(config.seed).spawn(3)
+        for_play, *for_roles, for_opponents = np.random.SeedSequence(config.seed).spawn(4)
         torch.manual_seed(config.seed)
         self.precision = Precision.named(config.precision)
         self.networks = (Network(config.network), Network(config.network))
         for network in self.networks:
             network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self._pool = ThreadPoolExecutor(2, thread_name_prefix="role")
-        self._plays = self._begin(np.random.default_rng(seeds[0]))
+        self._clock = Clock()
+        opponents = self._seat(folder, for_opponents)
+        games = BatchedGame(
+            len(opponents.frozen), config.rules, observations=False, masks=None, num_threads=1,
+            **config.limits,
+        )  # fmt: skip
+        self._play = SelfPlay(
+            games, self.networks, opponents, self.precision, np.random.default_rng(for_play),
+            self._pool, self._clock,
+        )  # fmt: skip
         self._learners = [
-            Learner(network, config.ppo, self.precision, np.random.default_rng(seed))
-            for network, seed in zip(self.networks, seeds[1:], strict=True)
+            Learner(network, config.ppo, self.precision, np.random.default_rng(seed), self._clock)
+            for network, seed in zip(self.networks, for_roles, strict=True)
         ]
         self.decisions = 0
         """Played so far, by both roles together."""
         self.updates = 0
-        """Rollouts learnt from so far."""
+        """Rollouts played so far."""
 
-    def _begin(self, random: np.random.Generator) -> list[SelfPlay]:
-        """What is played: here, battles of the two networks."""
-        return [self._battles(self.networks, random)]
-
-    def _battles(self, players: Players, random: np.random.Generator) -> SelfPlay:
+    def _seat(self, folder: Path | None, seed: np.random.SeedSequence) -> Opponents:
+        """Who is met."""
         config = self.config
-        games = BatchedGame(
-            config.num_games, config.rules, observations=False, masks=None, **config.limits
-        )
-        return SelfPlay(games, players, self.precision, random, self._pool)
+        if not any(config.opponents.in_each_seat(config.num_games)):
+            return Opponents.none(config.num_games)
+        if folder is None:
+            raise ValueError("frozen opponents need a folder")
+        return League(config, folder / "pool", self.precision, seed)
 
-    def _with_progress_paid(self, play: SelfPlay, rollout: Rollout, progress: float) -> Rollout:
+    def _with_progress_paid(self, rollout: Rollout, progress: float) -> Rollout:
         """What was just played with progress paid; ``progress`` is how much of the run is over."""
         weight = self.config.shaping * max(0.0, 1 - 2 * progress)
         if weight == 0:
             return rollout
         gamma = self.config.ppo.gamma
-        paid = progress_rewards(rollout.rows, play.games.rows, rollout.ended, gamma)
+        paid = progress_rewards(rollout.rows, rollout.last_rows, rollout.ended, gamma)
         return dataclasses.replace(rollout, rewards=rollout.rewards + weight * paid)
 
-    def _batches(self, rollouts: list[Rollout]) -> dict[int, Batch]:
+    def _batches(self, rollout: Rollout) -> dict[int, Batch]:
         """What each side learns from; a short rollout may ask one side only."""
-        (rollout,) = rollouts
         ppo = self.config.ppo
-        advantages = zero_sum_gae(*rollout.course, ppo.gamma, ppo.gae_lambda)
+        advantages, known = learners_gae(rollout.course, rollout.frozen, ppo.gamma, ppo.gae_lambda)
+        chosen = {side: known & (rollout.movers == side) for side in range(len(SIDES))}
         return {
-            side: role_batch(rollout, advantages, side)
-            for side in range(len(SIDES))
-            if (rollout.movers == side).any()
+            side: chosen_batch(rollout, advantages, mine)
+            for side, mine in chosen.items()
+            if mine.any()
         }
 
-    def _margins(self, rollouts: list[Rollout]) -> np.ndarray:
-        """The margins of finished battles, to be shown."""
-        return np.concatenate([rollout.final_margins for rollout in rollouts])
+    def _resting(self) -> list[int]:
+        """The side, if any, that skips this rollout so that the other catches up."""
+        pace, opponents = self.config.opponents.pace, self._play.opponents
+        if pace is None or not isinstance(opponents, League) or self.updates % 2 == 0:
+            return []
+        behind = opponents.behind()
+        if abs(behind) <= pace:
+            return []
+        return [1 if behind > 0 else 0]
+
+    def _freeze(self, before: float, after: float) -> None:
+        """Take snapshots where ``snapshots`` equal parts of the run end, and draw anew now and
+        then.
+        """
+        opponents, wanted = self._play.opponents, self.config.opponents
+        if not isinstance(opponents, League) or not wanted.in_each_seat(self.config.num_games)[1]:
+            return
+        if int(after * wanted.snapshots) > int(before * wanted.snapshots):
+            opponents.add(self.networks, self.decisions)
+        if self.updates % wanted.redraw_every == 0:
+            opponents.redraw()
 
     def update(self) -> dict[str, float]:
         """One rollout and what both roles learn from it; its numbers."""
         config = self.config
         started = time.perf_counter()
         progress = min(1.0, self.decisions / config.total_decisions)
-        rollouts = [
-            self._with_progress_paid(play, play.collect(config.rollout_decisions), progress)
-            for play in self._plays
-        ]
-        batches = self._batches(rollouts)
-        played = time.perf_counter()
+        rollout = self._with_progress_paid(self._play.collect(config.rollout_decisions), progress)
+        batches = self._batches(rollout)
+        for side in self._resting():
+            batches.pop(side, None)
         learning = {
             side: self._pool.submit(self._learners[side].learn, batch, progress)
             for side, batch in batches.items()
         }
         learned = {side: work.result() for side, work in learning.items()}
-        size = sum(rollout.actions.size for rollout in rollouts)
-        self.decisions += size
+        self.decisions += rollout.actions.size
         self.updates += 1
-        elapsed = time.perf_counter() - started
+        self._freeze(progress, min(1.0, self.decisions / config.total_decisions))
+        seconds = self._clock.take()
         metrics = {
-            "speed/decisions_per_second": size / elapsed,
-            "speed/self_play_share": (played - started) / elapsed,
-            "speed/learning_share": 1 - (played - started) / elapsed,
+            "speed/decisions_per_second": rollout.actions.size / (time.perf_counter() - started),
+            **{f"speed/{part}": spent / sum(seconds.values()) for part, spent in seconds.items()},
+            **_battles(rollout, config.rules),
         }
-        margins = self._margins(rollouts)
-        if len(margins):
-            turns = np.concatenate([rollout.final_turns for rollout in rollouts])
-            metrics["battles/finished"] = len(margins)
-            metrics["battles/margin"] = float(margins.mean())
-            metrics["battles/turns"] = float(turns.mean())
         for side, measured in learned.items():
             role = SIDES[side]
             for name, value in measured.items():
                 metrics[f"{role}/{name}"] = value
-            metrics[f"{role}/explained_variance"] = explained_share(batches[side])
+            metrics[f"{role}/explained_variance"] = explained_variance(batches[side])
         return metrics
 
     def state(self) -> State:
         """All that the next update depends on."""
         counts = {"decisions": self.decisions, "updates": self.updates}
-        parts: dict[str, State] = {"counts": State(values=counts)}
+        parts: dict[str, State] = {"counts": State(values=counts), "play": self._play.state()}
         for role, learner in zip(SIDES, self._learners, strict=True):
             parts[role] = learner.state()
-        for number, play in enumerate(self._plays):
-            parts[f"play{number}"] = play.state()
         return State.of_parts(parts)
 
     def restore(self, state: State) -> None:
         """Go on from a state of a run of the same configuration."""
         for role, learner in zip(SIDES, self._learners, strict=True):
             learner.restore(state.part(role))
-        for number, play in enumerate(self._plays):
-            play.restore(state.part(f"play{number}"))
+        self._play.restore(state.part("play"))
         counts = state.part("counts").values
         self.decisions, self.updates = counts["decisions"], counts["updates"]
 
     def close(self) -> None:
         """End the worker threads."""
         self._pool.shutdown()
+
+
+def _battles(rollout: Rollout, rules: str) -> dict[str, float]:
+    """How battles went: the mirror ones, and those of each role against others."""
+    margins, turns = rollout.final_margins, rollout.final_turns
+    seats = rollout.frozen[rollout.final_games]
+    metrics: dict[str, float] = {}
+    mirror = seats == MIRROR
+    if mirror.any():
+        finished = int(mirror.sum())
+        metrics["battles/finished"] = finished
+        metrics["battles/margin"] = float(margins[mirror].mean())
+        metrics["battles/turns"] = float(turns[mirror].mean())
+        for striker, name in STRIKES[rules].items():
+            struck = rollout.strikes[SIDES.index(striker)][rollout.frozen == MIRROR].sum()
+            metrics[f"battles/{name}"] = float(struck / finished)
+    for side, role in enumerate(SIDES):
+        met = seats == 1 - side
+        if met.any():
+            margin = float(margins[met].mean())
+            metrics[f"{role}/margin_against_opponents"] = margin if side == 0 else -margin
+    return metrics
