@@ -182,6 +182,29 @@ def test_frozen_opponents_go_on_too(tmp_path: Path, monkeypatch) -> None:
     assert "dwarfs/margin_against_opponents" in lines(folder)[-1]
 
 
+def test_every_option_of_the_learner_goes_on_too(tmp_path: Path, monkeypatch) -> None:
+    """A shared trunk, auxiliary heads, an averaged policy, frames."""
+    config = dataclasses.replace(
+        TINY, symmetric_frames=True, precision="bfloat16",
+        network=dataclasses.replace(
+            TINY.network, trunk="shared", result_head=True, survival_head=True
+        ),
+        ppo=dataclasses.replace(TINY.ppo, average_coef=0.1),
+    )  # fmt: skip
+    unbroken, _ = quietly(tmp_path / "unbroken", config)
+    with monkeypatch.context() as patch:
+        stopping(patch, 4, lambda: os.kill(os.getpid(), signal.SIGTERM))
+        with pytest.raises(Stopped):
+            quietly(tmp_path, config)
+    folder, _ = quietly(tmp_path, config, resume=True)
+    assert_same(folder, unbroken)
+    last = lines(folder)[-1]
+    for role in SIDES:
+        assert last[f"{role}/survival_loss"] > 0
+        assert last[f"{role}/result_loss"] > 0
+        assert last[f"{role}/average_kl"] > 0
+
+
 @pytest.mark.slow
 def test_a_killed_process_goes_on(unbroken: Path, tmp_path: Path) -> None:
     config = tmp_path / "tiny.yaml"

@@ -16,8 +16,8 @@ from thud_env import BatchedGame, Position
 from thud_env.position import SIDES
 from training.advantage import zero_sum_gae
 from training.clock import Clock
+from training.losses import Batch, find_decisions
 from training.opponents import OneOpponent, Opponents
-from training.ppo import Batch, find_decisions
 from training.precision import Precision
 from training.rollout import Rollout, SelfPlay
 from training.trainer import chosen_batch, explained_variance

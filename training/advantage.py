@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -145,6 +143,14 @@ def one_sided_gae(
     return out, known
 
 
+def _of_games(course: Course, games: NDArray[np.int64]) -> Course:
+    """The course of some of the games."""
+    rewards, values, movers, ended, last_values, last_movers = (
+        np.ascontiguousarray(array[..., games]) for array in course
+    )
+    return rewards, values, movers, ended, last_values, last_movers  # type: ignore[return-value]
+
+
 def learners_gae(
     course: Course, frozen: NDArray[np.int8], gamma: float, gae_lambda: float
 ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
@@ -165,12 +171,12 @@ def learners_gae(
     known = np.zeros(rewards.shape, dtype=np.bool_)
     for opponent in np.unique(frozen):
         games = np.flatnonzero(frozen == opponent)
-        part: Any = [np.ascontiguousarray(array[..., games]) for array in course]
+        part = _of_games(course, games)
         if opponent < 0:
-            advantages[:, games] = zero_sum_gae(*part, gamma=gamma, gae_lambda=gae_lambda)
+            advantages[:, games] = zero_sum_gae(*part, gamma, gae_lambda)
             known[:, games] = True
         else:
-            advantages[:, games], known[:, games] = one_sided_gae(
-                *part, gamma=gamma, gae_lambda=gae_lambda, side=1 - int(opponent)
-            )
+            learner = 1 - int(opponent)
+            found = one_sided_gae(*part, gamma, gae_lambda, learner)
+            advantages[:, games], known[:, games] = found
     return advantages, known

@@ -46,6 +46,14 @@ class PPOConfig:
     """Decisions of one role to a gradient step."""
     target_kl: float = 0.03
     """A role stops learning from a rollout once its policy has moved this far."""
+    result_coef: float = 0.1
+    """Weight of predicting the result, where the network has a head for it."""
+    survival_coef: float = 0.1
+    """Weight of predicting which pieces survive, where the network has a head for it."""
+    average_coef: float = 0.0
+    """Weight of the KL divergence from an averaged copy of the policy; 0 for no copy."""
+    average_decay: float = 0.999
+    """How much of the averaged copy stays at each gradient step."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -111,6 +119,8 @@ class TrainConfig:
     """Arithmetic of the convolutions; auto is bfloat16 where the processor has it."""
     network: NetworkConfig = dataclasses.field(default_factory=NetworkConfig)
     """The size of each role's network."""
+    symmetric_frames: bool = False
+    """Whether each battle is seen turned and mirrored at random (training/frames.py)."""
     opponents: OpponentConfig = dataclasses.field(default_factory=OpponentConfig)
     """The opponents that do not learn."""
     ppo: PPOConfig = dataclasses.field(default_factory=PPOConfig)
@@ -231,5 +241,5 @@ def _check_ranges(config: Any, where: str) -> None:
             raise ConfigError(f"{where}{field.name}: {value} must not be negative")
         elif isinstance(value, float) and not 0 <= value < math.inf:
             raise ConfigError(f"{where}{field.name}: {value} must be a number, 0 or more")
-        elif field.name in ("gamma", "gae_lambda") and value > 1:
+        elif field.name in ("gamma", "gae_lambda", "average_decay") and value > 1:
             raise ConfigError(f"{where}{field.name}: {value} must be in 0 .. 1")

@@ -15,8 +15,10 @@ from agents.policy import sample_decisions
 from thud_env import BatchedGame
 from thud_env.rules.play import margin
 from thud_env.rules.row import ROW_SIZE, TURNS
+from thud_env.symmetry import symmetries_of
 from training.advantage import Course
 from training.clock import ENVIRONMENT, FORWARD, Clock
+from training.frames import into_frames, map_rows, out_of_frames
 from training.match import strikes_of
 from training.opponents import Opponents
 from training.precision import Precision
@@ -28,7 +30,8 @@ class Rollout:
     """T decisions in each of B battles."""
 
     rows: NDArray[np.int16]
-    """[T, B, 432] the states that were decided in."""
+    """[T, B, 432] the states that were decided in; these and all that follows from them as the
+    battles' frames show them."""
     movers: NDArray[np.int8]
     """[T, B] who decided: 0 dwarfs, 1 trolls."""
     actions: NDArray[np.int32]
@@ -86,6 +89,7 @@ class SelfPlay:
         random: draws the decisions.
         pool: two workers; each role decides in one of its own.
         clock: told what the time goes into.
+        symmetric_frames: whether learners see each battle in a frame of its own (``frames.py``).
     """
 
     def __init__(
@@ -97,6 +101,7 @@ class SelfPlay:
         random: np.random.Generator,
         pool: ThreadPoolExecutor,
         clock: Clock,
+        symmetric_frames: bool = False,
     ) -> None:
         self.games = games
         """The battles as they stand."""
@@ -106,6 +111,8 @@ class SelfPlay:
         self._random = random
         self._pool = pool
         self._clock = clock
+        self._symmetries = symmetries_of(games.rules) if symmetric_frames else (0,)
+        self._frames = self._random.choice(self._symmetries, games.num_games)
 
     def collect(self, steps: int) -> Rollout:
         """Play ``steps`` decisions in every battle."""
@@ -128,25 +135,26 @@ class SelfPlay:
         )
         final_games, final_rows = [], []
         for t in range(steps):
-            rollout.rows[t] = games.rows
-            rollout.movers[t] = games.to_move
-            self._decide(rollout.log_probs[t], rollout.values[t], rollout.actions[t])
             with self._clock.on(ENVIRONMENT):
-                games.step(rollout.actions[t])
+                rollout.rows[t] = map_rows(self._frames, games.rows)
+            rollout.movers[t] = games.to_move
+            rows, actions = rollout.rows[t], rollout.actions[t]
+            self._decide(rows, rollout.log_probs[t], rollout.values[t], actions)
+            with self._clock.on(ENVIRONMENT):
+                games.step(out_of_frames(self._frames, actions))
                 ended = games.terminated | games.truncated
                 after = np.where(ended[:, None], games.final_rows, games.rows)
             rollout.rewards[t] = games.rewards[:, 0]
             rollout.ended[t] = ended
-            rollout.strikes[:] += strikes_of(
-                rollout.rows[t], rollout.actions[t], after, games.rules
-            )
+            rollout.strikes[:] += strikes_of(rows, actions, after, games.rules)
             for game in np.flatnonzero(ended).tolist():
                 final_games.append(game)
-                final_rows.append(after[game])
+                final_rows.append(map_rows(self._frames[[game]], after[[game]])[0])
+                self._frames[game] = self._random.choice(self._symmetries)
                 self.opponents.finished(game, games.final_position(game).margin)
         rollout.last_movers[:] = games.to_move
-        rollout.last_rows[:] = games.rows
-        self._decide(np.empty(count, np.float32), rollout.last_values)
+        rollout.last_rows[:] = map_rows(self._frames, games.rows)
+        self._decide(rollout.last_rows, np.empty(count, np.float32), rollout.last_values)
         if final_games:
             rollout = dataclasses.replace(
                 rollout, final_games=np.array(final_games), final_rows=np.stack(final_rows)
@@ -155,27 +163,29 @@ class SelfPlay:
 
     def state(self) -> State:
         """The battles as they stand, who plays them, and what will be drawn."""
-        rows = torch.from_numpy(self.games.rows.copy())
+        rows, frames = (torch.from_numpy(one.copy()) for one in (self.games.rows, self._frames))
         random, opponents = state_of_generator(self._random), self.opponents.state()
-        return State({"rows": rows}, {"random": random, "opponents": opponents})
+        return State({"rows": rows, "frames": frames}, {"random": random, "opponents": opponents})
 
     def restore(self, state: State) -> None:
         """Go on from a state."""
         self.games.set_rows(state.tensors["rows"].numpy())
+        self._frames[:] = state.tensors["frames"].numpy()
         restore_generator(self._random, state.values["random"])
         self.opponents.restore(state.values["opponents"])
 
     def _decide(
         self,
+        rows: NDArray[np.int16],
         log_probs: NDArray[np.float32],
         values: NDArray[np.float32],
         actions: NDArray[np.int32] | None = None,
     ) -> None:
         """Let each role value its battles, and decide in them if ``actions`` are wanted, both
-        roles at once.
+        roles at once. Rows and actions are as the battles' frames show them.
         """
         uniforms = self._random.random(self.games.num_games)
-        to_move, rows = self.games.to_move, self.games.rows
+        to_move = self.games.to_move
         learners = self.opponents.frozen != to_move
 
         def decide(side: int) -> None:
@@ -195,9 +205,10 @@ class SelfPlay:
             others = np.flatnonzero((to_move == side) & ~learners)
             if len(others) and actions is not None:
                 with self._clock.on(FORWARD):
-                    actions[others] = self.opponents.act(
-                        side, others, rows[others], uniforms[others]
+                    played = self.opponents.act(
+                        side, others, self.games.rows[others], uniforms[others]
                     )
+                actions[others] = into_frames(self._frames[others], played)
 
         for done in [self._pool.submit(decide, side) for side in (0, 1)]:
             done.result()

@@ -122,7 +122,7 @@ def _flushed(path: Path, data: bytes) -> None:
 def save_state(folder: Path, state: State, name: str = "state") -> None:
     """Write ``NAME.safetensors`` and ``NAME.json`` into a folder that nobody reads yet."""
     tensors = save_tensors(
-        {key: value.detach().cpu().contiguous() for key, value in state.tensors.items()}
+        {key: value.detach().cpu().contiguous().clone() for key, value in state.tensors.items()}
     )
     described = {
         "format": FORMAT,

@@ -16,23 +16,32 @@ from thud_env.position import SIDES
 from training.advantage import learners_gae
 from training.clock import Clock
 from training.config import TrainConfig
+from training.losses import Batch
 from training.match import STRIKES
 from training.opponents import MIRROR, League, Opponents
-from training.ppo import Batch, Learner
+from training.ppo import Learner
 from training.precision import Precision
+from training.ranks import Ranks
 from training.rollout import Rollout, SelfPlay
 from training.shaping import progress_rewards
 from training.state import State
+from training.targets import endings
 
 
-def chosen_batch(rollout: Rollout, advantages: np.ndarray, mine: np.ndarray) -> Batch:
-    """The decisions of a rollout where ``mine``, [T, B], says so."""
+def chosen_batch(
+    rollout: Rollout,
+    advantages: np.ndarray,
+    mine: np.ndarray,
+    ends: tuple[np.ndarray, np.ndarray] | None = None,
+) -> Batch:
+    """The decisions of a rollout where ``mine``, [T, B], says so; ``ends`` are its ``endings``."""
     return Batch(
-        rows=rollout.rows[mine],
-        actions=rollout.actions[mine],
-        log_probs=rollout.log_probs[mine],
-        advantages=advantages[mine],
-        returns=(advantages + rollout.values)[mine],
+        rollout.rows[mine],
+        rollout.actions[mine],
+        rollout.log_probs[mine],
+        advantages[mine],
+        (advantages + rollout.values)[mine],
+        *(() if ends is None else (end[mine] for end in ends)),
     )
 
 
@@ -47,16 +56,22 @@ class Trainer:
     Args:
         config: what to train.
         folder: the run's, in which frozen snapshots are kept; needed if there are to be any.
+        ranks: the processes of the run.
     """
 
-    def __init__(self, config: TrainConfig, folder: Path | None = None) -> None:
+    def __init__(
+        self, config: TrainConfig, folder: Path | None = None, ranks: Ranks | None = None
+    ) -> None:
         self.config = config
+        self.ranks = ranks or Ranks()
         # Each role's network runs in a thread of its own: that beats sharing every operation.
         torch.set_num_threads(1)
         for_play, *for_roles, for_opponents = np.random.SeedSequence(config.seed).spawn(4)
         torch.manual_seed(config.seed)
         self.precision = Precision.named(config.precision)
-        self.networks = (Network(config.network), Network(config.network))
+        dwarfs = Network(config.network)
+        shared = config.network.trunk == "shared"
+        self.networks = (dwarfs, Network(config.network, dwarfs if shared else None))
         for network in self.networks:
             network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self._pool = ThreadPoolExecutor(2, thread_name_prefix="role")
@@ -68,12 +83,20 @@ class Trainer:
         )  # fmt: skip
         self._play = SelfPlay(
             games, self.networks, opponents, self.precision, np.random.default_rng(for_play),
-            self._pool, self._clock,
+            self._pool, self._clock, config.symmetric_frames,
         )  # fmt: skip
+        of_side = dict(enumerate(self.networks))
         self._learners = [
-            Learner(network, config.ppo, self.precision, np.random.default_rng(seed), self._clock)
-            for network, seed in zip(self.networks, for_roles, strict=True)
-        ]
+            Learner(
+                networks, config.ppo, self.precision, np.random.default_rng(seed), self._clock,
+                self.ranks.channel(),
+            )
+            for networks, seed in zip(
+                [of_side] if shared else [{side: one} for side, one in of_side.items()],
+                for_roles,
+                strict=False,
+            )
+        ]  # fmt: skip
         self.decisions = 0
         """Played so far, by both roles together."""
         self.updates = 0
@@ -102,8 +125,15 @@ class Trainer:
         ppo = self.config.ppo
         advantages, known = learners_gae(rollout.course, rollout.frozen, ppo.gamma, ppo.gae_lambda)
         chosen = {side: known & (rollout.movers == side) for side in range(len(SIDES))}
+        network = self.config.network
+        ends = None
+        if network.result_head or network.survival_head:
+            ends = endings(
+                rollout.rows, rollout.last_rows, rollout.ended, rollout.final_rows,
+                rollout.final_margins,
+            )  # fmt: skip
         return {
-            side: chosen_batch(rollout, advantages, mine)
+            side: chosen_batch(rollout, advantages, mine, ends)
             for side, mine in chosen.items()
             if mine.any()
         }
@@ -139,11 +169,10 @@ class Trainer:
         batches = self._batches(rollout)
         for side in self._resting():
             batches.pop(side, None)
-        learning = {
-            side: self._pool.submit(self._learners[side].learn, batch, progress)
-            for side, batch in batches.items()
-        }
-        learned = {side: work.result() for side, work in learning.items()}
+        learning = [
+            self._pool.submit(learner.learn, batches, progress) for learner in self._learners
+        ]
+        learned = {side: measured for work in learning for side, measured in work.result().items()}
         self.decisions += rollout.actions.size
         self.updates += 1
         self._freeze(progress, min(1.0, self.decisions / config.total_decisions))
@@ -157,21 +186,22 @@ class Trainer:
             role = SIDES[side]
             for name, value in measured.items():
                 metrics[f"{role}/{name}"] = value
-            metrics[f"{role}/explained_variance"] = explained_variance(batches[side])
+            if side in batches:
+                metrics[f"{role}/explained_variance"] = explained_variance(batches[side])
         return metrics
 
     def state(self) -> State:
         """All that the next update depends on."""
         counts = {"decisions": self.decisions, "updates": self.updates}
         parts: dict[str, State] = {"counts": State(values=counts), "play": self._play.state()}
-        for role, learner in zip(SIDES, self._learners, strict=True):
-            parts[role] = learner.state()
+        for number, learner in enumerate(self._learners):
+            parts[f"learner{number}"] = learner.state()
         return State.of_parts(parts)
 
     def restore(self, state: State) -> None:
         """Go on from a state of a run of the same configuration."""
-        for role, learner in zip(SIDES, self._learners, strict=True):
-            learner.restore(state.part(role))
+        for number, learner in enumerate(self._learners):
+            learner.restore(state.part(f"learner{number}"))
         self._play.restore(state.part("play"))
         counts = state.part("counts").values
         self.decisions, self.updates = counts["decisions"], counts["updates"]

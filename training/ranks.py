@@ -1,0 +1,59 @@
+"""Several processes that train one pair of networks together, as ``torchrun`` starts them.
+
+Every process plays battles of its own and learns from them; gradients are summed over all before
+each step, so that the networks stay the same everywhere.
+"""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import torch
+import torch.distributed as dist
+from numpy.typing import NDArray
+
+
+class Ranks:
+    """The processes of a run, numbered from 0; a run of one process by itself has one.
+
+    What is summed here is summed by all processes in the same order, so each thread that sums
+    has a channel of its own: see ``channel``.
+    """
+
+    def __init__(self, rank: int = 0, size: int = 1, group: dist.ProcessGroup | None = None):
+        self.rank = rank
+        self.size = size
+        self._group = group
+
+    @classmethod
+    def from_environment(cls) -> Ranks:
+        """Those of ``torchrun``, over gloo, or one."""
+        size = int(os.environ.get("WORLD_SIZE", "1"))
+        if size == 1:
+            return cls()
+        if not dist.is_initialized():
+            dist.init_process_group("gloo")
+        return cls(dist.get_rank(), size)
+
+    def channel(self) -> Ranks:
+        """The same processes, for sums of one thread."""
+        if self.size == 1:
+            return self
+        return Ranks(self.rank, self.size, dist.new_group(backend="gloo"))
+
+    def add_up(self, values: torch.Tensor) -> torch.Tensor:
+        """The sum over all processes, in place."""
+        if self.size > 1:
+            dist.all_reduce(values, group=self._group)
+        return values
+
+    def total(self, values: float | NDArray[np.float64]) -> NDArray[np.float64]:
+        """The sum over all processes of a number, or of each number of an array."""
+        array = np.atleast_1d(np.asarray(values, dtype=np.float64))
+        return self.add_up(torch.from_numpy(array.copy())).numpy()
+
+    def wait(self) -> None:
+        """Until all processes are here."""
+        if self.size > 1:
+            dist.barrier(group=self._group)
