@@ -38,6 +38,7 @@ from training.cli import fail
 from training.config import ConfigError, TrainConfig, load_config
 from training.display import Display
 from training.head_to_head import head_to_head
+from training.memory import keep_freed_memory
 from training.run import RunError, RunFolder
 from training.state import State, StateError
 from training.trainer import Trainer
@@ -206,6 +207,7 @@ def main(arguments: list[str] | None = None) -> int:
     if not words or words[0] in ("-h", "--help"):
         print(__doc__)
         return 0
+    keep_freed_memory()
     try:
         config, runs, resume, minutes = _read(words)
         train(config, Console(), runs, resume=resume, minutes=minutes)

@@ -74,7 +74,8 @@ class Trainer:
         self.networks = (dwarfs, Network(config.network, dwarfs if shared else None))
         for network in self.networks:
             network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-        self._pool = ThreadPoolExecutor(2, thread_name_prefix="role")
+        self.pool = ThreadPoolExecutor(2, thread_name_prefix="role")
+        """A worker for each role."""
         self._clock = Clock()
         opponents = self._seat(folder, for_opponents)
         games = BatchedGame(
@@ -83,7 +84,7 @@ class Trainer:
         )  # fmt: skip
         self._play = SelfPlay(
             games, self.networks, opponents, self.precision, np.random.default_rng(for_play),
-            self._pool, self._clock, config.symmetric_frames,
+            self.pool, self._clock, config.symmetric_frames,
         )  # fmt: skip
         of_side = dict(enumerate(self.networks))
         self._learners = [
@@ -170,7 +171,7 @@ class Trainer:
         for side in self._resting():
             batches.pop(side, None)
         learning = [
-            self._pool.submit(learner.learn, batches, progress) for learner in self._learners
+            self.pool.submit(learner.learn, batches, progress) for learner in self._learners
         ]
         learned = {side: measured for work in learning for side, measured in work.result().items()}
         self.decisions += rollout.actions.size
@@ -208,7 +209,7 @@ class Trainer:
 
     def close(self) -> None:
         """End the worker threads."""
-        self._pool.shutdown()
+        self.pool.shutdown()
 
 
 def _battles(rollout: Rollout, rules: str) -> dict[str, float]:
