@@ -25,6 +25,8 @@ from thud_env import RULESETS, Position
 from thud_env.position import SIDES
 from training import run as run_module
 from training import train as train_module
+from training.alarms import Alarms
+from training.anchors import Best
 from training.clock import PARTS
 from training.config import PPOConfig, TrainConfig, load_config
 from training.display import Display
@@ -165,7 +167,7 @@ def test_the_run_ends_with_a_head_to_head(finished: Finished) -> None:
 
 TINY_WORDS = (
     *("total_decisions=300", "num_games=8", "rollout_decisions=16", "evaluation_games=2"),
-    "anchor_games=0",
+    *("anchor_games=0", "device=cpu"),
     *("max_turns=20", "agreement=true", "offer_after=2", "precision=float32"),
     *("network.channels=4", "network.blocks=1", "ppo.minibatch_size=64"),
 )
@@ -219,17 +221,96 @@ def test_plain_lines_where_there_is_no_terminal(finished: Finished) -> None:
 def test_a_live_display_in_a_terminal() -> None:
     console = Console(file=io.StringIO(), force_terminal=True, width=100)
     with Display(console, "tiny", 1000) as display:
-        display.update(500, dict.fromkeys(SHOWN, 0.25))
-    assert "500/1000" in shown_by(console)
-    assert "entropy, share of uniform" in shown_by(console)
+        display.update(400, {**SHOWN, "dwarfs/margin_against_greedy": -12.34})
+        display.update(500, SHOWN)
+    shown = shown_by(console)
+    assert "500/1000" in shown
+    for label in ("entropy, share of uniform", "effective moves", "approximate KL"):
+        assert label in shown
+    assert "hurls, shoves a battle" in shown
+    assert "time in environment, forward, learn" in shown
+    last = shown[shown.rindex("margin against greedy") :]
+    assert "-12.34" in last, "what was measured at a checkpoint stays shown"
 
 
-SHOWN = [
-    "speed/decisions_per_second",
-    *(f"speed/{part}" for part in PARTS),
-    *(f"{role}/{name}" for role in SIDES for name in ("entropy", "explained_variance")),
-    *(f"{role}/{name}" for role in SIDES for name in ("approx_kl", "value_loss")),
-]
+SHOWN = {
+    "speed/decisions_per_second": 0.25,
+    **{f"speed/{part}": 0.25 for part in PARTS},
+    **{f"{role}/{name}": 0.25 for role in SIDES for name in (*MEASURED, "explained_variance")},
+    **{f"battles/{name}": 0.25 for name in ("margin", "turns", "hurls", "shoves")},
+}
+
+
+def test_plain_lines_have_the_margins_against_the_anchors(finished: Finished) -> None:
+    (line,) = [line for line in finished.shown.splitlines() if "1,024 of 1,000" in line]
+    for role in SIDES:
+        for anchor in ("random", "greedy"):
+            assert f"{role} against {anchor} " in line
+
+
+# -- alarms --------------------------------------------------------------------------------
+
+
+def measured_at(dwarfs: float, trolls: float = 0.0) -> dict[str, float]:
+    return {
+        f"{role}/margin_against_{anchor}": margin
+        for role, margin in (("dwarfs", dwarfs), ("trolls", trolls))
+        for anchor in ("random", "greedy")
+    }
+
+
+def test_a_role_that_falls_back_is_named_with_its_last_good_checkpoint(tmp_path: Path) -> None:
+    folder = RunFolder.begin(tmp_path / "tiny", TINY)
+    alarms = Alarms("classic", folder)
+    best = {role: Best(20.0, 100) for role in SIDES}
+    said = [
+        alarms.check(decisions, measured_at(margin, 19.0), best)
+        for decisions, margin in (
+            (200, 15.0),
+            (300, 5.0),
+            (400, 15.0),
+            (500, 6),
+            (600, 4),
+            (700, 3),
+        )
+    ]
+    folder.close()
+    assert [len(lines) for lines in said] == [0, 0, 0, 0, 1, 0]
+    assert said[4] == [
+        "after 600 decisions the dwarfs score +4.00 against the anchors, +20.00 after 100; "
+        f"their last good checkpoint is {folder.best / 'dwarfs'}"
+    ]
+
+
+def test_a_policy_that_is_certain_of_everything_is_named_once(tmp_path: Path) -> None:
+    folder = RunFolder.begin(tmp_path / "tiny", TINY)
+    alarms = Alarms("classic", folder)
+    said = [
+        alarms.check(1, {"trolls/entropy": entropy}, {})
+        for entropy in (0.5, 0.001, 0.001, 0.5, 0.0)
+    ]
+    folder.close()
+    assert [len(lines) for lines in said] == [0, 1, 0, 0, 1]
+    assert "the trolls explore no more" in said[1][0]
+
+
+def test_a_run_whose_numbers_break_stops_and_keeps_its_checkpoints(
+    tmp_path: Path, monkeypatch, capsys
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    update, updates = Trainer.update, []
+
+    def breaks(trainer: Trainer) -> dict[str, float]:
+        metrics = update(trainer)
+        updates.append(1)
+        return {**metrics, "dwarfs/value_loss": float("nan")} if len(updates) == 2 else metrics
+
+    monkeypatch.setattr(Trainer, "update", breaks)
+    words = [*TINY_WORDS, "total_decisions=10_000", "checkpoint_every=1", "name=tiny"]
+    assert main([str(ROOT / "configs" / "smoke.yaml"), *words]) == 2
+    assert "dwarfs/value_loss is nan after 256 decisions" in capsys.readouterr().err
+    names = sorted(path.name for path in (tmp_path / "runs/tiny/checkpoints").iterdir())
+    assert names == ["000000000128", "latest"]
 
 
 # -- runs of the same name, the same seed --------------------------------------------------
@@ -352,6 +433,7 @@ def test_without_arguments_it_says_how_to_use_it(capsys) -> None:
         (["{}", "rules=clasic"], "unknown ruleset 'clasic': did you mean 'classic'?"),
         (["{}", "max_turns=0"], "max_turns must be in 1 .. 32767, not 0"),
         (["{}", "seed=[1"], "override 'seed=[1'"),
+        (["{}", "device=gpu"], "device: 'gpu' is none of auto, cpu, cuda"),
         (["{}", "name=../elsewhere"], "name: '../elsewhere'"),
     ],
 )
@@ -364,6 +446,14 @@ def test_a_bad_configuration_is_one_line_and_writes_nothing(
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)
     assert said in err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_a_gpu_that_is_not_there_is_refused(tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main([str(ROOT / "configs" / "smoke.yaml"), "device=cuda"]) == 2
+    assert "there is no GPU" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 

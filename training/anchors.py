@@ -8,6 +8,7 @@ checkpoint of a role is the one with the highest mean over the anchors.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,14 @@ class Best:
     """After how many decisions it was written."""
 
 
+def score_of(role: str, metrics: Mapping[str, float]) -> float | None:
+    """A role's mean margin over the anchors, if it was measured."""
+    names = [f"{role}/margin_against_{anchor}" for anchor in ANCHORS]
+    if any(name not in metrics for name in names):
+        return None
+    return float(np.mean([metrics[name] for name in names]))
+
+
 class Anchors:
     """Measures both roles against the anchors, and remembers each role's best.
 
@@ -90,7 +99,6 @@ class Anchors:
         drawn = iter(seeds.tolist())
         metrics = {}
         for side, role in enumerate(SIDES):
-            margins = []
             for anchor in ANCHORS:
                 policy = LivePolicy(networks[side], precision, next(drawn))
                 other = agents.make(anchor, seed=next(drawn))
@@ -98,8 +106,8 @@ class Anchors:
                 battles = play_battles(dwarfs, trolls, self._games, self._rules, **self._limits)
                 margin = float(battles.margins.mean()) * (1 if side == 0 else -1)
                 metrics[f"{role}/margin_against_{anchor}"] = margin
-                margins.append(margin)
-            score = float(np.mean(margins))
+            score = score_of(role, metrics)
+            assert score is not None
             if role not in self.best or score > self.best[role].score:
                 self.best[role] = Best(score, decisions)
         return metrics

@@ -53,17 +53,18 @@ class _Watched(Trainer):
 def _networks_own(trainer: _Watched) -> float:
     """Seconds that the networks need for the decisions of the last update."""
     ppo, rollout = trainer.config.ppo, trainer.rollout
+    device = trainer.precision.device
     played: list[list[Inputs]] = [[], []]
     learnt: list[list[Inputs]] = [[], []]
     for side in range(len(SIDES)):
         for rows, movers in zip(rollout.rows, rollout.movers, strict=True):
             mine = (movers == side) & (rollout.frozen != side)
             if mine.any():
-                played[side].append(Inputs.of_rows(rows[mine]))
+                played[side].append(Inputs.of_rows(rows[mine]).to(device))
         rows = trainer.batches[side].rows if side in trainer.batches else rollout.rows[:0, 0]
         for part in np.array_split(rows, max(1, -(-len(rows) // ppo.minibatch_size))):
             if len(part):
-                learnt[side].append(Inputs.of_rows(part))
+                learnt[side].append(Inputs.of_rows(part).to(device))
 
     def work(side: int) -> None:
         network = trainer.networks[side]

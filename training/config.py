@@ -115,6 +115,8 @@ class TrainConfig:
     shaping: float = 0.0
     """What progress is paid at the start of a Koom Valley run (training/shaping.py), falling to
     0 halfway through; in Classic Thud captures are paid already."""
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    """Where the networks run; auto is a GPU if there is one."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     """Arithmetic of the convolutions; auto is bfloat16 where the processor has it."""
     network: NetworkConfig = dataclasses.field(default_factory=NetworkConfig)

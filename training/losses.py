@@ -138,7 +138,7 @@ def auxiliary_losses(judged: Judgement, batch: Batch) -> tuple[Tensor, Tensor]:
 
 def find_decisions(inputs: Inputs, actions: NDArray[np.int32]) -> NDArray[np.int64]:
     """Where in ``inputs.decisions`` the action of each game stands, [N] int64."""
-    listed = inputs.game.numpy() * NUM_ACTIONS + inputs.decisions.numpy()
+    listed = (inputs.game * NUM_ACTIONS + inputs.decisions).cpu().numpy()
     return np.searchsorted(listed, np.arange(len(actions)) * NUM_ACTIONS + actions)
 
 

@@ -129,7 +129,9 @@ class League(Opponents):
         self._random = np.random.default_rng(for_draws)
         self._precision = precision
         self._largest = get_ruleset(config.rules).largest_margin
-        self.pools = tuple(Pool(folder / role, role, config.rules) for role in SIDES)
+        self.pools = tuple(
+            Pool(folder / role, role, config.rules, precision.device) for role in SIDES
+        )
         """The dwarfs' and the trolls' snapshots."""
         self._drawn = ["", ""]
         self._scripted = range(mirror, mirror + 2 * scripted)
@@ -230,7 +232,7 @@ def decide(
     uniforms: NDArray[np.float64],
 ) -> NDArray[np.int32]:
     """[N] actions drawn from a network's policy."""
-    inputs = Inputs.of_rows(rows)
+    inputs = Inputs.of_rows(rows).to(precision.device)
     with precision.autocast():
         drawn, _, _ = sample_decisions(network, inputs, uniforms)
-    return inputs.decisions.numpy()[drawn].astype(np.int32)
+    return inputs.decisions.cpu().numpy()[drawn].astype(np.int32)

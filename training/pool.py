@@ -30,9 +30,11 @@ class Pool:
             they are added again: a run that goes on adds them in its own time.
         role: ``"dwarfs"`` or ``"trolls"``.
         rules: the ruleset they play.
+        device: where they run.
     """
 
-    def __init__(self, folder: Path, role: str, rules: str) -> None:
+    def __init__(self, folder: Path, role: str, rules: str, device: str = "cpu") -> None:
+        self._device = device
         self._folder = folder
         self._role = role
         self._rules = rules
@@ -80,7 +82,7 @@ class Pool:
     def network(self, name: str) -> Network:
         """A snapshot's network, read from disk once."""
         if name not in self._loaded:
-            network = load_policy(self._folder / name).network
+            network = load_policy(self._folder / name).network.to(self._device)
             network.requires_grad_(False)
             self._loaded[name] = network
         return self._loaded[name]

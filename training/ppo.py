@@ -176,7 +176,7 @@ class Learner:
         if len(batch.actions) == 0:
             return dict.fromkeys(MEASURED, 0.0)
         with self._clock.on(ENVIRONMENT):
-            inputs = Inputs.of_rows(batch.rows)
+            inputs = Inputs.of_rows(batch.rows).to(self._precision.device)
         with self._clock.on(LEARN):
             given = (inputs.planes, inputs.decisions, inputs.game)
             with self._precision.autocast():
@@ -197,6 +197,7 @@ class Learner:
             torch.zeros_like(one) if one.grad is None else one.grad for one in self._parameters
         ]
         values = torch.tensor([list(one.values()) for one in measured.values()]).flatten()
+        values = values.to(gradients[0].device)
         flat = torch.cat([*(gradient.flatten() for gradient in gradients), values])
         self._ranks.add_up(flat)
         sizes = [*(gradient.numel() for gradient in gradients), len(values)]

@@ -192,7 +192,7 @@ class SelfPlay:
             mine = np.flatnonzero((to_move == side) & learners)
             if len(mine):
                 with self._clock.on(ENVIRONMENT):
-                    inputs = Inputs.of_rows(rows[mine])
+                    inputs = Inputs.of_rows(rows[mine]).to(self._precision.device)
                 with self._clock.on(FORWARD):
                     with self._precision.autocast():
                         drawn, chances, worth = sample_decisions(
@@ -201,7 +201,7 @@ class SelfPlay:
                     log_probs[mine] = chances.numpy()[drawn]
                     values[mine] = worth.numpy()
                     if actions is not None:
-                        actions[mine] = inputs.decisions.numpy()[drawn]
+                        actions[mine] = inputs.decisions.cpu().numpy()[drawn]
             others = np.flatnonzero((to_move == side) & ~learners)
             if len(others) and actions is not None:
                 with self._clock.on(FORWARD):

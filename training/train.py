@@ -33,12 +33,14 @@ from rich.console import Console
 from thud_env.parallel import available_cores
 from thud_env.position import SIDES
 from thud_env.rulesets import get_ruleset
+from training.alarms import Alarms, Collapsed
 from training.anchors import Anchors
 from training.cli import fail
 from training.config import ConfigError, TrainConfig, load_config
 from training.display import Display
 from training.head_to_head import head_to_head
 from training.memory import keep_freed_memory
+from training.precision import DeviceError, device_named
 from training.run import RunError, RunFolder
 from training.state import State, StateError
 from training.trainer import Trainer
@@ -81,6 +83,7 @@ def train(
     """
     path = runs / config.name
     resumed = resume and path.exists()
+    device_named(config.device)
     # What is wrong with an earlier run is found out before anything is built.
     folder = RunFolder.resume(path, config) if resumed else None
     console.print(
@@ -105,11 +108,13 @@ def learn(
     """The loop of a run: updates until all decisions are played.
 
     Raises:
+        Collapsed: if a number is none any more; the checkpoints are as they were.
         Stopped: after ``minutes``, or at SIGINT or SIGTERM; the update under way is finished and
             a checkpoint written.
     """
     config = trainer.config
     anchors = Anchors(config.rules, config.anchor_games, config.seed, config.limits)
+    alarms = Alarms(config.rules, folder)
     for said in folder.notices:
         console.print(said, highlight=False, soft_wrap=True)
     started = time.monotonic()
@@ -138,6 +143,8 @@ def learn(
                         trainer.networks, trainer.precision, trainer.decisions
                     )
                 folder.log(trainer.decisions, metrics)
+                for said in alarms.check(trainer.decisions, metrics, anchors.best):
+                    console.print(f"alarm: {said}", style="bold red", soft_wrap=True)
                 display.update(trainer.decisions, metrics)
                 if due:
                     _checkpoint(trainer, anchors, folder)
@@ -211,7 +218,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         config, runs, resume, minutes = _read(words)
         train(config, Console(), runs, resume=resume, minutes=minutes)
-    except (ConfigError, RunError, StateError) as error:
+    except (ConfigError, RunError, StateError, DeviceError, Collapsed) as error:
         return fail("train", error)
     except Stopped as stop:
         why = "the time is up" if stop.reason == "time" else f"stopped by {stop.reason}"

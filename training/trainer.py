@@ -20,7 +20,7 @@ from training.losses import Batch
 from training.match import STRIKES
 from training.opponents import MIRROR, League, Opponents
 from training.ppo import Learner
-from training.precision import Precision
+from training.precision import Precision, device_named
 from training.ranks import Ranks
 from training.rollout import Rollout, SelfPlay
 from training.shaping import progress_rewards
@@ -68,11 +68,12 @@ class Trainer:
         torch.set_num_threads(1)
         for_play, *for_roles, for_opponents = np.random.SeedSequence(config.seed).spawn(4)
         torch.manual_seed(config.seed)
-        self.precision = Precision.named(config.precision)
+        self.precision = Precision.named(config.precision, device_named(config.device))
         dwarfs = Network(config.network)
         shared = config.network.trunk == "shared"
         self.networks = (dwarfs, Network(config.network, dwarfs if shared else None))
         for network in self.networks:
+            network.to(self.precision.device)
             network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.pool = ThreadPoolExecutor(2, thread_name_prefix="role")
         """A worker for each role."""
