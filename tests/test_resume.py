@@ -325,7 +325,7 @@ def test_rotation_spares_the_best(tmp_path: Path) -> None:
     trainer = Trainer(TINY)
     best = {"dwarfs": Best(1.0, 1), "trolls": Best(2.0, 2)}
     for decisions in (1, 2, 3, 4):
-        folder.checkpoint(decisions, trainer.networks, State(), best if decisions > 1 else None)
+        folder.checkpoint(decisions, trainer.networks, [State()], best if decisions > 1 else None)
         if decisions == 1:
             best["dwarfs"] = Best(1.0, 1)
     trainer.close()

@@ -372,7 +372,7 @@ def test_a_network_in_bfloat16_learns_too(tmp_path: Path) -> None:
 
 def test_each_role_is_saved_as_its_own_network(tmp_path: Path) -> None:
     folder, trainer = RunFolder.begin(tmp_path / "tiny", TINY), Trainer(TINY)
-    folder.checkpoint(1, trainer.networks, State())
+    folder.checkpoint(1, trainer.networks, [State()])
     trainer.close()
     folder.close()
     for role, network in zip(SIDES, trainer.networks, strict=True):
@@ -383,7 +383,7 @@ def test_each_role_is_saved_as_its_own_network(tmp_path: Path) -> None:
 def test_a_checkpoint_that_fails_leaves_nothing_behind(tmp_path: Path, monkeypatch) -> None:
     folder = RunFolder.begin(tmp_path / "tiny", TINY)
     trainer = Trainer(TINY)
-    folder.checkpoint(1, trainer.networks, State())
+    folder.checkpoint(1, trainer.networks, [State()])
     save = run_module.save_policy
 
     def full_disk(path: Path, *arguments: object, **named: object) -> None:
@@ -393,7 +393,7 @@ def test_a_checkpoint_that_fails_leaves_nothing_behind(tmp_path: Path, monkeypat
 
     monkeypatch.setattr(run_module, "save_policy", full_disk)
     with pytest.raises(OSError, match="No space left"):
-        folder.checkpoint(2, trainer.networks, State())
+        folder.checkpoint(2, trainer.networks, [State()])
     trainer.close()
     folder.close()
     assert sorted(path.name for path in folder.checkpoints.iterdir()) == ["000000000001", "latest"]

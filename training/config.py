@@ -69,8 +69,8 @@ class OpponentConfig:
     redraw_every: int = 5
     """Updates after which other snapshots are drawn, for battles that begin."""
     pace: float | None = None
-    """By how much more than the other a role may score against frozen snapshots, 0 .. 1, before it
-    learns from every second rollout only, so that the other catches up; nothing: never."""
+    """How far a role may be ahead in mirror play, as a share of the largest margin, before it
+    learns from one rollout in four only, so that the other catches up; nothing: never."""
 
     def in_each_seat(self, games: int) -> tuple[int, int]:
         """Of so many battles, those in which each role meets scripted players, and those in which

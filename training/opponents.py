@@ -106,18 +106,24 @@ class League(Opponents):
     """Frozen snapshots and scripted players.
 
     Args:
-        config: how many battles of which kind.
+        config: the shares of battles of each kind.
+        games: how many battles.
         folder: where the snapshots are kept, in ``dwarfs`` and ``trolls``.
         precision: the arithmetic of the snapshots.
         seed: seeds the scripted players and the draws.
     """
 
     def __init__(
-        self, config: TrainConfig, folder: Path, precision: Precision, seed: np.random.SeedSequence
+        self,
+        config: TrainConfig,
+        games: int,
+        folder: Path,
+        precision: Precision,
+        seed: np.random.SeedSequence,
     ) -> None:
-        scripted, snapshots = config.opponents.in_each_seat(config.num_games)
-        frozen = np.full(config.num_games, MIRROR, dtype=np.int8)
-        mirror = config.num_games - 2 * (scripted + snapshots)
+        scripted, snapshots = config.opponents.in_each_seat(games)
+        frozen = np.full(games, MIRROR, dtype=np.int8)
+        mirror = games - 2 * (scripted + snapshots)
         frozen[mirror:] = np.tile(np.array([1, 0], dtype=np.int8), scripted + snapshots)
         for_agents, for_draws = seed.spawn(2)
         super().__init__(frozen)
@@ -178,28 +184,22 @@ class League(Opponents):
             self.pools[side].record(name, learners)
         self._names[game] = self._next(game)
 
-    def add(self, networks: tuple[Network, Network], decisions: int) -> None:
-        """Freeze both roles as they are."""
+    def add(self, networks: tuple[Network, Network], decisions: int, *, write: bool = True) -> None:
+        """Freeze both roles as they are; of several processes, one writes."""
         for pool, network in zip(self.pools, networks, strict=True):
-            pool.add(network, decisions)
+            pool.add(network, decisions, write=write)
         if not all(self._drawn):
             self.redraw()
 
     def redraw(self) -> None:
-        """Draw the snapshots that seats take up as their battles end: one of each role, as many
-        small networks at once would be slow.
+        """Draw the snapshots that seats take up as their battles end: one of each role, because
+        many networks with a battle or two each would be slow.
         """
         for side, pool in enumerate(self.pools):
             if pool.scores:
                 self._drawn[side] = pool.draw(self._random)
             in_play = {self._names[game] for game, frozen in self._seats() if frozen == side}
             pool.forget_all_but({*in_play, self._drawn[side]})
-
-    def behind(self) -> float:
-        """How far the dwarfs are behind the trolls, in -1 .. 1: what the trolls score against the
-        dwarfs' snapshots, less what the dwarfs score against the trolls'.
-        """
-        return self.pools[0].mean_score - self.pools[1].mean_score
 
     def state(self) -> dict[str, Any]:
         """See ``Opponents``."""

@@ -42,10 +42,10 @@ class Pool:
         self.scores: dict[str, float] = {}
         """By snapshot, what the other role's learner scores against it, 0 .. 1."""
 
-    def add(self, network: Network, decisions: int) -> None:
-        """Freeze a network as it is."""
+    def add(self, network: Network, decisions: int, *, write: bool = True) -> None:
+        """Freeze a network as it is; of several processes, one writes."""
         name = f"{decisions:012d}"
-        if not (self._folder / name).exists():
+        if write and not (self._folder / name).exists():
             save_policy(
                 self._folder / name,
                 network,
@@ -73,11 +73,6 @@ class Pool:
     def record(self, name: str, score: float) -> None:
         """Count a battle that a learner played against a snapshot, ``score`` in 0 .. 1."""
         self.scores[name] += RECENT * (score - self.scores[name])
-
-    @property
-    def mean_score(self) -> float:
-        """What the other role's learner scores, over all snapshots; 1/2 if there are none."""
-        return float(np.mean(list(self.scores.values()))) if self.scores else 0.5
 
     def network(self, name: str) -> Network:
         """A snapshot's network, read from disk once."""

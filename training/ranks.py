@@ -1,17 +1,26 @@
 """Several processes that train one pair of networks together, as ``torchrun`` starts them.
 
-Every process plays battles of its own and learns from them; gradients are summed over all before
-each step, so that the networks stay the same everywhere.
+::
+
+    torchrun --nproc-per-node 2 -m training.train configs/cpu.yaml
+
+Every process plays its share of the battles and learns from them; gradients are summed over all
+before each step, so that the networks stay the same everywhere. Minibatches, too, are shares of
+one: the configuration means the same for any number of processes. All see the run's folder; the
+first writes it. On several machines, ``torchrun`` is told of them as its documentation says.
 """
 
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import numpy as np
 import torch
 import torch.distributed as dist
 from numpy.typing import NDArray
+
+from training.state import State
 
 
 class Ranks:
@@ -52,6 +61,18 @@ class Ranks:
         """The sum over all processes of a number, or of each number of an array."""
         array = np.atleast_1d(np.asarray(values, dtype=np.float64))
         return self.add_up(torch.from_numpy(array.copy())).numpy()
+
+    def mine(self, seed: np.random.SeedSequence) -> np.random.SeedSequence:
+        """The stream of a seed that is this process's own; the seed itself if it is alone."""
+        return seed if self.size == 1 else seed.spawn(self.size)[self.rank]
+
+    def gather(self, state: State) -> list[State]:
+        """The states of all processes, on the first; nothing on the others."""
+        if self.size == 1:
+            return [state]
+        states: list[Any] | None = [None] * self.size if self.rank == 0 else None
+        dist.gather_object(state, states)
+        return states or []
 
     def wait(self) -> None:
         """Until all processes are here."""

@@ -26,7 +26,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -137,11 +137,11 @@ class RunFolder:
         self,
         decisions: int,
         networks: tuple[Network, Network],
-        state: State,
+        states: Sequence[State],
         best: Mapping[str, Best] | None = None,
     ) -> Path:
-        """Write both roles' policies and the state of the run, to a temporary name and renamed;
-        point ``latest`` and ``best`` at them; remove the oldest but for the best.
+        """Write both roles' policies and the states of the run's processes, to a temporary name and
+        renamed; point ``latest`` and ``best`` at them; remove the oldest but for the best.
         """
         folder = self.checkpoints / f"{decisions:012d}"
         if not folder.exists():
@@ -152,7 +152,8 @@ class RunFolder:
                     save_policy(
                         temporary / role, network, role=role, rules=self._rules, decisions=decisions
                     )
-                save_state(temporary, state)
+                for rank, state in enumerate(states):
+                    save_state(temporary, state, state_name(rank))
                 temporary.rename(folder)
             finally:
                 shutil.rmtree(temporary, ignore_errors=True)
@@ -187,6 +188,44 @@ class RunFolder:
         self._metrics.close()
         with contextlib.suppress(OSError):
             self._tensorboard.close()
+
+
+class Follower(RunFolder):
+    """What a process other than the first has of the run's folder: it reads its state, and leaves
+    the rest to the first.
+
+    Args:
+        path: the folder.
+        rank: the number of the process.
+        resumed: whether the run goes on; the first process has decided from where.
+
+    Raises:
+        StateError: if this process has no state there.
+    """
+
+    def __init__(self, path: Path, rank: int, resumed: bool) -> None:
+        self.path = path
+        self.notices = []
+        latest = path / "checkpoints" / "latest"
+        self.state = load_state(latest, state_name(rank)) if resumed and latest.exists() else None
+
+    def log(self, decisions: int, metrics: dict[str, float]) -> None:
+        """Nothing: the first process does."""
+
+    def checkpoint(self, *_arguments: object) -> Path:
+        """Nothing: the first process does."""
+        return self.latest
+
+    def point_to_best(self, best: Mapping[str, Best]) -> None:
+        """Nothing: the first process does."""
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def state_name(rank: int) -> str:
+    """The name of the state of a process."""
+    return f"state-{rank}" if rank else "state"
 
 
 def _numbered(checkpoints: Path) -> list[Path]:

@@ -41,7 +41,8 @@ from training.display import Display
 from training.head_to_head import head_to_head
 from training.memory import keep_freed_memory
 from training.precision import DeviceError, device_named
-from training.run import RunError, RunFolder
+from training.ranks import Ranks
+from training.run import Follower, RunError, RunFolder
 from training.state import State, StateError
 from training.trainer import Trainer
 
@@ -78,22 +79,35 @@ def train(
         minutes: stop after so long.
 
     Raises:
+        ConfigError: if the processes cannot share the battles evenly.
+        DeviceError: if there is no GPU and one was asked for.
         RunError: if the run of that name was told something else.
         Stopped: when it was asked to stop before it was through.
     """
+    device_named(config.device)
+    ranks = Ranks.from_environment()
+    if config.num_games % ranks.size:
+        raise ConfigError(f"num_games: {ranks.size} processes cannot share {config.num_games}")
     path = runs / config.name
     resumed = resume and path.exists()
-    device_named(config.device)
-    # What is wrong with an earlier run is found out before anything is built.
-    folder = RunFolder.resume(path, config) if resumed else None
+    ranks.wait()  # before the folder is made, all must have seen whether it was there
+    if ranks.rank == 0:
+        folder = RunFolder.resume(path, config) if resumed else RunFolder.begin(path, config)
+    else:
+        console = Console(quiet=True)
+    ranks.wait()
+    if ranks.rank > 0:
+        folder = Follower(path, ranks.rank, resumed)
+    together = "" if ranks.size == 1 else f", {ranks.size} processes together"
     console.print(
         f"training {config.name}: {get_ruleset(config.rules).title}, "
-        f"{config.total_decisions:,} decisions on {available_cores()} cores",
+        f"{config.total_decisions:,} decisions on {available_cores()} cores{together}",
         highlight=False,
         soft_wrap=True,
     )
-    folder = folder or RunFolder.begin(path, config)
-    learn(Trainer(config, folder.path), folder, console, minutes)
+    learn(Trainer(config, path, ranks), folder, console, minutes)
+    if ranks.rank > 0:
+        return folder
     if config.evaluation_games:
         result = head_to_head(
             folder.latest, config.rules, config.evaluation_games, console, **config.limits
@@ -113,7 +127,9 @@ def learn(
             a checkpoint written.
     """
     config = trainer.config
-    anchors = Anchors(config.rules, config.anchor_games, config.seed, config.limits)
+    ranks = trainer.ranks
+    anchor_games = 0 if ranks.rank else config.anchor_games
+    anchors = Anchors(config.rules, anchor_games, config.seed, config.limits)
     alarms = Alarms(config.rules, folder)
     for said in folder.notices:
         console.print(said, highlight=False, soft_wrap=True)
@@ -121,6 +137,7 @@ def learn(
     until = started + 60 * minutes if minutes is not None else float("inf")
     try:
         if folder.state is not None:
+            _check_size(folder.state, ranks)
             trainer.restore(folder.state.part("trainer"))
             anchors.restore(folder.state.part("anchors"))
             folder.point_to_best(anchors.best)
@@ -132,9 +149,9 @@ def learn(
             while trainer.decisions < config.total_decisions:
                 if time.monotonic() >= until:
                     asked.append("time")
-                if asked:
+                if ranks.total(len(asked))[0]:  # one that is asked stops them all
                     _checkpoint(trainer, anchors, folder)
-                    raise Stopped(folder, asked[0])
+                    raise Stopped(folder, asked[0] if asked else "time")
                 metrics = trainer.update()
                 last = trainer.decisions >= config.total_decisions
                 due = last or trainer.updates % config.checkpoint_every == 0
@@ -157,8 +174,19 @@ def learn(
 
 
 def _checkpoint(trainer: Trainer, anchors: Anchors, folder: RunFolder) -> None:
-    parts = {"trainer": trainer.state(), "anchors": anchors.state()}
-    folder.checkpoint(trainer.decisions, trainer.networks, State.of_parts(parts), anchors.best)
+    size = State(values={"size": trainer.ranks.size})
+    parts = {"trainer": trainer.state(), "anchors": anchors.state(), "ranks": size}
+    states = trainer.ranks.gather(State.of_parts(parts))
+    folder.checkpoint(trainer.decisions, trainer.networks, states, anchors.best)
+
+
+def _check_size(state: State, ranks: Ranks) -> None:
+    before = state.part("ranks").values["size"]
+    if before != ranks.size:
+        raise RunError(
+            f"the run was trained by {before} processes together, not by {ranks.size}: it can only "
+            "go on as it began"
+        )
 
 
 @contextlib.contextmanager

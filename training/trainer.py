@@ -13,6 +13,7 @@ import torch
 from agents.network import Network
 from thud_env import BatchedGame
 from thud_env.position import SIDES
+from thud_env.rulesets import get_ruleset
 from training.advantage import learners_gae
 from training.clock import Clock
 from training.config import TrainConfig
@@ -50,6 +51,12 @@ def explained_variance(batch: Batch) -> float:
     return float(1 - batch.advantages.var() / (batch.returns.var() + 1e-8))
 
 
+REST_ROLLOUTS = 4
+"""A role that is too far ahead learns from one rollout in so many."""
+RECENT = 0.2
+"""How much an update counts in the running mean of the lead."""
+
+
 class Trainer:
     """A run: self-play and learning in turns.
 
@@ -78,14 +85,15 @@ class Trainer:
         self.pool = ThreadPoolExecutor(2, thread_name_prefix="role")
         """A worker for each role."""
         self._clock = Clock()
-        opponents = self._seat(folder, for_opponents)
+        opponents = self._seat(folder, self.ranks.mine(for_opponents))
         games = BatchedGame(
             len(opponents.frozen), config.rules, observations=False, masks=None, num_threads=1,
             **config.limits,
         )  # fmt: skip
         self._play = SelfPlay(
-            games, self.networks, opponents, self.precision, np.random.default_rng(for_play),
-            self.pool, self._clock, config.symmetric_frames,
+            games, self.networks, opponents, self.precision,
+            np.random.default_rng(self.ranks.mine(for_play)), self.pool, self._clock,
+            config.symmetric_frames,
         )  # fmt: skip
         of_side = dict(enumerate(self.networks))
         self._learners = [
@@ -103,15 +111,18 @@ class Trainer:
         """Played so far, by both roles together."""
         self.updates = 0
         """Rollouts played so far."""
+        self.lead = 0.0
+        """How far the dwarfs are ahead in mirror play of late, -1 .. 1, as a share of the largest
+        margin."""
 
     def _seat(self, folder: Path | None, seed: np.random.SeedSequence) -> Opponents:
         """Who is met."""
-        config = self.config
-        if not any(config.opponents.in_each_seat(config.num_games)):
-            return Opponents.none(config.num_games)
+        config, games = self.config, self.config.num_games // self.ranks.size
+        if not any(config.opponents.in_each_seat(games)):
+            return Opponents.none(games)
         if folder is None:
             raise ValueError("frozen opponents need a folder")
-        return League(config, folder / "pool", self.precision, seed)
+        return League(config, games, folder / "pool", self.precision, seed)
 
     def _with_progress_paid(self, rollout: Rollout, progress: float) -> Rollout:
         """What was just played with progress paid; ``progress`` is how much of the run is over."""
@@ -142,23 +153,29 @@ class Trainer:
 
     def _resting(self) -> list[int]:
         """The side, if any, that skips this rollout so that the other catches up."""
-        pace, opponents = self.config.opponents.pace, self._play.opponents
-        if pace is None or not isinstance(opponents, League) or self.updates % 2 == 0:
+        pace = self.config.opponents.pace
+        if pace is None or abs(self.lead) <= pace or self.updates % REST_ROLLOUTS == 0:
             return []
-        behind = opponents.behind()
-        if abs(behind) <= pace:
-            return []
-        return [1 if behind > 0 else 0]
+        return [0 if self.lead > 0 else 1]
+
+    def _follow_lead(self, rollout: Rollout) -> None:
+        """Let ``lead`` follow the mirror battles that have just ended."""
+        margins = rollout.final_margins[rollout.frozen[rollout.final_games] == MIRROR]
+        total, count = self.ranks.total(np.array([margins.sum(), len(margins)]))
+        if count:
+            lead = float(total / count) / get_ruleset(self.config.rules).largest_margin
+            self.lead += RECENT * (lead - self.lead)
 
     def _freeze(self, before: float, after: float) -> None:
         """Take snapshots where ``snapshots`` equal parts of the run end, and draw anew now and
         then.
         """
         opponents, wanted = self._play.opponents, self.config.opponents
-        if not isinstance(opponents, League) or not wanted.in_each_seat(self.config.num_games)[1]:
+        if not isinstance(opponents, League) or not wanted.frozen:
             return
         if int(after * wanted.snapshots) > int(before * wanted.snapshots):
-            opponents.add(self.networks, self.decisions)
+            opponents.add(self.networks, self.decisions, write=self.ranks.rank == 0)
+            self.ranks.wait()
         if self.updates % wanted.redraw_every == 0:
             opponents.redraw()
 
@@ -169,18 +186,20 @@ class Trainer:
         progress = min(1.0, self.decisions / config.total_decisions)
         rollout = self._with_progress_paid(self._play.collect(config.rollout_decisions), progress)
         batches = self._batches(rollout)
+        self._follow_lead(rollout)
         for side in self._resting():
             batches.pop(side, None)
         learning = [
             self.pool.submit(learner.learn, batches, progress) for learner in self._learners
         ]
         learned = {side: measured for work in learning for side, measured in work.result().items()}
-        self.decisions += rollout.actions.size
+        played = int(self.ranks.total(rollout.actions.size)[0])
+        self.decisions += played
         self.updates += 1
         self._freeze(progress, min(1.0, self.decisions / config.total_decisions))
         seconds = self._clock.take()
         metrics = {
-            "speed/decisions_per_second": rollout.actions.size / (time.perf_counter() - started),
+            "speed/decisions_per_second": played / (time.perf_counter() - started),
             **{f"speed/{part}": spent / sum(seconds.values()) for part, spent in seconds.items()},
             **_battles(rollout, config.rules),
         }
@@ -194,7 +213,7 @@ class Trainer:
 
     def state(self) -> State:
         """All that the next update depends on."""
-        counts = {"decisions": self.decisions, "updates": self.updates}
+        counts = {"decisions": self.decisions, "updates": self.updates, "lead": self.lead}
         parts: dict[str, State] = {"counts": State(values=counts), "play": self._play.state()}
         for number, learner in enumerate(self._learners):
             parts[f"learner{number}"] = learner.state()
@@ -207,6 +226,7 @@ class Trainer:
         self._play.restore(state.part("play"))
         counts = state.part("counts").values
         self.decisions, self.updates = counts["decisions"], counts["updates"]
+        self.lead = counts["lead"]
 
     def close(self) -> None:
         """End the worker threads."""
