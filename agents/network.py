@@ -112,11 +112,9 @@ class Network(nn.Module):
 
     def judge(self, planes: Tensor, decisions: Tensor, game: Tensor) -> Judgement:
         """All heads at once; the arguments are those of ``forward``."""
-        features = functional.relu(self.trunk(self.stem(planes)))
-        points = _by_point(features)
-        pooled = torch.cat((points.mean(1), points.max(1).values), dim=1)
+        points, pooled = self.features(planes)
         scores = legal_scores(
-            self._queries_and_keys(points), self.bias, self.words(pooled), decisions, game
+            self.queries_and_keys(points), self.bias, self.words(pooled), decisions, game
         )
         return Judgement(
             log_softmax_by_game(scores, game, len(planes)),
@@ -125,18 +123,20 @@ class Network(nn.Module):
             self.survival(points).squeeze(2).float() if self.config.survival_head else None,
         )
 
-    def _queries_and_keys(self, points: Tensor) -> Tensor:
+    def features(self, planes: Tensor) -> tuple[Tensor, Tensor]:
+        """What the heads read: the trunk's planes by point, [N, 225, channels], and their means and
+        maxima, [N, 2 * channels].
+        """
+        features = functional.relu(self.trunk(self.stem(planes)))
+        # Without a copy if channels are last in memory, where all over the points is faster.
+        points = features.permute(0, 2, 3, 1).flatten(1, 2)
+        return points, torch.cat((points.mean(1), points.max(1).values), dim=1)
+
+    def queries_and_keys(self, points: Tensor) -> Tensor:
         """[N, 225, 2 * key_size]: both 1 x 1 convolutions in one."""
         weight = torch.cat((self.queries.weight, self.keys.weight)).flatten(1)
         bias = torch.cat((self.queries.bias, self.keys.bias))  # type: ignore[arg-type]
         return functional.linear(points, weight, bias)
-
-
-def _by_point(features: Tensor) -> Tensor:
-    """[N, channels, 15, 15] as [N, 225, channels], without a copy if channels are last in memory,
-    where everything over the points is several times as fast.
-    """
-    return features.permute(0, 2, 3, 1).flatten(1, 2)
 
 
 def log_softmax_by_game(scores: Tensor, game: Tensor, num_games: int) -> Tensor:

@@ -86,6 +86,9 @@ def test_a_checkpoint_is_two_files_and_no_pickle(saved: Path) -> None:
     assert left_in(saved) == {MODEL, MANIFEST}
     model = (saved / MODEL).read_bytes()
     header = json.loads(model[8 : 8 + int.from_bytes(model[:8], "little")])
+    described = header.pop("__metadata__")
+    assert json.loads(described["network"]) == dataclasses.asdict(a_network().config)
+    assert (described["role"], described["rules"]) == ("dwarfs", "classic")
     assert {entry["dtype"] for entry in header.values()} == {"F32"}
     assert json.loads((saved / MANIFEST).read_text())["format"] == "thud-policy"
 

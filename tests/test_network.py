@@ -156,8 +156,8 @@ def test_a_move_is_scored_by_its_own_two_squares_only(pair: tuple[int, int], mon
     """
     network, inputs = a_network(), inputs_of([Position.start("classic")])
     seen: list[torch.Tensor] = []
-    both = network._queries_and_keys
-    monkeypatch.setattr(network, "_queries_and_keys", lambda x: seen.append(both(x)) or seen[0])
+    both = network.queries_and_keys
+    monkeypatch.setattr(network, "queries_and_keys", lambda x: seen.append(both(x)) or seen[0])
     log_probs, _ = network(inputs.planes, inputs.decisions, inputs.game)
     difference = log_probs[pair[0]] - log_probs[pair[1]]
     (gradients,) = torch.autograd.grad(difference, seen)
