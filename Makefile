@@ -129,7 +129,7 @@ lock: ## pin afresh, in constraints.txt, everything that the targets install
 	$(LOCK_VENV)/bin/python -m pip install --upgrade pip
 	$(LOCK_VENV)/bin/python -m pip install hatchling editables
 	$(call install_torch,$(LOCK_VENV)/bin/python)
-	$(LOCK_VENV)/bin/python -m pip install --no-build-isolation --editable ".[train,render,web]" \
+	$(LOCK_VENV)/bin/python -m pip install --no-build-isolation --editable ".[train,export,render,web]" \
 		--group dev "$$(grep '^torch==' constraints.txt)"
 	@echo "Writing constraints.txt"; { sed '/^[^#]/,$$d' constraints.txt; \
 	  $(LOCK_VENV)/bin/python -m pip freeze --all --exclude-editable \

@@ -42,7 +42,7 @@ def test_wheel_names_its_license_and_extras(wheel: zipfile.ZipFile) -> None:
     (name,) = [name for name in wheel.namelist() if name.endswith(".dist-info/METADATA")]
     metadata = message_from_bytes(wheel.read(name))
     assert metadata["License-Expression"] == "Apache-2.0"
-    assert set(metadata.get_all("Provides-Extra", [])) == {"train", "render", "web"}
+    assert set(metadata.get_all("Provides-Extra", [])) == {"train", "export", "render", "web"}
     assert any(name.endswith("licenses/LICENSE") for name in wheel.namelist())
 
 
