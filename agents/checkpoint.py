@@ -61,13 +61,14 @@ def save_policy(folder: Path, network: Network, *, role: str, rules: str, decisi
     temporary.mkdir()
     try:
         config = dataclasses.asdict(network.config)
-        # The network's sizes stand in the model's own header too: one file is a whole policy.
+        # The network's sizes stand in the model's own header too: one file is a whole policy. Under
+        # a single key, as several would be written in a different order each time.
         model = save_tensors(
             {
                 name: value.detach().cpu().contiguous()
                 for name, value in network.state_dict().items()
             },
-            metadata={"role": role, "rules": rules, "network": json.dumps(config)},
+            metadata={"network": json.dumps(config)},
         )
         manifest = {
             "format": FORMAT,
