@@ -10,6 +10,7 @@ backwards: gathering L queries and keys as tensors takes longer than the convolu
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -135,11 +136,17 @@ class _Scores(torch.autograd.Function):
         return (*given, None, None)
 
 
+@cache
+def _tables_on(device: torch.device) -> Tensor:
+    """``TABLES``, sent to a device once."""
+    return torch.from_numpy(TABLES).to(device)
+
+
 def gathered_scores(
     pairs: Tensor, bias: Tensor, words: Tensor, decisions: Tensor, game: Tensor
 ) -> Tensor:
     """The same as ``legal_scores`` by gathering tensors, on any device."""
-    start, end, shared = torch.from_numpy(TABLES).to(decisions.device)
+    start, end, shared = _tables_on(decisions.device)
     queries, keys = pairs.flatten(0, 1).chunk(2, dim=1)
     origin = game * NUM_POINTS
     match = queries[origin + start[decisions]] * keys[origin + end[decisions]]
