@@ -275,8 +275,11 @@ def test_a_damaged_checkpoint_is_set_aside_for_the_one_before(
 def test_a_run_without_a_whole_checkpoint_is_refused(half_done: Path) -> None:
     for path in half_done.glob("checkpoints/0*/state.json"):
         path.write_text("{")
+    before = {path: path.read_bytes() for path in half_done.rglob("*") if path.is_file()}
     with pytest.raises(RunError, match="none of its checkpoints is whole"):
         quietly(half_done.parent, resume=True)
+    after = {path: path.read_bytes() for path in half_done.rglob("*") if path.is_file()}
+    assert after == before
 
 
 def test_half_a_line_of_metrics_is_written_again(half_done: Path, unbroken: Path) -> None:

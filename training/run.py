@@ -90,19 +90,22 @@ class RunFolder:
             RunError: if the run was told something else, or none of its checkpoints is whole.
         """
         _check_same(path, config)
-        notices, state, decisions = [], None, 0
+        state, decisions, damaged = None, 0, []
         checkpoints = _numbered(path / "checkpoints")
         for checkpoint in reversed(checkpoints):
             try:
                 state = load_state(checkpoint)
             except StateError as error:
-                aside = _move_aside(checkpoint, ".damaged")
-                notices.append(f"{error}; the checkpoint is now {aside}")
+                damaged.append((checkpoint, error))
                 continue
             decisions = int(checkpoint.name)
             break
         if checkpoints and state is None:
-            raise RunError(f"{path}: none of its checkpoints is whole. {notices[0]}")
+            raise RunError(f"{path}: none of its checkpoints is whole. {damaged[0][1]}")
+        notices = [
+            f"{error}; the checkpoint is now {_move_aside(checkpoint, '.damaged')}"
+            for checkpoint, error in damaged
+        ]
         _keep_lines(path / "metrics.jsonl", decisions)
         folder = cls(path, config, decisions)
         folder.state = state
@@ -168,7 +171,10 @@ class RunFolder:
     def point_to_best(self, best: Mapping[str, Best]) -> None:
         """Point ``best/dwarfs`` and ``best/trolls`` at each role's best checkpoint."""
         for role, one in best.items():
-            self._point(f"best/{role}", Path("..", f"{one.decisions:012d}", role))
+            target = Path(f"{one.decisions:012d}", role)
+            # After going on from an older checkpoint, the best before it may be gone.
+            if (self.checkpoints / target).exists():
+                self._point(f"best/{role}", ".." / target)
 
     def _point(self, name: str, target: Path) -> None:
         """Make a link anew, in one step."""
