@@ -195,7 +195,7 @@ endef
 
 LOCK_VENV := build/lock-venv
 
-EVERYTHING := --editable ".[train,render,web]" --group dev
+EVERYTHING := --editable ".[train,export,render,web]" --group dev
 
 lock: ## pin afresh, in constraints*.txt, everything that the targets install
 	$(call lock_in,constraints.txt,$(EVERYTHING))

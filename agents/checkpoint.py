@@ -60,11 +60,15 @@ def save_policy(folder: Path, network: Network, *, role: str, rules: str, decisi
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir()
     try:
+        config = dataclasses.asdict(network.config)
+        # The network's sizes stand in the model's own header too: one file is a whole policy. Under
+        # a single key, as several would be written in a different order each time.
         model = save_tensors(
             {
                 name: value.detach().cpu().contiguous()
                 for name, value in network.state_dict().items()
-            }
+            },
+            metadata={"network": json.dumps(config)},
         )
         manifest = {
             "format": FORMAT,
@@ -72,7 +76,7 @@ def save_policy(folder: Path, network: Network, *, role: str, rules: str, decisi
             "role": role,
             "rules": rules,
             "decisions": decisions,
-            "network": dataclasses.asdict(network.config),
+            "network": config,
             "planes": [plane.name for plane in PLANES],
             "actions": NUM_ACTIONS,
             "sha256": hashlib.sha256(model).hexdigest(),

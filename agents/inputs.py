@@ -38,3 +38,14 @@ class Inputs:
             torch.from_numpy(game),
             starts,
         )
+
+    def to(self, device: str) -> Inputs:
+        """The same on a device; these themselves if they are there."""
+        if self.planes.device.type == device:
+            return self
+        return dataclasses.replace(
+            self,
+            planes=self.planes.to(device),
+            decisions=self.decisions.to(device),
+            game=self.game.to(device),
+        )

@@ -1,39 +1,20 @@
 """The network of one role: a residual trunk, a policy over legal decisions, a value.
 
-Scoring the legal decisions only costs a hundredth of an output for each of the 6,470. A
-move's score is the inner product of a query of its from-square and a key of its to-square
-(as in the attention policy of Leela Chess Zero), plus a learned bias for its direction and
-distance. N is the number of games, L the number of legal decisions of all of them together.
+Scoring the legal decisions only (``legal_scores.py``) costs a hundredth of an output for each of
+the 6,470. N is the number of games, L the number of legal decisions of all of them together.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import math
+from typing import Literal, NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from thud_env.actions import (
-    CAPTURE,
-    CAPTURE_ALL,
-    MOVE_DIRECTION,
-    MOVE_DISTANCE,
-    MOVE_FROM,
-    MOVE_TO,
-    NUM_ACTIONS,
-)
-from thud_env.board import CELL_OF_SQUARE, SIZE, STRIDE
+from agents.legal_scores import NUM_BIASES, NUM_WORDS, legal_scores
 from thud_env.encoding import NUM_PLANES
-
-NUM_POINTS = SIZE * SIZE
-_CAPTURE_BIAS = 8 * (SIZE - 1)
-_WORD_BIAS = _CAPTURE_BIAS + 1
-NUM_BIASES = _WORD_BIAS + NUM_ACTIONS - CAPTURE_ALL
-NUM_WORDS = NUM_ACTIONS - CAPTURE_ALL
-"""Decisions that concern no square: capture all, done, and the three of agreement."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,22 +27,26 @@ class NetworkConfig:
     """Residual blocks of two 3 x 3 convolutions."""
     key_size: int = 16
     """Length of the queries and keys that score moves."""
+    trunk: Literal["separate", "shared"] = "separate"
+    """Whether each role has a trunk of its own or both have one; the heads are each role's own."""
+    result_head: bool = False
+    """Whether to predict who wins: a task beside, which helps the trunk to features."""
+    survival_head: bool = False
+    """Whether to predict which pieces will still be there when the battle ends (compare the
+    ownership head of Wu, "Accelerating self-play learning in Go", 2019)."""
 
 
-def _points(cells: np.ndarray) -> np.ndarray:
-    """Points of the 15 x 15 grid, row * 15 + col, of cells of a state row."""
-    return (cells // STRIDE - 1) * SIZE + cells % STRIDE
+class Judgement(NamedTuple):
+    """All that a network says of N states with L legal decisions."""
 
-
-def _decision_tables() -> tuple[Tensor, Tensor, Tensor]:
-    """For each action: from-point, to-point, and which bias it shares."""
-    start, end, bias = (np.zeros(NUM_ACTIONS, dtype=np.int64) for _ in range(3))
-    start[:CAPTURE], end[:CAPTURE] = _points(MOVE_FROM), _points(MOVE_TO)
-    bias[:CAPTURE] = MOVE_DIRECTION.astype(np.int64) * (SIZE - 1) + MOVE_DISTANCE - 1
-    start[CAPTURE:CAPTURE_ALL] = end[CAPTURE:CAPTURE_ALL] = _points(CELL_OF_SQUARE)
-    bias[CAPTURE:CAPTURE_ALL] = _CAPTURE_BIAS
-    bias[CAPTURE_ALL:] = _WORD_BIAS + np.arange(NUM_WORDS)
-    return torch.from_numpy(start), torch.from_numpy(end), torch.from_numpy(bias)
+    log_probs: Tensor
+    """[L] float32, of each game's decisions."""
+    values: Tensor
+    """[N] float32: what the role expects to be paid until the end, 1 being a margin of 32."""
+    results: Tensor | None
+    """[N, 3] logits of lost, drawn and won, from the role's view."""
+    survival: Tensor | None
+    """[N, 225] logits that the piece on a point will be there when the battle ends."""
 
 
 class Block(nn.Module):
@@ -78,22 +63,27 @@ class Block(nn.Module):
 
     def forward(self, features: Tensor) -> Tensor:
         """[N, channels, 15, 15] to the same shape."""
-        return features + self.second(functional.relu(self.first(functional.relu(features))))
+        inner = functional.relu(self.first(functional.relu(features)), inplace=True)
+        return self.second(inner).add_(features)
 
 
 class Network(nn.Module):
-    """Policy and value of one role."""
+    """Policy and value of one role.
 
-    start_point: Tensor
-    end_point: Tensor
-    bias_index: Tensor
+    Args:
+        config: its size.
+        trunk_of: the other role's network, if the two are to have one trunk.
+    """
 
-    def __init__(self, config: NetworkConfig) -> None:
+    def __init__(self, config: NetworkConfig, trunk_of: Network | None = None) -> None:
         super().__init__()
         self.config = config
         channels, keys = config.channels, config.key_size
-        self.stem = nn.Conv2d(NUM_PLANES, channels, 3, padding=1)
-        self.trunk = nn.Sequential(*(Block(channels) for _ in range(config.blocks)))
+        if trunk_of is None:
+            self.stem = nn.Conv2d(NUM_PLANES, channels, 3, padding=1)
+            self.trunk = nn.Sequential(*(Block(channels) for _ in range(config.blocks)))
+        else:
+            self.stem, self.trunk = trunk_of.stem, trunk_of.trunk
         self.queries = nn.Conv2d(channels, keys, 1)
         self.keys = nn.Conv2d(channels, keys, 1)
         self.bias = nn.Parameter(torch.zeros(NUM_BIASES))
@@ -101,10 +91,10 @@ class Network(nn.Module):
         self.value = nn.Sequential(
             nn.Linear(2 * channels, 2 * channels), nn.ReLU(), nn.Linear(2 * channels, 1)
         )
-        for name, table in zip(
-            ("start_point", "end_point", "bias_index"), _decision_tables(), strict=True
-        ):
-            self.register_buffer(name, table, persistent=False)
+        if config.result_head:
+            self.result = nn.Linear(2 * channels, 3)
+        if config.survival_head:
+            self.survival = nn.Linear(channels, 1)
 
     def forward(self, planes: Tensor, decisions: Tensor, game: Tensor) -> tuple[Tensor, Tensor]:
         """Score the legal decisions and value the states.
@@ -115,29 +105,38 @@ class Network(nn.Module):
             game: [L] int64, ascending, the game of each.
 
         Returns:
-            log-probabilities [L] float32 of each game's decisions, and values [N] float32:
-            what the role expects to be paid from here to the end, 1 being a margin of 32.
+            the first two of a ``Judgement``: log-probabilities [L] and values [N].
+        """
+        judged = self.judge(planes, decisions, game)
+        return judged.log_probs, judged.values
+
+    def judge(self, planes: Tensor, decisions: Tensor, game: Tensor) -> Judgement:
+        """All heads at once; the arguments are those of ``forward``."""
+        points, pooled = self.features(planes)
+        scores = legal_scores(
+            self.queries_and_keys(points), self.bias, self.words(pooled), decisions, game
+        )
+        return Judgement(
+            log_softmax_by_game(scores, game, len(planes)),
+            self.value(pooled).squeeze(1).float(),
+            self.result(pooled).float() if self.config.result_head else None,
+            self.survival(points).squeeze(2).float() if self.config.survival_head else None,
+        )
+
+    def features(self, planes: Tensor) -> tuple[Tensor, Tensor]:
+        """What the heads read: the trunk's planes by point, [N, 225, channels], and their means and
+        maxima, [N, 2 * channels].
         """
         features = functional.relu(self.trunk(self.stem(planes)))
-        pooled = torch.cat((features.mean((2, 3)), features.amax((2, 3))), dim=1)
-        scores = self._scores(features, pooled, decisions, game)
-        log_probs = log_softmax_by_game(scores.float(), game, len(planes))
-        return log_probs, self.value(pooled).squeeze(1).float()
+        # Without a copy if channels are last in memory, where all over the points is faster.
+        points = features.permute(0, 2, 3, 1).flatten(1, 2)
+        return points, torch.cat((points.mean(1), points.max(1).values), dim=1)
 
-    def _scores(self, features: Tensor, pooled: Tensor, decisions: Tensor, game: Tensor) -> Tensor:
-        queries = (
-            self.queries(features).flatten(2).transpose(1, 2).reshape(-1, self.config.key_size)
-        )
-        keys = self.keys(features).flatten(2).transpose(1, 2).reshape(-1, self.config.key_size)
-        origin = game * NUM_POINTS
-        match = queries.index_select(0, origin + self.start_point[decisions]) * keys.index_select(
-            0, origin + self.end_point[decisions]
-        )
-        on_squares = match.sum(1) / math.sqrt(self.config.key_size)
-        word = (decisions - CAPTURE_ALL).clamp(min=0)
-        off_squares = self.words(pooled).flatten().index_select(0, game * NUM_WORDS + word)
-        score = torch.where(decisions < CAPTURE_ALL, on_squares, off_squares)
-        return score + self.bias.index_select(0, self.bias_index[decisions])
+    def queries_and_keys(self, points: Tensor) -> Tensor:
+        """[N, 225, 2 * key_size]: both 1 x 1 convolutions in one."""
+        weight = torch.cat((self.queries.weight, self.keys.weight)).flatten(1)
+        bias = torch.cat((self.queries.bias, self.keys.bias))  # type: ignore[arg-type]
+        return functional.linear(points, weight, bias)
 
 
 def log_softmax_by_game(scores: Tensor, game: Tensor, num_games: int) -> Tensor:

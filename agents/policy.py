@@ -31,10 +31,11 @@ def sample_decisions(
 
     Returns:
         [N] where in ``inputs.decisions`` each drawn decision stands, the log-probabilities
-        [L] of all legal decisions, and the values [N].
+        [L] of all legal decisions, and the values [N], on the CPU.
     """
     with torch.no_grad():
-        log_probs, values = network(inputs.planes, inputs.decisions, inputs.game)
+        judged = network(inputs.planes, inputs.decisions, inputs.game)
+    log_probs, values = (tensor.cpu() for tensor in judged)
     weights = log_probs.double().numpy()
     starts = inputs.starts
     if temperature == 0:

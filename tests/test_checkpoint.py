@@ -86,8 +86,20 @@ def test_a_checkpoint_is_two_files_and_no_pickle(saved: Path) -> None:
     assert left_in(saved) == {MODEL, MANIFEST}
     model = (saved / MODEL).read_bytes()
     header = json.loads(model[8 : 8 + int.from_bytes(model[:8], "little")])
+    described = header.pop("__metadata__")
+    assert json.loads(described["network"]) == dataclasses.asdict(a_network().config)
     assert {entry["dtype"] for entry in header.values()} == {"F32"}
     assert json.loads((saved / MANIFEST).read_text())["format"] == "thud-policy"
+
+
+def test_policies_saved_before_networks_had_options_still_load(saved: Path) -> None:
+    edit_manifest(saved, network={"channels": 4, "blocks": 1, "key_size": 2})
+    assert load_policy(saved).network.config == NetworkConfig(channels=4, blocks=1, key_size=2)
+
+
+def test_the_same_policy_is_the_same_bytes(tmp_path: Path) -> None:
+    saved = {(save(tmp_path / str(number)) / MODEL).read_bytes() for number in range(20)}
+    assert len(saved) == 1
 
 
 def test_an_existing_checkpoint_is_never_overwritten(saved: Path) -> None:

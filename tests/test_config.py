@@ -122,6 +122,9 @@ MISTAKES = [
     ("agreement=1", "agreement: 1 must be of type bool"),
     ("shaping=1", "shaping: classic-all pays captures already: 0 would be right"),
     ("rules=clasic", "unknown ruleset 'clasic': did you mean 'classic'?"),
+    ("opponents.frozen=1.5", "opponents: frozen and scripted are 1.5 together: 1 is all"),
+    ("opponents.pace=-1", "opponents.pace: -1.0 must be a number, 0 or more"),
+    ("opponents.snapshot=1", "unknown key opponents.snapshot: did you mean opponents.snapshots?"),
     # names that would write elsewhere than into a folder below runs/
     ("name=../elsewhere", "name: '../elsewhere' must be letters, digits"),
     ("name=a/b", "name: 'a/b' must be"),

@@ -1,5 +1,6 @@
 """The prose is held against the code: examples are run, tables compared, links followed."""
 
+import dataclasses
 import doctest
 import inspect
 import re
@@ -17,6 +18,7 @@ from thud_env import RULESETS, Position, actions
 from thud_env.encoding import PLANES
 from thud_env.envs.match import MATCH_PLANES
 from thud_env.perft import perft
+from training.config import OpponentConfig, TrainConfig
 from training.ladder.fields import read_field
 
 ROOT = Path(__file__).parents[1]
@@ -178,6 +180,26 @@ def test_count_table() -> None:
     for ruleset, *counts in rows:
         for depth, count in enumerate(counts[:2], start=1):
             assert f"{perft(Position.start(ruleset), depth):,}" == count
+
+
+def test_opponents_table() -> None:
+    _, *rows = table("opponents")
+    assert [name for name, _ in rows] == [one.name for one in dataclasses.fields(OpponentConfig)]
+
+
+def test_options_that_are_off() -> None:
+    """Each is there, and changes nothing unless it is asked for."""
+    _, *rows = table("options")
+    config: Any = TrainConfig()
+    for names, _ in rows:
+        for name in names.split(", "):
+            path, _, value = name.partition(": ")
+            *parents, leaf = path.split(".")
+            holder = config
+            for parent in parents:
+                holder = getattr(holder, parent)
+            default = getattr(holder, leaf)
+            assert default != value if value else not default
 
 
 def test_pending_table() -> None:

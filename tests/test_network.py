@@ -11,6 +11,7 @@ import torch
 from by_hand import decide, place
 
 from agents.inputs import Inputs
+from agents.legal_scores import TABLES, gathered_scores, legal_scores
 from agents.network import Network, NetworkConfig, log_softmax_by_game
 from agents.policy import sample_decisions
 from thud_env import Position
@@ -110,11 +111,13 @@ def test_scores_equal_a_dense_computation() -> None:
     """All 225 x 225 pairs of points at once, looked up decision by decision."""
     network, inputs = a_network(), inputs_of(some_positions())
     seen: dict[str, torch.Tensor] = {}
-    for name in ("queries", "keys", "words"):
+    for name in ("trunk", "words"):
         module = getattr(network, name)
         module.register_forward_hook(lambda _m, _i, out, name=name: seen.update({name: out}))
     with torch.no_grad():
         log_probs, _ = network(inputs.planes, inputs.decisions, inputs.game)
+        for name in ("queries", "keys"):
+            seen[name] = getattr(network, name)(seen["trunk"].relu())
     kinds = set()
     for game, (first, last) in enumerate(pairwise(inputs.starts)):
         queries, keys = (seen[name][game].flatten(1) for name in ("queries", "keys"))
@@ -122,7 +125,7 @@ def test_scores_equal_a_dense_computation() -> None:
         scores = []
         for action in inputs.decisions[first:last].tolist():
             kinds.add("move" if action < CAPTURE else describe_action(action).split()[0])
-            bias = network.bias[network.bias_index[action]]
+            bias = network.bias[TABLES[2, action]]
             if action < CAPTURE_ALL:
                 scores.append(pairs[points_of(action)] + bias)
             else:
@@ -134,7 +137,7 @@ def test_scores_equal_a_dense_computation() -> None:
 
 def test_a_bias_is_shared_by_the_moves_of_one_direction_and_distance() -> None:
     """And one by all captures; every decision without a square has its own."""
-    bias_index = a_network().bias_index.tolist()
+    bias_index = TABLES[2].tolist()
     pairs = set()
     for action, bias in enumerate(bias_index):
         if action < CAPTURE:
@@ -147,21 +150,20 @@ def test_a_bias_is_shared_by_the_moves_of_one_direction_and_distance() -> None:
 
 
 @pytest.mark.parametrize("pair", [(0, 1), (3, 200), (655, 17)])
-def test_a_move_is_scored_by_its_own_two_squares_only(pair: tuple[int, int]) -> None:
+def test_a_move_is_scored_by_its_own_two_squares_only(pair: tuple[int, int], monkeypatch) -> None:
     """The difference of two log-probabilities is that of their scores: its gradient reaches
     the queries of their from-squares and the keys of their to-squares, and nothing else.
     """
     network, inputs = a_network(), inputs_of([Position.start("classic")])
-    seen: dict[str, torch.Tensor] = {}
-    for name in ("queries", "keys"):
-        module = getattr(network, name)
-        module.register_forward_hook(lambda _m, _i, out, name=name: seen.update({name: out}))
+    seen: list[torch.Tensor] = []
+    both = network.queries_and_keys
+    monkeypatch.setattr(network, "queries_and_keys", lambda x: seen.append(both(x)) or seen[0])
     log_probs, _ = network(inputs.planes, inputs.decisions, inputs.game)
     difference = log_probs[pair[0]] - log_probs[pair[1]]
-    gradients = torch.autograd.grad(difference, (seen["queries"], seen["keys"]))
+    (gradients,) = torch.autograd.grad(difference, seen)
     ends = zip(*(points_of(int(inputs.decisions[one])) for one in pair), strict=True)
-    for gradient, own in zip(gradients, ends, strict=True):
-        size = gradient[0].flatten(1).abs().sum(0)
+    for gradient, own in zip(gradients[0].chunk(2, dim=1), ends, strict=True):
+        size = gradient.abs().sum(1)
         reached = {int(point) for point in torch.nonzero(size > 1e-7)}
         assert reached == set(own)
 
@@ -178,6 +180,53 @@ def test_a_game_is_judged_alike_alone_and_among_others() -> None:
             own, value = network(alone.planes, alone.decisions, alone.game)
             torch.testing.assert_close(log_probs[first:last], own, atol=1e-5, rtol=1e-5)
             torch.testing.assert_close(values[number : number + 1], value, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("key_size", [1, 4, 7])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_compiled_scores_equal_gathered_ones(key_size: int, dtype: torch.dtype) -> None:
+    """Forwards, and backwards into everything that is learnt."""
+    inputs = inputs_of(some_positions())
+    torch.manual_seed(5)
+    shapes = ((len(inputs.planes), 225, 2 * key_size), (118,), (len(inputs.planes), 5))
+    learnt = [torch.randn(shape).to(dtype).requires_grad_() for shape in shapes]
+    weights = torch.randn(len(inputs.decisions))
+    found = []
+    for function in (legal_scores, gathered_scores):
+        as_float = function is gathered_scores and dtype != torch.float32
+        given = [one.float() if as_float else one for one in learnt]
+        scores = function(*given, inputs.decisions, inputs.game)
+        assert scores.dtype == torch.float32
+        found.append((scores, *torch.autograd.grad(scores @ weights, learnt)))
+    for one, other in zip(*found, strict=True):
+        assert one.dtype == other.dtype
+        torch.testing.assert_close(
+            one, other, rtol=1e-4 if dtype == torch.float32 else 2e-2, atol=1e-3
+        )
+
+
+def test_two_roles_may_share_a_trunk_and_nothing_else() -> None:
+    config = NetworkConfig(channels=4, blocks=1, key_size=2, trunk="shared")
+    dwarfs = Network(config)
+    trolls = Network(config, dwarfs)
+    shared = {id(one) for one in dwarfs.parameters()} & {id(one) for one in trolls.parameters()}
+    trunk = [*dwarfs.stem.parameters(), *dwarfs.trunk.parameters()]
+    assert shared == {id(one) for one in trunk}
+    alone = Network(config)
+    alone.load_state_dict(trolls.state_dict())  # each is whole by itself
+
+
+def test_auxiliary_heads_are_there_when_asked_for() -> None:
+    inputs = inputs_of(some_positions())
+    given = (inputs.planes, inputs.decisions, inputs.game)
+    bare = a_network().judge(*given)
+    assert bare.results is None
+    assert bare.survival is None
+    full = a_network(result_head=True, survival_head=True).judge(*given)
+    assert full.results is not None
+    assert full.survival is not None
+    assert full.results.shape == (len(inputs.planes), 3)
+    assert full.survival.shape == (len(inputs.planes), 225)
 
 
 def test_a_block_starts_as_the_identity() -> None:

@@ -44,7 +44,7 @@ def test_wheel_names_its_license_and_extras(wheel: zipfile.ZipFile) -> None:
     metadata = message_from_bytes(wheel.read(name))
     assert metadata["License-Expression"] == "Apache-2.0"
     extras = set(metadata.get_all("Provides-Extra", []))
-    assert extras == {"train", "render", "web", "cuda", "integrations", "rllib"}
+    assert extras == {"train", "export", "render", "web", "cuda", "integrations", "rllib"}
     assert any(name.endswith("licenses/LICENSE") for name in wheel.namelist())
 
 

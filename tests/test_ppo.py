@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import math
 
@@ -11,10 +12,19 @@ import torch
 from by_hand import decide, place
 
 from agents.inputs import Inputs
-from agents.network import Network, NetworkConfig
+from agents.legal_scores import TABLES
+from agents.network import Judgement, Network, NetworkConfig
 from thud_env import BatchedGame, Position
 from training.config import PPOConfig
-from training.ppo import Batch, Learner, entropy_share, find_decisions, ppo_loss
+from training.losses import (
+    Batch,
+    auxiliary_losses,
+    entropy_by_game,
+    entropy_share,
+    find_decisions,
+    ppo_loss,
+)
+from training.ppo import Learner
 from training.precision import Precision
 
 torch.set_num_threads(1)
@@ -52,9 +62,24 @@ def a_batch(
     )
 
 
-def a_learner(network: Network, seed: int = 0, **settings: float) -> Learner:
-    config = PPOConfig(**settings)  # type: ignore[arg-type]
-    return Learner(network, config, Precision(bfloat16=False), np.random.default_rng(seed))
+class Alone:
+    """A learner of one role."""
+
+    def __init__(self, network: Network, config: PPOConfig, seed: int) -> None:
+        random = np.random.default_rng(seed)
+        self.learner = Learner({0: network}, config, Precision(bfloat16=False), random)
+        self._optimiser = self.learner._optimiser
+
+    def learn(self, batch: Batch, progress: float) -> dict[str, float]:
+        return self.learner.learn({0: batch}, progress)[0]
+
+
+def a_learner(network: Network, seed: int = 0, **settings: float) -> Alone:
+    return Alone(network, PPOConfig(**settings), seed)  # type: ignore[arg-type]
+
+
+def judged(log_probs: torch.Tensor, values: torch.Tensor) -> Judgement:
+    return Judgement(log_probs, values, None, None)
 
 
 # -- finding decisions ---------------------------------------------------------------------
@@ -97,7 +122,7 @@ def loss_of(
     action = int(ONE_OR_NONE.legal_actions()[chosen])
     batch = a_batch([ONE_OR_NONE], [action], [old], [advantage], [target])
     config = PPOConfig(**{"clip_coef": 0.2, "ent_coef": 0.0, "vf_coef": 0.0, **settings})  # type: ignore[arg-type]
-    loss, measured = ppo_loss(config, inputs, log_probs, torch.tensor([value]), batch)
+    loss, measured = ppo_loss(config, inputs, judged(log_probs, torch.tensor([value])), batch)
     return loss, measured, log_probs
 
 
@@ -155,8 +180,14 @@ def test_the_loss_is_the_mean_over_decisions() -> None:
     batch = a_batch([ONE_OR_NONE] * 2, [legal[0], legal[2]], old, [3.0, -1.0])
     config = PPOConfig(clip_coef=0.2, ent_coef=0.0, vf_coef=0.0)
     log_probs = SHARES.log().repeat(2)
-    both, _ = ppo_loss(config, inputs_of([ONE_OR_NONE] * 2), log_probs, torch.zeros(2), batch)
+    both, _ = ppo_loss(
+        config, inputs_of([ONE_OR_NONE] * 2), judged(log_probs, torch.zeros(2)), batch
+    )
     assert both.item() == pytest.approx((one.item() + other.item()) / 2, rel=1e-5)
+
+
+def shares(inputs: Inputs, log_probs: torch.Tensor) -> torch.Tensor:
+    return entropy_share(inputs, entropy_by_game(inputs, log_probs))
 
 
 def test_the_entropy_share_is_1_for_uniform_and_0_without_a_choice() -> None:
@@ -165,17 +196,17 @@ def test_the_entropy_share_is_1_for_uniform_and_0_without_a_choice() -> None:
     inputs = inputs_of([Position.start(), ONE_OR_NONE, Position.start("koom-valley"), forced])
     counts = np.diff(inputs.starts)
     uniform = -torch.from_numpy(np.repeat(np.log(counts), counts)).float()
-    torch.testing.assert_close(entropy_share(inputs, uniform), torch.ones(4))
+    torch.testing.assert_close(shares(inputs, uniform), torch.ones(4))
     certain = torch.full((len(uniform),), -50.0)
     certain[torch.from_numpy(inputs.starts[:-1])] = 0.0
-    torch.testing.assert_close(entropy_share(inputs, certain), torch.zeros(4))
+    torch.testing.assert_close(shares(inputs, certain), torch.zeros(4))
 
 
 def test_a_game_with_one_legal_decision_has_no_entropy() -> None:
     alone = decide(place("classic", "H6", "H4 G4", "t"), "H4-H5")
     only = inputs_of([alone])
     single = Inputs(only.planes, only.decisions[:1], only.game[:1], np.array([0, 1]))
-    assert entropy_share(single, torch.zeros(1)).tolist() == [0.0]
+    assert shares(single, torch.zeros(1)).tolist() == [0.0]
 
 
 # -- the learner ---------------------------------------------------------------------------
@@ -235,10 +266,10 @@ def test_only_legal_decisions_have_a_gradient() -> None:
     legal = ONE_OR_NONE.legal_actions().tolist()
     log_probs, values = network(inputs.planes, inputs.decisions, inputs.game)
     batch = a_batch([ONE_OR_NONE], legal[:1], [log_probs[0].item()], [1.0])
-    ppo_loss(PPOConfig(), inputs, log_probs, values, batch)[0].backward()
+    ppo_loss(PPOConfig(), inputs, judged(log_probs, values), batch)[0].backward()
     assert network.bias.grad is not None
     reached = set(torch.nonzero(network.bias.grad).flatten().tolist())
-    assert reached == set(network.bias_index[legal].tolist())
+    assert reached == set(TABLES[2, legal].tolist())
 
 
 def test_advantages_are_normalised_over_the_whole_rollout() -> None:
@@ -338,3 +369,117 @@ def test_a_seed_repeats_what_is_learnt() -> None:
         learnt.append(torch.cat([p.detach().flatten() for p in network.parameters()]))
     assert torch.equal(learnt[0], learnt[1])
     assert not torch.equal(learnt[0], learnt[2])
+
+
+# -- two roles, averages, auxiliary heads ---------------------------------------------------
+
+
+def a_pair(**settings: object) -> tuple[Network, Network]:
+    torch.manual_seed(8)
+    config = NetworkConfig(channels=6, blocks=1, key_size=4, **settings)  # type: ignore[arg-type]
+    dwarfs = Network(config)
+    return dwarfs, Network(config, dwarfs if config.trunk == "shared" else None)
+
+
+def a_shared_learner(networks: tuple[Network, Network], **settings: float) -> Learner:
+    config = PPOConfig(**settings)  # type: ignore[arg-type]
+    random = np.random.default_rng(1)
+    return Learner(dict(enumerate(networks)), config, Precision(bfloat16=False), random)
+
+
+def test_both_roles_move_a_shared_trunk_and_only_their_own_heads() -> None:
+    for side in (0, 1):
+        networks = a_pair(trunk="shared")
+        before = [copy.deepcopy(network) for network in networks]
+        batch = capture_batch(networks[side], ONE_OR_NONE, copies=4)
+        measured = a_shared_learner(networks).learn({side: batch}, 0.0)
+        assert list(measured) == [side]
+        moved = [
+            not torch.equal(one.bias, other.bias)
+            for one, other in zip(networks, before, strict=True)
+        ]
+        assert moved == [side == 0, side == 1]
+        assert not torch.equal(networks[0].stem.weight, before[0].stem.weight)
+
+
+def test_a_shared_step_has_the_gradient_of_both_roles(monkeypatch) -> None:
+    networks = a_pair(trunk="shared")
+    batches = {side: capture_batch(networks[side], ONE_OR_NONE, 2) for side in (0, 1)}
+    batches[1] = dataclasses.replace(batches[1], advantages=-2 * batches[1].advantages)
+    found = {}
+    for sides in ((0,), (1,), (0, 1)):
+        learner = a_shared_learner(networks, update_epochs=1, max_grad_norm=1e9)
+        monkeypatch.setattr(learner._optimiser, "step", lambda: None)
+        learner.learn({side: batches[side] for side in sides}, 0.0)
+        found[sides] = networks[0].stem.weight.grad.clone()  # type: ignore[union-attr]
+    torch.testing.assert_close(found[0,] + found[1,], found[0, 1], rtol=1e-4, atol=1e-6)
+
+
+def test_roles_with_more_decisions_take_more_steps() -> None:
+    networks = a_pair(trunk="shared")
+    batches = {
+        0: capture_batch(networks[0], ONE_OR_NONE, 20),  # 60 decisions
+        1: capture_batch(networks[1], ONE_OR_NONE, 4),
+    }
+    learner = a_shared_learner(networks, update_epochs=1, minibatch_size=6, target_kl=1e9)
+    seen: dict[int, list[dict[str, float]]] = {0: [], 1: []}
+    learner._epoch({0: (batches[0], 10), 1: (batches[1], 2)}, seen)
+    assert {side: len(steps) for side, steps in seen.items()} == {0: 10, 1: 2}
+
+
+def test_the_averaged_policy_follows_slowly_and_draws_back() -> None:
+    moved = {}
+    for coef in (0.0, 10.0):
+        network = a_network()
+        before = chances(network, ONE_OR_NONE)
+        batch = capture_batch(network, ONE_OR_NONE)
+        learner = a_learner(
+            network, average_coef=coef, average_decay=0.99, learning_rate=3e-3, target_kl=1e9,
+            update_epochs=4, minibatch_size=30,
+        )  # fmt: skip
+        measured = learner.learn(batch, 0.0)
+        moved[coef] = float((chances(network, ONE_OR_NONE) - before).abs().max())
+        assert (measured["average_kl"] > 0) == (coef > 0)
+    assert moved[10.0] < 0.5 * moved[0.0]
+
+
+def test_the_average_is_that_of_the_weights() -> None:
+    network = a_network()
+    start = network.bias.detach().clone()
+    learner = a_learner(network, average_coef=1.0, average_decay=0.75, update_epochs=1)
+    learner.learn(capture_batch(network, ONE_OR_NONE, 1), 0.0)
+    average = learner.learner._averages[0].bias
+    torch.testing.assert_close(average, 0.75 * start + 0.25 * network.bias)
+
+
+def test_auxiliary_heads_learn_what_is_known() -> None:
+    network = a_pair(result_head=True, survival_head=True)[0]
+    batch = capture_batch(network, ONE_OR_NONE, copies=10)
+    count = len(batch.actions)
+    results = np.where(np.arange(count) % 2, 2, -1).astype(np.int8)
+    survival = np.full((count, 225), -1, dtype=np.int8)
+    survival[:, 100], survival[:, 101] = 1, 0
+    batch = dataclasses.replace(batch, results=results, survival=survival)
+    learner = a_learner(
+        network, update_epochs=60, target_kl=1e9, learning_rate=1e-2, minibatch_size=30,
+        result_coef=1.0, survival_coef=1.0,
+    )  # fmt: skip
+    learner.learn(batch, 0.0)
+    inputs = inputs_of([ONE_OR_NONE])
+    with torch.no_grad():
+        judged = network.judge(inputs.planes, inputs.decisions, inputs.game)
+    assert judged.results is not None
+    assert judged.survival is not None
+    assert judged.results.softmax(1)[0, 2] > 0.9
+    assert judged.survival[0, 100] > judged.survival[0, 101]
+
+
+def test_what_is_not_known_teaches_auxiliary_heads_nothing() -> None:
+    network = a_pair(result_head=True, survival_head=True)[0]
+    inputs = inputs_of([ONE_OR_NONE])
+    judged = network.judge(inputs.planes, inputs.decisions, inputs.game)
+    unknown = dataclasses.replace(
+        capture_batch(network, ONE_OR_NONE, 1)[np.array([0])],
+        results=np.array([-1], np.int8), survival=np.full((1, 225), -1, np.int8),
+    )  # fmt: skip
+    assert [float(loss) for loss in auxiliary_losses(judged, unknown)] == [0, 0]

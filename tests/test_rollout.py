@@ -10,16 +10,17 @@ import numpy as np
 import pytest
 import torch
 
-import agents
 from agents.inputs import Inputs
 from agents.network import Network, NetworkConfig
 from thud_env import BatchedGame, Position
 from thud_env.position import SIDES
 from training.advantage import zero_sum_gae
-from training.ppo import find_decisions
+from training.clock import Clock
+from training.losses import Batch, find_decisions
+from training.opponents import OneOpponent, Opponents
 from training.precision import Precision
 from training.rollout import Rollout, SelfPlay
-from training.train import explained_variance, role_batch
+from training.trainer import chosen_batch, explained_variance
 
 torch.set_num_threads(1)
 
@@ -39,8 +40,9 @@ def two_networks() -> tuple[Network, Network]:
 def self_play(pool: ThreadPoolExecutor, seed: int = 2, rules: str = "classic") -> SelfPlay:
     games = BatchedGame(GAMES, rules, observations=False, masks=None, max_turns=TURNS)
     return SelfPlay(
-        games, two_networks(), Precision(bfloat16=False), np.random.default_rng(seed), pool
-    )
+        games, two_networks(), Opponents.none(GAMES), Precision(bfloat16=False),
+        np.random.default_rng(seed), pool, Clock(),
+    )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -143,10 +145,14 @@ def advantages_of(rollout: Rollout, lam: float) -> np.ndarray:
     )  # fmt: skip
 
 
+def of_role(rollout: Rollout, advantages: np.ndarray, side: int) -> Batch:
+    return chosen_batch(rollout, advantages, rollout.movers == side)
+
+
 @pytest.mark.parametrize("side", [0, 1])
 def test_a_role_batch_is_the_decisions_of_that_role(rollout: Rollout, side: int) -> None:
     advantages = advantages_of(rollout, 0.9)
-    batch = role_batch(rollout, advantages, side)
+    batch = of_role(rollout, advantages, side)
     wanted = [
         (rollout.rows[t, game].tobytes(), rollout.actions[t, game], rollout.log_probs[t, game],
          advantages[t, game], advantages[t, game] + rollout.values[t, game])
@@ -165,7 +171,7 @@ def test_a_role_batch_is_the_decisions_of_that_role(rollout: Rollout, side: int)
 @pytest.mark.parametrize("side", [0, 1])
 def test_returns_are_what_the_role_is_still_paid(rollout: Rollout, side: int) -> None:
     """With lambda 1, in the battles that end within the rollout."""
-    batch = role_batch(rollout, advantages_of(rollout, 1.0), side)
+    batch = of_role(rollout, advantages_of(rollout, 1.0), side)
     rest = np.full((STEPS, GAMES), np.nan)
     for game in range(GAMES):
         running = np.nan
@@ -183,21 +189,24 @@ def test_the_explained_variance_is_1_for_true_values_and_0_for_constant_ones(
     rollout: Rollout,
 ) -> None:
     advantages = advantages_of(rollout, 0.9)
-    assert explained_variance(rollout, np.zeros_like(advantages), 0) == pytest.approx(1)
+    assert explained_variance(of_role(rollout, np.zeros_like(advantages), 0)) == pytest.approx(1)
     constant = dataclasses.replace(rollout, values=np.full_like(rollout.values, 0.3))
-    assert explained_variance(constant, advantages, 1) == pytest.approx(0, abs=1e-4)
+    assert explained_variance(of_role(constant, advantages, 1)) == pytest.approx(0, abs=1e-4)
 
 
 # -- against an agent ----------------------------------------------------------------------
 
 
-def test_an_agent_may_play_a_side(pool: ThreadPoolExecutor) -> None:
-    games = BatchedGame(GAMES, "classic", observations=False, masks=None, max_turns=TURNS)
-    players = (two_networks()[0], agents.make("greedy", seed=3))
-    play = SelfPlay(games, players, Precision(bfloat16=False), np.random.default_rng(2), pool)
+def test_an_agent_may_play_a_side_of_each_battle(pool: ThreadPoolExecutor) -> None:
+    games = BatchedGame(2 * GAMES, "classic", observations=False, masks=None, max_turns=TURNS)
+    play = SelfPlay(
+        games, two_networks(), OneOpponent("greedy", GAMES, seed=3), Precision(bfloat16=False),
+        np.random.default_rng(2), pool, Clock(),
+    )  # fmt: skip
     rollout = play.collect(STEPS)
-    agents_own = rollout.movers == 1
-    assert agents_own.any()
+    agents_own = rollout.movers == rollout.frozen
+    assert rollout.frozen.tolist() == [1] * GAMES + [0] * GAMES
+    assert agents_own.any(axis=0).all()
     assert (rollout.log_probs[agents_own] == 0).all()
     assert (rollout.values[agents_own] == 0).all()
     assert (rollout.log_probs[~agents_own] < 0).any()
@@ -205,5 +214,5 @@ def test_an_agent_may_play_a_side(pool: ThreadPoolExecutor) -> None:
     for t, game in zip(*np.nonzero(agents_own), strict=True):
         position = Position(rollout.rows[t, game])
         assert rollout.actions[t, game] in position.legal_actions()
-        taken += rollout.rewards[t, game] < 0
+        taken += game < GAMES and rollout.rewards[t, game] < 0
     assert taken > 0, "greedy trolls capture"

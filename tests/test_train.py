@@ -25,10 +25,16 @@ from thud_env import RULESETS, Position
 from thud_env.position import SIDES
 from training import run as run_module
 from training import train as train_module
+from training.alarms import Alarms
+from training.anchors import Best
+from training.clock import PARTS
 from training.config import PPOConfig, TrainConfig, load_config
 from training.display import Display
+from training.losses import MEASURED
 from training.run import RunFolder
-from training.train import Trainer, main, train
+from training.state import State
+from training.train import main, train
+from training.trainer import Trainer
 
 ROOT = Path(__file__).parents[1]
 TINY = TrainConfig(
@@ -38,13 +44,14 @@ TINY = TrainConfig(
     rollout_decisions=32,
     checkpoint_every=1,
     keep_checkpoints=2,
+    anchor_games=2,
     evaluation_games=2,
     max_turns=30,
     precision="float32",
     network=NetworkConfig(channels=8, blocks=1, key_size=4),
     ppo=PPOConfig(minibatch_size=64),
 )
-QUICK = dataclasses.replace(TINY, total_decisions=500, evaluation_games=0)
+QUICK = dataclasses.replace(TINY, total_decisions=500, anchor_games=0, evaluation_games=0)
 
 
 def plain_console() -> Console:
@@ -82,7 +89,8 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Finished]:
 def test_a_run_writes_these_and_nothing_else(finished: Finished) -> None:
     assert finished.folder.name == "tiny"
     assert {path.name for path in finished.folder.iterdir()} == {
-        "config.yaml", "metrics.jsonl", "tensorboard", "checkpoints", "head_to_head.json",
+        *("config.yaml", "run.json", "metrics.jsonl", "tensorboard", "checkpoints"),
+        "head_to_head.json",
     }  # fmt: skip
     assert not [path for path in finished.folder.rglob("*") if path.name.endswith(".tmp")]
 
@@ -94,12 +102,13 @@ def test_the_configuration_is_kept_in_full(finished: Finished) -> None:
 def test_every_update_is_a_line_of_metrics(finished: Finished) -> None:
     lines = metrics_of(finished.folder)
     assert [line["decisions"] for line in lines] == [256, 512, 768, 1024]
-    learnt = ("policy_loss", "value_loss", "entropy", "approx_kl", "clip_fraction")
     wanted = {
-        *(f"{role}/{name}" for role in SIDES for name in learnt),
+        *(f"{role}/{name}" for role in SIDES for name in MEASURED),
         *(f"{role}/{name}" for role in SIDES for name in ("explained_variance", "learning_rate")),
-        *("speed/decisions_per_second", "speed/self_play_share", "speed/learning_share"),
-        *("battles/finished", "battles/margin", "battles/turns"),
+        "speed/decisions_per_second",
+        *(f"speed/{part}" for part in PARTS),
+        *("battles/finished", "battles/margin", "battles/turns", "battles/hurls", "battles/shoves"),
+        *(f"{role}/margin_against_{anchor}" for role in SIDES for anchor in ("random", "greedy")),
     }
     assert set(lines[1]) == {"decisions", *wanted}
     assert all(isinstance(value, int | float) for line in lines for value in line.values())
@@ -123,9 +132,10 @@ def test_tensorboard_has_the_same_numbers(finished: Finished) -> None:
 
 def test_the_newest_checkpoints_are_kept_and_play(finished: Finished) -> None:
     checkpoints = finished.folder / "checkpoints"
-    assert sorted(path.name for path in checkpoints.iterdir()) == [
-        "000000000768", "000000001024", "latest",
-    ]  # fmt: skip
+    best = {(checkpoints / "best" / role).resolve().parent.name for role in SIDES}
+    assert {path.name for path in checkpoints.iterdir()} == {
+        *("000000000768", "000000001024", "latest", "best"), *best,
+    }  # fmt: skip
     assert (checkpoints / "latest").resolve() == (checkpoints / "000000001024").resolve()
     for role in SIDES:
         loaded = load_policy(checkpoints / "latest" / role)
@@ -157,6 +167,7 @@ def test_the_run_ends_with_a_head_to_head(finished: Finished) -> None:
 
 TINY_WORDS = (
     *("total_decisions=300", "num_games=8", "rollout_decisions=16", "evaluation_games=2"),
+    *("anchor_games=0", "device=cpu"),
     *("max_turns=20", "agreement=true", "offer_after=2", "precision=float32"),
     *("network.channels=4", "network.blocks=1", "ppo.minibatch_size=64"),
 )
@@ -180,10 +191,9 @@ def test_every_configuration_trains(path: Path, tmp_path: Path) -> None:
 
 def test_progress_is_paid_less_and_less_until_halfway() -> None:
     trainer = Trainer(dataclasses.replace(QUICK, rules="koom-valley", shaping=2.0))
-    (play,) = trainer._plays
-    rollout = play.collect(4)
+    rollout = trainer._play.collect(4)
     rewards = [
-        trainer._with_progress_paid(play, rollout, progress).rewards - rollout.rewards
+        trainer._with_progress_paid(rollout, progress).rewards - rollout.rewards
         for progress in (0, 0.25, 0.5, 1)
     ]
     trainer.close()
@@ -211,16 +221,96 @@ def test_plain_lines_where_there_is_no_terminal(finished: Finished) -> None:
 def test_a_live_display_in_a_terminal() -> None:
     console = Console(file=io.StringIO(), force_terminal=True, width=100)
     with Display(console, "tiny", 1000) as display:
-        display.update(500, dict.fromkeys(SHOWN, 0.25))
-    assert "500/1000" in shown_by(console)
-    assert "entropy, share of uniform" in shown_by(console)
+        display.update(400, {**SHOWN, "dwarfs/margin_against_greedy": -12.34})
+        display.update(500, SHOWN)
+    shown = shown_by(console)
+    assert "500/1000" in shown
+    for label in ("entropy, share of uniform", "effective moves", "approximate KL"):
+        assert label in shown
+    assert "hurls, shoves a battle" in shown
+    assert "time in environment, forward, learn" in shown
+    last = shown[shown.rindex("margin against greedy") :]
+    assert "-12.34" in last, "what was measured at a checkpoint stays shown"
 
 
-SHOWN = [
-    *("speed/decisions_per_second", "speed/self_play_share", "speed/learning_share"),
-    *(f"{role}/{name}" for role in SIDES for name in ("entropy", "explained_variance")),
-    *(f"{role}/{name}" for role in SIDES for name in ("approx_kl", "value_loss")),
-]
+SHOWN = {
+    "speed/decisions_per_second": 0.25,
+    **{f"speed/{part}": 0.25 for part in PARTS},
+    **{f"{role}/{name}": 0.25 for role in SIDES for name in (*MEASURED, "explained_variance")},
+    **{f"battles/{name}": 0.25 for name in ("margin", "turns", "hurls", "shoves")},
+}
+
+
+def test_plain_lines_have_the_margins_against_the_anchors(finished: Finished) -> None:
+    (line,) = [line for line in finished.shown.splitlines() if "1,024 of 1,000" in line]
+    for role in SIDES:
+        for anchor in ("random", "greedy"):
+            assert f"{role} against {anchor} " in line
+
+
+# -- alarms --------------------------------------------------------------------------------
+
+
+def measured_at(dwarfs: float, trolls: float = 0.0) -> dict[str, float]:
+    return {
+        f"{role}/margin_against_{anchor}": margin
+        for role, margin in (("dwarfs", dwarfs), ("trolls", trolls))
+        for anchor in ("random", "greedy")
+    }
+
+
+def test_a_role_that_falls_back_is_named_with_its_last_good_checkpoint(tmp_path: Path) -> None:
+    folder = RunFolder.begin(tmp_path / "tiny", TINY)
+    alarms = Alarms("classic", folder)
+    best = {role: Best(20.0, 100) for role in SIDES}
+    said = [
+        alarms.check(decisions, measured_at(margin, 19.0), best)
+        for decisions, margin in (
+            (200, 15.0),
+            (300, 5.0),
+            (400, 15.0),
+            (500, 6),
+            (600, 4),
+            (700, 3),
+        )
+    ]
+    folder.close()
+    assert [len(lines) for lines in said] == [0, 0, 0, 0, 1, 0]
+    assert said[4] == [
+        "after 600 decisions the dwarfs score +4.00 against the anchors, +20.00 after 100; "
+        f"their last good checkpoint is {folder.best / 'dwarfs'}"
+    ]
+
+
+def test_a_policy_that_is_certain_of_everything_is_named_once(tmp_path: Path) -> None:
+    folder = RunFolder.begin(tmp_path / "tiny", TINY)
+    alarms = Alarms("classic", folder)
+    said = [
+        alarms.check(1, {"trolls/entropy": entropy}, {})
+        for entropy in (0.5, 0.001, 0.001, 0.5, 0.0)
+    ]
+    folder.close()
+    assert [len(lines) for lines in said] == [0, 1, 0, 0, 1]
+    assert "the trolls explore no more" in said[1][0]
+
+
+def test_a_run_whose_numbers_break_stops_and_keeps_its_checkpoints(
+    tmp_path: Path, monkeypatch, capsys
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    update, updates = Trainer.update, []
+
+    def breaks(trainer: Trainer) -> dict[str, float]:
+        metrics = update(trainer)
+        updates.append(1)
+        return {**metrics, "dwarfs/value_loss": float("nan")} if len(updates) == 2 else metrics
+
+    monkeypatch.setattr(Trainer, "update", breaks)
+    words = [*TINY_WORDS, "total_decisions=10_000", "checkpoint_every=1", "name=tiny"]
+    assert main([str(ROOT / "configs" / "smoke.yaml"), *words]) == 2
+    assert "dwarfs/value_loss is nan after 256 decisions" in capsys.readouterr().err
+    names = sorted(path.name for path in (tmp_path / "runs/tiny/checkpoints").iterdir())
+    assert names == ["000000000128", "latest"]
 
 
 # -- runs of the same name, the same seed --------------------------------------------------
@@ -281,8 +371,8 @@ def test_a_network_in_bfloat16_learns_too(tmp_path: Path) -> None:
 
 
 def test_each_role_is_saved_as_its_own_network(tmp_path: Path) -> None:
-    folder, trainer = RunFolder(tmp_path / "tiny", TINY), Trainer(TINY)
-    folder.checkpoint(1, trainer.networks)
+    folder, trainer = RunFolder.begin(tmp_path / "tiny", TINY), Trainer(TINY)
+    folder.checkpoint(1, trainer.networks, [State()])
     trainer.close()
     folder.close()
     for role, network in zip(SIDES, trainer.networks, strict=True):
@@ -291,9 +381,9 @@ def test_each_role_is_saved_as_its_own_network(tmp_path: Path) -> None:
 
 
 def test_a_checkpoint_that_fails_leaves_nothing_behind(tmp_path: Path, monkeypatch) -> None:
-    folder = RunFolder(tmp_path / "tiny", TINY)
+    folder = RunFolder.begin(tmp_path / "tiny", TINY)
     trainer = Trainer(TINY)
-    folder.checkpoint(1, trainer.networks)
+    folder.checkpoint(1, trainer.networks, [State()])
     save = run_module.save_policy
 
     def full_disk(path: Path, *arguments: object, **named: object) -> None:
@@ -303,7 +393,7 @@ def test_a_checkpoint_that_fails_leaves_nothing_behind(tmp_path: Path, monkeypat
 
     monkeypatch.setattr(run_module, "save_policy", full_disk)
     with pytest.raises(OSError, match="No space left"):
-        folder.checkpoint(2, trainer.networks)
+        folder.checkpoint(2, trainer.networks, [State()])
     trainer.close()
     folder.close()
     assert sorted(path.name for path in folder.checkpoints.iterdir()) == ["000000000001", "latest"]
@@ -343,6 +433,7 @@ def test_without_arguments_it_says_how_to_use_it(capsys) -> None:
         (["{}", "rules=clasic"], "unknown ruleset 'clasic': did you mean 'classic'?"),
         (["{}", "max_turns=0"], "max_turns must be in 1 .. 32767, not 0"),
         (["{}", "seed=[1"], "override 'seed=[1'"),
+        (["{}", "device=gpu"], "device: 'gpu' is none of auto, cpu, cuda"),
         (["{}", "name=../elsewhere"], "name: '../elsewhere'"),
     ],
 )
@@ -355,6 +446,14 @@ def test_a_bad_configuration_is_one_line_and_writes_nothing(
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)
     assert said in err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_a_gpu_that_is_not_there_is_refused(tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main([str(ROOT / "configs" / "smoke.yaml"), "device=cuda"]) == 2
+    assert "there is no GPU" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 

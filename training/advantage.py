@@ -141,3 +141,42 @@ def one_sided_gae(
         *(side, gamma, gae_lambda, out, known),
     )
     return out, known
+
+
+def _of_games(course: Course, games: NDArray[np.int64]) -> Course:
+    """The course of some of the games."""
+    rewards, values, movers, ended, last_values, last_movers = (
+        np.ascontiguousarray(array[..., games]) for array in course
+    )
+    return rewards, values, movers, ended, last_values, last_movers  # type: ignore[return-value]
+
+
+def learners_gae(
+    course: Course, frozen: NDArray[np.int8], gamma: float, gae_lambda: float
+) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    """Advantages of the learners' decisions, whoever they met.
+
+    Args:
+        course: as in ``zero_sum_gae``.
+        frozen: [B] the side that an opponent who does not learn played, negative where both sides
+            are learners: those are zero-sum, the others one-sided.
+        gamma: discount a decision.
+        gae_lambda: lambda.
+
+    Returns:
+        [T, B] advantages, and [T, B] where there is one: never at an opponent's decision.
+    """
+    rewards = course[0]
+    advantages = np.zeros_like(rewards)
+    known = np.zeros(rewards.shape, dtype=np.bool_)
+    for opponent in np.unique(frozen):
+        games = np.flatnonzero(frozen == opponent)
+        part = _of_games(course, games)
+        if opponent < 0:
+            advantages[:, games] = zero_sum_gae(*part, gamma, gae_lambda)
+            known[:, games] = True
+        else:
+            learner = 1 - int(opponent)
+            found = one_sided_gae(*part, gamma, gae_lambda, learner)
+            advantages[:, games], known[:, games] = found
+    return advantages, known

@@ -46,6 +46,37 @@ class PPOConfig:
     """Decisions of one role to a gradient step."""
     target_kl: float = 0.03
     """A role stops learning from a rollout once its policy has moved this far."""
+    result_coef: float = 0.1
+    """Weight of predicting the result, where the network has a head for it."""
+    survival_coef: float = 0.1
+    """Weight of predicting which pieces survive, where the network has a head for it."""
+    average_coef: float = 0.0
+    """Weight of the KL divergence from an averaged copy of the policy; 0 for no copy."""
+    average_decay: float = 0.999
+    """How much of the averaged copy stays at each gradient step."""
+
+
+@dataclasses.dataclass(frozen=True)
+class OpponentConfig:
+    """Who else is met than the other learner (training/opponents.py)."""
+
+    frozen: float = 0.0
+    """Share of the battles in which one role meets a frozen snapshot of the other."""
+    scripted: float = 0.0
+    """Share of the battles in which one role meets random or greedy play."""
+    snapshots: int = 30
+    """Snapshots of each role that are taken over the run, at even intervals."""
+    redraw_every: int = 5
+    """Updates after which other snapshots are drawn, for battles that begin."""
+    pace: float | None = None
+    """How far a role may be ahead in mirror play, as a share of the largest margin, before it
+    learns from one rollout in four only, so that the other catches up; nothing: never."""
+
+    def in_each_seat(self, games: int) -> tuple[int, int]:
+        """Of so many battles, those in which each role meets scripted players, and those in which
+        it meets snapshots.
+        """
+        return round(self.scripted * games / 2), round(self.frozen * games / 2)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,6 +99,9 @@ class TrainConfig:
     """Updates between checkpoints."""
     keep_checkpoints: int = 3
     """How many checkpoints are kept; older ones are removed."""
+    anchor_games: int = 32
+    """Battles of each role against each fixed anchor at every checkpoint (training/anchors.py),
+    which choose the best one; 0 for none."""
     evaluation_games: int = 200
     """Battles of each pairing in the table at the end; 0 for no table."""
     max_quiet_turns: int | None = None
@@ -81,10 +115,16 @@ class TrainConfig:
     shaping: float = 0.0
     """What progress is paid at the start of a Koom Valley run (training/shaping.py), falling to
     0 halfway through; in Classic Thud captures are paid already."""
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    """Where the networks run; auto is a GPU if there is one."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     """Arithmetic of the convolutions; auto is bfloat16 where the processor has it."""
     network: NetworkConfig = dataclasses.field(default_factory=NetworkConfig)
     """The size of each role's network."""
+    symmetric_frames: bool = False
+    """Whether each battle is seen turned and mirrored at random (training/frames.py)."""
+    opponents: OpponentConfig = dataclasses.field(default_factory=OpponentConfig)
+    """The opponents that do not learn."""
     ppo: PPOConfig = dataclasses.field(default_factory=PPOConfig)
     """The learner."""
 
@@ -102,8 +142,9 @@ class TrainConfig:
 _AT_LEAST_ONE = (
     *("total_decisions", "num_games", "rollout_decisions", "checkpoint_every"),
     *("keep_checkpoints", "channels", "key_size", "update_epochs", "minibatch_size"),
+    *("snapshots", "redraw_every"),
 )
-_NOT_NEGATIVE = ("seed", "blocks", "evaluation_games")
+_NOT_NEGATIVE = ("seed", "blocks", "anchor_games", "evaluation_games")
 
 
 def load_config(path: Path, overrides: list[str] | None = None) -> TrainConfig:
@@ -131,6 +172,9 @@ def load_config(path: Path, overrides: list[str] | None = None) -> TrainConfig:
         new_row(get_ruleset(config.rules), **config.limits)
     except ValueError as error:
         raise ConfigError(str(error)) from None
+    shares = config.opponents.frozen + config.opponents.scripted
+    if shares > 1:
+        raise ConfigError(f"opponents: frozen and scripted are {shares:g} together: 1 is all")
     if config.shaping and get_ruleset(config.rules).reward != "outcome":
         raise ConfigError(f"shaping: {config.rules} pays captures already: 0 would be right")
     return config
@@ -199,5 +243,5 @@ def _check_ranges(config: Any, where: str) -> None:
             raise ConfigError(f"{where}{field.name}: {value} must not be negative")
         elif isinstance(value, float) and not 0 <= value < math.inf:
             raise ConfigError(f"{where}{field.name}: {value} must be a number, 0 or more")
-        elif field.name in ("gamma", "gae_lambda") and value > 1:
+        elif field.name in ("gamma", "gae_lambda", "average_decay") and value > 1:
             raise ConfigError(f"{where}{field.name}: {value} must be in 0 .. 1")

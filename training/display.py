@@ -11,20 +11,27 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from thud_env.position import SIDES
+from training.anchors import ANCHORS
+from training.clock import PARTS
+from training.match import STRIKES
 
 PLAIN_EVERY_S = 15.0
 """Seconds between two plain lines."""
 
 _ROWS = (
-    ("margin", "mean margin of finished battles", "{:+.2f}"),
-    ("turns", "mean turns of finished battles", "{:.0f}"),
+    ("margin", "mean margin of mirror battles", "{:+.2f}"),
+    ("turns", "their mean turns", "{:.0f}"),
 )
 _ROLE_ROWS = (
+    *((f"margin_against_{anchor}", f"margin against {anchor}", "{:+.2f}") for anchor in ANCHORS),
+    ("margin_against_opponents", "margin against opponents in training", "{:+.2f}"),
     ("entropy", "entropy, share of uniform", "{:.3f}"),
-    ("explained_variance", "explained variance", "{:.3f}"),
+    ("effective_moves", "effective moves", "{:.1f}"),
     ("approx_kl", "approximate KL", "{:.4f}"),
     ("value_loss", "value loss", "{:.4f}"),
+    ("explained_variance", "explained variance", "{:.3f}"),
 )
+_STRIKES = sorted({names[role] for names in STRIKES.values() for role in names})
 
 
 class Display:
@@ -34,14 +41,18 @@ class Display:
         console: where to show it.
         name: the run's name.
         total: decisions to be played.
+        played: decisions played already.
     """
 
-    def __init__(self, console: Console, name: str, total: int) -> None:
+    def __init__(self, console: Console, name: str, total: int, played: int = 0) -> None:
         self._console = console
         self._total = total
+        self._played = played
         self._started = time.monotonic()
         self._printed = self._started
         self._live: Live | None = None
+        # Not every update measures everything: what it does not stays shown as it was.
+        self._shown: dict[str, float] = {}
         self._progress = Progress(
             TextColumn(f"[bold]{name}"),
             BarColumn(),
@@ -51,7 +62,7 @@ class Display:
             TextColumn("left"),
             console=console,
         )
-        self._task = self._progress.add_task(name, total=total)
+        self._task = self._progress.add_task(name, total=total, completed=played)
 
     def __enter__(self) -> Display:
         if self._console.is_terminal:
@@ -70,19 +81,20 @@ class Display:
 
     def update(self, decisions: int, metrics: dict[str, float]) -> None:
         """Show the numbers after an update."""
+        self._shown |= metrics
         if self._live is not None:
             self._progress.update(self._task, completed=decisions)
-            self._live.update(Group(self._progress, _table(metrics)))
+            self._live.update(Group(self._progress, _table(self._shown)))
             return
         now = time.monotonic()
         if now - self._printed >= PLAIN_EVERY_S or decisions >= self._total:
             self._printed = now
-            self._console.print(
-                self._line(decisions, metrics, now), highlight=False, soft_wrap=True
-            )
+            line = self._line(decisions, self._shown, now)
+            self._console.print(line, highlight=False, soft_wrap=True)
 
     def _line(self, decisions: int, metrics: dict[str, float], now: float) -> str:
-        left = (now - self._started) * max(0, self._total - decisions) / decisions
+        left = (now - self._started) * max(0, self._total - decisions)
+        left /= decisions - self._played
         words = [
             f"{decisions:,} of {self._total:,} decisions",
             f"{metrics['speed/decisions_per_second']:,.0f}/s",
@@ -90,6 +102,12 @@ class Display:
         ]
         if "battles/margin" in metrics:
             words.append(f"margin {metrics['battles/margin']:+.1f}")
+        words += [
+            f"{role} against {anchor} {metrics[f'{role}/margin_against_{anchor}']:+.1f}"
+            for role in SIDES
+            for anchor in ANCHORS
+            if f"{role}/margin_against_{anchor}" in metrics
+        ]
         words += [
             f"{role} entropy {metrics[f'{role}/entropy']:.2f}"
             for role in SIDES
@@ -104,16 +122,18 @@ def _table(metrics: dict[str, float]) -> Table:
         table.add_column(heading, justify="left" if not heading else "right")
     speed = metrics["speed/decisions_per_second"]
     table.add_row("decisions a second", f"{speed:,.0f}", "", "")
-    table.add_row(
-        "time in self-play, learning",
-        f"{metrics['speed/self_play_share']:.0%}, {metrics['speed/learning_share']:.0%}",
-    )
+    shares = (f"{metrics[f'speed/{part}']:.0%}" for part in PARTS)
+    table.add_row(f"time in {', '.join(PARTS)}", ", ".join(shares), "", "")
     for name, label, form in _ROWS:
         if f"battles/{name}" in metrics:
             table.add_row(label, form.format(metrics[f"battles/{name}"]), "", "")
+    struck = [name for name in _STRIKES if f"battles/{name}" in metrics]
+    if struck:
+        rates = ", ".join(f"{metrics[f'battles/{name}']:.2f}" for name in struck)
+        table.add_row(f"{', '.join(struck)} a battle", rates, "", "")
     for name, label, form in _ROLE_ROWS:
         keys = [f"{role}/{name}" for role in SIDES]
-        table.add_row(
-            label, "", *(form.format(metrics[key]) if key in metrics else "" for key in keys)
-        )
+        if any(key in metrics for key in keys):
+            shown = (form.format(metrics[key]) if key in metrics else "" for key in keys)
+            table.add_row(label, "", *shown)
     return table

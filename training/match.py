@@ -14,7 +14,6 @@ from thud_env import BatchedGame
 from thud_env.actions import MOVE_DISTANCE, NUM_MOVES
 from thud_env.position import SIDES
 from thud_env.rules.row import (
-    DWARFS,
     NO_QUESTION,
     NUM_DWARFS,
     NUM_TROLLS,
@@ -96,8 +95,7 @@ def play_battles(
                 actions[asked] = player.act_rows(batch.rows[asked])
         before = batch.rows.copy()
         batch.step(actions)
-        strikes[DWARFS] += alive & (batch.rows[:, NUM_TROLLS] < before[:, NUM_TROLLS])
-        strikes[TROLLS] += alive & _troll_strikes(before, actions, batch.rows, batch.rules)
+        strikes += alive & strikes_of(before, actions, batch.rows, batch.rules)
     return Battles(
         rules=batch.rules.name,
         margins=np.array([batch.position(game).margin for game in range(games)]),
@@ -109,18 +107,27 @@ def play_battles(
     )
 
 
-def _troll_strikes(
+def strikes_of(
     before: NDArray[np.int16],
     actions: NDArray[np.int32],
     after: NDArray[np.int16],
     ruleset: Ruleset,
 ) -> NDArray[np.bool_]:
-    """[B] whether a decision begins a shove or, in Koom Valley, a turn of trampling."""
+    """[2, B] whether a decision was a strike of the dwarfs or of the trolls: see ``Battles``.
+
+    Args:
+        before, after: [B, 432] the states around it.
+        actions: [B] the decisions.
+        ruleset: what was played.
+    """
+    by_dwarfs = after[:, NUM_TROLLS] < before[:, NUM_TROLLS]
     begins = (before[:, TO_MOVE] == TROLLS) & (before[:, PENDING] == NO_QUESTION)
     moves = begins & (actions < NUM_MOVES)
     if ruleset.stone_moves:
-        return moves & (after[:, NUM_DWARFS] < before[:, NUM_DWARFS])
-    return moves & (MOVE_DISTANCE[np.minimum(actions, NUM_MOVES - 1)] > 1)
+        by_trolls = moves & (after[:, NUM_DWARFS] < before[:, NUM_DWARFS])
+    else:
+        by_trolls = moves & (MOVE_DISTANCE[np.minimum(actions, NUM_MOVES - 1)] > 1)
+    return np.stack((by_dwarfs, by_trolls))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Proximal policy optimisation of one role's network.
+"""Proximal policy optimisation of one role's network, or of two that share a trunk.
 
 What differs from the usual (Schulman et al. 2017; details as numbered by Huang et al., "The
 37 implementation details of PPO", 2022):
@@ -12,159 +12,231 @@ What differs from the usual (Schulman et al. 2017; details as numbered by Huang 
 4. The value loss is not clipped (detail 9 found no gain in it).
 5. A role stops learning from a rollout once the approximate KL divergence (Schulman, "Approximating
    KL divergence", 2020, k3) passes its target (detail 12).
+6. Adam's epsilon is 1e-5 (detail 3), gradients are scaled down to a norm (detail 11), and the
+   learning rate falls linearly (detail 4), to a tenth rather than to nothing.
+7. With a shared trunk, a gradient step is made on a minibatch of each role at once, and the
+   gradient is clipped as a whole.
+8. Heads that predict the result and the surviving pieces may be learnt beside (``targets.py``), as
+   in Wu, "Accelerating self-play learning in Go" (2019), sections 3.4 and 4.1.
+9. The policy may be drawn towards a running average of itself, by the KL divergence from it: a
+   magnet that moves, against going in circles (Sokota et al., "A unified approach to reinforcement
+   learning, quantal response equilibria, and two-player zero-sum games", 2023, section 4).
+10. With several processes (``ranks.py``) a minibatch is spread over them: every mean is that over
+   the whole of it, and so is the normalisation of advantages.
 """
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import math
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from torch import nn
 
 from agents.inputs import Inputs
 from agents.network import Network
-from thud_env.actions import NUM_ACTIONS
+from training.clock import ENVIRONMENT, LEARN, Clock
 from training.config import PPOConfig
+from training.losses import MEASURED, Batch, ppo_loss
 from training.precision import Precision
-
-
-@dataclasses.dataclass(frozen=True)
-class Batch:
-    """N decisions of one role."""
-
-    rows: NDArray[np.int16]
-    """[N, 432] the states that were decided in."""
-    actions: NDArray[np.int32]
-    """[N] what was decided."""
-    log_probs: NDArray[np.float32]
-    """[N] the log-probability it was drawn with."""
-    advantages: NDArray[np.float32]
-    """[N] from the role's view."""
-    returns: NDArray[np.float32]
-    """[N] targets of the value function."""
-
-    def __getitem__(self, chosen: NDArray[np.int64]) -> Batch:
-        return Batch(*(getattr(self, field.name)[chosen] for field in dataclasses.fields(self)))
+from training.ranks import Ranks
+from training.state import (
+    State,
+    restore_generator,
+    restore_network,
+    restore_optimiser,
+    state_of_generator,
+    state_of_network,
+    state_of_optimiser,
+)
 
 
 class Learner:
-    """Improves one role's network from batches of its decisions.
+    """Improves networks from batches of their roles' decisions, by one optimiser.
 
     Args:
-        network: the role's network, trained in place.
+        networks: by side, trained in place: one, or two that share a trunk.
         config: the learner's settings.
-        precision: the arithmetic of the network.
+        precision: the arithmetic of the networks.
         random: shuffles the decisions.
+        clock: told what the time goes into.
+        ranks: the processes that learn together.
     """
 
     def __init__(
         self,
-        network: Network,
+        networks: Mapping[int, Network],
         config: PPOConfig,
         precision: Precision,
         random: np.random.Generator,
+        clock: Clock | None = None,
+        ranks: Ranks | None = None,
     ) -> None:
-        self.network = network
+        self._networks = nn.ModuleList(networks.values())
+        self._of_side = dict(networks)
+        copies = copy.deepcopy(self._networks) if config.average_coef else nn.ModuleList()
+        self._averages: dict[int, Any] = dict(zip(self._of_side, copies, strict=False))
+        self._average_modules = copies
+        self._clock = clock or Clock()
         self._config = config
         self._precision = precision
         self._random = random
-        self._optimiser = torch.optim.Adam(network.parameters(), config.learning_rate, eps=1e-5)
+        self._ranks = ranks or Ranks()
+        self._parameters = list(self._networks.parameters())  # a shared trunk's only once
+        self._optimiser = torch.optim.Adam(self._parameters, config.learning_rate, eps=1e-5)
 
-    def learn(self, batch: Batch, progress: float) -> dict[str, float]:
+    def learn(self, batches: Mapping[int, Batch], progress: float) -> dict[int, dict[str, float]]:
         """Several epochs of minibatches.
 
         Args:
-            batch: the role's decisions of one rollout.
+            batches: by side, a role's decisions of one rollout.
             progress: how much of the run is done, 0 .. 1: the learning rate falls from its
                 start to a tenth.
 
         Returns:
-            means over the minibatches: ``policy_loss``, ``value_loss``, ``entropy`` (a share),
-            ``approx_kl``, ``clip_fraction``; and the ``learning_rate``.
+            by side, means over the minibatches: see ``ppo_loss``; and the ``learning_rate``.
         """
         config = self._config
         learning_rate = config.learning_rate * (1 - 0.9 * progress)
         for group in self._optimiser.param_groups:
             group["lr"] = learning_rate
-        spread = float(batch.advantages.std())
-        batch = dataclasses.replace(
-            batch, advantages=(batch.advantages - batch.advantages.mean()) / (spread + 1e-8)
-        )
-        seen: list[dict[str, float]] = []
+        parts = {}
+        for side in self._of_side:
+            batch = self._normalised(batches.get(side, Batch.empty()))
+            decisions = int(self._ranks.total(len(batch.actions))[0])
+            if decisions:
+                parts[side] = (batch, math.ceil(decisions / config.minibatch_size))
+        seen: dict[int, list[dict[str, float]]] = {side: [] for side in parts}
+        learning = list(parts)
         for _ in range(config.update_epochs):
-            order = self._random.permutation(len(batch.actions))
-            for first in range(0, len(order), config.minibatch_size):
-                seen.append(self._step(batch[order[first : first + config.minibatch_size]]))
-            if np.mean([step["approx_kl"] for step in seen[-8:]]) > config.target_kl:
+            if not learning:
                 break
-        means = {key: float(np.mean([step[key] for step in seen])) for key in seen[0]}
-        return {**means, "learning_rate": learning_rate}
-
-    def _step(self, batch: Batch) -> dict[str, float]:
-        config = self._config
-        inputs = Inputs.of_rows(batch.rows)
-        with self._precision.autocast():
-            log_probs, values = self.network(inputs.planes, inputs.decisions, inputs.game)
-        loss, measured = ppo_loss(config, inputs, log_probs, values, batch)
-        self._optimiser.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
-        torch.nn.utils.clip_grad_norm_(self.network.parameters(), config.max_grad_norm)
-        self._optimiser.step()
-        return measured
-
-
-def ppo_loss(
-    config: PPOConfig,
-    inputs: Inputs,
-    log_probs: torch.Tensor,
-    values: torch.Tensor,
-    batch: Batch,
-) -> tuple[torch.Tensor, dict[str, float]]:
-    """The clipped surrogate objective (Schulman et al. 2017, equation 9) as a loss.
-
-    Args:
-        config: its coefficients.
-        inputs: N states with L legal decisions.
-        log_probs: [L] the network's log-probabilities.
-        values: [N] the network's values.
-        batch: what was decided and how it turned out.
-
-    Returns:
-        the loss, and what ``Learner.learn`` reports of one minibatch.
-    """
-    decided = torch.from_numpy(find_decisions(inputs, batch.actions))
-    advantages = torch.from_numpy(batch.advantages)
-    log_ratio = log_probs.index_select(0, decided) - torch.from_numpy(batch.log_probs)
-    ratio = log_ratio.exp()
-    clipped = ratio.clamp(1 - config.clip_coef, 1 + config.clip_coef)
-    policy_loss = -torch.min(ratio * advantages, clipped * advantages).mean()
-    value_loss = 0.5 * (values - torch.from_numpy(batch.returns)).square().mean()
-    entropy = entropy_share(inputs, log_probs).mean()
-    loss = policy_loss + config.vf_coef * value_loss - config.ent_coef * entropy
-    with torch.no_grad():
-        outside = (ratio - 1).abs() > config.clip_coef
-        measured = {
-            "policy_loss": float(policy_loss),
-            "value_loss": float(value_loss),
-            "entropy": float(entropy),
-            "approx_kl": float((ratio - 1 - log_ratio).mean()),
-            "clip_fraction": float(outside.float().mean()),
+            self._epoch({side: parts[side] for side in learning}, seen)
+            learning = [side for side in learning if _recent_kl(seen[side]) <= config.target_kl]
+        return {
+            side: {
+                **{key: float(np.mean([step[key] for step in steps])) for key in steps[0]},
+                "learning_rate": learning_rate,
+            }
+            for side, steps in seen.items()
         }
-    return loss, measured
+
+    def _normalised(self, batch: Batch) -> Batch:
+        """Advantages of mean 0 and deviation 1, over all processes."""
+        advantages = batch.advantages.astype(np.float64)
+        count, total = self._ranks.total(np.array([len(advantages), advantages.sum()]))
+        if count == 0:
+            return batch
+        centred = advantages - total / count
+        deviation = math.sqrt(float(self._ranks.total(np.square(centred).sum())[0]) / count)
+        scaled = (centred / (deviation + 1e-8)).astype(np.float32)
+        return dataclasses.replace(batch, advantages=scaled)
+
+    def _epoch(
+        self, parts: dict[int, tuple[Batch, int]], seen: dict[int, list[dict[str, float]]]
+    ) -> None:
+        """Every decision once, each role's in as many minibatches as it has; where two roles
+        learn together, the fewer minibatches are spread over the more.
+        """
+        most = max(steps for _, steps in parts.values())
+        portions = {}
+        for side, (batch, steps) in parts.items():
+            order = self._random.permutation(len(batch.actions))
+            portions[side] = np.array_split(order, steps)
+        for step in range(most):
+            minibatches = {}
+            for side, (batch, steps) in parts.items():
+                number = step * steps // most
+                if step == 0 or number != (step - 1) * steps // most:
+                    minibatches[side] = batch[portions[side][number]]
+            for side, measured in self._step(minibatches).items():
+                seen[side].append(measured)
+
+    def _step(self, minibatches: dict[int, Batch]) -> dict[int, dict[str, float]]:
+        """One gradient step on a minibatch of each role."""
+        self._optimiser.zero_grad(set_to_none=True)
+        sizes = np.array([len(minibatch.actions) for minibatch in minibatches.values()])
+        shares = sizes / self._ranks.total(sizes)
+        measured = {}
+        for (side, minibatch), share in zip(minibatches.items(), shares.tolist(), strict=True):
+            measured[side] = self._backward(side, minibatch, share)
+        with self._clock.on(LEARN):
+            gathered = self._gather(measured)
+            torch.nn.utils.clip_grad_norm_(self._parameters, self._config.max_grad_norm)
+            self._optimiser.step()
+            self._follow()
+        return gathered
+
+    def _backward(self, side: int, batch: Batch, share: float) -> dict[str, float]:
+        """Add ``share`` times the gradient of the loss; what was measured, times ``share``."""
+        if len(batch.actions) == 0:
+            return dict.fromkeys(MEASURED, 0.0)
+        with self._clock.on(ENVIRONMENT):
+            inputs = Inputs.of_rows(batch.rows).to(self._precision.device)
+        with self._clock.on(LEARN):
+            given = (inputs.planes, inputs.decisions, inputs.game)
+            with self._precision.autocast():
+                judged = self._of_side[side].judge(*given)
+                average = None
+                if self._averages:
+                    with torch.no_grad():
+                        average = self._averages[side].judge(*given).log_probs
+            loss, measured = ppo_loss(self._config, inputs, judged, batch, average)
+            (loss * share).backward()  # type: ignore[no-untyped-call]
+        return {name: value * share for name, value in measured.items()}
+
+    def _gather(self, measured: dict[int, dict[str, float]]) -> dict[int, dict[str, float]]:
+        """Sum gradients and measurements over all processes, in one go."""
+        if self._ranks.size == 1:
+            return measured
+        gradients = [
+            torch.zeros_like(one) if one.grad is None else one.grad for one in self._parameters
+        ]
+        values = torch.tensor([list(one.values()) for one in measured.values()]).flatten()
+        values = values.to(gradients[0].device)
+        flat = torch.cat([*(gradient.flatten() for gradient in gradients), values])
+        self._ranks.add_up(flat)
+        sizes = [*(gradient.numel() for gradient in gradients), len(values)]
+        *parts, values = torch.split(flat, sizes)
+        for parameter, part in zip(self._parameters, parts, strict=True):
+            parameter.grad = part.view(parameter.shape).clone()
+        rows = values.view(len(measured), -1).tolist()
+        return {
+            side: dict(zip(MEASURED, row, strict=True))
+            for side, row in zip(measured, rows, strict=True)
+        }
+
+    def _follow(self) -> None:
+        """Move the averaged copies a little towards the policies."""
+        if not self._averages:
+            return
+        with torch.no_grad():
+            for average, parameter in zip(
+                self._average_modules.parameters(), self._networks.parameters(), strict=True
+            ):
+                average.lerp_(parameter, 1 - self._config.average_decay)
+
+    def state(self) -> State:
+        """All that the next step depends on."""
+        parts = {
+            "networks": state_of_network(self._networks),
+            "optimiser": state_of_optimiser(self._optimiser),
+            "random": State(values=state_of_generator(self._random)),
+        }
+        parts["averages"] = state_of_network(self._average_modules)
+        return State.of_parts(parts)
+
+    def restore(self, state: State) -> None:
+        """Go on from a state."""
+        restore_network(self._networks, state.part("networks"))
+        restore_optimiser(self._optimiser, state.part("optimiser"))
+        restore_generator(self._random, state.part("random").values)
+        restore_network(self._average_modules, state.part("averages"))
 
 
-def find_decisions(inputs: Inputs, actions: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Where in ``inputs.decisions`` the action of each game stands, [N] int64."""
-    listed = inputs.game.numpy() * NUM_ACTIONS + inputs.decisions.numpy()
-    return np.searchsorted(listed, np.arange(len(actions)) * NUM_ACTIONS + actions)
-
-
-def entropy_share(inputs: Inputs, log_probs: torch.Tensor) -> torch.Tensor:
-    """[N] each game's entropy as a share of that of the uniform policy; 0 where nothing is
-    to be chosen.
-    """
-    terms = -(log_probs.exp() * log_probs)
-    entropy = terms.new_zeros(len(inputs.planes)).index_add(0, inputs.game, terms)
-    legal = torch.from_numpy(np.diff(inputs.starts)).to(entropy.dtype)
-    return entropy / legal.clamp(min=2).log()
+def _recent_kl(steps: list[dict[str, float]]) -> float:
+    return float(np.mean([step["approx_kl"] for step in steps[-8:]]))

@@ -1,4 +1,4 @@
-"""Self-play: both roles' policies play many battles against each other."""
+"""Self-play: both roles' policies play many battles, most of them against each other."""
 
 from __future__ import annotations
 
@@ -6,16 +6,23 @@ import dataclasses
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
-from agents.agent import BatchPolicy
 from agents.inputs import Inputs
 from agents.network import Network
 from agents.policy import sample_decisions
 from thud_env import BatchedGame
-from thud_env.rules.row import ROW_SIZE
+from thud_env.rules.play import margin
+from thud_env.rules.row import ROW_SIZE, TURNS
+from thud_env.symmetry import symmetries_of
 from training.advantage import Course
+from training.clock import ENVIRONMENT, FORWARD, Clock
+from training.frames import into_frames, map_rows, out_of_frames
+from training.match import strikes_of
+from training.opponents import Opponents
 from training.precision import Precision
+from training.state import State, restore_generator, state_of_generator
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,7 +30,8 @@ class Rollout:
     """T decisions in each of B battles."""
 
     rows: NDArray[np.int16]
-    """[T, B, 432] the states that were decided in."""
+    """[T, B, 432] the states that were decided in; these and all that follows from them as the
+    battles' frames show them."""
     movers: NDArray[np.int8]
     """[T, B] who decided: 0 dwarfs, 1 trolls."""
     actions: NDArray[np.int32]
@@ -40,10 +48,26 @@ class Rollout:
     """[B] the next mover's value of the state after the last decision."""
     last_movers: NDArray[np.int8]
     """[B] who decides there."""
-    final_margins: NDArray[np.float32]
-    """[battles that ended] their margins."""
-    final_turns: NDArray[np.int16]
-    """[battles that ended] turns played."""
+    frozen: NDArray[np.int8]
+    """[B] the side that an opponent played, who does not learn: ``MIRROR`` where there was none."""
+    last_rows: NDArray[np.int16]
+    """[B, 432] the states after the last decisions."""
+    final_games: NDArray[np.int64]
+    """[E] in which of the B games the E battles that ended were, as they ended."""
+    final_rows: NDArray[np.int16]
+    """[E, 432] their last states."""
+    strikes: NDArray[np.int64]
+    """[2, B] the dwarfs' and the trolls' strikes (``match.STRIKES``)."""
+
+    @property
+    def final_margins(self) -> NDArray[np.int64]:
+        """[E] the margins of the battles that ended."""
+        return np.array([margin(row) for row in self.final_rows], dtype=np.int64)
+
+    @property
+    def final_turns(self) -> NDArray[np.int16]:
+        """[E] the turns they took."""
+        return self.final_rows[:, TURNS]
 
     @property
     def course(self) -> Course:
@@ -54,36 +78,41 @@ class Rollout:
         )
 
 
-Players = tuple[Network | BatchPolicy, Network | BatchPolicy]
-"""Who plays the dwarfs and the trolls."""
-
-
 class SelfPlay:
     """B battles that go on from one rollout to the next.
 
     Args:
         games: the battles; one that ends must be reset in the same step.
-        players: the dwarfs' and the trolls': networks, which draw from their policies, or
-            agents, whose log-probabilities and values are stored as 0.
+        networks: the learners', the dwarfs' and the trolls'.
+        opponents: who has the seats that the learners do not have.
         precision: the arithmetic of the networks.
         random: draws the decisions.
-        pool: two workers; each role's network runs in one of its own.
+        pool: two workers; each role decides in one of its own.
+        clock: told what the time goes into.
+        symmetric_frames: whether learners see each battle in a frame of its own (``frames.py``).
     """
 
     def __init__(
         self,
         games: BatchedGame,
-        players: Players,
+        networks: tuple[Network, Network],
+        opponents: Opponents,
         precision: Precision,
         random: np.random.Generator,
         pool: ThreadPoolExecutor,
+        clock: Clock,
+        symmetric_frames: bool = False,
     ) -> None:
         self.games = games
         """The battles as they stand."""
-        self._players = players
+        self.opponents = opponents
+        self._networks = networks
         self._precision = precision
         self._random = random
         self._pool = pool
+        self._clock = clock
+        self._symmetries = symmetries_of(games.rules) if symmetric_frames else (0,)
+        self._frames = self._random.choice(self._symmetries, games.num_games)
 
     def collect(self, steps: int) -> Rollout:
         """Play ``steps`` decisions in every battle."""
@@ -92,59 +121,94 @@ class SelfPlay:
             rows=np.empty((steps, count, ROW_SIZE), dtype=np.int16),
             movers=np.empty((steps, count), dtype=np.int8),
             actions=np.empty((steps, count), dtype=np.int32),
-            log_probs=np.empty((steps, count), dtype=np.float32),
-            values=np.empty((steps, count), dtype=np.float32),
+            log_probs=np.zeros((steps, count), dtype=np.float32),
+            values=np.zeros((steps, count), dtype=np.float32),
             rewards=np.empty((steps, count), dtype=np.float32),
             ended=np.empty((steps, count), dtype=np.bool_),
-            last_values=np.empty(count, dtype=np.float32),
+            last_values=np.zeros(count, dtype=np.float32),
             last_movers=np.empty(count, dtype=np.int8),
-            final_margins=np.empty(0, dtype=np.float32),
-            final_turns=np.empty(0, dtype=np.int16),
+            frozen=self.opponents.frozen,
+            last_rows=np.empty((count, ROW_SIZE), dtype=np.int16),
+            final_games=np.empty(0, dtype=np.int64),
+            final_rows=np.empty((0, ROW_SIZE), dtype=np.int16),
+            strikes=np.zeros((2, count), dtype=np.int64),
         )
-        margins, turns = [], []
+        final_games, final_rows = [], []
         for t in range(steps):
-            rollout.rows[t] = games.rows
+            with self._clock.on(ENVIRONMENT):
+                rollout.rows[t] = map_rows(self._frames, games.rows)
             rollout.movers[t] = games.to_move
-            self._decide(rollout.actions[t], rollout.log_probs[t], rollout.values[t])
-            games.step(rollout.actions[t])
+            rows, actions = rollout.rows[t], rollout.actions[t]
+            self._decide(rows, rollout.log_probs[t], rollout.values[t], actions)
+            with self._clock.on(ENVIRONMENT):
+                games.step(out_of_frames(self._frames, actions))
+                ended = games.terminated | games.truncated
+                after = np.where(ended[:, None], games.final_rows, games.rows)
             rollout.rewards[t] = games.rewards[:, 0]
-            rollout.ended[t] = games.terminated | games.truncated
-            for game in np.flatnonzero(rollout.ended[t]):
-                final = games.final_position(int(game))
-                margins.append(final.margin)
-                turns.append(final.turn_number)
+            rollout.ended[t] = ended
+            rollout.strikes[:] += strikes_of(rows, actions, after, games.rules)
+            for game in np.flatnonzero(ended).tolist():
+                final_games.append(game)
+                final_rows.append(map_rows(self._frames[[game]], after[[game]])[0])
+                self._frames[game] = self._random.choice(self._symmetries)
+                self.opponents.finished(game, games.final_position(game).margin)
         rollout.last_movers[:] = games.to_move
-        self._decide(np.empty(count, np.int32), np.empty(count, np.float32), rollout.last_values)
-        return dataclasses.replace(
-            rollout,
-            final_margins=np.array(margins, dtype=np.float32),
-            final_turns=np.array(turns, dtype=np.int16),
-        )
+        rollout.last_rows[:] = map_rows(self._frames, games.rows)
+        self._decide(rollout.last_rows, np.empty(count, np.float32), rollout.last_values)
+        if final_games:
+            rollout = dataclasses.replace(
+                rollout, final_games=np.array(final_games), final_rows=np.stack(final_rows)
+            )
+        return rollout
+
+    def state(self) -> State:
+        """The battles as they stand, who plays them, and what will be drawn."""
+        rows, frames = (torch.from_numpy(one.copy()) for one in (self.games.rows, self._frames))
+        random, opponents = state_of_generator(self._random), self.opponents.state()
+        return State({"rows": rows, "frames": frames}, {"random": random, "opponents": opponents})
+
+    def restore(self, state: State) -> None:
+        """Go on from a state."""
+        self.games.set_rows(state.tensors["rows"].numpy())
+        self._frames[:] = state.tensors["frames"].numpy()
+        restore_generator(self._random, state.values["random"])
+        self.opponents.restore(state.values["opponents"])
 
     def _decide(
         self,
-        actions: NDArray[np.int32],
+        rows: NDArray[np.int16],
         log_probs: NDArray[np.float32],
         values: NDArray[np.float32],
+        actions: NDArray[np.int32] | None = None,
     ) -> None:
-        """Let each role decide in its battles, both at once."""
+        """Let each role value its battles, and decide in them if ``actions`` are wanted, both
+        roles at once. Rows and actions are as the battles' frames show them.
+        """
         uniforms = self._random.random(self.games.num_games)
+        to_move = self.games.to_move
+        learners = self.opponents.frozen != to_move
 
         def decide(side: int) -> None:
-            mine = np.flatnonzero(self.games.to_move == side)
-            if len(mine) == 0:
-                return
-            player = self._players[side]
-            if not isinstance(player, Network):
-                actions[mine] = player.act_rows(self.games.rows[mine])
-                log_probs[mine] = values[mine] = 0
-                return
-            inputs = Inputs.of_rows(self.games.rows[mine])
-            with self._precision.autocast():
-                drawn, chances, worth = sample_decisions(player, inputs, uniforms[mine])
-            actions[mine] = inputs.decisions.numpy()[drawn]
-            log_probs[mine] = chances.numpy()[drawn]
-            values[mine] = worth.numpy()
+            mine = np.flatnonzero((to_move == side) & learners)
+            if len(mine):
+                with self._clock.on(ENVIRONMENT):
+                    inputs = Inputs.of_rows(rows[mine]).to(self._precision.device)
+                with self._clock.on(FORWARD):
+                    with self._precision.autocast():
+                        drawn, chances, worth = sample_decisions(
+                            self._networks[side], inputs, uniforms[mine]
+                        )
+                    log_probs[mine] = chances.numpy()[drawn]
+                    values[mine] = worth.numpy()
+                    if actions is not None:
+                        actions[mine] = inputs.decisions.cpu().numpy()[drawn]
+            others = np.flatnonzero((to_move == side) & ~learners)
+            if len(others) and actions is not None:
+                with self._clock.on(FORWARD):
+                    played = self.opponents.act(
+                        side, others, self.games.rows[others], uniforms[others]
+                    )
+                actions[others] = into_frames(self._frames[others], played)
 
         for done in [self._pool.submit(decide, side) for side in (0, 1)]:
             done.result()

@@ -28,10 +28,12 @@ _FAR = 7
 
 
 def potential(rows: NDArray[np.int16]) -> NDArray[np.float32]:
-    """How well a battle of Koom Valley stands for the dwarfs, in -2 .. 2.
+    """How well a battle of Koom Valley stands for the dwarfs, in -2.25 .. 2.25.
 
-    The sum of who has lost more of what was there, in -1 .. 1, and, in -1/2 .. 1/2 each, of how
-    far the Rock or ball is towards row 1 and how far off the three nearest trolls are.
+    The sum of who has lost more of what was there, in -1 .. 1, of how far the Rock or ball is
+    towards row 1, in -1 .. 1, and of how far off the three nearest trolls are, in -1/4 .. 1/4:
+    the trolls begin between the Rock and its goal, so that the way there must pay more than
+    keeping away from them.
 
     Args:
         rows: [..., 432] state rows.
@@ -45,7 +47,7 @@ def potential(rows: NDArray[np.int16]) -> NDArray[np.float32]:
     squares = np.maximum(abs(y - stone_y[..., None]), abs(x - stone_x[..., None]))
     squares = np.where(trolls < 0, _FAR, np.minimum(squares, _FAR))
     distance = 2 * np.sort(squares, axis=-1)[..., :3].mean(axis=-1) / _FAR - 1
-    return (pieces + advanced / 2 + distance / 2).astype(np.float32)
+    return (pieces + advanced + distance / 4).astype(np.float32)
 
 
 def progress_rewards(

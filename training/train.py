@@ -4,179 +4,110 @@
 
     python -m training.train configs/smoke.yaml
     python -m training.train configs/smoke.yaml total_decisions=50_000 ppo.learning_rate=3e-4
+    python -m training.train configs/gpu.yaml --resume --minutes 10
+    python -m training.train runs/smoke
 
 Both roles learn from mirror play: in every battle the current dwarfs meet the current
 trolls. A rollout is T decisions in each of B battles; then each role's network improves on
 the decisions it made. Rewards are captures as they happen, so that the undiscounted return
 is the rest of the final margin, in 1/32; in the Koom Valley games, the result at the end.
+
+A run that was stopped, by Ctrl-C, a signal, ``--minutes`` or a power cut, goes on from its newest
+checkpoint: name its folder, or give ``--resume``, which starts the run if there is none yet. On
+the CPU it then ends as it would have without the stop, to the last bit.
 """
 
 from __future__ import annotations
 
-import dataclasses
+import contextlib
+import signal
 import sys
+import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
 
-import numpy as np
-import torch
 from rich.console import Console
 
-from agents.network import Network
-from thud_env import BatchedGame
 from thud_env.parallel import available_cores
 from thud_env.position import SIDES
 from thud_env.rulesets import get_ruleset
-from training.advantage import zero_sum_gae
+from training.alarms import Alarms, Collapsed
+from training.anchors import Anchors
 from training.cli import fail
 from training.config import ConfigError, TrainConfig, load_config
 from training.display import Display
 from training.head_to_head import head_to_head
-from training.ppo import Batch, Learner
-from training.precision import Precision
-from training.rollout import Players, Rollout, SelfPlay
-from training.run import RunFolder
-from training.shaping import progress_rewards
+from training.memory import keep_freed_memory
+from training.precision import DeviceError, device_named
+from training.ranks import Ranks
+from training.run import Follower, RunError, RunFolder
+from training.state import State, StateError
+from training.trainer import Trainer
 
 
-def role_batch(rollout: Rollout, advantages: np.ndarray, side: int) -> Batch:
-    """One role's decisions of a rollout."""
-    return chosen_batch(rollout, advantages, rollout.movers == side)
+class Stopped(Exception):  # noqa: N818 (nothing went wrong)
+    """A run was asked to stop, and has: it can go on from its newest checkpoint.
+
+    Args:
+        folder: the run's.
+        reason: ``"time"``, or the name of a signal.
+    """
+
+    def __init__(self, folder: RunFolder, reason: str) -> None:
+        super().__init__(reason)
+        self.folder = folder
+        self.reason = reason
 
 
-def chosen_batch(rollout: Rollout, advantages: np.ndarray, mine: np.ndarray) -> Batch:
-    """The decisions of a rollout where ``mine``, [T, B], says so."""
-    return Batch(
-        rows=rollout.rows[mine],
-        actions=rollout.actions[mine],
-        log_probs=rollout.log_probs[mine],
-        advantages=advantages[mine],
-        returns=(advantages + rollout.values)[mine],
-    )
-
-
-def explained_variance(rollout: Rollout, advantages: np.ndarray, side: int) -> float:
-    """The share of the returns' variance that a role's values predicted; 1 is all."""
-    return explained_share(role_batch(rollout, advantages, side))
-
-
-def explained_share(batch: Batch) -> float:
-    """The same of the decisions of a batch."""
-    return float(1 - batch.advantages.var() / (batch.returns.var() + 1e-8))
-
-
-class Trainer:
-    """A run: self-play and learning in turns.
+def train(
+    config: TrainConfig,
+    console: Console,
+    runs: Path = Path("runs"),
+    *,
+    resume: bool = False,
+    minutes: float | None = None,
+) -> RunFolder:
+    """Train, then pit the policies against others.
 
     Args:
         config: what to train.
+        console: where to show how it goes.
+        runs: the run's folder is made in here.
+        resume: go on with the run of that name, if there is one.
+        minutes: stop after so long.
+
+    Raises:
+        ConfigError: if the processes cannot share the battles evenly.
+        DeviceError: if there is no GPU and one was asked for.
+        RunError: if the run of that name was told something else.
+        Stopped: when it was asked to stop before it was through.
     """
-
-    def __init__(self, config: TrainConfig) -> None:
-        self.config = config
-        # Each role's network runs in a thread of its own: that beats sharing every operation.
-        torch.set_num_threads(1)
-        seeds = np.random.SeedSequence(config.seed).spawn(3)
-        torch.manual_seed(config.seed)
-        self._precision = Precision.named(config.precision)
-        self.networks = (Network(config.network), Network(config.network))
-        for network in self.networks:
-            network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-        self._pool = ThreadPoolExecutor(2, thread_name_prefix="role")
-        self._plays = self._begin(np.random.default_rng(seeds[0]))
-        self._learners = [
-            Learner(network, config.ppo, self._precision, np.random.default_rng(seed))
-            for network, seed in zip(self.networks, seeds[1:], strict=True)
-        ]
-        self.decisions = 0
-
-    def _begin(self, random: np.random.Generator) -> list[SelfPlay]:
-        """What is played: here, battles of the two networks."""
-        return [self._battles(self.networks, random)]
-
-    def _battles(self, players: Players, random: np.random.Generator) -> SelfPlay:
-        config = self.config
-        games = BatchedGame(
-            config.num_games, config.rules, observations=False, masks=None, **config.limits
-        )
-        return SelfPlay(games, players, self._precision, random, self._pool)
-
-    def _with_progress_paid(self, play: SelfPlay, rollout: Rollout, progress: float) -> Rollout:
-        """What was just played with progress paid; ``progress`` is how much of the run is over."""
-        weight = self.config.shaping * max(0.0, 1 - 2 * progress)
-        if weight == 0:
-            return rollout
-        gamma = self.config.ppo.gamma
-        paid = progress_rewards(rollout.rows, play.games.rows, rollout.ended, gamma)
-        return dataclasses.replace(rollout, rewards=rollout.rewards + weight * paid)
-
-    def _batches(self, rollouts: list[Rollout]) -> dict[int, Batch]:
-        """What each side learns from; a short rollout may ask one side only."""
-        (rollout,) = rollouts
-        ppo = self.config.ppo
-        advantages = zero_sum_gae(*rollout.course, ppo.gamma, ppo.gae_lambda)
-        return {
-            side: role_batch(rollout, advantages, side)
-            for side in range(len(SIDES))
-            if (rollout.movers == side).any()
-        }
-
-    def _margins(self, rollouts: list[Rollout]) -> np.ndarray:
-        """The margins of finished battles, to be shown."""
-        return np.concatenate([rollout.final_margins for rollout in rollouts])
-
-    def update(self) -> dict[str, float]:
-        """One rollout and what both roles learn from it; its numbers."""
-        config = self.config
-        started = time.perf_counter()
-        progress = min(1.0, self.decisions / config.total_decisions)
-        rollouts = [
-            self._with_progress_paid(play, play.collect(config.rollout_decisions), progress)
-            for play in self._plays
-        ]
-        batches = self._batches(rollouts)
-        played = time.perf_counter()
-        learning = {
-            side: self._pool.submit(self._learners[side].learn, batch, progress)
-            for side, batch in batches.items()
-        }
-        learned = {side: work.result() for side, work in learning.items()}
-        size = sum(rollout.actions.size for rollout in rollouts)
-        self.decisions += size
-        elapsed = time.perf_counter() - started
-        metrics = {
-            "speed/decisions_per_second": size / elapsed,
-            "speed/self_play_share": (played - started) / elapsed,
-            "speed/learning_share": 1 - (played - started) / elapsed,
-        }
-        margins = self._margins(rollouts)
-        if len(margins):
-            turns = np.concatenate([rollout.final_turns for rollout in rollouts])
-            metrics["battles/finished"] = len(margins)
-            metrics["battles/margin"] = float(margins.mean())
-            metrics["battles/turns"] = float(turns.mean())
-        for side, measured in learned.items():
-            role = SIDES[side]
-            for name, value in measured.items():
-                metrics[f"{role}/{name}"] = value
-            metrics[f"{role}/explained_variance"] = explained_share(batches[side])
-        return metrics
-
-    def close(self) -> None:
-        """End the worker threads."""
-        self._pool.shutdown()
-
-
-def train(config: TrainConfig, console: Console, runs: Path = Path("runs")) -> RunFolder:
-    """Train from scratch, then pit the policies against others."""
+    device_named(config.device)
+    ranks = Ranks.from_environment()
+    if config.num_games % ranks.size:
+        raise ConfigError(f"num_games: {ranks.size} processes cannot share {config.num_games}")
+    path = runs / config.name
+    resumed = resume and path.exists()
+    ranks.wait()  # before the folder is made, all must have seen whether it was there
+    if ranks.rank == 0:
+        folder = RunFolder.resume(path, config) if resumed else RunFolder.begin(path, config)
+    else:
+        console = Console(quiet=True)
+    ranks.wait()
+    if ranks.rank > 0:
+        folder = Follower(path, ranks.rank, resumed)
+    together = "" if ranks.size == 1 else f", {ranks.size} processes together"
     console.print(
         f"training {config.name}: {get_ruleset(config.rules).title}, "
-        f"{config.total_decisions:,} decisions on {available_cores()} cores",
+        f"{config.total_decisions:,} decisions on {available_cores()} cores{together}",
         highlight=False,
         soft_wrap=True,
     )
-    folder = learn(Trainer(config), runs / config.name, console)
+    learn(Trainer(config, path, ranks), folder, console, minutes)
+    if ranks.rank > 0:
+        return folder
     if config.evaluation_games:
         result = head_to_head(
             folder.latest, config.rules, config.evaluation_games, console, **config.limits
@@ -185,32 +116,124 @@ def train(config: TrainConfig, console: Console, runs: Path = Path("runs")) -> R
     return folder
 
 
-def learn(trainer: Trainer, path: Path, console: Console) -> RunFolder:
-    """The loop of a run, which is written to ``path``: updates until all decisions are played."""
+def learn(
+    trainer: Trainer, folder: RunFolder, console: Console, minutes: float | None = None
+) -> None:
+    """The loop of a run: updates until all decisions are played.
+
+    Raises:
+        Collapsed: if a number is none any more; the checkpoints are as they were.
+        Stopped: after ``minutes``, or at SIGINT or SIGTERM; the update under way is finished and
+            a checkpoint written.
+    """
     config = trainer.config
+    ranks = trainer.ranks
+    anchor_games = 0 if ranks.rank else config.anchor_games
+    anchors = Anchors(config.rules, anchor_games, config.seed, config.limits)
+    alarms = Alarms(config.rules, folder)
+    for said in folder.notices:
+        console.print(said, highlight=False, soft_wrap=True)
     started = time.monotonic()
-    folder = RunFolder(path, config)
-    if folder.moved_to is not None:
-        console.print(f"an earlier run of that name is now {folder.moved_to}")
-    console.print("compiling the rules, if this is the first time ...")
-    updates = 0
+    until = started + 60 * minutes if minutes is not None else float("inf")
     try:
-        with Display(console, config.name, config.total_decisions) as display:
+        if folder.state is not None:
+            _check_size(folder.state, ranks)
+            trainer.restore(folder.state.part("trainer"))
+            anchors.restore(folder.state.part("anchors"))
+            folder.point_to_best(anchors.best)
+        console.print("compiling the rules, if this is the first time ...")
+        with (
+            _asked_to_stop() as asked,
+            Display(console, config.name, config.total_decisions, trainer.decisions) as display,
+        ):
             while trainer.decisions < config.total_decisions:
+                if time.monotonic() >= until:
+                    asked.append("time")
+                if ranks.total(len(asked))[0]:  # one that is asked stops them all
+                    _checkpoint(trainer, anchors, folder)
+                    raise Stopped(folder, asked[0] if asked else "time")
                 metrics = trainer.update()
-                updates += 1
+                last = trainer.decisions >= config.total_decisions
+                due = last or trainer.updates % config.checkpoint_every == 0
+                if due:
+                    metrics |= anchors.measure(
+                        trainer.networks, trainer.precision, trainer.decisions
+                    )
                 folder.log(trainer.decisions, metrics)
+                for said in alarms.check(trainer.decisions, metrics, anchors.best):
+                    console.print(f"alarm: {said}", style="bold red", soft_wrap=True)
                 display.update(trainer.decisions, metrics)
-                if updates % config.checkpoint_every == 0:
-                    folder.checkpoint(trainer.decisions, trainer.networks)
-        folder.checkpoint(trainer.decisions, trainer.networks)
+                if due:
+                    _checkpoint(trainer, anchors, folder)
     finally:
         trainer.close()
         folder.close()
     console.print(f"trained in {(time.monotonic() - started) / 60:.1f} minutes")
     for role in SIDES:
         console.print(f"  {role}: {folder.latest / role}", highlight=False, soft_wrap=True)
-    return folder
+
+
+def _checkpoint(trainer: Trainer, anchors: Anchors, folder: RunFolder) -> None:
+    size = State(values={"size": trainer.ranks.size})
+    parts = {"trainer": trainer.state(), "anchors": anchors.state(), "ranks": size}
+    states = trainer.ranks.gather(State.of_parts(parts))
+    folder.checkpoint(trainer.decisions, trainer.networks, states, anchors.best)
+
+
+def _check_size(state: State, ranks: Ranks) -> None:
+    before = state.part("ranks").values["size"]
+    if before != ranks.size:
+        raise RunError(
+            f"the run was trained by {before} processes together, not by {ranks.size}: it can only "
+            "go on as it began"
+        )
+
+
+@contextlib.contextmanager
+def _asked_to_stop() -> Iterator[list[str]]:
+    """The names of signals that came: the first asks the run to stop, the second stops it."""
+    asked: list[str] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield asked
+        return
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        asked.append(signal.Signals(number).name)
+        signal.signal(number, before[signal.Signals(number)])
+
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield asked
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _read(words: list[str]) -> tuple[TrainConfig, Path, bool, float | None]:
+    """The configuration, the folder of runs, whether to resume, and how many minutes."""
+    resume, minutes, rest = False, None, []
+    given = iter(words)
+    for word in given:
+        if word == "--resume":
+            resume = True
+        elif word == "--minutes":
+            try:
+                minutes = float(next(given, ""))
+            except ValueError:
+                raise ConfigError("--minutes: a number of minutes would be right") from None
+            if not minutes > 0:
+                raise ConfigError(f"--minutes: {minutes:g} must be more than 0")
+        elif word.startswith("-"):
+            raise ConfigError(f"unknown option {word}: there are --resume and --minutes")
+        else:
+            rest.append(word)
+    path = Path(rest[0]) if rest else Path()
+    if rest and path.is_dir():
+        config = load_config(path / "config.yaml", rest[1:])
+        if config.name != path.resolve().name:
+            raise ConfigError(f"{path}: the run in it is called {config.name}: rename the folder")
+        return config, path.resolve().parent, True, minutes
+    return load_config(path, rest[1:]), Path("runs"), resume, minutes
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -219,12 +242,16 @@ def main(arguments: list[str] | None = None) -> int:
     if not words or words[0] in ("-h", "--help"):
         print(__doc__)
         return 0
+    keep_freed_memory()
     try:
-        config = load_config(Path(words[0]), words[1:])
-    except ConfigError as error:
+        config, runs, resume, minutes = _read(words)
+        train(config, Console(), runs, resume=resume, minutes=minutes)
+    except (ConfigError, RunError, StateError, DeviceError, Collapsed) as error:
         return fail("train", error)
-    try:
-        train(config, Console())
+    except Stopped as stop:
+        why = "the time is up" if stop.reason == "time" else f"stopped by {stop.reason}"
+        print(f"{why}; to go on: python -m training.train {stop.folder.path}", file=sys.stderr)
+        return 0 if stop.reason == "time" else 128 + signal.Signals[stop.reason]
     except KeyboardInterrupt:
         print("stopped; the checkpoints written so far are kept", file=sys.stderr)
         return 130

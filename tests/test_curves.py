@@ -1,0 +1,71 @@
+"""Learning curves as a picture."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+import yaml
+
+from thud_env.position import SIDES
+from training.config import TrainConfig
+from training.curves import main
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def a_run(folder: Path, rules: str = "classic", measured: int = 3) -> Path:
+    folder.mkdir()
+    told = dataclasses.asdict(TrainConfig(name=folder.name, rules=rules))
+    (folder / "config.yaml").write_text(yaml.safe_dump(told))
+    lines = [{"decisions": 100 * n} for n in range(1, 7)]
+    for number, line in enumerate(lines[1::2][:measured]):
+        for side, role in enumerate(SIDES):
+            line[f"{role}/margin_against_random"] = 10 * number
+            line[f"{role}/margin_against_greedy"] = -32 + 16 * side
+    (folder / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return folder
+
+
+def test_every_run_and_anchor_is_a_line_in_each_sides_panel(tmp_path: Path) -> None:
+    runs = [str(a_run(tmp_path / name)) for name in ("one", "two")]
+    out = tmp_path / "curves.svg"
+    assert main([*runs, "--out", str(out)]) == 0
+    root = ElementTree.fromstring(out.read_text())
+    lines = root.findall(f"{SVG}polyline")
+    assert len(lines) == 2 * 2 * 2
+    points = [tuple(map(float, point.split(","))) for point in lines[0].attrib["points"].split()]
+    assert len(points) == 3
+    assert [x for x, _ in points] == sorted(x for x, _ in points)
+    ys = [y for _, y in points]
+    assert ys == sorted(ys, reverse=True), "higher margins are higher up"
+    words = {text.text for text in root.iter(f"{SVG}text")}
+    assert {"margin of the dwarfs", "margin of the trolls", "+32", "-32", "600"} <= words
+    assert {"against random", "against greedy"} <= words
+    width, height = float(root.attrib["width"]), float(root.attrib["height"])
+    for line in lines:
+        for point in line.attrib["points"].split():
+            x, y = map(float, point.split(","))
+            assert 0 < x < width
+            assert 0 < y < height
+
+
+@pytest.mark.parametrize(
+    ("runs", "said"),
+    [
+        (["nothing"], "config.yaml cannot be read"),
+        (["empty"], "nothing has been measured against random or greedy yet"),
+        (["classic", "valley"], "margins cannot be compared"),
+    ],
+)
+def test_what_has_no_curves_is_one_line(runs: list[str], said: str, tmp_path: Path, capsys) -> None:
+    a_run(tmp_path / "empty", measured=0)
+    a_run(tmp_path / "classic")
+    a_run(tmp_path / "valley", rules="koom-valley")
+    out = tmp_path / "curves.svg"
+    assert main([*(str(tmp_path / run) for run in runs), "--out", str(out)]) == 2
+    assert said in capsys.readouterr().err
+    assert not out.exists()

@@ -1,0 +1,121 @@
+"""Policies outside of this project: as ONNX, and from one file of safetensors."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from agents.checkpoint import save_policy
+from agents.export import DensePolicy, main
+from agents.inputs import Inputs
+from agents.network import Network, NetworkConfig
+from thud_env import BatchedGame, Position
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def network() -> Network:
+    torch.manual_seed(4)
+    made = Network(NetworkConfig(channels=6, blocks=2, key_size=4, survival_head=True))
+    with torch.no_grad():
+        for parameter in made.parameters():
+            parameter.copy_(torch.randn_like(parameter) * 0.2)
+    return made.eval()
+
+
+@pytest.fixture
+def saved(network: Network, tmp_path: Path) -> Path:
+    save_policy(tmp_path / "dwarfs", network, role="dwarfs", rules="classic", decisions=1)
+    return tmp_path / "dwarfs"
+
+
+def some_rows() -> np.ndarray:
+    """Of all kinds of decisions, at all stages."""
+    rows = []
+    for rules in ("classic", "koom-valley"):
+        games = BatchedGame(40, rules, observations=False, masks=None, seed=2, agreement=True)
+        for _ in range(60):
+            games.step(games.sample_actions())
+        rows.append(games.rows.copy())
+    return np.concatenate(rows)
+
+
+def assert_parity(logits: torch.Tensor, values: torch.Tensor, network: Network) -> None:
+    inputs = Inputs.of_rows(some_rows())
+    with torch.no_grad():
+        wanted, wanted_values = network(inputs.planes, inputs.decisions, inputs.game)
+    for game, (first, last) in enumerate(zip(inputs.starts[:-1], inputs.starts[1:], strict=True)):
+        legal = inputs.decisions[first:last]
+        own = logits[game, legal].log_softmax(0)
+        torch.testing.assert_close(own, wanted[first:last], rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(values, wanted_values, rtol=1e-4, atol=1e-5)
+
+
+def test_the_dense_policy_says_what_the_network_says(network: Network) -> None:
+    with torch.no_grad():
+        logits, values = DensePolicy(network)(Inputs.of_rows(some_rows()).planes)
+    assert logits.shape == (80, 6470)
+    assert_parity(logits, values, network)
+
+
+@pytest.mark.slow
+def test_an_onnx_file_says_what_the_network_says(network: Network, saved: Path) -> None:
+    runtime = pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnxscript")
+    target = saved.parent / "dwarfs.onnx"
+    assert main([str(saved), str(target)]) == 0
+    session = runtime.InferenceSession(str(target), providers=["CPUExecutionProvider"])
+    planes = Inputs.of_rows(some_rows()).planes.contiguous().numpy()
+    logits, values = session.run(["logits", "values"], {"observations": planes})
+    assert_parity(torch.from_numpy(logits), torch.from_numpy(values), network)
+    one, _ = session.run(None, {"observations": planes[:1]})
+    np.testing.assert_allclose(one[0], logits[0], rtol=1e-4, atol=1e-4)
+    assert [path.name for path in saved.parent.iterdir() if path.name.startswith(".")] == []
+
+
+def test_nothing_is_overwritten(saved: Path, capsys) -> None:
+    target = saved.parent / "there.onnx"
+    target.write_text("mine")
+    assert main([str(saved), str(target)]) == 2
+    assert "exists: name another file" in capsys.readouterr().err
+    assert target.read_text() == "mine"
+
+
+def test_what_is_no_policy_is_refused(tmp_path: Path, capsys) -> None:
+    assert main([str(tmp_path), str(tmp_path / "x.onnx")]) == 2
+    assert "is no policy" in capsys.readouterr().err
+
+
+def documented() -> str:
+    """The lines in docs/training.md that load a policy."""
+    text = (ROOT / "docs" / "training.md").read_text()
+    block = text.split("<!-- load -->")[1].split("```py\n")[1]
+    return block.split("```")[0]
+
+
+def test_the_documented_lines_load_a_policy_without_the_training_package(saved: Path) -> None:
+    code = documented()
+    assert len([line for line in code.splitlines() if line.strip()]) <= 10
+    assert "PATH" in code
+    script = code.replace("PATH", str(saved / "model.safetensors"))
+    script += "\nimport sys\nassert 'training' not in sys.modules\nprint(values.tolist())\n"
+    done = subprocess.run(
+        [sys.executable, "-c", script], env={**os.environ, "PYTHONPATH": str(ROOT)},
+        cwd=saved.parent, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    network = Network(NetworkConfig(channels=6, blocks=2, key_size=4, survival_head=True))
+    from agents.checkpoint import load_policy
+
+    network = load_policy(saved).network
+    inputs = Inputs.of_rows(Position.start().row[None])
+    with torch.no_grad():
+        wanted = network(inputs.planes, inputs.decisions, inputs.game)[1]
+    assert eval(done.stdout) == pytest.approx(wanted.tolist(), abs=1e-5)

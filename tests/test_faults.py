@@ -1,0 +1,198 @@
+"""Faults planted in the learner: each check passes without its fault and fails with it.
+
+Such faults do not crash; they make a run learn less, which nobody notices.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from agents.inputs import Inputs
+from agents.network import NetworkConfig
+from thud_env import IllegalMove
+from thud_env.actions import NUM_ACTIONS
+from thud_env.position import SIDES
+from training import advantage, opponents, ppo, rollout, trainer
+from training.config import OpponentConfig, PPOConfig, TrainConfig
+from training.opponents import MIRROR, SCRIPTED, League
+from training.rollout import Rollout
+from training.trainer import Trainer
+
+CONFIG = TrainConfig(
+    total_decisions=4000,
+    num_games=10,
+    rollout_decisions=40,
+    max_turns=12,
+    precision="float32",
+    symmetric_frames=True,
+    network=NetworkConfig(channels=4, blocks=1, key_size=2),
+    # Nothing moves: what is learnt from must then have the chances it was played with.
+    ppo=PPOConfig(minibatch_size=64, update_epochs=1, learning_rate=0.0),
+    opponents=OpponentConfig(frozen=0.4, scripted=0.2, snapshots=10, redraw_every=1),
+)
+
+
+# -- the checks ----------------------------------------------------------------------------
+
+
+def no_advantage_where_all_goes_as_expected(made: Trainer, played: Rollout) -> None:
+    """Nothing is paid, and both sides always expect the same: c for one, -c for the other."""
+    for_mover = np.where(played.movers == 0, 0.3, -0.3).astype(np.float32)
+    last = np.where(played.last_movers == 0, 0.3, -0.3).astype(np.float32)
+    quiet = dataclasses.replace(
+        played, rewards=np.zeros_like(played.rewards), values=for_mover, last_values=last,
+        ended=np.zeros_like(played.ended), frozen=np.full_like(played.frozen, MIRROR),
+    )  # fmt: skip
+    for batch in made._batches(quiet).values():
+        np.testing.assert_allclose(batch.advantages, 0, atol=1e-6)
+
+
+def no_battle_is_paid_for_another(made: Trainer, played: Rollout) -> None:
+    """What is paid after a battle's end changes nothing before it: the first end of mirror play."""
+    ends = played.ended[:-1] & (played.frozen == MIRROR)
+    t, game = (int(found[0]) for found in np.nonzero(ends))
+    richer = played.rewards.copy()
+    richer[t + 1 :, game] += 1
+    changed = dataclasses.replace(played, rewards=richer)
+    own, other = (learnt_from(made, one) for one in (played, changed))
+    assert own[t + 1 :, game].tolist() != other[t + 1 :, game].tolist()
+    np.testing.assert_array_equal(own[: t + 1, game], other[: t + 1, game])
+
+
+def learnt_from(made: Trainer, played: Rollout) -> np.ndarray:
+    """[T, B] the advantages, by the state and battle that they are learnt in; NaN elsewhere."""
+    marked = played.rows.copy()
+    marked[..., -1] = np.arange(played.rewards.shape[1])  # unused fields of a row
+    marked[..., -2] = np.arange(played.rewards.shape[0])[:, None]
+    found = np.full(played.rewards.shape, np.nan)
+    for batch in made._batches(dataclasses.replace(played, rows=marked)).values():
+        found[batch.rows[:, -2], batch.rows[:, -1]] = batch.advantages
+    return found
+
+
+def what_is_learnt_from_has_the_chances_it_was_played_with(made: Trainer, played: Rollout) -> None:
+    batches = made._batches(played)
+    assert (made._play._frames > 0).any()
+    for learner in made._learners:
+        for measured in learner.learn(batches, 0.0).values():
+            assert measured["approx_kl"] < 1e-5
+            assert measured["clip_fraction"] == 0
+
+
+def frozen_opponents_are_met_and_scored(made: Trainer, played: Rollout) -> None:
+    league = made._play.opponents
+    assert isinstance(league, League)
+    assert set(league.state()["names"]) - {"", *SCRIPTED}, "no snapshot is met"
+    scores = [score for pool in league.pools for score in pool.scores.values()]
+    assert any(score != 0.5 for score in scores), "no snapshot is scored"
+
+
+def opponents_decisions_are_not_learnt_from(made: Trainer, played: Rollout) -> None:
+    found = learnt_from(made, played)
+    assert np.isnan(found[played.movers == played.frozen]).all()
+    mirror = np.broadcast_to(played.frozen == MIRROR, found.shape)
+    assert not np.isnan(found[mirror]).any()
+
+
+# -- the faults ----------------------------------------------------------------------------
+
+GAE = advantage.zero_sum_gae
+
+
+def same_sign(rewards: Any, values: Any, movers: Any, *rest: Any) -> Any:
+    """The opponent's value is taken for the mover's own."""
+    own = rest[:-3]
+    return GAE(rewards, values, np.zeros_like(movers), *own, np.zeros_like(rest[-3]), *rest[-2:])
+
+
+def beyond_the_end(rewards: Any, values: Any, movers: Any, ended: Any, *rest: Any) -> Any:
+    """The end of a battle is overlooked: the next one's advantage runs into it."""
+    return GAE(rewards, values, movers, np.zeros_like(ended), *rest)
+
+
+class AllDecisions(Inputs):
+    """Every decision counts as legal."""
+
+    @classmethod
+    def of_rows(cls, rows: np.ndarray) -> Inputs:
+        inputs, count = Inputs.of_rows(rows), len(rows)
+        return Inputs(
+            inputs.planes,
+            torch.arange(NUM_ACTIONS).repeat(count),
+            torch.arange(count).repeat_interleave(NUM_ACTIONS),
+            np.arange(count + 1) * NUM_ACTIONS,
+        )
+
+
+INTO, OUT_OF = rollout.into_frames, rollout.out_of_frames
+
+
+def always(value: Any) -> Callable[..., Any]:
+    return lambda *_arguments, **_named: value
+
+
+def all_known(course: Any, frozen: Any, *settings: Any) -> Any:
+    advantages, known = advantage.learners_gae(course, frozen, *settings)
+    return advantages, np.ones_like(known)
+
+
+FAULTS: dict[str, tuple[Callable[[Trainer, Rollout], None], Any, str, Any]] = {
+    "wrong sign for the opponent's value": (
+        no_advantage_where_all_goes_as_expected, advantage, "zero_sum_gae", same_sign,
+    ),
+    "advantage leaks across games": (
+        no_battle_is_paid_for_another, advantage, "zero_sum_gae", beyond_the_end,
+    ),
+    "mask not applied in the loss": (
+        what_is_learnt_from_has_the_chances_it_was_played_with, ppo, "Inputs", AllDecisions,
+    ),
+    "wrong symmetry of the policy": (
+        what_is_learnt_from_has_the_chances_it_was_played_with, rollout, "out_of_frames", INTO,
+    ),
+    "policy not turned back at all": (
+        what_is_learnt_from_has_the_chances_it_was_played_with, rollout, "out_of_frames",
+        lambda _frames, actions: actions,
+    ),
+    "pool never sampled": (
+        frozen_opponents_are_met_and_scored, opponents.League, "redraw", always(None),
+    ),
+    "pool met but never scored": (
+        frozen_opponents_are_met_and_scored, opponents.Pool, "record", always(None),
+    ),
+    "opponents' decisions learnt from": (
+        opponents_decisions_are_not_learnt_from, trainer, "learners_gae", all_known,
+    ),
+}  # fmt: skip
+
+
+def checked(check: Callable[[Trainer, Rollout], None], folder: Path) -> None:
+    before = torch.get_num_threads()
+    made = Trainer(CONFIG, folder)
+    try:
+        for _ in range(4):
+            made.update()
+        played = made._play.collect(CONFIG.rollout_decisions)
+        assert played.ended.any()
+        assert (played.movers == played.frozen).any()
+        assert len(SIDES) == len(made._batches(played))
+        check(made, played)
+    finally:
+        made.close()
+        torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_planted_fault_is_caught(fault: str, tmp_path: Path, monkeypatch) -> None:
+    check, where, name, planted = FAULTS[fault]
+    checked(check, tmp_path / "sound")
+    monkeypatch.setattr(where, name, planted)
+    # A decision in the wrong frame may already be refused by the rules.
+    with pytest.raises((AssertionError, IllegalMove)):
+        checked(check, tmp_path / "faulty")

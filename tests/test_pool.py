@@ -1,0 +1,185 @@
+"""Frozen opponents: who is met, how often, and what is learnt from it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from agents.checkpoint import load_policy
+from agents.network import Network, NetworkConfig
+from thud_env.position import SIDES
+from training.config import OpponentConfig, PPOConfig, TrainConfig
+from training.opponents import MIRROR, SCRIPTED, League
+from training.pool import Pool
+from training.precision import Precision
+from training.trainer import Trainer
+
+SMALL = NetworkConfig(channels=4, blocks=1, key_size=2)
+CONFIG = TrainConfig(
+    total_decisions=4000,
+    num_games=10,
+    rollout_decisions=40,
+    max_turns=12,
+    precision="float32",
+    network=SMALL,
+    ppo=PPOConfig(minibatch_size=64),
+    opponents=OpponentConfig(frozen=0.4, scripted=0.2, snapshots=10, redraw_every=2),
+)
+
+
+@pytest.fixture
+def trainer(tmp_path: Path) -> Iterator[Trainer]:
+    before = torch.get_num_threads()
+    made = Trainer(CONFIG, tmp_path)
+    yield made
+    made.close()
+    torch.set_num_threads(before)
+
+
+def a_pool(folder: Path, scores: dict[int, float]) -> Pool:
+    pool = Pool(folder, "dwarfs", "classic")
+    for decisions, score in scores.items():
+        pool.add(Network(SMALL), decisions)
+        pool.scores[f"{decisions:012d}"] = score
+    return pool
+
+
+# -- the pool ------------------------------------------------------------------------------
+
+
+def test_even_matches_are_drawn_most(tmp_path: Path) -> None:
+    pool = a_pool(tmp_path, {1: 0.5, 2: 0.9, 3: 0.1, 4: 1.0})
+    random = np.random.default_rng(1)
+    drawn = Counter(pool.draw(random) for _ in range(4000))
+    shares = {int(name): count / 4000 for name, count in drawn.items()}
+    total = 0.25 + 0.09 + 0.09
+    for decisions, wanted in {1: 0.25, 2: 0.09, 3: 0.09}.items():
+        assert shares[decisions] == pytest.approx(wanted / total, abs=0.03)
+    assert 0 < shares[4] < 0.02, "never given up altogether"
+
+
+def test_scores_follow_what_happens(tmp_path: Path) -> None:
+    pool = a_pool(tmp_path, {1: 0.5, 2: 0.5})
+    for _ in range(100):
+        pool.record("000000000001", 1.0)
+    assert pool.scores["000000000001"] > 0.95
+    assert pool.scores["000000000002"] == 0.5
+
+
+def test_a_snapshot_stays_as_it_was_frozen(tmp_path: Path) -> None:
+    pool, network = Pool(tmp_path, "trolls", "classic"), Network(SMALL)
+    pool.add(network, 7)
+    wanted = network.bias.detach().clone() + 1
+    with torch.no_grad():
+        network.bias.add_(1)
+    frozen = pool.network("000000000007")
+    assert torch.equal(frozen.bias + 1, wanted)
+    assert not any(parameter.requires_grad for parameter in frozen.parameters())
+    loaded = load_policy(tmp_path / "000000000007")
+    assert (loaded.role, loaded.decisions) == ("trolls", 7)
+
+
+# -- the seats -----------------------------------------------------------------------------
+
+
+def test_seats_are_shared_out_evenly_to_both_roles(trainer: Trainer) -> None:
+    frozen = trainer._play.opponents.frozen.tolist()
+    assert Counter(frozen) == {MIRROR: 4, 0: 3, 1: 3}
+    names = trainer._play.opponents.state()["names"]
+    assert all((name == "") == (side == MIRROR) for name, side in zip(names, frozen, strict=True))
+
+
+def test_an_opponent_changes_only_when_its_battle_ends(trainer: Trainer) -> None:
+    league = trainer._play.opponents
+    assert isinstance(league, League)
+    met: set[str] = set()
+    for _ in range(8):
+        trainer.update()
+        before = list(league.state()["names"])
+        league.redraw()
+        assert league.state()["names"] == before
+        rollout = trainer._play.collect(1)
+        after = league.state()["names"]
+        changed = {game for game in range(10) if after[game] != before[game]}
+        assert changed <= set(rollout.final_games.tolist())
+        met |= set(after)
+    snapshots = {name for name in met if name.isdigit()}
+    assert len(snapshots) > 2, "several snapshots must have been met"
+    assert set(SCRIPTED) <= met
+
+
+def test_only_the_learners_own_decisions_are_learnt_from(trainer: Trainer) -> None:
+    for _ in range(3):
+        trainer.update()
+    rollout = trainer._play.collect(CONFIG.rollout_decisions)
+    batches = trainer._batches(rollout)
+    own = [
+        (rollout.movers == side) & ((rollout.frozen == MIRROR) | (rollout.frozen == 1 - side))
+        for side in range(len(SIDES))
+    ]
+    opponents = rollout.movers == rollout.frozen
+    assert opponents.any()
+    for side in range(len(SIDES)):
+        rows = {row.tobytes() for row in rollout.rows[own[side]]}
+        assert {row.tobytes() for row in batches[side].rows} <= rows
+        assert 0 < own[side].sum() - len(batches[side].actions) <= 3, "one open end a battle"
+
+
+def test_scores_are_the_learners_against_the_other_roles_snapshots(tmp_path: Path) -> None:
+    league = League(CONFIG, 10, tmp_path, Precision(False), np.random.SeedSequence(1))
+    league.add((Network(SMALL), Network(SMALL)), 5)
+    (name,) = league.pools[0].scores
+    game = int(np.flatnonzero(league.frozen == 1)[-1])  # the learner has the dwarfs
+    for _ in range(20):  # whoever was met at first was scripted
+        league._names[game] = name
+        league.finished(game, 32)
+    assert league.pools[1].scores[name] > 0.7
+    assert league.pools[0].scores[name] == 0.5
+
+
+@pytest.mark.parametrize("ahead", [0.0, 0.5, -0.5])
+def test_a_role_ahead_in_mirror_play_learns_from_one_rollout_in_four(
+    ahead: float, monkeypatch
+) -> None:
+    """Without any opponents at all."""
+    config = dataclasses.replace(CONFIG, opponents=OpponentConfig(pace=0.2))
+    trainer = Trainer(config)
+    monkeypatch.setattr(trainer, "_follow_lead", lambda _rollout: None)
+    trainer.lead = ahead
+    learnt = {role: [] for role in SIDES}  # type: ignore[var-annotated]
+    for _ in range(8):
+        metrics = trainer.update()
+        for role in SIDES:
+            learnt[role].append(f"{role}/entropy" in metrics)
+    trainer.close()
+    leader = {0.0: None, 0.5: "dwarfs", -0.5: "trolls"}[ahead]
+    for role in SIDES:
+        assert learnt[role] == ([True, False, False, False] * 2 if role == leader else [True] * 8)
+
+
+def test_the_lead_follows_the_mirror_battles(trainer: Trainer) -> None:
+    rollout = trainer._play.collect(60)
+    margins = rollout.final_margins[rollout.frozen[rollout.final_games] == MIRROR]
+    assert len(margins) > 0
+    for _ in range(200):
+        trainer._follow_lead(rollout)
+    assert trainer.lead == pytest.approx(margins.mean() / 32)
+
+
+def test_snapshots_are_taken_at_even_intervals(tmp_path: Path, trainer: Trainer) -> None:
+    while trainer.decisions < CONFIG.total_decisions:
+        trainer.update()
+    for role in SIDES:
+        kept = sorted(int(path.name) for path in (tmp_path / "pool" / role).iterdir())
+        assert kept == [400 * number for number in range(1, 11)]
+
+
+def test_a_run_with_opponents_needs_a_folder() -> None:
+    with pytest.raises(ValueError, match="need a folder"):
+        Trainer(CONFIG)

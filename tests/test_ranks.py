@@ -1,0 +1,166 @@
+"""Several processes that train together, over gloo."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as processes
+import yaml
+
+from agents.network import Network, NetworkConfig
+from thud_env import BatchedGame
+from training.config import OpponentConfig, PPOConfig, TrainConfig
+from training.losses import Batch
+from training.ppo import Learner
+from training.precision import Precision
+from training.ranks import Ranks
+
+ROOT = Path(__file__).parents[1]
+DECISIONS = (64, 40)
+"""Of the dwarfs and the trolls in the doubled batch; an odd share of the latter falls to each."""
+
+
+def batches() -> dict[int, Batch]:
+    games = BatchedGame(512, observations=False, masks=None, seed=1)
+    for _ in range(31):
+        games.step(games.sample_actions())
+    actions, random = games.sample_actions().astype(np.int32), np.random.default_rng(2)
+    found = {}
+    for side, count in enumerate(DECISIONS):
+        mine = np.flatnonzero(games.to_move == side)[:count]
+        assert len(mine) == count
+        found[side] = Batch(
+            games.rows[mine], actions[mine],
+            (-np.log(games.legal_counts[mine])).astype(np.float32),
+            *random.normal(size=(2, count)).astype(np.float32),
+        )  # fmt: skip
+    return found
+
+
+def learn(trunk: str, ranks: Ranks) -> torch.Tensor:
+    """Three updates of a batch in one minibatch, this process's share; the weights."""
+    torch.set_num_threads(1)
+    torch.manual_seed(3)
+    config = NetworkConfig(channels=4, blocks=1, key_size=2, trunk=trunk)  # type: ignore[arg-type]
+    dwarfs = Network(config)
+    networks = {0: dwarfs, 1: Network(config, dwarfs if trunk == "shared" else None)}
+    learner = Learner(
+        networks, PPOConfig(minibatch_size=1000, update_epochs=2, target_kl=1e9),
+        Precision(bfloat16=False), np.random.default_rng(ranks.rank), None, ranks.channel(),
+    )  # fmt: skip
+    shares = {}
+    for side, batch in batches().items():
+        cut = int(0.3 * len(batch.actions))  # not even
+        edges = [0, cut, len(batch.actions)] if ranks.size > 1 else [0, len(batch.actions)]
+        shares[side] = batch[np.arange(edges[ranks.rank], edges[ranks.rank + 1])]
+    for _ in range(3):
+        measured = learner.learn(shares, 0.0)
+    weights = [p.detach().flatten() for network in networks.values() for p in network.parameters()]
+    return torch.cat([*weights, torch.tensor([measured[side]["policy_loss"] for side in (0, 1)])])
+
+
+def one_of_two(rank: int, port: int, trunk: str, folder: str) -> None:
+    os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    dist.init_process_group("gloo", rank=rank, world_size=2)
+    torch.save(learn(trunk, Ranks(rank, 2)), Path(folder) / str(rank))
+    dist.destroy_process_group()
+
+
+def free_port() -> int:
+    import socket
+
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("trunk", ["separate", "shared"])
+def test_two_processes_learn_as_one_with_the_doubled_batch(trunk: str, tmp_path: Path) -> None:
+    before = torch.get_num_threads()
+    alone = learn(trunk, Ranks())
+    torch.set_num_threads(before)
+    processes.spawn(one_of_two, (free_port(), trunk, str(tmp_path)), nprocs=2)
+    first, second = (torch.load(tmp_path / str(rank)) for rank in (0, 1))
+    assert torch.equal(first, second)
+    torch.testing.assert_close(first, alone, rtol=1e-4, atol=1e-5)
+    torch.manual_seed(3)
+    start = Network(NetworkConfig(channels=4, blocks=1, key_size=2)).stem.weight.flatten()
+    assert (first[: len(start)] - start).abs().max() > 1e-3, "something must have been learnt"
+
+
+# -- whole runs ----------------------------------------------------------------------------
+
+CONFIG = TrainConfig(
+    name="pair",
+    total_decisions=1500,
+    num_games=8,
+    rollout_decisions=32,
+    checkpoint_every=2,
+    anchor_games=2,
+    evaluation_games=0,
+    max_turns=12,
+    precision="float32",
+    network=NetworkConfig(channels=4, blocks=1, key_size=2),
+    opponents=OpponentConfig(frozen=0.5, snapshots=4, redraw_every=1),
+    ppo=PPOConfig(minibatch_size=64),
+)
+
+
+def torchrun(folder: Path, *words: str, processes: int = 2) -> subprocess.CompletedProcess[str]:
+    path = folder / "pair.yaml"
+    path.write_text(yaml.safe_dump(dataclasses.asdict(CONFIG)))
+    command = [
+        *(sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", str(processes)),
+        *("--master-port", str(free_port()), "-m", "training.train", str(path), *words),
+    ]
+    return subprocess.run(
+        command, cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.slow
+def test_a_run_of_two_processes_stops_and_goes_on_exactly(tmp_path: Path) -> None:
+    unbroken, broken = tmp_path / "unbroken", tmp_path / "broken"
+    for folder in (unbroken, broken):
+        folder.mkdir()
+    done = torchrun(unbroken)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("2 processes together") == 1, "one process speaks"
+    torchrun(broken, "--minutes", "0.001")
+    done = torchrun(broken, "--resume")
+    assert "going on from" in done.stdout
+    files = []
+    for folder in (unbroken, broken):
+        run = folder / "runs" / "pair"
+        newest = (run / "checkpoints" / "latest").resolve()
+        lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+        files.append(
+            (
+                {str(p.relative_to(newest)): p.read_bytes() for p in newest.rglob("*.*")},
+                [{k: v for k, v in line.items() if "speed/" not in k} for line in lines],
+            )
+        )
+    assert files[0] == files[1]
+    assert {"state.json", "state-1.json"} < set(files[0][0])
+    assert files[0][1][-1]["decisions"] == 1536
+    alone = torchrun(broken, "--resume", processes=1)
+    assert "trained by 2 processes together, not by 1" in alone.stderr
+
+
+@pytest.mark.slow
+def test_battles_that_cannot_be_shared_are_refused(tmp_path: Path) -> None:
+    done = torchrun(tmp_path, "num_games=7")
+    assert done.returncode != 0
+    assert "num_games: 2 processes cannot share 7" in done.stderr
+    assert not (tmp_path / "runs").exists()

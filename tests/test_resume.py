@@ -1,0 +1,402 @@
+"""A run that is stopped anywhere and goes on equals the unbroken run, byte for byte."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import yaml
+from rich.console import Console
+
+from agents.network import NetworkConfig
+from thud_env.position import SIDES
+from training.config import OpponentConfig, PPOConfig, TrainConfig
+from training.run import RunError, RunFolder
+from training.state import State, StateError, load_state, save_state
+from training.train import Stopped, main, train
+from training.trainer import Trainer
+
+ROOT = Path(__file__).parents[1]
+TINY = TrainConfig(
+    name="tiny",
+    total_decisions=1500,
+    num_games=8,
+    rollout_decisions=32,
+    checkpoint_every=2,
+    anchor_games=2,
+    evaluation_games=0,
+    max_turns=30,
+    precision="float32",
+    network=NetworkConfig(channels=4, blocks=1, key_size=2),
+    ppo=PPOConfig(minibatch_size=64),
+)
+UPDATES = 6
+
+
+def quietly(runs: Path, config: TrainConfig = TINY, **named: Any) -> tuple[Path, str]:
+    """Train; the run's folder, and what was shown."""
+    console = Console(file=io.StringIO(), force_terminal=False, width=200)
+    folder = train(config, console, runs, **named)
+    return folder.path, console.file.getvalue()  # type: ignore[attr-defined]
+
+
+def lines(folder: Path) -> list[dict[str, float]]:
+    """The metrics but for times."""
+    read = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    return [{k: v for k, v in line.items() if not k.startswith("speed/")} for line in read]
+
+
+def last_checkpoint(folder: Path) -> dict[str, bytes]:
+    """Every file of the newest checkpoint."""
+    newest = (folder / "checkpoints" / "latest").resolve()
+    files = sorted(path for path in newest.rglob("*") if path.is_file())
+    assert [path.name for path in files].count("model.safetensors") == 2
+    return {str(path.relative_to(newest)): path.read_bytes() for path in files}
+
+
+def bests(folder: Path) -> list[str]:
+    links = [folder / "checkpoints" / "best" / role for role in SIDES]
+    return [str(link.readlink()) for link in links]
+
+
+def assert_same(one: Path, other: Path) -> None:
+    assert lines(one) == lines(other)
+    assert last_checkpoint(one) == last_checkpoint(other)
+    assert bests(one) == bests(other)
+
+
+@pytest.fixture(scope="module")
+def unbroken(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    before = torch.get_num_threads()
+    folder, _ = quietly(tmp_path_factory.mktemp("unbroken"))
+    assert len(lines(folder)) == UPDATES
+    yield folder
+    torch.set_num_threads(before)
+
+
+class PowerCut(BaseException):
+    """Nothing gets to clean up."""
+
+
+def stopping(monkeypatch: pytest.MonkeyPatch, at: int, how: Any) -> None:
+    """Let ``how`` happen in the update of that number, counted from 1 and over all starts."""
+    update, seen = Trainer.update, []
+
+    def counted(trainer: Trainer) -> dict[str, float]:
+        seen.append(1)
+        if len(seen) == at:
+            how()
+        return update(trainer)
+
+    monkeypatch.setattr(Trainer, "update", counted)
+
+
+@pytest.mark.parametrize("at", [1, 2, 3, 4, 6])
+def test_a_run_cut_off_anywhere_ends_as_the_unbroken_one(
+    at: int, unbroken: Path, tmp_path: Path, monkeypatch
+) -> None:
+    def cut() -> None:
+        raise PowerCut
+
+    stopping(monkeypatch, at, cut)
+    with pytest.raises(PowerCut):
+        quietly(tmp_path)
+    folder, shown = quietly(tmp_path, resume=True)
+    assert f"going on from {256 * 2 * ((at - 1) // 2):,} decisions" in shown
+    assert_same(folder, unbroken)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_stops_after_the_update_and_loses_nothing(
+    number: signal.Signals, unbroken: Path, tmp_path: Path, monkeypatch
+) -> None:
+    handlers = [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)]
+    stopping(monkeypatch, 3, lambda: os.kill(os.getpid(), number))
+    with pytest.raises(Stopped, match=number.name) as stopped:
+        quietly(tmp_path)
+    assert len(lines(stopped.value.folder.path)) == 3
+    assert [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)] == handlers
+    folder, shown = quietly(tmp_path, resume=True)
+    assert "going on from 768 decisions" in shown
+    assert_same(folder, unbroken)
+
+
+def test_a_second_signal_stops_at_once(tmp_path: Path, monkeypatch) -> None:
+    def twice() -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        while signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+            time.sleep(0.001)  # two signals that are both pending are one
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(5)
+
+    stopping(monkeypatch, 2, twice)
+    # A shell lets what it runs in the background ignore this signal.
+    at_first = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            quietly(tmp_path)
+    finally:
+        signal.signal(signal.SIGINT, at_first)
+    assert len(lines(tmp_path / "tiny")) == 1
+
+
+def test_chunks_of_time_go_on_from_one_another(unbroken: Path, tmp_path: Path) -> None:
+    """The shortest: each is over before its first update, or after it."""
+    reasons: list[str] = []
+    while len(reasons) < 50:
+        try:
+            folder, _ = quietly(tmp_path, resume=True, minutes=0.002)
+        except Stopped as stopped:
+            reasons.append(stopped.reason)
+            continue
+        break
+    assert 0 < len(reasons) < 50
+    assert set(reasons) == {"time"}
+    assert_same(folder, unbroken)
+
+
+def test_frozen_opponents_go_on_too(tmp_path: Path, monkeypatch) -> None:
+    """Who is met, what was scored against whom, and what scripted players draw."""
+    config = dataclasses.replace(
+        TINY, max_turns=12,
+        opponents=OpponentConfig(frozen=0.5, scripted=0.25, snapshots=4, redraw_every=1, pace=0.0),
+    )  # fmt: skip
+    unbroken, _ = quietly(tmp_path / "unbroken", config)
+
+    def cut() -> None:
+        raise PowerCut
+
+    with monkeypatch.context() as patch:
+        stopping(patch, 4, cut)
+        with pytest.raises(PowerCut):
+            quietly(tmp_path, config)
+    folder, _ = quietly(tmp_path, config, resume=True)
+    assert_same(folder, unbroken)
+    state = json.loads((folder / "checkpoints" / "latest" / "state.json").read_text())
+    names = state["values"]["trainer"]["play"]["opponents"]["names"]
+    assert any(name.isdigit() for name in names)
+    assert "dwarfs/margin_against_opponents" in lines(folder)[-1]
+
+
+def test_every_option_of_the_learner_goes_on_too(tmp_path: Path, monkeypatch) -> None:
+    """A shared trunk, auxiliary heads, an averaged policy, frames."""
+    config = dataclasses.replace(
+        TINY, symmetric_frames=True, precision="bfloat16",
+        network=dataclasses.replace(
+            TINY.network, trunk="shared", result_head=True, survival_head=True
+        ),
+        ppo=dataclasses.replace(TINY.ppo, average_coef=0.1),
+    )  # fmt: skip
+    unbroken, _ = quietly(tmp_path / "unbroken", config)
+    with monkeypatch.context() as patch:
+        stopping(patch, 4, lambda: os.kill(os.getpid(), signal.SIGTERM))
+        with pytest.raises(Stopped):
+            quietly(tmp_path, config)
+    folder, _ = quietly(tmp_path, config, resume=True)
+    assert_same(folder, unbroken)
+    last = lines(folder)[-1]
+    for role in SIDES:
+        assert last[f"{role}/survival_loss"] > 0
+        assert last[f"{role}/result_loss"] > 0
+        assert last[f"{role}/average_kl"] > 0
+
+
+@pytest.mark.slow
+def test_a_killed_process_goes_on(unbroken: Path, tmp_path: Path) -> None:
+    config = tmp_path / "tiny.yaml"
+    config.write_text(yaml.safe_dump(dataclasses.asdict(TINY)))
+    command = [sys.executable, "-m", "training.train", str(config)]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    metrics = tmp_path / "runs" / "tiny" / "metrics.jsonl"
+    while process.poll() is None:
+        if metrics.exists() and metrics.read_text().count("\n") >= 3:
+            break
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    folder, _ = quietly(tmp_path / "runs", resume=True)
+    assert_same(folder, unbroken)
+
+
+# -- what is refused, what is mended -------------------------------------------------------
+
+
+def test_a_run_does_not_go_on_with_another_configuration(unbroken: Path) -> None:
+    before = (unbroken / "metrics.jsonl").read_bytes()
+    other = dataclasses.replace(TINY, seed=2, ppo=PPOConfig(minibatch_size=64, clip_coef=0.3))
+    with pytest.raises(RunError) as error:
+        quietly(unbroken.parent, other, resume=True)
+    assert str(error.value) == (
+        f"{unbroken} cannot go on otherwise than it began: "
+        "seed was 1, not 2, ppo.clip_coef was 0.2, not 0.3"
+    )
+    assert (unbroken / "metrics.jsonl").read_bytes() == before
+
+
+@pytest.fixture
+def half_done(tmp_path: Path, monkeypatch) -> Path:
+    """A run that was stopped after five updates, with checkpoints after 2, 4 and 5."""
+    with monkeypatch.context() as patch:
+        stopping(patch, 5, lambda: os.kill(os.getpid(), signal.SIGINT))
+        with pytest.raises(Stopped):
+            quietly(tmp_path)
+    return tmp_path / "tiny"
+
+
+@pytest.mark.parametrize("name", ["state.safetensors", "state.json"])
+@pytest.mark.parametrize("damage", ["cut", "gone"])
+def test_a_damaged_checkpoint_is_set_aside_for_the_one_before(
+    name: str, damage: str, half_done: Path, unbroken: Path
+) -> None:
+    path = half_done / "checkpoints" / "000000001280" / name
+    if damage == "cut":
+        path.write_bytes(path.read_bytes()[:-5])
+    else:
+        path.unlink()
+    folder, shown = quietly(half_done.parent, resume=True)
+    assert name in shown
+    assert "000000001280.damaged.1" in shown
+    assert "going on from 1,024 decisions" in shown
+    assert (folder / "checkpoints" / "000000001280.damaged.1").is_dir()
+    assert_same(folder, unbroken)
+
+
+def test_a_run_without_a_whole_checkpoint_is_refused(half_done: Path) -> None:
+    for path in half_done.glob("checkpoints/0*/state.json"):
+        path.write_text("{")
+    before = {path: path.read_bytes() for path in half_done.rglob("*") if path.is_file()}
+    with pytest.raises(RunError, match="none of its checkpoints is whole"):
+        quietly(half_done.parent, resume=True)
+    after = {path: path.read_bytes() for path in half_done.rglob("*") if path.is_file()}
+    assert after == before
+
+
+def test_half_a_line_of_metrics_is_written_again(half_done: Path, unbroken: Path) -> None:
+    with (half_done / "metrics.jsonl").open("a") as file:
+        file.write('{"decisions": 1536, "battles/ma')
+    folder, _ = quietly(half_done.parent, resume=True)
+    assert_same(folder, unbroken)
+
+
+def test_resuming_a_run_that_is_through_changes_nothing(unbroken: Path) -> None:
+    before = last_checkpoint(unbroken), lines(unbroken)
+    folder, _ = quietly(unbroken.parent, resume=True)
+    assert (last_checkpoint(folder), lines(folder)) == before
+
+
+def test_every_start_is_noted_with_versions_and_commit(half_done: Path) -> None:
+    quietly(half_done.parent, resume=True)
+    starts = json.loads((half_done / "run.json").read_text())
+    assert [start["decisions"] for start in starts] == [0, 1280]
+    assert starts[0]["seed"] == 1
+    assert starts[0]["versions"]["torch"] == torch.__version__
+    assert "commit" in starts[0]
+
+
+# -- the best checkpoints ------------------------------------------------------------------
+
+
+def test_the_best_of_each_role_is_kept_and_pointed_to(unbroken: Path) -> None:
+    measured = {
+        role: {
+            line["decisions"]: line[f"{role}/margin_against_random"]
+            + line[f"{role}/margin_against_greedy"]
+            for line in lines(unbroken)
+            if f"{role}/margin_against_random" in line
+        }
+        for role in SIDES
+    }  # fmt: skip
+    for role in SIDES:
+        assert list(measured[role]) == [512, 1024, 1536]
+        best = max(measured[role], key=measured[role].__getitem__)
+        link = unbroken / "checkpoints" / "best" / role
+        assert link.resolve().parent.name == f"{best:012d}"
+        assert (link / "model.safetensors").exists()
+
+
+def test_rotation_spares_the_best(tmp_path: Path) -> None:
+    from training.anchors import Best
+
+    folder = RunFolder.begin(tmp_path / "tiny", dataclasses.replace(TINY, keep_checkpoints=1))
+    trainer = Trainer(TINY)
+    best = {"dwarfs": Best(1.0, 1), "trolls": Best(2.0, 2)}
+    for decisions in (1, 2, 3, 4):
+        folder.checkpoint(decisions, trainer.networks, [State()], best if decisions > 1 else None)
+        if decisions == 1:
+            best["dwarfs"] = Best(1.0, 1)
+    trainer.close()
+    folder.close()
+    kept = {path.name for path in folder.checkpoints.iterdir()}
+    assert kept == {"000000000001", "000000000002", "000000000004", "latest", "best"}
+
+
+# -- states on disk ------------------------------------------------------------------------
+
+
+def test_a_state_is_read_as_it_was_written(tmp_path: Path) -> None:
+    inner = State({"a": torch.arange(3)}, {"big": 2**120, "list": [1, None]})
+    state = State.of_parts({"x": inner, "xy": State({"b": torch.zeros(2, 2)})})
+    save_state(tmp_path, state)
+    read = load_state(tmp_path)
+    assert read.part("x").values == inner.values
+    assert torch.equal(read.part("x").tensors["a"], inner.tensors["a"])
+    assert list(read.part("xy").tensors) == ["b"]
+    with pytest.raises(StateError, match="no part 'z'"):
+        read.part("z")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("[]", "is not a thud-training-state"),
+        ('{"format": "thud-training-state", "format_version": 9}', "version 9: 1 would be right"),
+        ("{", "is not JSON"),
+    ],
+)
+def test_what_is_no_state_is_refused(content: str, said: str, tmp_path: Path) -> None:
+    save_state(tmp_path, State())
+    (tmp_path / "state.json").write_text(content)
+    with pytest.raises(StateError, match=said):
+        load_state(tmp_path)
+
+
+# -- the command line ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--resum"], "unknown option --resum: there are --resume and --minutes"),
+        (["--minutes", "soon"], "--minutes: a number of minutes would be right"),
+        (["--minutes"], "--minutes: a number of minutes would be right"),
+        (["--minutes", "0"], "--minutes: 0 must be more than 0"),
+    ],
+)
+def test_bad_options_are_one_line(words: list[str], said: str, capsys) -> None:
+    assert main([str(ROOT / "configs" / "smoke.yaml"), *words]) == 2
+    out, err = capsys.readouterr()
+    assert (out, err) == ("", f"train: {said}\n")
+
+
+def test_a_folder_that_holds_no_run_is_refused(tmp_path: Path, capsys) -> None:
+    assert main([str(tmp_path)]) == 2
+    assert "config.yaml cannot be read" in capsys.readouterr().err
+
+
+def test_a_runs_folder_can_be_named_to_go_on(half_done: Path, unbroken: Path, capsys) -> None:
+    assert main([str(half_done)]) == 0
+    assert_same(half_done, unbroken)

@@ -1,0 +1,52 @@
+"""The benchmark of a training step: what it prints, not how fast it is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from training.bench import main
+
+SMOKE = str(Path(__file__).parents[1] / "configs" / "smoke.yaml")
+TINY = (
+    *("num_games=8", "rollout_decisions=16", "network.channels=4", "network.blocks=1"),
+    *("ppo.minibatch_size=32", "opponents.frozen=0.25", "opponents.scripted=0.25"),
+)
+
+
+@pytest.fixture(autouse=True)
+def threads() -> Iterator[None]:
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
+
+
+def test_it_prints_shares_and_what_the_networks_allow(capsys) -> None:
+    assert main([SMOKE, *TINY, "--updates", "2", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    shares = [result[f"share_{part}"] for part in ("environment", "forward", "learn")]
+    assert sum(shares) == pytest.approx(1, abs=0.2)  # medians, each by itself
+    assert all(value > 0 for name, value in result.items() if name != "config")
+
+
+def test_it_prints_lines_for_people(capsys) -> None:
+    assert main([SMOKE, *TINY, "--updates", "1"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("smoke: 4 channels, 1 blocks\n  environment ")
+    assert "that the networks allow" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nope.yaml"], "nope.yaml cannot be read"),
+        ([SMOKE, "--updates", "0"], "--updates 0: 1 or more would be right"),
+    ],
+)
+def test_bad_input_is_one_line(words: list[str], said: str, capsys) -> None:
+    assert main(words) == 2
+    assert said in capsys.readouterr().err

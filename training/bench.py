@@ -1,0 +1,149 @@
+"""What a training step spends its time on, and how near it is to what the networks allow.
+
+::
+
+    python -m training.bench
+    python -m training.bench configs/cpu.yaml --updates 6 --json
+
+A few updates of a run are measured, none of which is kept. *Environment* is stepping the battles,
+listing legal decisions and expanding planes, in play and again in learning. The networks' own time
+is that of the same decisions with all inputs at hand: forward once, in the batches that were
+played, and forward and backward as often as they are learnt from, without loss or optimiser.
+Times are of processor, not of clock: what else the machine does matters less. Medians of updates.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+import torch
+
+from agents.inputs import Inputs
+from thud_env.position import SIDES
+from training.cli import fail
+from training.clock import PARTS
+from training.config import ConfigError, TrainConfig, load_config
+from training.losses import Batch
+from training.memory import keep_freed_memory
+from training.rollout import Rollout
+from training.trainer import Trainer
+
+CONFIG = Path(__file__).resolve().parents[1] / "configs" / "cpu.yaml"
+
+
+class _Watched(Trainer):
+    """A trainer that keeps what it learnt from last."""
+
+    rollout: Rollout
+    batches: dict[int, Batch]
+
+    def _batches(self, rollout: Rollout) -> dict[int, Batch]:
+        self.rollout, self.batches = rollout, super()._batches(rollout)
+        return self.batches
+
+
+def _networks_own(trainer: _Watched) -> float:
+    """Seconds that the networks need for the decisions of the last update."""
+    ppo, rollout = trainer.config.ppo, trainer.rollout
+    device = trainer.precision.device
+    played: list[list[Inputs]] = [[], []]
+    learnt: list[list[Inputs]] = [[], []]
+    for side in range(len(SIDES)):
+        for rows, movers in zip(rollout.rows, rollout.movers, strict=True):
+            mine = (movers == side) & (rollout.frozen != side)
+            if mine.any():
+                played[side].append(Inputs.of_rows(rows[mine]).to(device))
+        rows = trainer.batches[side].rows if side in trainer.batches else rollout.rows[:0, 0]
+        for part in np.array_split(rows, max(1, -(-len(rows) // ppo.minibatch_size))):
+            if len(part):
+                learnt[side].append(Inputs.of_rows(part).to(device))
+
+    def work(side: int) -> None:
+        network = trainer.networks[side]
+        for inputs in played[side]:
+            with torch.no_grad(), trainer.precision.autocast():
+                network(inputs.planes, inputs.decisions, inputs.game)
+        for inputs in learnt[side] * ppo.update_epochs:
+            with trainer.precision.autocast():
+                judged = network.judge(inputs.planes, inputs.decisions, inputs.game)
+            total = sum(head.float().mean() for head in judged if head is not None)
+            total.backward()  # type: ignore[union-attr]
+
+    started = time.process_time()
+    for done in [trainer.pool.submit(work, side) for side in range(len(SIDES))]:
+        done.result()
+    seconds = time.process_time() - started
+    for network in trainer.networks:
+        network.zero_grad()
+    return seconds
+
+
+def measure(config: TrainConfig, updates: int) -> dict[str, float]:
+    """Shares of the time by part, decisions a second of processor, those that the networks allow,
+    and the share of the latter that is reached.
+    """
+    # Every epoch is to be learnt from in full: the networks' own time is that of full ones.
+    config = dataclasses.replace(config, ppo=dataclasses.replace(config.ppo, target_kl=1e9))
+    found: dict[str, list[float]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        trainer = _Watched(config, Path(folder))
+        trainer.update()  # compiles, and fills the memory
+        for _ in range(updates):
+            started = time.process_time()
+            metrics = trainer.update()
+            seconds = time.process_time() - started
+            own, size = _networks_own(trainer), trainer.rollout.actions.size
+            figures = {f"share_{part}": metrics[f"speed/{part}"] for part in PARTS}
+            figures["decisions_per_cpu_second"] = size / seconds
+            figures["networks_own_per_cpu_second"] = size / own
+            figures["share_of_networks_own"] = own / seconds
+            for name, value in figures.items():
+                found.setdefault(name, []).append(value)
+        trainer.close()
+    return {name: median(values) for name, values in found.items()}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command line; returns the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m training.bench", description=__doc__.splitlines()[0]
+    )
+    parser.add_argument(
+        "config", nargs="?", type=Path, default=CONFIG, help="a run (configs/cpu.yaml)"
+    )
+    parser.add_argument("overrides", nargs="*", help="key=value, as in training")
+    parser.add_argument("--updates", type=int, default=5, metavar="N", help="how many (5)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    options = parser.parse_args(arguments)
+    if options.updates < 1:
+        return fail("bench", f"--updates {options.updates}: 1 or more would be right")
+    try:
+        config = load_config(options.config, options.overrides)
+    except ConfigError as error:
+        return fail("bench", error)
+    keep_freed_memory()
+    result = measure(config, options.updates)
+    if options.json:
+        print(json.dumps({"config": config.name, **result}))
+        return 0
+    print(f"{config.name}: {config.network.channels} channels, {config.network.blocks} blocks")
+    for part in PARTS:
+        print(f"  {part:<12} {result[f'share_{part}']:6.1%} of the time")
+    reached, allowed = (result[f"{name}_per_cpu_second"] for name in ("decisions", "networks_own"))
+    print(
+        f"  {reached:,.0f} decisions a second of processor, "
+        f"{result['share_of_networks_own']:.0%} of the {allowed:,.0f} that the networks allow"
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

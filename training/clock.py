@@ -1,0 +1,39 @@
+"""What a training step spends its time on."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Iterator
+
+ENVIRONMENT, FORWARD, LEARN = PARTS = ("environment", "forward", "learn")
+"""Stepping the battles, listing legal decisions and expanding planes; running the networks to play
+and drawing from them; everything else of learning."""
+
+
+class Clock:
+    """Adds up the time that threads spend on the parts of a step: processor time, which other
+    processes on the machine do not lengthen.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._seconds = dict.fromkeys(PARTS, 0.0)
+
+    @contextlib.contextmanager
+    def on(self, part: str) -> Iterator[None]:
+        """Count what happens within, in this thread, to a part."""
+        started = time.thread_time()
+        try:
+            yield
+        finally:
+            spent = time.thread_time() - started
+            with self._lock:
+                self._seconds[part] += spent
+
+    def take(self) -> dict[str, float]:
+        """The seconds by part since the last time."""
+        with self._lock:
+            taken, self._seconds = self._seconds, dict.fromkeys(PARTS, 0.0)
+        return taken

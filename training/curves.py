@@ -1,0 +1,154 @@
+"""A run's learning curves as a picture: both sides' margins against fixed players.
+
+::
+
+    python -m training.curves runs/cpu --out curves.svg
+    python -m training.curves runs/cpu-1 runs/cpu-2 runs/cpu-3 --out curves.svg
+
+Of several runs, each is a line; what was measured at the same number of decisions can be compared.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+from thud_env.position import SIDES
+from thud_env.rulesets import get_ruleset
+from training.anchors import ANCHORS
+from training.cli import fail
+from training.config import load_config
+
+_WIDTH, _HEIGHT, _LEFT, _TOP, _GAP = 330, 240, 52, 46, 60
+_COLOURS = ("#2166ac", "#b2182b")
+"""Of the anchors, told apart by the colour blind too."""
+
+Points = list[tuple[float, float]]
+
+
+class CurveError(ValueError):
+    """A run that has no curves."""
+
+
+def read_curves(run: Path) -> tuple[int, dict[tuple[str, str], Points]]:
+    """The largest margin of a run's ruleset, and by role and anchor its decisions and margins.
+
+    Raises:
+        ConfigError: if the folder holds no run.
+        CurveError: if nothing has been measured in it.
+    """
+    most = get_ruleset(load_config(run / "config.yaml").rules).largest_margin
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    curves: dict[tuple[str, str], Points] = {
+        (role, anchor): [
+            (float(line["decisions"]), float(line[name])) for line in lines if name in line
+        ]
+        for role in SIDES
+        for anchor in ANCHORS
+        for name in (f"{role}/margin_against_{anchor}",)
+    }
+    if not all(curves.values()):
+        raise CurveError(f"{run}: nothing has been measured against {' or '.join(ANCHORS)} yet")
+    return most, curves
+
+
+def curves_svg(runs: list[dict[tuple[str, str], Points]], most: int) -> str:
+    """The picture: a panel for each side, a line for each run and anchor.
+
+    Args:
+        runs: their curves.
+        most: the largest margin there can be.
+    """
+    longest = max(x for curves in runs for points in curves.values() for x, _ in points)
+    width, height = _LEFT + 2 * _WIDTH + _GAP + 20, _TOP + _HEIGHT + 74
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+        f'viewBox="0 0 {width} {height}" font-family="Helvetica, Arial, sans-serif" '
+        'font-size="13">',
+        f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
+    ]
+    for side, role in enumerate(SIDES):
+        left = _LEFT + side * (_WIDTH + _GAP)
+        parts += _panel(left, f"margin of the {role}", longest, most)
+        for anchor, colour in zip(ANCHORS, _COLOURS, strict=True):
+            for curves in runs:
+                line = " ".join(
+                    f"{left + _WIDTH * x / longest:.1f},{_height_of(y, most):.1f}"
+                    for x, y in curves[role, anchor]
+                )
+                parts.append(
+                    f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2"/>'
+                )
+    for number, (anchor, colour) in enumerate(zip(ANCHORS, _COLOURS, strict=True)):
+        x, y = _LEFT + 150 * number, height - 14
+        parts.append(
+            f'<line x1="{x}" y1="{y - 4}" x2="{x + 22}" y2="{y - 4}" stroke="{colour}" '
+            'stroke-width="2"/>'
+        )
+        parts.append(_text(x + 28, y, f"against {anchor}", "start"))
+    return "\n".join((*parts, "</svg>", ""))
+
+
+def _height_of(margin: float, most: int) -> float:
+    return _TOP + _HEIGHT * (1 - (margin / most + 1) / 2)
+
+
+def _panel(left: float, title: str, longest: float, most: int) -> list[str]:
+    parts = [_text(left + _WIDTH / 2, 24, title, "middle", 'font-weight="bold"')]
+    for quarter in range(-2, 3):
+        margin = most * quarter / 2
+        y = _height_of(margin, most)
+        grey = "#888888" if quarter == 0 else "#dddddd"
+        parts.append(
+            f'<line x1="{left}" y1="{y:.1f}" x2="{left + _WIDTH}" y2="{y:.1f}" stroke="{grey}"/>'
+        )
+        parts.append(_text(left - 8, y + 4, f"{margin:+g}" if quarter else "0", "end"))
+    step = _round_step(longest)
+    for number in range(int(longest / step) + 1):
+        x = left + _WIDTH * number * step / longest
+        parts.append(_text(x, _TOP + _HEIGHT + 18, _short(number * step), "middle"))
+    parts.append(_text(left + _WIDTH / 2, _TOP + _HEIGHT + 38, "decisions", "middle"))
+    return parts
+
+
+def _round_step(longest: float) -> float:
+    """1, 2 or 5 times a power of ten, so that there are three to seven steps."""
+    power = 10.0 ** math.floor(math.log10(longest / 3))
+    return max(power * factor for factor in (1, 2, 5) if power * factor <= longest / 3)
+
+
+def _short(count: float) -> str:
+    for size, letter in ((1e6, "M"), (1e3, "k")):
+        if count >= size:
+            return f"{count / size:g}{letter}"
+    return f"{count:g}"
+
+
+def _text(x: float, y: float, words: str, anchor: str, extra: str = "") -> str:
+    return f'<text x="{x:g}" y="{y:g}" text-anchor="{anchor}" {extra}>{escape(words)}</text>'
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command line; returns the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m training.curves", description=__doc__.splitlines()[0]
+    )
+    parser.add_argument("runs", nargs="+", type=Path, help="folders of runs")
+    parser.add_argument("--out", type=Path, required=True, help="the picture to write, SVG")
+    options = parser.parse_args(arguments)
+    try:
+        found = [read_curves(run) for run in options.runs]
+        if len({most for most, _ in found}) > 1:
+            raise CurveError("the runs are of games whose margins cannot be compared")
+        options.out.write_text(curves_svg([curves for _, curves in found], found[0][0]))
+    except (ValueError, OSError) as error:
+        return fail("curves", error)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,255 @@
+"""Self-play and learning in turns: the parts of a run, and what passes between them."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from agents.network import Network
+from thud_env import BatchedGame
+from thud_env.position import SIDES
+from thud_env.rulesets import get_ruleset
+from training.advantage import learners_gae
+from training.clock import Clock
+from training.config import TrainConfig
+from training.losses import Batch
+from training.match import STRIKES
+from training.opponents import MIRROR, League, Opponents
+from training.ppo import Learner
+from training.precision import Precision, device_named
+from training.ranks import Ranks
+from training.rollout import Rollout, SelfPlay
+from training.shaping import progress_rewards
+from training.state import State
+from training.targets import endings
+
+
+def chosen_batch(
+    rollout: Rollout,
+    advantages: np.ndarray,
+    mine: np.ndarray,
+    ends: tuple[np.ndarray, np.ndarray] | None = None,
+) -> Batch:
+    """The decisions of a rollout where ``mine``, [T, B], says so; ``ends`` are its ``endings``."""
+    return Batch(
+        rollout.rows[mine],
+        rollout.actions[mine],
+        rollout.log_probs[mine],
+        advantages[mine],
+        (advantages + rollout.values)[mine],
+        *(() if ends is None else (end[mine] for end in ends)),
+    )
+
+
+def explained_variance(batch: Batch) -> float:
+    """The share of the returns' variance that a role's values predicted; 1 is all."""
+    return float(1 - batch.advantages.var() / (batch.returns.var() + 1e-8))
+
+
+REST_ROLLOUTS = 4
+"""A role that is too far ahead learns from one rollout in so many."""
+RECENT = 0.2
+"""How much an update counts in the running mean of the lead."""
+
+
+class Trainer:
+    """A run: self-play and learning in turns.
+
+    Args:
+        config: what to train.
+        folder: the run's, in which frozen snapshots are kept; needed if there are to be any.
+        ranks: the processes of the run.
+    """
+
+    def __init__(
+        self, config: TrainConfig, folder: Path | None = None, ranks: Ranks | None = None
+    ) -> None:
+        self.config = config
+        self.ranks = ranks or Ranks()
+        # Each role's network runs in a thread of its own: that beats sharing every operation.
+        torch.set_num_threads(1)
+        for_play, *for_roles, for_opponents = np.random.SeedSequence(config.seed).spawn(4)
+        torch.manual_seed(config.seed)
+        self.precision = Precision.named(config.precision, device_named(config.device))
+        dwarfs = Network(config.network)
+        shared = config.network.trunk == "shared"
+        self.networks = (dwarfs, Network(config.network, dwarfs if shared else None))
+        for network in self.networks:
+            network.to(self.precision.device)
+            network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self.pool = ThreadPoolExecutor(2, thread_name_prefix="role")
+        """A worker for each role."""
+        self._clock = Clock()
+        opponents = self._seat(folder, self.ranks.mine(for_opponents))
+        games = BatchedGame(
+            len(opponents.frozen), config.rules, observations=False, masks=None, num_threads=1,
+            **config.limits,
+        )  # fmt: skip
+        self._play = SelfPlay(
+            games, self.networks, opponents, self.precision,
+            np.random.default_rng(self.ranks.mine(for_play)), self.pool, self._clock,
+            config.symmetric_frames,
+        )  # fmt: skip
+        of_side = dict(enumerate(self.networks))
+        self._learners = [
+            Learner(
+                networks, config.ppo, self.precision, np.random.default_rng(seed), self._clock,
+                self.ranks.channel(),
+            )
+            for networks, seed in zip(
+                [of_side] if shared else [{side: one} for side, one in of_side.items()],
+                for_roles,
+                strict=False,
+            )
+        ]  # fmt: skip
+        self.decisions = 0
+        """Played so far, by both roles together."""
+        self.updates = 0
+        """Rollouts played so far."""
+        self.lead = 0.0
+        """How far the dwarfs are ahead in mirror play of late, -1 .. 1, as a share of the largest
+        margin."""
+
+    def _seat(self, folder: Path | None, seed: np.random.SeedSequence) -> Opponents:
+        """Who is met."""
+        config, games = self.config, self.config.num_games // self.ranks.size
+        if not any(config.opponents.in_each_seat(games)):
+            return Opponents.none(games)
+        if folder is None:
+            raise ValueError("frozen opponents need a folder")
+        return League(config, games, folder / "pool", self.precision, seed)
+
+    def _with_progress_paid(self, rollout: Rollout, progress: float) -> Rollout:
+        """What was just played with progress paid; ``progress`` is how much of the run is over."""
+        weight = self.config.shaping * max(0.0, 1 - 2 * progress)
+        if weight == 0:
+            return rollout
+        gamma = self.config.ppo.gamma
+        paid = progress_rewards(rollout.rows, rollout.last_rows, rollout.ended, gamma)
+        return dataclasses.replace(rollout, rewards=rollout.rewards + weight * paid)
+
+    def _batches(self, rollout: Rollout) -> dict[int, Batch]:
+        """What each side learns from; a short rollout may ask one side only."""
+        ppo = self.config.ppo
+        advantages, known = learners_gae(rollout.course, rollout.frozen, ppo.gamma, ppo.gae_lambda)
+        chosen = {side: known & (rollout.movers == side) for side in range(len(SIDES))}
+        network = self.config.network
+        ends = None
+        if network.result_head or network.survival_head:
+            ends = endings(
+                rollout.rows, rollout.last_rows, rollout.ended, rollout.final_rows,
+                rollout.final_margins,
+            )  # fmt: skip
+        return {
+            side: chosen_batch(rollout, advantages, mine, ends)
+            for side, mine in chosen.items()
+            if mine.any()
+        }
+
+    def _resting(self) -> list[int]:
+        """The side, if any, that skips this rollout so that the other catches up."""
+        pace = self.config.opponents.pace
+        if pace is None or abs(self.lead) <= pace or self.updates % REST_ROLLOUTS == 0:
+            return []
+        return [0 if self.lead > 0 else 1]
+
+    def _follow_lead(self, rollout: Rollout) -> None:
+        """Let ``lead`` follow the mirror battles that have just ended."""
+        margins = rollout.final_margins[rollout.frozen[rollout.final_games] == MIRROR]
+        total, count = self.ranks.total(np.array([margins.sum(), len(margins)]))
+        if count:
+            lead = float(total / count) / get_ruleset(self.config.rules).largest_margin
+            self.lead += RECENT * (lead - self.lead)
+
+    def _freeze(self, before: float, after: float) -> None:
+        """Take snapshots where ``snapshots`` equal parts of the run end, and draw anew now and
+        then.
+        """
+        opponents, wanted = self._play.opponents, self.config.opponents
+        if not isinstance(opponents, League) or not wanted.frozen:
+            return
+        if int(after * wanted.snapshots) > int(before * wanted.snapshots):
+            opponents.add(self.networks, self.decisions, write=self.ranks.rank == 0)
+            self.ranks.wait()
+        if self.updates % wanted.redraw_every == 0:
+            opponents.redraw()
+
+    def update(self) -> dict[str, float]:
+        """One rollout and what both roles learn from it; its numbers."""
+        config = self.config
+        started = time.perf_counter()
+        progress = min(1.0, self.decisions / config.total_decisions)
+        rollout = self._with_progress_paid(self._play.collect(config.rollout_decisions), progress)
+        batches = self._batches(rollout)
+        self._follow_lead(rollout)
+        for side in self._resting():
+            batches.pop(side, None)
+        learning = [
+            self.pool.submit(learner.learn, batches, progress) for learner in self._learners
+        ]
+        learned = {side: measured for work in learning for side, measured in work.result().items()}
+        played = int(self.ranks.total(rollout.actions.size)[0])
+        self.decisions += played
+        self.updates += 1
+        self._freeze(progress, min(1.0, self.decisions / config.total_decisions))
+        seconds = self._clock.take()
+        metrics = {
+            "speed/decisions_per_second": played / (time.perf_counter() - started),
+            **{f"speed/{part}": spent / sum(seconds.values()) for part, spent in seconds.items()},
+            **_battles(rollout, config.rules),
+        }
+        for side, measured in learned.items():
+            role = SIDES[side]
+            for name, value in measured.items():
+                metrics[f"{role}/{name}"] = value
+            if side in batches:
+                metrics[f"{role}/explained_variance"] = explained_variance(batches[side])
+        return metrics
+
+    def state(self) -> State:
+        """All that the next update depends on."""
+        counts = {"decisions": self.decisions, "updates": self.updates, "lead": self.lead}
+        parts: dict[str, State] = {"counts": State(values=counts), "play": self._play.state()}
+        for number, learner in enumerate(self._learners):
+            parts[f"learner{number}"] = learner.state()
+        return State.of_parts(parts)
+
+    def restore(self, state: State) -> None:
+        """Go on from a state of a run of the same configuration."""
+        for number, learner in enumerate(self._learners):
+            learner.restore(state.part(f"learner{number}"))
+        self._play.restore(state.part("play"))
+        counts = state.part("counts").values
+        self.decisions, self.updates = counts["decisions"], counts["updates"]
+        self.lead = counts["lead"]
+
+    def close(self) -> None:
+        """End the worker threads."""
+        self.pool.shutdown()
+
+
+def _battles(rollout: Rollout, rules: str) -> dict[str, float]:
+    """How battles went: the mirror ones, and those of each role against others."""
+    margins, turns = rollout.final_margins, rollout.final_turns
+    seats = rollout.frozen[rollout.final_games]
+    metrics: dict[str, float] = {}
+    mirror = seats == MIRROR
+    if mirror.any():
+        finished = int(mirror.sum())
+        metrics["battles/finished"] = finished
+        metrics["battles/margin"] = float(margins[mirror].mean())
+        metrics["battles/turns"] = float(turns[mirror].mean())
+        for striker, name in STRIKES[rules].items():
+            struck = rollout.strikes[SIDES.index(striker)][rollout.frozen == MIRROR].sum()
+            metrics[f"battles/{name}"] = float(struck / finished)
+    for side, role in enumerate(SIDES):
+        met = seats == 1 - side
+        if met.any():
+            margin = float(margins[met].mean())
+            metrics[f"{role}/margin_against_opponents"] = margin if side == 0 else -margin
+    return metrics
