@@ -54,6 +54,8 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench, "signature", lambda: "0123456789abcdef")
     monkeypatch.setattr(bench, "SIZES", (2, 3))
     monkeypatch.setattr(bench, "SIZE", 4)
+    monkeypatch.setattr(bench, "MIXED", 4)
+    monkeypatch.setattr(bench, "STAGES", 5)
     monkeypatch.setattr(bench, "DECISIONS", 8)
     for name, size in (
         ("_aec_loop", {"decisions": 50}),

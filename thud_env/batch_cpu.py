@@ -13,7 +13,11 @@ from thud_env.kernels import Results, View
 from thud_env.parallel import SlicedLoop
 from thud_env.rules.legal import NUM_WORDS
 
-CHECKED_ALONE = 4096
+WORTH_A_THREAD = 1024
+"""Games of which one decision each is worth waking a thread, which takes some 100 us."""
+BATTLES_WORTH_A_THREAD = 8
+"""The same for whole battles."""
+CHECKED_ALONE = 16_384
 """Up to so many games, one thread looks for illegal actions sooner than several are woken."""
 
 
@@ -31,7 +35,8 @@ class CpuDevice:
     """Whether observations are brought up to date from the rows that they showed before."""
 
     def __init__(self, num_games: int, num_threads: int | None) -> None:
-        self._run = SlicedLoop(num_games, num_threads)
+        self._run = SlicedLoop(num_games, num_threads, WORTH_A_THREAD)
+        self._run_battles = SlicedLoop(num_games, num_threads, BATTLES_WORTH_A_THREAD)
         self._actions = np.zeros(num_games, dtype=np.int64)
 
     def zeros(self, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
@@ -129,4 +134,4 @@ class CpuDevice:
 
     def play(self, rows: Any, rng: Any, lengths: Any, margins: Any) -> None:
         """See ``kernels.play_games``."""
-        self._run(kernels.play_games, rows, rng, lengths, margins)
+        self._run_battles(kernels.play_games, rows, rng, lengths, margins)

@@ -18,11 +18,12 @@ import json
 import platform
 import time
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from importlib.util import find_spec
 from statistics import median
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thud_env.batch import BatchedGame, random_playouts
 from thud_env.compile import compiled_with_arrays
@@ -31,7 +32,14 @@ from thud_env.parallel import available_cores
 from thud_env.rng import random_below, seed_generators
 from thud_env.rules.legal import legal_actions
 from thud_env.rules.play import apply, margin
-from thud_env.rules.row import MAX_DECISIONS_AT_ONCE, ONGOING, TERMINATION, TO_MOVE, new_row
+from thud_env.rules.row import (
+    MAX_DECISIONS_AT_ONCE,
+    ONGOING,
+    ROW_SIZE,
+    TERMINATION,
+    TO_MOVE,
+    new_row,
+)
 from thud_env.rulesets import RULESETS
 
 SIGNATURE_GAMES = 1000
@@ -105,6 +113,15 @@ def _aec_loop(decisions: int = 5000) -> Callable[[], int]:
     return play
 
 
+@cache
+def _mixed_rows() -> NDArray[np.int16]:
+    """Games at all stages, as a batch that has been played for long has them."""
+    games = BatchedGame(MIXED, "classic", observations=False, masks=None)
+    for _ in range(STAGES):
+        games.step(games.sample_actions())
+    return games.rows
+
+
 def _batch_loop(
     num_threads: int | None,
     observations: bool | str,
@@ -120,6 +137,7 @@ def _batch_loop(
         masks=masks,  # type: ignore[arg-type]
         num_threads=num_threads,
     )
+    games.set_rows(np.resize(_mixed_rows(), (num_games, ROW_SIZE)))
     steps = max(2, DECISIONS // num_games)
 
     def play() -> int:
@@ -149,6 +167,8 @@ SHOWN: tuple[tuple[str, bool | str, str | None], ...] = (
 )
 """What a batch can show its players: in words, and as ``BatchedGame`` is asked for it."""
 SIZE = 1024
+MIXED, STAGES = 1024, 800
+"""How many different games a batch is made of, and how many decisions they have been played."""
 SIZES = (64, 1024, 8192, 65_536)
 GPU_SIZE = 65_536
 
@@ -157,16 +177,20 @@ def _paths() -> Iterator[tuple[str, str, Callable[[], Callable[[], int]]]]:
     """Every way to play: its name, what its figure includes, and what makes it."""
     cores = available_cores()
     yield "aec", "last(), random choice from the mask, step()", _aec_loop
-    for threads in sorted({1, cores}):
-        where = f"{threads} thread{'s' if threads > 1 else ''}"
-        for shown, observations, masks in SHOWN:
-            make = partial(_batch_loop, threads, observations, masks, SIZE)
-            yield f"batch, {where}", f"{SIZE} games: step, sample, {shown}", make
-        yield f"playouts, {where}", "whole random battles", partial(_playouts, threads)
-    for size in SIZES:
-        for shown, observations, masks in (SHOWN[0], SHOWN[2]):
+    for shown, observations, masks in SHOWN:
+        make = partial(_batch_loop, 1, observations, masks, SIZE)
+        yield "batch, 1 thread", f"{SIZE} games: step, sample, {shown}", make
+    yield "playouts, 1 thread", "whole random battles", partial(_playouts, 1)
+    for shown, observations, masks in SHOWN[::2]:
+        for size in SIZES:
             make = partial(_batch_loop, 1, observations, masks, size)
             yield "sizes, 1 thread", f"{size} games: step, sample, {shown}", make
+    if cores > 1:
+        for shown, observations, masks in SHOWN[::2]:
+            make = partial(_batch_loop, cores, observations, masks, SIZES[-1])
+            where = f"batch, {cores} threads"
+            yield where, f"{SIZES[-1]} games: step, sample, {shown}", make
+        yield f"playouts, {cores} threads", "whole random battles", partial(_playouts, cores)
     if _has_gpu():
         for shown, observations, masks in SHOWN:
             make = partial(_batch_loop, None, observations, masks, GPU_SIZE, "cuda")

@@ -13,9 +13,6 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
 
-MIN_GAMES_PER_THREAD = 64
-"""Below this, waking a thread costs more than it saves."""
-
 
 def available_cores() -> int:
     """Cores that this process may use."""
@@ -27,17 +24,21 @@ class SlicedLoop:
 
     Args:
         num_items: how many items the loops run over.
-        num_threads: how many threads share the work; None for one a core.
+        num_threads: how many threads share the work; None for one a core, as far as each gets
+            its ``worthwhile`` share.
+        worthwhile: how many items a thread should have: with fewer, waking it costs more than
+            it saves.
 
     Raises:
         ValueError: if ``num_threads`` is below 1.
     """
 
-    def __init__(self, num_items: int, num_threads: int | None = None) -> None:
-        if num_threads is not None and num_threads < 1:
+    def __init__(self, num_items: int, num_threads: int | None = None, worthwhile: int = 1) -> None:
+        if num_threads is None:
+            num_threads = min(available_cores(), num_items // worthwhile)
+        elif num_threads < 1:
             raise ValueError(f"num_threads must be 1 or more, not {num_threads}")
-        wanted = available_cores() if num_threads is None else num_threads
-        self.num_threads = max(1, min(wanted, num_items // MIN_GAMES_PER_THREAD))
+        self.num_threads = max(1, min(num_threads, num_items))
         edges = [num_items * i // self.num_threads for i in range(self.num_threads + 1)]
         self._slices = list(pairwise(edges))
         self._num_items = num_items
