@@ -55,7 +55,8 @@ def test_every_file_is_a_picture_of_the_list():
 
 
 def test_the_documents_show_the_pictures_as_they_are():
-    assert {path.name for path in IMAGES.iterdir()} == {f"{name}.svg" for name in IN_DOCUMENTS}
+    boards = {f"{name}.svg" for name in IN_DOCUMENTS}
+    assert {path.name for path in IMAGES.iterdir()} == boards | {"strength.svg"}  # by the ladder
     for name in IN_DOCUMENTS:
         assert (IMAGES / f"{name}.svg").read_bytes() == (FOLDER / f"{name}.svg").read_bytes(), (
             REMEDY
