@@ -109,22 +109,17 @@ def test_compiled_functions_release_the_interpreter_lock(decorator: str) -> None
 
 
 def test_a_first_start_says_that_it_compiles(call, tmp_path: Path) -> None:
-    call()
-    fresh = subprocess.run(
-        [sys.executable, "-c", CALL],
-        cwd=tmp_path,
-        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "elsewhere")},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert fresh.stderr.count("compiling for this machine") == 1
-    again = subprocess.run(
-        [sys.executable, "-c", CALL],
-        cwd=tmp_path,
-        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "elsewhere")},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert again.stderr == ""
+    call()  # writes the package
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", CALL],
+            cwd=tmp_path,
+            env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "elsewhere")},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stderr
+        for _ in range(2)
+    ]
+    assert said[0].count("compiling for this machine") == 1
+    assert said[1] == ""
