@@ -72,6 +72,7 @@ integrations: $(LIBRARIES)/.done $(RLLIB)/.done ## train other libraries on it, 
 	$(LIBRARIES)/bin/python -m training.integrations.tianshou_ppo --steps $(STEPS)
 	$(LIBRARIES)/bin/python -m training.integrations.open_spiel_game
 	$(RLLIB)/bin/python -m pytest tests/test_integrations.py tests/test_scaling.py \
+		tests/test_actors.py \
 		tests/test_envs.py tests/test_single.py tests/test_vector.py # with an older Gymnasium
 	$(RLLIB)/bin/python -m training.integrations.rllib_ppo --steps $(STEPS)
 
@@ -195,7 +196,7 @@ endef
 
 LOCK_VENV := build/lock-venv
 
-EVERYTHING := --editable ".[train,export,render,web]" --group dev
+EVERYTHING := --editable ".[train,cluster,export,render,web]" --group dev
 
 lock: ## pin afresh, in constraints*.txt, everything that the targets install
 	$(call lock_in,constraints.txt,$(EVERYTHING))

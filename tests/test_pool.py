@@ -16,7 +16,7 @@ from agents.network import Network, NetworkConfig
 from thud_env.position import SIDES
 from training.config import OpponentConfig, PPOConfig, TrainConfig
 from training.opponents import MIRROR, SCRIPTED, League
-from training.pool import Pool
+from training.pool import Pool, write_snapshot
 from training.precision import Precision
 from training.trainer import Trainer
 
@@ -43,9 +43,9 @@ def trainer(tmp_path: Path) -> Iterator[Trainer]:
 
 
 def a_pool(folder: Path, scores: dict[int, float]) -> Pool:
-    pool = Pool(folder, "dwarfs", "classic")
+    pool = Pool(folder)
     for decisions, score in scores.items():
-        pool.add(Network(SMALL), decisions)
+        pool.add(decisions)
         pool.scores[f"{decisions:012d}"] = score
     return pool
 
@@ -73,15 +73,16 @@ def test_scores_follow_what_happens(tmp_path: Path) -> None:
 
 
 def test_a_snapshot_stays_as_it_was_frozen(tmp_path: Path) -> None:
-    pool, network = Pool(tmp_path, "trolls", "classic"), Network(SMALL)
-    pool.add(network, 7)
+    pool, network = Pool(tmp_path / "trolls"), Network(SMALL)
+    write_snapshot(tmp_path, (Network(SMALL), network), "classic", 7)
+    pool.add(7)
     wanted = network.bias.detach().clone() + 1
     with torch.no_grad():
         network.bias.add_(1)
     frozen = pool.network("000000000007")
     assert torch.equal(frozen.bias + 1, wanted)
     assert not any(parameter.requires_grad for parameter in frozen.parameters())
-    loaded = load_policy(tmp_path / "000000000007")
+    loaded = load_policy(tmp_path / "trolls" / "000000000007")
     assert (loaded.role, loaded.decisions) == ("trolls", 7)
 
 
@@ -133,7 +134,7 @@ def test_only_the_learners_own_decisions_are_learnt_from(trainer: Trainer) -> No
 
 def test_scores_are_the_learners_against_the_other_roles_snapshots(tmp_path: Path) -> None:
     league = League(CONFIG, 10, tmp_path, Precision(False), np.random.SeedSequence(1))
-    league.add((Network(SMALL), Network(SMALL)), 5)
+    league.add_snapshots(5)
     (name,) = league.pools[0].scores
     game = int(np.flatnonzero(league.frozen == 1)[-1])  # the learner has the dwarfs
     for _ in range(20):  # whoever was met at first was scripted

@@ -22,6 +22,7 @@ from rich.console import Console
 from agents.network import NetworkConfig
 from thud_env.position import SIDES
 from training.config import OpponentConfig, PPOConfig, TrainConfig
+from training.options import Options
 from training.run import RunError, RunFolder
 from training.state import State, StateError, load_state, save_state
 from training.train import Stopped, main, train
@@ -47,7 +48,7 @@ UPDATES = 6
 def quietly(runs: Path, config: TrainConfig = TINY, **named: Any) -> tuple[Path, str]:
     """Train; the run's folder, and what was shown."""
     console = Console(file=io.StringIO(), force_terminal=False, width=200)
-    folder = train(config, console, runs, **named)
+    folder = train(config, console, runs, Options(**named))
     return folder.path, console.file.getvalue()  # type: ignore[attr-defined]
 
 
@@ -375,21 +376,6 @@ def test_what_is_no_state_is_refused(content: str, said: str, tmp_path: Path) ->
 
 
 # -- the command line ----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--resum"], "unknown option --resum: there are --resume and --minutes"),
-        (["--minutes", "soon"], "--minutes: a number of minutes would be right"),
-        (["--minutes"], "--minutes: a number of minutes would be right"),
-        (["--minutes", "0"], "--minutes: 0 must be more than 0"),
-    ],
-)
-def test_bad_options_are_one_line(words: list[str], said: str, capsys) -> None:
-    assert main([str(ROOT / "configs" / "smoke.yaml"), *words]) == 2
-    out, err = capsys.readouterr()
-    assert (out, err) == ("", f"train: {said}\n")
 
 
 def test_a_folder_that_holds_no_run_is_refused(tmp_path: Path, capsys) -> None:

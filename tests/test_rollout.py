@@ -19,7 +19,7 @@ from training.clock import Clock
 from training.losses import Batch, find_decisions
 from training.opponents import OneOpponent, Opponents
 from training.precision import Precision
-from training.rollout import Rollout, SelfPlay
+from training.rollout import Rollout, SelfPlay, joined
 from training.trainer import chosen_batch, explained_variance
 
 torch.set_num_threads(1)
@@ -54,6 +54,29 @@ def pool() -> Iterator[ThreadPoolExecutor]:
 @pytest.fixture(scope="module")
 def rollout(pool: ThreadPoolExecutor) -> Rollout:
     return self_play(pool).collect(STEPS)
+
+
+def test_rollouts_side_by_side_are_those_of_their_battles(pool: ThreadPoolExecutor) -> None:
+    parts = [self_play(pool, seed).collect(60) for seed in (2, 3, 4)]
+    both = joined(parts)
+    assert both.actions.shape == (60, 3 * GAMES)
+    before = ended = 0
+    for part in parts:
+        games = slice(before, before + GAMES)
+        for field in dataclasses.fields(Rollout):
+            seen, wanted = getattr(both, field.name), getattr(part, field.name)
+            if field.name.startswith("final_"):
+                seen = seen[ended : ended + len(part.final_games)]
+                wanted = wanted + before if field.name == "final_games" else wanted
+            elif field.name in ("frozen", "last_rows", "last_movers", "last_values"):
+                seen = seen[games]
+            else:
+                seen = seen[:, games]
+            np.testing.assert_array_equal(seen, wanted)
+            assert seen.dtype == wanted.dtype
+        before += GAMES
+        ended += len(part.final_games)
+    assert ended == len(both.final_games) > 0
 
 
 def positions(rollout: Rollout, game: int) -> list[Position]:

@@ -435,6 +435,12 @@ def test_without_arguments_it_says_how_to_use_it(capsys) -> None:
         (["{}", "seed=[1"], "override 'seed=[1'"),
         (["{}", "device=gpu"], "device: 'gpu' is none of auto, cpu, cuda"),
         (["{}", "name=../elsewhere"], "name: '../elsewhere'"),
+        (["{}", "--minutes", "soon"], "--minutes: a number of minutes would be right"),
+        (["{}", "--actors", "7"], "num_games: 7 processes cannot share 128"),
+        (
+            ["{}", "opponents.frozen=0.1", "--actors", "16"],
+            "opponents.frozen: 0.1 of the 8 battles of a process is less than one",
+        ),
     ],
 )
 def test_a_bad_configuration_is_one_line_and_writes_nothing(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 ENVIRONMENT, FORWARD, LEARN = PARTS = ("environment", "forward", "learn")
 """Stepping the battles, listing legal decisions and expanding planes; running the networks to play
@@ -30,6 +30,12 @@ class Clock:
         finally:
             spent = time.thread_time() - started
             with self._lock:
+                self._seconds[part] += spent
+
+    def add(self, seconds: Mapping[str, float]) -> None:
+        """Count what another clock has taken."""
+        with self._lock:
+            for part, spent in seconds.items():
                 self._seconds[part] += spent
 
     def take(self) -> dict[str, float]:

@@ -69,6 +69,12 @@ class Opponents:
     def finished(self, game: int, margin: int) -> None:
         """Told of every battle that ends, with its margin; the next one begins."""
 
+    def add_snapshots(self, decisions: int) -> None:
+        """Told of snapshots of both roles that have been written."""
+
+    def redraw(self) -> None:
+        """Told now and then that other snapshots may be drawn."""
+
     def state(self) -> dict[str, Any]:
         """What ``restore`` takes: values that JSON can hold."""
         return {}
@@ -135,9 +141,7 @@ class League(Opponents):
         self._random = np.random.default_rng(for_draws)
         self._precision = precision
         self._largest = get_ruleset(config.rules).largest_margin
-        self.pools = tuple(
-            Pool(folder / role, role, config.rules, precision.device) for role in SIDES
-        )
+        self.pools = tuple(Pool(folder / role, precision.device) for role in SIDES)
         """The dwarfs' and the trolls' snapshots."""
         self._drawn = ["", ""]
         self._scripted = range(mirror, mirror + 2 * scripted)
@@ -184,10 +188,10 @@ class League(Opponents):
             self.pools[side].record(name, learners)
         self._names[game] = self._next(game)
 
-    def add(self, networks: tuple[Network, Network], decisions: int, *, write: bool = True) -> None:
-        """Freeze both roles as they are; of several processes, one writes."""
-        for pool, network in zip(self.pools, networks, strict=True):
-            pool.add(network, decisions, write=write)
+    def add_snapshots(self, decisions: int) -> None:
+        """See ``Opponents``."""
+        for pool in self.pools:
+            pool.add(decisions)
         if not all(self._drawn):
             self.redraw()
 
@@ -223,6 +227,25 @@ class League(Opponents):
         for scripted, words in zip(self._agents, state["agents"], strict=True):
             for name, word in words.items():
                 scripted[name].set_state(np.array([word], dtype=np.uint64))
+
+
+def seat(
+    config: TrainConfig,
+    games: int,
+    folder: Path | None,
+    precision: Precision,
+    seed: np.random.SeedSequence,
+) -> Opponents:
+    """Who is met in so many battles of a run.
+
+    Args:
+        folder: where the snapshots are kept; needed if there are to be any opponents.
+    """
+    if not any(config.opponents.in_each_seat(games)):
+        return Opponents.none(games)
+    if folder is None:
+        raise ValueError("frozen opponents need a folder")
+    return League(config, games, folder, precision, seed)
 
 
 def decide(

@@ -15,11 +15,29 @@ import numpy as np
 
 from agents.checkpoint import load_policy, save_policy
 from agents.network import Network
+from thud_env.position import SIDES
 
 RECENT = 0.05
 """How much a battle counts in the running mean of the score."""
 LEAST_WEIGHT = 1e-3
 """So that no snapshot is given up for ever."""
+
+
+def snapshot_name(decisions: int) -> str:
+    """The name of the snapshots of both roles that were taken after so many decisions."""
+    return f"{decisions:012d}"
+
+
+def write_snapshot(
+    folder: Path, networks: tuple[Network, Network], rules: str, decisions: int
+) -> None:
+    """Freeze both roles as they are, in ``dwarfs/NAME`` and ``trolls/NAME``. One that is there
+    already stays: a run that goes on takes the same ones again.
+    """
+    for role, network in zip(SIDES, networks, strict=True):
+        path = folder / role / snapshot_name(decisions)
+        if not path.exists():
+            save_policy(path, network, role=role, rules=rules, decisions=decisions)
 
 
 class Pool:
@@ -28,32 +46,19 @@ class Pool:
     Args:
         folder: where they are, ``DECISIONS/``. Those that lie there already are not drawn until
             they are added again: a run that goes on adds them in its own time.
-        role: ``"dwarfs"`` or ``"trolls"``.
-        rules: the ruleset they play.
         device: where they run.
     """
 
-    def __init__(self, folder: Path, role: str, rules: str, device: str = "cpu") -> None:
+    def __init__(self, folder: Path, device: str = "cpu") -> None:
         self._device = device
         self._folder = folder
-        self._role = role
-        self._rules = rules
         self._loaded: dict[str, Network] = {}
         self.scores: dict[str, float] = {}
         """By snapshot, what the other role's learner scores against it, 0 .. 1."""
 
-    def add(self, network: Network, decisions: int, *, write: bool = True) -> None:
-        """Freeze a network as it is; of several processes, one writes."""
-        name = f"{decisions:012d}"
-        if write and not (self._folder / name).exists():
-            save_policy(
-                self._folder / name,
-                network,
-                role=self._role,
-                rules=self._rules,
-                decisions=decisions,
-            )
-        self.scores[name] = 0.5
+    def add(self, decisions: int) -> None:
+        """Take a snapshot in that ``write_snapshot`` has written."""
+        self.scores[snapshot_name(decisions)] = 0.5
 
     def weights(self) -> dict[str, float]:
         """How likely each snapshot is to be drawn."""

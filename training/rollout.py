@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -18,6 +20,7 @@ from thud_env.rules.row import ROW_SIZE, TURNS
 from thud_env.symmetry import symmetries_of
 from training.advantage import Course
 from training.clock import ENVIRONMENT, FORWARD, Clock
+from training.config import TrainConfig
 from training.frames import into_frames, map_rows, out_of_frames
 from training.match import strikes_of
 from training.opponents import Opponents
@@ -78,6 +81,44 @@ class Rollout:
         )
 
 
+BATTLES_FIRST = ("last_values", "last_movers", "frozen", "last_rows", "final_rows")
+"""The fields of a rollout whose first axis is the battles; of the others it is the second."""
+
+
+def joined(rollouts: Sequence[Rollout]) -> Rollout:
+    """Rollouts of as many steps in other battles, side by side as one."""
+    fields = {
+        field.name: np.concatenate(
+            [getattr(rollout, field.name) for rollout in rollouts],
+            axis=0 if field.name in BATTLES_FIRST else 1,
+        )
+        for field in dataclasses.fields(Rollout)
+        if field.name != "final_games"
+    }
+    before = np.cumsum([0, *(len(rollout.frozen) for rollout in rollouts[:-1])])
+    ended = [rollout.final_games + n for rollout, n in zip(rollouts, before, strict=True)]
+    return Rollout(final_games=np.concatenate(ended), **fields)
+
+
+class Play(Protocol):
+    """Where rollouts come from."""
+
+    def collect(self, steps: int) -> Rollout:
+        """Play ``steps`` decisions in each battle."""
+
+    def add_snapshots(self, decisions: int) -> None:
+        """Snapshots of both roles have been written: they may be met from now on."""
+
+    def redraw(self) -> None:
+        """Draw other snapshots to be met."""
+
+    def state(self) -> State:
+        """All that the next rollout depends on, but for the networks."""
+
+    def restore(self, state: State) -> None:
+        """Go on from a state."""
+
+
 class SelfPlay:
     """B battles that go on from one rollout to the next.
 
@@ -113,6 +154,27 @@ class SelfPlay:
         self._clock = clock
         self._symmetries = symmetries_of(games.rules) if symmetric_frames else (0,)
         self._frames = self._random.choice(self._symmetries, games.num_games)
+
+    @classmethod
+    def of(
+        cls,
+        config: TrainConfig,
+        networks: tuple[Network, Network],
+        opponents: Opponents,
+        precision: Precision,
+        seed: np.random.SeedSequence,
+        pool: ThreadPoolExecutor,
+        clock: Clock,
+    ) -> SelfPlay:
+        """The battles that a configuration asks for, as many as the opponents have seats for."""
+        games = BatchedGame(
+            len(opponents.frozen), config.rules, observations=False, masks=None, num_threads=1,
+            **config.limits,
+        )  # fmt: skip
+        random = np.random.default_rng(seed)
+        return cls(
+            games, networks, opponents, precision, random, pool, clock, config.symmetric_frames
+        )
 
     def collect(self, steps: int) -> Rollout:
         """Play ``steps`` decisions in every battle."""
@@ -160,6 +222,14 @@ class SelfPlay:
                 rollout, final_games=np.array(final_games), final_rows=np.stack(final_rows)
             )
         return rollout
+
+    def add_snapshots(self, decisions: int) -> None:
+        """See ``Play``."""
+        self.opponents.add_snapshots(decisions)
+
+    def redraw(self) -> None:
+        """See ``Play``."""
+        self.opponents.redraw()
 
     def state(self) -> State:
         """The battles as they stand, who plays them, and what will be drawn."""

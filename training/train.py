@@ -6,6 +6,7 @@
     python -m training.train configs/smoke.yaml total_decisions=50_000 ppo.learning_rate=3e-4
     python -m training.train configs/gpu.yaml --resume --minutes 10
     python -m training.train runs/smoke
+    python -m training.train configs/gpu.yaml --actors 32 --cluster auto
 
 Both roles learn from mirror play: in every battle the current dwarfs meet the current
 trolls. A rollout is T decisions in each of B battles; then each role's network improves on
@@ -15,16 +16,20 @@ is the rest of the final margin, in 1/32; in the Koom Valley games, the result a
 A run that was stopped, by Ctrl-C, a signal, ``--minutes`` or a power cut, goes on from its newest
 checkpoint: name its folder, or give ``--resume``, which starts the run if there is none yet. On
 the CPU it then ends as it would have without the stop, to the last bit.
+
+With ``--actors``, battles are played by so many processes of a Ray cluster, the one at
+``--cluster`` or one of this machine: see docs/scaling.md.
 """
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
 
@@ -40,6 +45,7 @@ from training.config import ConfigError, TrainConfig, load_config
 from training.display import Display
 from training.head_to_head import head_to_head
 from training.memory import keep_freed_memory
+from training.options import DEFAULTS, Options, read_options
 from training.precision import DeviceError, device_named
 from training.ranks import Ranks
 from training.run import Follower, RunError, RunFolder
@@ -65,9 +71,7 @@ def train(
     config: TrainConfig,
     console: Console,
     runs: Path = Path("runs"),
-    *,
-    resume: bool = False,
-    minutes: float | None = None,
+    options: Options = DEFAULTS,
 ) -> RunFolder:
     """Train, then pit the policies against others.
 
@@ -75,37 +79,33 @@ def train(
         config: what to train.
         console: where to show how it goes.
         runs: the run's folder is made in here.
-        resume: go on with the run of that name, if there is one.
-        minutes: stop after so long.
+        options: how it is made.
 
     Raises:
-        ConfigError: if the processes cannot share the battles evenly.
+        ConfigError: if the processes cannot share the battles evenly, or there is no cluster.
         DeviceError: if there is no GPU and one was asked for.
         RunError: if the run of that name was told something else.
         Stopped: when it was asked to stop before it was through.
     """
     device_named(config.device)
     ranks = Ranks.from_environment()
-    if config.num_games % ranks.size:
-        raise ConfigError(f"num_games: {ranks.size} processes cannot share {config.num_games}")
-    path = runs / config.name
-    resumed = resume and path.exists()
-    ranks.wait()  # before the folder is made, all must have seen whether it was there
-    if ranks.rank == 0:
-        folder = RunFolder.resume(path, config) if resumed else RunFolder.begin(path, config)
-    else:
-        console = Console(quiet=True)
-    ranks.wait()
-    if ranks.rank > 0:
-        folder = Follower(path, ranks.rank, resumed)
-    together = "" if ranks.size == 1 else f", {ranks.size} processes together"
-    console.print(
-        f"training {config.name}: {get_ruleset(config.rules).title}, "
-        f"{config.total_decisions:,} decisions on {available_cores()} cores{together}",
-        highlight=False,
-        soft_wrap=True,
-    )
-    learn(Trainer(config, path, ranks), folder, console, minutes)
+    if options.actors and ranks.size > 1:
+        raise ConfigError("--actors: one learner learns from them, not several of torchrun")
+    _check_shares(config, options.actors or ranks.size)
+    with _trainers(ranks, options) as trainer_of:
+        folder = _folder(runs / config.name, config, ranks, options.resume)
+        if ranks.rank > 0:
+            console = Console(quiet=True)
+        together = "" if ranks.size == 1 else f", {ranks.size} processes together"
+        if options.actors:
+            together = f", {options.actors} actors play"
+        console.print(
+            f"training {config.name}: {get_ruleset(config.rules).title}, "
+            f"{config.total_decisions:,} decisions on {available_cores()} cores{together}",
+            highlight=False,
+            soft_wrap=True,
+        )
+        learn(trainer_of(config, folder.path), folder, console, options.minutes)
     if ranks.rank > 0:
         return folder
     if config.evaluation_games:
@@ -114,6 +114,52 @@ def train(
         )
         folder.write_json("head_to_head.json", result)
     return folder
+
+
+def _folder(path: Path, config: TrainConfig, ranks: Ranks, resume: bool) -> RunFolder:
+    """Where the run is written, made or gone on with by the first process."""
+    resumed = resume and path.exists()
+    ranks.wait()  # before the folder is made, all must have seen whether it was there
+    if ranks.rank == 0:
+        folder = RunFolder.resume(path, config) if resumed else RunFolder.begin(path, config)
+    ranks.wait()
+    return Follower(path, ranks.rank, resumed) if ranks.rank > 0 else folder
+
+
+def _check_shares(config: TrainConfig, processes: int) -> None:
+    """See that battles, and those against opponents, can be shared out."""
+    if config.num_games % processes:
+        raise ConfigError(f"num_games: {processes} processes cannot share {config.num_games}")
+    each = config.num_games // processes
+    for kind, seats in zip(
+        ("scripted", "frozen"), config.opponents.in_each_seat(each), strict=True
+    ):
+        share = getattr(config.opponents, kind)
+        if share and not seats and processes > 1:
+            raise ConfigError(
+                f"opponents.{kind}: {share:g} of the {each} battles of a process is less than one "
+                "for each role: fewer processes or a larger num_games would be right"
+            )
+
+
+@contextlib.contextmanager
+def _trainers(ranks: Ranks, options: Options) -> Iterator[Callable[[TrainConfig, Path], Trainer]]:
+    """What makes a trainer; for as long as it is needed there is a cluster, if actors are to play.
+
+    Raises:
+        ConfigError: if there is none at the address.
+    """
+    if not options.actors:
+        yield lambda config, path: Trainer(config, path, ranks)
+        return
+    try:
+        from training.actors import ClusterTrainer, cluster
+    except ModuleNotFoundError as error:
+        if error.name != "ray":
+            raise
+        raise ConfigError('--actors: they need Ray: pip install ".[cluster]"') from None
+    with cluster(options.cluster, options.actors):
+        yield lambda config, path: ClusterTrainer(config, path, options.actors)
 
 
 def learn(
@@ -137,7 +183,7 @@ def learn(
     until = started + 60 * minutes if minutes is not None else float("inf")
     try:
         if folder.state is not None:
-            _check_size(folder.state, ranks)
+            _check_size(folder.state, trainer)
             trainer.restore(folder.state.part("trainer"))
             anchors.restore(folder.state.part("anchors"))
             folder.point_to_best(anchors.best)
@@ -174,19 +220,21 @@ def learn(
 
 
 def _checkpoint(trainer: Trainer, anchors: Anchors, folder: RunFolder) -> None:
-    size = State(values={"size": trainer.ranks.size})
+    size = State(values={"size": trainer.ranks.size, "actors": trainer.actors})
     parts = {"trainer": trainer.state(), "anchors": anchors.state(), "ranks": size}
     states = trainer.ranks.gather(State.of_parts(parts))
     folder.checkpoint(trainer.decisions, trainer.networks, states, anchors.best)
 
 
-def _check_size(state: State, ranks: Ranks) -> None:
-    before = state.part("ranks").values["size"]
-    if before != ranks.size:
-        raise RunError(
-            f"the run was trained by {before} processes together, not by {ranks.size}: it can only "
-            "go on as it began"
-        )
+def _check_size(state: State, trainer: Trainer) -> None:
+    before = {"actors": 0, **state.part("ranks").values}
+    for kind, now in (("size", trainer.ranks.size), ("actors", trainer.actors)):
+        if before[kind] != now:
+            what = "processes together" if kind == "size" else "actors"
+            raise RunError(
+                f"the run was trained by {before[kind]} {what}, not by {now}: it can only go on as "
+                "it began"
+            )
 
 
 @contextlib.contextmanager
@@ -209,31 +257,16 @@ def _asked_to_stop() -> Iterator[list[str]]:
             signal.signal(number, handler)
 
 
-def _read(words: list[str]) -> tuple[TrainConfig, Path, bool, float | None]:
-    """The configuration, the folder of runs, whether to resume, and how many minutes."""
-    resume, minutes, rest = False, None, []
-    given = iter(words)
-    for word in given:
-        if word == "--resume":
-            resume = True
-        elif word == "--minutes":
-            try:
-                minutes = float(next(given, ""))
-            except ValueError:
-                raise ConfigError("--minutes: a number of minutes would be right") from None
-            if not minutes > 0:
-                raise ConfigError(f"--minutes: {minutes:g} must be more than 0")
-        elif word.startswith("-"):
-            raise ConfigError(f"unknown option {word}: there are --resume and --minutes")
-        else:
-            rest.append(word)
+def _read(words: list[str]) -> tuple[TrainConfig, Path, Options]:
+    """The configuration, the folder of runs, and the options."""
+    options, rest = read_options(words)
     path = Path(rest[0]) if rest else Path()
     if rest and path.is_dir():
         config = load_config(path / "config.yaml", rest[1:])
         if config.name != path.resolve().name:
             raise ConfigError(f"{path}: the run in it is called {config.name}: rename the folder")
-        return config, path.resolve().parent, True, minutes
-    return load_config(path, rest[1:]), Path("runs"), resume, minutes
+        return config, path.resolve().parent, dataclasses.replace(options, resume=True)
+    return load_config(path, rest[1:]), Path("runs"), options
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -244,8 +277,8 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     keep_freed_memory()
     try:
-        config, runs, resume, minutes = _read(words)
-        train(config, Console(), runs, resume=resume, minutes=minutes)
+        config, runs, options = _read(words)
+        train(config, Console(), runs, options)
     except (ConfigError, RunError, StateError, DeviceError, Collapsed) as error:
         return fail("train", error)
     except Stopped as stop:

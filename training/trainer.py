@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from agents.network import Network
-from thud_env import BatchedGame
+from agents.network import Network, NetworkConfig
 from thud_env.position import SIDES
 from thud_env.rulesets import get_ruleset
 from training.advantage import learners_gae
@@ -19,11 +18,12 @@ from training.clock import Clock
 from training.config import TrainConfig
 from training.losses import Batch
 from training.match import STRIKES
-from training.opponents import MIRROR, League, Opponents
+from training.opponents import MIRROR, Opponents, seat
+from training.pool import write_snapshot
 from training.ppo import Learner
 from training.precision import Precision, device_named
 from training.ranks import Ranks
-from training.rollout import Rollout, SelfPlay
+from training.rollout import Play, Rollout, SelfPlay
 from training.shaping import progress_rewards
 from training.state import State
 from training.targets import endings
@@ -51,6 +51,12 @@ def explained_variance(batch: Batch) -> float:
     return float(1 - batch.advantages.var() / (batch.returns.var() + 1e-8))
 
 
+def two_networks(config: NetworkConfig) -> tuple[Network, Network]:
+    """The dwarfs' and the trolls', which may share their trunk."""
+    dwarfs = Network(config)
+    return dwarfs, Network(config, dwarfs if config.trunk == "shared" else None)
+
+
 REST_ROLLOUTS = 4
 """A role that is too far ahead learns from one rollout in so many."""
 RECENT = 0.2
@@ -71,30 +77,22 @@ class Trainer:
     ) -> None:
         self.config = config
         self.ranks = ranks or Ranks()
+        self.actors = 0
+        """Processes that play for this one."""
         # Each role's network runs in a thread of its own: that beats sharing every operation.
         torch.set_num_threads(1)
         for_play, *for_roles, for_opponents = np.random.SeedSequence(config.seed).spawn(4)
         torch.manual_seed(config.seed)
         self.precision = Precision.named(config.precision, device_named(config.device))
-        dwarfs = Network(config.network)
-        shared = config.network.trunk == "shared"
-        self.networks = (dwarfs, Network(config.network, dwarfs if shared else None))
+        self.networks = two_networks(config.network)
         for network in self.networks:
             network.to(self.precision.device)
             network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.pool = ThreadPoolExecutor(2, thread_name_prefix="role")
         """A worker for each role."""
         self._clock = Clock()
-        opponents = self._seat(folder, self.ranks.mine(for_opponents))
-        games = BatchedGame(
-            len(opponents.frozen), config.rules, observations=False, masks=None, num_threads=1,
-            **config.limits,
-        )  # fmt: skip
-        self._play = SelfPlay(
-            games, self.networks, opponents, self.precision,
-            np.random.default_rng(self.ranks.mine(for_play)), self.pool, self._clock,
-            config.symmetric_frames,
-        )  # fmt: skip
+        self._snapshots = folder / "pool" if folder else None
+        self._play = self._players(for_play, for_opponents)
         of_side = dict(enumerate(self.networks))
         self._learners = [
             Learner(
@@ -102,7 +100,9 @@ class Trainer:
                 self.ranks.channel(),
             )
             for networks, seed in zip(
-                [of_side] if shared else [{side: one} for side, one in of_side.items()],
+                [of_side]
+                if config.network.trunk == "shared"
+                else [{side: one} for side, one in of_side.items()],
                 for_roles,
                 strict=False,
             )
@@ -115,14 +115,19 @@ class Trainer:
         """How far the dwarfs are ahead in mirror play of late, -1 .. 1, as a share of the largest
         margin."""
 
-    def _seat(self, folder: Path | None, seed: np.random.SeedSequence) -> Opponents:
+    def _players(
+        self, for_play: np.random.SeedSequence, for_opponents: np.random.SeedSequence
+    ) -> Play:
+        """Who plays the battles."""
+        return SelfPlay.of(
+            self.config, self.networks, self._seat(self.ranks.mine(for_opponents)), self.precision,
+            self.ranks.mine(for_play), self.pool, self._clock,
+        )  # fmt: skip
+
+    def _seat(self, seed: np.random.SeedSequence) -> Opponents:
         """Who is met."""
-        config, games = self.config, self.config.num_games // self.ranks.size
-        if not any(config.opponents.in_each_seat(games)):
-            return Opponents.none(games)
-        if folder is None:
-            raise ValueError("frozen opponents need a folder")
-        return League(config, games, folder / "pool", self.precision, seed)
+        games = self.config.num_games // self.ranks.size
+        return seat(self.config, games, self._snapshots, self.precision, seed)
 
     def _with_progress_paid(self, rollout: Rollout, progress: float) -> Rollout:
         """What was just played with progress paid; ``progress`` is how much of the run is over."""
@@ -170,14 +175,16 @@ class Trainer:
         """Take snapshots where ``snapshots`` equal parts of the run end, and draw anew now and
         then.
         """
-        opponents, wanted = self._play.opponents, self.config.opponents
-        if not isinstance(opponents, League) or not wanted.frozen:
+        wanted = self.config.opponents
+        if not wanted.frozen or self._snapshots is None:
             return
         if int(after * wanted.snapshots) > int(before * wanted.snapshots):
-            opponents.add(self.networks, self.decisions, write=self.ranks.rank == 0)
+            if self.ranks.rank == 0:
+                write_snapshot(self._snapshots, self.networks, self.config.rules, self.decisions)
             self.ranks.wait()
+            self._play.add_snapshots(self.decisions)
         if self.updates % wanted.redraw_every == 0:
-            opponents.redraw()
+            self._play.redraw()
 
     def update(self) -> dict[str, float]:
         """One rollout and what both roles learn from it; its numbers."""

@@ -1,0 +1,173 @@
+"""Actors of a Ray cluster that play for one learner: what is lost on the way is not missed."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from rich.console import Console
+
+ray = pytest.importorskip("ray", reason="ray has a virtual environment of its own")
+cluster_utils = pytest.importorskip("ray.cluster_utils")
+
+from agents.inputs import Inputs  # noqa: E402 (what follows needs Ray)
+from agents.network import NetworkConfig  # noqa: E402
+from training.actors import ClusterTrainer, cluster  # noqa: E402
+from training.config import ConfigError, OpponentConfig, PPOConfig, TrainConfig  # noqa: E402
+from training.losses import find_decisions  # noqa: E402
+from training.options import Options  # noqa: E402
+from training.run import RunError  # noqa: E402
+from training.state import State  # noqa: E402
+from training.train import Stopped, train  # noqa: E402
+
+CONFIG = TrainConfig(
+    name="spread",
+    total_decisions=3000,
+    num_games=8,
+    rollout_decisions=32,
+    checkpoint_every=2,
+    anchor_games=2,
+    evaluation_games=0,
+    max_turns=12,
+    precision="float32",
+    network=NetworkConfig(channels=4, blocks=1, key_size=2),
+    opponents=OpponentConfig(frozen=0.5, snapshots=6, redraw_every=1),
+    ppo=PPOConfig(minibatch_size=64),
+)
+UPDATES = 8
+
+
+@pytest.fixture
+def nodes() -> Iterator[Any]:
+    """A head without cores for actors, and two nodes with one each."""
+    found = cluster_utils.Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
+    for _ in range(2):
+        found.add_node(num_cpus=1)
+    ray.init(address=found.address)
+    yield found
+    ray.shutdown()
+    found.shutdown()
+
+
+def where(trainer: ClusterTrainer) -> list[tuple[int, str]]:
+    """The process of each actor, and its node."""
+    return ray.get([player.process.remote() for player in trainer._play.players])
+
+
+def same(one: State, other: State) -> bool:
+    return (
+        one.values == other.values
+        and one.tensors.keys() == other.tensors.keys()
+        and all(torch.equal(tensor, other.tensors[name]) for name, tensor in one.tensors.items())
+    )
+
+
+def updated(trainer: ClusterTrainer, updates: int) -> list[dict[str, float]]:
+    """Metrics but for times."""
+    found = [trainer.update() for _ in range(updates)]
+    return [{k: v for k, v in one.items() if not k.startswith("speed/")} for one in found]
+
+
+@pytest.mark.slow
+def test_a_killed_actor_and_a_lost_node_are_replaced_and_change_nothing(
+    nodes: Any, tmp_path: Path
+) -> None:
+    unbroken = ClusterTrainer(CONFIG, tmp_path / "unbroken", 2)
+    wanted = updated(unbroken, UPDATES)
+    state = unbroken.state()
+    unbroken.close()
+    del unbroken  # its actors have the cores
+
+    trainer = ClusterTrainer(CONFIG, tmp_path / "broken", 2)
+    found = updated(trainer, 2)
+    (victim, _), (_, survivors_node) = before = where(trainer)
+    assert len({node for _, node in before}) == 2
+    os.kill(victim, signal.SIGKILL)
+    found += updated(trainer, 3)
+    after = where(trainer)
+    assert victim not in {process for process, _ in after}
+
+    lost = next(node for node in nodes.worker_nodes if node.node_id == survivors_node)
+    nodes.remove_node(lost)
+    nodes.add_node(num_cpus=1)
+    found += updated(trainer, UPDATES - 5)
+    assert survivors_node not in {node for _, node in where(trainer)}
+
+    assert found == wanted
+    assert same(trainer.state(), state)
+    trainer.close()
+
+
+@pytest.fixture
+def this_machine() -> Iterator[None]:
+    with cluster(None, 2):
+        yield
+
+
+@pytest.mark.slow
+def test_rollouts_are_one_update_old(this_machine: None, tmp_path: Path) -> None:
+    config = dataclasses.replace(CONFIG, opponents=OpponentConfig())
+    trainer = ClusterTrainer(config, tmp_path, 2)
+
+    def chances() -> np.ndarray:
+        """[T, B] of what was decided, by the networks as they are."""
+        found = np.zeros(rollout.actions.shape, np.float32)
+        for side, network in enumerate(trainer.networks):
+            mine = rollout.movers == side
+            inputs = Inputs.of_rows(rollout.rows[mine])
+            with torch.no_grad():
+                log_probs, _ = network(inputs.planes, inputs.decisions, inputs.game)
+            found[mine] = log_probs.numpy()[find_decisions(inputs, rollout.actions[mine])]
+        return found
+
+    for _ in range(3):
+        rollout = trainer._play.collect(config.rollout_decisions)
+        assert rollout.actions.shape == (config.rollout_decisions, config.num_games)
+        np.testing.assert_allclose(chances(), rollout.log_probs, atol=1e-5)
+        # Each game is another's, the actors' no copies of each other's.
+        assert len({game.tobytes() for game in rollout.rows.swapaxes(0, 1)}) == config.num_games
+    trainer.update()  # learns from what was played before it
+    rollout = trainer._play.collect(config.rollout_decisions)  # ordered before it, too
+    assert np.abs(chances() - rollout.log_probs).max() > 1e-3
+    rollout = trainer._play.collect(config.rollout_decisions)
+    np.testing.assert_allclose(chances(), rollout.log_probs, atol=1e-5)
+    trainer.close()
+
+
+def quietly(runs: Path, **named: Any) -> tuple[Path, str]:
+    console = Console(file=io.StringIO(), force_terminal=False, width=200)
+    folder = train(CONFIG, console, runs, Options(actors=2, **named))
+    return folder.path, console.file.getvalue()  # type: ignore[attr-defined]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    newest = (folder / "checkpoints" / "latest").resolve()
+    return {str(path.relative_to(newest)): path.read_bytes() for path in newest.rglob("*.*")}
+
+
+@pytest.mark.slow
+def test_a_run_that_is_stopped_goes_on_exactly(tmp_path: Path) -> None:
+    unbroken, shown = quietly(tmp_path / "unbroken")
+    assert "2 actors play" in shown
+    with pytest.raises(Stopped):
+        quietly(tmp_path / "broken", minutes=0.002)
+    broken, shown = quietly(tmp_path / "broken", resume=True)
+    assert "going on from" in shown
+    assert contents(broken) == contents(unbroken)
+    with pytest.raises(RunError, match="trained by 2 actors, not by 0"):
+        train(CONFIG, Console(quiet=True), tmp_path / "broken", Options(resume=True))
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "127.0.0.1:100000", "auto", "nowhere"])
+def test_a_cluster_that_is_not_there_is_one_line(address: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=f"--cluster {address}: "):
+        quietly(tmp_path, cluster=address)
+    assert list(tmp_path.iterdir()) == []
