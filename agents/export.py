@@ -21,7 +21,7 @@ import torch
 from torch import Tensor, nn
 
 from agents.checkpoint import CheckpointError, load_policy
-from agents.legal_scores import TABLES
+from agents.legal_policy import TABLES
 from agents.network import Network
 from thud_env.actions import CAPTURE_ALL
 from thud_env.encoding import OBSERVATION_SHAPE

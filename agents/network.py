@@ -1,6 +1,6 @@
 """The network of one role: a residual trunk, a policy over legal decisions, a value.
 
-Scoring the legal decisions only (``legal_scores.py``) costs a hundredth of an output for each of
+Scoring the legal decisions only (``legal_policy.py``) costs a hundredth of an output for each of
 the 6,470. N is the number of games, L the number of legal decisions of all of them together.
 """
 
@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from agents.legal_scores import NUM_BIASES, NUM_WORDS, legal_scores
+from agents.legal_policy import NUM_BIASES, NUM_WORDS, legal_policy
 from thud_env.encoding import NUM_PLANES
 
 
@@ -41,6 +41,8 @@ class Judgement(NamedTuple):
 
     log_probs: Tensor
     """[L] float32, of each game's decisions."""
+    entropies: Tensor
+    """[N] float32, of the policy in each state, in nats."""
     values: Tensor
     """[N] float32: what the role expects to be paid until the end, 1 being a margin of 32."""
     results: Tensor | None
@@ -105,7 +107,7 @@ class Network(nn.Module):
             game: [L] int64, ascending, the game of each.
 
         Returns:
-            the first two of a ``Judgement``: log-probabilities [L] and values [N].
+            log-probabilities [L] and values [N], as in a ``Judgement``.
         """
         judged = self.judge(planes, decisions, game)
         return judged.log_probs, judged.values
@@ -113,11 +115,10 @@ class Network(nn.Module):
     def judge(self, planes: Tensor, decisions: Tensor, game: Tensor) -> Judgement:
         """All heads at once; the arguments are those of ``forward``."""
         points, pooled = self.features(planes)
-        scores = legal_scores(
-            self.queries_and_keys(points), self.bias, self.words(pooled), decisions, game
-        )
         return Judgement(
-            log_softmax_by_game(scores, game, len(planes)),
+            *legal_policy(
+                self.queries_and_keys(points), self.bias, self.words(pooled), decisions, game
+            ),
             self.value(pooled).squeeze(1).float(),
             self.result(pooled).float() if self.config.result_head else None,
             self.survival(points).squeeze(2).float() if self.config.survival_head else None,
@@ -137,13 +138,3 @@ class Network(nn.Module):
         weight = torch.cat((self.queries.weight, self.keys.weight)).flatten(1)
         bias = torch.cat((self.queries.bias, self.keys.bias))  # type: ignore[arg-type]
         return functional.linear(points, weight, bias)
-
-
-def log_softmax_by_game(scores: Tensor, game: Tensor, num_games: int) -> Tensor:
-    """Log-softmax of [L] scores within each game's stretch of them."""
-    highest = scores.new_full((num_games,), -torch.inf).scatter_reduce(
-        0, game, scores.detach(), "amax"
-    )
-    shifted = scores - highest.index_select(0, game)
-    total = scores.new_zeros(num_games).index_add(0, game, shifted.exp())
-    return shifted - total.log().index_select(0, game)

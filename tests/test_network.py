@@ -11,8 +11,8 @@ import torch
 from by_hand import decide, place
 
 from agents.inputs import Inputs
-from agents.legal_scores import TABLES, gathered_scores, legal_scores
-from agents.network import Network, NetworkConfig, log_softmax_by_game
+from agents.legal_policy import TABLES, gathered_policy, legal_policy, log_softmax_by_game
+from agents.network import Network, NetworkConfig
 from agents.policy import sample_decisions
 from thud_env import Position
 from thud_env.actions import CAPTURE, CAPTURE_ALL, NUM_ACTIONS, describe_action
@@ -184,20 +184,24 @@ def test_a_game_is_judged_alike_alone_and_among_others() -> None:
 
 @pytest.mark.parametrize("key_size", [1, 4, 7])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_compiled_scores_equal_gathered_ones(key_size: int, dtype: torch.dtype) -> None:
-    """Forwards, and backwards into everything that is learnt."""
+def test_the_compiled_policy_equals_the_gathered_one(key_size: int, dtype: torch.dtype) -> None:
+    """Forwards, and backwards from log-probabilities and entropies into everything learnt."""
     inputs = inputs_of(some_positions())
     torch.manual_seed(5)
     shapes = ((len(inputs.planes), 225, 2 * key_size), (118,), (len(inputs.planes), 5))
     learnt = [torch.randn(shape).to(dtype).requires_grad_() for shape in shapes]
-    weights = torch.randn(len(inputs.decisions))
+    weights, others = torch.randn(len(inputs.decisions)), torch.randn(len(inputs.planes))
     found = []
-    for function in (legal_scores, gathered_scores):
-        as_float = function is gathered_scores and dtype != torch.float32
+    for function in (legal_policy, gathered_policy):
+        as_float = function is gathered_policy and dtype != torch.float32
         given = [one.float() if as_float else one for one in learnt]
-        scores = function(*given, inputs.decisions, inputs.game)
-        assert scores.dtype == torch.float32
-        found.append((scores, *torch.autograd.grad(scores @ weights, learnt)))
+        log_probs, entropies = function(*given, inputs.decisions, inputs.game)
+        assert log_probs.dtype == entropies.dtype == torch.float32
+        through_both = [
+            torch.autograd.grad(total, learnt, retain_graph=True)
+            for total in (log_probs @ weights, entropies @ others)
+        ]
+        found.append((log_probs, entropies, *through_both[0], *through_both[1]))
     for one, other in zip(*found, strict=True):
         assert one.dtype == other.dtype
         torch.testing.assert_close(

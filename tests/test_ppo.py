@@ -12,14 +12,13 @@ import torch
 from by_hand import decide, place
 
 from agents.inputs import Inputs
-from agents.legal_scores import TABLES
+from agents.legal_policy import TABLES
 from agents.network import Judgement, Network, NetworkConfig
 from thud_env import BatchedGame, Position
 from training.config import PPOConfig
 from training.losses import (
     Batch,
     auxiliary_losses,
-    entropy_by_game,
     entropy_share,
     find_decisions,
     ppo_loss,
@@ -78,8 +77,13 @@ def a_learner(network: Network, seed: int = 0, **settings: float) -> Alone:
     return Alone(network, PPOConfig(**settings), seed)  # type: ignore[arg-type]
 
 
-def judged(log_probs: torch.Tensor, values: torch.Tensor) -> Judgement:
-    return Judgement(log_probs, values, None, None)
+def judged(inputs: Inputs, log_probs: torch.Tensor, values: torch.Tensor) -> Judgement:
+    return Judgement(log_probs, entropies_of(inputs, log_probs), values, None, None)
+
+
+def entropies_of(inputs: Inputs, log_probs: torch.Tensor) -> torch.Tensor:
+    parts = log_probs.split(np.diff(inputs.starts).tolist())
+    return torch.stack([-(part.exp() * part).sum() for part in parts])
 
 
 # -- finding decisions ---------------------------------------------------------------------
@@ -122,7 +126,9 @@ def loss_of(
     action = int(ONE_OR_NONE.legal_actions()[chosen])
     batch = a_batch([ONE_OR_NONE], [action], [old], [advantage], [target])
     config = PPOConfig(**{"clip_coef": 0.2, "ent_coef": 0.0, "vf_coef": 0.0, **settings})  # type: ignore[arg-type]
-    loss, measured = ppo_loss(config, inputs, judged(log_probs, torch.tensor([value])), batch)
+    loss, measured = ppo_loss(
+        config, inputs, judged(inputs, log_probs, torch.tensor([value])), batch
+    )
     return loss, measured, log_probs
 
 
@@ -181,13 +187,16 @@ def test_the_loss_is_the_mean_over_decisions() -> None:
     config = PPOConfig(clip_coef=0.2, ent_coef=0.0, vf_coef=0.0)
     log_probs = SHARES.log().repeat(2)
     both, _ = ppo_loss(
-        config, inputs_of([ONE_OR_NONE] * 2), judged(log_probs, torch.zeros(2)), batch
+        config,
+        inputs_of([ONE_OR_NONE] * 2),
+        judged(inputs_of([ONE_OR_NONE] * 2), log_probs, torch.zeros(2)),
+        batch,
     )
     assert both.item() == pytest.approx((one.item() + other.item()) / 2, rel=1e-5)
 
 
 def shares(inputs: Inputs, log_probs: torch.Tensor) -> torch.Tensor:
-    return entropy_share(inputs, entropy_by_game(inputs, log_probs))
+    return entropy_share(inputs, entropies_of(inputs, log_probs))
 
 
 def test_the_entropy_share_is_1_for_uniform_and_0_without_a_choice() -> None:
@@ -266,7 +275,7 @@ def test_only_legal_decisions_have_a_gradient() -> None:
     legal = ONE_OR_NONE.legal_actions().tolist()
     log_probs, values = network(inputs.planes, inputs.decisions, inputs.game)
     batch = a_batch([ONE_OR_NONE], legal[:1], [log_probs[0].item()], [1.0])
-    ppo_loss(PPOConfig(), inputs, judged(log_probs, values), batch)[0].backward()
+    ppo_loss(PPOConfig(), inputs, judged(inputs, log_probs, values), batch)[0].backward()
     assert network.bias.grad is not None
     reached = set(torch.nonzero(network.bias.grad).flatten().tolist())
     assert reached == set(TABLES[2, legal].tolist())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from agents.legal_scores import TABLES
+from agents.legal_policy import TABLES
 from thud_env import BatchedGame
 from thud_env.actions import CAPTURE
 from thud_env.board import CELL_OF_SQUARE, SIZE, STRIDE

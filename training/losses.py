@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from agents.inputs import Inputs
-from agents.legal_scores import NUM_POINTS
+from agents.legal_policy import NUM_POINTS
 from agents.network import Judgement
 from thud_env.actions import NUM_ACTIONS
 from thud_env.rules.row import ROW_SIZE
@@ -92,7 +92,7 @@ def ppo_loss(
     clipped = ratio.clamp(1 - config.clip_coef, 1 + config.clip_coef)
     policy_loss = -torch.min(ratio * advantages, clipped * advantages).mean()
     value_loss = 0.5 * (judged.values - returns).square().mean()
-    entropies = entropy_by_game(inputs, log_probs)
+    entropies = judged.entropies
     entropy = entropy_share(inputs, entropies).mean()
     loss = policy_loss + config.vf_coef * value_loss - config.ent_coef * entropy
     result_loss, survival_loss = auxiliary_losses(judged, batch)
@@ -140,12 +140,6 @@ def find_decisions(inputs: Inputs, actions: NDArray[np.int32]) -> NDArray[np.int
     """Where in ``inputs.decisions`` the action of each game stands, [N] int64."""
     listed = (inputs.game * NUM_ACTIONS + inputs.decisions).cpu().numpy()
     return np.searchsorted(listed, np.arange(len(actions)) * NUM_ACTIONS + actions)
-
-
-def entropy_by_game(inputs: Inputs, log_probs: Tensor) -> Tensor:
-    """[N] each game's entropy, in nats."""
-    terms = -(log_probs.exp() * log_probs)
-    return terms.new_zeros(len(inputs.planes)).index_add(0, inputs.game, terms)
 
 
 def entropy_share(inputs: Inputs, entropy: Tensor) -> Tensor:

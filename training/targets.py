@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.legal_scores import NUM_POINTS
+from agents.legal_policy import NUM_POINTS
 from thud_env.board import CELL_OF_SQUARE, SIZE, STRIDE
 from thud_env.compile import compiled_with_arrays
 from thud_env.rules.row import DWARF, TO_MOVE, TROLL
