@@ -65,7 +65,7 @@ ladder: $(VENV)/.train ## play the reference agents all against all, and write d
 rllib: $(RLLIB)/.done ## install RLlib into .venv-rllib, run nothing
 
 integrations: $(LIBRARIES)/.done $(RLLIB)/.done ## train other libraries on it, for some seconds each
-	$(LIBRARIES)/bin/python -m pytest tests/test_integrations.py
+	$(LIBRARIES)/bin/python -m pytest tests/test_integrations.py tests/test_learners.py
 	$(LIBRARIES)/bin/python -m training.integrations.cleanrl_ppo --steps $(STEPS)
 	$(LIBRARIES)/bin/python -m training.integrations.sb3_maskable_ppo --steps $(STEPS)
 	$(LIBRARIES)/bin/python -m training.integrations.torchrl_ppo --steps $(STEPS)

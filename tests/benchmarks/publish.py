@@ -1,9 +1,10 @@
-"""Write the tables of speed in the README and docs/performance.md from the kept figures.
+"""Write the tables of speed in the README and in docs/ from the kept figures.
 
 ::
 
     taskset -c 0 python tests/benchmarks/peers.py --write
     python -m thud_env.bench --json > tests/benchmarks/bench.json
+    taskset -c 0 .venv-integrations/bin/python tests/benchmarks/learners.py --write
     python tests/benchmarks/publish.py
 """
 
@@ -17,7 +18,7 @@ from peers import COMPARED
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-PAGES = (ROOT / "README.md", ROOT / "docs" / "performance.md")
+PAGES = (ROOT / "README.md", ROOT / "docs" / "performance.md", ROOT / "docs" / "training.md")
 BEGIN, END = "<!-- publish.py writes the {} table -->", "<!-- end of the {} table -->"
 
 
@@ -44,7 +45,20 @@ def bench_table(figures: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-TABLES = {"peers": peers_table, "bench": bench_table}
+def learners_table(figures: dict[str, Any]) -> str:
+    """Our learner beside another library's, of one run."""
+    rates = figures["rates"]
+    beside = rates[figures["peer"]]["learnt"]
+    lines = ["| learner | learnt from/s | played/s | ratio |", "|---|--:|--:|--:|"]
+    lines += [
+        f"| {name} | {rate['learnt']:,.0f} | {rate['played']:,.0f} "
+        f"| {rate['learnt'] / beside:.1f} |"
+        for name, rate in rates.items()
+    ]
+    return "\n".join(lines)
+
+
+TABLES = {"peers": peers_table, "bench": bench_table, "learners": learners_table}
 
 
 def published(page: str) -> str:

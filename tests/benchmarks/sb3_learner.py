@@ -1,0 +1,109 @@
+"""MaskablePPO of sb3-contrib as ``learners.py`` compares it: our trunk, its own heads and loop.
+
+It is given whatever makes it faster here without touching its code: as many environments as our
+learner has battles (16, 64 and 128 were slower), none of Gymnasium's and its own checking wrappers,
+channels last in memory, and distributions that torch does not validate.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import gymnasium
+import numpy as np
+import sb3_contrib
+import torch
+from numpy.typing import NDArray
+from sb3_contrib import MaskablePPO
+from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
+from stable_baselines3.common.vec_env import DummyVecEnv
+from torch import Tensor, nn
+
+from agents.network import Network, NetworkConfig
+from thud_env.envs.opponents import RandomOpponent
+from training.config import TrainConfig
+
+SIDE = "trolls"
+"""Who learns: random dwarfs answer in one decision a turn, random trolls in more than one."""
+
+
+class PooledTrunk(BaseFeaturesExtractor):
+    """The stem and trunk of our network, and the means and maxima that its heads read."""
+
+    def __init__(self, space: gymnasium.Space[Any], config: NetworkConfig) -> None:
+        super().__init__(space, features_dim=2 * config.channels)
+        network = Network(config)
+        self.stem, self.trunk = network.stem, network.trunk  # the heads are not kept
+
+    def forward(self, planes: Tensor) -> Tensor:
+        """[N, C, 15, 15] to [N, 2 * channels]."""
+        planes = planes.contiguous(memory_format=torch.channels_last)
+        return Network.features(self, planes)[1]  # which reads the two only
+
+
+class CountingOpponent(RandomOpponent):
+    """Random play that counts its decisions; one for all environments."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.plies = 0
+
+    def act_rows(self, rows: NDArray[np.int16]) -> NDArray[np.integer[Any]]:
+        self.plies += len(rows)
+        return super().act_rows(rows)
+
+
+class Sb3Learner:
+    """MaskablePPO with the sizes and settings of a configuration of ours."""
+
+    name = f"MaskablePPO of sb3-contrib {sb3_contrib.__version__}, float32"
+
+    def __init__(self, config: TrainConfig) -> None:
+        torch.distributions.Distribution.set_default_validate_args(False)
+        self.opponent = CountingOpponent()
+        make = functools.partial(
+            gymnasium.make, "thud/Thud-v0", disable_env_checker=True, rules=config.rules,
+            side=SIDE, opponent=self.opponent,
+        )  # fmt: skip
+        ppo, network = config.ppo, config.network
+        self.model = MaskablePPO(
+            "MlpPolicy",
+            DummyVecEnv([make] * config.num_games),
+            n_steps=config.rollout_decisions,
+            batch_size=ppo.minibatch_size,
+            n_epochs=ppo.update_epochs,
+            learning_rate=ppo.learning_rate,
+            gamma=ppo.gamma,
+            gae_lambda=ppo.gae_lambda,
+            clip_range=ppo.clip_coef,
+            ent_coef=ppo.ent_coef,
+            vf_coef=ppo.vf_coef,
+            max_grad_norm=ppo.max_grad_norm,
+            target_kl=None,  # every epoch is learnt in full
+            policy_kwargs={
+                "features_extractor_class": PooledTrunk,
+                "features_extractor_kwargs": {"config": network},
+                # A Linear to the actions, and the value's hidden layer that ours has.
+                "net_arch": {"pi": [], "vf": [2 * network.channels]},
+                "activation_fn": nn.ReLU,
+                "ortho_init": False,  # the trunk stays as our network makes it
+            },
+            seed=config.seed,
+            device="cpu",
+        )
+        self.model.policy.to(memory_format=torch.channels_last)
+
+    def update(self) -> tuple[int, int]:
+        """One rollout and what is learnt from it: the learner's decisions, and all that were
+        played.
+        """
+        model, size = self.model, self.model.n_steps * self.model.n_envs
+        before, answered = model.num_timesteps, self.opponent.plies
+        model.learn(size, log_interval=None, reset_num_timesteps=False)
+        learnt = model.num_timesteps - before
+        return learnt, learnt + self.opponent.plies - answered
+
+    def close(self) -> None:
+        """Close the environments."""
+        self.model.get_env().close()
