@@ -53,20 +53,22 @@ def compared(learners) -> Iterator[list[Any]]:
 
 
 def test_each_counts_the_decisions_of_its_rollout(compared) -> None:
-    peer, *ours = compared
+    as_it_comes, tuned, *ours = compared
     for _ in range(2):
-        learnt, played = peer.update()
-        assert learnt == 8 * 16
-        assert 0.5 * learnt < played - learnt < 2 * learnt  # the opponent's
+        for peer in (as_it_comes, tuned):
+            learnt, played = peer.update()
+            assert learnt == 8 * 16
+            assert 0.5 * learnt < played - learnt < 2 * learnt  # the opponent's
         assert all(one.update() == (8 * 16, 8 * 16) for one in ours)
 
 
 def test_all_epochs_are_learnt_in_full(compared) -> None:
-    peer, ours = compared[0], compared[1].trainer
-    for one in compared[:2]:
+    *peers, ours = compared[0], compared[1], compared[2].trainer
+    for one in compared[:3]:
         one.update()
-    taken = [int(state["step"]) for state in peer.model.policy.optimizer.state.values()]
-    assert set(taken) == {3 * math.ceil(8 * 16 / 48)}
+    for peer in peers:
+        taken = [int(state["step"]) for state in peer.model.policy.optimizer.state.values()]
+        assert set(taken) == {3 * math.ceil(8 * 16 / 48)}
     taken = [
         int(next(iter(learner._optimiser.state.values()))["step"]) for learner in ours._learners
     ]
@@ -76,7 +78,8 @@ def test_all_epochs_are_learnt_in_full(compared) -> None:
 
 def test_the_trunks_are_of_one_size(compared) -> None:
     policy = compared[0].model.policy
-    for ours in compared[1:]:
+    assert size(policy) == size(compared[1].model.policy)
+    for ours in compared[2:]:
         for network in ours.trainer.networks:
             trunk = size(network.stem, network.trunk)
             assert trunk == size(policy.features_extractor)

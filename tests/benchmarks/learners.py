@@ -93,11 +93,14 @@ class OurLearner:
 
 
 def learners(config: TrainConfig) -> list[Compared]:
-    """MaskablePPO, then ours in each arithmetic."""
+    """MaskablePPO as it comes and tuned, then ours in each arithmetic."""
     from sb3_learner import Sb3Learner  # needs sb3-contrib
 
     kinds = ["float32", "bfloat16"] if Precision.named("auto").bfloat16 else ["float32"]
-    return [Sb3Learner(config), *(OurLearner(config, kind) for kind in kinds)]
+    return [
+        *(Sb3Learner(config, tuned=tuned) for tuned in (False, True)),
+        *(OurLearner(config, kind) for kind in kinds),
+    ]
 
 
 def measure(compared: list[Compared], updates: int) -> dict[str, dict[str, float]]:

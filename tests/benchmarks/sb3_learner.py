@@ -1,8 +1,9 @@
 """MaskablePPO of sb3-contrib as ``learners.py`` compares it: our trunk, its own heads and loop.
 
-It is given whatever makes it faster here without touching its code: as many environments as our
-learner has battles (16, 64 and 128 were slower), none of Gymnasium's and its own checking wrappers,
-channels last in memory, and distributions that torch does not validate.
+As it comes, 16 environments are made by its own ``make_vec_env``. Tuned, it is given whatever makes
+it faster here without touching its code: as many environments as our learner has battles (64 and
+128 were slower), none of Gymnasium's and its own checking wrappers, channels last in memory, and
+distributions that torch does not validate.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import sb3_contrib
 import torch
 from numpy.typing import NDArray
 from sb3_contrib import MaskablePPO
+from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from stable_baselines3.common.vec_env import DummyVecEnv
 from torch import Tensor, nn
@@ -24,6 +26,8 @@ from agents.network import Network, NetworkConfig
 from thud_env.envs.opponents import RandomOpponent
 from training.config import TrainConfig
 
+ENVIRONMENTS = 16
+"""As it comes."""
 SIDE = "trolls"
 """Who learns: random dwarfs answer in one decision a turn, random trolls in more than one."""
 
@@ -31,14 +35,18 @@ SIDE = "trolls"
 class PooledTrunk(BaseFeaturesExtractor):
     """The stem and trunk of our network, and the means and maxima that its heads read."""
 
-    def __init__(self, space: gymnasium.Space[Any], config: NetworkConfig) -> None:
+    def __init__(
+        self, space: gymnasium.Space[Any], config: NetworkConfig, channels_last: bool
+    ) -> None:
         super().__init__(space, features_dim=2 * config.channels)
+        self.channels_last = channels_last
         network = Network(config)
         self.stem, self.trunk = network.stem, network.trunk  # the heads are not kept
 
     def forward(self, planes: Tensor) -> Tensor:
         """[N, C, 15, 15] to [N, 2 * channels]."""
-        planes = planes.contiguous(memory_format=torch.channels_last)
+        if self.channels_last:
+            planes = planes.contiguous(memory_format=torch.channels_last)
         return Network.features(self, planes)[1]  # which reads the two only
 
 
@@ -57,20 +65,26 @@ class CountingOpponent(RandomOpponent):
 class Sb3Learner:
     """MaskablePPO with the sizes and settings of a configuration of ours."""
 
-    name = f"MaskablePPO of sb3-contrib {sb3_contrib.__version__}, float32"
-
-    def __init__(self, config: TrainConfig) -> None:
-        torch.distributions.Distribution.set_default_validate_args(False)
+    def __init__(self, config: TrainConfig, *, tuned: bool) -> None:
+        how = "tuned" if tuned else "as it comes"
+        self.name = f"MaskablePPO of sb3-contrib {sb3_contrib.__version__}, {how}, float32"
+        self.tuned = tuned
         self.opponent = CountingOpponent()
-        make = functools.partial(
-            gymnasium.make, "thud/Thud-v0", disable_env_checker=True, rules=config.rules,
-            side=SIDE, opponent=self.opponent,
-        )  # fmt: skip
+        task = {"rules": config.rules, "side": SIDE, "opponent": self.opponent}
+        if tuned:
+            make = functools.partial(
+                gymnasium.make, "thud/Thud-v0", disable_env_checker=True, **task
+            )
+            environments = DummyVecEnv([make] * config.num_games)
+        else:
+            environments = make_vec_env(
+                "thud/Thud-v0", min(ENVIRONMENTS, config.num_games), config.seed, env_kwargs=task
+            )
         ppo, network = config.ppo, config.network
         self.model = MaskablePPO(
             "MlpPolicy",
-            DummyVecEnv([make] * config.num_games),
-            n_steps=config.rollout_decisions,
+            environments,
+            n_steps=config.num_games * config.rollout_decisions // environments.num_envs,
             batch_size=ppo.minibatch_size,
             n_epochs=ppo.update_epochs,
             learning_rate=ppo.learning_rate,
@@ -83,7 +97,7 @@ class Sb3Learner:
             target_kl=None,  # every epoch is learnt in full
             policy_kwargs={
                 "features_extractor_class": PooledTrunk,
-                "features_extractor_kwargs": {"config": network},
+                "features_extractor_kwargs": {"config": network, "channels_last": tuned},
                 # A Linear to the actions, and the value's hidden layer that ours has.
                 "net_arch": {"pi": [], "vf": [2 * network.channels]},
                 "activation_fn": nn.ReLU,
@@ -92,12 +106,14 @@ class Sb3Learner:
             seed=config.seed,
             device="cpu",
         )
-        self.model.policy.to(memory_format=torch.channels_last)
+        if tuned:
+            self.model.policy.to(memory_format=torch.channels_last)
 
     def update(self) -> tuple[int, int]:
         """One rollout and what is learnt from it: the learner's decisions, and all that were
         played.
         """
+        torch.distributions.Distribution.set_default_validate_args(not self.tuned)
         model, size = self.model, self.model.n_steps * self.model.n_envs
         before, answered = model.num_timesteps, self.opponent.plies
         model.learn(size, log_interval=None, reset_num_timesteps=False)
