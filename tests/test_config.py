@@ -148,7 +148,10 @@ def test_a_mistake_in_a_file_is_named(written) -> None:
         load_config(path)
 
 
-@pytest.mark.parametrize("content", ["seed: [1", b"\xff\xfe\x01", "a\x00b", "seed: 1\n  rules: x"])
+@pytest.mark.parametrize(
+    "content",
+    ["seed: [1", b"\xff\xfe\x01", "a\x00b", "seed: 1\n  rules: x", "ppo: {gamma: 1, gamma: 1}"],
+)
 def test_what_is_not_yaml_is_named_in_one_line(written, content: str | bytes) -> None:
     path = written(content)
     with pytest.raises(ConfigError) as error:

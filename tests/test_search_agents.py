@@ -198,6 +198,7 @@ GOOD = "{dwarfs: {dwarfs: 1}, trolls: {trolls: -4}}"
     [
         ("- 1", "holds no weights"),
         ("classic: [", "is not YAML"),
+        (f"classic: {GOOD}\nclassic: {GOOD}", "is not YAML: classic is there twice"),
         (f"chess: {GOOD}", "has weights for 'chess': no such ruleset"),
         (f"classic: {GOOD}", "has no weights for the dwarfs of koom-valley"),
         ("classic: {dwarfs: {drawfs: 1}}", "weighs 'drawfs': no such feature, there are constant"),

@@ -11,9 +11,8 @@ import typing
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
-
 from agents.network import NetworkConfig
+from agents.strict_yaml import YamlError, parse_yaml, read_yaml
 from thud_env.rules.row import new_row
 from thud_env.rulesets import get_ruleset
 
@@ -154,12 +153,9 @@ def load_config(path: Path, overrides: list[str] | None = None) -> TrainConfig:
         ConfigError: naming the key and what would be right.
     """
     try:
-        tree = yaml.safe_load(path.read_text())
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be read: {error.strerror}") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        reason = " ".join(str(error).split())
-        raise ConfigError(f"{path} is not YAML: {reason}") from None
+        tree = read_yaml(path)
+    except YamlError as error:
+        raise ConfigError(str(error)) from None
     if tree is None:
         tree = {}
     for override in overrides or []:
@@ -190,8 +186,8 @@ def _override(tree: Any, override: str) -> None:
     if not isinstance(tree, dict):
         raise ConfigError(f"override {override!r}: {key!r} is not a key of the configuration")
     try:
-        tree[leaf] = yaml.safe_load(value)
-    except yaml.YAMLError:
+        tree[leaf] = parse_yaml(value)
+    except YamlError:
         raise ConfigError(f"override {override!r}: {value!r} is not YAML") from None
 
 

@@ -25,6 +25,7 @@ import agents
 from agents.agent import Agent
 from agents.search.evaluation import NUM_FEATURES, POINT, features
 from agents.search.weights import WEIGHTS_FILE, feature_names, load_weights
+from agents.strict_yaml import parse_yaml
 from thud_env import BatchedGame
 from thud_env.position import SIDES
 from thud_env.rules.play import margin
@@ -107,7 +108,7 @@ def write_weights(path: Path, rules: str, weights: NDArray[np.int64]) -> None:
     """Put one ruleset's weights into a file of weights, all else in it left as it is."""
     text = path.read_text(encoding="utf-8") if path.exists() else ""
     comments = "".join(line + "\n" for line in text.splitlines() if line.startswith("#"))
-    content = yaml.safe_load(text) or {}
+    content = parse_yaml(text) or {}
     content[rules] = {
         side: {
             name: int(weight)

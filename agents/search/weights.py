@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 from numpy.typing import NDArray
 
 from agents.search.evaluation import CLASSIC_FEATURES, NUM_FEATURES, POINT, VALLEY_FEATURES
+from agents.strict_yaml import YamlError, read_yaml
 from thud_env.position import SIDES
 from thud_env.rules.play import TROLL_VALUE
 from thud_env.rulesets import KOOM_VALLEY, RULESETS, get_ruleset
@@ -50,11 +50,9 @@ def load_weights(path: str | Path = WEIGHTS_FILE) -> NDArray[np.int64]:
         WeightsError: naming the file and what is wrong with it.
     """
     try:
-        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise WeightsError(f"{path} cannot be read: {error.strerror}") from None
-    except (yaml.YAMLError, UnicodeDecodeError):
-        raise WeightsError(f"{path} is not YAML") from None
+        content = read_yaml(Path(path))
+    except YamlError as error:
+        raise WeightsError(str(error)) from None
     if not isinstance(content, dict):
         raise WeightsError(f"{path} holds no weights: rulesets with theirs would be right")
     for rules in content:

@@ -17,9 +17,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 import agents
+from agents.strict_yaml import YamlError, read_yaml
 from training.ladder.schedule import Field, LadderError
 from training.openings import Openings, read_openings
 
@@ -73,11 +72,9 @@ def read_field(path: Path, **overrides: Any) -> Field:
         ValueError: if the file is not of a field, or that cannot be played.
     """
     try:
-        tree = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise LadderError(f"{path} cannot be read: {error.strerror}") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise LadderError(f"{path} is not YAML: {error}") from None
+        tree = read_yaml(path)
+    except YamlError as error:
+        raise LadderError(str(error)) from None
     if not isinstance(tree, dict) or "agents" not in tree:
         raise LadderError(f"{path} names no agents: a list called agents would")
     for key, value in tree.items():
