@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from ray_cluster import three_nodes
 from rich.console import Console
 
 ray = pytest.importorskip("ray", reason="ray has a virtual environment of its own")
-cluster_utils = pytest.importorskip("ray.cluster_utils")
 
 from agents.inputs import Inputs  # noqa: E402 (what follows needs Ray)
 from agents.network import NetworkConfig  # noqa: E402
@@ -47,14 +47,8 @@ UPDATES = 8
 
 @pytest.fixture
 def nodes() -> Iterator[Any]:
-    """A head without cores for actors, and two nodes with one each."""
-    found = cluster_utils.Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
-    for _ in range(2):
-        found.add_node(num_cpus=1)
-    ray.init(address=found.address)
-    yield found
-    ray.shutdown()
-    found.shutdown()
+    with three_nodes() as found:
+        yield found
 
 
 def where(trainer: ClusterTrainer) -> list[tuple[int, str]]:

@@ -5,23 +5,17 @@ import os
 import signal
 
 import pytest
+from ray_cluster import three_nodes
 
 ray = pytest.importorskip("ray", reason="ray has a virtual environment of its own")
-cluster_utils = pytest.importorskip("ray.cluster_utils")
 
 MANY_ITERATIONS = 30
 
 
 @pytest.fixture
 def cluster():
-    """A head without cores for env runners, and two nodes with one each."""
-    nodes = cluster_utils.Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
-    for _ in range(2):
-        nodes.add_node(num_cpus=1)
-    ray.init(address=nodes.address)
-    yield nodes
-    ray.shutdown()
-    nodes.shutdown()
+    with three_nodes() as nodes:
+        yield nodes
 
 
 def where(algorithm):
