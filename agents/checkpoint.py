@@ -24,6 +24,20 @@ FORMAT_VERSION = 1
 MODEL, MANIFEST = "model.safetensors", "manifest.json"
 
 
+PRETRAINED = Path(__file__).parent / "pretrained"
+"""Policies that come with the checkout, a folder for each ruleset that has some."""
+
+
+def policy_folder(path: str | Path) -> Path:
+    """The folder that a path means: ``pretrained/RULES`` is found from anywhere, unless there is
+    such a folder where the program runs.
+    """
+    path = Path(path)
+    if path.parts[:1] == (PRETRAINED.name,) and not path.exists():
+        return PRETRAINED.parent / path
+    return path
+
+
 class CheckpointError(ValueError):
     """A checkpoint that is missing, damaged or not one of ours."""
 

@@ -10,7 +10,13 @@ import torch
 from numpy.typing import NDArray
 
 from agents.agent import Agent
-from agents.checkpoint import MANIFEST, Checkpoint, CheckpointError, load_policy
+from agents.checkpoint import (
+    MANIFEST,
+    Checkpoint,
+    CheckpointError,
+    load_policy,
+    policy_folder,
+)
 from agents.inputs import Inputs
 from agents.network import Network
 from thud_env.position import SIDES
@@ -57,7 +63,7 @@ class PolicyAgent(Agent):
 
     Args:
         path: a checkpoint of one role, or a folder with a ``dwarfs`` and a ``trolls`` one, of
-            which the one for the side that decides is used.
+            which the one for the side that decides is used; or ``pretrained/RULES``.
         seed: seeds the draws.
         temperature: 1 draws from the policy, 0 takes its most likely decision.
 
@@ -69,7 +75,7 @@ class PolicyAgent(Agent):
     def __init__(self, path: str | Path, seed: int = 0, temperature: float = 1.0) -> None:
         if not temperature >= 0:
             raise ValueError(f"temperature={temperature} must be 0 or more")
-        self.path = Path(path)
+        self.path = policy_folder(path)
         self._temperature = temperature
         self._random = np.random.default_rng(seed)
         self._checkpoints: dict[str, Checkpoint] = {}

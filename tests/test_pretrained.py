@@ -1,0 +1,50 @@
+"""The policies that come with the checkout."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+import agents
+from agents.checkpoint import PRETRAINED, load_policy
+from agents.policy import PolicyAgent
+from thud_env.position import SIDES
+from training.match import play_battles
+
+RULESETS = sorted(path.name for path in PRETRAINED.iterdir() if path.is_dir())
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("rules", RULESETS)
+def test_a_folder_has_both_roles_of_the_ruleset_it_is_named_after(rules: str) -> None:
+    for role in SIDES:
+        loaded = load_policy(PRETRAINED / rules / role)
+        assert (loaded.rules, loaded.role) == (rules, role)
+
+
+@pytest.mark.parametrize("rules", RULESETS)
+def test_both_beat_greedy_play(rules: str, tmp_path: Path, monkeypatch) -> None:
+    """From wherever the program runs."""
+    monkeypatch.chdir(tmp_path)
+    policy, greedy = agents.make(f"policy:pretrained/{rules}", 1), agents.make("greedy", 2)
+    as_dwarfs = play_battles(policy, greedy, 40, rules).margins
+    as_trolls = play_battles(greedy, policy, 40, rules).margins
+    assert (as_dwarfs > 0).sum() >= 35
+    assert (as_trolls < 0).sum() >= 35
+
+
+def test_a_folder_where_the_program_runs_goes_first(tmp_path: Path, monkeypatch) -> None:
+    assert RULESETS
+    monkeypatch.chdir(tmp_path)
+    here = Path("pretrained") / RULESETS[0]
+    assert PolicyAgent(here).path == PRETRAINED / RULESETS[0]
+    here.parent.mkdir()
+    here.symlink_to(PRETRAINED / RULESETS[0])
+    assert PolicyAgent(here).path == here
