@@ -15,33 +15,20 @@ import pytest
 import torch
 from ray_cluster import three_nodes
 from rich.console import Console
+from small_run import SMALL_RUN
 
 ray = pytest.importorskip("ray", reason="ray has a virtual environment of its own")
 
 from agents.inputs import Inputs  # noqa: E402 (what follows needs Ray)
-from agents.network import NetworkConfig  # noqa: E402
 from training.actors import ClusterTrainer, cluster  # noqa: E402
-from training.config import ConfigError, OpponentConfig, PPOConfig, TrainConfig  # noqa: E402
+from training.config import ConfigError, OpponentConfig  # noqa: E402
 from training.losses import find_decisions  # noqa: E402
 from training.options import Options  # noqa: E402
 from training.run import RunError  # noqa: E402
 from training.state import State  # noqa: E402
 from training.train import Stopped, train  # noqa: E402
 
-CONFIG = TrainConfig(
-    name="spread",
-    total_decisions=3000,
-    num_games=8,
-    rollout_decisions=32,
-    checkpoint_every=2,
-    anchor_games=2,
-    evaluation_games=0,
-    max_turns=12,
-    precision="float32",
-    network=NetworkConfig(channels=4, blocks=1, key_size=2),
-    opponents=OpponentConfig(frozen=0.5, snapshots=6, redraw_every=1),
-    ppo=PPOConfig(minibatch_size=64),
-)
+CONFIG = dataclasses.replace(SMALL_RUN, name="spread", total_decisions=3000)
 UPDATES = 8
 
 
@@ -97,6 +84,12 @@ def test_a_killed_actor_and_a_lost_node_are_replaced_and_change_nothing(
 
     assert found == wanted
     assert same(trainer.state(), state)
+    met = {
+        name
+        for number in range(2)
+        for name in state.part("play").part(str(number)).values["opponents"]["names"]
+    }
+    assert any(name.isdigit() for name in met), "snapshots must have been met"
     trainer.close()
 
 
@@ -128,7 +121,8 @@ def test_rollouts_are_one_update_old(this_machine: None, tmp_path: Path) -> None
         np.testing.assert_allclose(chances(), rollout.log_probs, atol=1e-5)
         # Each game is another's, the actors' no copies of each other's.
         assert len({game.tobytes() for game in rollout.rows.swapaxes(0, 1)}) == config.num_games
-    trainer.update()  # learns from what was played before it
+    metrics = trainer.update()  # learns from what was played before it
+    assert metrics["speed/forward"] > 0, "all of it the actors'"
     rollout = trainer._play.collect(config.rollout_decisions)  # ordered before it, too
     assert np.abs(chances() - rollout.log_probs).max() > 1e-3
     rollout = trainer._play.collect(config.rollout_decisions)

@@ -15,10 +15,11 @@ import torch
 import torch.distributed as dist
 import torch.multiprocessing as processes
 import yaml
+from small_run import SMALL_RUN
 
 from agents.network import Network, NetworkConfig
 from thud_env import BatchedGame
-from training.config import OpponentConfig, PPOConfig, TrainConfig
+from training.config import PPOConfig
 from training.losses import Batch
 from training.ppo import Learner
 from training.precision import Precision
@@ -100,25 +101,10 @@ def test_two_processes_learn_as_one_with_the_doubled_batch(trunk: str, tmp_path:
 
 # -- whole runs ----------------------------------------------------------------------------
 
-CONFIG = TrainConfig(
-    name="pair",
-    total_decisions=1500,
-    num_games=8,
-    rollout_decisions=32,
-    checkpoint_every=2,
-    anchor_games=2,
-    evaluation_games=0,
-    max_turns=12,
-    precision="float32",
-    network=NetworkConfig(channels=4, blocks=1, key_size=2),
-    opponents=OpponentConfig(frozen=0.5, snapshots=4, redraw_every=1),
-    ppo=PPOConfig(minibatch_size=64),
-)
-
 
 def torchrun(folder: Path, *words: str, processes: int = 2) -> subprocess.CompletedProcess[str]:
-    path = folder / "pair.yaml"
-    path.write_text(yaml.safe_dump(dataclasses.asdict(CONFIG)))
+    path = folder / "small.yaml"
+    path.write_text(yaml.safe_dump(dataclasses.asdict(SMALL_RUN)))
     command = [
         *(sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", str(processes)),
         *("--master-port", str(free_port()), "-m", "training.train", str(path), *words),
@@ -142,7 +128,7 @@ def test_a_run_of_two_processes_stops_and_goes_on_exactly(tmp_path: Path) -> Non
     assert "going on from" in done.stdout
     files = []
     for folder in (unbroken, broken):
-        run = folder / "runs" / "pair"
+        run = folder / "runs" / "small"
         newest = (run / "checkpoints" / "latest").resolve()
         lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
         files.append(

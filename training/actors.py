@@ -211,15 +211,14 @@ class ClusterTrainer(Trainer):
     _play: Actors
 
     def __init__(self, config: TrainConfig, folder: Path, actors: int) -> None:
-        self._count = actors
-        super().__init__(config, folder.resolve())
         self.actors = actors
+        super().__init__(config, folder.resolve())
 
     def _players(
         self, for_play: np.random.SeedSequence, for_opponents: np.random.SeedSequence
     ) -> Actors:
         return Actors(
-            self._count, self.config, self.networks, self._snapshots, for_play, for_opponents,
+            self.actors, self.config, self.networks, self._snapshots, for_play, for_opponents,
             self._clock,
         )  # fmt: skip
 

@@ -72,13 +72,14 @@ class Trainer:
         ranks: the processes of the run.
     """
 
+    actors = 0
+    """How many processes play for this one."""
+
     def __init__(
         self, config: TrainConfig, folder: Path | None = None, ranks: Ranks | None = None
     ) -> None:
         self.config = config
         self.ranks = ranks or Ranks()
-        self.actors = 0
-        """Processes that play for this one."""
         # Each role's network runs in a thread of its own: that beats sharing every operation.
         torch.set_num_threads(1)
         for_play, *for_roles, for_opponents = np.random.SeedSequence(config.seed).spawn(4)
