@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thud_env import Position
 from thud_env.notation import turn_notation
+from thud_env.rng import seed_generators
 from thud_env.rules import row as fields
 from thud_env.rules.play import apply
 
@@ -31,12 +32,25 @@ class BatchPolicy(Protocol):
 class Agent:
     """A player: something that chooses one decision at a time.
 
-    Subclasses write ``act_rows``; everything else follows from it.
+    Subclasses write ``act_rows``; everything else follows from it. One that draws or remembers
+    anything also writes ``seed``, ``get_state`` and ``set_state``.
     """
 
     def act_rows(self, rows: NDArray[np.int16]) -> NDArray[np.int32]:
         """See ``BatchPolicy``."""
         raise NotImplementedError
+
+    def seed(self, seed: int) -> None:
+        """Make what is decided from here on depend on ``seed`` alone."""
+
+    def get_state(self) -> dict[str, Any]:
+        """What ``set_state`` takes, so that the player goes on from here: values that JSON can
+        hold.
+        """
+        return {}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Return to a state that ``get_state`` gave."""
 
     def act(self, position: Position) -> int:
         """A legal action in a position that is not over.
@@ -61,3 +75,26 @@ class Agent:
             actions.append(self.act(Position(row)))
             apply(row, actions[-1])
         return turn_notation(position.row, actions)
+
+
+class DrawingAgent(Agent):
+    """A player that draws from a generator of its own, ``_rng``, [1] uint64.
+
+    Args:
+        seed: seeds it.
+    """
+
+    def __init__(self, seed: int = 0) -> None:
+        self._rng = seed_generators(1, seed)
+
+    def seed(self, seed: int) -> None:
+        """See ``Agent``."""
+        self._rng[:] = seed_generators(1, seed)
+
+    def get_state(self) -> dict[str, Any]:
+        """See ``Agent``."""
+        return {"rng": int(self._rng[0])}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """See ``Agent``."""
+        self._rng[0] = state["rng"]

@@ -14,7 +14,6 @@ from agents.search import negamax, workspace
 from agents.search.evaluation import INFINITE, WIN
 from agents.search.weights import load_weights, material_weights
 from agents.search.workspace import MAX_DEPTH, MAX_QUIESCENCE, Workspace
-from thud_env.rng import seed_generators
 from thud_env.rules.legal import legal_actions
 from thud_env.rules.row import MAX_DECISIONS_AT_ONCE, Row
 
@@ -53,11 +52,16 @@ class SearchResult(Thought):
 
 
 class Searcher:
-    """An alpha-beta search with its arrays, ready to be used again and again."""
+    """An alpha-beta search with its arrays, ready to be used again and again.
 
-    def __init__(self, weights: NDArray[np.int64], seed: int = 0) -> None:
+    Args:
+        weights: [5, 2, 16] of the evaluation.
+        rng: [1] uint64, what it draws from.
+    """
+
+    def __init__(self, weights: NDArray[np.int64], rng: NDArray[np.uint64]) -> None:
         self._work = Workspace.of_size(_TABLE_BITS, weights)
-        self._rng = seed_generators(1, seed)
+        self._rng = rng
 
     def stop(self) -> None:
         """Make the search that another thread is in return the best it has so far."""
@@ -155,7 +159,7 @@ class AlphaBetaAgent(PlanningAgent):
         weights: str = "",
         seed: int = 0,
     ) -> None:
-        super().__init__()
+        super().__init__(seed)
         for name, value, least, most in (
             ("depth", depth, 0, MAX_DEPTH),
             ("time", time, 0, 1e6),
@@ -171,7 +175,7 @@ class AlphaBetaAgent(PlanningAgent):
             nodes=nodes if limited else 50_000_000,
             quiescence=quiescence,
         )
-        self._searcher = Searcher(load_weights(weights) if weights else load_weights(), seed)
+        self._searcher = Searcher(load_weights(weights) if weights else load_weights(), self._rng)
         self.result: SearchResult | None = None
         """What the last search found."""
 
@@ -191,8 +195,8 @@ class Greedy2Agent(PlanningAgent):
     """
 
     def __init__(self, seed: int = 0) -> None:
-        super().__init__()
-        self._searcher = Searcher(material_weights(), seed)
+        super().__init__(seed)
+        self._searcher = Searcher(material_weights(), self._rng)
 
     def think(self, row: Row) -> Thought:
         """See ``PlanningAgent``."""

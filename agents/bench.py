@@ -21,6 +21,7 @@ from agents.alphabeta import Searcher, SearchOptions
 from agents.mcts import MctsAgent
 from agents.search.weights import load_weights
 from thud_env import Position
+from thud_env.rng import seed_generators
 
 SIMULATIONS = 20_000
 NODES = 2_000_000
@@ -42,7 +43,7 @@ def middle_positions() -> list[Position]:
 
 def nodes_per_second(positions: list[Position], quiescence: int) -> float:
     """Nodes a second of alpha-beta, deeper and deeper, NODES in each position."""
-    searcher = Searcher(load_weights())
+    searcher = Searcher(load_weights(), seed_generators(1, 0))
     options = SearchOptions(depth=20, nodes=NODES, quiescence=quiescence)
     searcher.search(positions[0].row, SearchOptions(depth=1))
     started = process_time()

@@ -15,7 +15,6 @@ from agents.search.evaluation import POINT, WIN
 from agents.search.playouts import BY_EVALUATION, BY_GREEDY_PLAY, BY_RANDOM_PLAY, MOST_POINTS
 from agents.search.tree import EDGE_COUNT, FIRST_EDGE, Tree
 from agents.search.weights import load_weights
-from thud_env.rng import seed_generators
 from thud_env.rules.play import apply
 from thud_env.rules.row import NO_QUESTION, ONGOING, PENDING, RULES, TERMINATION, Row
 from thud_env.rulesets import KOOM_VALLEY
@@ -110,7 +109,7 @@ class MctsAgent(PlanningAgent):
         temperature: float = 60.0,
         seed: int = 0,
     ) -> None:
-        super().__init__()
+        super().__init__(seed)
         for name, word, known in (("playouts", playouts, PLAYOUTS), ("priors", priors, PRIORS)):
             if word not in known:
                 raise ValueError(f"{name}={word} must be one of {', '.join(known)}")
@@ -132,7 +131,6 @@ class MctsAgent(PlanningAgent):
         control[trees.LENGTH] = length or WHOLE_BATTLE
         control[trees.JUDGED_PRIORS] = priors == "eval"
         self._seconds = time
-        self._rng = seed_generators(1, seed)
         self.result: TreeResult | None = None
         """What the last search found."""
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.agent import Agent
+from agents.agent import DrawingAgent
 from agents.search.evaluation import final_value
 from thud_env.actions import ACCEPT, DECLINE, OFFER
 from thud_env.rules.legal import may_offer
@@ -36,15 +37,34 @@ def _without_offer(row: Row) -> Row:
     return row
 
 
-class PlanningAgent(Agent):
+class PlanningAgent(DrawingAgent):
     """A player that thinks once a turn. Subclasses write ``think``, or ``think_rows``.
 
     It offers to end the battle if it sees nothing better than the score as it stands, and
     accepts if that is worth at least what it sees in playing on.
+
+    Args:
+        seed: seeds what it draws.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, seed: int = 0) -> None:
+        super().__init__(seed)
         self._plans: dict[bytes, list[int]] = {}
+
+    def seed(self, seed: int) -> None:
+        """See ``Agent``."""
+        super().seed(seed)
+        self._plans.clear()
+
+    def get_state(self) -> dict[str, Any]:
+        """See ``Agent``."""
+        plans = {row.hex(): list(plan) for row, plan in self._plans.items()}
+        return {**super().get_state(), "plans": plans}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """See ``Agent``."""
+        super().set_state(state)
+        self._plans = {bytes.fromhex(row): list(plan) for row, plan in state["plans"].items()}
 
     def think(self, row: Row) -> Thought:
         """Find the best turn, or the best end of the one that is pending.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -95,6 +96,18 @@ class PolicyAgent(Agent):
                 f"{self.path} is no policy: a folder with {MANIFEST}, or with folders "
                 f"{' and '.join(SIDES)} that have one, would be"
             )
+
+    def seed(self, seed: int) -> None:
+        """See ``Agent``."""
+        self._random = np.random.default_rng(seed)
+
+    def get_state(self) -> dict[str, Any]:
+        """See ``Agent``."""
+        return dict(self._random.bit_generator.state)
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """See ``Agent``."""
+        self._random.bit_generator.state = state
 
     def act_rows(self, rows: NDArray[np.int16]) -> NDArray[np.int32]:
         """See ``BatchPolicy``.

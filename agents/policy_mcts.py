@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 import torch
@@ -24,7 +25,6 @@ from agents.search.playouts import MOST_POINTS
 from agents.search.tree import EDGE_COUNT, FIRST_EDGE, HIGHEST, LOWEST, Tree
 from agents.search.weights import material_weights
 from thud_env.position import SIDES
-from thud_env.rng import seed_generators
 from thud_env.rules.play import margin
 from thud_env.rules.row import DWARFS, ONGOING, RULES, TERMINATION, TO_MOVE, Row
 from thud_env.rulesets import RULESET_BY_INDEX
@@ -79,7 +79,7 @@ class PolicyMctsAgent(PlanningAgent):
         time: float = 0.0,
         seed: int = 0,
     ) -> None:
-        super().__init__()
+        super().__init__(seed)
         if root not in _ROOTS:
             raise ValueError(f"root={root} must be one of {', '.join(_ROOTS)}")
         for name, value, least, most in (
@@ -93,7 +93,7 @@ class PolicyMctsAgent(PlanningAgent):
         ):
             if not least <= value <= most:
                 raise ValueError(f"{name}={value} must be in {least} .. {most:g}")
-        self._policy = PolicyAgent(path, seed)
+        self._policy = PolicyAgent(path)
         self._sims = sims
         self._constants = (c, fpu, _UNUSED)
         self._gumbel = root == "gumbel"
@@ -101,9 +101,22 @@ class PolicyMctsAgent(PlanningAgent):
         self._seconds = time
         self._stopped = False
         self._seed = seed
-        self._rng = seed_generators(1, seed)
         self.result: NetworkResult | None = None
         """What the last search found."""
+
+    def seed(self, seed: int) -> None:
+        """See ``Agent``."""
+        super().seed(seed)
+        self._seed = seed
+
+    def get_state(self) -> dict[str, Any]:
+        """See ``Agent``."""
+        return {**super().get_state(), "seed": self._seed}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """See ``Agent``."""
+        super().set_state(state)
+        self._seed = state["seed"]
 
     def stop(self) -> None:
         """Make the search that another thread is in return the best it has so far."""

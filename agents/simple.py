@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.agent import Agent
+from agents.agent import DrawingAgent
 from thud_env.compile import compiled, compiled_with_arrays
-from thud_env.rng import random_below, seed_generators
+from thud_env.rng import random_below
 from thud_env.rules.legal import legal_actions
 from thud_env.rules.play import apply, margin
 from thud_env.rules.row import (
@@ -37,26 +37,7 @@ def _act_randomly(rows, rng, actions):
         actions[game] = random_turn_decision(rows[game], rng, 0, decisions, scratch)
 
 
-class _DrawingAgent(Agent):
-    """A player that draws from a generator of its own."""
-
-    def __init__(self, seed: int = 0) -> None:
-        self.seed(seed)
-
-    def seed(self, seed: int) -> None:
-        """Make what is drawn from here on depend on ``seed`` alone."""
-        self._rng = seed_generators(1, seed)
-
-    def get_state(self) -> NDArray[np.uint64]:
-        """The state of the generator, [1]."""
-        return self._rng.copy()
-
-    def set_state(self, state: NDArray[np.uint64]) -> None:
-        """Return to a state that ``get_state`` gave."""
-        self._rng = state.copy()
-
-
-class RandomAgent(_DrawingAgent):
+class RandomAgent(DrawingAgent):
     """Draws uniformly from the distinct complete turns, however many decisions they take."""
 
     def act_rows(self, rows: NDArray[np.int16]) -> NDArray[np.int32]:
@@ -101,7 +82,7 @@ def _act_greedily(rows, rng, actions):
                     actions[game] = decisions[i]
 
 
-class GreedyAgent(_DrawingAgent):
+class GreedyAgent(DrawingAgent):
     """Takes all it can at once: the turn with the most captures, ties drawn at random."""
 
     def act_rows(self, rows: NDArray[np.int16]) -> NDArray[np.int32]:

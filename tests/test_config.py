@@ -125,6 +125,9 @@ MISTAKES = [
     ("opponents.frozen=1.5", "opponents: frozen and scripted are 1.5 together: 1 is all"),
     ("opponents.pace=-1", "opponents.pace: -1.0 must be a number, 0 or more"),
     ("opponents.snapshot=1", "unknown key opponents.snapshot: did you mean opponents.snapshots?"),
+    ("anchors=greedy", "anchors: 'greedy' must be a list of words, such as [random, greedy]"),
+    ("anchors=[]", "anchors: [] must name one player or more"),
+    ("opponents.players=[1]", "opponents.players: [1] must be a list of words"),
     # names that would write elsewhere than into a folder below runs/
     ("name=../elsewhere", "name: '../elsewhere' must be letters, digits"),
     ("name=a/b", "name: 'a/b' must be"),

@@ -17,15 +17,20 @@ from training.curves import main
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def a_run(folder: Path, rules: str = "classic", measured: int = 3) -> Path:
+def a_run(
+    folder: Path,
+    rules: str = "classic",
+    measured: int = 3,
+    anchors: tuple[str, ...] = ("random", "greedy"),
+) -> Path:
     folder.mkdir()
-    told = dataclasses.asdict(TrainConfig(name=folder.name, rules=rules))
+    told = dataclasses.asdict(TrainConfig(name=folder.name, rules=rules, anchors=anchors))
     (folder / "config.yaml").write_text(yaml.safe_dump(told))
     lines = [{"decisions": 100 * n} for n in range(1, 7)]
     for number, line in enumerate(lines[1::2][:measured]):
         for side, role in enumerate(SIDES):
-            line[f"{role}/margin_against_random"] = 10 * number
-            line[f"{role}/margin_against_greedy"] = -32 + 16 * side
+            for place, anchor in enumerate(anchors):
+                line[f"{role}/margin_against_{anchor}"] = (10 * number, -32 + 16 * side)[place % 2]
     (folder / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     return folder
 
@@ -51,6 +56,24 @@ def test_every_run_and_anchor_is_a_line_in_each_sides_panel(tmp_path: Path) -> N
             x, y = map(float, point.split(","))
             assert 0 < x < width
             assert 0 < y < height
+
+
+def test_runs_with_other_anchors_share_the_colours_of_those_they_have_in_common(
+    tmp_path: Path,
+) -> None:
+    runs = [
+        a_run(tmp_path / "one"),
+        a_run(tmp_path / "two", anchors=("greedy", "alphabeta:depth=1")),
+    ]
+    out = tmp_path / "curves.svg"
+    assert main([*map(str, runs), "--out", str(out)]) == 0
+    root = ElementTree.fromstring(out.read_text())
+    strokes = [line.attrib["stroke"] for line in root.findall(f"{SVG}polyline")]
+    assert len(strokes) == 8
+    assert strokes[:4] == strokes[4:]
+    assert strokes[1] == strokes[2]
+    assert len(set(strokes)) == 3
+    assert "against alphabeta:depth=1" in {text.text for text in root.iter(f"{SVG}text")}
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from thud_env.actions import NUM_ACTIONS
 from thud_env.position import SIDES
 from training import advantage, opponents, ppo, rollout, trainer
 from training.config import OpponentConfig, PPOConfig, TrainConfig
-from training.opponents import MIRROR, SCRIPTED, League
+from training.opponents import MIRROR, League
 from training.rollout import Rollout
 from training.trainer import Trainer
 
@@ -89,7 +89,7 @@ def what_is_learnt_from_has_the_chances_it_was_played_with(made: Trainer, played
 def frozen_opponents_are_met_and_scored(made: Trainer, played: Rollout) -> None:
     league = made._play.opponents
     assert isinstance(league, League)
-    assert set(league.state()["names"]) - {"", *SCRIPTED}, "no snapshot is met"
+    assert set(league.state()["names"]) - {"", *CONFIG.opponents.players}, "no snapshot is met"
     scores = [score for pool in league.pools for score in pool.scores.values()]
     assert any(score != 0.5 for score in scores), "no snapshot is scored"
 

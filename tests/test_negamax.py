@@ -28,6 +28,7 @@ from thud_env import RULESETS, Position
 from thud_env.actions import OFFER
 from thud_env.board import CELL_OF_SQUARE, MIRROR_LEFT_RIGHT, SQUARE_SYMMETRY, SYMMETRIES
 from thud_env.perft import perft
+from thud_env.rng import seed_generators
 from thud_env.rules.legal import legal_actions
 from thud_env.rules.play import apply
 from thud_env.rules.row import (
@@ -85,13 +86,13 @@ def small_positions(rules: str, depth: int, count: int, most: int) -> tuple[Posi
 
 def search(position: Position, **options: object) -> SearchResult:
     plain: dict[str, object] = {"quiescence": 0, **options}
-    return Searcher(WEIGHTS, seed=1).search(position.row, SearchOptions(**plain))  # type: ignore[arg-type]
+    return Searcher(WEIGHTS, seed_generators(1, 1)).search(position.row, SearchOptions(**plain))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("depth", "count", "most"), [(1, 40, 1500), (2, 16, 6000), (3, 10, 12000)])
 @EACH_RULESET
 def test_alpha_beta_finds_the_minimax_value(rules: str, depth: int, count: int, most: int) -> None:
-    searcher = Searcher(WEIGHTS, seed=depth)
+    searcher = Searcher(WEIGHTS, seed_generators(1, depth))
     for position in small_positions(rules, depth, count, most):
         value = minimax(position.row, depth)
         for ordered, use_table in ((True, True), (True, False), (False, True), (False, False)):

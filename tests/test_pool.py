@@ -15,7 +15,7 @@ from agents.checkpoint import load_policy
 from agents.network import Network, NetworkConfig
 from thud_env.position import SIDES
 from training.config import OpponentConfig, PPOConfig, TrainConfig
-from training.opponents import MIRROR, SCRIPTED, League
+from training.opponents import MIRROR, League
 from training.pool import Pool, write_snapshot
 from training.precision import Precision
 from training.trainer import Trainer
@@ -112,7 +112,7 @@ def test_an_opponent_changes_only_when_its_battle_ends(trainer: Trainer) -> None
         met |= set(after)
     snapshots = {name for name in met if name.isdigit()}
     assert len(snapshots) > 2, "several snapshots must have been met"
-    assert set(SCRIPTED) <= met
+    assert set(CONFIG.opponents.players) <= met
 
 
 def test_only_the_learners_own_decisions_are_learnt_from(trainer: Trainer) -> None:

@@ -48,7 +48,9 @@ def batches() -> dict[int, Batch]:
 
 
 def learn(trunk: str, ranks: Ranks) -> torch.Tensor:
-    """Three updates of a batch in one minibatch, this process's share; the weights."""
+    """Three updates of a batch in one minibatch, this process's share, and one of the dwarfs alone;
+    the weights.
+    """
     torch.set_num_threads(1)
     torch.manual_seed(3)
     config = NetworkConfig(channels=4, blocks=1, key_size=2, trunk=trunk)  # type: ignore[arg-type]
@@ -65,6 +67,7 @@ def learn(trunk: str, ranks: Ranks) -> torch.Tensor:
         shares[side] = batch[np.arange(edges[ranks.rank], edges[ranks.rank + 1])]
     for _ in range(3):
         measured = learner.learn(shares, 0.0)
+    learner.learn({0: shares[0]}, 0.0)  # what only the trolls have must stay as it is
     weights = [p.detach().flatten() for network in networks.values() for p in network.parameters()]
     return torch.cat([*weights, torch.tensor([measured[side]["policy_loss"] for side in (0, 1)])])
 

@@ -168,10 +168,13 @@ def test_chunks_of_time_go_on_from_one_another(unbroken: Path, tmp_path: Path) -
 
 
 def test_frozen_opponents_go_on_too(tmp_path: Path, monkeypatch) -> None:
-    """Who is met, what was scored against whom, and what scripted players draw."""
+    """Who is met, what was scored against whom, and what players draw and have in mind."""
     config = dataclasses.replace(
-        TINY, max_turns=12,
-        opponents=OpponentConfig(frozen=0.5, scripted=0.25, snapshots=4, redraw_every=1, pace=0.0),
+        TINY, max_turns=12, anchors=("greedy", "alphabeta:depth=1"),
+        opponents=OpponentConfig(
+            frozen=0.5, scripted=0.25, players=("random", "alphabeta:depth=1", "mcts:sims=4"),
+            snapshots=4, redraw_every=1, pace=0.0,
+        ),
     )  # fmt: skip
     unbroken, _ = quietly(tmp_path / "unbroken", config)
 
@@ -364,7 +367,7 @@ def test_a_state_is_read_as_it_was_written(tmp_path: Path) -> None:
     ("content", "said"),
     [
         ("[]", "is not a thud-training-state"),
-        ('{"format": "thud-training-state", "format_version": 9}', "version 9: 1 would be right"),
+        ('{"format": "thud-training-state", "format_version": 9}', "version 9: 2 would be right"),
         ("{", "is not JSON"),
     ],
 )

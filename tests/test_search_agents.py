@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from pathlib import Path
@@ -11,11 +12,17 @@ import pytest
 from by_hand import decide, place
 
 import agents
-from agents.alphabeta import AlphaBetaAgent, Greedy2Agent
+from agents.agent import Agent
+from agents.alphabeta import AlphaBetaAgent, Greedy2Agent, Searcher, SearchOptions
+from agents.checkpoint import save_policy
 from agents.mcts import MctsAgent
+from agents.network import Network, NetworkConfig
 from agents.search.weights import WeightsError, load_weights
 from thud_env import RULESETS, Position
 from thud_env.actions import ACCEPT, DECLINE, OFFER
+from thud_env.position import SIDES
+from thud_env.rng import seed_generators
+from thud_env.rules.row import NO_QUESTION, PENDING
 
 FAST = (
     "greedy2",
@@ -51,6 +58,53 @@ def test_a_turn_is_one_that_the_position_plays(spec: str) -> None:
         turn = agent.turn(position)
         assert turn in position.turns()
         position = position.play(turn)
+
+
+@pytest.mark.parametrize(
+    "spec", [*FAST, "random", "greedy", "policy:{policy}", "policy+mcts:{policy},sims=4"]
+)
+def test_a_player_goes_on_from_its_state_as_it_would_have(spec: str, tmp_path: Path) -> None:
+    """In the middle of a turn too; a seed makes it forget all that came before."""
+    rules = "classic-any"
+    for role in SIDES:
+        network = Network(NetworkConfig(channels=4, blocks=1, key_size=2))
+        save_policy(tmp_path / role, network, role=role, rules=rules, decisions=0)
+    spec = spec.format(policy=tmp_path)
+
+    def play(player: Agent, position: Position, decisions: int) -> tuple[list[int], Position]:
+        played = []
+        for _ in range(decisions):
+            played.append(player.act(position))
+            position = position.apply(played[-1])
+        return played, position
+
+    player, position = agents.make(spec, seed=1), Position.start(rules)
+    while position.row[PENDING] == NO_QUESTION:  # until a turn is being played
+        _, position = play(player, position, 1)
+    state = json.loads(json.dumps(player.get_state()))
+    wanted, _ = play(player, position, 12)
+    twin = agents.make(spec, seed=2)
+    play(twin, Position.start(rules), 3)
+    twin.set_state(state)
+    assert play(twin, position, 12)[0] == wanted
+    player.seed(5)
+    twin.seed(5)
+    assert play(player, position, 12)[0] == play(twin, position, 12)[0]
+
+
+def test_a_search_that_is_cut_short_in_a_turn_keeps_what_it_had_finished() -> None:
+    """Where a troll chooses its captures, the first turn ahead already finds the best."""
+    position = Position.from_text(
+        "5/7/9/2ddd6/4T8/1d2d1d8/d14/7R7/9dd3T/9d5/13/4ddd4/9/7/5 t F5:any 0 0", "classic-any"
+    )
+    best = Searcher(load_weights(), seed_generators(1, 1)).search(
+        position.row, SearchOptions(depth=1)
+    )
+    for seed in range(10):
+        searcher = Searcher(load_weights(), seed_generators(1, seed))
+        for nodes in range(best.nodes + 1, best.nodes + 6000, 600):
+            found = searcher.search(position.row, SearchOptions(depth=8, nodes=nodes))
+            assert found.decisions[0] == best.decisions[0], (seed, nodes)
 
 
 @EACH_AGENT

@@ -6,6 +6,7 @@ import dataclasses
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -31,9 +32,10 @@ from training.clock import PARTS
 from training.config import PPOConfig, TrainConfig, load_config
 from training.display import Display
 from training.losses import MEASURED
+from training.options import Options
 from training.run import RunFolder
 from training.state import State
-from training.train import main, train
+from training.train import Stopped, main, train
 from training.trainer import Trainer
 
 ROOT = Path(__file__).parents[1]
@@ -109,6 +111,7 @@ def test_every_update_is_a_line_of_metrics(finished: Finished) -> None:
         *(f"speed/{part}" for part in PARTS),
         *("battles/finished", "battles/margin", "battles/turns", "battles/hurls", "battles/shoves"),
         *(f"{role}/margin_against_{anchor}" for role in SIDES for anchor in ("random", "greedy")),
+        *(f"{role}/mean_anchor_margin" for role in SIDES),
     }
     assert set(lines[1]) == {"decisions", *wanted}
     assert all(isinstance(value, int | float) for line in lines for value in line.values())
@@ -416,6 +419,32 @@ def test_a_run_that_breaks_off_keeps_what_it_has_written(tmp_path: Path, monkeyp
     assert load_policy(tmp_path / "tiny" / "checkpoints" / "latest" / "trolls").decisions == 256
 
 
+# -- starting from a policy ----------------------------------------------------------------
+
+
+def test_a_run_starts_from_a_policys_weights_and_goes_on_without_it(
+    finished: Finished, tmp_path: Path
+) -> None:
+    policy = tmp_path / "policy"
+    shutil.copytree(finished.folder / "checkpoints" / "latest", policy)
+    config = dataclasses.replace(
+        QUICK, start_from=str(policy), ppo=PPOConfig(minibatch_size=64, average_coef=0.1)
+    )
+    trainer = Trainer(config)
+    for role, network, average in zip(
+        SIDES, trainer.networks, [one._average_modules[0] for one in trainer._learners], strict=True
+    ):
+        wanted = load_policy(policy / role).network.state_dict()
+        for started in (network, average):
+            assert all(torch.equal(wanted[k], v) for k, v in started.state_dict().items())
+    trainer.close()
+    with pytest.raises(Stopped):
+        train(config, plain_console(), tmp_path, Options(minutes=0.0))
+    shutil.rmtree(policy)
+    folder = train(config, plain_console(), tmp_path, Options(resume=True))
+    assert metrics_of(folder.path)[-1]["decisions"] >= config.total_decisions
+
+
 # -- the command line ----------------------------------------------------------------------
 
 
@@ -440,6 +469,17 @@ def test_without_arguments_it_says_how_to_use_it(capsys) -> None:
         (
             ["{}", "opponents.frozen=0.1", "--actors", "16"],
             "opponents.frozen: 0.1 of the 8 battles of a process is less than one",
+        ),
+        (["{}", "opponents.frozen=0.001"], "opponents.frozen: 0.001 of the 128 battles"),
+        (["{}", "anchors=[greedi]"], "anchors: unknown agent 'greedi': did you mean 'greedy'?"),
+        (
+            ["{}", "opponents.players=['alphabeta:depth=9,time=1']"],
+            "opponents.players: with a time limit alphabeta:depth=9,time=1 depends on the machine",
+        ),
+        (["{}", "start_from=nowhere"], "start_from: nowhere/dwarfs is no policy"),
+        (
+            ["{}", "start_from=pretrained/classic", "network.channels=5"],
+            "classic/dwarfs is a NetworkConfig(channels=16",
         ),
     ],
 )

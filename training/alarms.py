@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from thud_env.position import SIDES
 from thud_env.rulesets import get_ruleset
-from training.anchors import Best, score_of
+from training.anchors import SCORE, Best
 from training.run import RunFolder
 
 FALLEN = 0.2
@@ -61,7 +61,7 @@ class Alarms:
                 )
         alarms = []
         for role in SIDES:
-            score = score_of(role, metrics)
+            score = metrics.get(f"{role}/{SCORE}")
             if score is not None:
                 alarms += self._fall(role, score, decisions, best[role])
             entropy = metrics.get(f"{role}/entropy")

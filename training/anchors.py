@@ -8,8 +8,6 @@ checkpoint of a role is the one with the highest mean over the anchors.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +15,14 @@ from numpy.typing import NDArray
 import agents
 from agents.network import Network
 from thud_env.position import SIDES
+from training.config import TrainConfig
 from training.match import play_battles
-from training.opponents import SCRIPTED, decide
+from training.opponents import decide
 from training.precision import Precision
 from training.state import State
 
-ANCHORS = tuple(SCRIPTED)
-"""Specs of the players that every role is measured against."""
+SCORE = "mean_anchor_margin"
+"""The metric of a role that is its mean margin over the anchors."""
 
 
 class LivePolicy:
@@ -55,59 +54,51 @@ class Best:
     """After how many decisions it was written."""
 
 
-def score_of(role: str, metrics: Mapping[str, float]) -> float | None:
-    """A role's mean margin over the anchors, if it was measured."""
-    names = [f"{role}/margin_against_{anchor}" for anchor in ANCHORS]
-    if any(name not in metrics for name in names):
-        return None
-    return float(np.mean([metrics[name] for name in names]))
-
-
 class Anchors:
     """Measures both roles against the anchors, and remembers each role's best.
 
     Args:
-        rules: the name of the ruleset.
-        games: battles against each anchor; 0 measures nothing.
-        seed: with the number of decisions, seeds all draws: nothing is carried over.
-        limits: those of the battles that are learnt from.
+        config: who the anchors are and how many battles each plays; its seed, with the number of
+            decisions, seeds all draws: nothing is carried over.
     """
 
-    def __init__(self, rules: str, games: int, seed: int, limits: dict[str, Any]) -> None:
-        self._rules = rules
-        self._games = games
-        self._seed = seed
-        self._limits = limits
+    def __init__(self, config: TrainConfig) -> None:
+        self._config = config
         self.best: dict[str, Best] = {}
         """By role, once measured."""
 
     def measure(
         self, networks: tuple[Network, Network], precision: Precision, decisions: int
     ) -> dict[str, float]:
-        """Play, and return the mean margin of each role against each anchor, from its view.
+        """Play, and return the mean margin of each role against each anchor, and over them all,
+        from its view.
 
         Args:
             networks: the dwarfs' and the trolls'.
             precision: their arithmetic.
             decisions: how far the run is.
         """
-        if self._games == 0:
+        config = self._config
+        if config.anchor_games == 0:
             return {}
-        seeds = np.random.SeedSequence([self._seed, decisions]).generate_state(
-            2 * len(SIDES) * len(ANCHORS)
+        seeds = np.random.SeedSequence([config.seed, decisions]).generate_state(
+            2 * len(SIDES) * len(config.anchors)
         )
         drawn = iter(seeds.tolist())
         metrics = {}
         for side, role in enumerate(SIDES):
-            for anchor in ANCHORS:
+            margins = []
+            for anchor in config.anchors:
                 policy = LivePolicy(networks[side], precision, next(drawn))
                 other = agents.make(anchor, seed=next(drawn))
                 dwarfs, trolls = (policy, other) if side == 0 else (other, policy)
-                battles = play_battles(dwarfs, trolls, self._games, self._rules, **self._limits)
-                margin = float(battles.margins.mean()) * (1 if side == 0 else -1)
-                metrics[f"{role}/margin_against_{anchor}"] = margin
-            score = score_of(role, metrics)
-            assert score is not None
+                battles = play_battles(
+                    dwarfs, trolls, config.anchor_games, config.rules, **config.limits
+                )
+                margins.append(float(battles.margins.mean()) * (1 if side == 0 else -1))
+                metrics[f"{role}/margin_against_{anchor}"] = margins[-1]
+            score = float(np.mean(margins))
+            metrics[f"{role}/{SCORE}"] = score
             if role not in self.best or score > self.best[role].score:
                 self.best[role] = Best(score, decisions)
         return metrics

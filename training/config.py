@@ -44,7 +44,7 @@ class PPOConfig:
     minibatch_size: int = 512
     """Decisions of one role to a gradient step."""
     target_kl: float = 0.03
-    """A role stops learning from a rollout once its policy has moved this far."""
+    """A role makes no further pass over a rollout once its policy has moved this far."""
     result_coef: float = 0.1
     """Weight of predicting the result, where the network has a head for it."""
     survival_coef: float = 0.1
@@ -62,7 +62,9 @@ class OpponentConfig:
     frozen: float = 0.0
     """Share of the battles in which one role meets a frozen snapshot of the other."""
     scripted: float = 0.0
-    """Share of the battles in which one role meets random or greedy play."""
+    """Share of the battles in which one role meets one of the players below."""
+    players: tuple[str, ...] = ("random", "greedy")
+    """Their specs (docs/agents.md), each drawn as often; one named twice, twice as often."""
     snapshots: int = 30
     """Snapshots of each role that are taken over the run, at even intervals."""
     redraw_every: int = 5
@@ -75,7 +77,8 @@ class OpponentConfig:
         """Of so many battles, those in which each role meets scripted players, and those in which
         it meets snapshots.
         """
-        return round(self.scripted * games / 2), round(self.frozen * games / 2)
+        scripted = min(round(self.scripted * games / 2), games // 2)
+        return scripted, min(round(self.frozen * games / 2), games // 2 - scripted)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,6 +91,9 @@ class TrainConfig:
     """The ruleset that is played."""
     seed: int = 1
     """Seeds the networks and every draw."""
+    start_from: str = ""
+    """A folder with a policy of each role, such as a checkpoint, whose weights the networks start
+    with; nothing: at random."""
     total_decisions: int = 1_000_000
     """Decisions of self-play, by both roles together."""
     num_games: int = 128
@@ -99,8 +105,10 @@ class TrainConfig:
     keep_checkpoints: int = 3
     """How many checkpoints are kept; older ones are removed."""
     anchor_games: int = 32
-    """Battles of each role against each fixed anchor at every checkpoint (training/anchors.py),
-    which choose the best one; 0 for none."""
+    """Battles of each role against each anchor at every checkpoint (training/anchors.py), which
+    choose the best one; 0 for none."""
+    anchors: tuple[str, ...] = ("random", "greedy")
+    """Specs of the players that never change, against which both roles are measured."""
     evaluation_games: int = 200
     """Battles of each pairing in the table at the end; 0 for no table."""
     max_quiet_turns: int | None = None
@@ -222,6 +230,10 @@ def _convert(hint: Any, value: Any, key: str) -> Any:
             pass
     if float in allowed and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
+    if typing.get_origin(hint) is tuple:
+        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+            raise ConfigError(f"{key}: {value!r} must be a list of words, such as [random, greedy]")
+        return tuple(value)
     if type(value) not in allowed:
         names = " or ".join("nothing" if a is type(None) else a.__name__ for a in allowed)
         raise ConfigError(f"{key}: {value!r} must be of type {names}")
@@ -233,6 +245,8 @@ def _check_ranges(config: Any, where: str) -> None:
         value = getattr(config, field.name)
         if dataclasses.is_dataclass(value):
             _check_ranges(value, f"{where}{field.name}.")
+        elif value == ():
+            raise ConfigError(f"{where}{field.name}: [] must name one player or more")
         elif field.name in _AT_LEAST_ONE and value < 1:
             raise ConfigError(f"{where}{field.name}: {value} must be 1 or more")
         elif field.name in _NOT_NEGATIVE and value < 0:

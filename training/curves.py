@@ -11,6 +11,7 @@ Of several runs, each is a line; what was measured at the same number of decisio
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import math
 import sys
@@ -19,13 +20,12 @@ from xml.sax.saxutils import escape
 
 from thud_env.position import SIDES
 from thud_env.rulesets import get_ruleset
-from training.anchors import ANCHORS
 from training.cli import fail
 from training.config import load_config
 
 _WIDTH, _HEIGHT, _LEFT, _TOP, _GAP = 330, 240, 52, 46, 60
-_COLOURS = ("#2166ac", "#b2182b")
-"""Of the anchors, told apart by the colour blind too."""
+_COLOURS = ("#2166ac", "#b2182b", "#1b7837", "#e08214", "#762a83", "#666666")
+"""Of the anchors, told apart by the colour blind too; from the seventh on they come again."""
 
 Points = list[tuple[float, float]]
 
@@ -41,18 +41,20 @@ def read_curves(run: Path) -> tuple[int, dict[tuple[str, str], Points]]:
         ConfigError: if the folder holds no run.
         CurveError: if nothing has been measured in it.
     """
-    most = get_ruleset(load_config(run / "config.yaml").rules).largest_margin
+    config = load_config(run / "config.yaml")
+    most = get_ruleset(config.rules).largest_margin
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     curves: dict[tuple[str, str], Points] = {
         (role, anchor): [
             (float(line["decisions"]), float(line[name])) for line in lines if name in line
         ]
         for role in SIDES
-        for anchor in ANCHORS
+        for anchor in config.anchors
         for name in (f"{role}/margin_against_{anchor}",)
     }
     if not all(curves.values()):
-        raise CurveError(f"{run}: nothing has been measured against {' or '.join(ANCHORS)} yet")
+        names = " or ".join(config.anchors)
+        raise CurveError(f"{run}: nothing has been measured against {names} yet")
     return most, curves
 
 
@@ -63,6 +65,8 @@ def curves_svg(runs: list[dict[tuple[str, str], Points]], most: int) -> str:
         runs: their curves.
         most: the largest margin there can be.
     """
+    anchors = list(dict.fromkeys(anchor for curves in runs for _, anchor in curves))
+    colours = dict(zip(anchors, itertools.cycle(_COLOURS), strict=False))
     longest = max(x for curves in runs for points in curves.values() for x, _ in points)
     width, height = _LEFT + 2 * _WIDTH + _GAP + 20, _TOP + _HEIGHT + 74
     parts = [
@@ -74,22 +78,26 @@ def curves_svg(runs: list[dict[tuple[str, str], Points]], most: int) -> str:
     for side, role in enumerate(SIDES):
         left = _LEFT + side * (_WIDTH + _GAP)
         parts += _panel(left, f"margin of the {role}", longest, most)
-        for anchor, colour in zip(ANCHORS, _COLOURS, strict=True):
-            for curves in runs:
+        for curves in runs:
+            for (whose, anchor), points in curves.items():
+                if whose != role:
+                    continue
                 line = " ".join(
                     f"{left + _WIDTH * x / longest:.1f},{_height_of(y, most):.1f}"
-                    for x, y in curves[role, anchor]
+                    for x, y in points
                 )
                 parts.append(
-                    f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2"/>'
+                    f'<polyline points="{line}" fill="none" stroke="{colours[anchor]}" '
+                    'stroke-width="2"/>'
                 )
-    for number, (anchor, colour) in enumerate(zip(ANCHORS, _COLOURS, strict=True)):
-        x, y = _LEFT + 150 * number, height - 14
+    x, y = _LEFT, height - 14
+    for anchor, colour in colours.items():
         parts.append(
             f'<line x1="{x}" y1="{y - 4}" x2="{x + 22}" y2="{y - 4}" stroke="{colour}" '
             'stroke-width="2"/>'
         )
         parts.append(_text(x + 28, y, f"against {anchor}", "start"))
+        x += 90 + 8 * len(anchor)
     return "\n".join((*parts, "</svg>", ""))
 
 

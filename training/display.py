@@ -11,7 +11,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from thud_env.position import SIDES
-from training.anchors import ANCHORS
 from training.clock import PARTS
 from training.match import STRIKES
 
@@ -22,9 +21,10 @@ _ROWS = (
     ("margin", "mean margin of mirror battles", "{:+.2f}"),
     ("turns", "their mean turns", "{:.0f}"),
 )
+_AGAINST = "margin_against_"
+_OPPONENTS = f"{_AGAINST}opponents"
 _ROLE_ROWS = (
-    *((f"margin_against_{anchor}", f"margin against {anchor}", "{:+.2f}") for anchor in ANCHORS),
-    ("margin_against_opponents", "margin against opponents in training", "{:+.2f}"),
+    (_OPPONENTS, "margin against opponents in training", "{:+.2f}"),
     ("entropy", "entropy, share of uniform", "{:.3f}"),
     ("effective_moves", "effective moves", "{:.1f}"),
     ("approx_kl", "approximate KL", "{:.4f}"),
@@ -103,10 +103,10 @@ class Display:
         if "battles/margin" in metrics:
             words.append(f"margin {metrics['battles/margin']:+.1f}")
         words += [
-            f"{role} against {anchor} {metrics[f'{role}/margin_against_{anchor}']:+.1f}"
+            f"{role} against {anchor} {metrics[f'{role}/{_AGAINST}{anchor}']:+.1f}"
             for role in SIDES
-            for anchor in ANCHORS
-            if f"{role}/margin_against_{anchor}" in metrics
+            for anchor in _anchors(metrics)
+            if f"{role}/{_AGAINST}{anchor}" in metrics
         ]
         words += [
             f"{role} entropy {metrics[f'{role}/entropy']:.2f}"
@@ -114,6 +114,16 @@ class Display:
             if f"{role}/entropy" in metrics
         ]
         return ", ".join(words)
+
+
+def _anchors(metrics: dict[str, float]) -> list[str]:
+    """The anchors that the roles were measured against, in the order of the metrics."""
+    names = dict.fromkeys(key.partition("/")[2] for key in metrics)
+    return [
+        name.removeprefix(_AGAINST)
+        for name in names
+        if name.startswith(_AGAINST) and name != _OPPONENTS
+    ]
 
 
 def _table(metrics: dict[str, float]) -> Table:
@@ -131,7 +141,10 @@ def _table(metrics: dict[str, float]) -> Table:
     if struck:
         rates = ", ".join(f"{metrics[f'battles/{name}']:.2f}" for name in struck)
         table.add_row(f"{', '.join(struck)} a battle", rates, "", "")
-    for name, label, form in _ROLE_ROWS:
+    against = [
+        (f"{_AGAINST}{one}", f"margin against {one}", "{:+.2f}") for one in _anchors(metrics)
+    ]
+    for name, label, form in (*against, *_ROLE_ROWS):
         keys = [f"{role}/{name}" for role in SIDES]
         if any(key in metrics for key in keys):
             shown = (form.format(metrics[key]) if key in metrics else "" for key in keys)

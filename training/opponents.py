@@ -2,8 +2,8 @@
 
 Most battles are mirror play: both seats are the learners', and both learn from them. In the others
 one role meets an opponent that does not learn: a frozen snapshot of the other role (``pool.py``)
-or a scripted player. A seat's opponent changes only when a battle ends, so that no decision is
-ever paid for what another opponent did.
+or one of the configuration's ``players``. A seat's opponent changes only when a battle ends, so
+that no decision is ever paid for what another opponent did.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ import agents
 from agents.inputs import Inputs
 from agents.network import Network
 from agents.policy import sample_decisions
-from agents.simple import GreedyAgent, RandomAgent
 from thud_env.position import SIDES
 from thud_env.rulesets import get_ruleset
 from training.config import TrainConfig
@@ -27,11 +26,6 @@ from training.precision import Precision
 from training.state import restore_generator, state_of_generator
 
 MIRROR = -1
-SCRIPTED: dict[str, type[RandomAgent | GreedyAgent]] = {
-    "random": RandomAgent,
-    "greedy": GreedyAgent,
-}
-"""The scripted opponents, by their specs."""
 
 
 class Opponents:
@@ -107,16 +101,25 @@ class OneOpponent(Opponents):
         """See ``Opponents``."""
         return self._agents[side].act_rows(rows)
 
+    def state(self) -> dict[str, Any]:
+        """See ``Opponents``."""
+        return {"agents": [agent.get_state() for agent in self._agents]}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """See ``Opponents``."""
+        for agent, kept in zip(self._agents, state["agents"], strict=True):
+            agent.set_state(kept)
+
 
 class League(Opponents):
     """Frozen snapshots and scripted players.
 
     Args:
-        config: the shares of battles of each kind.
+        config: the shares of battles of each kind, and the players.
         games: how many battles.
         folder: where the snapshots are kept, in ``dwarfs`` and ``trolls``.
         precision: the arithmetic of the snapshots.
-        seed: seeds the scripted players and the draws.
+        seed: seeds the players and the draws.
     """
 
     def __init__(
@@ -133,9 +136,13 @@ class League(Opponents):
         frozen[mirror:] = np.tile(np.array([1, 0], dtype=np.int8), scripted + snapshots)
         for_agents, for_draws = seed.spawn(2)
         super().__init__(frozen)
-        seeds = for_agents.generate_state(len(SIDES) * len(SCRIPTED)).reshape(len(SIDES), -1)
+        self._players = config.opponents.players
+        seeds = for_agents.generate_state(len(SIDES) * len(self._players)).reshape(len(SIDES), -1)
         self._agents = [
-            {name: SCRIPTED[name](int(word)) for name, word in zip(SCRIPTED, words, strict=True)}
+            {
+                spec: agents.make(spec, seed=int(word))
+                for spec, word in zip(self._players, words, strict=True)
+            }
             for words in seeds
         ]
         self._random = np.random.default_rng(for_draws)
@@ -154,7 +161,7 @@ class League(Opponents):
         """Who plays the next battle of a seat. Before there are snapshots, a scripted player."""
         snapshot = self._drawn[self.frozen[game]]
         if game in self._scripted or not snapshot:
-            return str(self._random.choice(list(SCRIPTED)))
+            return str(self._random.choice(self._players))
         return snapshot
 
     def act(
@@ -169,7 +176,7 @@ class League(Opponents):
         names = np.array([self._names[game] for game in games])
         for name in np.unique(names):
             mine = np.flatnonzero(names == name)
-            if name in SCRIPTED:
+            if name in self._players:
                 actions[mine] = self._agents[side][str(name)].act_rows(rows[mine])
                 continue
             network = self.pools[side].network(str(name))
@@ -182,7 +189,7 @@ class League(Opponents):
         if side == MIRROR:
             return
         name = self._names[game]
-        if name not in SCRIPTED:
+        if name not in self._players:
             for_dwarfs = 0.5 + margin / (2 * self._largest)
             learners = for_dwarfs if side == 1 else 1 - for_dwarfs
             self.pools[side].record(name, learners)
@@ -213,8 +220,8 @@ class League(Opponents):
             "random": state_of_generator(self._random),
             "pools": [pool.state() for pool in self.pools],
             "agents": [
-                {name: int(agent.get_state()[0]) for name, agent in scripted.items()}
-                for scripted in self._agents
+                {spec: agent.get_state() for spec, agent in players.items()}
+                for players in self._agents
             ],
         }
 
@@ -224,9 +231,9 @@ class League(Opponents):
         restore_generator(self._random, state["random"])
         for pool, kept in zip(self.pools, state["pools"], strict=True):
             pool.restore(kept)
-        for scripted, words in zip(self._agents, state["agents"], strict=True):
-            for name, word in words.items():
-                scripted[name].set_state(np.array([word], dtype=np.uint64))
+        for players, states in zip(self._agents, state["agents"], strict=True):
+            for spec, one in states.items():
+                players[spec].set_state(one)
 
 
 def seat(

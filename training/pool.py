@@ -2,8 +2,10 @@
 
 A snapshot is drawn with the weight x (1 - x), where x is what the learner has scored against it
 of late: prioritised fictitious self-play with the variance as its weight (Vinyals et al.,
-"Grandmaster level in StarCraft II", 2019). Snapshots that are beaten every time, or never, teach
-little and are met seldom.
+"Grandmaster level in StarCraft II", 2019). There x is a share of wins; here it is the margin, 0
+for the worst and 1 for the best, as sides that are not equally strong may win, or lose, every
+battle and yet do better against one snapshot than another. Those that are crushed, or that crush,
+are met seldom.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ What differs from the usual (Schulman et al. 2017; details as numbered by Huang 
 3. The entropy bonus is a share of the entropy of the uniform policy over what is legal, so
    that 500 legal decisions and 3 are held open alike.
 4. The value loss is not clipped (detail 9 found no gain in it).
-5. A role stops learning from a rollout once the approximate KL divergence (Schulman, "Approximating
-   KL divergence", 2020, k3) passes its target (detail 12).
+5. After an epoch in whose last minibatches the approximate KL divergence (Schulman, "Approximating
+   KL divergence", 2020, k3) has passed its target, a role makes no further one (detail 12).
 6. Adam's epsilon is 1e-5 (detail 3), gradients are scaled down to a norm (detail 11), and the
    learning rate falls linearly (detail 4), to a tenth rather than to nothing.
 7. With a shared trunk, a gradient step is made on a minibatch of each role at once, and the
@@ -22,7 +22,8 @@ What differs from the usual (Schulman et al. 2017; details as numbered by Huang 
    magnet that moves, against going in circles (Sokota et al., "A unified approach to reinforcement
    learning, quantal response equilibria, and two-player zero-sum games", 2023, section 4).
 10. With several processes (``ranks.py``) a minibatch is spread over them: every mean is that over
-   the whole of it, and so is the normalisation of advantages.
+   the whole of it, and so is the normalisation of advantages. Only the losses of item 8 are means
+   over what each process knows, weighted by its share of the minibatch.
 """
 
 from __future__ import annotations
@@ -190,20 +191,23 @@ class Learner:
         return {name: value * share for name, value in measured.items()}
 
     def _gather(self, measured: dict[int, dict[str, float]]) -> dict[int, dict[str, float]]:
-        """Sum gradients and measurements over all processes, in one go."""
+        """Sum gradients and measurements over all processes, in one go. A parameter without a
+        gradient in any of them is left without, so that Adam leaves it alone.
+        """
         if self._ranks.size == 1:
             return measured
         gradients = [
             torch.zeros_like(one) if one.grad is None else one.grad for one in self._parameters
         ]
+        has_one = torch.tensor([float(one.grad is not None) for one in self._parameters])
         values = torch.tensor([list(one.values()) for one in measured.values()]).flatten()
-        values = values.to(gradients[0].device)
-        flat = torch.cat([*(gradient.flatten() for gradient in gradients), values])
+        beside = torch.cat([has_one, values]).to(gradients[0].device)
+        flat = torch.cat([*(gradient.flatten() for gradient in gradients), beside])
         self._ranks.add_up(flat)
-        sizes = [*(gradient.numel() for gradient in gradients), len(values)]
-        *parts, values = torch.split(flat, sizes)
-        for parameter, part in zip(self._parameters, parts, strict=True):
-            parameter.grad = part.view(parameter.shape).clone()
+        sizes = [*(gradient.numel() for gradient in gradients), len(has_one), len(values)]
+        *parts, counts, values = torch.split(flat, sizes)
+        for parameter, part, count in zip(self._parameters, parts, counts.tolist(), strict=True):
+            parameter.grad = part.view(parameter.shape).clone() if count else None
         rows = values.view(len(measured), -1).tolist()
         return {
             side: dict(zip(MEASURED, row, strict=True))

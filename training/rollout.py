@@ -25,7 +25,7 @@ from training.frames import into_frames, map_rows, out_of_frames
 from training.match import strikes_of
 from training.opponents import Opponents
 from training.precision import Precision
-from training.state import State, restore_generator, state_of_generator
+from training.state import State, StateError, restore_generator, state_of_generator
 
 
 @dataclasses.dataclass(frozen=True)
@@ -238,8 +238,18 @@ class SelfPlay:
         return State({"rows": rows, "frames": frames}, {"random": random, "opponents": opponents})
 
     def restore(self, state: State) -> None:
-        """Go on from a state."""
-        self.games.set_rows(state.tensors["rows"].numpy())
+        """Go on from a state.
+
+        Raises:
+            StateError: if it is of another number of battles.
+        """
+        rows = state.tensors["rows"].numpy()
+        if rows.shape != self.games.rows.shape:
+            raise StateError(
+                f"the state is of {len(rows)} battles, not of {self.games.num_games}: a run of "
+                "training.exploit cannot go on"
+            )
+        self.games.set_rows(rows)
         self._frames[:] = state.tensors["frames"].numpy()
         restore_generator(self._random, state.values["random"])
         self.opponents.restore(state.values["opponents"])

@@ -21,7 +21,7 @@ from safetensors.torch import save as save_tensors
 from torch import Tensor, nn
 
 FORMAT = "thud-training-state"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 
 class StateError(ValueError):

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import re
 import signal
 import sys
 import threading
@@ -35,6 +36,7 @@ from types import FrameType
 
 from rich.console import Console
 
+import agents
 from thud_env.parallel import available_cores
 from thud_env.position import SIDES
 from thud_env.rulesets import get_ruleset
@@ -50,7 +52,7 @@ from training.precision import DeviceError, device_named
 from training.ranks import Ranks
 from training.run import Follower, RunError, RunFolder
 from training.state import State, StateError
-from training.trainer import Trainer
+from training.trainer import Trainer, start_from, two_networks
 
 
 class Stopped(Exception):  # noqa: N818 (nothing went wrong)
@@ -92,8 +94,13 @@ def train(
     if options.actors and ranks.size > 1:
         raise ConfigError("--actors: one learner learns from them, not several of torchrun")
     _check_shares(config, options.actors or ranks.size)
+    check_players(config)
+    if config.start_from and not (options.resume and (runs / config.name).exists()):
+        start_from(config.start_from, two_networks(config.network))  # before a folder is made
     with _trainers(ranks, options) as trainer_of:
         folder = _folder(runs / config.name, config, ranks, options.resume)
+        if folder.state is not None:  # what the run began with may be gone
+            config = dataclasses.replace(config, start_from="")
         if ranks.rank > 0:
             console = Console(quiet=True)
         together = "" if ranks.size == 1 else f", {ranks.size} processes together"
@@ -135,11 +142,31 @@ def _check_shares(config: TrainConfig, processes: int) -> None:
         ("scripted", "frozen"), config.opponents.in_each_seat(each), strict=True
     ):
         share = getattr(config.opponents, kind)
-        if share and not seats and processes > 1:
+        if share and not seats:
             raise ConfigError(
                 f"opponents.{kind}: {share:g} of the {each} battles of a process is less than one "
-                "for each role: fewer processes or a larger num_games would be right"
+                "for each role: a larger share or num_games, or fewer processes, would be right"
             )
+
+
+def check_players(config: TrainConfig) -> None:
+    """See that anchors and opponents can be made, and will play the same wherever the run goes on.
+
+    Raises:
+        ConfigError: naming the one that cannot.
+    """
+    named = {"anchors": config.anchors, "opponents.players": config.opponents.players}
+    for key, specs in named.items():
+        for spec in specs:
+            try:
+                agents.make(spec)
+            except ValueError as error:
+                raise ConfigError(f"{key}: {error}") from None
+            if re.search("[:,]time=", spec):
+                raise ConfigError(
+                    f"{key}: with a time limit {spec} depends on the machine, and no run could be "
+                    "repeated: depth, nodes or sims would be right"
+                )
 
 
 @contextlib.contextmanager
@@ -174,8 +201,7 @@ def learn(
     """
     config = trainer.config
     ranks = trainer.ranks
-    anchor_games = 0 if ranks.rank else config.anchor_games
-    anchors = Anchors(config.rules, anchor_games, config.seed, config.limits)
+    anchors = Anchors(dataclasses.replace(config, anchor_games=0) if ranks.rank else config)
     alarms = Alarms(config.rules, folder)
     for said in folder.notices:
         console.print(said, highlight=False, soft_wrap=True)

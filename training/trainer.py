@@ -10,12 +10,13 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from agents.checkpoint import CheckpointError, load_policy, policy_folder
 from agents.network import Network, NetworkConfig
 from thud_env.position import SIDES
 from thud_env.rulesets import get_ruleset
 from training.advantage import learners_gae
 from training.clock import Clock
-from training.config import TrainConfig
+from training.config import ConfigError, TrainConfig
 from training.losses import Batch
 from training.match import STRIKES
 from training.opponents import MIRROR, Opponents, seat
@@ -57,6 +58,25 @@ def two_networks(config: NetworkConfig) -> tuple[Network, Network]:
     return dwarfs, Network(config, dwarfs if config.trunk == "shared" else None)
 
 
+def start_from(folder: str, networks: tuple[Network, Network]) -> None:
+    """Give both networks the weights of a policy.
+
+    Raises:
+        ConfigError: if there is none of each role, it is damaged or of another size.
+    """
+    for role, network in zip(SIDES, networks, strict=True):
+        path = policy_folder(folder) / role
+        try:
+            found = load_policy(path).network
+        except CheckpointError as error:
+            raise ConfigError(f"start_from: {error}") from None
+        if found.config != network.config:
+            raise ConfigError(
+                f"start_from: {path} is a {found.config}, the run is to have a {network.config}"
+            )
+        network.load_state_dict(found.state_dict())
+
+
 REST_ROLLOUTS = 4
 """A role that is too far ahead learns from one rollout in so many."""
 RECENT = 0.2
@@ -86,6 +106,8 @@ class Trainer:
         torch.manual_seed(config.seed)
         self.precision = Precision.named(config.precision, device_named(config.device))
         self.networks = two_networks(config.network)
+        if config.start_from:
+            start_from(config.start_from, self.networks)
         for network in self.networks:
             network.to(self.precision.device)
             network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]

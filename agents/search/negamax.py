@@ -15,6 +15,7 @@ from __future__ import annotations
 from agents.search.captures import capturing_moves, keep_hungry_answers
 from agents.search.evaluation import INFINITE, evaluate, final_value
 from agents.search.ordering import (
+    FIRST,
     SORTED,
     arrange_answers,
     bring_best_forward,
@@ -163,7 +164,9 @@ def _open_level(work, level):
             return False
     frame[TRIED] = 0
     for i in range(frame[COUNT]):
-        scores[i] = 0
+        # An interrupted search must have tried first what the one before it found.
+        first = level == 0 and work.moves[level, i] == work.control[FIRST_MOVE]
+        scores[i] = FIRST if first else 0
     return False
 
 

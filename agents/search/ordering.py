@@ -56,7 +56,7 @@ def bring_best_forward(decisions, scores, position, count):
 
 @compiled
 def note_refutation(killers, history, action, depth):
-    """Remember a quiet decision that was too good for the opponent to allow."""
+    """Remember a decision that was too good for the opponent to allow."""
     if killers[0] != action:
         killers[1] = killers[0]
         killers[0] = action

@@ -39,6 +39,7 @@ from agents.search.evaluation import INFINITE, POINT, WIN, final_value  # noqa: 
 from agents.search.weights import material_weights  # noqa: E402
 from thud_env import Position  # noqa: E402
 from thud_env.notation import walk_turns  # noqa: E402
+from thud_env.rng import seed_generators  # noqa: E402
 from thud_env.rules.play import apply  # noqa: E402
 from thud_env.rules.row import (  # noqa: E402
     NUM_DWARFS,
@@ -104,7 +105,7 @@ class Prover:
     def __init__(self) -> None:
         weights = material_weights()
         weights[KOOM_VALLEY:] = 0  # captures are no aim there
-        self._searcher = Searcher(weights)
+        self._searcher = Searcher(weights, seed_generators(1, 0))
 
     def best_turns(self, position: Position) -> tuple[list[str], int] | None:
         """The turns that are best by far and their value in hundredths of a point, if there are
