@@ -54,7 +54,8 @@ class Checkpoint:
     """Decisions played in training."""
 
 
-def _flushed(path: Path, data: bytes) -> None:
+def write_flushed(path: Path, data: bytes) -> None:
+    """Write a file, and wait until it is on the disk: a power cut leaves no part of it."""
     with path.open("wb") as file:
         file.write(data)
         file.flush()
@@ -96,8 +97,8 @@ def save_policy(folder: Path, network: Network, *, role: str, rules: str, decisi
             "sha256": hashlib.sha256(model).hexdigest(),
             "thud_env": thud_env.__version__,
         }
-        _flushed(temporary / MODEL, model)
-        _flushed(temporary / MANIFEST, (json.dumps(manifest, indent=2) + "\n").encode())
+        write_flushed(temporary / MODEL, model)
+        write_flushed(temporary / MANIFEST, (json.dumps(manifest, indent=2) + "\n").encode())
         temporary.rename(folder)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,8 @@ import torch
 from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 from torch import Tensor, nn
+
+from agents.checkpoint import write_flushed
 
 FORMAT = "thud-training-state"
 FORMAT_VERSION = 2
@@ -112,13 +113,6 @@ def restore_optimiser(optimiser: torch.optim.Optimizer, state: State) -> None:
     optimiser.load_state_dict({"state": kept, "param_groups": groups})
 
 
-def _flushed(path: Path, data: bytes) -> None:
-    with path.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-
-
 def save_state(folder: Path, state: State, name: str = "state") -> None:
     """Write ``NAME.safetensors`` and ``NAME.json`` into a folder that nobody reads yet."""
     tensors = save_tensors(
@@ -130,8 +124,8 @@ def save_state(folder: Path, state: State, name: str = "state") -> None:
         "sha256": hashlib.sha256(tensors).hexdigest(),
         "values": state.values,
     }
-    _flushed(folder / f"{name}.safetensors", tensors)
-    _flushed(folder / f"{name}.json", (json.dumps(described, indent=1) + "\n").encode())
+    write_flushed(folder / f"{name}.safetensors", tensors)
+    write_flushed(folder / f"{name}.json", (json.dumps(described, indent=1) + "\n").encode())
 
 
 def load_state(folder: Path, name: str = "state") -> State:

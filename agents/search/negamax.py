@@ -65,18 +65,11 @@ from thud_env.rules.row import (
     NO_QUESTION,
     ONGOING,
     PENDING,
-    ROW_SIZE,
     TAKEN,
     TERMINATION,
     TO_MOVE,
+    copy_row,
 )
-
-
-@compiled
-def copy_row(target, source):
-    """Copy a state row."""
-    for i in range(ROW_SIZE):
-        target[i] = source[i]
 
 
 @compiled

@@ -35,7 +35,6 @@ BY_EVALUATION, BY_RANDOM_PLAY, BY_GREEDY_PLAY = range(3)
 MOST_POINTS = 32
 EVEN_ODDS = 1000
 """The Koom Valley evaluation at which a battle counts as half won."""
-_TRIES = 8
 
 
 @compiled

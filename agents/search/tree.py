@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 
 from agents.search.captures import capturable_by
 from agents.search.evaluation import NUM_FEATURES, evaluate, final_value
-from agents.search.negamax import copy_row
 from agents.search.ordering import arrange_answers
 from agents.search.playouts import finish_turn, leaf_value
 from thud_env.actions import CAPTURE, CAPTURE_ALL, OFFER
@@ -39,6 +38,7 @@ from thud_env.rules.row import (
     ROW_SIZE,
     TERMINATION,
     TO_MOVE,
+    copy_row,
 )
 
 MAX_PATH = 512
