@@ -45,7 +45,7 @@ def test_every_state_of_play_comes_back_from_its_text(rules: str) -> None:
         while True:
             text = position.text
             assert Position.from_text(text, rules, **LIMITS) == position, text
-            pending.add(re.sub(r"^[A-P]\d+:|\+\d$", "", text.split()[2]))
+            pending.add(re.sub(r"^[A-P]\d+:|\+\d+$", "", text.split()[2]))
             waits |= len(text.split()) == 6
             if position.outcome is not None:
                 break
@@ -70,6 +70,16 @@ def test_the_middle_of_awkward_turns_comes_back_from_its_text(rules: str) -> Non
             limits = {"max_quiet_turns": state.max_quiet, "max_turns": state.max_turns}
             assert Position.from_text(position.text, rules, **limits) == position
             position = random_position(position, random)
+
+
+def test_a_trample_over_many_dwarfs_comes_back_from_its_text() -> None:
+    start = place("koom-valley", "B8 D8 F8 H8 K8 M8 O8 P7 O6 M6 K6", "A8", "t", rock="H12")
+    path, taken = "TA8-C8-E8-G8-J8-L8-N8-P8-P6-N6-L6", "xB8xD8xF8xH8xK8xM6xM8xO6xO8xP7"
+    position = start
+    for action in start.decisions(path + taken)[:10]:
+        position = position.apply(action)
+    assert position.text.split()[2] == "L6:trample+10"
+    assert Position.from_text(position.text, "koom-valley") == position
 
 
 def test_an_agreed_battle_comes_back_from_its_text() -> None:
@@ -122,6 +132,11 @@ BOARD = "5/7/9/11/13/6d8/6Td7/d6R7/15/15/13/11/9/7/5"
         (f"{BOARD} d G7:one 0 0", "only for a troll on G7 with the trolls to move"),
         (f"{BOARD} t H7:one 0 0", "only for a troll on H7"),
         (f"{BOARD} t G7:one+1 0 0", "cannot be"),
+        (f"{BOARD} t G7:any+0 0 0", "pending 'G7:any+0'"),
+        (f"{BOARD} t G7:any+01 0 0", "pending 'G7:any+01'"),
+        (f"{BOARD} t G7:any+7 0 0", "cannot be: 2 dwarfs"),
+        (f"{BOARD} t G7:any+32 0 0", "cannot be"),
+        (f"{BOARD} t G7:any+100 0 0", "pending 'G7:any+100'"),
         (f"{BOARD.replace('6d8/6Td7', '15/6T8')} t G7:one 0 0", "cannot be: 0 dwarfs"),
         (f"{BOARD} t G7:one 200 0", "the battle was over before this turn"),
     ],

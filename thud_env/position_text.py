@@ -40,6 +40,8 @@ _QUESTIONS_ASKED = {
     "koom-valley-football": (),
 }
 """What a ruleset may ask in the middle of a turn."""
+_MOST_AROUND = 7
+"""Dwarfs that a troll finds beside it: the square it came from, or passed last, is empty."""
 
 _ROW_COLUMNS = [[col for row, col in SQUARE_POSITIONS if row == y] for y in range(SIZE)]
 
@@ -177,7 +179,7 @@ def _read_pending(word: str, row: Row) -> None:
         else:
             row[fields.TERMINATION] = fields.AGREED
         return
-    match = re.fullmatch(r"([A-P]\d{1,2}):([a-z]+)(?:\+(\d))?", word)
+    match = re.fullmatch(r"([A-P]\d{1,2}):([a-z]+)(?:\+([1-9][0-9]?))?", word)
     if match is None or match[1] not in SQUARE_BY_NAME or match[2] not in _QUESTIONS.values():
         raise ValueError(
             f"pending {word!r}: -, offer, agreed or a troll's square and question, "
@@ -192,7 +194,7 @@ def _read_pending(word: str, row: Row) -> None:
     adjacent = int(count_adjacent(row, cell, DWARF))
     possible = {
         "trample": bool(has_trample(row, cell)) and taken > 0,
-        "any": adjacent > 0,
+        "any": adjacent > 0 and adjacent + taken <= _MOST_AROUND,
         "one": adjacent > 0 and taken == 0,
         "all": adjacent > 0 and taken == 0,
         "some": adjacent > 1 and taken == 0,
