@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import pickle
 from random import Random
 from typing import Any
@@ -36,6 +37,15 @@ def test_an_unknown_ruleset_is_refused_with_the_nearest_name() -> None:
         Position.start("clasic-all")
     with pytest.raises(ValueError, match="unknown ruleset 'chess'"):
         Position.from_text(Position.start().text, "chess")
+
+
+def test_a_ruleset_of_ones_own_is_refused() -> None:
+    # A row knows no more of its ruleset than which of the five it is.
+    own = dataclasses.replace(RULESETS["classic"], max_turns=100)
+    with pytest.raises(ValueError, match=r"'classic' with other fields .* rules='classic', max_"):
+        Position.start(own)
+    copied = copy.deepcopy(RULESETS["classic"])
+    assert Position.start(copied).rules is RULESETS["classic"]
 
 
 @pytest.mark.parametrize("limit", ["max_quiet_turns", "max_turns", "offer_after"])
