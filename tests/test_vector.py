@@ -298,6 +298,18 @@ def test_steps_out_of_place_are_refused():
         envs.step(actions)
 
 
+def test_the_first_reset_is_of_all_environments():
+    envs = ThudVectorEnv(2, side="trolls")
+    some = {"reset_mask": np.array([True, False])}
+    with pytest.raises(ResetNeeded, match="environments \\[1\\] have never been reset"):
+        envs.reset(options=some)
+    with pytest.raises(ResetNeeded, match=r"reset\(\)"):
+        envs.step(np.zeros(2, dtype=int))
+    envs.reset(options={"reset_mask": np.ones(2, dtype=bool)})
+    envs.reset(options=some)
+    assert [envs.position(env).to_move for env in range(2)] == ["trolls"] * 2
+
+
 def test_an_agent_plays_all_games_that_wait_in_one_call():
     calls = []
     greedy = agents.make("greedy")

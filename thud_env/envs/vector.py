@@ -158,12 +158,18 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         Raises:
             ValueError: if a position is damaged, of another ruleset, or over, or the mask is
                 not [B] bool.
+            ResetNeeded: if the mask leaves out any before the first reset of all.
         """
+        options = options or {}
+        chosen = read_mask(options.get("reset_mask"), self.num_envs)
+        if self._needs_reset and not chosen.all():
+            raise ResetNeeded(
+                f"environments {np.flatnonzero(~chosen).tolist()} have never been reset: "
+                "call reset() without reset_mask first"
+            )
         super().reset(seed=seed)
         if seed is not None:
             seed_opponent(self._opponent, self.np_random)
-        options = options or {}
-        chosen = read_mask(options.get("reset_mask"), self.num_envs)
         starts = read_starts(options.get("position"), self._reader, self.num_envs)
         self._start(chosen, starts)
         self._needs_reset = False
