@@ -190,7 +190,8 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
                 battle that ended has not been reset.
             ValueError: if ``actions`` is not [B] integers.
             IllegalMove: if one is not in 0 .. 6469; if one is not legal, only with
-                ``illegal_action="raise"``, and no game has been changed then.
+                ``illegal_action="raise"``, and no game has been changed then. Actions that are
+                ignored may be anything.
         """
         chosen = self._checked(actions)
         rows, restarted = self._rows, self._ended.copy()
@@ -329,7 +330,8 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
                 "reset(options={'reset_mask': terminated | truncated}) before step()"
             )
         chosen = integers("actions", actions, self.num_envs)
-        outside = np.flatnonzero((chosen < 0) | (chosen >= NUM_ACTIONS))
+        # A battle that has ended is about to be started anew, which ignores its action.
+        outside = np.flatnonzero(((chosen < 0) | (chosen >= NUM_ACTIONS)) & ~self._ended)
         if len(outside):
             self._raise_illegal("the action", outside, chosen[outside])
         return chosen.astype(np.int32)
