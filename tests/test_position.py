@@ -90,6 +90,14 @@ def test_actions_out_of_range_are_illegal_and_named(action: int) -> None:
         Position.start().apply(action)
 
 
+@pytest.mark.parametrize("action", [32.0, 0.5, "32", None, np.float32(32), np.array([32])])
+def test_an_action_that_is_no_integer_is_refused(action: Any) -> None:
+    with pytest.raises(
+        TypeError, match=r"is not one integer: an int in 0 \.\. 6469 would be right"
+    ):
+        Position.start().apply(action)
+
+
 def test_illegal_actions_are_described() -> None:
     with pytest.raises(IllegalMove, match=r"action 6466 \(done\) is illegal for the dwarfs"):
         Position.start().apply(6466)

@@ -10,10 +10,10 @@ from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 from pettingzoo import AECEnv
 
-from thud_env.actions import NUM_ACTIONS
+from thud_env.actions import NUM_ACTIONS, as_index
 from thud_env.batch import wants_outcome
 from thud_env.encoding import NUM_POINTS, OBSERVATION_SHAPE, Plane, encode_row
-from thud_env.envs.arguments import as_index, read_start
+from thud_env.envs.arguments import read_start
 from thud_env.envs.rendering import RENDER_MODES, Renderer
 from thud_env.kernels import ILLEGAL, play_if_legal, reward_for_dwarfs
 from thud_env.masks import action_mask
