@@ -177,6 +177,7 @@ def test_steps_out_of_place_are_refused(make):
         ({"rules": "koom-valley", "reward": "margin"}, "outcome"),
         ({"idle_mask": "twos"}, "idle_mask 'twos'"),
         ({"max_turns": 0}, "max_turns"),
+        ({"max_turn": 3}, "did you mean 'max_turns'"),
     ],
 )
 def test_bad_arguments_are_named(make, arguments, named):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import pickle
+import re
 from random import Random
 from typing import Any
 
@@ -54,6 +55,32 @@ def test_limits_out_of_range_are_refused_by_name(limit: str, value: int) -> None
     out_of_range: dict[str, Any] = {limit: value}
     with pytest.raises(ValueError, match=f"{limit} must be in 1 .. 32767, not {value}"):
         Position.start("classic", **out_of_range)
+
+
+@pytest.mark.parametrize(
+    ("limits", "complaint"),
+    [
+        ({"max_turn": 3}, "unknown argument 'max_turn': did you mean 'max_turns'? "),
+        ({"agree": True}, "unknown argument 'agree': did you mean 'agreement'? "),
+        ({"speed": 3}, "unknown argument 'speed': max_quiet_turns, max_turns, offer_after and agr"),
+        ({"max_turns": 10.7}, "max_turns must be an integer in 1 .. 32767, not 10.7"),
+        ({"max_turns": "10"}, "max_turns must be an integer in 1 .. 32767, not '10'"),
+        ({"max_turns": np.array([10])}, "max_turns must be an integer in 1 .. 32767, not array"),
+        ({"offer_after": True}, "offer_after must be an integer in 1 .. 32767, not True"),
+        ({"agreement": "no"}, "agreement must be True or False, not 'no'"),
+        ({"agreement": None}, "agreement must be True or False, not None"),
+    ],
+)
+def test_limits_of_the_wrong_name_or_kind_are_refused(
+    limits: dict[str, Any], complaint: str
+) -> None:
+    with pytest.raises(ValueError, match=re.escape(complaint)):
+        Position.start("classic", **limits)
+
+
+def test_limits_may_be_numpys() -> None:
+    limits: dict[str, Any] = {"max_turns": np.int64(100), "agreement": np.True_}
+    assert Position.start(**limits) == Position.start(max_turns=100, agreement=True)
 
 
 # -- decisions -----------------------------------------------------------------------------
