@@ -38,14 +38,14 @@ def _read_text(text: str, rules: Ruleset, limits: dict[str, Any]) -> Position:
     try:
         return Position.from_text(text, rules, **limits)
     except ValueError as error:
-        readers = [name for name in RULESETS if _reads(text, name)]
+        readers = [name for name in RULESETS if _reads(text, name, limits)]
         hint = f"; rules={readers[0]!r} would read it" if readers else ""
         raise ValueError(f"{error}{hint}") from None
 
 
-def _reads(text: str, rules: str) -> bool:
+def _reads(text: str, rules: str, limits: dict[str, Any]) -> bool:
     try:
-        Position.from_text(text, rules, agreement=True)
+        Position.from_text(text, rules, **{**limits, "agreement": True})
     except ValueError:
         return False
     return True
