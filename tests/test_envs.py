@@ -110,9 +110,10 @@ def test_set_state_does_not_share_with_the_state(make):
     assert env.position == thud_env.Position.start()
 
 
-def test_there_is_no_state_before_the_first_reset(make):
-    with pytest.raises(ResetNeeded, match="get_state"):
-        make().get_state()
+@pytest.mark.parametrize("method", ["get_state", "action_masks", "last"])
+def test_nobody_decides_before_the_first_reset(make, method):
+    with pytest.raises(ResetNeeded, match=rf"call reset\(\) before {method}\(\)"):
+        getattr(make(), method)()
 
 
 def test_observations_belong_to_the_caller(make):

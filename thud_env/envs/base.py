@@ -186,8 +186,22 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         self._check_agent(agent)
         return {"observation": self._planes(agent), "action_mask": self._mask(agent)}
 
+    def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """What ``agent_selection`` sees, was paid since its last decision, and is told.
+
+        Raises:
+            ResetNeeded: before the first reset.
+        """
+        self._check_reset("last")
+        return super().last(observe)
+
     def action_masks(self) -> NDArray[np.int8]:
-        """The action mask of ``agent_selection``, [6470] int8, for libraries that look here."""
+        """The action mask of ``agent_selection``, [6470] int8, for libraries that look here.
+
+        Raises:
+            ResetNeeded: before the first reset.
+        """
+        self._check_reset("action_masks")
         return self._mask(self.agent_selection)
 
     def state(self) -> NDArray[np.float32]:
@@ -209,9 +223,12 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         return Position(self._row)
 
     def get_state(self) -> dict[str, Any]:
-        """Everything that ``set_state`` needs to continue exactly from here."""
-        if not hasattr(self, "rewards"):
-            raise ResetNeeded("call reset() before get_state()")
+        """Everything that ``set_state`` needs to continue exactly from here.
+
+        Raises:
+            ResetNeeded: before the first reset.
+        """
+        self._check_reset("get_state")
         return {
             "row": self._row.copy(),
             "start_row": self._start_row.copy(),
@@ -303,6 +320,10 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         self._deads_step_first()
 
     # -- inside --------------------------------------------------------------------------------
+
+    def _check_reset(self, method: str) -> None:
+        if not hasattr(self, "rewards"):
+            raise ResetNeeded(f"call reset() before {method}(): nothing is being played")
 
     def _check_agent(self, agent: str) -> None:
         if agent not in self.action_spaces:
