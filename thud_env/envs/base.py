@@ -168,12 +168,14 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         self._cumulative_rewards[dwarfs] += paid
         self._cumulative_rewards[trolls] -= paid
         self.agent_selection = self._seats[row[TO_MOVE]]
+        if self.render_mode == "human":
+            self.render()
         if row[TERMINATION]:
             self._battle_ended()
             if self._row is not row:  # another battle begins
                 self._renderer.start()
-        if self.render_mode == "human":
-            self.render()
+                if self.render_mode == "human":
+                    self.render()
 
     def observe(self, agent: str) -> Observation:
         """What ``agent`` sees: ``observation`` [C, 15, 15] float32, ``action_mask`` [6470] int8.
