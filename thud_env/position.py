@@ -34,7 +34,7 @@ class Termination(Enum):
     AGREEMENT = fields.AGREED
     """An offer to end the battle was accepted."""
     QUIET_LIMIT = fields.QUIET_LIMIT
-    """``max_quiet_turns`` turns without a capture."""
+    """``max_quiet_turns`` turns without a capture or a move of the stone."""
     TURN_LIMIT = fields.TURN_LIMIT
     """``max_turns`` turns: a truncation, not a termination."""
     GOAL = fields.GOAL
@@ -138,7 +138,7 @@ class Position:
 
     @property
     def quiet_turns(self) -> int:
-        """Turns in a row without a capture."""
+        """Turns in a row without a capture; in the Koom Valley games, or a move of the stone."""
         return int(self._row[fields.QUIET_TURNS])
 
     @property

@@ -34,7 +34,7 @@ class Ruleset:
     reward: Literal["margin", "outcome"] = "margin"
     """The scoring: points left on the board (section 2), or won, drawn, lost (section 3)."""
     max_quiet_turns: int = 200
-    """Turns in a row without a capture that end a battle (section 2c)."""
+    """Turns in a row, without a capture or a move of the stone, that end a battle (section 2c)."""
     max_turns: int = 800
     """Turns that truncate a battle (section 2d)."""
     offer_after: int = 20
