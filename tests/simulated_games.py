@@ -24,9 +24,7 @@ NAMES = (
 
 def show(games: BatchedGame) -> dict[str, Any]:
     """Everything that a batch shows, in NumPy arrays."""
-    names = [*NAMES]
-    names += ["observations"] if games.has_observations else []
-    names += ["masks"] if games.has_masks else []
+    names = [*NAMES, *(name for name in ("observations", "masks") if hasattr(games, name))]
     return {name: games.to_host(getattr(games, name)).copy() for name in names}
 
 

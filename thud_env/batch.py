@@ -194,16 +194,6 @@ class BatchedGame:
         self.__dict__.update(state)
         self._make_views()
 
-    @property
-    def has_observations(self) -> bool:
-        """Whether the batch was made with observations."""
-        return self._with_observations
-
-    @property
-    def has_masks(self) -> bool:
-        """Whether the batch was made with masks."""
-        return self._with_masks
-
     def to_host(self, array: Any) -> NDArray[Any]:
         """One of the batch's arrays as a NumPy array: itself, or a copy of it from a GPU."""
         return self._device.to_host(array)
