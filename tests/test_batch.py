@@ -252,6 +252,17 @@ def test_some_games_are_reset_by_index_or_mask(chosen):
         np.testing.assert_array_equal(getattr(games, name)[[0, 2]], before[name][[0, 2]])
 
 
+@pytest.mark.parametrize("some", [np.array([3, 40]), np.arange(64) % 3 == 0])
+def test_a_seed_is_for_the_games_that_are_reset(some):
+    games = BatchedGame(64, seed=1)
+    games.reset(some, seed=5)
+    drawn = games.sample_actions()
+    chosen = np.isin(np.arange(64), np.arange(64)[some])
+    for seed, which in ((5, chosen), (1, ~chosen)):
+        wanted = BatchedGame(64, seed=seed).sample_actions()
+        np.testing.assert_array_equal(drawn[which], wanted[which])
+
+
 def test_reset_starts_every_game_and_clears_what_the_last_step_said():
     games, _ = ended_batch("Disabled")
     games.reset()

@@ -229,9 +229,15 @@ class BatchedGame:
         return self._own_masks if self._given_masks is None else self._given_masks
 
     def reset(self, games: NDArray[Any] | None = None, seed: int | None = None) -> None:
-        """Set games to the start of a battle: all of them, or those of an index or mask array."""
+        """Set games to the start of a battle: all of them, or those of an index or mask array.
+
+        With ``seed``, these games draw as they would in a batch made with it; others go on.
+        """
         if seed is not None:
-            self._device.assign(self._rng, seed_generators(self.num_games, seed))
+            chosen = slice(None) if games is None else games
+            generators = self._device.to_host(self._rng)
+            generators[chosen] = seed_generators(self.num_games, seed)[chosen]
+            self._device.assign(self._rng, generators)
         self._device.reset(self.rows, self._results, self._start_row, games)
         if games is None:
             self._device.assign(self.final_rows, self.rows)
