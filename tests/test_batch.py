@@ -278,6 +278,35 @@ def test_set_rows_shows_the_states_that_were_set():
     assert_shows(games, positions)
 
 
+def test_set_rows_clears_what_the_last_step_said():
+    games, _ = ended_batch("Disabled")
+    games.set_rows(np.tile(Position.start("classic", max_turns=LIMIT).row, (4, 1)))
+    assert not games.rewards.any()
+    assert not (games.terminated | games.truncated).any()
+
+
+@pytest.mark.parametrize("mode", [mode.value for mode in AutoresetMode])
+def test_a_state_that_is_set_and_over_is_told_of_as_if_played(mode):
+    start = Position.start("classic", max_turns=LIMIT)
+    won = place("classic", "C8 A8", "D7", max_turns=LIMIT).play("dC8-D7xD7")
+    cut, going = LAST_TURN.play("dF6-J6xJ6"), start.play("dF1-F5")
+    games = BatchedGame(3, "classic", autoreset_mode=mode, max_turns=LIMIT)
+    games.step(games.sample_actions())
+    games.set_rows(np.stack([position.row for position in (won, cut, going)]))
+    assert games.terminated.tolist() == [True, False, False]
+    assert games.truncated.tolist() == [False, True, False]
+    assert not games.rewards.any()
+    assert [games.final_position(game) for game in range(2)] == [won, cut]
+    assert_shows(games, [start, start, going] if mode == "SameStep" else [won, cut, going])
+    games.step(games.sample_actions())
+    assert games.terminated[0] == games.truncated[1] == (mode == "Disabled")
+    assert [games.position(game).turn_number for game in range(3)] == {
+        "SameStep": [1, 1, 2],
+        "NextStep": [0, 0, 2],
+        "Disabled": [1, LIMIT, 2],
+    }[mode]
+
+
 # -- buffers of the caller -----------------------------------------------------------------
 
 

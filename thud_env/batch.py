@@ -244,8 +244,15 @@ class BatchedGame:
         self._show()
 
     def set_rows(self, rows: Any) -> None:
-        """Set every game to a state of its own, [B, 432]."""
+        """Set every game to a state of its own, [B, 432].
+
+        A state that is over is told of like one that a step led to, by ``terminated`` or
+        ``truncated`` and in ``final_rows``: with ``"SameStep"`` its game is reset at once, with
+        ``"NextStep"`` by the next step. Nothing is paid.
+        """
         self._device.assign(self.rows, rows)
+        _, _, resets_at_once = self._modes
+        self._device.tell(self.rows, self._start_row, resets_at_once, self._results)
         self._show()
 
     def step(self, actions: Any) -> None:
