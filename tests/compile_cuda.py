@@ -28,6 +28,7 @@ def signatures() -> dict[str, tuple[object, ...]]:
     arguments = {
         "_find_illegal": (rows, actions, np.zeros(1, np.int32)),
         "_step": (rows, actions, rows[0], results, bools),
+        "_tell": (rows, rows[0], True, results),
         "_start": (rows, results, rows[0], np.zeros(2, np.bool_)),
         "_look": (rows, view.to_move),
         "_forget_legal": (words, view.legal_counts),

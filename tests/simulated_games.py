@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from thud_env import BatchedGame, random_playouts
+from thud_env import BatchedGame, Position, random_playouts
 
 LIMITS = {"max_turns": 12, "agreement": True, "offer_after": 2}
 NAMES = (
@@ -24,15 +24,17 @@ NAMES = (
 
 def show(games: BatchedGame) -> dict[str, Any]:
     """Everything that a batch shows, in NumPy arrays."""
-    names = [*NAMES]
-    names += ["observations"] if games.has_observations else []
-    names += ["masks"] if games.has_masks else []
+    names = [*NAMES, *(name for name in ("observations", "masks") if hasattr(games, name))]
     return {name: games.to_host(getattr(games, name)).copy() for name in names}
 
 
 def play(device: str, rules: str, steps: int, rows: Any = None) -> dict[str, Any]:
-    """What two batches show after each of some random steps, by step and name."""
+    """What batches show after each of some random steps, by step and name; then what they show
+    and draw after states have been set, of which one is over, and a game was reset by itself.
+    """
     shown = {}
+    start = Position.start(rules, **LIMITS)
+    over = Position.from_text(f"{start.text[:-1]}{LIMITS['max_turns']}", rules, **LIMITS)
     for kind, masks, observations in (
         ("floats", "bytes", True),
         ("no planes", "bits", False),
@@ -47,6 +49,10 @@ def play(device: str, rules: str, steps: int, rows: Any = None) -> dict[str, Any
             games.step(games.sample_actions())
             for name, array in show(games).items():
                 shown[f"{kind} {step} {name}"] = array
+        games.set_rows(np.stack([position.row for position in (over, start)]))
+        shown |= {f"{kind} set {name}": array for name, array in show(games).items()}
+        games.reset(np.array([1]), seed=6)
+        shown[f"{kind} drawn"] = games.to_host(games.sample_actions()).copy()
     return shown
 
 

@@ -252,6 +252,17 @@ def test_some_games_are_reset_by_index_or_mask(chosen):
         np.testing.assert_array_equal(getattr(games, name)[[0, 2]], before[name][[0, 2]])
 
 
+@pytest.mark.parametrize("some", [np.array([3, 40]), np.arange(64) % 3 == 0])
+def test_a_seed_is_for_the_games_that_are_reset(some):
+    games = BatchedGame(64, seed=1)
+    games.reset(some, seed=5)
+    drawn = games.sample_actions()
+    chosen = np.isin(np.arange(64), np.arange(64)[some])
+    for seed, which in ((5, chosen), (1, ~chosen)):
+        wanted = BatchedGame(64, seed=seed).sample_actions()
+        np.testing.assert_array_equal(drawn[which], wanted[which])
+
+
 def test_reset_starts_every_game_and_clears_what_the_last_step_said():
     games, _ = ended_batch("Disabled")
     games.reset()
@@ -265,6 +276,35 @@ def test_set_rows_shows_the_states_that_were_set():
     games = BatchedGame(2)
     games.set_rows(np.stack([position.row for position in positions]))
     assert_shows(games, positions)
+
+
+def test_set_rows_clears_what_the_last_step_said():
+    games, _ = ended_batch("Disabled")
+    games.set_rows(np.tile(Position.start("classic", max_turns=LIMIT).row, (4, 1)))
+    assert not games.rewards.any()
+    assert not (games.terminated | games.truncated).any()
+
+
+@pytest.mark.parametrize("mode", [mode.value for mode in AutoresetMode])
+def test_a_state_that_is_set_and_over_is_told_of_as_if_played(mode):
+    start = Position.start("classic", max_turns=LIMIT)
+    won = place("classic", "C8 A8", "D7", max_turns=LIMIT).play("dC8-D7xD7")
+    cut, going = LAST_TURN.play("dF6-J6xJ6"), start.play("dF1-F5")
+    games = BatchedGame(3, "classic", autoreset_mode=mode, max_turns=LIMIT)
+    games.step(games.sample_actions())
+    games.set_rows(np.stack([position.row for position in (won, cut, going)]))
+    assert games.terminated.tolist() == [True, False, False]
+    assert games.truncated.tolist() == [False, True, False]
+    assert not games.rewards.any()
+    assert [games.final_position(game) for game in range(2)] == [won, cut]
+    assert_shows(games, [start, start, going] if mode == "SameStep" else [won, cut, going])
+    games.step(games.sample_actions())
+    assert games.terminated[0] == games.truncated[1] == (mode == "Disabled")
+    assert [games.position(game).turn_number for game in range(3)] == {
+        "SameStep": [1, 1, 2],
+        "NextStep": [0, 0, 2],
+        "Disabled": [1, LIMIT, 2],
+    }[mode]
 
 
 # -- buffers of the caller -----------------------------------------------------------------

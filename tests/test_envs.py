@@ -110,9 +110,10 @@ def test_set_state_does_not_share_with_the_state(make):
     assert env.position == thud_env.Position.start()
 
 
-def test_there_is_no_state_before_the_first_reset(make):
-    with pytest.raises(ResetNeeded, match="get_state"):
-        make().get_state()
+@pytest.mark.parametrize("method", ["get_state", "action_masks", "last"])
+def test_nobody_decides_before_the_first_reset(make, method):
+    with pytest.raises(ResetNeeded, match=rf"call reset\(\) before {method}\(\)"):
+        getattr(make(), method)()
 
 
 def test_observations_belong_to_the_caller(make):
@@ -177,6 +178,7 @@ def test_steps_out_of_place_are_refused(make):
         ({"rules": "koom-valley", "reward": "margin"}, "outcome"),
         ({"idle_mask": "twos"}, "idle_mask 'twos'"),
         ({"max_turns": 0}, "max_turns"),
+        ({"max_turn": 3}, "did you mean 'max_turns'"),
     ],
 )
 def test_bad_arguments_are_named(make, arguments, named):

@@ -106,6 +106,17 @@ def test_divide_adds_up(rules: str) -> None:
     assert sum(count for _, count in parts) == KNOWN[rules][1]
 
 
+def test_divide_adds_up_where_a_battle_may_end_by_agreement() -> None:
+    start = Position.start(agreement=True, offer_after=1).play("dF1-F5")
+    parts = dict(divide(start, 2))
+    assert list(parts) == start.turns()
+    assert parts["offer"] == 2  # accept, decline
+    assert sum(parts.values()) == perft(start, 2)
+    asked = start.play("offer")
+    assert dict(divide(asked, 2)) == {"accept": 0, "decline": perft(asked.play("decline"), 1)}
+    assert perft(asked, 2) == len(start.turns()) - 1
+
+
 def test_depth_zero_is_one_and_negative_depths_are_refused() -> None:
     assert perft(Position.start(), 0) == 1
     with pytest.raises(ValueError, match="depth -1"):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import pickle
+import re
 from random import Random
 from typing import Any
 
@@ -38,12 +40,47 @@ def test_an_unknown_ruleset_is_refused_with_the_nearest_name() -> None:
         Position.from_text(Position.start().text, "chess")
 
 
+def test_a_ruleset_of_ones_own_is_refused() -> None:
+    # A row knows no more of its ruleset than which of the five it is.
+    own = dataclasses.replace(RULESETS["classic"], max_turns=100)
+    with pytest.raises(ValueError, match=r"'classic' with other fields .* rules='classic', max_"):
+        Position.start(own)
+    copied = copy.deepcopy(RULESETS["classic"])
+    assert Position.start(copied).rules is RULESETS["classic"]
+
+
 @pytest.mark.parametrize("limit", ["max_quiet_turns", "max_turns", "offer_after"])
 @pytest.mark.parametrize("value", [0, -1, 32_768])
 def test_limits_out_of_range_are_refused_by_name(limit: str, value: int) -> None:
     out_of_range: dict[str, Any] = {limit: value}
     with pytest.raises(ValueError, match=f"{limit} must be in 1 .. 32767, not {value}"):
         Position.start("classic", **out_of_range)
+
+
+@pytest.mark.parametrize(
+    ("limits", "complaint"),
+    [
+        ({"max_turn": 3}, "unknown argument 'max_turn': did you mean 'max_turns'? "),
+        ({"agree": True}, "unknown argument 'agree': did you mean 'agreement'? "),
+        ({"speed": 3}, "unknown argument 'speed': max_quiet_turns, max_turns, offer_after and agr"),
+        ({"max_turns": 10.7}, "max_turns must be an integer in 1 .. 32767, not 10.7"),
+        ({"max_turns": "10"}, "max_turns must be an integer in 1 .. 32767, not '10'"),
+        ({"max_turns": np.array([10])}, "max_turns must be an integer in 1 .. 32767, not array"),
+        ({"offer_after": True}, "offer_after must be an integer in 1 .. 32767, not True"),
+        ({"agreement": "no"}, "agreement must be True or False, not 'no'"),
+        ({"agreement": None}, "agreement must be True or False, not None"),
+    ],
+)
+def test_limits_of_the_wrong_name_or_kind_are_refused(
+    limits: dict[str, Any], complaint: str
+) -> None:
+    with pytest.raises(ValueError, match=re.escape(complaint)):
+        Position.start("classic", **limits)
+
+
+def test_limits_may_be_numpys() -> None:
+    limits: dict[str, Any] = {"max_turns": np.int64(100), "agreement": np.True_}
+    assert Position.start(**limits) == Position.start(max_turns=100, agreement=True)
 
 
 # -- decisions -----------------------------------------------------------------------------
@@ -76,6 +113,14 @@ def test_exactly_the_legal_actions_can_be_applied(rules: str) -> None:
 def test_actions_out_of_range_are_illegal_and_named(action: int) -> None:
     with pytest.raises(
         IllegalMove, match=f"action {action} is out of range: actions are 0 to 6469"
+    ):
+        Position.start().apply(action)
+
+
+@pytest.mark.parametrize("action", [32.0, 0.5, "32", None, np.float32(32), np.array([32])])
+def test_an_action_that_is_no_integer_is_refused(action: Any) -> None:
+    with pytest.raises(
+        TypeError, match=r"is not one integer: an int in 0 \.\. 6469 would be right"
     ):
         Position.start().apply(action)
 

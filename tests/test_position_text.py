@@ -11,7 +11,7 @@ from by_hand import place
 from positions import constructed, position_of, random_position
 from reference import RULES
 
-from thud_env import Position
+from thud_env import Position, Termination
 from thud_env.actions import DECLINE, OFFER
 from thud_env.position_text import board_diagram
 
@@ -45,7 +45,7 @@ def test_every_state_of_play_comes_back_from_its_text(rules: str) -> None:
         while True:
             text = position.text
             assert Position.from_text(text, rules, **LIMITS) == position, text
-            pending.add(re.sub(r"^[A-P]\d+:|\+\d$", "", text.split()[2]))
+            pending.add(re.sub(r"^[A-P]\d+:|\+\d+$", "", text.split()[2]))
             waits |= len(text.split()) == 6
             if position.outcome is not None:
                 break
@@ -57,7 +57,7 @@ def test_every_state_of_play_comes_back_from_its_text(rules: str) -> None:
         "koom-valley": {"trample"},
         "koom-valley-football": set(),
     }[rules]
-    assert pending >= {"-", "offer", *asked}
+    assert pending >= {"-", "offer", "agreed", *asked}
     assert waits
 
 
@@ -70,6 +70,16 @@ def test_the_middle_of_awkward_turns_comes_back_from_its_text(rules: str) -> Non
             limits = {"max_quiet_turns": state.max_quiet, "max_turns": state.max_turns}
             assert Position.from_text(position.text, rules, **limits) == position
             position = random_position(position, random)
+
+
+def test_a_trample_over_many_dwarfs_comes_back_from_its_text() -> None:
+    start = place("koom-valley", "B8 D8 F8 H8 K8 M8 O8 P7 O6 M6 K6", "A8", "t", rock="H12")
+    path, taken = "TA8-C8-E8-G8-J8-L8-N8-P8-P6-N6-L6", "xB8xD8xF8xH8xK8xM6xM8xO6xO8xP7"
+    position = start
+    for action in start.decisions(path + taken)[:10]:
+        position = position.apply(action)
+    assert position.text.split()[2] == "L6:trample+10"
+    assert Position.from_text(position.text, "koom-valley") == position
 
 
 def test_an_agreed_battle_comes_back_from_its_text() -> None:
@@ -105,6 +115,8 @@ BOARD = "5/7/9/11/13/6d8/6Td7/d6R7/15/15/13/11/9/7/5"
          "33 dwarfs on the board: classic has 32 at most"),
         (f"{BOARD} x - 0 0", "side 'x'"),
         (f"{BOARD} D - 0 0", "side 'D'"),
+        (f"{BOARD} d - 201 300", "quiet turns '201': a number in 0 .. 200 would be right"),
+        (f"{BOARD} d - 0 801", "turns played '801': a number in 0 .. 800 would be right"),
         (f"{BOARD} d - many 0", "quiet turns 'many'"),
         (f"{BOARD} d - -1 0", "quiet turns '-1'"),
         (f"{BOARD} d - 0 32768", "turns played '32768'"),
@@ -122,6 +134,11 @@ BOARD = "5/7/9/11/13/6d8/6Td7/d6R7/15/15/13/11/9/7/5"
         (f"{BOARD} d G7:one 0 0", "only for a troll on G7 with the trolls to move"),
         (f"{BOARD} t H7:one 0 0", "only for a troll on H7"),
         (f"{BOARD} t G7:one+1 0 0", "cannot be"),
+        (f"{BOARD} t G7:any+0 0 0", "pending 'G7:any+0'"),
+        (f"{BOARD} t G7:any+01 0 0", "pending 'G7:any+01'"),
+        (f"{BOARD} t G7:any+7 0 0", "cannot be: 2 dwarfs"),
+        (f"{BOARD} t G7:any+32 0 0", "cannot be"),
+        (f"{BOARD} t G7:any+100 0 0", "pending 'G7:any+100'"),
         (f"{BOARD.replace('6d8/6Td7', '15/6T8')} t G7:one 0 0", "cannot be: 0 dwarfs"),
         (f"{BOARD} t G7:one 200 0", "the battle was over before this turn"),
     ],
@@ -165,6 +182,9 @@ def test_the_rock_may_stand_anywhere_in_the_valley() -> None:
         (f"5/7/9/11/13/15/T14/{EMPTY_FROM_ROW_8} t offer 30 30", "the battle was over before"),
         (f"{DWARF_BESIDE_TROLL} t offer 19 30", "the other side might not offer yet"),
         (f"{DWARF_BESIDE_TROLL} t offer 30 30 4,0", "the other side might not offer yet"),
+        (f"{DWARF_BESIDE_TROLL} t agreed 0 0", "the other side might not offer yet"),
+        (f"{DWARF_BESIDE_TROLL} t agreed 19 30", "the other side might not offer yet"),
+        (f"{DWARF_BESIDE_TROLL} t agreed 200 200", "the battle was over before this turn"),
     ],
 )
 def test_a_turn_that_could_not_have_begun_is_refused(text: str, reason: str) -> None:
@@ -175,6 +195,7 @@ def test_a_turn_that_could_not_have_begun_is_refused(text: str, reason: str) -> 
 def test_a_turn_that_could_have_begun_is_read() -> None:
     for text in (
         f"{DWARF_BESIDE_TROLL} t A7:one 199 799",
+        f"{DWARF_BESIDE_TROLL} t agreed 20 30 0,4",
         f"{DWARF_BESIDE_TROLL} t offer 20 30 0,4",
     ):
         position = Position.from_text(text, agreement=True)
@@ -182,6 +203,19 @@ def test_a_turn_that_could_have_begun_is_read() -> None:
     declined = position.apply(DECLINE)
     assert declined.to_move == "dwarfs"
     assert declined.turns()
+
+
+def test_clocks_at_their_limits_are_read() -> None:
+    for clocks, termination in (
+        ("200 300", Termination.QUIET_LIMIT),
+        ("0 800", Termination.TURN_LIMIT),
+    ):
+        position = Position.from_text(f"{DWARF_BESIDE_TROLL} t - {clocks}")
+        assert position.outcome is not None
+        assert position.outcome.termination is termination
+        assert position.observation().max() == 1
+    late = f"{DWARF_BESIDE_TROLL} t - 0 900"
+    assert Position.from_text(late, max_turns=1_000).text == late
 
 
 def test_the_diagram_shows_the_board_with_coordinates() -> None:

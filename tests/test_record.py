@@ -134,14 +134,16 @@ def test_tags_round_trip_whatever_they_say():
     assert again == record
 
 
-@pytest.mark.parametrize("value", ["two\nlines", "a\rb", "\x00", "\x1b[0m", "\u2028", "\ud800"])
+@pytest.mark.parametrize(
+    "value", ["two\nlines", "a\rb", "\x00", "\x1b[0m", "\u2028", "\ud800", 1, None]
+)
 def test_tags_that_are_no_line_of_text_are_refused(value):
     with pytest.raises(RecordError, match="tag Event") as caught:
         Record(Position.start(), (), {"Event": value})
     assert caught.value.tag == "Event"
 
 
-@pytest.mark.parametrize("name", ["", "No space", "1st", 'Q"', "Zoë"])
+@pytest.mark.parametrize("name", ["", "No space", "1st", 'Q"', "Zoë", 1, None])
 def test_names_that_are_no_tag_names_are_refused(name):
     with pytest.raises(RecordError, match="not a tag's name"):
         Record(Position.start(), (), {name: "value"})

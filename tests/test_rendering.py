@@ -140,6 +140,23 @@ def test_the_window_shows_every_decision(no_display):
     twin.close()
 
 
+def test_the_window_shows_how_the_first_battle_of_two_ended(no_display, monkeypatch):
+    frames = []
+    monkeypatch.setattr(Window, "show", lambda self, *frame: frames.append(frame))
+    env = thud_env.match_env(render_mode="human", max_turns=2)
+    env.reset()
+    play(env, "dE2-E6", "TG7-G6", "dE2-E7", "TG7-G6")
+    captions = [caption for _, caption, _ in frames]
+    start, _, first_end, second_start, _, second_end = captions
+    assert start.startswith("battle 1 of 2, player_0 plays the dwarfs\ndwarfs to move, turn 0")
+    assert first_end.startswith("battle 1 of 2, player_0 plays the dwarfs\nOutcome(")
+    assert first_end.endswith("turn 2, margin 0, last turn TG7-G6")
+    assert second_start == start.replace("1 of 2, player_0", "2 of 2, player_1")
+    assert second_end.startswith("battle 2 of 2, player_1 plays the dwarfs\nOutcome(")
+    ended = Position.start(max_turns=2).play("dE2-E6").play("TG7-G6")
+    assert np.array_equal(frames[2][0], rgb_array(ended, last_turn="TG7-G6"))
+
+
 @pytest.mark.parametrize("name", ["thud", "koom-valley", "koom-valley-football", "thud-match"])
 def test_pettingzoo_renders_every_mode(no_display, name):
     render_test(functools.partial(pettingzoo.make, "aec", f"thud/{name}-v0"))

@@ -13,6 +13,7 @@ import thud_env
 from thud_env.actions import NUM_ACTIONS
 from thud_env.envs.vector import ThudVectorEnv
 
+ONE_TURN_LEFT = "5/7/9/11/13/d14/T14/7R7/15/15/13/11/9/7/5 d - 199 300"
 MODES = [mode.value for mode in AutoresetMode]
 
 
@@ -295,6 +296,33 @@ def test_steps_out_of_place_are_refused():
     actions = np.full(2, first_legal(envs.position(0)))
     envs.step(actions)
     with pytest.raises(ResetNeeded, match=r"environments \[0, 1\] are over: .*reset_mask"):
+        envs.step(actions)
+
+
+def test_the_first_reset_is_of_all_environments():
+    envs = ThudVectorEnv(2, side="trolls")
+    some = {"reset_mask": np.array([True, False])}
+    with pytest.raises(ResetNeeded, match="environments \\[1\\] have never been reset"):
+        envs.reset(options=some)
+    with pytest.raises(ResetNeeded, match=r"reset\(\)"):
+        envs.step(np.zeros(2, dtype=int))
+    envs.reset(options={"reset_mask": np.ones(2, dtype=bool)})
+    envs.reset(options=some)
+    assert [envs.position(env).to_move for env in range(2)] == ["trolls"] * 2
+
+
+@pytest.mark.parametrize("action", [-1, NUM_ACTIONS, NUM_ACTIONS - 1, 2**40])
+def test_next_step_ignores_any_action_where_a_battle_has_ended(action):
+    envs = ThudVectorEnv(2, side="both", illegal_action="raise")
+    envs.reset(options={"position": [thud_env.Position.start(), ONE_TURN_LEFT]})
+    actions = np.array([first_legal(envs.position(env)) for env in range(2)])
+    _, _, terminated, _, _ = envs.step(actions)
+    assert terminated.tolist() == [False, True]
+    actions = np.array([first_legal(envs.position(0)), action])
+    envs.step(actions)
+    assert envs.position(1) == thud_env.Position.start()
+    actions[0] = first_legal(envs.position(0))
+    with pytest.raises(thud_env.IllegalMove, match="environment 1"):
         envs.step(actions)
 
 

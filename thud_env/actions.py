@@ -21,6 +21,9 @@ The table above is held against the constants below by ``tests/test_actions.py``
 
 from __future__ import annotations
 
+import operator
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -115,6 +118,22 @@ _WORDS = {
     ACCEPT: "accept",
     DECLINE: "decline",
 }
+
+
+def as_index(action: Any) -> int:
+    """An action as an int.
+
+    Raises:
+        TypeError: if it is not one integer.
+    """
+    try:
+        return operator.index(action)
+    except TypeError:
+        array = isinstance(action, np.ndarray)
+        what = f"{action.dtype} of shape {action.shape}" if array else f"{action!r}"
+        raise TypeError(
+            f"action {what} is not one integer: an int in 0 .. {NUM_ACTIONS - 1} would be right"
+        ) from None
 
 
 def describe_action(action: int) -> str:

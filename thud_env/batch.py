@@ -194,16 +194,6 @@ class BatchedGame:
         self.__dict__.update(state)
         self._make_views()
 
-    @property
-    def has_observations(self) -> bool:
-        """Whether the batch was made with observations."""
-        return self._with_observations
-
-    @property
-    def has_masks(self) -> bool:
-        """Whether the batch was made with masks."""
-        return self._with_masks
-
     def to_host(self, array: Any) -> NDArray[Any]:
         """One of the batch's arrays as a NumPy array: itself, or a copy of it from a GPU."""
         return self._device.to_host(array)
@@ -239,17 +229,30 @@ class BatchedGame:
         return self._own_masks if self._given_masks is None else self._given_masks
 
     def reset(self, games: NDArray[Any] | None = None, seed: int | None = None) -> None:
-        """Set games to the start of a battle: all of them, or those of an index or mask array."""
+        """Set games to the start of a battle: all of them, or those of an index or mask array.
+
+        With ``seed``, these games draw as they would in a batch made with it; others go on.
+        """
         if seed is not None:
-            self._device.assign(self._rng, seed_generators(self.num_games, seed))
+            chosen = slice(None) if games is None else games
+            generators = self._device.to_host(self._rng)
+            generators[chosen] = seed_generators(self.num_games, seed)[chosen]
+            self._device.assign(self._rng, generators)
         self._device.reset(self.rows, self._results, self._start_row, games)
         if games is None:
             self._device.assign(self.final_rows, self.rows)
         self._show()
 
     def set_rows(self, rows: Any) -> None:
-        """Set every game to a state of its own, [B, 432]."""
+        """Set every game to a state of its own, [B, 432].
+
+        A state that is over is told of like one that a step led to, by ``terminated`` or
+        ``truncated`` and in ``final_rows``: with ``"SameStep"`` its game is reset at once, with
+        ``"NextStep"`` by the next step. Nothing is paid.
+        """
         self._device.assign(self.rows, rows)
+        _, _, resets_at_once = self._modes
+        self._device.tell(self.rows, self._start_row, resets_at_once, self._results)
         self._show()
 
     def step(self, actions: Any) -> None:

@@ -98,6 +98,10 @@ class CpuDevice:
         results.terminated[chosen] = False
         results.truncated[chosen] = False
 
+    def tell(self, rows: Any, start_row: Any, resets_at_once: bool, results: Results) -> None:
+        """See ``kernels.tell_games``."""
+        self._run(kernels.tell_games, rows, start_row, resets_at_once, *results)
+
     def step(
         self, rows: Any, actions: Any, start_row: Any, modes: Any, results: Results, view: View
     ) -> int:

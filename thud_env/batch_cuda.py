@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from thud_env.actions import MOVE_BASE, OFFER
 from thud_env.bits import count_ones, natural
 from thud_env.encoding import NUM_PLANES, NUM_POINTS, value_at
-from thud_env.kernels import Results, View, play_game, step_game
+from thud_env.kernels import Results, View, play_game, step_game, tell_game
 from thud_env.masks import NUM_BYTE_WORDS
 from thud_env.rules.draw import draw_legal
 from thud_env.rules.legal import NUM_WORDS, is_legal, legal_actions, may_offer
@@ -76,6 +76,13 @@ def _step(rows, actions, start_row, results, modes):
         step_game(
             row, actions[game], start_row, results, game, by_outcome, resets_first, resets_at_once
         )
+
+
+@cuda.jit
+def _tell(rows, start_row, resets_at_once, results):
+    game = cuda.grid(1)
+    if game < rows.shape[0]:
+        tell_game(rows[game], start_row, results, game, resets_at_once)
 
 
 @cuda.jit
@@ -264,6 +271,10 @@ class CudaDevice:
         chosen = np.zeros(self._num_games, dtype=np.bool_)
         chosen[slice(None) if games is None else games] = True
         self._launch(_start, self._num_games, rows, results, start_row, cuda.to_device(chosen))
+
+    def tell(self, rows: Any, start_row: Any, resets_at_once: bool, results: Results) -> None:
+        """See ``kernels.tell_games``."""
+        self._launch(_tell, self._num_games, rows, start_row, resets_at_once, results)
 
     def _first_illegal(self, rows: Any, actions: Any) -> int:
         self._found[:] = NO_GAME

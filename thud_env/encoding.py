@@ -55,7 +55,7 @@ PLANES = (
     Plane("deciding_troll", "1 on the troll that may now capture or trample on"),
     Plane("one_capture", "all 1 if that troll may capture one dwarf at most"),
     Plane("capture_owed", "all 1 if that troll must still capture a dwarf"),
-    Plane("quiet_turns", "all: turns without a capture / max_quiet_turns"),
+    Plane("quiet_turns", "all: turns without a capture or a move of the stone / max_quiet_turns"),
     Plane("turns", "all: turns played / max_turns"),
     Plane("offer", "all 1 if an offer to end the battle awaits its answer"),
     Plane("dwarfs_wait", "all: own turns before the dwarfs may offer again / offer_after"),

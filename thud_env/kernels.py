@@ -110,6 +110,26 @@ def _show_game(row, view, game, fresh, scratch):
 
 
 @inlined
+def _tell_end(row, start_row, results, game, resets_at_once):
+    """Write whether a battle is over; if it is, keep its state, and perhaps reset it."""
+    termination = row[TERMINATION]
+    results.truncated[game] = termination == TURN_LIMIT
+    results.terminated[game] = termination not in (ONGOING, TURN_LIMIT)
+    if termination != ONGOING:
+        copy_row(results.final_rows[game], row)
+        if resets_at_once:
+            copy_row(row, start_row)
+
+
+@inlined
+def tell_game(row, start_row, results, game, resets_at_once):
+    """Tell of a state that was set what a step that led to it would have, but for rewards."""
+    results.rewards[game, DWARFS] = 0
+    results.rewards[game, TROLLS] = 0
+    _tell_end(row, start_row, results, game, resets_at_once)
+
+
+@inlined
 def step_game(row, action, start_row, results, game, by_outcome, resets_first, resets_at_once):
     """Play one legal decision in one game; see ``step_games``."""
     if row[TERMINATION] != ONGOING:
@@ -125,13 +145,7 @@ def step_game(row, action, start_row, results, game, by_outcome, resets_first, r
     reward = reward_for_dwarfs(row, margin_before, by_outcome)
     results.rewards[game, DWARFS] = reward
     results.rewards[game, TROLLS] = -reward
-    termination = row[TERMINATION]
-    results.truncated[game] = termination == TURN_LIMIT
-    results.terminated[game] = termination not in (ONGOING, TURN_LIMIT)
-    if termination != ONGOING:
-        copy_row(results.final_rows[game], row)
-        if resets_at_once:
-            copy_row(row, start_row)
+    _tell_end(row, start_row, results, game, resets_at_once)
 
 
 @inlined
@@ -268,6 +282,24 @@ def step_games(
     scratch = np.empty(16, dtype=np.int32)
     _step_slice(rows, actions, start_row, results, modes, view, fresh, scratch, first, last)
     return -1
+
+
+@compiled_with_arrays
+def tell_games(
+    rows, start_row, resets_at_once, rewards, terminated, truncated, final_rows, first, last
+):
+    """Tell of states that were set which of them are over.
+
+    Args:
+        rows: [B, 432] the games.
+        start_row: [432] what a game is reset to.
+        resets_at_once: whether a game that is over is reset.
+        rewards, terminated, truncated, final_rows: ``Results``, written.
+        first, last: the games to tell of.
+    """
+    results = Results(rewards, terminated, truncated, final_rows)
+    for game in range(first, last):
+        tell_game(rows[game], start_row, results, game, resets_at_once)
 
 
 @compiled_with_arrays

@@ -43,12 +43,15 @@ class SlicedLoop:
         self._slices = list(pairwise(edges))
         self._num_items = num_items
         self._pool: ThreadPoolExecutor | None = None
+        self._pool_process = 0
+        """The process that the pool's threads are in: a fork copies the pool without them."""
 
     def __call__(self, loop: Callable[..., Any], *arguments: Any) -> list[Any]:
         """Run the loop over all items; the slices' results, in order."""
         if self.num_threads == 1:
             return [loop(*arguments, 0, self._num_items)]
-        if self._pool is None:
+        if self._pool is None or self._pool_process != os.getpid():
+            self._pool_process = os.getpid()
             self._pool = ThreadPoolExecutor(self.num_threads - 1, thread_name_prefix="thud")
         others = [self._pool.submit(loop, *arguments, *part) for part in self._slices[1:]]
         results = [loop(*arguments, *self._slices[0])]

@@ -24,9 +24,10 @@ def perft(position: Position, depth: int) -> int:
     """How many sequences of ``depth`` complete turns start in ``position``.
 
     Raises:
-        ValueError: if ``position`` is in the middle of a turn, or ``depth`` is negative.
+        ValueError: if ``position`` is in the middle of a turn, or ``depth`` is negative. An
+            offer to end the battle is a turn, and so is its answer.
     """
-    if position.row[fields.PENDING] != fields.NO_QUESTION:
+    if position.row[fields.PENDING] not in (fields.NO_QUESTION, fields.ANSWER_OFFER):
         raise ValueError(f"{position.text!r} is in the middle of a turn: turns cannot be counted")
     if depth < 0:
         raise ValueError(f"depth {depth}: 0 or more would be right")

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thud_env import notation, position_text
-from thud_env.actions import NUM_ACTIONS, describe_action
+from thud_env.actions import NUM_ACTIONS, as_index, describe_action
 from thud_env.encoding import encode_rows
 from thud_env.masks import action_mask
 from thud_env.rules import row as fields
@@ -34,7 +34,7 @@ class Termination(Enum):
     AGREEMENT = fields.AGREED
     """An offer to end the battle was accepted."""
     QUIET_LIMIT = fields.QUIET_LIMIT
-    """``max_quiet_turns`` turns without a capture."""
+    """``max_quiet_turns`` turns without a capture or a move of the stone."""
     TURN_LIMIT = fields.TURN_LIMIT
     """``max_turns`` turns: a truncation, not a termination."""
     GOAL = fields.GOAL
@@ -138,7 +138,7 @@ class Position:
 
     @property
     def quiet_turns(self) -> int:
-        """Turns in a row without a capture."""
+        """Turns in a row without a capture; in the Koom Valley games, or a move of the stone."""
         return int(self._row[fields.QUIET_TURNS])
 
     @property
@@ -170,8 +170,9 @@ class Position:
 
         Raises:
             IllegalMove: if ``action`` is not one of ``legal_actions()``.
+            TypeError: if it is not one integer.
         """
-        index = int(action)
+        index = as_index(action)
         # Compiled code takes no integer that does not fit into 64 bits.
         if not 0 <= index < NUM_ACTIONS or not is_legal(self._row, index):
             raise IllegalMove(self._why_illegal(index))

@@ -40,6 +40,8 @@ _QUESTIONS_ASKED = {
     "koom-valley-football": (),
 }
 """What a ruleset may ask in the middle of a turn."""
+_MOST_AROUND = 7
+"""Dwarfs that a troll finds beside it: the square it came from, or passed last, is empty."""
 
 _ROW_COLUMNS = [[col for row, col in SQUARE_POSITIONS if row == y] for y in range(SIZE)]
 
@@ -97,18 +99,18 @@ def read_position(text: str, row: Row) -> None:
     if words[1] not in ("d", "t"):
         raise ValueError(f"side {words[1]!r} in position {text!r}: d or t would be right")
     row[fields.TO_MOVE] = "dt".index(words[1])
-    row[fields.QUIET_TURNS] = _read_count(words[3], "quiet turns")
-    row[fields.TURNS] = _read_count(words[4], "turns played")
+    row[fields.QUIET_TURNS] = _read_count(words[3], "quiet turns", int(row[fields.MAX_QUIET_TURNS]))
+    row[fields.TURNS] = _read_count(words[4], "turns played", int(row[fields.MAX_TURNS]))
     if len(words) == 6:
         _read_waits(words[5], row)
     _read_pending(words[2], row)
-    if row[fields.PENDING] != fields.NO_QUESTION:
-        _check_turn_was_possible(words[2], row)
-    elif words[2] != "agreed":
+    if words[2] == "-":
         settle(row)
+    else:
+        _check_turn_was_possible(words[2], row)
 
 
-def _read_count(word: str, what: str, largest: int = 32767) -> int:
+def _read_count(word: str, what: str, largest: int) -> int:
     if not (word.isascii() and word.isdigit() and len(word) <= 5 and int(word) <= largest):
         raise ValueError(f"{what} {word!r}: a number in 0 .. {largest} would be right")
     return int(word)
@@ -177,7 +179,7 @@ def _read_pending(word: str, row: Row) -> None:
         else:
             row[fields.TERMINATION] = fields.AGREED
         return
-    match = re.fullmatch(r"([A-P]\d{1,2}):([a-z]+)(?:\+(\d))?", word)
+    match = re.fullmatch(r"([A-P]\d{1,2}):([a-z]+)(?:\+([1-9][0-9]?))?", word)
     if match is None or match[1] not in SQUARE_BY_NAME or match[2] not in _QUESTIONS.values():
         raise ValueError(
             f"pending {word!r}: -, offer, agreed or a troll's square and question, "
@@ -192,7 +194,7 @@ def _read_pending(word: str, row: Row) -> None:
     adjacent = int(count_adjacent(row, cell, DWARF))
     possible = {
         "trample": bool(has_trample(row, cell)) and taken > 0,
-        "any": adjacent > 0,
+        "any": adjacent > 0 and adjacent + taken <= _MOST_AROUND,
         "one": adjacent > 0 and taken == 0,
         "all": adjacent > 0 and taken == 0,
         "some": adjacent > 1 and taken == 0,
@@ -211,11 +213,11 @@ def _check_turn_was_possible(word: str, row: Row) -> None:
     """A turn begins only in a battle that is not over, and an offer only where it is allowed.
 
     Without this, a turn in the middle could carry the clocks past their limits, and a declined
-    offer could hand the turn to a side that has none.
+    offer could hand the turn to a side that has none. An offer that was accepted is one, too.
     """
     before = row.copy()
     before[fields.PENDING] = fields.NO_QUESTION
-    is_offer = row[fields.PENDING] == fields.ANSWER_OFFER
+    is_offer = word in ("offer", "agreed")
     if is_offer:
         before[fields.TO_MOVE] = 1 - row[fields.TO_MOVE]
     settle(before)

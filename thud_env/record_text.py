@@ -150,9 +150,10 @@ def check_tag(name: str, value: str) -> None:
     Raises:
         RecordError: naming the tag.
     """
-    if not _TAG_NAME.fullmatch(name):
-        raise RecordError(f"{name!r} is not a tag's name: letters and digits would be", tag=name)
-    if _NOT_TEXT.search(value):
+    if not isinstance(name, str) or not _TAG_NAME.fullmatch(name):
+        reason = f"{name!r} is not a tag's name: letters and digits would be"
+        raise RecordError(reason, tag=str(name))
+    if not isinstance(value, str) or _NOT_TEXT.search(value):
         raise RecordError(f"tag {name} {value!r}: a value is one line of text", tag=name)
 
 

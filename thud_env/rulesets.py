@@ -34,7 +34,7 @@ class Ruleset:
     reward: Literal["margin", "outcome"] = "margin"
     """The scoring: points left on the board (section 2), or won, drawn, lost (section 3)."""
     max_quiet_turns: int = 200
-    """Turns in a row without a capture that end a battle (section 2c)."""
+    """Turns in a row, without a capture or a move of the stone, that end a battle (section 2c)."""
     max_turns: int = 800
     """Turns that truncate a battle (section 2d)."""
     offer_after: int = 20
@@ -83,13 +83,19 @@ RULESET_BY_INDEX = tuple(RULESETS.values())
 
 
 def get_ruleset(rules: str | Ruleset) -> Ruleset:
-    """The ruleset of that name; a ``Ruleset`` is returned as it is.
+    """The ruleset of that name; a ``Ruleset`` that is one of ``RULESETS`` stands for itself.
 
     Raises:
-        ValueError: if there is no such ruleset; the message names the nearest.
+        ValueError: if there is no such ruleset; the message names the nearest. Nor is there one
+            with other fields: of its ruleset a state row keeps the index alone.
     """
     if isinstance(rules, Ruleset):
-        return rules
+        if rules != RULESETS.get(rules.name):
+            raise ValueError(
+                f"ruleset {rules.name!r} with other fields than RULESETS has: a name, and limits "
+                "beside it, rules='classic', max_turns=100 say, would be right"
+            )
+        return RULESETS[rules.name]
     if rules in RULESETS:
         return RULESETS[rules]
     near = difflib.get_close_matches(str(rules), RULESETS, n=1)

@@ -29,7 +29,7 @@ means that the plane has one value everywhere.
 | 5 | `deciding_troll` | 1 on the troll that may now capture or trample on |
 | 6 | `one_capture` | all 1 if that troll may capture one dwarf at most |
 | 7 | `capture_owed` | all 1 if that troll must still capture a dwarf |
-| 8 | `quiet_turns` | all: turns without a capture / max_quiet_turns |
+| 8 | `quiet_turns` | all: turns without a capture or a move of the stone / max_quiet_turns |
 | 9 | `turns` | all: turns played / max_turns |
 | 10 | `offer` | all 1 if an offer to end the battle awaits its answer |
 | 11 | `dwarfs_wait` | all: own turns before the dwarfs may offer again / offer_after |
@@ -67,7 +67,7 @@ final margin / 32, since the margin begins at 0.
 |---|---|---|
 | `no_legal_turn` | the side to move has no legal turn | terminated |
 | `agreement` | an offer to end the battle was accepted | terminated |
-| `quiet_limit` | `max_quiet_turns` turns in a row brought no capture | terminated |
+| `quiet_limit` | no capture and no move of the stone in `max_quiet_turns` turns | terminated |
 | `turn_limit` | `max_turns` turns were played | truncated |
 | `goal` | the Rock or ball is on a goal square | terminated |
 | `surrounded` | three trolls are beside the Rock or ball | terminated |
@@ -83,7 +83,7 @@ dwarfs' for both.
 | `render_mode` | `None` | one of the render modes |
 | `reward` | `None` | `'margin'` or `'outcome'`; None is as the ruleset scores |
 | `idle_mask` | `'zeros'` | the mask of who is not to decide: `'zeros'` or `'ones'` |
-| `max_quiet_turns` | `200` | turns without a capture that end a battle |
+| `max_quiet_turns` | `200` | turns in a row that end a battle: no capture, no move of the stone |
 | `max_turns` | `800` | turns that truncate a battle |
 | `offer_after` | `20` | quiet turns before an offer, and own turns between offers |
 | `agreement` | `False` | whether a battle may end by agreement |

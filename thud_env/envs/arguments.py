@@ -1,32 +1,14 @@
-"""What callers give an environment, read and checked: actions, and positions to start from."""
+"""Positions to start from, as callers give them to an environment: read and checked."""
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thud_env.actions import NUM_ACTIONS
 from thud_env.position import Position
 from thud_env.rulesets import RULESETS, Ruleset
-
-
-def as_index(action: Any) -> int:
-    """An action as an int.
-
-    Raises:
-        TypeError: if it is not one integer.
-    """
-    try:
-        return operator.index(action)
-    except TypeError:
-        array = isinstance(action, np.ndarray)
-        what = f"{action.dtype} of shape {action.shape}" if array else f"{action!r}"
-        raise TypeError(
-            f"action {what} is not one integer: an int in 0 .. {NUM_ACTIONS - 1} would be right"
-        ) from None
 
 
 def read_start(start: str | Position, rules: Ruleset, limits: dict[str, Any]) -> NDArray[np.int16]:
@@ -56,14 +38,14 @@ def _read_text(text: str, rules: Ruleset, limits: dict[str, Any]) -> Position:
     try:
         return Position.from_text(text, rules, **limits)
     except ValueError as error:
-        readers = [name for name in RULESETS if _reads(text, name)]
+        readers = [name for name in RULESETS if _reads(text, name, limits)]
         hint = f"; rules={readers[0]!r} would read it" if readers else ""
         raise ValueError(f"{error}{hint}") from None
 
 
-def _reads(text: str, rules: str) -> bool:
+def _reads(text: str, rules: str, limits: dict[str, Any]) -> bool:
     try:
-        Position.from_text(text, rules, agreement=True)
+        Position.from_text(text, rules, **{**limits, "agreement": True})
     except ValueError:
         return False
     return True

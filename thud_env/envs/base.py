@@ -10,10 +10,10 @@ from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 from pettingzoo import AECEnv
 
-from thud_env.actions import NUM_ACTIONS
+from thud_env.actions import NUM_ACTIONS, as_index
 from thud_env.batch import wants_outcome
 from thud_env.encoding import NUM_POINTS, OBSERVATION_SHAPE, Plane, encode_row
-from thud_env.envs.arguments import as_index, read_start
+from thud_env.envs.arguments import read_start
 from thud_env.envs.rendering import RENDER_MODES, Renderer
 from thud_env.kernels import ILLEGAL, play_if_legal, reward_for_dwarfs
 from thud_env.masks import action_mask
@@ -168,12 +168,14 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         self._cumulative_rewards[dwarfs] += paid
         self._cumulative_rewards[trolls] -= paid
         self.agent_selection = self._seats[row[TO_MOVE]]
+        if self.render_mode == "human":
+            self.render()
         if row[TERMINATION]:
             self._battle_ended()
             if self._row is not row:  # another battle begins
                 self._renderer.start()
-        if self.render_mode == "human":
-            self.render()
+                if self.render_mode == "human":
+                    self.render()
 
     def observe(self, agent: str) -> Observation:
         """What ``agent`` sees: ``observation`` [C, 15, 15] float32, ``action_mask`` [6470] int8.
@@ -186,8 +188,22 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         self._check_agent(agent)
         return {"observation": self._planes(agent), "action_mask": self._mask(agent)}
 
+    def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """What ``agent_selection`` sees, was paid since its last decision, and is told.
+
+        Raises:
+            ResetNeeded: before the first reset.
+        """
+        self._check_reset("last")
+        return super().last(observe)
+
     def action_masks(self) -> NDArray[np.int8]:
-        """The action mask of ``agent_selection``, [6470] int8, for libraries that look here."""
+        """The action mask of ``agent_selection``, [6470] int8, for libraries that look here.
+
+        Raises:
+            ResetNeeded: before the first reset.
+        """
+        self._check_reset("action_masks")
         return self._mask(self.agent_selection)
 
     def state(self) -> NDArray[np.float32]:
@@ -209,9 +225,12 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         return Position(self._row)
 
     def get_state(self) -> dict[str, Any]:
-        """Everything that ``set_state`` needs to continue exactly from here."""
-        if not hasattr(self, "rewards"):
-            raise ResetNeeded("call reset() before get_state()")
+        """Everything that ``set_state`` needs to continue exactly from here.
+
+        Raises:
+            ResetNeeded: before the first reset.
+        """
+        self._check_reset("get_state")
         return {
             "row": self._row.copy(),
             "start_row": self._start_row.copy(),
@@ -303,6 +322,10 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         self._deads_step_first()
 
     # -- inside --------------------------------------------------------------------------------
+
+    def _check_reset(self, method: str) -> None:
+        if not hasattr(self, "rewards"):
+            raise ResetNeeded(f"call reset() before {method}(): nothing is being played")
 
     def _check_agent(self, agent: str) -> None:
         if agent not in self.action_spaces:

@@ -6,8 +6,7 @@ from typing import Any, Literal
 
 import gymnasium
 
-from thud_env.actions import NUM_ACTIONS
-from thud_env.envs.arguments import as_index
+from thud_env.actions import NUM_ACTIONS, as_index
 from thud_env.envs.base import BoardEnv
 from thud_env.position import SIDES, IllegalMove
 

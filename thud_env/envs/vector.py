@@ -158,12 +158,18 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         Raises:
             ValueError: if a position is damaged, of another ruleset, or over, or the mask is
                 not [B] bool.
+            ResetNeeded: if the mask leaves out any before the first reset of all.
         """
+        options = options or {}
+        chosen = read_mask(options.get("reset_mask"), self.num_envs)
+        if self._needs_reset and not chosen.all():
+            raise ResetNeeded(
+                f"environments {np.flatnonzero(~chosen).tolist()} have never been reset: "
+                "call reset() without reset_mask first"
+            )
         super().reset(seed=seed)
         if seed is not None:
             seed_opponent(self._opponent, self.np_random)
-        options = options or {}
-        chosen = read_mask(options.get("reset_mask"), self.num_envs)
         starts = read_starts(options.get("position"), self._reader, self.num_envs)
         self._start(chosen, starts)
         self._needs_reset = False
@@ -184,7 +190,8 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
                 battle that ended has not been reset.
             ValueError: if ``actions`` is not [B] integers.
             IllegalMove: if one is not in 0 .. 6469; if one is not legal, only with
-                ``illegal_action="raise"``, and no game has been changed then.
+                ``illegal_action="raise"``, and no game has been changed then. Actions that are
+                ignored may be anything.
         """
         chosen = self._checked(actions)
         rows, restarted = self._rows, self._ended.copy()
@@ -323,7 +330,8 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
                 "reset(options={'reset_mask': terminated | truncated}) before step()"
             )
         chosen = integers("actions", actions, self.num_envs)
-        outside = np.flatnonzero((chosen < 0) | (chosen >= NUM_ACTIONS))
+        # A battle that has ended is about to be started anew, which ignores its action.
+        outside = np.flatnonzero(((chosen < 0) | (chosen >= NUM_ACTIONS)) & ~self._ended)
         if len(outside):
             self._raise_illegal("the action", outside, chosen[outside])
         return chosen.astype(np.int32)

@@ -19,6 +19,10 @@ because a walk along a line is then one shift of a word, and nothing ever search
 
 from __future__ import annotations
 
+import difflib
+import operator
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -94,6 +98,8 @@ ONGOING, NO_LEGAL_TURN, AGREED, QUIET_LIMIT, TURN_LIMIT, GOAL, SURROUNDED = rang
 MAX_DECISIONS_AT_ONCE = 2048
 """More than any position has legal decisions: 32 dwarfs reach at most 32 x 56 squares."""
 
+LIMITS = ("max_quiet_turns", "max_turns", "offer_after", "agreement")
+"""The arguments of ``new_row``, and of all that starts a battle."""
 _LARGEST = int(np.iinfo(np.int16).max)
 
 _NOTHING_TAKEN: NDArray[np.int16] = np.full(NUM_LINES, -1, dtype=np.int16)
@@ -171,12 +177,26 @@ def new_row(
     max_turns: int | None = None,
     offer_after: int | None = None,
     agreement: bool = False,
+    **unknown: Any,
 ) -> Row:
     """The start of a battle, [432] int16. Limits left at None are the ruleset's.
 
+    Every environment hands on the limits it is given, and whatever else it does not know.
+
     Raises:
-        ValueError: if a limit is not in 1 .. 32767.
+        ValueError: if a limit is not an integer in 1 .. 32767, ``agreement`` not True or False,
+            or an argument none of these; the message names the nearest.
     """
+    if unknown:
+        name, *_ = unknown
+        near = difflib.get_close_matches(name, LIMITS, n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        *limits, last = LIMITS
+        raise ValueError(
+            f"unknown argument {name!r}: {hint}{', '.join(limits)} and {last} are limits"
+        )
+    if not isinstance(agreement, bool | np.bool_):
+        raise ValueError(f"agreement must be True or False, not {agreement!r}")
     row: Row = np.zeros(ROW_SIZE, dtype=np.int16)
     row[:NUM_CELLS] = OFF_BOARD
     row[CELL_OF_SQUARE] = EMPTY
@@ -188,15 +208,24 @@ def new_row(
         for name in names:
             row[CELL_OF_SQUARE[square_named(name)]] = piece
     row[RULES] = ruleset.index
-    row[AGREEMENT] = bool(agreement)
+    row[AGREEMENT] = agreement
     for field, name, value, default in (
         (MAX_QUIET_TURNS, "max_quiet_turns", max_quiet_turns, ruleset.max_quiet_turns),
         (MAX_TURNS, "max_turns", max_turns, ruleset.max_turns),
         (OFFER_AFTER, "offer_after", offer_after, ruleset.offer_after),
     ):
-        limit = default if value is None else value
-        if not 1 <= limit <= _LARGEST:
-            raise ValueError(f"{name} must be in 1 .. {_LARGEST}, not {limit}")
-        row[field] = limit
+        row[field] = default if value is None else _read_limit(name, value)
     index_row(row)
     return row
+
+
+def _read_limit(name: str, value: Any) -> int:
+    try:
+        limit = operator.index(value)
+    except TypeError:
+        limit = None
+    if limit is None or isinstance(value, bool):
+        raise ValueError(f"{name} must be an integer in 1 .. {_LARGEST}, not {value!r}")
+    if not 1 <= limit <= _LARGEST:
+        raise ValueError(f"{name} must be in 1 .. {_LARGEST}, not {limit}")
+    return limit
