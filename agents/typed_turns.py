@@ -14,13 +14,18 @@ from typing import NamedTuple
 
 from thud_env import IllegalMove, Position
 from thud_env.board import CELL_OF_SQUARE, SQUARE_BY_NAME
-from thud_env.notation import AGREEMENT_WORDS, PIECES, normalise_turn, walk_turns
-from thud_env.rules.row import DWARF, EMPTY, STONE, TROLL
+from thud_env.notation import (
+    AGREEMENT_WORDS,
+    PIECE_NAMES,
+    PIECES,
+    normalise_turn,
+    walk_turns,
+    why_immovable,
+)
 
 _TYPED = re.compile(r"([DTR]?)([A-P]\d+(?:-?[A-P]\d+)*)((?:X[A-P]\d+)*)")
 _SQUARE = re.compile(r"[A-P]\d+")
-_NAMES = {DWARF: "dwarf", TROLL: "troll", STONE: "stone"}
-_OTHERS = {"dwarfs": TROLL, "trolls": DWARF}
+_AS_WRITTEN = {letter.upper(): letter for letter in PIECES.values()}
 _MOST_TURNS = 20_000
 """Turns to look through. A battle has some hundreds, but a troll among many dwarfs can be given
 hundreds of thousands of ways to trample; those beyond this must be typed in full."""
@@ -107,17 +112,14 @@ def _parts(text: str) -> TypedTurn:
 
 def _why_not(position: Position, typed: TypedTurn) -> str:
     square = typed.path[0]
-    piece = int(position.row[CELL_OF_SQUARE[SQUARE_BY_NAME[square]]])
-    if piece == EMPTY:
-        return f"Nothing stands on {square}."
-    if typed.piece not in ("", PIECES[piece].upper()):
-        return f"On {square} stands a {_NAMES[piece]}."
-    if piece == _OTHERS[position.to_move]:
-        return f"The {_NAMES[piece]} on {square} is not yours: the {position.to_move} are to move."
+    why = why_immovable(position.row, _AS_WRITTEN.get(typed.piece, ""), square)
+    if why:
+        return f"The {position.to_move} are to move, and {why}."
+    name = PIECE_NAMES[int(position.row[CELL_OF_SQUARE[SQUARE_BY_NAME[square]]])]
     turns = turns_beginning(position, square)
     if not turns:
-        return f"The {_NAMES[piece]} on {square} has no legal turn."
-    return f"That is none of the {len(turns)} legal turns of the {_NAMES[piece]} on {square}."
+        return f"The {name} on {square} has no legal turn."
+    return f"That is none of the {len(turns)} legal turns of the {name} on {square}."
 
 
 def _near(position: Position, text: str, square: str) -> str:

@@ -161,6 +161,12 @@ def test_next_step_resets_a_battle_in_the_step_after_and_ignores_its_action():
     assert games.position(0).turn_number == 1
 
 
+def test_before_a_battle_has_ended_there_is_no_final_position():
+    games = BatchedGame(2, seed=1)
+    with pytest.raises(ValueError, match="no battle has ended in game 1 yet"):
+        games.final_position(1)
+
+
 def test_disabled_leaves_a_battle_that_is_over_alone_until_reset():
     games, last = ended_batch("Disabled")
     for _ in range(3):

@@ -162,6 +162,29 @@ def test_illegal_turns_are_refused_by_name(word: str) -> None:
     assert repr(word) in str(refusal.value)
 
 
+@pytest.mark.parametrize(
+    ("word", "why"),
+    [
+        ("dF2-F3", ": nothing stands on F2"),
+        ("TF1-F5", ": on F1 stands a dwarf"),
+        ("TG7-F6", ": the troll on G7 is not theirs"),
+        ("dF1-G1", "'"),  # a piece of theirs: the position's text is the end
+        ("offer", "'"),
+    ],
+)
+def test_an_illegal_turn_says_what_is_wrong_with_its_piece(word: str, why: str) -> None:
+    with pytest.raises(IllegalMove) as refusal:
+        Position.start().play(word)
+    assert str(refusal.value).endswith(why)
+
+
+def test_what_is_no_text_is_named() -> None:
+    with pytest.raises(TypeError, match=r"turn 5: text such as 'dF1-F5' would be right"):
+        Position.start().play(5)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="position None: position text would be right"):
+        Position.from_text(None)  # type: ignore[arg-type]
+
+
 def test_turns_after_the_end_are_refused_as_such() -> None:
     over = place("classic", "C8 A8", "D7").play("dC8-D7xD7")
     with pytest.raises(IllegalMove, match="the battle is over"):

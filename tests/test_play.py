@@ -112,9 +112,9 @@ def test_the_rest_of_a_turn_is_read_too() -> None:
     ("text", "said"),
     [
         ("dF1-G9", "That is none of the 21 legal turns of the dwarf on F1. Nearest: dF1-"),
-        ("f3-f4", "Nothing stands on F3. Nearest: d"),
-        ("tf1-f5", "On F1 stands a dwarf. Nearest: dF1-F5, "),
-        ("TG7-F6", "The troll on G7 is not yours: the dwarfs are to move. Nearest: d"),
+        ("f3-f4", "The dwarfs are to move, and nothing stands on F3. Nearest: d"),
+        ("tf1-f5", "The dwarfs are to move, and on F1 stands a dwarf. Nearest: dF1-F5, "),
+        ("TG7-F6", "The dwarfs are to move, and the troll on G7 is not theirs. Nearest: d"),
         ("h8-h7", "The stone on H8 has no legal turn. Nearest: d"),
         ("accept", "'accept' is not legal now"),
     ],

@@ -16,7 +16,7 @@ from thud_env.encoding import BYTE_UNIT, NUM_PLANES, NUM_POINTS, OBSERVATION_SHA
 from thud_env.masks import NUM_BIT_BYTES, NUM_BYTE_WORDS, bits_view, bytes_view
 from thud_env.position import IllegalMove, Position
 from thud_env.rng import seed_generators
-from thud_env.rules.row import MAX_DECISIONS_AT_ONCE, ROW_SIZE, new_row
+from thud_env.rules.row import MAX_DECISIONS_AT_ONCE, ONGOING, ROW_SIZE, TERMINATION, new_row
 from thud_env.rulesets import Ruleset, get_ruleset
 
 
@@ -283,8 +283,15 @@ class BatchedGame:
         return Position(self._device.to_host(self.rows[game]))
 
     def final_position(self, game: int) -> Position:
-        """The last state of the last battle that ended in a game."""
-        return Position(self._device.to_host(self.final_rows[game]))
+        """The last state of the last battle that ended in a game.
+
+        Raises:
+            ValueError: if none has ended there yet.
+        """
+        row = self._device.to_host(self.final_rows[game])
+        if row[TERMINATION] == ONGOING:
+            raise ValueError(f"no battle has ended in game {game} yet")
+        return Position(row)
 
     def _show(self) -> None:
         self._device.show(self.rows, self._view)

@@ -35,6 +35,7 @@ from thud_env.rules.play import apply
 from thud_env.rules.row import DWARF, STONE, TROLL, Row
 
 PIECES = {DWARF: "d", TROLL: "T", STONE: "R"}
+PIECE_NAMES = {DWARF: "dwarf", TROLL: "troll", STONE: "stone"}
 AGREEMENT_WORDS = {OFFER: "offer", ACCEPT: "accept", DECLINE: "decline"}
 _AGREEMENT_ACTIONS = {word: action for action, word in AGREEMENT_WORDS.items()}
 _MOVE_BETWEEN = {
@@ -50,7 +51,10 @@ def normalise_turn(turn: str) -> str:
 
     Raises:
         ValueError: if ``turn`` is not in turn notation or names a square that is not there.
+        TypeError: if it is no text.
     """
+    if not isinstance(turn, str):
+        raise TypeError(f"turn {turn!r}: text such as 'dF1-F5' would be right")
     word = turn.strip()
     if word in AGREEMENT_WORDS.values():
         return word
@@ -63,6 +67,30 @@ def normalise_turn(turn: str) -> str:
     piece, start, path, captures = match.groups()
     taken = sorted(set(captures.split("x")[1:]))
     return piece + start + path + "".join(f"x{name}" for name in taken)
+
+
+def why_immovable(row: Row, piece: str, square: str) -> str:
+    """Why the side to move cannot move a piece; "" if it can, though perhaps nowhere.
+
+    Args:
+        row: [432] a state row.
+        piece: ``d``, ``T`` or ``R``, as a turn names it; "" for whatever stands there.
+        square: where it is said to stand.
+    """
+    found = int(row[CELL_OF_SQUARE[SQUARE_BY_NAME[square]]])
+    if found == fields.EMPTY:
+        return f"nothing stands on {square}"
+    if piece not in ("", PIECES[found]):
+        return f"on {square} stands a {PIECE_NAMES[found]}"
+    if found == (TROLL if row[fields.TO_MOVE] == fields.DWARFS else DWARF):
+        return f"the {PIECE_NAMES[found]} on {square} is not theirs"
+    return ""
+
+
+def why_illegal(row: Row, turn: str) -> str:
+    """Why a turn in canonical spelling is not legal, as far as its piece alone shows; or ""."""
+    match = _TURN.fullmatch(turn)
+    return "" if match is None else why_immovable(row, match[1], match[2])
 
 
 def turn_decisions(row: Row, turn: str) -> list[int] | None:

@@ -104,7 +104,10 @@ class Position:
 
         Raises:
             ValueError: naming what is wrong in the text, and where.
+            TypeError: if it is no text.
         """
+        if not isinstance(text, str):
+            raise TypeError(f"position {text!r}: position text would be right")
         row = fields.new_row(get_ruleset(rules), **limits)
         position_text.read_position(text, row)
         return cls(row)
@@ -212,7 +215,11 @@ class Position:
             return path
         if self.outcome is not None:
             raise IllegalMove(f"turn {turn!r} is illegal: the battle is over")
-        raise IllegalMove(f"turn {turn!r} is illegal for the {self.to_move} in {self.text!r}")
+        why = notation.why_illegal(self._row, wanted)
+        raise IllegalMove(
+            f"turn {turn!r} is illegal for the {self.to_move} in {self.text!r}"
+            + (f": {why}" if why else "")
+        )
 
     def _why_illegal(self, action: int) -> str:
         if not 0 <= action < NUM_ACTIONS:

@@ -1,7 +1,8 @@
-"""Positions to start from, as callers give them to an environment: read and checked."""
+"""What callers hand to an environment's ``reset``: read and checked."""
 
 from __future__ import annotations
 
+import difflib
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,20 @@ from numpy.typing import NDArray
 
 from thud_env.position import Position
 from thud_env.rulesets import RULESETS, Ruleset
+
+
+def read_options(options: dict[str, Any] | None, known: tuple[str, ...]) -> dict[str, Any]:
+    """The options of a reset, none if there are none.
+
+    Raises:
+        ValueError: if one is not known: a misspelt one would start from where nobody meant.
+    """
+    for name in options or {}:
+        if name not in known:
+            near = difflib.get_close_matches(str(name), known, n=1)
+            hint = f"did you mean {near[0]!r}? " if near else ""
+            raise ValueError(f"unknown option {name!r}: {hint}known: {', '.join(known)}")
+    return options or {}
 
 
 def read_start(start: str | Position, rules: Ruleset, limits: dict[str, Any]) -> NDArray[np.int16]:

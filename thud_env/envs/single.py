@@ -138,7 +138,8 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
             options: ``{"position": text}`` starts from position text or a ``Position``.
 
         Raises:
-            ValueError: if the position is damaged, of another ruleset, or over.
+            ValueError: if the position is damaged, of another ruleset, or over, or there is no such
+                option.
         """
         super().reset(seed=seed)
         if seed is not None:

@@ -45,6 +45,7 @@ from numpy.typing import NDArray
 from thud_env.actions import NUM_ACTIONS
 from thud_env.batch import BatchedGame, wants_outcome
 from thud_env.envs.aec import ThudEnv
+from thud_env.envs.arguments import read_options
 from thud_env.envs.opponents import (
     make_opponent,
     opponent_state,
@@ -156,11 +157,11 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
                 to start from; ``"reset_mask"``, [B] bool, to start these battles only.
 
         Raises:
-            ValueError: if a position is damaged, of another ruleset, or over, or the mask is
-                not [B] bool.
+            ValueError: if a position is damaged, of another ruleset, or over, the mask is not
+                [B] bool, or there is no such option.
             ResetNeeded: if the mask leaves out any before the first reset of all.
         """
-        options = options or {}
+        options = read_options(options, ("position", "reset_mask"))
         chosen = read_mask(options.get("reset_mask"), self.num_envs)
         if self._needs_reset and not chosen.all():
             raise ResetNeeded(
