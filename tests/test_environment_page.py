@@ -143,6 +143,20 @@ def test_side_and_mode_tables():
     assert [row[0].strip('"') for row in table("render modes")[1:]] == list(RENDER_MODES)
 
 
+def test_batch_table():
+    games = thud_env.BatchedGame(7)
+    header, *rows = table("batch")
+    assert header == ["attribute", "shape", "dtype", "holds"]
+    for name, shape, dtype, _ in rows:
+        array = getattr(games, name)
+        sizes = ", ".join(("B", *map(str, array.shape[1:])))
+        assert (shape, dtype) == (f"[{sizes}]", str(array.dtype)), name
+        own = np.zeros(array.shape, array.dtype)
+        assert getattr(thud_env.BatchedGame(7, buffers={name: own}), name) is own
+    told = re.findall(r"^    ``(\w+)`` ", thud_env.BatchedGame.__doc__, re.MULTILINE)
+    assert [name for name, *_ in rows] == told
+
+
 def test_name_table():
     _, *rows = table("names")
     for game, aec_name, gymnasium_name in rows:
