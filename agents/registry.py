@@ -1,7 +1,8 @@
 """Agents by name: ``random``, ``policy:runs/smoke/checkpoints/latest`` and so on.
 
 A spec is ``name``, ``name:key=value,key=value`` or, where an agent takes a path,
-``name:PATH`` or ``name:PATH,key=value``.
+``name:PATH`` or ``name:PATH,key=value``. The path of ``python`` is ``MODULE:CLASS``, and its
+options are those of the class.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from agents.agent import Agent
+from agents.own import KIND, own_class
 from agents.simple import GreedyAgent, RandomAgent
 
 
@@ -75,6 +77,10 @@ def _policy_mcts(
     return PolicyMctsAgent(path, sims, c, fpu, root, considered, noise, scale, time, seed)
 
 
+def _own(path: str, /, seed: int = 0, **options: Any) -> Agent:
+    return own_class(path)(seed=seed, **options)  # type: ignore[call-arg] # own_class has looked
+
+
 AGENTS: dict[str, Callable[..., Agent]] = {
     "random": RandomAgent,
     "greedy": GreedyAgent,
@@ -83,6 +89,7 @@ AGENTS: dict[str, Callable[..., Agent]] = {
     "mcts": _mcts,
     "policy": _policy,
     "policy+mcts": _policy_mcts,
+    KIND: _own,
 }
 """Every kind of agent: its name in a spec, and what makes it."""
 
@@ -109,23 +116,53 @@ def make(spec: str, seed: int = 0) -> Agent:
     positional = []
     if "path" in parameters:
         if not words or "=" in words[0]:
-            raise ValueError(f"agent {spec!r} needs a path: {name}:PATH would be right")
+            path = "MODULE:CLASS" if name == KIND else "PATH"
+            raise ValueError(f"agent {spec!r} needs a path: {name}:{path} would be right")
         positional = [words.pop(0)]
-    options = [key for key in parameters if key not in ("seed", "path")]
+    if name == KIND:
+        try:
+            parameters = inspect.signature(own_class(positional[0])).parameters
+        except ValueError as error:
+            raise ValueError(f"agent {spec!r}: {error}") from error.__cause__
+    told_apart = ("seed",) if name == KIND else ("seed", "path")
+    collects = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    options = [
+        key
+        for key, parameter in parameters.items()
+        if key not in told_apart and parameter.kind not in collects
+    ]
     given: dict[str, Any] = {}
     for word in words:
         key, _, value = word.partition("=")
         if key not in options:
             known = ", ".join(options) or "none"
             raise ValueError(f"agent {spec!r} has no option {key!r}: its options are {known}")
-        given[key] = _value(spec, key, value, parameters[key].annotation)
+        given[key] = _value(spec, parameters[key], value)
+    for key in options:
+        if key not in given and parameters[key].default is inspect.Parameter.empty:
+            raise ValueError(f"agent {spec!r} needs its option {key!r}: {key}=... would be right")
     return factory(*positional, seed=seed, **given)
 
 
-def _value(spec: str, key: str, value: str, annotation: Any) -> Any:
-    """An option's value, of the type that the agent's signature names."""
-    kind = {"int": int, "float": float, "str": str}[getattr(annotation, "__name__", annotation)]
-    what = {int: "a whole number", float: "a number", str: "a word"}[kind]
+_KINDS: dict[str, tuple[Callable[[str], Any], str]] = {
+    "int": (int, "a whole number"),
+    "float": (float, "a number"),
+    "str": (str, "a word"),
+}
+
+
+def _value(spec: str, parameter: inspect.Parameter, value: str) -> Any:
+    """An option's value, of the type that the agent's signature names, or else of its default's."""
+    annotation, key = parameter.annotation, parameter.name
+    if annotation is inspect.Parameter.empty:
+        annotation = type(parameter.default)
+    named = getattr(annotation, "__name__", annotation)
+    if named not in _KINDS:
+        raise ValueError(
+            f"agent {spec!r}: option {key!r} is of type {named}, which a spec cannot give: "
+            f"{', '.join(_KINDS)} would be right"
+        )
+    kind, what = _KINDS[named]
     try:
         return kind(value)
     except ValueError:

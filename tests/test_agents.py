@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
+from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +16,7 @@ from positions import random_position
 import agents
 from agents.simple import GreedyAgent, RandomAgent
 from thud_env import RULESETS, Position
+from thud_env.envs.opponents import make_opponent
 
 BOTH = pytest.mark.parametrize("name", ["random", "greedy"])
 
@@ -54,6 +58,86 @@ def test_a_spec_makes_the_agent_that_it_names() -> None:
 def test_a_wrong_spec_is_told_what_is_wrong_with_it(spec: str, said: str) -> None:
     with pytest.raises(ValueError) as error:  # noqa: PT011 - the words are compared below
         agents.make(spec)
+    assert said in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+OWN = """
+import agents
+
+class Own(agents.Agent):
+    def __init__(
+        self, depth: int, share: float = 0.5, plain=3, flag: bool = False, path="", seed=0, **others
+    ):
+        self.told = (depth, share, plain, path, seed)
+
+    def act_rows(self, rows):
+        return rows[:, 0]
+
+class NoAct(agents.Agent):
+    pass
+
+class Unseeded(agents.Agent):
+    def __init__(self):
+        pass
+
+    act_rows = Own.act_rows
+
+class NoAgent:
+    pass
+
+number = 3
+"""
+
+
+@pytest.fixture
+def own_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "own_player.py").write_text(OWN)
+    (tmp_path / "own_broken.py").write_text("raise KeyError('x')")
+    (tmp_path / "own_wanting.py").write_text("import no_such_library")
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in ("own_player", "own_broken", "own_wanting"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+
+
+@pytest.mark.usefixtures("own_module")
+def test_a_class_of_somebodys_own_is_made_with_its_options() -> None:
+    made: Any = agents.make("python:own_player:Own,depth=2,share=1,plain=4,path=x", seed=5)
+    assert type(made).__name__ == "Own"
+    assert repr(made.told) == "(2, 1.0, 4, 'x', 5)"
+    opponent = make_opponent("python:own_player:Own,depth=1")
+    assert type(opponent).__name__ == "Own"
+
+
+@pytest.mark.usefixtures("own_module")
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("", "needs a path: python:MODULE:CLASS would be right"),
+        (":own_player", "'own_player' names no class: MODULE:CLASS would be right"),
+        (":own_player.py:Own", "there is no module 'own_player.py'"),
+        (":no_such:Own", "there is no module 'no_such': not in"),
+        (":own_player.part:Own", "there is no module 'own_player.part'"),
+        (":own_player:Other", "module 'own_player' has no class 'Other'"),
+        (":own_player:number", "module 'own_player' has no class 'number'"),
+        (":own_player:NoAgent", "class NoAgent(agents.Agent) would be right"),
+        (":own_player:NoAct", "own_player:NoAct cannot play: it has no method act_rows"),
+        (":own_player:Unseeded", "__init__(self, seed=0) would be right"),
+        (":own_player:Own", "needs its option 'depth': depth=... would be right"),
+        (
+            ":own_player:Own,deep=1",
+            "no option 'deep': its options are depth, share, plain, flag, path",
+        ),
+        (":own_player:Own,depth=x", "depth=x must be a whole number"),
+        (":own_player:Own,depth=1,plain=x", "plain=x must be a whole number"),
+        (":own_player:Own,depth=1,flag=1", "option 'flag' is of type bool"),
+        (":own_broken:Own", "module 'own_broken' cannot be imported: KeyError: 'x'"),
+        (":own_wanting:Own", "cannot be imported: ModuleNotFoundError: No module named 'no_such_"),
+    ],
+)
+def test_a_class_that_cannot_play_is_told_why(path: str, said: str) -> None:
+    with pytest.raises(ValueError, match="agent 'python") as error:
+        agents.make(f"python{path}")
     assert said in str(error.value)
     assert "\n" not in str(error.value)
 

@@ -3,8 +3,10 @@
 import dataclasses
 import doctest
 import inspect
+import os
 import re
 import runpy
+import subprocess
 import sys
 from collections.abc import Iterator
 from itertools import combinations
@@ -88,9 +90,25 @@ def test_agent_table() -> None:
     _, *rows = table("agents")
     for name, _, options in rows:
         parameters = inspect.signature(AGENTS[name]).parameters.values()
-        known = [p for p in parameters if p.name not in ("seed", "path")]
+        known = [p for p in parameters if p.name not in ("seed", "path", "options")]
         assert options == ", ".join(f"{option.name}={option.default}" for option in known)
     assert [name for name, *_ in rows] == list(AGENTS)
+
+
+def test_the_agent_of_your_own_plays_where_the_page_says(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "agents.md").read_text(encoding="utf-8")
+    name, _, rest = page.partition("<!-- file: ")[2].partition(" -->\n```python\n")
+    (tmp_path / name).write_text(rest.partition("```")[0], encoding="utf-8")
+    texts = [text for _, text in blocks(ROOT / "docs" / "agents.md", "sh")]
+    (commands,) = (text for text in texts if f"python:{name.removesuffix('.py')}:" in text)
+    for command in commands.splitlines():
+        _, *words = command.partition(" --games")[0].split()
+        done = subprocess.run(
+            [sys.executable, *words, "--games", "2"], cwd=tmp_path, capture_output=True,
+            env={**os.environ, "PYTHONPATH": str(ROOT)}, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert "python:glancing:Glancing" in done.stdout
 
 
 def test_the_strength_page_is_of_the_reference_field() -> None:

@@ -135,6 +135,25 @@ def test_changed_code_is_noted_and_counted(folder: Path, monkeypatch) -> None:
     assert read_games(folder).codes == 2
 
 
+def test_a_changed_agent_of_somebodys_own_is_noted_and_counted(tmp_path, monkeypatch) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    source = tmp_path / "own_in_ladder.py"
+    source.write_text(
+        "from agents.simple import GreedyAgent\n\nclass Own(GreedyAgent):\n    pass\n"
+    )
+    spec, folder = "python:own_in_ladder:Own", tmp_path / "ladder"
+    with Store(folder, FIELD) as store:
+        store.add(RESULTS[0])
+    grown = short_field({"a": 4, "b": 4, spec: 4})
+    with Store(folder, grown) as store:
+        assert store.notes == []
+    assert read_games(folder).codes == 1
+    source.write_text(source.read_text() + "# other\n")
+    with Store(folder, grown) as store:
+        assert store.notes == [f"{spec} has changed since the games that are kept were played"]
+    assert read_games(folder).codes == 2
+
+
 def test_two_ladders_do_not_write_one_folder(folder: Path) -> None:
     with Store(folder, FIELD), pytest.raises(LadderError, match="another ladder"):
         Store(folder, FIELD)

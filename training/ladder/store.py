@@ -15,6 +15,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from agents.own import own_source
 from training.ladder.play import Result
 from training.ladder.schedule import Field, LadderError
 
@@ -34,6 +35,8 @@ class Header:
     """As in ``Field``."""
     code: str
     """A hash of the sources that the games were played with."""
+    own_code: dict[str, str] = dataclasses.field(default_factory=dict)
+    """The same of the agents that are somebody's own, by spec: of the files with their classes."""
     ladder: int = 1
     """The version of this format."""
 
@@ -54,7 +57,18 @@ class Games:
 
 def header_of(field: Field) -> Header:
     """The header of a field's ladder."""
-    return Header(field.rules, field.seed, field.openings.digest, dict(field.agents), _code())
+    return Header(
+        field.rules,
+        field.seed,
+        field.openings.digest,
+        dict(field.agents),
+        _code(),
+        {
+            spec: hashlib.sha256(source.read_bytes()).hexdigest()[:16]
+            for spec, source in ((spec, own_source(spec)) for spec in field.agents)
+            if source is not None
+        },
+    )
 
 
 def _code() -> str:
@@ -98,7 +112,9 @@ def read_games(folder: Path) -> Games:
             raise LadderError(f"{path}, line {number} is damaged: {error}") from None
     if not headers:
         raise LadderError(f"{path} has no header: it is no ladder")
+    versions = {version for header in headers for version in header.own_code.items()}
     codes = len({header.code for header in headers})
+    codes += len(versions) - len({spec for spec, _ in versions})
     return Games(headers[-1], list(results.values()), codes, whole, bool(rest))
 
 
@@ -168,6 +184,9 @@ class Store:
             self.notes.append(
                 "thud_env or agents have changed since the games that are kept were played"
             )
+        for spec, code in games.header.own_code.items():
+            if games.results and header.own_code[spec] != code:
+                self.notes.append(f"{spec} has changed since the games that are kept were played")
         if games.header != header:
             self._write(dataclasses.asdict(header))
         return games.results
