@@ -445,14 +445,29 @@ def test_a_run_starts_from_a_policys_weights_and_goes_on_without_it(
 # -- the command line ----------------------------------------------------------------------
 
 
-def test_without_arguments_it_says_how_to_use_it(capsys) -> None:
-    assert main([]) == 0
-    assert "python -m training.train configs/smoke.yaml" in capsys.readouterr().out
+@pytest.mark.parametrize("words", [["--help"], ["configs/smoke.yaml", "-h"]])
+def test_help_lists_the_options_and_the_keys(words: list[str], capsys) -> None:
+    assert main(words) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("usage: python -m training.train CONFIG")
+    assert "python -m training.train configs/smoke.yaml" in shown
+    for option in dataclasses.fields(Options):
+        assert f"\n  --{option.name} " in shown
+    assert "\n  ppo.update_epochs=2             Passes over each rollout.\n" in shown
+    assert "``" not in shown
+    assert "::" not in shown
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
+        ([], "a configuration or a run's folder is needed: --help tells more"),
+        (["--resume"], "a configuration or a run's folder is needed"),
+        ([str(ROOT / "configs")], f"or a file such as {ROOT / 'configs' / 'classic-all.yaml'},"),
+        (
+            [str(ROOT / "docs")],
+            "a folder without a run: the folder of a run, or a file such as conf",
+        ),
         (["configs/nope.yaml"], "configs/nope.yaml cannot be read: No such file"),
         (["{}", "lerning_rate=1"], "unknown key lerning_rate"),
         (["{}", "ppo.lerning_rate=1"], "did you mean ppo.learning_rate?"),

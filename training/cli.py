@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 
 
@@ -9,3 +10,8 @@ def fail(program: str, error: object) -> int:
     """Say in one line on standard error what is wrong; the exit code to return."""
     print(f"{program}: {' '.join(str(error).split())}", file=sys.stderr)
     return 2
+
+
+def plain(docstring: str | None) -> str:
+    """A docstring as a terminal shows it: without its marks."""
+    return inspect.cleandoc(docstring or "").replace("\n::\n\n", "\n").replace("``", "") + "\n"

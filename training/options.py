@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from training.config import ConfigError
+from training.usage import meanings
 
 
 @dataclasses.dataclass(frozen=True)
@@ -14,23 +15,32 @@ class Options:
     """How a run is made, as opposed to what it is: these do not belong to its configuration."""
 
     resume: bool = False
-    """Whether to go on with the run of that name, if there is one."""
+    """Go on with the run of that name, if there is one."""
     minutes: float | None = None
-    """Stop after so long."""
+    """Stop after so many."""
     actors: int = 0
-    """How many processes of a Ray cluster play the battles; none, and this process does."""
+    """So many processes of a Ray cluster play the battles, instead of this process."""
     cluster: str | None = None
-    """``HOST:PORT`` of the cluster's head, or ``auto`` for the one this machine belongs to; None
-    starts one of this machine alone."""
+    """``HOST:PORT`` of the cluster's head, or ``auto`` for the one this machine belongs to; if not
+    given, one of this machine alone is started."""
 
 
 DEFAULTS = Options()
 
-_KINDS: dict[str, tuple[Callable[[str], Any], str]] = {
-    "minutes": (float, "a number of minutes"),
-    "actors": (int, "a number of processes"),
-    "cluster": (str, "HOST:PORT, or auto,"),
+_KINDS: dict[str, tuple[Callable[[str], Any], str, str]] = {
+    "minutes": (float, "N", "a number of minutes"),
+    "actors": (int, "N", "a number of processes"),
+    "cluster": (str, "ADDRESS", "HOST:PORT, or auto,"),
 }
+
+
+def told_options() -> dict[str, str]:
+    """Every option as it is written, and what it does."""
+    told = meanings(Options)
+    return {
+        f"--{name} {_KINDS[name][1]}" if name in _KINDS else f"--{name}": meaning
+        for name, meaning in told.items()
+    }
 
 
 def read_options(words: list[str]) -> tuple[Options, list[str]]:
@@ -59,7 +69,7 @@ def read_options(words: list[str]) -> tuple[Options, list[str]]:
 
 
 def _value(option: str, word: str) -> Any:
-    kind, right = _KINDS[option.removeprefix("--")]
+    kind, _, right = _KINDS[option.removeprefix("--")]
     try:
         value = kind(word)
     except ValueError:

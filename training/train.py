@@ -47,12 +47,23 @@ from training.config import ConfigError, TrainConfig, load_config
 from training.display import Display
 from training.head_to_head import head_to_head
 from training.memory import keep_freed_memory
-from training.options import DEFAULTS, Options, read_options
+from training.options import DEFAULTS, Options, read_options, told_options
 from training.precision import DeviceError, device_named
 from training.ranks import Ranks
 from training.run import Follower, RunError, RunFolder
 from training.state import State, StateError
 from training.trainer import Trainer, start_from, two_networks
+from training.usage import usage
+
+COMMANDS = [
+    "python -m training.train CONFIG [KEY=VALUE ...] [OPTION ...]",
+    "python -m training.train RUN [KEY=VALUE ...] [OPTION ...]",
+]
+WORDS = {
+    "CONFIG": "a YAML file; without --resume, the run begins anew",
+    "RUN": "the folder of a run, which goes on",
+    "KEY=VALUE": "other values for keys of the configuration: ppo.learning_rate=3e-4",
+}
 
 
 class Stopped(Exception):  # noqa: N818 (nothing went wrong)
@@ -286,8 +297,16 @@ def _asked_to_stop() -> Iterator[list[str]]:
 def _read(words: list[str]) -> tuple[TrainConfig, Path, Options]:
     """The configuration, the folder of runs, and the options."""
     options, rest = read_options(words)
-    path = Path(rest[0]) if rest else Path()
-    if rest and path.is_dir():
+    if not rest:
+        raise ConfigError("a configuration or a run's folder is needed: --help tells more")
+    path = Path(rest[0])
+    if path.is_dir():
+        if not (path / "config.yaml").exists():
+            example = min(path.glob("*.yaml"), default=Path("configs/smoke.yaml"))
+            raise ConfigError(
+                f"{path} is a folder without a run: the folder of a run, or a file such as "
+                f"{example}, would be right"
+            )
         config = load_config(path / "config.yaml", rest[1:])
         if config.name != path.resolve().name:
             raise ConfigError(f"{path}: the run in it is called {config.name}: rename the folder")
@@ -298,8 +317,8 @@ def _read(words: list[str]) -> tuple[TrainConfig, Path, Options]:
 def main(arguments: list[str] | None = None) -> int:
     """The command line; returns the exit code."""
     words = sys.argv[1:] if arguments is None else arguments
-    if not words or words[0] in ("-h", "--help"):
-        print(__doc__)
+    if "-h" in words or "--help" in words:
+        print(usage(__doc__, COMMANDS, {**WORDS, **told_options()}))
         return 0
     keep_freed_memory()
     try:
