@@ -95,7 +95,8 @@ class TrainConfig:
     """A folder with a policy of each role, such as a checkpoint, whose weights the networks start
     with; nothing: at random."""
     total_decisions: int = 1_000_000
-    """Decisions of self-play, by both roles together."""
+    """Decisions of self-play, by both roles together. Only whole rollouts are played, each of
+    ``num_games`` times ``rollout_decisions``, so it may become one of them more."""
     num_games: int = 128
     """Battles played side by side."""
     rollout_decisions: int = 64
