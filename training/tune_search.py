@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import math
 import sys
 from pathlib import Path
 
@@ -25,19 +26,22 @@ import agents
 from agents.agent import Agent
 from agents.search.evaluation import NUM_FEATURES, POINT, features
 from agents.search.weights import WEIGHTS_FILE, feature_names, load_weights
+from agents.search.workspace import MAX_DEPTH
 from agents.strict_yaml import parse_yaml
 from thud_env import BatchedGame
 from thud_env.position import SIDES
 from thud_env.rules.play import margin
 from thud_env.rules.row import NO_QUESTION, ONGOING, PENDING, TERMINATION, TO_MOVE, TURNS
 from thud_env.rulesets import RULESETS, get_ruleset
-from training.cli import fail
+from training.cli import fail, stopped
 from training.match import play_battles
 
 OUTCOME_POINTS = 10
 """What a Koom Valley battle won counts as, in points, while fitting."""
 MAX_TURNS, MAX_QUIET_TURNS = 300, 60
 """Self-play is cut short: battles in which nothing happens teach nothing."""
+SHORTEST_OPENING = 4
+"""Random turns that every battle of self-play begins with."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,14 +59,18 @@ class Samples:
 def self_play(
     player: Agent, rules: str, games: int, *, opening: int, blunders: float, horizon: int, seed: int
 ) -> Samples:
-    """Positions at the start of a turn, and what came of them."""
+    """Positions at the start of a turn, and what came of them.
+
+    Raises:
+        ValueError: if all battles were over before their openings were.
+    """
     rng = np.random.default_rng(seed)
     randomly = agents.make("random", seed=seed)
     batch = BatchedGame(
         games, rules, observations=False, masks=None, autoreset_mode="Disabled",
         max_turns=MAX_TURNS, max_quiet_turns=MAX_QUIET_TURNS,
     )  # fmt: skip
-    openings = rng.integers(4, opening + 1, games)
+    openings = rng.integers(SHORTEST_OPENING, opening + 1, games)
     by_outcome = get_ruleset(rules).reward == "outcome"
     rows, owners, turns, margins = [], [], [], np.full((games, MAX_TURNS + 1), np.nan)
     while True:
@@ -82,6 +90,8 @@ def self_play(
             if len(asked):
                 actions[asked] = who.act_rows(batch.rows[asked])
         batch.step(actions)
+    if not rows:
+        raise ValueError(f"no battle outlasted its opening: less than {opening} would be right")
     inputs = np.zeros((len(rows), NUM_FEATURES), dtype=np.int64)
     for row, out in zip(rows, inputs, strict=True):
         features(row, out)
@@ -133,28 +143,59 @@ def duel(new: str, old: str, rules: str, games: int, seed: int) -> float:
     return total
 
 
+_NUMBERS: tuple[tuple[str, float, float, float, str], ...] = (
+    ("games", 300, 1, math.inf, "battles of self-play a round"),
+    ("duels", 40, 1, math.inf, "battles a seat that decide a round"),
+    ("rounds", 4, 1, math.inf, "how often to fit and compare"),
+    ("depth", 1, 1, MAX_DEPTH, "turns that the players look ahead"),
+    ("horizon", 40, 1, math.inf, "turns until the margin counts"),
+    ("opening", 30, SHORTEST_OPENING, MAX_TURNS - 1, "random turns at most"),
+    ("blunders", 0.05, 0, 1, "share of random turns later"),
+    ("blend", 0.5, 0, 1, "how far to go towards the fit, 1 being all the way"),
+    ("ridge", 1000.0, 1, math.inf, "how firmly the fit is held near the weights so far"),
+    ("seed", 1, 0, math.inf, "seeds self-play and duels"),
+)
+"""The options that are numbers: name, default, least and most, meaning."""
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m training.tune_search",
+        description="Tune the evaluation of the searching players by self-play.",
+    )
+    parser.add_argument(
+        "--rules", choices=list(RULESETS), default="classic", metavar="R",
+        help=f"{', '.join(RULESETS)} (classic)",
+    )  # fmt: skip
+    for name, default, _, _, meaning in _NUMBERS:
+        parser.add_argument(
+            f"--{name}", type=type(default), default=default, metavar="N",
+            help=f"{meaning} ({default:g})",
+        )  # fmt: skip
+    where = "/".join(WEIGHTS_FILE.parts[-3:])
+    parser.add_argument(
+        "--weights", type=Path, default=WEIGHTS_FILE, metavar="FILE",
+        help=f"the file to improve ({where}, which the players search by)",
+    )  # fmt: skip
+    return parser
+
+
+def _check(options: argparse.Namespace) -> None:
+    for name, _, least, most, _ in _NUMBERS:
+        value = getattr(options, name)
+        if not least <= value <= most:
+            right = f"{least:g} or more" if most == math.inf else f"{least:g} .. {most:g}"
+            raise ValueError(f"--{name} {value:g}: {right} would be right")
+
+
 def main(arguments: list[str] | None = None) -> int:
     """The command: see the module."""
-    parser = argparse.ArgumentParser(
-        prog="python -m training.tune_search", description="Tune the evaluation by self-play."
-    )
-    parser.add_argument("--rules", choices=list(RULESETS), default="classic")
-    parser.add_argument("--games", type=int, default=300, help="battles of self-play a round")
-    parser.add_argument("--duels", type=int, default=40, help="battles a seat that decide a round")
-    parser.add_argument("--rounds", type=int, default=4)
-    parser.add_argument("--depth", type=int, default=1, help="turns that the players look ahead")
-    parser.add_argument("--horizon", type=int, default=40, help="turns until the margin counts")
-    parser.add_argument("--opening", type=int, default=30, help="random turns at most")
-    parser.add_argument("--blunders", type=float, default=0.05, help="share of random turns later")
-    parser.add_argument("--blend", type=float, default=0.5, help="how far to go towards the fit")
-    parser.add_argument("--ridge", type=float, default=1000.0)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--weights", type=Path, default=WEIGHTS_FILE, help="the file to improve")
-    options = parser.parse_args(arguments)
+    options = _parser().parse_args(arguments)
     trial = options.weights.with_suffix(".trial.yaml")
     index = get_ruleset(options.rules).index
     spec = f"alphabeta:depth={options.depth},weights="
     try:
+        _check(options)
         for number in range(options.rounds):
             seed = options.seed + 1000 * number
             old = load_weights(options.weights)[index]
@@ -178,8 +219,10 @@ def main(arguments: list[str] | None = None) -> int:
                 f"{gain:+.2f} over both seats, {'kept' if kept else 'dropped'}",
                 flush=True,
             )
-    except ValueError as error:
-        return fail(parser.prog, error)
+    except (ValueError, OSError) as error:
+        return fail("tune_search", error)
+    except KeyboardInterrupt:
+        return stopped()
     finally:
         trial.unlink(missing_ok=True)
     return 0
