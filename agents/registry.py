@@ -102,9 +102,13 @@ def make(spec: str, seed: int = 0) -> Agent:
         seed: seeds whatever the agent draws.
 
     Raises:
-        ValueError: if the spec names no agent or an option that the agent does not have.
+        TypeError: if the spec is no string.
+        ValueError: if the spec names no agent, an option that the agent does not have, or an
+            option twice.
         agents.checkpoint.CheckpointError: if a checkpoint is damaged or not one of ours.
     """
+    if not isinstance(spec, str):
+        raise TypeError(f"agent {spec!r}: a string such as 'greedy' would be right")
     name, _, rest = spec.partition(":")
     if name not in AGENTS:
         near = difflib.get_close_matches(name, AGENTS, n=1)
@@ -137,6 +141,8 @@ def make(spec: str, seed: int = 0) -> Agent:
         if key not in options:
             known = ", ".join(options) or "none"
             raise ValueError(f"agent {spec!r} has no option {key!r}: its options are {known}")
+        if key in given:
+            raise ValueError(f"agent {spec!r} has its option {key!r} twice: once would be right")
         given[key] = _value(spec, parameters[key], value)
     for key in options:
         if key not in given and parameters[key].default is inspect.Parameter.empty:

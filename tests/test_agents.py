@@ -45,6 +45,7 @@ def test_a_spec_makes_the_agent_that_it_names() -> None:
         ("alphabeta:time=nan", "time=nan must be in 0"),
         ("alphabeta:deep=2", "no option 'deep': its options are depth, time, nodes, quiescence"),
         ("alphabeta:weights=/no/such/file", "/no/such/file cannot be read"),
+        ("alphabeta:depth=1,depth=2", "has its option 'depth' twice: once would be right"),
         ("policy", "agent 'policy' needs a path: policy:PATH would be right"),
         ("policy:temperature=1", "needs a path"),
         ("policy:x,temprature=1", "has no option 'temprature': its options are temperature"),
@@ -60,6 +61,11 @@ def test_a_wrong_spec_is_told_what_is_wrong_with_it(spec: str, said: str) -> Non
         agents.make(spec)
     assert said in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_a_spec_that_is_no_string_is_named() -> None:
+    with pytest.raises(TypeError, match="agent None: a string such as 'greedy' would be right"):
+        agents.make(None)  # type: ignore[arg-type]
 
 
 OWN = """
