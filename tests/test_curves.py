@@ -35,10 +35,11 @@ def a_run(
     return folder
 
 
-def test_every_run_and_anchor_is_a_line_in_each_sides_panel(tmp_path: Path) -> None:
+def test_every_run_and_anchor_is_a_line_in_each_sides_panel(tmp_path: Path, capsys) -> None:
     runs = [str(a_run(tmp_path / name)) for name in ("one", "two")]
     out = tmp_path / "curves.svg"
     assert main([*runs, "--out", str(out)]) == 0
+    assert capsys.readouterr().out == f"{out}\n"
     root = ElementTree.fromstring(out.read_text())
     lines = root.findall(f"{SVG}polyline")
     assert len(lines) == 2 * 2 * 2
@@ -91,4 +92,14 @@ def test_what_has_no_curves_is_one_line(runs: list[str], said: str, tmp_path: Pa
     out = tmp_path / "curves.svg"
     assert main([*(str(tmp_path / run) for run in runs), "--out", str(out)]) == 2
     assert said in capsys.readouterr().err
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("name", ["curves.png", "curves"])
+def test_no_other_kind_of_picture_is_written(name: str, tmp_path: Path, capsys) -> None:
+    out = tmp_path / name
+    assert main([str(a_run(tmp_path / "one")), "--out", str(out)]) == 2
+    assert (
+        f"an SVG is written, so {tmp_path / 'curves.svg'} would be right" in capsys.readouterr().err
+    )
     assert not out.exists()

@@ -146,15 +146,19 @@ def main(arguments: list[str] | None = None) -> int:
         prog="python -m training.curves", description=__doc__.splitlines()[0]
     )
     parser.add_argument("runs", nargs="+", type=Path, help="folders of runs")
-    parser.add_argument("--out", type=Path, required=True, help="the picture to write, SVG")
+    parser.add_argument("--out", type=Path, required=True, help="the picture to write, FILE.svg")
     options = parser.parse_args(arguments)
     try:
+        if options.out.suffix.lower() != ".svg":
+            wanted = options.out.with_suffix(".svg")
+            raise CurveError(f"--out {options.out}: an SVG is written, so {wanted} would be right")
         found = [read_curves(run) for run in options.runs]
         if len({most for most, _ in found}) > 1:
             raise CurveError("the runs are of games whose margins cannot be compared")
         options.out.write_text(curves_svg([curves for _, curves in found], found[0][0]))
     except (ValueError, OSError) as error:
         return fail("curves", error)
+    print(options.out)
     return 0
 
 
