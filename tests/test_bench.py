@@ -90,3 +90,11 @@ def test_people_are_told_the_same(monkeypatch, capsys) -> None:
     assert len(lines) == len(bench.measure())
     assert all(int(line.split()[0].replace(",", "")) > 0 for line in lines)
     assert last == f"signature {bench.signature()}"
+
+
+def test_help_is_short(monkeypatch, capsys) -> None:
+    with pytest.raises(SystemExit):
+        bench_main(monkeypatch, "--help")
+    shown = capsys.readouterr().out
+    assert "How fast the environment is, in legal decisions a second.\n" in shown
+    assert "::" not in shown

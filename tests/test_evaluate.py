@@ -19,6 +19,7 @@ from agents.network import Network, NetworkConfig
 from thud_env import RULESETS, Position, Termination
 from thud_env.actions import CAPTURE, describe_action
 from thud_env.board import SQUARE_BY_NAME, SQUARE_POSITIONS
+from training import evaluate
 from training.evaluate import (
     main,
     mean_interval,
@@ -392,7 +393,7 @@ def test_the_module_runs_as_a_command() -> None:
         (["--games", "0"], "--games 0: 1 or more would be right"),
         (["--seed", "-1"], "--seed -1: 0 or more would be right"),
         (["--max-turns", "0"], "max_turns must be in 1 .. 32767, not 0"),
-        (["--match", "greedy", "random"], "--dwarfs and --trolls, or else --match"),
+        (["--match", "greedy", "random"], "--trolls, or else --match: either, not both"),
     ],
     ids=lambda value: value[1][:20] if isinstance(value, list) else "",
 )
@@ -401,6 +402,21 @@ def test_bad_input_is_one_line_and_exit_code_2(words: list[str], said: str, caps
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)
     assert said in err
+
+
+@pytest.mark.parametrize("words", [[], ["--dwarfs", "greedy"]])
+def test_two_players_are_needed(words: list[str], capsys) -> None:
+    assert main(words) == 2
+    assert "or else --match FIRST SECOND, are needed" in capsys.readouterr().err
+
+
+def test_ctrl_c_is_one_line(monkeypatch, capsys) -> None:
+    def interrupted(*arguments: object, **options: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(evaluate, "play_battles", interrupted)
+    assert main(GREEDY) == 130
+    assert capsys.readouterr() == ("", "stopped\n")
 
 
 @pytest.mark.parametrize("fault", ["damaged", "other rules", "other role"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -179,3 +180,17 @@ def test_the_command_says_what_is_wrong_in_one_line(
     assert printed.out == ""
     assert printed.err.count("\n") == 1
     assert complaint in printed.err
+
+
+@pytest.mark.parametrize("words", [["--depth", "1"], ["--depth", "1", "--divide"]])
+def test_ctrl_c_is_one_line(words: list[str], monkeypatch, capsys) -> None:
+    def interrupted(position: Position, depth: int) -> int:
+        if depth or position.turn_number:
+            raise KeyboardInterrupt
+        return 1
+
+    monkeypatch.setattr(sys.modules["thud_env.perft"], "perft", interrupted)
+    with pytest.raises(SystemExit) as exit_info:
+        main(words)
+    assert exit_info.value.code == 130
+    assert capsys.readouterr() == ("", "stopped\n")

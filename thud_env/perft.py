@@ -67,7 +67,7 @@ def main(arguments: list[str] | None = None) -> None:
         description="Count the sequences of complete turns from a position.",
     )
     parser.add_argument(
-        "--rules", type=_rules, default="classic", help=f"one of {', '.join(RULESETS)}"
+        "--rules", type=_rules, default="classic", help=f"{', '.join(RULESETS)} (classic)"
     )
     parser.add_argument("--depth", type=_depth, required=True, help="turns, 1 or more")
     parser.add_argument("--position", metavar="TEXT", help="position text; the start if left out")
@@ -82,15 +82,23 @@ def main(arguments: list[str] | None = None) -> None:
         perft(position, 0)
     except ValueError as error:
         parser.error(str(error))
-    if options.divide:
+    try:
+        _count(position, options.depth, options.divide)
+    except KeyboardInterrupt:
+        parser.exit(130, "stopped\n")
+
+
+def _count(position: Position, depth: int, by_turn: bool) -> None:
+    """Print the counts as they are found."""
+    if by_turn:
         total = 0
-        for turn, count in divide(position, options.depth):
+        for turn, count in divide(position, depth):
             print(turn, count, flush=True)
             total += count
-        print(options.depth, total)
-    else:
-        for depth in range(1, options.depth + 1):
-            print(depth, perft(position, depth), flush=True)
+        print(depth, total)
+        return
+    for turns_played in range(1, depth + 1):
+        print(turns_played, perft(position, turns_played), flush=True)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ import agents
 from thud_env import Termination
 from thud_env.position import SIDES
 from thud_env.rulesets import RULESETS, get_ruleset
-from training.cli import fail
+from training.cli import fail, stopped
 from training.match import STRIKES, Battles, Matches, play_battles, play_matches
 
 Z95 = NormalDist().inv_cdf(0.975)
@@ -158,6 +158,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m training.evaluate",
         description="Play two agents against each other and report both sides.",
+        epilog="A SPEC is greedy, policy:PATH or another player of docs/agents.md.",
     )
     parser.add_argument("--dwarfs", metavar="SPEC", help="who plays the dwarfs")
     parser.add_argument("--trolls", metavar="SPEC", help="who plays the trolls")
@@ -170,13 +171,20 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--games", type=int, default=200, metavar="N", help="how many (200)")
     parser.add_argument("--rules", default="classic", help="the ruleset (classic)")
     parser.add_argument("--seed", type=int, default=0, help="seeds both agents (0)")
-    for limit in ("max-quiet-turns", "max-turns", "offer-after"):
-        parser.add_argument(f"--{limit}", type=int, metavar="N", help="as the ruleset")
+    for limit, meaning in (
+        ("max-quiet-turns", "turns without a capture that end a battle"),
+        ("max-turns", "turns that end a battle"),
+        ("offer-after", "quiet turns before an offer, and own turns between offers"),
+    ):
+        told = f"{meaning} (as the ruleset)"
+        parser.add_argument(f"--{limit}", type=int, metavar="N", help=told)
     parser.add_argument("--agreement", action="store_true", help="battles may end by agreement")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     options = parser.parse_args(arguments)
     sides = [options.dwarfs, options.trolls]
-    if any(sides) if options.match else not all(sides):
+    if options.match and any(sides):
+        return fail("evaluate", "--dwarfs and --trolls, or else --match: either, not both")
+    if not options.match and not all(sides):
         return fail("evaluate", "--dwarfs and --trolls, or else --match FIRST SECOND, are needed")
     for name, value, least in (("games", options.games, 1), ("seed", options.seed, 0)):
         if value < least:
@@ -197,6 +205,8 @@ def main(arguments: list[str] | None = None) -> int:
             result = summarise(play_battles(*players, options.games, rules, **limits))
     except (ValueError, OSError) as error:
         return fail("evaluate", error)
+    except KeyboardInterrupt:
+        return stopped()
     if options.json:
         titles = ("first", "second") if options.match else ("dwarfs", "trolls")
         named = {
