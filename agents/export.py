@@ -12,19 +12,24 @@ softmax of the logits over the legal actions. N may be any number.
 from __future__ import annotations
 
 import argparse
+import contextlib
+import logging
 import math
 import os
 import sys
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 
-from agents.checkpoint import CheckpointError, load_policy
+from agents.checkpoint import MANIFEST, CheckpointError, load_policy, policy_folder
 from agents.legal_policy import TABLES
 from agents.network import Network
-from thud_env.actions import CAPTURE_ALL
+from thud_env.actions import CAPTURE_ALL, NUM_ACTIONS
 from thud_env.encoding import OBSERVATION_SHAPE
+from thud_env.position import SIDES
 
 
 class DensePolicy(nn.Module):
@@ -55,31 +60,56 @@ class DensePolicy(nn.Module):
         return logits, self.network.value(pooled).squeeze(1)
 
 
+@contextlib.contextmanager
+def _without_what_is_no_matter() -> Iterator[None]:
+    """Keep torch from telling that it uses its own deprecated names, and has no torchvision."""
+
+    def matters(record: logging.LogRecord) -> bool:
+        return "torchvision is not installed" not in record.getMessage()
+
+    logger = logging.getLogger("torch.onnx._internal.exporter._registration")
+    logger.addFilter(matters)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", ".*LeafSpec.* is deprecated", FutureWarning)
+            yield
+    finally:
+        logger.removeFilter(matters)
+
+
 def export(checkpoint: Path, target: Path) -> None:
     """Write one role's policy as ONNX, to a temporary name and renamed.
 
     Raises:
-        CheckpointError: if there is no such checkpoint, or it is damaged.
+        CheckpointError: if there is no such checkpoint, or it is damaged or of both roles.
         FileExistsError: if ``target`` exists; nothing is overwritten.
+        FileNotFoundError: if the folder that it is to be written to does not exist.
         ImportError: if the packages of the extra ``export`` are not installed.
     """
-    dense = DensePolicy(load_policy(checkpoint).network).eval()
+    folder = policy_folder(checkpoint)
+    roles = [str(folder / role) for role in SIDES if (folder / role / MANIFEST).exists()]
+    if roles:
+        raise CheckpointError(f"{folder} is of both roles: {' or '.join(roles)} would be right")
     if target.exists():
         raise FileExistsError(f"{target} exists: name another file")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {target.parent} to write {target.name} to")
+    dense = DensePolicy(load_policy(folder).network).eval()
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     batch = torch.export.Dim("N", min=1)
     try:
-        torch.onnx.export(
-            dense,
-            (torch.zeros(2, *OBSERVATION_SHAPE),),
-            str(temporary),
-            input_names=["observations"],
-            output_names=["logits", "values"],
-            dynamic_shapes=({0: batch},),
-            dynamo=True,
-            external_data=False,
-            verbose=False,
-        )
+        with _without_what_is_no_matter():
+            torch.onnx.export(
+                dense,
+                (torch.zeros(2, *OBSERVATION_SHAPE),),
+                str(temporary),
+                input_names=["observations"],
+                output_names=["logits", "values"],
+                dynamic_shapes=({0: batch},),
+                dynamo=True,
+                external_data=False,
+                verbose=False,
+            )
         temporary.rename(target)
     finally:
         temporary.unlink(missing_ok=True)
@@ -90,7 +120,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m agents.export", description="Write a policy as an ONNX file."
     )
-    parser.add_argument("checkpoint", type=Path, help="one role's: runs/.../best/dwarfs")
+    parser.add_argument(
+        "checkpoint",
+        type=Path,
+        help="one role's: runs/.../best/dwarfs, or pretrained/classic/dwarfs",
+    )
     parser.add_argument("target", type=Path, help="the file to write")
     options = parser.parse_args(arguments)
     try:
@@ -101,6 +135,11 @@ def main(arguments: list[str] | None = None) -> int:
     except ImportError as error:
         print(f'export: {error.name} is missing: pip install ".[export]"', file=sys.stderr)
         return 2
+    planes = ", ".join(map(str, OBSERVATION_SHAPE))
+    print(
+        f"{options.target}: observations [N, {planes}] in, "
+        f"logits [N, {NUM_ACTIONS}] and values [N] out, all float32"
+    )
     return 0
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from agents.checkpoint import save_policy
+from agents.checkpoint import PRETRAINED, save_policy
 from agents.export import DensePolicy, main
 from agents.inputs import Inputs
 from agents.network import Network, NetworkConfig
@@ -66,11 +66,16 @@ def test_the_dense_policy_says_what_the_network_says(network: Network) -> None:
 
 
 @pytest.mark.slow
-def test_an_onnx_file_says_what_the_network_says(network: Network, saved: Path) -> None:
+def test_an_onnx_file_says_what_the_network_says(network: Network, saved: Path, capfd) -> None:
     runtime = pytest.importorskip("onnxruntime")
     pytest.importorskip("onnxscript")
     target = saved.parent / "dwarfs.onnx"
     assert main([str(saved), str(target)]) == 0
+    assert capfd.readouterr() == (
+        f"{target}: observations [N, 13, 15, 15] in, logits [N, 6470] and values [N] out, "
+        "all float32\n",
+        "",
+    )
     session = runtime.InferenceSession(str(target), providers=["CPUExecutionProvider"])
     planes = Inputs.of_rows(some_rows()).planes.contiguous().numpy()
     logits, values = session.run(["logits", "values"], {"observations": planes})
@@ -86,6 +91,24 @@ def test_nothing_is_overwritten(saved: Path, capsys) -> None:
     assert main([str(saved), str(target)]) == 2
     assert "exists: name another file" in capsys.readouterr().err
     assert target.read_text() == "mine"
+
+
+def test_a_folder_of_both_roles_is_told_which_to_name(tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)  # the policies that come along are found from anywhere
+    assert main(["pretrained/classic", "x.onnx"]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    for role in ("dwarfs", "trolls"):
+        assert str(PRETRAINED / "classic" / role) in said
+
+
+def test_a_folder_that_is_missing_is_named_before_anything_is_exported(
+    tmp_path: Path, monkeypatch, capsys
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(torch.onnx, "export", None)
+    assert main(["pretrained/classic/dwarfs", "no/x.onnx"]) == 2
+    assert capsys.readouterr().err == "export: there is no folder no to write x.onnx to\n"
 
 
 def test_what_is_no_policy_is_refused(tmp_path: Path, capsys) -> None:
@@ -105,7 +128,8 @@ def test_the_documented_lines_load_a_policy_without_the_training_package(saved: 
     assert len([line for line in code.splitlines() if line.strip()]) <= 10
     assert "PATH" in code
     script = code.replace("PATH", str(saved / "model.safetensors"))
-    script += "\nimport sys\nassert 'training' not in sys.modules\nprint(values.tolist())\n"
+    script += "\nimport sys\nassert 'training' not in sys.modules\n"
+    script += "assert action in thud_env.Position.start().legal_actions()\nprint(values.tolist())\n"
     done = subprocess.run(
         [sys.executable, "-c", script], env={**os.environ, "PYTHONPATH": str(ROOT)},
         cwd=saved.parent, capture_output=True, text=True, check=False,
