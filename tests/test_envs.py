@@ -4,7 +4,6 @@ import copy
 import pickle
 import warnings
 
-import gymnasium
 import numpy as np
 import pettingzoo
 import pytest
@@ -216,17 +215,6 @@ def test_position_text_of_another_game_is_refused_and_its_ruleset_named(make):
         env.reset(options={"position": asked})
     with pytest.raises(TypeError, match="position 7: position text or a Position"):
         env.reset(options={"position": 7})
-
-
-def test_a_misspelt_option_of_reset_is_refused(make):
-    said = "unknown option 'positon': did you mean 'position'"
-    with pytest.raises(ValueError, match=said):
-        make().reset(options={"positon": "x"})
-    with pytest.raises(ValueError, match=said):
-        gymnasium.make("thud/Thud-v0").reset(options={"positon": "x"})
-    envs = gymnasium.make_vec("thud/Thud-v0", num_envs=2)
-    with pytest.raises(ValueError, match="known: position, reset_mask"):
-        envs.reset(options={"positions": []})
 
 
 @pytest.mark.parametrize("ask", ["observe", "side_of", "observation_space", "action_space"])

@@ -292,5 +292,7 @@ def test_a_start_of_another_game_is_refused():
     env = ThudSeatEnv()
     with pytest.raises(ValueError, match="koom-valley"):
         env.reset(options={"position": thud_env.Position.start("koom-valley")})
+    with pytest.raises(ValueError, match="unknown option 'positon': did you mean 'position'"):
+        env.reset(options={"positon": "x"})
     with pytest.raises(ValueError, match="stands on H8"):
         env.reset(options={"position": "5/7/9/5R5/13/15/15/15/15/15/13/11/9/7/5 d - 0 0"})

@@ -268,6 +268,7 @@ def test_bad_arguments_are_named(arguments, named):
     [
         ({"reset_mask": np.ones(3, dtype=bool)}, r"bool of shape \(2,\) would be right"),
         ({"reset_mask": np.ones(2, dtype=int)}, "reset_mask is int64"),
+        ({"positions": []}, "unknown option 'positions': did you mean 'position'"),
         ({"position": ["x"]}, "1 positions for 2"),
         ({"position": thud_env.Position.start("koom-valley")}, "koom-valley"),
     ],

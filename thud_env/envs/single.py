@@ -50,6 +50,7 @@ from numpy.typing import NDArray
 
 from thud_env.actions import NUM_ACTIONS
 from thud_env.envs.aec import ThudEnv
+from thud_env.envs.arguments import read_options
 from thud_env.envs.base import BoardEnv
 from thud_env.envs.match import MatchEnv
 from thud_env.envs.opponents import (
@@ -138,13 +139,13 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
             options: ``{"position": text}`` starts from position text or a ``Position``.
 
         Raises:
-            ValueError: if the position is damaged, of another ruleset, or over, or there is no such
-                option.
+            ValueError: if the position is damaged, of another ruleset, or over, or an option is
+                unknown.
         """
         super().reset(seed=seed)
         if seed is not None:
             seed_opponent(self._opponent, self.np_random)
-        self._game.reset(options=options)
+        self._game.reset(options=read_options(options, ("position",)))
         if self.side != "both":
             drawn = self.side == "random"
             number = int(self.np_random.integers(2)) if drawn else SEATS.index(self.side)
