@@ -383,7 +383,7 @@ def test_what_is_no_state_is_refused(content: str, said: str, tmp_path: Path) ->
 
 def test_a_folder_that_holds_no_run_is_refused(tmp_path: Path, capsys) -> None:
     assert main([str(tmp_path)]) == 2
-    assert "config.yaml cannot be read" in capsys.readouterr().err
+    assert "is a folder without a run" in capsys.readouterr().err
 
 
 def test_a_runs_folder_can_be_named_to_go_on(half_done: Path, unbroken: Path, capsys) -> None:
