@@ -96,6 +96,16 @@ def test_seats_are_shared_out_evenly_to_both_roles(trainer: Trainer) -> None:
     assert all((name == "") == (side == MIRROR) for name, side in zip(names, frozen, strict=True))
 
 
+@pytest.mark.parametrize(
+    ("games", "frozen", "scripted"), [(7, 1.0, 0.0), (6, 0.5, 0.5), (3, 0.0, 1.0), (8, 0.3, 0.2)]
+)
+def test_there_are_never_more_seats_than_battles(
+    games: int, frozen: float, scripted: float
+) -> None:
+    seats = OpponentConfig(frozen=frozen, scripted=scripted).in_each_seat(games)
+    assert 0 < 2 * sum(seats) <= games
+
+
 def test_an_opponent_changes_only_when_its_battle_ends(trainer: Trainer) -> None:
     league = trainer._play.opponents
     assert isinstance(league, League)
