@@ -101,15 +101,6 @@ class OneOpponent(Opponents):
         """See ``Opponents``."""
         return self._agents[side].act_rows(rows)
 
-    def state(self) -> dict[str, Any]:
-        """See ``Opponents``."""
-        return {"agents": [agent.get_state() for agent in self._agents]}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """See ``Opponents``."""
-        for agent, kept in zip(self._agents, state["agents"], strict=True):
-            agent.set_state(kept)
-
 
 class League(Opponents):
     """Frozen snapshots and scripted players.
