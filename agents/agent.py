@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thud_env import Position
-from thud_env.notation import turn_notation
-from thud_env.rng import seed_generators
+from thud_env.jit.rng import seed_generators
+from thud_env.notation.turns import turn_notation
 from thud_env.rules import row as fields
 from thud_env.rules.play import apply
 

@@ -9,9 +9,9 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.planning import PlanningAgent, Thought
 from agents.search import negamax, workspace
 from agents.search.evaluation import INFINITE, WIN
+from agents.search.planning import PlanningAgent, Thought
 from agents.search.weights import load_weights, material_weights
 from agents.search.workspace import MAX_DEPTH, MAX_QUIESCENCE, Workspace
 from thud_env.rules.legal import legal_actions

@@ -21,7 +21,7 @@ from agents.alphabeta import Searcher, SearchOptions
 from agents.mcts import MctsAgent
 from agents.search.weights import load_weights
 from thud_env import Position
-from thud_env.rng import seed_generators
+from thud_env.jit.rng import seed_generators
 
 SIMULATIONS = 20_000
 NODES = 2_000_000

@@ -24,12 +24,12 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from agents.checkpoint import MANIFEST, CheckpointError, load_policy, policy_folder
-from agents.legal_policy import TABLES
-from agents.network import Network
+from agents.networks.checkpoint import MANIFEST, CheckpointError, load_policy, policy_folder
+from agents.networks.legal_policy import TABLES
+from agents.networks.network import Network
 from thud_env.actions import CAPTURE_ALL, NUM_ACTIONS
-from thud_env.encoding import OBSERVATION_SHAPE
 from thud_env.position import SIDES
+from thud_env.views.encoding import OBSERVATION_SHAPE
 
 
 class DensePolicy(nn.Module):

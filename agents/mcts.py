@@ -9,9 +9,9 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.planning import PlanningAgent, Thought
 from agents.search import tree as trees
 from agents.search.evaluation import POINT, WIN
+from agents.search.planning import PlanningAgent, Thought
 from agents.search.playouts import BY_EVALUATION, BY_GREEDY_PLAY, BY_RANDOM_PLAY, MOST_POINTS
 from agents.search.tree import EDGE_COUNT, FIRST_EDGE, Tree
 from agents.search.weights import load_weights

@@ -18,10 +18,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from agents.registry import make
-from agents.table import Table
+from agents.terminal.session import Table
 from thud_env import Position, write_record
 from thud_env.position import SIDES
-from thud_env.record import Record
+from thud_env.record.files import Record
 
 HUMAN, OPPONENT = "human", "greedy"
 

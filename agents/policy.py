@@ -11,15 +11,15 @@ import torch
 from numpy.typing import NDArray
 
 from agents.agent import Agent
-from agents.checkpoint import (
+from agents.networks.checkpoint import (
     MANIFEST,
     Checkpoint,
     CheckpointError,
     load_policy,
     policy_folder,
 )
-from agents.inputs import Inputs
-from agents.network import Network
+from agents.networks.inputs import Inputs
+from agents.networks.network import Network
 from thud_env.position import SIDES
 from thud_env.rules.row import RULES, TO_MOVE
 from thud_env.rulesets import RULESET_BY_INDEX

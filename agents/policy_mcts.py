@@ -14,13 +14,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from agents.gumbel import GumbelRoot
-from agents.inputs import Inputs
 from agents.mcts import MOST_SIMULATIONS, best_line, in_hundredths
-from agents.planning import PlanningAgent, Thought
+from agents.networks.inputs import Inputs
 from agents.policy import PolicyAgent
 from agents.search import leaves
 from agents.search import tree as trees
+from agents.search.gumbel import GumbelRoot
+from agents.search.planning import PlanningAgent, Thought
 from agents.search.playouts import MOST_POINTS
 from agents.search.tree import EDGE_COUNT, FIRST_EDGE, HIGHEST, LOWEST, Tree
 from agents.search.weights import material_weights
@@ -54,7 +54,7 @@ class PolicyMctsAgent(PlanningAgent):
         c: how much to explore.
         fpu: how much less than its siblings an untried decision is expected to be worth.
         root: how the first decision is chosen: ``puct`` like all others, or ``gumbel``, by
-            sequential halving (``agents/gumbel.py``), which is better with few simulations.
+            sequential halving (``agents/search/gumbel.py``), which is better with few simulations.
         considered: with ``gumbel``, how many decisions are tried at most.
         noise: with ``gumbel``, how much chance there is in which these are; 0 for none.
         scale: with ``gumbel``, how much values count against priors.

@@ -105,7 +105,7 @@ def make(spec: str, seed: int = 0) -> Agent:
         TypeError: if the spec is no string.
         ValueError: if the spec names no agent, an option that the agent does not have, or an
             option twice.
-        agents.checkpoint.CheckpointError: if a checkpoint is damaged or not one of ours.
+        agents.networks.checkpoint.CheckpointError: if a checkpoint is damaged or not one of ours.
     """
     if not isinstance(spec, str):
         raise TypeError(f"agent {spec!r}: a string such as 'greedy' would be right")

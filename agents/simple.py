@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.agent import DrawingAgent
-from thud_env.compile import compiled, compiled_with_arrays
-from thud_env.rng import random_below
+from thud_env.jit.compile import compiled, compiled_with_arrays
+from thud_env.jit.rng import random_below
 from thud_env.rules.legal import legal_actions
 from thud_env.rules.play import apply, margin
 from thud_env.rules.row import (

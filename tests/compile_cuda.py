@@ -13,7 +13,9 @@ import numpy as np
 from numba import cuda, typeof, types
 from numba.cuda import dispatcher
 
-from thud_env import BatchedGame, batch_cuda, kernels
+from thud_env import BatchedGame
+from thud_env.batch import cuda as batch_cuda
+from thud_env.batch import kernels
 
 H200 = (9, 0)
 

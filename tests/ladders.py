@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from thud_env import Position
+from training.arena.openings import Openings, read_openings
 from training.ladder.play import Result
 from training.ladder.schedule import Field
 from training.ladder.store import Store
-from training.openings import Openings, read_openings
 
 
 def short_openings(count: int = 40, turns: int = 30) -> Openings:

@@ -19,13 +19,13 @@ from small_run import SMALL_RUN
 
 ray = pytest.importorskip("ray", reason="ray has a virtual environment of its own")
 
-from agents.inputs import Inputs  # noqa: E402 (what follows needs Ray)
-from training.actors import ClusterTrainer, cluster  # noqa: E402
+from agents.networks.inputs import Inputs  # noqa: E402 (what follows needs Ray)
 from training.config import ConfigError, OpponentConfig  # noqa: E402
-from training.losses import find_decisions  # noqa: E402
+from training.learner.losses import find_decisions  # noqa: E402
 from training.options import Options  # noqa: E402
-from training.run import RunError  # noqa: E402
-from training.state import State  # noqa: E402
+from training.process.state import State  # noqa: E402
+from training.runs.folder import RunError  # noqa: E402
+from training.selfplay.actors import ClusterTrainer, cluster  # noqa: E402
 from training.train import Stopped, train  # noqa: E402
 
 CONFIG = dataclasses.replace(SMALL_RUN, name="spread", total_decisions=3000)

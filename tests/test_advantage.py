@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from thud_env import BatchedGame
-from training.advantage import one_sided_gae, zero_sum_gae
+from training.learner.advantage import one_sided_gae, zero_sum_gae
 
 Sequence = dict[str, np.ndarray]
 ENDED = pytest.mark.parametrize("end_rate", [0.0, 0.15, 1.0])

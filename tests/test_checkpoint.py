@@ -15,9 +15,9 @@ import pytest
 import torch
 
 import agents
-from agents import checkpoint as checkpoint_module
-from agents.checkpoint import MANIFEST, MODEL, CheckpointError, load_policy, save_policy
-from agents.network import Network, NetworkConfig
+from agents.networks import checkpoint as checkpoint_module
+from agents.networks.checkpoint import MANIFEST, MODEL, CheckpointError, load_policy, save_policy
+from agents.networks.network import Network, NetworkConfig
 from agents.policy import PolicyAgent
 from thud_env import BatchedGame, Position
 

@@ -1,6 +1,6 @@
 """The compile cache: stale after a change in any source, of use until then.
 
-On a copy of ``thud_env/compile.py`` in a tiny package, in processes of their own.
+On a copy of ``thud_env/jit/compile.py`` in a tiny house, in processes of their own.
 """
 
 from __future__ import annotations
@@ -12,40 +12,45 @@ from pathlib import Path
 
 import pytest
 
-import thud_env.compile
+import thud_env.jit.compile
 
 SOURCES = {
-    "tiny/__init__.py": "",
-    "tiny/inner.py": """
-        from tiny.compile import inlined
+    "thud_env/__init__.py": "",
+    "thud_env/inner.py": """
+        from thud_env.jit.compile import inlined
+        from thud_env.deep.table import (
+            VALUE,
+        )
 
         @inlined
         def inner(x):
-            return x + 1
+            return x + VALUE
     """,
-    "tiny/outer.py": """
-        from tiny.compile import compiled
-        from tiny.inner import inner
+    "thud_env/outer.py": """
+        from thud_env import inner
+        from thud_env.jit.compile import compiled
+
+        add = inner.inner
 
         @compiled
         def outer(x):
-            return 10 * inner(x)
+            return 10 * add(x)
     """,
-    "tiny/deep/table.py": "VALUE = 1\n",
-    "user/__init__.py": "",
-    "user/player.py": """
-        from tiny.compile import compiled
-        from tiny.outer import outer
+    "thud_env/deep/table.py": "VALUE = 1\n",
+    "thud_env/unused.py": "",
+    "agents/__init__.py": "",
+    "agents/player.py": """
+        from thud_env.jit.compile import compiled
+        from thud_env.outer import outer
 
         @compiled
         def player(x):
             return -outer(x)
     """,
-    "user/unused.py": "",
 }
 CALL = """
-from tiny.outer import outer
-from user.player import player
+from thud_env.outer import outer
+from agents.player import player
 functions = (outer, player)
 print(*(f(1) for f in functions), *(sum(f.stats.cache_hits.values()) for f in functions))
 """
@@ -58,8 +63,9 @@ def call(tmp_path: Path):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("\n".join(line.removeprefix("        ") for line in text.splitlines()))
-    source = Path(thud_env.compile.__file__).read_text()
-    (tmp_path / "tiny" / "compile.py").write_text(source)
+    source = Path(thud_env.jit.compile.__file__).read_text()
+    (tmp_path / "thud_env" / "jit").mkdir(exist_ok=True)
+    (tmp_path / "thud_env" / "jit" / "compile.py").write_text(source)
     # Without bytecode: a second edit within a second might otherwise go unseen by Python.
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     environment.pop("NUMBA_CACHE_DIR", None)
@@ -81,27 +87,27 @@ def test_the_cache_is_stale_after_any_change_and_only_then(call, tmp_path: Path)
     assert call() == ([20, -20], [True, True]), "the second process should not compile"
 
     # What the cached functions call, in a file of its own: Numba alone would not notice.
-    inner = tmp_path / "tiny" / "inner.py"
-    inner.write_text(inner.read_text().replace("x + 1", "x + 2"))
+    inner = tmp_path / "thud_env" / "inner.py"
+    inner.write_text(inner.read_text().replace("x + VALUE", "x + VALUE + 1"))
     assert call() == ([30, -30], [False, False])
 
-    # A file that they do not import at all, somewhere below the package.
-    (tmp_path / "tiny" / "deep" / "table.py").write_text("VALUE = 2\n")
-    assert call() == ([30, -30], [False, False])
-    (tmp_path / "tiny" / "deep" / "new.py").write_text("")
-    assert call() == ([30, -30], [False, False])
+    # A constant that the inner function alone imports.
+    (tmp_path / "thud_env" / "deep" / "table.py").write_text("VALUE = 2\n")
+    assert call() == ([40, -40], [False, False])
 
-    # The package that uses the decorator: its own functions only.
-    (tmp_path / "user" / "unused.py").write_text("VALUE = 3\n")
-    assert call() == ([30, -30], [True, False])
-    assert call() == ([30, -30], [True, True])
+    # What imports a function, not what it is made of; and what nothing imports.
+    player = tmp_path / "agents" / "player.py"
+    player.write_text(player.read_text().replace("-outer", "+outer"))
+    assert call() == ([40, 40], [True, False])
+    (tmp_path / "thud_env" / "unused.py").write_text("VALUE = 3\n")
+    assert call() == ([40, 40], [True, True])
 
 
 @pytest.mark.parametrize("decorator", ["compiled", "inlined", "compiled_with_arrays"])
 def test_compiled_functions_release_the_interpreter_lock(decorator: str) -> None:
-    """Or threads would not share the work (``parallel.py``)."""
+    """Or threads would not share the work (``batch/threads.py``)."""
 
-    @getattr(thud_env.compile, decorator)
+    @getattr(thud_env.jit.compile, decorator)
     def nothing():
         return 0
 

@@ -17,9 +17,9 @@ import pytest
 
 from agents import AGENTS
 from thud_env import RULESETS, Position, actions
-from thud_env.encoding import PLANES
 from thud_env.envs.match import MATCH_PLANES
 from thud_env.perft import perft
+from thud_env.views.encoding import PLANES
 from training.config import OpponentConfig, TrainConfig
 from training.ladder.fields import read_field
 

@@ -10,7 +10,7 @@ from reference import BOARD, RULES, squares
 from reference import start as reference_start
 
 from thud_env import RULESETS, BatchedGame, Position
-from thud_env.encoding import NUM_PLANES, OBSERVATION_SHAPE, PLANES, encode_rows, value_at
+from thud_env.views.encoding import NUM_PLANES, OBSERVATION_SHAPE, PLANES, encode_rows, value_at
 
 NAMES = [plane.name for plane in PLANES]
 WHOLE_GAME = {

@@ -14,12 +14,13 @@ import torch
 from two_battles import LIMITS, LOST_BY_7, WON_BY_3
 
 import agents
-from agents.checkpoint import MODEL, save_policy
-from agents.network import Network, NetworkConfig
+from agents.networks.checkpoint import MODEL, save_policy
+from agents.networks.network import Network, NetworkConfig
 from thud_env import RULESETS, Position, Termination
 from thud_env.actions import CAPTURE, describe_action
 from thud_env.board import SQUARE_BY_NAME, SQUARE_POSITIONS
 from training import evaluate
+from training.arena.battles import Battles, Matches, play_battles, play_matches
 from training.evaluate import (
     main,
     mean_interval,
@@ -28,7 +29,6 @@ from training.evaluate import (
     summarise_matches,
     wilson_interval,
 )
-from training.match import Battles, Matches, play_battles, play_matches
 
 torch.set_num_threads(1)
 ROOT = Path(__file__).parents[1]

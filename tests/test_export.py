@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 import torch
 
-from agents.checkpoint import PRETRAINED, save_policy
 from agents.export import DensePolicy, main
-from agents.inputs import Inputs
-from agents.network import Network, NetworkConfig
+from agents.networks.checkpoint import PRETRAINED, save_policy
+from agents.networks.inputs import Inputs
+from agents.networks.network import Network, NetworkConfig
 from thud_env import BatchedGame, Position
 
 ROOT = Path(__file__).parents[1]
@@ -136,7 +136,7 @@ def test_the_documented_lines_load_a_policy_without_the_training_package(saved: 
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     network = Network(NetworkConfig(channels=6, blocks=2, key_size=4, survival_head=True))
-    from agents.checkpoint import load_policy
+    from agents.networks.checkpoint import load_policy
 
     network = load_policy(saved).network
     inputs = Inputs.of_rows(Position.start().row[None])

@@ -14,15 +14,17 @@ import numpy as np
 import pytest
 import torch
 
-from agents.inputs import Inputs
-from agents.network import NetworkConfig
+from agents.networks.inputs import Inputs
+from agents.networks.network import NetworkConfig
 from thud_env import IllegalMove
 from thud_env.actions import NUM_ACTIONS
 from thud_env.position import SIDES
-from training import advantage, opponents, ppo, rollout, trainer
+from training import trainer
 from training.config import OpponentConfig, PPOConfig, TrainConfig
-from training.opponents import MIRROR, League
-from training.rollout import Rollout
+from training.learner import advantage, ppo
+from training.selfplay import opponents, rollout
+from training.selfplay.opponents import MIRROR, League
+from training.selfplay.rollout import Rollout
 from training.trainer import Trainer
 
 CONFIG = TrainConfig(

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 import torch
 
-from agents.network import Network, NetworkConfig
+from agents.networks.network import Network, NetworkConfig
 from thud_env import BatchedGame, Position
 from thud_env.symmetry import map_action, map_position, symmetries_of
-from training.clock import Clock
-from training.frames import into_frames, map_rows, out_of_frames
-from training.opponents import OneOpponent, Opponents
-from training.precision import Precision
-from training.rollout import SelfPlay
+from training.process.clock import Clock
+from training.process.precision import Precision
+from training.selfplay.frames import into_frames, map_rows, out_of_frames
+from training.selfplay.opponents import OneOpponent, Opponents
+from training.selfplay.rollout import SelfPlay
 
 
 @pytest.mark.parametrize("rules", ["classic", "koom-valley"])

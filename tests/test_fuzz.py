@@ -13,7 +13,7 @@ from random import Random
 import pytest
 
 from thud_env import RULESETS, IllegalMove, Position, Record, RecordError, read_record
-from thud_env.record_text import decode_record
+from thud_env.record.text import decode_record
 from thud_env.rules import row as fields
 
 TEXTS_OF_A_KIND = 10_000

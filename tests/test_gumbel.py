@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from agents.gumbel import GumbelRoot, completed_values, visit_plan
+from agents.search.gumbel import GumbelRoot, completed_values, visit_plan
 
 NONE = np.zeros(8)
 

@@ -19,26 +19,17 @@ SOURCES = {
 # What each part of thud_env, a module or a package, may import of thud_env. Parts that are not
 # named stand at the end of the line and may import any of them.
 GRANTED = {
-    "compile": set(),
-    "bits": {"compile"},
+    "jit": {"board"},
     "board": set(),
-    "lanes": {"board"},
     "actions": {"board"},
     "rulesets": {"board"},
-    "rng": {"bits", "compile"},
-    "rules": {"actions", "bits", "board", "compile", "lanes", "rng", "rulesets"},
-    "encoding": {"bits", "board", "compile", "lanes", "rules"},
-    "masks": {"actions", "bits", "compile", "lanes", "rules"},
-    "notation": {"actions", "board", "rules"},
-    "position_text": {"board", "notation", "rules", "rulesets"},
+    "rules": {"actions", "board", "jit", "rulesets"},
+    "views": {"actions", "board", "jit", "rules"},
+    "notation": {"actions", "board", "rules", "rulesets"},
     "render": {"actions", "board", "notation", "rules", "rulesets"},
-    "position": {
-        *("actions", "encoding", "masks", "notation"),
-        *("position_text", "render", "rules", "rulesets"),
-    },
+    "position": {"actions", "notation", "render", "rules", "rulesets", "views"},
     "symmetry": {"actions", "board", "position", "rules", "rulesets"},
-    "record_text": {"board", "notation", "position"},
-    "record": {"board", "notation", "position", "record_text", "rules", "rulesets"},
+    "record": {"board", "notation", "position", "rules", "rulesets"},
     "perft": {"position", "rules", "rulesets"},
 }
 CORE_DEPENDENCIES = {"numpy", "numba", "gymnasium", "pettingzoo"}

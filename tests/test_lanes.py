@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from numba import njit
 
-from thud_env.bits import choose, nth_one
 from thud_env.board import CELL_OF_SQUARE, CELL_STEP, NUM_CELLS
-from thud_env.lanes import differing, fetch, neighbours, put_in, spread, take_out
+from thud_env.jit.bits import choose, nth_one
+from thud_env.jit.lanes import differing, fetch, neighbours, put_in, spread, take_out
 
 compiled_take_out = njit(lambda array, value: take_out(array, 3, 8, value))
 compiled_put_in = njit(lambda array, value: put_in(array, 3, 8, value))

@@ -6,8 +6,8 @@ from random_play import play_randomly
 from two_battles import LIMITS, LOST_BY_7, WON_BY_3
 
 import thud_env
-from thud_env.encoding import PLANES
 from thud_env.envs.match import MATCH_PLANES
+from thud_env.views.encoding import PLANES
 
 NEAR_THE_GOAL = "1d3/2R4/9/11/13/15/15/15/15/15/13/11/9/2TTT2/5 d - 0 0"
 QUIET = ("dA6-B6", "TG7-F6", "dB6-C6", "TF6-F7")

@@ -27,8 +27,8 @@ from agents.search.weights import feature_names, load_weights
 from thud_env import RULESETS, Position
 from thud_env.actions import OFFER
 from thud_env.board import CELL_OF_SQUARE, MIRROR_LEFT_RIGHT, SQUARE_SYMMETRY, SYMMETRIES
+from thud_env.jit.rng import seed_generators
 from thud_env.perft import perft
-from thud_env.rng import seed_generators
 from thud_env.rules.legal import legal_actions
 from thud_env.rules.play import apply
 from thud_env.rules.row import (

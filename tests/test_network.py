@@ -10,9 +10,9 @@ import pytest
 import torch
 from by_hand import decide, place
 
-from agents.inputs import Inputs
-from agents.legal_policy import TABLES, gathered_policy, legal_policy, log_softmax_by_game
-from agents.network import Network, NetworkConfig
+from agents.networks.inputs import Inputs
+from agents.networks.legal_policy import TABLES, gathered_policy, legal_policy, log_softmax_by_game
+from agents.networks.network import Network, NetworkConfig
 from agents.policy import sample_decisions
 from thud_env import Position
 from thud_env.actions import CAPTURE, CAPTURE_ALL, NUM_ACTIONS, describe_action

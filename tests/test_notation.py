@@ -10,7 +10,7 @@ from positions import constructed, from_play, position_of
 from reference import RULES
 
 from thud_env import RULESETS, IllegalMove, Position
-from thud_env.notation import (
+from thud_env.notation.turns import (
     normalise_turn,
     turn_decisions,
     turn_notation,

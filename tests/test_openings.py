@@ -9,7 +9,7 @@ import pytest
 
 from thud_env import RULESETS, Position
 from thud_env.board import CELL_OF_SQUARE, SQUARE_SYMMETRY
-from training.openings import (
+from training.arena.openings import (
     COUNT,
     SEED,
     TURNS,

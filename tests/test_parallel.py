@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from thud_env.parallel import SlicedLoop
+from thud_env.batch.threads import SlicedLoop
 
 
 def sizes(first: int, last: int) -> int:

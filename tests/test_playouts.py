@@ -16,7 +16,7 @@ from agents.search.playouts import (
 )
 from agents.search.weights import load_weights
 from thud_env import RULESETS, Position
-from thud_env.rng import seed_generators
+from thud_env.jit.rng import seed_generators
 from thud_env.rules.row import (
     MAX_DECISIONS_AT_ONCE,
     NUM_DWARFS,

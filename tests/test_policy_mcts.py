@@ -11,8 +11,8 @@ import torch
 from by_hand import place
 
 import agents
-from agents.checkpoint import CheckpointError, save_policy
-from agents.network import Network, NetworkConfig
+from agents.networks.checkpoint import CheckpointError, save_policy
+from agents.networks.network import Network, NetworkConfig
 from agents.policy_mcts import PolicyMctsAgent
 from thud_env import RULESETS, Position
 

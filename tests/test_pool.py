@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 import torch
 
-from agents.checkpoint import load_policy
-from agents.network import Network, NetworkConfig
+from agents.networks.checkpoint import load_policy
+from agents.networks.network import Network, NetworkConfig
 from thud_env.position import SIDES
 from training.config import OpponentConfig, PPOConfig, TrainConfig
-from training.opponents import MIRROR, League
-from training.pool import Pool, write_snapshot
-from training.precision import Precision
+from training.process.precision import Precision
+from training.selfplay.opponents import MIRROR, League
+from training.selfplay.snapshots import Pool, write_snapshot
 from training.trainer import Trainer
 
 SMALL = NetworkConfig(channels=4, blocks=1, key_size=2)

@@ -13,7 +13,7 @@ from reference import RULES
 
 from thud_env import Position, Termination
 from thud_env.actions import DECLINE, OFFER
-from thud_env.position_text import board_diagram
+from thud_env.notation.positions import board_diagram
 
 LIMITS: dict[str, Any] = {
     "max_quiet_turns": 60,

@@ -11,20 +11,20 @@ import pytest
 import torch
 from by_hand import decide, place
 
-from agents.inputs import Inputs
-from agents.legal_policy import TABLES
-from agents.network import Judgement, Network, NetworkConfig
+from agents.networks.inputs import Inputs
+from agents.networks.legal_policy import TABLES
+from agents.networks.network import Judgement, Network, NetworkConfig
 from thud_env import BatchedGame, Position
 from training.config import PPOConfig
-from training.losses import (
+from training.learner.losses import (
     Batch,
     auxiliary_losses,
     entropy_share,
     find_decisions,
     ppo_loss,
 )
-from training.ppo import Learner
-from training.precision import Precision
+from training.learner.ppo import Learner
+from training.process.precision import Precision
 
 torch.set_num_threads(1)
 

@@ -6,10 +6,10 @@ import pytest
 import torch
 
 import agents
-from agents.checkpoint import PRETRAINED, load_policy
+from agents.networks.checkpoint import PRETRAINED, load_policy
 from agents.policy import PolicyAgent
 from thud_env.position import SIDES
-from training.match import play_battles
+from training.arena.battles import play_battles
 
 RULESETS = sorted(path.name for path in PRETRAINED.iterdir() if path.is_dir())
 

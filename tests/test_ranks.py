@@ -17,13 +17,13 @@ import torch.multiprocessing as processes
 import yaml
 from small_run import SMALL_RUN
 
-from agents.network import Network, NetworkConfig
+from agents.networks.network import Network, NetworkConfig
 from thud_env import BatchedGame
 from training.config import PPOConfig
-from training.losses import Batch
-from training.ppo import Learner
-from training.precision import Precision
-from training.ranks import Ranks
+from training.learner.losses import Batch
+from training.learner.ppo import Learner
+from training.process.precision import Precision
+from training.process.ranks import Ranks
 
 ROOT = Path(__file__).parents[1]
 DECISIONS = (64, 40)

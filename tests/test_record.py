@@ -6,7 +6,7 @@ import pytest
 
 from thud_env import RULESETS, Position, Record, RecordError, read_record, write_record
 from thud_env.actions import ACCEPT, NUM_MOVES
-from thud_env.record_text import RecordText
+from thud_env.record.text import RecordText
 
 RECORDS = Path(__file__).parent / "data" / "records"
 QUESTIONS = {
@@ -399,7 +399,7 @@ def test_a_failed_write_leaves_what_was_there(failing, tmp_path, monkeypatch):
         raise OSError("no space left on device")
 
     if failing == "fsync":
-        monkeypatch.setattr("thud_env.record.fsync", fail)
+        monkeypatch.setattr("thud_env.record.files.fsync", fail)
     else:
         monkeypatch.setattr(Path, "replace", fail)
     with pytest.raises(OSError, match="no space left"):

@@ -19,12 +19,12 @@ import torch
 import yaml
 from rich.console import Console
 
-from agents.network import NetworkConfig
+from agents.networks.network import NetworkConfig
 from thud_env.position import SIDES
 from training.config import OpponentConfig, PPOConfig, TrainConfig
 from training.options import Options
-from training.run import RunError, RunFolder
-from training.state import State, StateError, load_state, save_state
+from training.process.state import State, StateError, load_state, save_state
+from training.runs.folder import RunError, RunFolder
 from training.train import Stopped, main, train
 from training.trainer import Trainer
 
@@ -333,7 +333,7 @@ def test_the_best_of_each_role_is_kept_and_pointed_to(unbroken: Path) -> None:
 
 
 def test_rotation_spares_the_best(tmp_path: Path) -> None:
-    from training.anchors import Best
+    from training.runs.anchors import Best
 
     folder = RunFolder.begin(tmp_path / "tiny", dataclasses.replace(TINY, keep_checkpoints=1))
     trainer = Trainer(TINY)

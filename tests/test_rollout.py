@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 import torch
 
-from agents.inputs import Inputs
-from agents.network import Network, NetworkConfig
+from agents.networks.inputs import Inputs
+from agents.networks.network import Network, NetworkConfig
 from thud_env import BatchedGame, Position
 from thud_env.position import SIDES
-from training.advantage import zero_sum_gae
-from training.clock import Clock
-from training.losses import Batch, find_decisions
-from training.opponents import OneOpponent, Opponents
-from training.precision import Precision
-from training.rollout import Rollout, SelfPlay, joined
+from training.learner.advantage import zero_sum_gae
+from training.learner.losses import Batch, find_decisions
+from training.process.clock import Clock
+from training.process.precision import Precision
+from training.selfplay.opponents import OneOpponent, Opponents
+from training.selfplay.rollout import Rollout, SelfPlay, joined
 from training.trainer import chosen_batch, explained_variance
 
 torch.set_num_threads(1)

@@ -14,14 +14,14 @@ from by_hand import decide, place
 import agents
 from agents.agent import Agent
 from agents.alphabeta import AlphaBetaAgent, Greedy2Agent, Searcher, SearchOptions
-from agents.checkpoint import save_policy
 from agents.mcts import MctsAgent
-from agents.network import Network, NetworkConfig
+from agents.networks.checkpoint import save_policy
+from agents.networks.network import Network, NetworkConfig
 from agents.search.weights import WeightsError, load_weights
 from thud_env import RULESETS, Position
 from thud_env.actions import ACCEPT, DECLINE, OFFER
+from thud_env.jit.rng import seed_generators
 from thud_env.position import SIDES
-from thud_env.rng import seed_generators
 from thud_env.rules.row import NO_QUESTION, PENDING
 
 FAST = (

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from thud_env import Position
-from training.shaping import potential, progress_rewards
+from training.learner.shaping import potential, progress_rewards
 
 # A dwarf beside the Rock, one troll far off: 1 of 16 dwarfs and 1 of 8 trolls are left.
 BOARD = "5/7/9/11/13/15/15/7R7/7d7/15/13/11/9/7/{}"

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from agents.legal_policy import TABLES
+from agents.networks.legal_policy import TABLES
 from thud_env import BatchedGame
 from thud_env.actions import CAPTURE
 from thud_env.board import CELL_OF_SQUARE, SIZE, STRIDE
 from thud_env.rules.play import margin
 from thud_env.rules.row import DWARF, TROLL
-from training.targets import UNKNOWN, endings
+from training.learner.targets import UNKNOWN, endings
 
 GAMES, STEPS = 8, 150
 POINTS = (CELL_OF_SQUARE // STRIDE - 1) * SIZE + CELL_OF_SQUARE % STRIDE

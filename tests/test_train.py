@@ -20,21 +20,21 @@ from rich.console import Console
 from test_config import CONFIGS
 
 import agents
-from agents.checkpoint import load_policy
-from agents.network import NetworkConfig
+from agents.networks.checkpoint import load_policy
+from agents.networks.network import NetworkConfig
 from thud_env import RULESETS, Position
 from thud_env.position import SIDES
-from training import run as run_module
 from training import train as train_module
-from training.alarms import Alarms
-from training.anchors import SCORE, Best
-from training.clock import PARTS
 from training.config import PPOConfig, TrainConfig, load_config
-from training.display import Display
-from training.losses import MEASURED
+from training.learner.losses import MEASURED
 from training.options import Options
-from training.run import RunFolder
-from training.state import State
+from training.process.clock import PARTS
+from training.process.state import State
+from training.runs import folder as run_module
+from training.runs.alarms import Alarms
+from training.runs.anchors import SCORE, Best
+from training.runs.display import Display
+from training.runs.folder import RunFolder
 from training.train import Stopped, main, train
 from training.trainer import Trainer
 

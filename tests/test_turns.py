@@ -13,7 +13,7 @@ from reference import RULES
 
 from thud_env import Position
 from thud_env.actions import CAPTURE
-from thud_env.rng import seed_generators
+from thud_env.jit.rng import seed_generators
 from thud_env.rules.play import apply, margin
 from thud_env.rules.row import (
     ANSWER_OFFER,

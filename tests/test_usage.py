@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.network import NetworkConfig
+from agents.networks.network import NetworkConfig
 from training.config import OpponentConfig, PPOConfig, TrainConfig, load_config
 from training.options import Options, told_options
 from training.usage import meanings, usage

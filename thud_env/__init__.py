@@ -3,11 +3,11 @@
 from gymnasium import register as _register_gymnasium
 from pettingzoo import register as _register
 
-from thud_env.batch import BatchedGame, Playouts, random_playouts
+from thud_env.batch.game import BatchedGame, Playouts, random_playouts
 from thud_env.envs.aec import ThudEnv, env
 from thud_env.envs.match import MatchEnv, match_env
 from thud_env.position import IllegalMove, Outcome, Position, Termination
-from thud_env.record import Record, RecordError, read_record, write_record
+from thud_env.record.files import Record, RecordError, read_record, write_record
 from thud_env.rulesets import RULESETS, Ruleset
 
 __all__ = [

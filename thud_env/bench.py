@@ -25,11 +25,11 @@ from statistics import median
 import numpy as np
 from numpy.typing import NDArray
 
-from thud_env.batch import BatchedGame, random_playouts
-from thud_env.compile import compiled_with_arrays
+from thud_env.batch.game import BatchedGame, random_playouts
+from thud_env.batch.threads import available_cores
 from thud_env.envs.aec import env as make_env
-from thud_env.parallel import available_cores
-from thud_env.rng import random_below, seed_generators
+from thud_env.jit.compile import compiled_with_arrays
+from thud_env.jit.rng import random_below, seed_generators
 from thud_env.rules.legal import legal_actions
 from thud_env.rules.play import apply, margin
 from thud_env.rules.row import (

@@ -12,14 +12,15 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from thud_env import notation, position_text
 from thud_env.actions import NUM_ACTIONS, as_index, describe_action
-from thud_env.encoding import encode_rows
-from thud_env.masks import action_mask
+from thud_env.notation.positions import board_diagram, position_text, read_position
+from thud_env.notation.turns import normalise_turn, turn_decisions, walk_turns, why_illegal
 from thud_env.rules import row as fields
 from thud_env.rules.legal import is_legal, legal_actions
 from thud_env.rules.play import apply, margin
 from thud_env.rulesets import RULESET_BY_INDEX, Ruleset, get_ruleset
+from thud_env.views.encoding import encode_rows
+from thud_env.views.masks import action_mask
 
 Side = Literal["dwarfs", "trolls"]
 SIDES: tuple[Side, Side] = ("dwarfs", "trolls")
@@ -109,7 +110,7 @@ class Position:
         if not isinstance(text, str):
             raise TypeError(f"position {text!r}: position text would be right")
         row = fields.new_row(get_ruleset(rules), **limits)
-        position_text.read_position(text, row)
+        read_position(text, row)
         return cls(row)
 
     @property
@@ -127,7 +128,7 @@ class Position:
         """The position as text, for example
         ``dd1dd/d5d/.../dd1dd d - 0 0`` (docs/notation.md).
         """
-        return position_text.position_text(self._row)
+        return position_text(self._row)
 
     @property
     def to_move(self) -> Side:
@@ -188,7 +189,7 @@ class Position:
 
         In the middle of a turn: the ways to complete it.
         """
-        return sorted({turn for turn, _ in notation.walk_turns(self._row)})
+        return sorted({turn for turn, _ in walk_turns(self._row)})
 
     def play(self, turn: str) -> Position:
         """The position after a complete turn, for example ``play("TG7-F6xE5")``.
@@ -209,13 +210,13 @@ class Position:
             ValueError: if ``turn`` is not in turn notation.
             IllegalMove: if it is not one of ``turns()``.
         """
-        wanted = notation.normalise_turn(turn)
-        path = notation.turn_decisions(self._row, wanted)
+        wanted = normalise_turn(turn)
+        path = turn_decisions(self._row, wanted)
         if path is not None:
             return path
         if self.outcome is not None:
             raise IllegalMove(f"turn {turn!r} is illegal: the battle is over")
-        why = notation.why_illegal(self._row, wanted)
+        why = why_illegal(self._row, wanted)
         raise IllegalMove(
             f"turn {turn!r} is illegal for the {self.to_move} in {self.text!r}"
             + (f": {why}" if why else "")
@@ -252,4 +253,4 @@ class Position:
         return svg(self)
 
     def __str__(self) -> str:
-        return position_text.board_diagram(self._row)
+        return board_diagram(self._row)

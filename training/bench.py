@@ -26,14 +26,14 @@ from statistics import median
 import numpy as np
 import torch
 
-from agents.inputs import Inputs
+from agents.networks.inputs import Inputs
 from thud_env.position import SIDES
 from training.cli import fail
-from training.clock import PARTS
 from training.config import ConfigError, TrainConfig, load_config
-from training.losses import Batch
-from training.memory import keep_freed_memory
-from training.rollout import Rollout
+from training.learner.losses import Batch
+from training.process.clock import PARTS
+from training.process.memory import keep_freed_memory
+from training.selfplay.rollout import Rollout
 from training.trainer import Trainer
 
 CONFIG = Path(__file__).resolve().parents[1] / "configs" / "cpu.yaml"

@@ -11,7 +11,7 @@ import typing
 from pathlib import Path
 from typing import Any, Literal
 
-from agents.network import NetworkConfig
+from agents.networks.network import NetworkConfig
 from agents.strict_yaml import YamlError, parse_yaml, read_yaml
 from thud_env.rules.row import new_row
 from thud_env.rulesets import get_ruleset
@@ -57,7 +57,7 @@ class PPOConfig:
 
 @dataclasses.dataclass(frozen=True)
 class OpponentConfig:
-    """Who else is met than the other learner (training/opponents.py)."""
+    """Who else is met than the other learner (training/selfplay/opponents.py)."""
 
     frozen: float = 0.0
     """Share of the battles in which one role meets a frozen snapshot of the other."""
@@ -106,8 +106,8 @@ class TrainConfig:
     keep_checkpoints: int = 3
     """How many checkpoints are kept; older ones are removed."""
     anchor_games: int = 32
-    """Battles of each role against each anchor at every checkpoint (training/anchors.py), which
-    choose the best one; 0 for none."""
+    """Battles of each role against each anchor at every checkpoint, which choose the best one
+    (training/runs/anchors.py); 0 for none."""
     anchors: tuple[str, ...] = ("random", "greedy")
     """Specs of the players that never change, against which both roles are measured."""
     evaluation_games: int = 200
@@ -121,8 +121,8 @@ class TrainConfig:
     agreement: bool = False
     """Whether the players may offer to end a battle."""
     shaping: float = 0.0
-    """What progress is paid at the start of a Koom Valley run (training/shaping.py), falling to
-    0 halfway through; in Classic Thud captures are paid already."""
+    """What progress is paid at the start of a Koom Valley run, falling to 0 halfway through
+    (training/learner/shaping.py); in Classic Thud captures are paid already."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """Where the networks run; auto is a GPU if there is one."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
@@ -130,7 +130,7 @@ class TrainConfig:
     network: NetworkConfig = dataclasses.field(default_factory=NetworkConfig)
     """The size of each role's network."""
     symmetric_frames: bool = False
-    """Whether each battle is seen turned and mirrored at random (training/frames.py)."""
+    """Whether each battle is seen turned and mirrored at random (training/selfplay/frames.py)."""
     opponents: OpponentConfig = dataclasses.field(default_factory=OpponentConfig)
     """The opponents that do not learn."""
     ppo: PPOConfig = dataclasses.field(default_factory=PPOConfig)

@@ -21,8 +21,8 @@ import agents
 from thud_env import Termination
 from thud_env.position import SIDES
 from thud_env.rulesets import RULESETS, get_ruleset
+from training.arena.battles import STRIKES, Battles, Matches, play_battles, play_matches
 from training.cli import fail, stopped
-from training.match import STRIKES, Battles, Matches, play_battles, play_matches
 
 Z95 = NormalDist().inv_cdf(0.975)
 

@@ -37,21 +37,21 @@ from types import FrameType
 from rich.console import Console
 
 import agents
-from thud_env.parallel import available_cores
+from thud_env.batch.threads import available_cores
 from thud_env.position import SIDES
 from thud_env.rulesets import get_ruleset
-from training.alarms import Alarms, Collapsed
-from training.anchors import Anchors
 from training.cli import fail
 from training.config import ConfigError, TrainConfig, load_config
-from training.display import Display
-from training.head_to_head import head_to_head
-from training.memory import keep_freed_memory
 from training.options import DEFAULTS, Options, read_options, told_options
-from training.precision import DeviceError, device_named
-from training.ranks import Ranks
-from training.run import Follower, RunError, RunFolder
-from training.state import State, StateError
+from training.process.memory import keep_freed_memory
+from training.process.precision import DeviceError, device_named
+from training.process.ranks import Ranks
+from training.process.state import State, StateError
+from training.runs.alarms import Alarms, Collapsed
+from training.runs.anchors import Anchors
+from training.runs.display import Display
+from training.runs.folder import Follower, RunError, RunFolder
+from training.runs.head_to_head import head_to_head
 from training.trainer import Trainer, start_from, two_networks
 from training.usage import usage
 
@@ -191,7 +191,7 @@ def _trainers(ranks: Ranks, options: Options) -> Iterator[Callable[[TrainConfig,
         yield lambda config, path: Trainer(config, path, ranks)
         return
     try:
-        from training.actors import ClusterTrainer, cluster
+        from training.selfplay.actors import ClusterTrainer, cluster
     except ModuleNotFoundError as error:
         if error.name != "ray":
             raise

@@ -10,24 +10,24 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from agents.checkpoint import CheckpointError, load_policy, policy_folder
-from agents.network import Network, NetworkConfig
+from agents.networks.checkpoint import CheckpointError, load_policy, policy_folder
+from agents.networks.network import Network, NetworkConfig
 from thud_env.position import SIDES
 from thud_env.rulesets import get_ruleset
-from training.advantage import learners_gae
-from training.clock import Clock
+from training.arena.battles import STRIKES
 from training.config import ConfigError, TrainConfig
-from training.losses import Batch
-from training.match import STRIKES
-from training.opponents import MIRROR, Opponents, seat
-from training.pool import write_snapshot
-from training.ppo import Learner
-from training.precision import Precision, device_named
-from training.ranks import Ranks
-from training.rollout import Play, Rollout, SelfPlay
-from training.shaping import progress_rewards
-from training.state import State
-from training.targets import endings
+from training.learner.advantage import learners_gae
+from training.learner.losses import Batch
+from training.learner.ppo import Learner
+from training.learner.shaping import progress_rewards
+from training.learner.targets import endings
+from training.process.clock import Clock
+from training.process.precision import Precision, device_named
+from training.process.ranks import Ranks
+from training.process.state import State
+from training.selfplay.opponents import MIRROR, Opponents, seat
+from training.selfplay.rollout import Play, Rollout, SelfPlay
+from training.selfplay.snapshots import write_snapshot
 
 
 def chosen_batch(

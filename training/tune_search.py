@@ -33,8 +33,8 @@ from thud_env.position import SIDES
 from thud_env.rules.play import margin
 from thud_env.rules.row import NO_QUESTION, ONGOING, PENDING, TERMINATION, TO_MOVE, TURNS
 from thud_env.rulesets import RULESETS, get_ruleset
+from training.arena.battles import play_battles
 from training.cli import fail, stopped
-from training.match import play_battles
 
 OUTCOME_POINTS = 10
 """What a Koom Valley battle won counts as, in points, while fitting."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from thud_env.bits import count_ones
 from thud_env.board import CELL_OF_SQUARE, DIRECTIONS, LINE_OF_CELL, SIZE, STRIDE, cell_at
-from thud_env.compile import inlined
+from thud_env.jit.bits import count_ones
+from thud_env.jit.compile import inlined
 from thud_env.rules.row import NUM_TROLLS, STONE_CELL, TAKEN_LINES, TROLL_CELLS
 
 FIRST_CELL = STRIDE

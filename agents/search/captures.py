@@ -8,9 +8,9 @@ of captures, is tested against the rules.
 from __future__ import annotations
 
 from thud_env.actions import CAPTURE_ALL, DONE, MOVE_BASE, MOVE_DISTANCE, MOVE_FROM, MOVE_TO
-from thud_env.bits import trailing_zeros
 from thud_env.board import CELL_STEP, NUM_DIRECTIONS
-from thud_env.compile import compiled
+from thud_env.jit.bits import trailing_zeros
+from thud_env.jit.compile import compiled
 from thud_env.rules.moves import count_adjacent, empty_run, line_length, piece_moves
 from thud_env.rules.row import (
     DWARF,

@@ -26,7 +26,7 @@ from agents.search.bitboards import (
     without,
 )
 from thud_env.board import CELL_STEP, STRIDE
-from thud_env.compile import compiled
+from thud_env.jit.compile import compiled
 from thud_env.rules.moves import count_adjacent
 from thud_env.rules.play import margin
 from thud_env.rules.row import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from agents.search.tree import FIRST_EDGE, NUM_NODES, add_node, back_up, descend, list_decisions
-from thud_env.compile import compiled
+from thud_env.jit.compile import compiled
 from thud_env.rules.row import NO_QUESTION, ONGOING, PENDING, TERMINATION, copy_row
 
 

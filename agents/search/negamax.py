@@ -57,8 +57,8 @@ from agents.search.workspace import (
     USE_TABLE,
 )
 from thud_env.actions import CAPTURE, CAPTURE_ALL, OFFER
-from thud_env.compile import compiled
-from thud_env.rng import random_below
+from thud_env.jit.compile import compiled
+from thud_env.jit.rng import random_below
 from thud_env.rules.legal import legal_actions
 from thud_env.rules.play import apply
 from thud_env.rules.row import (

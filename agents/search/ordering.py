@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agents.search.captures import capturable_by
 from thud_env.actions import CAPTURE, CAPTURE_ALL, DONE
-from thud_env.compile import compiled
+from thud_env.jit.compile import compiled
 from thud_env.rules.row import PENDING, TAKE_ALL, TAKE_ONE, TRAMPLE_ON
 
 FIRST, CAPTURES, KILLERS = 1 << 30, 1 << 24, 1 << 22

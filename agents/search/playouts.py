@@ -12,8 +12,8 @@ from __future__ import annotations
 from agents.search.captures import capturable_by, capturing_moves, keep_hungry_answers
 from agents.search.evaluation import POINT, evaluate
 from thud_env.actions import OFFER
-from thud_env.compile import compiled
-from thud_env.rng import random_below
+from thud_env.jit.compile import compiled
+from thud_env.jit.rng import random_below
 from thud_env.rules.draw import draw_legal
 from thud_env.rules.legal import legal_actions
 from thud_env.rules.play import apply, margin

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from thud_env.board import NUM_CELLS
-from thud_env.compile import compiled
+from thud_env.jit.compile import compiled
 from thud_env.rules.row import (
     DWARF_CELLS,
     MAX_QUIET_TURNS,

@@ -25,8 +25,8 @@ from agents.search.evaluation import NUM_FEATURES, evaluate, final_value
 from agents.search.ordering import arrange_answers
 from agents.search.playouts import finish_turn, leaf_value
 from thud_env.actions import CAPTURE, CAPTURE_ALL, OFFER
-from thud_env.compile import compiled
-from thud_env.rng import random_below
+from thud_env.jit.compile import compiled
+from thud_env.jit.rng import random_below
 from thud_env.rules.legal import legal_actions
 from thud_env.rules.play import apply
 from thud_env.rules.row import (

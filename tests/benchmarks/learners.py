@@ -34,10 +34,10 @@ from peers import processor
 from training.bench import CONFIG
 from training.cli import fail
 from training.config import OpponentConfig, TrainConfig, load_config
-from training.losses import Batch
-from training.memory import keep_freed_memory
-from training.precision import Precision
-from training.rollout import Rollout
+from training.learner.losses import Batch
+from training.process.memory import keep_freed_memory
+from training.process.precision import Precision
+from training.selfplay.rollout import Rollout
 from training.trainer import Trainer
 
 FIGURES = Path(__file__).parent / "learners.json"

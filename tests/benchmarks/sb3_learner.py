@@ -22,7 +22,7 @@ from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from stable_baselines3.common.vec_env import DummyVecEnv
 from torch import Tensor, nn
 
-from agents.network import Network, NetworkConfig
+from agents.networks.network import Network, NetworkConfig
 from thud_env.envs.opponents import RandomOpponent
 from training.config import TrainConfig
 

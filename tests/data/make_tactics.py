@@ -38,8 +38,8 @@ from agents.alphabeta import Searcher, SearchOptions  # noqa: E402
 from agents.search.evaluation import INFINITE, POINT, WIN, final_value  # noqa: E402
 from agents.search.weights import material_weights  # noqa: E402
 from thud_env import Position  # noqa: E402
-from thud_env.notation import walk_turns  # noqa: E402
-from thud_env.rng import seed_generators  # noqa: E402
+from thud_env.jit.rng import seed_generators  # noqa: E402
+from thud_env.notation.turns import walk_turns  # noqa: E402
 from thud_env.rules.play import apply  # noqa: E402
 from thud_env.rules.row import (  # noqa: E402
     NUM_DWARFS,

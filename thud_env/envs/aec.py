@@ -97,10 +97,10 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from thud_env.encoding import PLANES
 from thud_env.envs.base import BoardEnv
 from thud_env.position import Termination
 from thud_env.rulesets import Ruleset
+from thud_env.views.encoding import PLANES
 
 AGENTS = ("dwarf_0", "troll_0")
 """The agents' names, by the number of their side in a row."""

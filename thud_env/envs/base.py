@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 from pettingzoo import AECEnv
 
 from thud_env.actions import NUM_ACTIONS, as_index
-from thud_env.batch import wants_outcome
-from thud_env.encoding import NUM_POINTS, OBSERVATION_SHAPE, Plane, encode_row
+from thud_env.batch.game import wants_outcome
+from thud_env.batch.kernels import ILLEGAL, play_if_legal, reward_for_dwarfs
 from thud_env.envs.arguments import read_start
 from thud_env.envs.rendering import RENDER_MODES, Renderer
-from thud_env.kernels import ILLEGAL, play_if_legal, reward_for_dwarfs
-from thud_env.masks import action_mask
 from thud_env.position import SIDES, IllegalMove, Position, Side
 from thud_env.rules.row import DWARFS, TERMINATION, TO_MOVE, TROLLS, new_row
 from thud_env.rulesets import Ruleset, get_ruleset
+from thud_env.views.encoding import NUM_POINTS, OBSERVATION_SHAPE, Plane, encode_row
+from thud_env.views.masks import action_mask
 
 Observation = dict[str, NDArray[Any]]
 

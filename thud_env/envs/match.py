@@ -42,12 +42,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from thud_env.encoding import NUM_PLANES, PLANES, Plane
 from thud_env.envs.base import BoardEnv
 from thud_env.position import Outcome, Termination
 from thud_env.rules.play import margin
 from thud_env.rules.row import ONGOING, TERMINATION, TO_MOVE
 from thud_env.rulesets import Ruleset
+from thud_env.views.encoding import NUM_PLANES, PLANES, Plane
 
 PLAYERS = ("player_0", "player_1")
 """The agents' names; the first plays the dwarfs in the first battle."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import gymnasium
 
-from thud_env.notation import turn_notation
+from thud_env.notation.turns import turn_notation
 from thud_env.position import Position
 from thud_env.render import ansi, rgb_array
 from thud_env.render.window import Window

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from thud_env.compile import compiled_with_arrays
-from thud_env.kernels import reward_for_dwarfs
+from thud_env.batch.kernels import reward_for_dwarfs
+from thud_env.jit.compile import compiled_with_arrays
 from thud_env.rules.legal import is_legal
 from thud_env.rules.play import apply, margin
 

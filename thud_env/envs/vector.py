@@ -43,7 +43,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from thud_env.actions import NUM_ACTIONS
-from thud_env.batch import BatchedGame, wants_outcome
+from thud_env.batch.game import BatchedGame, wants_outcome
 from thud_env.envs.aec import ThudEnv
 from thud_env.envs.arguments import read_options
 from thud_env.envs.opponents import (

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thud_env.actions import NUM_ACTIONS
-from thud_env.encoding import encode_rows
 from thud_env.envs.base import BoardEnv
 from thud_env.envs.seat import ILLEGAL_TERMINATION
 from thud_env.position import Position, Termination
 from thud_env.rules.row import TERMINATION
+from thud_env.views.encoding import encode_rows
 
 _ENDINGS = np.array([None, *(ending.name.lower() for ending in Termination)], dtype=object)
 """The names of the endings by their value in a row, which count from 1."""

@@ -16,7 +16,7 @@ from thud_env.board import (
     SQUARE_OF_CELL,
     square_named,
 )
-from thud_env.notation import AGREEMENT_WORDS, normalise_turn
+from thud_env.notation.turns import AGREEMENT_WORDS, normalise_turn
 from thud_env.rules import row as fields
 from thud_env.rules.legal import legal_actions
 from thud_env.rules.play import margin

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from thud_env.board import COLUMNS, SIZE, SQUARE_POSITIONS
-from thud_env.notation import PIECES
+from thud_env.notation.turns import PIECES
 from thud_env.render.scene import HasRow, Scene, scene_of
 from thud_env.rules.row import DWARF, EMPTY, STONE, TROLL
 

@@ -11,10 +11,10 @@ from thud_env.actions import (
     NUM_MOVES_OF_CELL,
     OFFER,
 )
-from thud_env.bits import choose, count_ones, natural, nth_one
 from thud_env.board import NUM_DIRECTIONS
-from thud_env.compile import compiled, inlined
-from thud_env.rng import random_below
+from thud_env.jit.bits import choose, count_ones, natural, nth_one
+from thud_env.jit.compile import compiled, inlined
+from thud_env.jit.rng import random_below
 from thud_env.rules.legal import legal_actions, may_offer
 from thud_env.rules.moves import VALLEY_TROLL_REACH, piece_moves, troll_shoves, troll_steps
 from thud_env.rules.row import (

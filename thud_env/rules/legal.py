@@ -17,7 +17,6 @@ from thud_env.actions import (
     NUM_ACTIONS,
     OFFER,
 )
-from thud_env.bits import count_ones, natural, trailing_zeros
 from thud_env.board import (
     CELL_OF_SQUARE,
     CELL_STEP,
@@ -25,7 +24,8 @@ from thud_env.board import (
     SQUARE_OF_CELL,
     STRIDE,
 )
-from thud_env.compile import compiled, inlined
+from thud_env.jit.bits import count_ones, natural, trailing_zeros
+from thud_env.jit.compile import compiled, inlined
 from thud_env.rules.moves import can_trample, count_adjacent, may_step, piece_moves
 from thud_env.rules.row import (
     AGREEMENT,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from thud_env.actions import MOVE_OFFSET
-from thud_env.bits import choose, count_ones, leading_zeros, natural, trailing_zeros
 from thud_env.board import (
     CELL_STEP,
     IS_PERIMETER_CELL,
@@ -12,8 +11,9 @@ from thud_env.board import (
     NUM_DIRECTIONS,
     POINT_OF_CELL,
 )
-from thud_env.compile import compiled, inlined
-from thud_env.lanes import neighbours
+from thud_env.jit.bits import choose, count_ones, leading_zeros, natural, trailing_zeros
+from thud_env.jit.compile import compiled, inlined
+from thud_env.jit.lanes import neighbours
 from thud_env.rules.row import DWARF, EMPTY, RULES, TAKEN_LINES, TROLL
 from thud_env.rulesets import FOOTBALL, KOOM_VALLEY
 

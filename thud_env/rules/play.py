@@ -13,10 +13,10 @@ from thud_env.actions import (
     MOVE_TO,
     OFFER,
 )
-from thud_env.bits import natural, trailing_zeros
 from thud_env.board import CELL_OF_SQUARE, CELL_STEP, IS_GOAL_CELL, NUM_DIRECTIONS
-from thud_env.compile import compiled
-from thud_env.lanes import neighbours, put_in, take_out
+from thud_env.jit.bits import natural, trailing_zeros
+from thud_env.jit.compile import compiled
+from thud_env.jit.lanes import neighbours, put_in, take_out
 from thud_env.rules.legal import has_legal_turn, has_trample
 from thud_env.rules.moves import count_adjacent
 from thud_env.rules.row import (

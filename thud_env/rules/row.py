@@ -26,7 +26,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thud_env.bits import natural
 from thud_env.board import (
     CELL_OF_SQUARE,
     LINE_OF_CELL,
@@ -37,7 +36,8 @@ from thud_env.board import (
     POINT_OF_CELL,
     square_named,
 )
-from thud_env.compile import compiled, inlined
+from thud_env.jit.bits import natural
+from thud_env.jit.compile import compiled, inlined
 from thud_env.rulesets import KOOM_VALLEY, Ruleset
 
 Row = NDArray[np.int16]

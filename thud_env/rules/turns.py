@@ -11,8 +11,8 @@ import numpy as np
 
 from thud_env.actions import CAPTURE, CAPTURE_ALL, DONE, MOVE_BASE
 from thud_env.board import CELL_STEP, NUM_DIRECTIONS
-from thud_env.compile import compiled, compiled_with_arrays
-from thud_env.rng import random_below
+from thud_env.jit.compile import compiled, compiled_with_arrays
+from thud_env.jit.rng import random_below
 from thud_env.rules.legal import legal_actions
 from thud_env.rules.moves import can_trample, count_adjacent
 from thud_env.rules.play import apply

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from thud_env.actions import NUM_ACTIONS
-from thud_env.encoding import OBSERVATION_SHAPE
+from thud_env.views.encoding import OBSERVATION_SHAPE
 from training.integrations.before_after import TASK, margins, parser, show
 
 

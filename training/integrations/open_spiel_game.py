@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from thud_env import RULESETS, Position
 from thud_env.actions import NUM_ACTIONS, describe_action
-from thud_env.encoding import OBSERVATION_SHAPE
 from thud_env.position import SIDES
+from thud_env.views.encoding import OBSERVATION_SHAPE
 from training.integrations.before_after import Margins, show
 
 PARAMETERS: dict[str, Any] = {"rules": "classic", "max_turns": 800, "max_quiet_turns": 200}

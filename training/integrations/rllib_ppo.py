@@ -22,7 +22,7 @@ from ray.rllib.examples.rl_modules.classes.action_masking_rlm import ActionMaski
 
 import thud_env
 from thud_env.actions import NUM_ACTIONS
-from thud_env.encoding import OBSERVATION_SHAPE
+from thud_env.views.encoding import OBSERVATION_SHAPE
 from training.integrations.before_after import TASK, Margins, margins, parser, show
 
 MODULES = {"dwarf_0": "dwarfs", "troll_0": "trolls"}

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from thud_env.parallel import available_cores
+from thud_env.batch.threads import available_cores
 from training.cli import fail
 from training.ladder.fields import GAMES, RULES, make_field, read_field
 from training.ladder.play import play_games

@@ -19,8 +19,8 @@ from typing import Any
 
 import agents
 from agents.strict_yaml import YamlError, read_yaml
+from training.arena.openings import Openings, read_openings
 from training.ladder.schedule import Field, LadderError
-from training.openings import Openings, read_openings
 
 GAMES = 400
 RULES = "classic"

@@ -20,7 +20,7 @@ import numpy as np
 
 import agents
 from thud_env.actions import NUM_ACTIONS
-from thud_env.notation import turn_notation
+from thud_env.notation.turns import turn_notation
 from thud_env.position import IllegalMove, Position
 from thud_env.rules import row as fields
 from thud_env.rules.legal import is_legal

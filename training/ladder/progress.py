@@ -7,7 +7,7 @@ import time
 from rich import progress as bars
 from rich.console import Console
 
-from training.display import PLAIN_EVERY_S
+from training.runs.display import PLAIN_EVERY_S
 
 
 class Progress:

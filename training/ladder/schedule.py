@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from training.openings import Openings
+from training.arena.openings import Openings
 
 
 class LadderError(ValueError):

@@ -1,0 +1,51 @@
+"""From state rows to what a network reads."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from thud_env.batch.game import legal_lists
+from thud_env.views.encoding import encode_rows
+
+
+@dataclasses.dataclass(frozen=True)
+class Inputs:
+    """N states with their L legal decisions in all."""
+
+    planes: Tensor
+    """[N, C, 15, 15] float32, channels last in memory, which convolutions prefer."""
+    decisions: Tensor
+    """[L] int64, each game's ascending."""
+    game: Tensor
+    """[L] int64, the game of each decision."""
+    starts: NDArray[np.int64]
+    """[N + 1] where each game's decisions begin."""
+
+    @classmethod
+    def of_rows(cls, rows: NDArray[np.int16]) -> Inputs:
+        """The inputs for [N, 432] state rows of battles that are not over."""
+        decisions, starts = legal_lists(rows)
+        game = np.repeat(np.arange(len(rows)), np.diff(starts))
+        planes = torch.from_numpy(encode_rows(rows))
+        return cls(
+            planes.contiguous(memory_format=torch.channels_last),
+            torch.from_numpy(decisions.astype(np.int64)),
+            torch.from_numpy(game),
+            starts,
+        )
+
+    def to(self, device: str) -> Inputs:
+        """The same on a device; these themselves if they are there."""
+        if self.planes.device.type == device:
+            return self
+        return dataclasses.replace(
+            self,
+            planes=self.planes.to(device),
+            decisions=self.decisions.to(device),
+            game=self.game.to(device),
+        )

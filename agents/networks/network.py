@@ -1,0 +1,140 @@
+"""The network of one role: a residual trunk, a policy over legal decisions, a value.
+
+Scoring the legal decisions only (``legal_policy.py``) costs a hundredth of an output for each of
+the 6,470. N is the number of games, L the number of legal decisions of all of them together.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Literal, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from agents.networks.legal_policy import NUM_BIASES, NUM_WORDS, legal_policy
+from thud_env.views.encoding import NUM_PLANES
+
+
+@dataclasses.dataclass(frozen=True)
+class NetworkConfig:
+    """The size of a network."""
+
+    channels: int = 32
+    """Feature planes of the trunk."""
+    blocks: int = 3
+    """Residual blocks of two 3 x 3 convolutions."""
+    key_size: int = 16
+    """Length of the queries and keys that score moves."""
+    trunk: Literal["separate", "shared"] = "separate"
+    """Whether each role has a trunk of its own or both have one; the heads are each role's own."""
+    result_head: bool = False
+    """Whether to predict who wins: a task beside, which helps the trunk to features."""
+    survival_head: bool = False
+    """Whether to predict which pieces will still be there when the battle ends (compare the
+    ownership head of Wu, "Accelerating self-play learning in Go", 2019)."""
+
+
+class Judgement(NamedTuple):
+    """All that a network says of N states with L legal decisions."""
+
+    log_probs: Tensor
+    """[L] float32, of each game's decisions."""
+    entropies: Tensor
+    """[N] float32, of the policy in each state, in nats."""
+    values: Tensor
+    """[N] float32: what the role expects to be paid until the end, 1 being a margin of 32."""
+    results: Tensor | None
+    """[N, 3] logits of lost, drawn and won, from the role's view."""
+    survival: Tensor | None
+    """[N, 225] logits that the piece on a point will be there when the battle ends."""
+
+
+class Block(nn.Module):
+    """Pre-activation residual block (He et al. 2016), without normalisation: the second
+    convolution starts at zero, so that the block starts as the identity (Zhang et al. 2019).
+    """
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.first = nn.Conv2d(channels, channels, 3, padding=1)
+        self.second = nn.Conv2d(channels, channels, 3, padding=1)
+        nn.init.zeros_(self.second.weight)
+        nn.init.zeros_(self.second.bias)  # type: ignore[arg-type]
+
+    def forward(self, features: Tensor) -> Tensor:
+        """[N, channels, 15, 15] to the same shape."""
+        inner = functional.relu(self.first(functional.relu(features)), inplace=True)
+        return self.second(inner).add_(features)
+
+
+class Network(nn.Module):
+    """Policy and value of one role.
+
+    Args:
+        config: its size.
+        trunk_of: the other role's network, if the two are to have one trunk.
+    """
+
+    def __init__(self, config: NetworkConfig, trunk_of: Network | None = None) -> None:
+        super().__init__()
+        self.config = config
+        channels, keys = config.channels, config.key_size
+        if trunk_of is None:
+            self.stem = nn.Conv2d(NUM_PLANES, channels, 3, padding=1)
+            self.trunk = nn.Sequential(*(Block(channels) for _ in range(config.blocks)))
+        else:
+            self.stem, self.trunk = trunk_of.stem, trunk_of.trunk
+        self.queries = nn.Conv2d(channels, keys, 1)
+        self.keys = nn.Conv2d(channels, keys, 1)
+        self.bias = nn.Parameter(torch.zeros(NUM_BIASES))
+        self.words = nn.Linear(2 * channels, NUM_WORDS)
+        self.value = nn.Sequential(
+            nn.Linear(2 * channels, 2 * channels), nn.ReLU(), nn.Linear(2 * channels, 1)
+        )
+        if config.result_head:
+            self.result = nn.Linear(2 * channels, 3)
+        if config.survival_head:
+            self.survival = nn.Linear(channels, 1)
+
+    def forward(self, planes: Tensor, decisions: Tensor, game: Tensor) -> tuple[Tensor, Tensor]:
+        """Score the legal decisions and value the states.
+
+        Args:
+            planes: [N, C, 15, 15] float32 observations.
+            decisions: [L] int64, the legal decisions of all games.
+            game: [L] int64, ascending, the game of each.
+
+        Returns:
+            log-probabilities [L] and values [N], as in a ``Judgement``.
+        """
+        judged = self.judge(planes, decisions, game)
+        return judged.log_probs, judged.values
+
+    def judge(self, planes: Tensor, decisions: Tensor, game: Tensor) -> Judgement:
+        """All heads at once; the arguments are those of ``forward``."""
+        points, pooled = self.features(planes)
+        return Judgement(
+            *legal_policy(
+                self.queries_and_keys(points), self.bias, self.words(pooled), decisions, game
+            ),
+            self.value(pooled).squeeze(1).float(),
+            self.result(pooled).float() if self.config.result_head else None,
+            self.survival(points).squeeze(2).float() if self.config.survival_head else None,
+        )
+
+    def features(self, planes: Tensor) -> tuple[Tensor, Tensor]:
+        """What the heads read: the trunk's planes by point, [N, 225, channels], and their means and
+        maxima, [N, 2 * channels].
+        """
+        features = functional.relu(self.trunk(self.stem(planes)))
+        # Without a copy if channels are last in memory, where all over the points is faster.
+        points = features.permute(0, 2, 3, 1).flatten(1, 2)
+        return points, torch.cat((points.mean(1), points.max(1).values), dim=1)
+
+    def queries_and_keys(self, points: Tensor) -> Tensor:
+        """[N, 225, 2 * key_size]: both 1 x 1 convolutions in one."""
+        weight = torch.cat((self.queries.weight, self.keys.weight)).flatten(1)
+        bias = torch.cat((self.queries.bias, self.keys.bias))  # type: ignore[arg-type]
+        return functional.linear(points, weight, bias)

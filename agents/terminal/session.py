@@ -1,0 +1,202 @@
+"""A battle at the terminal: boards and turns are printed, a person is asked for theirs."""
+
+from __future__ import annotations
+
+import difflib
+import textwrap
+from collections import Counter
+from collections.abc import Callable, Mapping
+
+from agents.agent import Agent
+from agents.registry import make
+from agents.terminal.typed_turns import read_turn, turns_beginning
+from thud_env import Position, Termination
+from thud_env.position import SIDES, Side
+from thud_env.render import ansi
+from thud_env.rules import row as fields
+
+ADVISER = "alphabeta:depth=2"
+"""Who gives hints: strong enough to be heard, and quick."""
+MOST_SHOWN = 60
+"""Turns that are listed at once."""
+
+HELP = """\
+dF1-F5     a dwarf moves; dA6-A9xA9: a dwarf is hurled at the troll on A9
+TG7-F6xE5  a troll moves and captures the dwarf on E5; TG7-F6: it captures none
+RH8-H7     the Rock or ball moves (Koom Valley)
+TF3-F5-H7xF4xG6  a troll tramples: each square it goes to, then what it captures
+f1-f5      the letter in front may be left out; if several turns begin so, they are listed
+offer      to end the battle as it stands, then accept or decline (with --agreement)
+
+moves      lists the legal turns; moves F1: those of the piece on F1
+hint       says what a searching agent would play
+undo       takes back your last turn, and what was answered
+board      shows the board again: [T] went there from o and captured on x
+quit       ends it, as Ctrl-D and Ctrl-C do
+
+docs/rules.md tells the rules, docs/notation.md how turns are written."""
+
+
+class Table:
+    """A battle as it is played: who sits where, and how it came about.
+
+    Args:
+        start: the position to begin with.
+        players: a side's agent, or None for a person.
+        ask: prints a prompt and returns what a person types, like ``input``.
+        color: whether boards are coloured.
+        boards: whether boards are shown; else only turns are, one a line.
+    """
+
+    def __init__(
+        self,
+        start: Position,
+        players: Mapping[Side, Agent | None],
+        *,
+        ask: Callable[[str], str] = input,
+        color: bool = False,
+        boards: bool = True,
+    ) -> None:
+        self._players, self._ask = players, ask
+        self._color, self._boards = color, boards
+        self._adviser: Agent | None = None
+        self.positions = [start]
+        self.turns: list[str] = []
+        self._commands: dict[str, Callable[..., None]] = {
+            "moves": self._list,
+            "hint": self._hint,
+            "undo": self._undo,
+            "board": self._show,
+            "help": lambda: print(HELP),
+        }
+
+    @property
+    def position(self) -> Position:
+        """The position as it stands."""
+        return self.positions[-1]
+
+    def play(self) -> None:
+        """Play until the battle is over or a person has had enough."""
+        if None in self._players.values():
+            print("Type a turn, such as dF1-F5, or help.")
+        if self._boards:
+            self._show()
+        try:
+            while self.position.outcome is None:
+                player = self._players[self.position.to_move]
+                if player is not None:
+                    self._take(player.turn(self.position))
+                elif not self._listen():
+                    break
+        except (EOFError, KeyboardInterrupt):
+            print()
+        print(verdict(self.position))
+
+    def _take(self, turn: str) -> None:
+        before, after = self.position, self.position.play(turn)
+        self.turns.append(turn)
+        self.positions.append(after)
+        if not self._boards:
+            print(turn)
+            return
+        print(f"{before.turn_number + 1}. {before.to_move} {turn}")
+        # A person sees the board when asked, and not between their turn and the answer.
+        watching = None not in self._players.values()
+        if watching or after.outcome is not None or self._players[after.to_move] is None:
+            self._show()
+
+    def _listen(self) -> bool:
+        """Ask a person once, and do as told; False: to quit."""
+        text = self._ask(f"{self.position.to_move}> ").strip()
+        word, *rest = text.lower().split() or [""]
+        if word == "quit":
+            return False
+        try:
+            if word in self._commands and (not rest or word == "moves"):
+                self._commands[word](*(["".join(rest)] if rest else []))
+            elif word:
+                self._read(text)
+        except ValueError as error:
+            near = difflib.get_close_matches(word, [*self._commands, "quit"], n=1)
+            print(f"{error}; did you mean {near[0]!r}?" if near else error)
+        return True
+
+    def _read(self, text: str) -> None:
+        turns = read_turn(self.position, text)
+        if len(turns) == 1:
+            self._take(turns[0])
+        else:
+            print("That may be any of these; type one in full:")
+            print(columns(turns))
+
+    def _list(self, beginning: str = "") -> None:
+        turns = turns_beginning(self.position, beginning)
+        if beginning or len(turns) <= MOST_SHOWN:
+            print(columns(turns) if turns else f"No legal turn begins with {beginning.upper()}.")
+            return
+        counts = Counter(turn.partition("-")[0] for turn in turns)
+        print(f"{len(turns)} legal turns; 'moves F1' lists those of the piece on F1. By piece:")
+        print(columns([f"{piece}:{count}" for piece, count in counts.items()]))
+
+    def _hint(self) -> None:
+        self._adviser = self._adviser or make(ADVISER)
+        print(f"{ADVISER} would play {self._adviser.turn(self.position)}.")
+
+    def _undo(self) -> None:
+        asked = [i for i, p in enumerate(self.positions[:-1]) if self._players[p.to_move] is None]
+        if not asked:
+            print("There is no turn of yours to take back.")
+            return
+        del self.positions[asked[-1] + 1 :], self.turns[asked[-1] :]
+        self._show()
+
+    def _show(self) -> None:
+        last_turn = self.turns[-1] if self.turns else None
+        print()
+        print(ansi(self.position, last_turn=last_turn, color=self._color))
+        print(standing(self.position))
+
+
+def standing(position: Position) -> str:
+    """Whose turn it is and how the battle stands, in a line."""
+    row = position.row
+    turn = f"Turn {position.turn_number + 1}, the {position.to_move} to move"
+    if row[fields.PENDING] == fields.ANSWER_OFFER:
+        turn = f"An offer to end the battle: the {position.to_move} accept or decline"
+    if position.outcome is not None:
+        turn = f"After {position.turn_number} turns"
+    pieces = f"{row[fields.NUM_DWARFS]} dwarfs, {row[fields.NUM_TROLLS]} trolls"
+    if position.rules.reward != "margin":  # pieces count for nothing, and nobody leads
+        return f"{turn}: {pieces}."
+    leader = SIDES[position.margin < 0]
+    lead = f"the {leader} lead by {abs(position.margin)}" if position.margin else "level"
+    return f"{turn}: {pieces}, {lead}."
+
+
+def verdict(position: Position) -> str:
+    """How the battle ended, or that it did not, in words."""
+    outcome = position.outcome
+    if outcome is None:
+        return f"The battle was left in turn {position.turn_number + 1}."
+    stone = "ball" if position.rules.name == "koom-valley-football" else "Rock"
+    how = {
+        Termination.NO_LEGAL_TURN: f"The {position.to_move} have no legal turn",
+        Termination.AGREEMENT: "The sides agreed to end it",
+        Termination.QUIET_LIMIT: f"Nothing happened for {position.quiet_turns} turns",
+        Termination.TURN_LIMIT: f"{position.turn_number} turns have been played",
+        Termination.GOAL: f"The {stone} has reached its goal",
+        Termination.SURROUNDED: f"Three trolls stand beside the {stone}",
+    }[outcome.termination]
+    if outcome.winner is None:
+        return f"{how}: a draw."
+    by = f" by {abs(outcome.margin)}" if position.rules.reward == "margin" else ""
+    return f"{how}: the {outcome.winner} win{by}."
+
+
+def columns(words: list[str]) -> str:
+    """Words side by side in lines of a terminal's usual width, the first ones if there are many."""
+    more = f" ... and {len(words) - MOST_SHOWN} more" if len(words) > MOST_SHOWN else ""
+    text = "  ".join(words[:MOST_SHOWN]) + more
+    return textwrap.fill(
+        text, 78, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False
+    )

@@ -1,0 +1,141 @@
+"""The CPU as a place where a batch of games is kept and played: NumPy arrays, threads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thud_env.batch import kernels
+from thud_env.batch.kernels import Results, View
+from thud_env.batch.threads import SlicedLoop
+from thud_env.rules.legal import NUM_WORDS
+from thud_env.views.encoding import NOTHING_SHOWN, clear_planes
+
+WORTH_A_THREAD = 1024
+"""Games of which one decision each is worth waking a thread, which takes some 100 us."""
+BATTLES_WORTH_A_THREAD = 8
+"""The same for whole battles."""
+CHECKED_ALONE = 16_384
+"""Up to so many games, one thread looks for illegal actions sooner than several are woken."""
+
+
+class CpuDevice:
+    """What ``BatchedGame`` needs of the device that its arrays lie on.
+
+    Args:
+        num_games: B.
+        num_threads: threads that share the work; None for one a core.
+    """
+
+    words_per_game = NUM_WORDS
+    """Words of bits kept for each game; ``NUM_WORDS`` of them mean something."""
+    writes_changes = True
+    """Whether observations are brought up to date from the rows that they showed before."""
+
+    def __init__(self, num_games: int, num_threads: int | None) -> None:
+        self._run = SlicedLoop(num_games, num_threads, WORTH_A_THREAD)
+        self._run_battles = SlicedLoop(num_games, num_threads, BATTLES_WORTH_A_THREAD)
+        self._actions = np.zeros(num_games, dtype=np.int64)
+
+    def zeros(self, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+        """A new array of zeros."""
+        return np.zeros(shape, dtype=dtype)
+
+    def copy(self, array: NDArray[Any]) -> NDArray[Any]:
+        """A NumPy array's values, on the device."""
+        return array.copy()
+
+    def to_host(self, array: Any) -> NDArray[Any]:
+        """A device array's values, in a NumPy array."""
+        return np.asarray(array)
+
+    def assign(self, target: NDArray[Any], source: Any) -> None:
+        """Overwrite a whole array."""
+        target[...] = source
+
+    def adopt(self, name: str, shape: tuple[int, ...], dtype: Any, given: Any) -> NDArray[Any]:
+        """A caller's array to write into.
+
+        Raises:
+            ValueError: if it is not what the batch writes.
+        """
+        fits = isinstance(given, np.ndarray) and given.shape == shape and given.dtype == dtype
+        if not fits or not given.flags.c_contiguous or not given.flags.writeable:
+            raise ValueError(
+                f"buffer {name!r} must be a writeable, contiguous NumPy array of shape {shape} "
+                f"and dtype {np.dtype(dtype)}"
+            )
+        return given
+
+    def take_actions(self, given: Any) -> NDArray[np.int64]:
+        """A caller's [B] actions, in an array that is reused.
+
+        Raises:
+            ValueError: if they are not [B] integers.
+        """
+        actions = np.asarray(given)
+        if actions.shape != self._actions.shape or actions.dtype.kind not in "iu":
+            raise ValueError(
+                f"actions are {actions.dtype} of shape {actions.shape}: "
+                f"integers of shape {self._actions.shape} would be right"
+            )
+        self._actions[:] = actions
+        return self._actions
+
+    def start_view(self, view: View) -> None:
+        """Prepare arrays that show nothing yet."""
+        view.shown_rows[:] = NOTHING_SHOWN
+        for planes in view.planes:
+            clear_planes(planes, view.unit)
+
+    def reset(self, rows: Any, results: Results, start_row: NDArray[np.int16], games: Any) -> None:
+        """Set games to the start: those of an index or mask array, or all."""
+        chosen = slice(None) if games is None else games
+        rows[chosen] = start_row
+        results.rewards[chosen] = 0
+        results.terminated[chosen] = False
+        results.truncated[chosen] = False
+
+    def tell(self, rows: Any, start_row: Any, resets_at_once: bool, results: Results) -> None:
+        """See ``kernels.tell_games``."""
+        self._run(kernels.tell_games, rows, start_row, resets_at_once, *results)
+
+    def step(
+        self, rows: Any, actions: Any, start_row: Any, modes: Any, results: Results, view: View
+    ) -> int:
+        """Play one decision in every game, unless one is illegal: the first such game, or -1.
+        See ``kernels.step_games``.
+        """
+        are_checked = self._run.num_threads > 1  # as no thread may play what another refuses
+        if are_checked:
+            illegal = self._first_illegal(rows, actions, view)
+            if illegal >= 0:
+                return illegal
+        found = self._run(
+            kernels.step_games, rows, actions, start_row, are_checked, *modes, *results, *view
+        )
+        return int(found[0])
+
+    def _first_illegal(self, rows: Any, actions: Any, view: View) -> int:
+        if len(rows) <= CHECKED_ALONE:
+            return int(kernels.first_illegal(rows, actions, *view, 0, len(rows)))
+        found = self._run(kernels.first_illegal, rows, actions, *view)
+        return next((int(game) for game in found if game >= 0), -1)
+
+    def show(self, rows: Any, view: View) -> None:
+        """See ``kernels.show_games``."""
+        self._run(kernels.show_games, rows, *view)
+
+    def count(self, rows: Any, legal_counts: Any) -> None:
+        """See ``kernels.count_games``."""
+        self._run(kernels.count_games, rows, legal_counts)
+
+    def sample(self, rows: Any, rng: Any, actions: Any) -> None:
+        """See ``kernels.sample_games``."""
+        self._run(kernels.sample_games, rows, rng, actions)
+
+    def play(self, rows: Any, rng: Any, lengths: Any, margins: Any) -> None:
+        """See ``kernels.play_games``."""
+        self._run_battles(kernels.play_games, rows, rng, lengths, margins)

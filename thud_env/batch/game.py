@@ -1,0 +1,377 @@
+"""BatchedGame: many battles at once, stepped together into arrays that are reused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from gymnasium.vector import AutoresetMode
+from numpy.typing import NDArray
+
+from thud_env.actions import NUM_ACTIONS
+from thud_env.batch import kernels
+from thud_env.batch.cpu import CpuDevice
+from thud_env.jit.rng import seed_generators
+from thud_env.position import IllegalMove, Position
+from thud_env.rules.row import MAX_DECISIONS_AT_ONCE, ONGOING, ROW_SIZE, TERMINATION, new_row
+from thud_env.rulesets import Ruleset, get_ruleset
+from thud_env.views.encoding import BYTE_UNIT, NUM_PLANES, NUM_POINTS, OBSERVATION_SHAPE
+from thud_env.views.masks import NUM_BIT_BYTES, NUM_BYTE_WORDS, bits_view, bytes_view
+
+
+def wants_outcome(reward: str | None, ruleset: Ruleset) -> bool:
+    """Whether rewards are by outcome; ``None`` means as the ruleset scores.
+
+    Raises:
+        ValueError: if ``reward`` is neither, or the ruleset has no margins.
+    """
+    kind = ruleset.reward if reward is None else reward
+    if kind not in ("margin", "outcome"):
+        raise ValueError(f"unknown reward {reward!r}: 'margin' or 'outcome' would be right")
+    if kind == "margin" and ruleset.reward == "outcome":
+        raise ValueError(f"{ruleset.name} is won or lost: it has reward='outcome' only")
+    return kind == "outcome"
+
+
+class BatchedGame:
+    """Many battles of one ruleset, stepped together.
+
+    With B games and C planes, all arrays are written in place and never reallocated. They are
+    to be read, not written, but for ``rows`` (see ``set_rows``). The rows of ``masks`` lie a few
+    bytes apart, on whole words, unless ``buffers`` gives an array of its own for them.
+
+    ==================  ====================  ========  ======================================
+    attribute           shape                 dtype     holds
+    ==================  ====================  ========  ======================================
+    ``rows``            [B, 432]              int16     the games (``rules/row.py``)
+    ``observations``    [B, C, 15, 15]        float32   ``encoding.PLANES``
+    .. as uint8         [B, C, 15, 15]        uint8     the same times 255, rounded
+    ``masks``           [B, 6470]             int8      1 where a decision is legal
+    .. as bits          [B, 809]              uint8     the same, least significant bit first
+    ``legal_counts``    [B]                   int32     how many decisions are legal
+    ``to_move``         [B]                   int8      who decides: 0 dwarfs, 1 trolls
+    ``rewards``         [B, 2]                float32   of the last step, dwarfs and trolls
+    ``terminated``      [B]                   bool      the battle ended in the last step
+    ``truncated``       [B]                   bool      the turn limit cut it in the last step
+    ``final_rows``      [B, 432]              int16     the last state of the last battle ended
+    ==================  ====================  ========  ======================================
+
+    Args:
+        num_games: B.
+        rules: the name of a ruleset.
+        device: ``"cpu"``, or ``"cuda"`` for an NVIDIA GPU (``batch_cuda.py``): the same arrays
+            as device arrays that torch, CuPy and JAX take without a copy, bit for bit the same.
+        seed: seeds ``sample_actions``; every game has a stream of its own.
+        observations: whether to write observations: True or ``"float32"``, ``"uint8"``, False.
+            ``rows``, which are always there, are the smallest observation: a network can
+            expand them on its own device.
+        masks: ``"bytes"``, ``"bits"`` or None.
+        num_threads: threads that share the work; None for one a core.
+        autoreset_mode: as Gymnasium names it. ``"SameStep"``: a battle that ends is reset in
+            the same step, its last state kept in ``final_rows``. ``"NextStep"``: it is reset
+            by the next step, which ignores its action. ``"Disabled"``: it stays as it is,
+            ignores its actions and is paid nothing until ``reset``.
+        reward: ``"margin"`` pays captures as they happen, in 1/32, summing to the change of
+            the margin over the battle; ``"outcome"`` pays 1, 0 or -1 at its end. None is as
+            the ruleset scores.
+        buffers: arrays to write into instead of our own, by attribute name; on a GPU anything
+            with ``__cuda_array_interface__``.
+        **limits: ``max_quiet_turns``, ``max_turns``, ``offer_after``, ``agreement``.
+
+    Raises:
+        ValueError: for an argument that is none of the above.
+        RuntimeError: if ``device`` is ``"cuda"`` and there is no GPU, or no Numba for it.
+    """
+
+    def __init__(
+        self,
+        num_games: int,
+        rules: str | Ruleset = "classic",
+        device: str = "cpu",
+        seed: int = 0,
+        *,
+        observations: bool | Literal["float32", "uint8"] = True,
+        masks: Literal["bytes", "bits"] | None = "bytes",
+        num_threads: int | None = None,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
+        reward: str | None = None,
+        buffers: Mapping[str, NDArray[Any]] | None = None,
+        **limits: Any,
+    ) -> None:
+        if num_games < 1:
+            raise ValueError(f"num_games must be 1 or more, not {num_games}")
+        if masks not in ("bytes", "bits", None):
+            raise ValueError(f"unknown masks {masks!r}: 'bytes', 'bits' or None would be right")
+        self.num_games = num_games
+        self.rules = get_ruleset(rules)
+        self.autoreset_mode = AutoresetMode(autoreset_mode)
+        self._modes = (
+            wants_outcome(reward, self.rules),
+            self.autoreset_mode is AutoresetMode.NEXT_STEP,
+            self.autoreset_mode is AutoresetMode.SAME_STEP,
+        )
+        if observations not in (True, False, "float32", "uint8"):
+            raise ValueError(
+                f"unknown observations {observations!r}: 'float32', 'uint8', True or False "
+                "would be right"
+            )
+        self._with_observations = bool(observations)
+        self._unit = BYTE_UNIT if observations == "uint8" else 1.0
+        kind = np.uint8 if observations == "uint8" else np.float32
+        self._with_masks = masks is not None
+        self._as_bytes = masks == "bytes"
+        self._counted = False
+        self._device = _device(device, num_games, num_threads)
+        self._start_row = self._device.copy(new_row(self.rules, **limits))
+        self._rng = self._device.copy(seed_generators(num_games, seed))
+        self._sampled = self._device.zeros((num_games,), np.int64)
+
+        given = dict(buffers or {})
+
+        def array(name: str, shape: tuple[int, ...], dtype: Any) -> Any:
+            if name in given:
+                return self._device.adopt(name, (num_games, *shape), dtype, given.pop(name))
+            return self._device.zeros((num_games, *shape), dtype)
+
+        self.rows = array("rows", (ROW_SIZE,), np.int16)
+        self.final_rows = array("final_rows", (ROW_SIZE,), np.int16)
+        self._legal_counts = array("legal_counts", (), np.int32)
+        self.to_move = array("to_move", (), np.int8)
+        self.rewards = array("rewards", (2,), np.float32)
+        self.terminated = array("terminated", (), np.bool_)
+        self.truncated = array("truncated", (), np.bool_)
+        self._observations = (
+            array("observations", OBSERVATION_SHAPE, kind)
+            if observations
+            else self._device.zeros((0, *OBSERVATION_SHAPE), kind)
+        )
+        shown = len(self._observations) if self._device.writes_changes else 0
+        self._shown_rows = self._device.zeros((shown, ROW_SIZE), np.int16)
+        with_words = num_games if self._with_masks else 0
+        with_bytes = num_games if self._as_bytes else 0
+        self._words = self._device.zeros((with_words, self._device.words_per_game), np.int64)
+        self._byte_words = self._device.zeros((with_bytes, NUM_BYTE_WORDS), np.uint64)
+        self._given_masks: Any = None
+        if self._with_masks and "masks" in given:
+            self._given_masks = (
+                array("masks", (NUM_ACTIONS,), np.int8)
+                if self._as_bytes
+                else array("masks", (NUM_BIT_BYTES,), np.uint8)
+            )
+        if given:
+            raise ValueError(f"buffers has {sorted(given)}: nothing of that name is written")
+        self._make_views()
+        self._device.start_view(self._view)
+        self.reset()
+
+    def _make_views(self) -> None:
+        """The same memory as the kernels write it: see ``masks.py`` and ``encoding.py``."""
+        count = len(self._observations)
+        self._own_masks = bytes_view(self._byte_words) if self._as_bytes else bits_view(self._words)
+        self._view = kernels.View(
+            self._shown_rows,
+            self._observations.reshape(count, NUM_PLANES, NUM_POINTS),
+            self._unit,
+            self._words,
+            self._byte_words,
+            self._legal_counts,
+            self.to_move,
+        )
+        self._results = kernels.Results(
+            self.rewards, self.terminated, self.truncated, self.final_rows
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A view would be copied as an array of its own, which nobody writes to.
+        return {
+            name: value
+            for name, value in self.__dict__.items()
+            if name not in ("_own_masks", "_view", "_results")
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._make_views()
+
+    def to_host(self, array: Any) -> NDArray[Any]:
+        """One of the batch's arrays as a NumPy array: itself, or a copy of it from a GPU."""
+        return self._device.to_host(array)
+
+    @property
+    def observations(self) -> NDArray[Any]:
+        """[B, C, 15, 15]: what the players see.
+
+        Raises:
+            AttributeError: if the batch was made with ``observations=False``.
+        """
+        if not self._with_observations:
+            raise AttributeError("this BatchedGame was made with observations=False")
+        return self._observations
+
+    @property
+    def legal_counts(self) -> NDArray[np.int32]:
+        """[B]: how many decisions are legal. Without masks they are counted when asked for."""
+        if not self._counted:
+            self._device.count(self.rows, self._legal_counts)
+            self._counted = True
+        return self._legal_counts
+
+    @property
+    def masks(self) -> NDArray[Any]:
+        """[B, 6470] int8 or [B, 809] uint8: the legal decisions.
+
+        Raises:
+            AttributeError: if the batch was made with ``masks=None``.
+        """
+        if not self._with_masks:
+            raise AttributeError("this BatchedGame was made with masks=None")
+        return self._own_masks if self._given_masks is None else self._given_masks
+
+    def reset(self, games: NDArray[Any] | None = None, seed: int | None = None) -> None:
+        """Set games to the start of a battle: all of them, or those of an index or mask array.
+
+        With ``seed``, these games draw as they would in a batch made with it; others go on.
+        """
+        if seed is not None:
+            chosen = slice(None) if games is None else games
+            generators = self._device.to_host(self._rng)
+            generators[chosen] = seed_generators(self.num_games, seed)[chosen]
+            self._device.assign(self._rng, generators)
+        self._device.reset(self.rows, self._results, self._start_row, games)
+        if games is None:
+            self._device.assign(self.final_rows, self.rows)
+        self._show()
+
+    def set_rows(self, rows: Any) -> None:
+        """Set every game to a state of its own, [B, 432].
+
+        A state that is over is told of like one that a step led to, by ``terminated`` or
+        ``truncated`` and in ``final_rows``: with ``"SameStep"`` its game is reset at once, with
+        ``"NextStep"`` by the next step. Nothing is paid.
+        """
+        self._device.assign(self.rows, rows)
+        _, _, resets_at_once = self._modes
+        self._device.tell(self.rows, self._start_row, resets_at_once, self._results)
+        self._show()
+
+    def step(self, actions: Any) -> None:
+        """Play one decision in every game and write all arrays anew.
+
+        Args:
+            actions: [B] legal actions, of any integer type.
+
+        Raises:
+            IllegalMove: if one is not legal; no game has been changed then.
+            ValueError: if ``actions`` is not [B] integers.
+        """
+        chosen = self._device.take_actions(actions)
+        illegal = self._device.step(
+            self.rows, chosen, self._start_row, self._modes, self._results, self._view
+        )
+        if illegal >= 0:
+            self._raise_illegal(illegal, int(self._device.to_host(actions)[illegal]))
+        self._after_showing()
+
+    def sample_actions(self) -> Any:
+        """[B] int64 actions drawn uniformly from the legal ones, in an array that is reused."""
+        self._device.sample(self.rows, self._rng, self._sampled)
+        return self._sampled
+
+    def position(self, game: int) -> Position:
+        """One game as a ``Position``."""
+        return Position(self._device.to_host(self.rows[game]))
+
+    def final_position(self, game: int) -> Position:
+        """The last state of the last battle that ended in a game.
+
+        Raises:
+            ValueError: if none has ended there yet.
+        """
+        row = self._device.to_host(self.final_rows[game])
+        if row[TERMINATION] == ONGOING:
+            raise ValueError(f"no battle has ended in game {game} yet")
+        return Position(row)
+
+    def _show(self) -> None:
+        self._device.show(self.rows, self._view)
+        self._after_showing()
+
+    def _after_showing(self) -> None:
+        self._counted = self._with_masks
+        if self._given_masks is not None:
+            self._device.assign(self._given_masks, self._own_masks)
+
+    def _raise_illegal(self, game: int, action: int) -> None:
+        try:
+            self.position(game).apply(action)
+        except IllegalMove as error:
+            raise IllegalMove(f"game {game}: {error}") from None
+
+
+def legal_lists(rows: NDArray[np.int16]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """The legal decisions of many states in one list.
+
+    Args:
+        rows: [N, 432] state rows.
+
+    Returns:
+        ``decisions`` [L] and ``starts`` [N + 1]: game g's decisions, ascending, are
+        ``decisions[starts[g] : starts[g + 1]]``.
+    """
+    starts = np.empty(len(rows) + 1, dtype=np.int64)
+    decisions = np.empty(len(rows) * MAX_DECISIONS_AT_ONCE, dtype=np.int32)
+    kernels.list_games(rows, starts, decisions)
+    return decisions[: starts[-1]].copy(), starts
+
+
+def _device(name: str, num_games: int, num_threads: int | None) -> Any:
+    if name == "cpu":
+        return CpuDevice(num_games, num_threads)
+    if name == "cuda":
+        from thud_env.batch.cuda import CudaDevice
+
+        return CudaDevice(num_games)
+    raise ValueError(f"unknown device {name!r}: 'cpu' or 'cuda' would be right")
+
+
+class Playouts(NamedTuple):
+    """Random battles played to their ends."""
+
+    lengths: NDArray[np.int32]
+    """[N] decisions played."""
+    margins: NDArray[np.int16]
+    """[N] final margins, from the dwarfs' view."""
+
+
+def random_playouts(
+    num_games: int,
+    rules: str | Ruleset = "classic",
+    seed: int = 0,
+    *,
+    device: str = "cpu",
+    num_threads: int | None = None,
+    **limits: Any,
+) -> Playouts:
+    """Play whole battles by decisions drawn uniformly from the legal ones.
+
+    Args:
+        num_games: N.
+        rules: the name of a ruleset.
+        seed: the same seed plays the same battles, on every device.
+        device: ``"cpu"`` or ``"cuda"``.
+        num_threads: threads that share the work; None for one a core.
+        **limits: ``max_quiet_turns``, ``max_turns``, ``offer_after``, ``agreement``.
+
+    Raises:
+        ValueError: for an argument that is none of the above.
+        RuntimeError: if ``device`` is ``"cuda"`` and there is no GPU, or no Numba for it.
+    """
+    if num_games < 1:
+        raise ValueError(f"num_games must be 1 or more, not {num_games}")
+    place = _device(device, num_games, num_threads)
+    rows = place.copy(np.tile(new_row(get_ruleset(rules), **limits), (num_games, 1)))
+    lengths = place.zeros((num_games,), np.int32)
+    margins = place.zeros((num_games,), np.int16)
+    place.play(rows, place.copy(seed_generators(num_games, seed)), lengths, margins)
+    return Playouts(place.to_host(lengths), place.to_host(margins))

@@ -1,0 +1,102 @@
+"""Compiling with Numba: one decorator for every compiled function of the project."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numba
+
+_ROOT = Path(__file__).resolve().parents[2]
+_OUR_PACKAGES = ("thud_env", "agents", "training")
+_IMPORT = re.compile(r"^ *(?:from|import) +([\w.]+)(?: +import +(?:\(([^)]*)\)|([^\n]*)))?", re.M)
+
+
+@cache
+def _imported(source: Path) -> frozenset[Path]:
+    """The sources of ours that one of them imports, read from its text."""
+    found = set()
+    for module, *members in _IMPORT.findall(source.read_text(encoding="utf-8")):
+        if module.split(".")[0] in _OUR_PACKAGES:
+            path = _ROOT.joinpath(*module.split("."))
+            names = [path / name for name in re.findall(r"\w+", "".join(members))]
+            found |= {path / "__init__.py", *(one.with_suffix(".py") for one in (path, *names))}
+    return frozenset(path for path in found if path.is_file())
+
+
+@cache
+def source_hash(source: Path) -> str:
+    """Hash of a module's source and of all that it imports from beside ``thud_env``, in turn."""
+    seen: set[Path] = set()
+    waiting = [source]
+    while waiting:
+        path = waiting.pop()
+        if path not in seen:
+            seen.add(path)
+            waiting += _imported(path)
+    digest = hashlib.sha256()
+    for path in sorted(seen):
+        digest.update(path.relative_to(_ROOT).as_posix().encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _compile(function: Callable[..., Any], *, counts_references: bool, forceinline: bool) -> Any:
+    # Options that are left out would be taken over from whichever caller compiles first.
+    options: dict[str, Any] = {
+        "cache": True,
+        "nogil": True,
+        "error_model": "numpy",
+        "forceinline": forceinline,
+        "_nrt": counts_references,
+    }
+    dispatcher: Any = numba.njit(**options)(function)
+    # Numba's cache notices a change to the file that a function stands in, but not to the
+    # files of the functions that it calls: an edit of the rules would leave every kernel
+    # built on them stale. Here all that the function's module imports is part of the stamp.
+    cache_file = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
+    if cache_file is not None:  # None when caching is off or compilation is disabled
+        cache_file._source_stamp = source_hash(Path(function.__code__.co_filename).resolve())
+        dispatcher._compiler.compile = _announced(dispatcher._compiler.compile)
+    return dispatcher
+
+
+@cache
+def _announce() -> None:
+    """Say, once a process, why nothing else happens for a while."""
+    print("thud_env: compiling for this machine, once; this can take 20 seconds", file=sys.stderr)
+
+
+def _announced(compiler: Callable[..., Any]) -> Callable[..., Any]:
+    """The compiler, which is called only for what the cache does not have."""
+
+    def compile_and_say_so(*arguments: Any, **options: Any) -> Any:
+        _announce()
+        return compiler(*arguments, **options)
+
+    return compile_and_say_so
+
+
+def compiled(function: Callable[..., Any]) -> Any:
+    """``numba.njit`` with a cache on disk, without the global interpreter lock, for functions
+    that make no arrays.
+
+    Such a function needs no reference counts of the arrays it is handed, and counting them,
+    two atomic operations a call, would take longer than most of the rules' functions.
+    """
+    return _compile(function, counts_references=False, forceinline=False)
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """``compiled`` for the small functions of inner loops, which their callers take in whole."""
+    return _compile(function, counts_references=False, forceinline=True)
+
+
+def compiled_with_arrays(function: Callable[..., Any]) -> Any:
+    """The same for functions that make arrays or assign whole ones: the outer loops."""
+    return _compile(function, counts_references=True, forceinline=False)

@@ -1,0 +1,240 @@
+"""Positions as text (docs/notation.md), and as a diagram for people.
+
+Every function works on state rows; ``Position`` is their friendly face.
+"""
+
+from __future__ import annotations
+
+import re
+
+from thud_env.board import (
+    CELL_OF_SQUARE,
+    COLUMNS,
+    SIZE,
+    SQUARE_BY_NAME,
+    SQUARE_NAMES,
+    SQUARE_OF_CELL,
+    SQUARE_POSITIONS,
+    cell_at,
+)
+from thud_env.notation.turns import PIECES
+from thud_env.rules import row as fields
+from thud_env.rules.legal import has_trample, may_offer
+from thud_env.rules.moves import count_adjacent
+from thud_env.rules.play import settle
+from thud_env.rules.row import DWARF, EMPTY, STONE, TROLL, Row
+from thud_env.rulesets import RULESET_BY_INDEX
+
+_QUESTIONS = {
+    fields.TAKE_ONE: "one",
+    fields.TAKE_ANY: "any",
+    fields.TAKE_SOME: "some",
+    fields.TAKE_ALL: "all",
+    fields.TRAMPLE_ON: "trample",
+}
+_QUESTIONS_ASKED = {
+    "classic": ("one", "any", "some"),
+    "classic-any": ("any", "some"),
+    "classic-all": ("all",),
+    "koom-valley": ("trample",),
+    "koom-valley-football": (),
+}
+"""What a ruleset may ask in the middle of a turn."""
+_MOST_AROUND = 7
+"""Dwarfs that a troll finds beside it: the square it came from, or passed last, is empty."""
+
+_ROW_COLUMNS = [[col for row, col in SQUARE_POSITIONS if row == y] for y in range(SIZE)]
+
+
+def position_text(row: Row) -> str:
+    """The position as text: board, side, what is pending, quiet turns, turns played, and,
+    where an offer was declined lately, the turns for which each side may not offer.
+    """
+    lines = []
+    squares = iter(row[CELL_OF_SQUARE].tolist())
+    for columns in _ROW_COLUMNS:
+        line = "".join(PIECES.get(next(squares), " ") for _ in columns)
+        lines.append(re.sub(" +", lambda run: str(len(run.group())), line))
+    words = [
+        "/".join(lines),
+        "dt"[row[fields.TO_MOVE]],
+        _pending_text(row),
+        str(row[fields.QUIET_TURNS]),
+        str(row[fields.TURNS]),
+    ]
+    waits = row[fields.OFFER_WAIT : fields.OFFER_WAIT + 2]
+    if waits.any():
+        words.append(f"{waits[0]},{waits[1]}")
+    return " ".join(words)
+
+
+def _pending_text(row: Row) -> str:
+    pending = int(row[fields.PENDING])
+    if pending == fields.NO_QUESTION:
+        return "agreed" if row[fields.TERMINATION] == fields.AGREED else "-"
+    if pending == fields.ANSWER_OFFER:
+        return "offer"
+    square = SQUARE_NAMES[SQUARE_OF_CELL[row[fields.PENDING_CELL]]]
+    taken = f"+{row[fields.TAKEN]}" if row[fields.TAKEN] else ""
+    return f"{square}:{_QUESTIONS[pending]}{taken}"
+
+
+def read_position(text: str, row: Row) -> None:
+    """Overwrite a start row with the position that ``text`` describes.
+
+    Args:
+        text: position text.
+        row: [432] the start of a battle of the ruleset and with the limits meant.
+
+    Raises:
+        ValueError: naming what is wrong in the text, and where.
+    """
+    words = text.split()
+    if not 5 <= len(words) <= 6:
+        raise ValueError(
+            f"position {text!r} has {len(words)} fields: board, side, pending, quiet turns, "
+            "turns played, and turns without offers at most, would be right"
+        )
+    _read_board(words[0], row)
+    if words[1] not in ("d", "t"):
+        raise ValueError(f"side {words[1]!r} in position {text!r}: d or t would be right")
+    row[fields.TO_MOVE] = "dt".index(words[1])
+    row[fields.QUIET_TURNS] = _read_count(words[3], "quiet turns", int(row[fields.MAX_QUIET_TURNS]))
+    row[fields.TURNS] = _read_count(words[4], "turns played", int(row[fields.MAX_TURNS]))
+    if len(words) == 6:
+        _read_waits(words[5], row)
+    _read_pending(words[2], row)
+    if words[2] == "-":
+        settle(row)
+    else:
+        _check_turn_was_possible(words[2], row)
+
+
+def _read_count(word: str, what: str, largest: int) -> int:
+    if not (word.isascii() and word.isdigit() and len(word) <= 5 and int(word) <= largest):
+        raise ValueError(f"{what} {word!r}: a number in 0 .. {largest} would be right")
+    return int(word)
+
+
+def _read_board(text: str, row: Row) -> None:
+    lines = text.split("/")
+    if len(lines) != SIZE:
+        raise ValueError(f"board {text!r} has {len(lines)} rows: {SIZE} joined by / would be right")
+    pieces = {letter: piece for piece, letter in PIECES.items()}
+    squares: list[int] = []
+    for number, (line, columns) in enumerate(zip(lines, _ROW_COLUMNS, strict=True), start=1):
+        found: list[int] = []
+        for token in re.findall(r"[0-9]+|.", line):
+            if token in pieces:
+                found.append(pieces[token])
+            elif token.isascii() and token.isdigit() and 1 <= int(token[:3]) <= SIZE:
+                found.extend([EMPTY] * int(token[:3]))
+            else:
+                raise ValueError(f"{token!r} in row {number}, {line!r}: d, T, R, 1 to 15 are read")
+        if len(found) != len(columns):
+            raise ValueError(
+                f"row {number}, {line!r}, has {len(found)} squares: {len(columns)} would be right"
+            )
+        squares += found
+    _check_pieces(squares, row)
+    row[CELL_OF_SQUARE] = squares
+    fields.index_row(row)
+
+
+def _check_pieces(squares: list[int], row: Row) -> None:
+    ruleset = RULESET_BY_INDEX[row[fields.RULES]]
+    for piece, most, name in (
+        (DWARF, len(ruleset.dwarfs), "dwarfs"),
+        (TROLL, len(ruleset.trolls), "trolls"),
+    ):
+        if squares.count(piece) > most:
+            raise ValueError(
+                f"{squares.count(piece)} {name} on the board: {ruleset.name} has {most} at most"
+            )
+    if squares.count(STONE) != 1:
+        raise ValueError(f"{squares.count(STONE)} R on the board: there is one in every game")
+    stone = SQUARE_NAMES[squares.index(STONE)]
+    if not ruleset.stone_moves and stone != ruleset.stone:
+        raise ValueError(f"R on {stone}: in {ruleset.name} the stone stands on {ruleset.stone}")
+
+
+def _read_waits(word: str, row: Row) -> None:
+    waits = word.split(",")
+    if len(waits) != 2:
+        raise ValueError(f"turns without offers {word!r}: two numbers, 3,0 say, would be right")
+    for side, wait in enumerate(waits):
+        most = int(row[fields.OFFER_AFTER]) if row[fields.AGREEMENT] else 0
+        row[fields.OFFER_WAIT + side] = _read_count(wait, "turns without offers", most)
+
+
+def _read_pending(word: str, row: Row) -> None:
+    if word == "-":
+        return
+    ruleset = RULESET_BY_INDEX[row[fields.RULES]]
+    if word in ("offer", "agreed"):
+        if not row[fields.AGREEMENT]:
+            raise ValueError(f"pending {word!r}, but the battle is played with agreement=False")
+        if word == "offer":
+            row[fields.PENDING] = fields.ANSWER_OFFER
+        else:
+            row[fields.TERMINATION] = fields.AGREED
+        return
+    match = re.fullmatch(r"([A-P]\d{1,2}):([a-z]+)(?:\+([1-9][0-9]?))?", word)
+    if match is None or match[1] not in SQUARE_BY_NAME or match[2] not in _QUESTIONS.values():
+        raise ValueError(
+            f"pending {word!r}: -, offer, agreed or a troll's square and question, "
+            "F6:any say, would be right"
+        )
+    name, question, taken = match[1], match[2], int(match[3] or 0)
+    if question not in _QUESTIONS_ASKED[ruleset.name]:
+        raise ValueError(f"pending {word!r}: {ruleset.name} never asks {question!r}")
+    cell = int(CELL_OF_SQUARE[SQUARE_BY_NAME[name]])
+    if row[fields.TO_MOVE] != fields.TROLLS or row[cell] != TROLL:
+        raise ValueError(f"pending {word!r}: only for a troll on {name} with the trolls to move")
+    adjacent = int(count_adjacent(row, cell, DWARF))
+    possible = {
+        "trample": bool(has_trample(row, cell)) and taken > 0,
+        "any": adjacent > 0 and adjacent + taken <= _MOST_AROUND,
+        "one": adjacent > 0 and taken == 0,
+        "all": adjacent > 0 and taken == 0,
+        "some": adjacent > 1 and taken == 0,
+    }[question]
+    if not possible or row[fields.NUM_DWARFS] + taken > len(ruleset.dwarfs):
+        raise ValueError(
+            f"pending {word!r} cannot be: {adjacent} dwarfs stand beside {name}, "
+            f"{row[fields.NUM_DWARFS]} on the board"
+        )
+    row[fields.PENDING] = {word: value for value, word in _QUESTIONS.items()}[question]
+    row[fields.PENDING_CELL] = cell
+    row[fields.TAKEN] = taken
+
+
+def _check_turn_was_possible(word: str, row: Row) -> None:
+    """A turn begins only in a battle that is not over, and an offer only where it is allowed.
+
+    Without this, a turn in the middle could carry the clocks past their limits, and a declined
+    offer could hand the turn to a side that has none. An offer that was accepted is one, too.
+    """
+    before = row.copy()
+    before[fields.PENDING] = fields.NO_QUESTION
+    is_offer = word in ("offer", "agreed")
+    if is_offer:
+        before[fields.TO_MOVE] = 1 - row[fields.TO_MOVE]
+    settle(before)
+    if before[fields.TERMINATION] != fields.ONGOING:
+        raise ValueError(f"pending {word!r} cannot be: the battle was over before this turn")
+    if is_offer and not may_offer(before):
+        raise ValueError(f"pending {word!r} cannot be: the other side might not offer yet")
+
+
+def board_diagram(row: Row) -> str:
+    """The board as plain text with coordinates, for a person to read."""
+    symbols = {EMPTY: ".", **PIECES}
+    names = "    " + " ".join(COLUMNS)
+    lines = [names]
+    for y, columns in enumerate(_ROW_COLUMNS):
+        line = [" "] * SIZE
+        for col in columns:
+            line[col] = symbols[int(row[cell_at(y, col)])]
+        lines.append(f" {y + 1:2d} " + " ".join(line).rstrip())
+    return "\n".join(lines)

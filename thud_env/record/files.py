@@ -1,0 +1,336 @@
+r"""Game records: ``.thud`` files, a battle turn by turn.
+
+::
+
+    [Rules "classic"]                    tags, none or more: a name, a space, a quoted value
+    [Event "A \"quiet\" evening"]        in which \" and \\ stand for " and \
+    dF1,dG1,...,dK15,TG7,...,TJ9,RH8     the setup: each piece (d, T or R) and its square
+    dF1-F5                               then a turn a line, in turn notation
+    TG7-F6xE5xF5                         (docs/notation.md)
+    offer                                offer, accept and decline are lines of their own
+
+UTF-8; lines end with ``\n`` (``\r\n`` and ``\r`` are read); blank lines and spaces around a
+line mean nothing. As other programs write this format, it is also read without tags, without
+the R in the setup if that stands on H8, with the captures of a turn in any order and with a
+space after a turn's piece (``d F1-F5``).
+
+Some tags state facts of the battle. They must be true, and are written where they are needed:
+
+==================  =================================================  ========================
+tag                 value                                              written
+==================  =================================================  ========================
+``Rules``           the ruleset's name                                 always
+``MaxQuietTurns``   the limits and whether the battle may end by       if not the ruleset's own
+``MaxTurns``        agreement: 1 .. 32767; ``yes`` or ``no``
+``OfferAfter``
+``Agreement``
+``Position``        the start as position text                         if more than the setup
+                                                                       with the dwarfs to move
+``Result``          the margin, from the dwarfs' view; ``*``           if the battle is over
+``Termination``     how it ended (``no-legal-turn``, ``agreement``,    if the battle is over
+                    ``quiet-limit``, ``turn-limit``, ``goal``,
+                    ``surrounded``); ``unfinished``
+==================  =================================================  ========================
+
+Every other tag is kept as it is.
+
+A file without ``Rules`` is read by the first of ``classic``, ``classic-all`` (what most programs
+play), ``classic-any`` (which allows all that those do), ``koom-valley`` and
+``koom-valley-football`` by which all its turns are legal: of those that start from its setup, if
+any does. Programs that write no tags know no limits, so a limit that would end such a battle
+before its last turn is lifted to 32767.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from os import PathLike, fsync
+from pathlib import Path
+from typing import Any
+
+from thud_env.board import CELL_OF_SQUARE, SIZE, SQUARE_NAMES, SQUARE_POSITIONS
+from thud_env.notation.turns import PIECES, normalise_turn
+from thud_env.position import Position, Termination
+from thud_env.record.text import RecordError, RecordText, check_tag, decode_record, format_record
+from thud_env.rules import row as fields
+from thud_env.rulesets import RULESETS, Ruleset, get_ruleset
+
+__all__ = ["Record", "RecordError", "read_record", "write_record"]
+
+LARGEST_LIMIT = 32767
+_PLAIN_START = " d - 0 0"
+"""How the position text of a start ends of which the setup line says all."""
+_LIMITS = {
+    "MaxQuietTurns": ("max_quiet_turns", fields.MAX_QUIET_TURNS),
+    "MaxTurns": ("max_turns", fields.MAX_TURNS),
+    "OfferAfter": ("offer_after", fields.OFFER_AFTER),
+}
+_LIMIT_THAT_ENDS = {
+    Termination.QUIET_LIMIT: "max_quiet_turns",
+    Termination.TURN_LIMIT: "max_turns",
+}
+_YES_NO = {"yes": True, "no": False}
+_GUESSES = ("classic", "classic-all", "classic-any", "koom-valley", "koom-valley-football")
+"""The rulesets in the order in which a record that names none is tried by them."""
+
+_NUMBER = re.compile(r"[1-9][0-9]{0,4}")
+_ROWS = [
+    [name for name, (y, _) in zip(SQUARE_NAMES, SQUARE_POSITIONS, strict=True) if y == row]
+    for row in range(SIZE)
+]
+
+
+@dataclass(frozen=True)
+class Record:
+    """A battle from a start through complete turns. Equal if start, turns and tags are.
+
+    Examples:
+        >>> record = Record(Position.start("classic"), ("dF1-F5", "TG7-G6"), {"Event": "A test"})
+        >>> record.final.turn_number, record.tags
+        (2, {'Rules': 'classic', 'Event': 'A test'})
+        >>> Record.from_text(record.text) == record
+        True
+
+    Raises:
+        RecordError: for a turn that is not legal, naming ``turn``; for a tag that is malformed
+            or says something else of the battle than its start and turns do, naming ``tag``.
+    """
+
+    start: Position
+    turns: tuple[str, ...] = ()
+    """In canonical notation; any spelling that ``Position.play`` takes may be given."""
+    tags: dict[str, str] = field(default_factory=dict, hash=False)
+    """Facts of the battle first, completed by those that a file must tell."""
+    final: Position = field(init=False, compare=False, repr=False)
+    """The position after the last turn."""
+
+    def __post_init__(self) -> None:
+        turns, final = _replay(self.start, self.turns)
+        object.__setattr__(self, "turns", turns)
+        object.__setattr__(self, "final", final)
+        object.__setattr__(self, "tags", _completed(self.tags, self.start, final))
+
+    @property
+    def rules(self) -> Ruleset:
+        """The ruleset that the battle is played by."""
+        return self.start.rules
+
+    @property
+    def text(self) -> str:
+        """The record as a ``.thud`` file holds it; ``Record.from_text`` is its inverse."""
+        return format_record(self.tags, _setup_of(self.start), self.turns)
+
+    @classmethod
+    def from_text(cls, text: str, rules: str | Ruleset | None = None) -> Record:
+        """The record that ``text``, the content of a ``.thud`` file, describes.
+
+        Args:
+            text: see the module's docstring.
+            rules: the ruleset; None: that of the ``Rules`` tag, or else the first that fits.
+
+        Raises:
+            RecordError: naming line and reason for anything that cannot be accepted.
+            ValueError: if there is no ruleset called ``rules``.
+        """
+        chosen = None if rules is None else get_ruleset(rules)
+        source = RecordText(text)
+        try:
+            return _make_sense(source, chosen)
+        except RecordError as error:
+            source.locate(error)
+            raise
+
+
+def read_record(path: str | PathLike[str], rules: str | Ruleset | None = None) -> Record:
+    """Read a ``.thud`` file.
+
+    Args:
+        path: the file.
+        rules: the ruleset; None: that of the ``Rules`` tag, or else the first that fits.
+
+    Raises:
+        RecordError: naming file, line and reason for anything that cannot be accepted.
+        ValueError: if there is no ruleset called ``rules``.
+        OSError: if there is no such file, or it cannot be read.
+    """
+    data = Path(path).read_bytes()
+    try:
+        return Record.from_text(decode_record(data), rules)
+    except RecordError as error:
+        error.path = str(path)
+        raise
+
+
+def write_record(path: str | PathLike[str], record: Record) -> None:
+    """Write a ``.thud`` file, whole or not at all: what stood there before is kept until the
+    new content is safely on the disk.
+
+    Raises:
+        OSError: if the file cannot be written.
+    """
+    target = Path(path).resolve()  # through a link, so as not to replace the link itself
+    temporary = target.with_name(f".{secrets.token_hex(8)}.thud.tmp")
+    try:
+        with temporary.open("xb") as file:
+            file.write(record.text.encode())
+            file.flush()
+            fsync(file.fileno())
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+# -- reading -------------------------------------------------------------------------------
+
+
+def _make_sense(source: RecordText, rules: Ruleset | None) -> Record:
+    """The record, by ``rules`` or else by those that its text names or fits."""
+    named = _named_rules(source)
+    if named and rules and named != rules:
+        raise RecordError(f"the record is of {named.name}, not of {rules.name}", tag="Rules")
+    limits = _limits(source)
+    known = rules or named
+    failures = []
+    for ruleset in [known] if known else _fitting_rules(source):
+        try:
+            return _play_out(source, ruleset, limits)
+        except RecordError as error:
+            if known is None:
+                error.reason += f" (by the rules of {ruleset.name}, as the record names none)"
+            failures.append(error)
+    # The rules by which the battle goes on longest are the likeliest to be meant.
+    raise max(failures, key=lambda error: -1 if error.turn is None else error.turn)
+
+
+def _named_rules(source: RecordText) -> Ruleset | None:
+    if "Rules" not in source.tags:
+        return None
+    try:
+        return get_ruleset(source.tags["Rules"])
+    except ValueError as error:
+        raise RecordError(str(error), tag="Rules") from None
+
+
+def _fitting_rules(source: RecordText) -> list[Ruleset]:
+    all_rules = [RULESETS[name] for name in _GUESSES]
+    starts = [rules for rules in all_rules if _setup_of(Position.start(rules)) == source.setup]
+    return starts or all_rules
+
+
+def _limits(source: RecordText) -> dict[str, Any]:
+    limits: dict[str, Any] = {}
+    for tag, (name, _) in _LIMITS.items():
+        if tag not in source.tags:
+            continue
+        value = source.tags[tag]
+        if not _NUMBER.fullmatch(value) or int(value) > LARGEST_LIMIT:
+            reason = f"{tag} {value!r}: a number in 1 .. {LARGEST_LIMIT} would be right"
+            raise RecordError(reason, tag=tag)
+        limits[name] = int(value)
+    agreement = source.tags.get("Agreement", "no")
+    if agreement not in _YES_NO:
+        raise RecordError(f"Agreement {agreement!r}: yes or no would be right", tag="Agreement")
+    return {**limits, "agreement": _YES_NO[agreement]}
+
+
+def _play_out(source: RecordText, rules: Ruleset, limits: dict[str, Any]) -> Record:
+    start = _start(source, rules, limits)
+    tags = source.tags
+    if "Position" in tags:
+        tags = {**tags, "Position": start.text}  # in canonical spelling
+    try:
+        return Record(start, tuple(source.turns), tags)
+    except RecordError as error:
+        outcome = error.position.outcome if error.position else None
+        limit = _LIMIT_THAT_ENDS.get(outcome.termination) if outcome else None
+        if limit is None or limit in limits or "Rules" in source.tags:
+            raise
+        return _play_out(source, rules, {**limits, limit: LARGEST_LIMIT})
+
+
+def _start(source: RecordText, rules: Ruleset, limits: dict[str, Any]) -> Position:
+    tag = "Position" if "Position" in source.tags else None
+    text = source.tags["Position"] if tag else _board_text(source.setup) + _PLAIN_START
+    try:
+        start = Position.from_text(text, rules, **limits)
+    except ValueError as error:
+        raise RecordError(str(error), tag=tag) from None
+    if _setup_of(start) != source.setup:
+        raise RecordError("the setup line is not the board of the tag Position")
+    return start
+
+
+def _replay(start: Position, words: Iterable[str]) -> tuple[tuple[str, ...], Position]:
+    """The turns in canonical notation, and the position after them."""
+    turns = []
+    position = start
+    for index, word in enumerate(words):
+        try:
+            turn = normalise_turn(word)
+            successor = position.play(turn)
+        except ValueError as error:
+            raise RecordError(str(error), turn=index, position=position) from None
+        turns.append(turn)
+        position = successor
+    return tuple(turns), position
+
+
+# -- what the tags and the setup line say ----------------------------------------------------
+
+
+def _facts(start: Position, final: Position) -> dict[str, str]:
+    """The value of every tag that states a fact, in the order in which they are written."""
+    limits = {tag: str(start.row[cell]) for tag, (_, cell) in _LIMITS.items()}
+    outcome = final.outcome
+    return {
+        "Rules": start.rules.name,
+        **limits,
+        "Agreement": "yes" if start.row[fields.AGREEMENT] else "no",
+        "Position": start.text,
+        "Result": str(outcome.margin) if outcome else "*",
+        "Termination": _words_for(outcome.termination) if outcome else "unfinished",
+    }
+
+
+def _words_for(termination: Termination) -> str:
+    return termination.name.lower().replace("_", "-")
+
+
+def _completed(given: dict[str, str], start: Position, final: Position) -> dict[str, str]:
+    """The tags of a record: the facts it states or has to state, then all others."""
+    facts = _facts(start, final)
+    for name, value in given.items():
+        check_tag(name, value)
+        if value != facts.get(name, value):
+            reason = f"tag {name} says {value!r}, but the battle {facts[name]!r}"
+            raise RecordError(reason, tag=name)
+    plain = Position.start(start.rules)
+    usual = _facts(plain, plain)
+    needed = {"Rules", *(name for name in (*_LIMITS, "Agreement") if facts[name] != usual[name])}
+    if not start.text.endswith(_PLAIN_START):
+        needed.add("Position")
+    if final.outcome is not None:
+        needed |= {"Result", "Termination"}
+    stated = {name: fact for name, fact in facts.items() if name in needed or name in given}
+    return {**stated, **{name: value for name, value in given.items() if name not in stated}}
+
+
+def _setup_of(position: Position) -> dict[str, str]:
+    """What stands on which square: the dwarfs first, then the trolls, then the stone."""
+    on_squares = position.row[CELL_OF_SQUARE].tolist()
+    return {
+        SQUARE_NAMES[square]: letter
+        for piece, letter in PIECES.items()
+        for square, found in enumerate(on_squares)
+        if found == piece
+    }
+
+
+def _board_text(pieces: dict[str, str]) -> str:
+    """The first field of position text."""
+    rows = ("".join(pieces.get(name, " ") for name in names) for names in _ROWS)
+    return re.sub(" +", lambda run: str(len(run.group())), "/".join(rows))

@@ -1,0 +1,178 @@
+"""The opening book: fixed starts, so that agents without chance play many different games.
+
+::
+
+    python -m training.arena.openings --rules classic > configs/ladder/openings-classic.txt
+
+A start is a battle after 4 to 8 random turns, uniform over the complete turns, in which no troll
+and at most one dwarf has been captured, and which is not over. No two starts of a book are the
+same up to the symmetries of the setup. The book is a text file: a header line, then a position
+text a line (docs/notation.md); lines that begin with ``#`` mean nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import random
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from thud_env import Position
+from thud_env.board import CELL_OF_SQUARE, SQUARE_SYMMETRY
+from thud_env.notation.turns import walk_turns
+from thud_env.rules.play import apply
+from thud_env.rules.row import NUM_DWARFS, NUM_TROLLS
+from thud_env.rulesets import Ruleset, get_ruleset
+from training.cli import fail
+
+FOLDER = Path(__file__).resolve().parents[2] / "configs" / "ladder"
+COUNT = 500
+SEED = 1
+TURNS = range(4, 9)
+"""How many random turns lead to a start; the lengths take turns."""
+MOST_DWARFS_LOST = 1
+
+_HEADER = re.compile(r"thud-openings 1 rules=(\S+) seed=(\d+) count=(\d+)")
+
+
+class OpeningsError(ValueError):
+    """A book of openings that is missing, damaged or of another ruleset."""
+
+
+@dataclass(frozen=True)
+class Openings:
+    """A book: the starts of one ruleset, in a fixed order."""
+
+    rules: str
+    starts: tuple[Position, ...]
+    digest: str
+    """By which two books are told apart: a hash of the ruleset and the starts."""
+
+    @classmethod
+    def of(cls, starts: list[Position]) -> Openings:
+        """The book of these starts, one or more, all of one ruleset."""
+        rules = starts[0].rules.name
+        text = "\n".join((rules, *(start.text for start in starts)))
+        return cls(rules, tuple(starts), hashlib.sha256(text.encode()).hexdigest()[:16])
+
+
+def book_path(rules: str) -> Path:
+    """Where the published book of a ruleset is."""
+    return FOLDER / f"openings-{rules}.txt"
+
+
+def read_openings(rules: str, path: Path | None = None) -> Openings:
+    """The book of a ruleset: the published one, or that of a file.
+
+    Raises:
+        OpeningsError: naming file, line and what is wrong.
+        ValueError: if there is no ruleset called ``rules``.
+    """
+    rules = get_ruleset(rules).name
+    path = book_path(rules) if path is None else path
+    try:
+        header, *lines = path.read_text(encoding="utf-8").splitlines() or [""]
+    except (OSError, UnicodeDecodeError) as error:
+        raise OpeningsError(f"{path} cannot be read: {error}") from None
+    match = _HEADER.fullmatch(header)
+    if match is None:
+        raise OpeningsError(f"{path} is no book of openings: its first line is {header!r}")
+    if match[1] != rules:
+        raise OpeningsError(f"{path} is a book of {match[1]}, not of {rules}")
+    starts = []
+    for number, line in enumerate(lines, start=2):
+        if line.startswith("#"):
+            continue
+        try:
+            starts.append(Position.from_text(line, rules))
+        except ValueError as error:
+            raise OpeningsError(f"{path}, line {number}: {error}") from None
+        if starts[-1].outcome is not None:
+            raise OpeningsError(f"{path}, line {number}: this battle is over")
+    if len(starts) != int(match[3]) or not starts:
+        raise OpeningsError(f"{path} has {len(starts)} starts; its first line says {match[3]}")
+    return Openings.of(starts)
+
+
+def generate_openings(rules: str | Ruleset, count: int = COUNT, seed: int = SEED) -> list[Position]:
+    """Draw a book. The first starts of a longer one are the same.
+
+    Draws are by ``random.random()``, whose sequence Python keeps from version to version.
+    """
+    ruleset = get_ruleset(rules)
+    draws = random.Random(seed)
+    start = Position.start(ruleset)
+    symmetries = _symmetries(start)
+    seen: set[bytes] = set()
+    found: list[Position] = []
+    while len(found) < count:
+        position = _after_random_turns(start, TURNS[len(found) % len(TURNS)], draws)
+        if position.outcome is not None or not _is_balanced(position, start):
+            continue
+        name = _name_up_to_symmetry(position, symmetries)
+        if name not in seen:
+            seen.add(name)
+            found.append(position)
+    return found
+
+
+def _after_random_turns(start: Position, turns: int, draws: random.Random) -> Position:
+    position = start
+    for _ in range(turns):
+        if position.outcome is not None:
+            break
+        choices = sorted(dict(walk_turns(position.row)).items())
+        _, decisions = choices[int(draws.random() * len(choices))]
+        row = position.row.copy()
+        for decision in decisions:
+            apply(row, decision)
+        position = Position(row)
+    return position
+
+
+def _is_balanced(position: Position, start: Position) -> bool:
+    dwarfs_lost = start.row[NUM_DWARFS] - position.row[NUM_DWARFS]
+    return bool(
+        dwarfs_lost <= MOST_DWARFS_LOST and position.row[NUM_TROLLS] == start.row[NUM_TROLLS]
+    )
+
+
+def _symmetries(start: Position) -> np.ndarray:
+    """[n, 165] the symmetries of the board that leave the setup as it is."""
+    board = start.row[CELL_OF_SQUARE]
+    return SQUARE_SYMMETRY[(board[SQUARE_SYMMETRY] == board).all(axis=1)]
+
+
+def _name_up_to_symmetry(position: Position, symmetries: np.ndarray) -> bytes:
+    board = position.row[CELL_OF_SQUARE].astype(np.int8)
+    return position.to_move.encode() + min(image.tobytes() for image in board[symmetries])
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command line; returns the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m training.arena.openings", description="Print a book of openings."
+    )
+    parser.add_argument("--rules", default="classic", help="the ruleset (classic)")
+    parser.add_argument("--count", type=int, default=COUNT, metavar="N", help=f"starts ({COUNT})")
+    parser.add_argument("--seed", type=int, default=SEED, help=f"seeds the draws ({SEED})")
+    options = parser.parse_args(arguments)
+    if options.count < 1 or options.seed < 0:
+        return fail("openings", "--count must be 1 or more, --seed 0 or more")
+    try:
+        rules = get_ruleset(options.rules).name
+    except ValueError as error:
+        return fail("openings", error)
+    print(f"thud-openings 1 rules={rules} seed={options.seed} count={options.count}")
+    for start in generate_openings(rules, options.count, options.seed):
+        print(start.text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,182 @@
+"""Advantages in a two-player zero-sum game whose sides do not strictly alternate."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thud_env.jit.compile import compiled
+
+Course = tuple[
+    NDArray[np.float32],
+    NDArray[np.float32],
+    NDArray[np.int8],
+    NDArray[np.bool_],
+    NDArray[np.float32],
+    NDArray[np.int8],
+]
+"""The first six arguments below: rewards, values, movers, ended, last_values, last_movers."""
+
+
+@compiled
+def _advantages(rewards, values, movers, ended, last_values, last_movers, gamma, lam, out):
+    steps, games = rewards.shape
+    for game in range(games):
+        advantage = 0.0
+        next_value = last_values[game]
+        next_mover = last_movers[game]
+        for t in range(steps - 1, -1, -1):
+            mover = movers[t, game]
+            if ended[t, game]:
+                next_value = 0.0
+                advantage = 0.0
+            elif next_mover != mover:
+                next_value = -next_value
+                advantage = -advantage
+            reward = rewards[t, game] if mover == 0 else -rewards[t, game]
+            error = reward + gamma * next_value - values[t, game]
+            advantage = error + gamma * lam * advantage
+            out[t, game] = advantage
+            next_value = values[t, game]
+            next_mover = mover
+
+
+def zero_sum_gae(
+    rewards: NDArray[np.float32],
+    values: NDArray[np.float32],
+    movers: NDArray[np.int8],
+    ended: NDArray[np.bool_],
+    last_values: NDArray[np.float32],
+    last_movers: NDArray[np.int8],
+    gamma: float,
+    gae_lambda: float,
+) -> NDArray[np.float32]:
+    """Generalised advantage estimation (Schulman et al. 2016, equation 16), each decision's
+    from its mover's view.
+
+    What the next decision is worth counts negatively if the other side makes it, and as it
+    is if the same side decides again: value and running advantage change sign exactly when
+    the mover changes. A battle's end, by rule or by limit, is worth nothing beyond its
+    rewards: the limits are part of the game and of what the players see.
+
+    Args:
+        rewards: [T, B] what each decision paid the dwarfs.
+        values: [T, B] the mover's value of the state it decided in.
+        movers: [T, B] who decided: 0 dwarfs, 1 trolls.
+        ended: [T, B] whether the battle ended with the decision.
+        last_values: [B] the next mover's value of the state after the last decision.
+        last_movers: [B] who decides there.
+        gamma: discount a decision.
+        gae_lambda: lambda.
+
+    Returns:
+        [T, B] advantages; with ``values`` added, the targets of the value function.
+    """
+    out = np.empty_like(rewards)
+    _advantages(rewards, values, movers, ended, last_values, last_movers, gamma, gae_lambda, out)
+    return out
+
+
+@compiled
+def _one_sided(
+    rewards, values, movers, ended, last_values, last_movers, side, gamma, lam, out, known
+):
+    steps, games = rewards.shape
+    for game in range(games):
+        advantage = 0.0
+        paid = 0.0
+        next_value = last_values[game]
+        goes_on = last_movers[game] == side
+        for t in range(steps - 1, -1, -1):
+            if ended[t, game]:
+                advantage = 0.0
+                paid = 0.0
+                next_value = 0.0
+                goes_on = True
+            paid += rewards[t, game] if side == 0 else -rewards[t, game]
+            if movers[t, game] != side:
+                continue
+            known[t, game] = goes_on
+            if goes_on:
+                error = paid + gamma * next_value - values[t, game]
+                advantage = error + gamma * lam * advantage
+                out[t, game] = advantage
+            paid = 0.0
+            next_value = values[t, game]
+            goes_on = True
+
+
+def one_sided_gae(
+    rewards: NDArray[np.float32],
+    values: NDArray[np.float32],
+    movers: NDArray[np.int8],
+    ended: NDArray[np.bool_],
+    last_values: NDArray[np.float32],
+    last_movers: NDArray[np.int8],
+    gamma: float,
+    gae_lambda: float,
+    side: int,
+) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    """Generalised advantage estimation for one side, to which the other is part of the world:
+    what the other side's decisions pay counts to the learner's decision before them.
+
+    A learner's last decision in a battle may have no successor yet: the other side is still to
+    decide when the rollout ends, and values of such states are not learned. It is left out.
+
+    Args:
+        rewards, values, movers, ended, last_values, last_movers: as in ``zero_sum_gae``; values
+            where the other side decides are not read.
+        gamma: discount a decision of the learner.
+        gae_lambda: lambda.
+        side: the learner: 0 dwarfs, 1 trolls.
+
+    Returns:
+        [T, B] advantages, and [T, B] where they are known: at the learner's decisions, less
+        those left out.
+    """
+    out = np.zeros_like(rewards)
+    known = np.zeros(rewards.shape, dtype=np.bool_)
+    _one_sided(
+        *(rewards, values, movers, ended, last_values, last_movers),
+        *(side, gamma, gae_lambda, out, known),
+    )
+    return out, known
+
+
+def _of_games(course: Course, games: NDArray[np.int64]) -> Course:
+    """The course of some of the games."""
+    rewards, values, movers, ended, last_values, last_movers = (
+        np.ascontiguousarray(array[..., games]) for array in course
+    )
+    return rewards, values, movers, ended, last_values, last_movers  # type: ignore[return-value]
+
+
+def learners_gae(
+    course: Course, frozen: NDArray[np.int8], gamma: float, gae_lambda: float
+) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    """Advantages of the learners' decisions, whoever they met.
+
+    Args:
+        course: as in ``zero_sum_gae``.
+        frozen: [B] the side that an opponent who does not learn played, negative where both sides
+            are learners: those are zero-sum, the others one-sided.
+        gamma: discount a decision.
+        gae_lambda: lambda.
+
+    Returns:
+        [T, B] advantages, and [T, B] where there is one: never at an opponent's decision.
+    """
+    rewards = course[0]
+    advantages = np.zeros_like(rewards)
+    known = np.zeros(rewards.shape, dtype=np.bool_)
+    for opponent in np.unique(frozen):
+        games = np.flatnonzero(frozen == opponent)
+        part = _of_games(course, games)
+        if opponent < 0:
+            advantages[:, games] = zero_sum_gae(*part, gamma, gae_lambda)
+            known[:, games] = True
+        else:
+            learner = 1 - int(opponent)
+            found = one_sided_gae(*part, gamma, gae_lambda, learner)
+            advantages[:, games], known[:, games] = found
+    return advantages, known

@@ -1,0 +1,152 @@
+"""What a run needs to go on exactly where it stopped: tensors and JSON, no pickle.
+
+Every part of a run that carries something over from one update to the next says what as a
+``State``, and takes it back. States nest, so that a run's is made of its parts'.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors.torch import load as load_tensors
+from safetensors.torch import save as save_tensors
+from torch import Tensor, nn
+
+from agents.networks.checkpoint import write_flushed
+
+FORMAT = "thud-training-state"
+FORMAT_VERSION = 2
+
+
+class StateError(ValueError):
+    """A state that is missing, damaged or of another version."""
+
+
+@dataclasses.dataclass(frozen=True)
+class State:
+    """Tensors, and values that JSON can hold."""
+
+    tensors: dict[str, Tensor] = dataclasses.field(default_factory=dict)
+    values: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+    @classmethod
+    def of_parts(cls, parts: Mapping[str, State]) -> State:
+        """One state that holds others by name; ``part`` gives them back."""
+        return cls(
+            {
+                f"{name}/{key}": tensor
+                for name, part in parts.items()
+                for key, tensor in part.tensors.items()
+            },
+            {name: part.values for name, part in parts.items()},
+        )
+
+    def part(self, name: str) -> State:
+        """The state that was put in under a name.
+
+        Raises:
+            StateError: if there is none.
+        """
+        if name not in self.values:
+            raise StateError(f"the state has no part {name!r}")
+        start = f"{name}/"
+        return State(
+            {
+                key.removeprefix(start): tensor
+                for key, tensor in self.tensors.items()
+                if key.startswith(start)
+            },
+            self.values[name],
+        )
+
+
+def state_of_generator(random: np.random.Generator) -> dict[str, Any]:
+    """What ``restore_generator`` takes: plain numbers."""
+    return dict(random.bit_generator.state)
+
+
+def restore_generator(random: np.random.Generator, state: dict[str, Any]) -> None:
+    """Let a generator go on from a state."""
+    random.bit_generator.state = state
+
+
+def state_of_network(network: nn.Module) -> State:
+    """A network's weights."""
+    return State({name: value.detach() for name, value in network.state_dict().items()})
+
+
+def restore_network(network: nn.Module, state: State) -> None:
+    """Give a network its weights, in place."""
+    network.load_state_dict(state.tensors)
+
+
+def state_of_optimiser(optimiser: torch.optim.Optimizer) -> State:
+    """An optimiser's running averages and counts, by the number of the parameter."""
+    kept = optimiser.state_dict()["state"]
+    return State(
+        {
+            f"{number}.{name}": torch.as_tensor(value)
+            for number, averages in kept.items()
+            for name, value in averages.items()
+        }
+    )
+
+
+def restore_optimiser(optimiser: torch.optim.Optimizer, state: State) -> None:
+    """Give an optimiser its averages, laid out in memory as its parameters are."""
+    parameters = [p for group in optimiser.param_groups for p in group["params"]]
+    kept: dict[int, dict[str, Tensor]] = {}
+    for key, value in state.tensors.items():
+        number, _, name = key.partition(".")
+        like = parameters[int(number)]
+        if value.shape == like.shape:
+            value = torch.empty_like(like, dtype=value.dtype).copy_(value)
+        kept.setdefault(int(number), {})[name] = value
+    groups = optimiser.state_dict()["param_groups"]
+    optimiser.load_state_dict({"state": kept, "param_groups": groups})
+
+
+def save_state(folder: Path, state: State, name: str = "state") -> None:
+    """Write ``NAME.safetensors`` and ``NAME.json`` into a folder that nobody reads yet."""
+    tensors = save_tensors(
+        {key: value.detach().cpu().contiguous().clone() for key, value in state.tensors.items()}
+    )
+    described = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "sha256": hashlib.sha256(tensors).hexdigest(),
+        "values": state.values,
+    }
+    write_flushed(folder / f"{name}.safetensors", tensors)
+    write_flushed(folder / f"{name}.json", (json.dumps(described, indent=1) + "\n").encode())
+
+
+def load_state(folder: Path, name: str = "state") -> State:
+    """Read what ``save_state`` wrote.
+
+    Raises:
+        StateError: naming the file and what is wrong with it.
+    """
+    path = folder / f"{name}.json"
+    try:
+        described = json.loads(path.read_bytes())
+        tensors = (folder / f"{name}.safetensors").read_bytes()
+    except OSError as error:
+        raise StateError(f"{error.filename} cannot be read: {error.strerror}") from None
+    except (ValueError, RecursionError):
+        raise StateError(f"{path} is damaged: it is not JSON") from None
+    if not isinstance(described, dict) or described.get("format") != FORMAT:
+        raise StateError(f"{path} is not a {FORMAT}")
+    if described.get("format_version") != FORMAT_VERSION:
+        found = described.get("format_version")
+        raise StateError(f"{path} is of version {found!r}: {FORMAT_VERSION} would be right")
+    if hashlib.sha256(tensors).hexdigest() != described.get("sha256"):
+        raise StateError(f"{folder / name}.safetensors is damaged: it does not match {path.name}")
+    return State(load_tensors(tensors), described["values"])

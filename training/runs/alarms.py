@@ -1,0 +1,103 @@
+"""Noticing that a run goes wrong, and saying from which checkpoint it could go on.
+
+Self-play can lose what it had learnt while its own battles look as even as ever: only players that
+do not change show it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from thud_env.position import SIDES
+from thud_env.rulesets import get_ruleset
+from training.runs.anchors import SCORE, Best
+from training.runs.folder import RunFolder
+
+FALLEN = 0.2
+"""Of the range of margins, how far below its best a role may fall."""
+IN_A_ROW = 2
+"""Measurements that must find it fallen: one by itself may be chance."""
+NO_ENTROPY = 0.005
+"""Share of the uniform policy's entropy below which a role does not explore any more."""
+
+
+class Collapsed(ValueError):  # noqa: N818 (what happened, not a user's mistake)
+    """A run whose numbers are none any more: nothing can be learnt from here on."""
+
+
+class Alarms:
+    """Watches the numbers of a run.
+
+    Args:
+        rules: the ruleset.
+        folder: the run's, to name checkpoints in.
+    """
+
+    def __init__(self, rules: str, folder: RunFolder) -> None:
+        self._range = 2 * get_ruleset(rules).largest_margin
+        self._folder = folder
+        self._fallen: dict[str, int] = dict.fromkeys(SIDES, 0)
+        self._certain: set[str] = set()
+
+    def check(
+        self, decisions: int, metrics: Mapping[str, float], best: Mapping[str, Best]
+    ) -> list[str]:
+        """What is wrong after an update, a line each.
+
+        Args:
+            decisions: how far the run is.
+            metrics: the update's numbers.
+            best: each role's best, this update's measurement included.
+
+        Raises:
+            Collapsed: if a number is not finite.
+        """
+        for name, value in metrics.items():
+            if not math.isfinite(value):
+                raise Collapsed(
+                    f"{name} is {value} after {decisions:,} decisions; the last good checkpoint is "
+                    f"{self._folder.latest}"
+                )
+        alarms = []
+        for role in SIDES:
+            score = metrics.get(f"{role}/{SCORE}")
+            if score is not None:
+                alarms += self._fall(role, score, decisions, best[role])
+            entropy = metrics.get(f"{role}/entropy")
+            if entropy is not None:
+                alarms += self._entropy(role, entropy, decisions)
+        return alarms
+
+    def _fall(self, role: str, score: float, decisions: int, best: Best) -> list[str]:
+        """Once each time that a role falls."""
+        if best.score - score <= FALLEN * self._range:
+            self._fallen[role] = 0
+            return []
+        self._fallen[role] += 1
+        if self._fallen[role] != IN_A_ROW:
+            return []
+        return [
+            f"after {decisions:,} decisions the {role} score {score:+.2f} against the anchors, "
+            f"{best.score:+.2f} after {best.decisions:,}; their last good checkpoint is "
+            f"{self._folder.best / role}"
+        ]
+
+    def _entropy(self, role: str, entropy: float, decisions: int) -> list[str]:
+        """Once each time that a policy becomes certain of everything."""
+        if entropy > NO_ENTROPY:
+            self._certain.discard(role)
+            return []
+        if role in self._certain:
+            return []
+        self._certain.add(role)
+        good = self._folder.best / role
+        return [
+            f"after {decisions:,} decisions the {role} explore no more: their entropy is "
+            f"{entropy:.4f} of the uniform policy's; "
+            + (
+                f"their best checkpoint is {good}"
+                if good.exists()
+                else "no checkpoint was measured"
+            )
+        ]

@@ -1,0 +1,112 @@
+"""How strong each role is against players that never change, and which checkpoint was best.
+
+What self-play itself shows, the mean margin of its battles, says little: both sides change.
+Every so often each role therefore plays some battles against fixed anchors. The best
+checkpoint of a role is the one with the highest mean over the anchors.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from numpy.typing import NDArray
+
+import agents
+from agents.networks.network import Network
+from thud_env.position import SIDES
+from training.arena.battles import play_battles
+from training.config import TrainConfig
+from training.process.precision import Precision
+from training.process.state import State
+from training.selfplay.opponents import decide
+
+SCORE = "mean_anchor_margin"
+"""The metric of a role that is its mean margin over the anchors."""
+
+
+class LivePolicy:
+    """Plays by networks as they are at the moment, for ``play_battles``.
+
+    Args:
+        network: of the role that is asked.
+        precision: the arithmetic of the network.
+        seed: seeds the draws.
+    """
+
+    def __init__(self, network: Network, precision: Precision, seed: int) -> None:
+        self._network = network
+        self._precision = precision
+        self._random = np.random.default_rng(seed)
+
+    def act_rows(self, rows: NDArray[np.int16]) -> NDArray[np.int32]:
+        """See ``agents.agent.BatchPolicy``."""
+        return decide(self._network, self._precision, rows, self._random.random(len(rows)))
+
+
+@dataclasses.dataclass(frozen=True)
+class Best:
+    """A role's best checkpoint so far."""
+
+    score: float
+    """Its mean margin over the anchors, from the role's view."""
+    decisions: int
+    """After how many decisions it was written."""
+
+
+class Anchors:
+    """Measures both roles against the anchors, and remembers each role's best.
+
+    Args:
+        config: who the anchors are and how many battles each plays; its seed, with the number of
+            decisions, seeds all draws: nothing is carried over.
+    """
+
+    def __init__(self, config: TrainConfig) -> None:
+        self._config = config
+        self.best: dict[str, Best] = {}
+        """By role, once measured."""
+
+    def measure(
+        self, networks: tuple[Network, Network], precision: Precision, decisions: int
+    ) -> dict[str, float]:
+        """Play, and return the mean margin of each role against each anchor, and over them all,
+        from its view.
+
+        Args:
+            networks: the dwarfs' and the trolls'.
+            precision: their arithmetic.
+            decisions: how far the run is.
+        """
+        config = self._config
+        if config.anchor_games == 0:
+            return {}
+        seeds = np.random.SeedSequence([config.seed, decisions]).generate_state(
+            2 * len(SIDES) * len(config.anchors)
+        )
+        drawn = iter(seeds.tolist())
+        metrics = {}
+        for side, role in enumerate(SIDES):
+            margins = []
+            for anchor in config.anchors:
+                policy = LivePolicy(networks[side], precision, next(drawn))
+                other = agents.make(anchor, seed=next(drawn))
+                dwarfs, trolls = (policy, other) if side == 0 else (other, policy)
+                battles = play_battles(
+                    dwarfs, trolls, config.anchor_games, config.rules, **config.limits
+                )
+                margins.append(float(battles.margins.mean()) * (1 if side == 0 else -1))
+                metrics[f"{role}/margin_against_{anchor}"] = margins[-1]
+            score = float(np.mean(margins))
+            metrics[f"{role}/{SCORE}"] = score
+            if role not in self.best or score > self.best[role].score:
+                self.best[role] = Best(score, decisions)
+        return metrics
+
+    def state(self) -> State:
+        """What is carried over: the best so far."""
+        return State(values={role: dataclasses.asdict(best) for role, best in self.best.items()})
+
+    def restore(self, state: State) -> None:
+        """Go on from a state."""
+        self.best = {role: Best(**best) for role, best in state.values.items()}

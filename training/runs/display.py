@@ -1,0 +1,152 @@
+"""Watching a run: a live display in a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from thud_env.position import SIDES
+from training.arena.battles import STRIKES
+from training.process.clock import PARTS
+
+PLAIN_EVERY_S = 15.0
+"""Seconds between two plain lines."""
+
+_ROWS = (
+    ("margin", "mean margin of mirror battles", "{:+.2f}"),
+    ("turns", "their mean turns", "{:.0f}"),
+)
+_AGAINST = "margin_against_"
+_OPPONENTS = f"{_AGAINST}opponents"
+_ROLE_ROWS = (
+    (_OPPONENTS, "margin against opponents in training", "{:+.2f}"),
+    ("entropy", "entropy, share of uniform", "{:.3f}"),
+    ("effective_moves", "effective moves", "{:.1f}"),
+    ("approx_kl", "approximate KL", "{:.4f}"),
+    ("value_loss", "value loss", "{:.4f}"),
+    ("explained_variance", "explained variance", "{:.3f}"),
+)
+_STRIKES = sorted({names[role] for names in STRIKES.values() for role in names})
+
+
+class Display:
+    """Shows how far a run is and how it goes. A context manager.
+
+    Args:
+        console: where to show it.
+        name: the run's name.
+        total: decisions to be played.
+        played: decisions played already.
+    """
+
+    def __init__(self, console: Console, name: str, total: int, played: int = 0) -> None:
+        self._console = console
+        self._total = total
+        self._played = played
+        self._started = time.monotonic()
+        self._printed = self._started
+        self._live: Live | None = None
+        # Not every update measures everything: what it does not stays shown as it was.
+        self._shown: dict[str, float] = {}
+        self._progress = Progress(
+            TextColumn(f"[bold]{name}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("decisions,"),
+            TimeRemainingColumn(),
+            TextColumn("left"),
+            console=console,
+        )
+        self._task = self._progress.add_task(name, total=total, completed=played)
+
+    def __enter__(self) -> Display:
+        if self._console.is_terminal:
+            self._live = Live(self._progress, console=self._console, refresh_per_second=4)
+            self._live.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._live is not None:
+            self._live.__exit__(kind, error, trace)
+
+    def update(self, decisions: int, metrics: dict[str, float]) -> None:
+        """Show the numbers after an update."""
+        self._shown |= metrics
+        if self._live is not None:
+            self._progress.update(self._task, completed=decisions)
+            self._live.update(Group(self._progress, _table(self._shown)))
+            return
+        now = time.monotonic()
+        if now - self._printed >= PLAIN_EVERY_S or decisions >= self._total:
+            self._printed = now
+            line = self._line(decisions, self._shown, now)
+            self._console.print(line, highlight=False, soft_wrap=True)
+
+    def _line(self, decisions: int, metrics: dict[str, float], now: float) -> str:
+        left = (now - self._started) * max(0, self._total - decisions)
+        left /= decisions - self._played
+        words = [
+            f"{decisions:,} of {self._total:,} decisions",
+            f"{metrics['speed/decisions_per_second']:,.0f}/s",
+            f"{left / 60:.1f} min left",
+        ]
+        if "battles/margin" in metrics:
+            words.append(f"margin {metrics['battles/margin']:+.1f}")
+        words += [
+            f"{role} against {anchor} {metrics[f'{role}/{_AGAINST}{anchor}']:+.1f}"
+            for role in SIDES
+            for anchor in _anchors(metrics)
+            if f"{role}/{_AGAINST}{anchor}" in metrics
+        ]
+        words += [
+            f"{role} entropy {metrics[f'{role}/entropy']:.2f}"
+            for role in SIDES
+            if f"{role}/entropy" in metrics
+        ]
+        return ", ".join(words)
+
+
+def _anchors(metrics: dict[str, float]) -> list[str]:
+    """The anchors that the roles were measured against, in the order of the metrics."""
+    names = dict.fromkeys(key.partition("/")[2] for key in metrics)
+    return [
+        name.removeprefix(_AGAINST)
+        for name in names
+        if name.startswith(_AGAINST) and name != _OPPONENTS
+    ]
+
+
+def _table(metrics: dict[str, float]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for heading in ("", "both", *SIDES):
+        table.add_column(heading, justify="left" if not heading else "right")
+    speed = metrics["speed/decisions_per_second"]
+    table.add_row("decisions a second", f"{speed:,.0f}", "", "")
+    shares = (f"{metrics[f'speed/{part}']:.0%}" for part in PARTS)
+    table.add_row(f"time in {', '.join(PARTS)}", ", ".join(shares), "", "")
+    for name, label, form in _ROWS:
+        if f"battles/{name}" in metrics:
+            table.add_row(label, form.format(metrics[f"battles/{name}"]), "", "")
+    struck = [name for name in _STRIKES if f"battles/{name}" in metrics]
+    if struck:
+        rates = ", ".join(f"{metrics[f'battles/{name}']:.2f}" for name in struck)
+        table.add_row(f"{', '.join(struck)} a battle", rates, "", "")
+    against = [
+        (f"{_AGAINST}{one}", f"margin against {one}", "{:+.2f}") for one in _anchors(metrics)
+    ]
+    for name, label, form in (*against, *_ROLE_ROWS):
+        keys = [f"{role}/{name}" for role in SIDES]
+        if any(key in metrics for key in keys):
+            shown = (form.format(metrics[key]) if key in metrics else "" for key in keys)
+            table.add_row(label, "", *shown)
+    return table

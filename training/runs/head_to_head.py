@@ -1,0 +1,107 @@
+"""The table at the end of a run: the trained pair against scripted players and each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+import agents
+from thud_env.rulesets import get_ruleset
+from training.arena.battles import play_battles
+from training.evaluate import summarise
+
+OPPONENTS = ("random", "greedy")
+
+
+def pairings(policy: str) -> list[tuple[str, str]]:
+    """Who plays whom: (dwarfs, trolls) specs, the untrained pairing first."""
+    met = [("random", "random")]
+    for opponent in OPPONENTS:
+        met += [(policy, opponent), (opponent, policy)]
+    return [*met, (policy, policy)]
+
+
+def head_to_head(
+    checkpoint: Path, rules: str, games: int, console: Console, **limits: Any
+) -> list[dict[str, Any]]:
+    """Play every pairing, print the table, return its figures.
+
+    Args:
+        checkpoint: a folder with both roles' policies.
+        rules: the ruleset they were trained for.
+        games: battles of each pairing.
+        console: where to print.
+        **limits: those that the policies were trained with.
+    """
+    policy = f"policy:{checkpoint}"
+    results = []
+    by_result = get_ruleset(rules).reward == "outcome"
+    score, decimals = ("result", 2) if by_result else ("margin", 1)
+    table = Table(title=f"head to head, {games} battles each", caption=_CAPTIONS[score])
+    for heading in ("dwarfs", "trolls"):
+        table.add_column(heading)
+    for heading in (
+        "dwarfs\nwon",
+        "trolls\nwon",
+        f"mean {score}\n(95% interval)",
+        "mean\nturns",
+    ):
+        table.add_column(heading, justify="right")
+    for number, (dwarfs, trolls) in enumerate(pairings(policy)):
+        with console.status(f"playing {_short(dwarfs)} against {_short(trolls)} ..."):
+            result = summarise(
+                play_battles(
+                    agents.make(dwarfs, seed=2 * number),
+                    agents.make(trolls, seed=2 * number + 1),
+                    games,
+                    rules,
+                    **limits,
+                )
+            )
+        results.append({"dwarfs_agent": dwarfs, "trolls_agent": trolls, **result})
+        low, high = result["mean_margin_95"]
+        table.add_row(
+            _short(dwarfs),
+            _short(trolls),
+            f"{result['dwarfs']['win_rate']:.0%}",
+            f"{result['trolls']['win_rate']:.0%}",
+            "{:+.{d}f} ({:+.{d}f} to {:+.{d}f})".format(
+                result["mean_margin"], low, high, d=decimals
+            ),
+            f"{result['mean_turns']:.0f}",
+        )
+    console.print(table)
+    for line in verdicts(results, policy):
+        console.print(line, highlight=False)
+    return results
+
+
+_CAPTIONS = {
+    "margin": "margin: dwarfs left less 4 for each troll left, -32 to +32; the dwarfs want it high",
+    "result": "result: 1 if the dwarfs won, 0 if nobody did, -1 if the trolls won",
+}
+
+
+def verdicts(results: list[dict[str, Any]], policy: str) -> list[str]:
+    """For each role: whether it does better against random play than random does, with 95%
+    intervals apart.
+    """
+    by_pair = {(r["dwarfs_agent"], r["trolls_agent"]): r for r in results}
+    base_low, base_high = by_pair["random", "random"]["mean_margin_95"]
+    dwarfs_low, _ = by_pair[policy, "random"]["mean_margin_95"]
+    _, trolls_high = by_pair["random", policy]["mean_margin_95"]
+    return [
+        f"the trained dwarfs {_beat(dwarfs_low > base_high)} random dwarfs against random trolls",
+        f"the trained trolls {_beat(trolls_high < base_low)} random trolls against random dwarfs",
+    ]
+
+
+def _beat(apart: bool) -> str:
+    return "do better than" if apart else "are not shown to do better than"
+
+
+def _short(spec: str) -> str:
+    return "trained" if spec.startswith("policy:") else spec

@@ -1,0 +1,259 @@
+"""Self-play spread over a Ray cluster: actors play wherever a core is free, one learner learns.
+
+::
+
+    python -m training.train configs/gpu.yaml --actors 32 --cluster auto
+
+Every actor plays its share of the battles and ships whole rollouts; nothing else crosses the
+network but the weights. While the learner learns from one rollout, the actors play the next with
+the networks as they were before: what is learnt from is one update old, which the ratio in PPO's
+objective allows for, as it compares with the probabilities that decisions were drawn with.
+
+What an actor plays is a function of its order alone: the weights, the battles as they stand, the
+opponents, what will be drawn. An actor that is lost is replaced by Ray, plays the same rollout
+again, and the run goes on as if nothing had been. All nodes see the run's folder, for the snapshots
+in it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import socket
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import ray
+import torch
+
+from agents.networks.network import Network
+from training.config import ConfigError, TrainConfig
+from training.process.clock import Clock
+from training.process.memory import keep_freed_memory
+from training.process.precision import Precision
+from training.process.state import State, restore_network, state_of_network
+from training.selfplay.opponents import seat
+from training.selfplay.rollout import Rollout, SelfPlay, joined
+from training.trainer import Trainer, two_networks
+
+
+@dataclasses.dataclass(frozen=True)
+class Order:
+    """What the actors are to play next."""
+
+    networks: State
+    """The weights of both roles."""
+    steps: int
+    """Decisions in each battle."""
+    snapshots: tuple[int, ...]
+    """Written since the last order, by the decisions they were taken after."""
+    redraw: bool
+    """Whether to draw other snapshots."""
+
+
+class Player:
+    """An actor: a share of the battles, played by networks that it is sent.
+
+    Args:
+        config: of the whole run.
+        games: how many battles are this actor's.
+        snapshots: where those of the run are.
+        for_play, for_opponents: seed what it draws and whom it meets.
+    """
+
+    def __init__(
+        self,
+        config: TrainConfig,
+        games: int,
+        snapshots: Path | None,
+        for_play: np.random.SeedSequence,
+        for_opponents: np.random.SeedSequence,
+    ) -> None:
+        keep_freed_memory()
+        torch.set_num_threads(1)
+        self._networks = two_networks(config.network)
+        self._clock = Clock()
+        precision = Precision.named(config.precision)
+        self._play = SelfPlay.of(
+            config, self._networks, seat(config, games, snapshots, precision, for_opponents),
+            precision, for_play, ThreadPoolExecutor(2), self._clock,
+        )  # fmt: skip
+
+    def start(self) -> State:
+        """The battles before the first order."""
+        return self._play.state()
+
+    def play(self, order: Order, state: State) -> tuple[Rollout, State, dict[str, float]]:
+        """Play on from a state: the rollout, the state after it, and the seconds by part."""
+        for number, network in enumerate(self._networks):
+            restore_network(network, order.networks.part(str(number)))
+        self._play.restore(state)
+        for decisions in order.snapshots:
+            self._play.add_snapshots(decisions)
+        if order.redraw:
+            self._play.redraw()
+        rollout = self._play.collect(order.steps)
+        return rollout, self._play.state(), self._clock.take()
+
+    def process(self) -> tuple[int, str]:
+        """The number of the actor's process, and the node it runs on."""
+        return os.getpid(), ray.get_runtime_context().get_node_id()
+
+
+class Actors:
+    """The battles of a run, spread evenly over actors: see ``rollout.Play``.
+
+    Args:
+        count: how many actors.
+        config: of the run.
+        networks: the learner's, sent along with every order.
+        snapshots: where those of the run are.
+        for_play, for_opponents: seed what is drawn and who is met.
+        clock: told what the actors' time goes into.
+    """
+
+    def __init__(
+        self,
+        count: int,
+        config: TrainConfig,
+        networks: tuple[Network, Network],
+        snapshots: Path | None,
+        for_play: np.random.SeedSequence,
+        for_opponents: np.random.SeedSequence,
+        clock: Clock,
+    ) -> None:
+        self._networks = networks
+        self._clock = clock
+        # Ray starts an actor that was lost anew, on any node, and asks it again.
+        kind = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=-1)(Player)
+        self.players = [
+            kind.remote(config, config.num_games // count, snapshots, *seeds)
+            for seeds in zip(for_play.spawn(count), for_opponents.spawn(count), strict=True)
+        ]
+        """The handles of the actors."""
+        self._states: list[State] = ray.get([player.start.remote() for player in self.players])
+        self._order: Order | None = None
+        self._under_way: list[Any] = []
+        self._snapshots: list[int] = []
+        self._redraw = False
+
+    def collect(self, steps: int) -> Rollout:
+        """See ``Play``: what was under way; the next is ordered at once."""
+        if self._order is None:
+            self._send(self._next(steps))
+        played = ray.get(self._under_way)
+        self._states = [state for _, state, _ in played]
+        for _, _, seconds in played:
+            self._clock.add(seconds)
+        self._send(self._next(steps))
+        return joined([rollout for rollout, _, _ in played])
+
+    def add_snapshots(self, decisions: int) -> None:
+        """See ``Play``; they are met from the next order on."""
+        self._snapshots.append(decisions)
+
+    def redraw(self) -> None:
+        """See ``Play``; from the next order on."""
+        self._redraw = True
+
+    def _next(self, steps: int) -> Order:
+        order = Order(_weights(self._networks), steps, tuple(self._snapshots), self._redraw)
+        self._snapshots, self._redraw = [], False
+        return order
+
+    def _send(self, order: Order) -> None:
+        self._order, sent = order, ray.put(order)
+        self._under_way = [
+            player.play.remote(sent, state)
+            for player, state in zip(self.players, self._states, strict=True)
+        ]
+
+    def state(self) -> State:
+        """See ``Play``: the battles before the order under way, and the order."""
+        values: dict[str, Any] = {"snapshots": self._snapshots, "redraw": self._redraw}
+        parts = {str(number): state for number, state in enumerate(self._states)}
+        if order := self._order:
+            values["order"] = [order.steps, list(order.snapshots), order.redraw]
+            parts["networks"] = order.networks
+        return State.of_parts({**parts, "orders": State(values=values)})
+
+    def restore(self, state: State) -> None:
+        """Go on from a state: the order that was under way is given again."""
+        values = state.part("orders").values
+        self._states = [state.part(str(number)) for number in range(len(self.players))]
+        self._snapshots, self._redraw = list(values["snapshots"]), values["redraw"]
+        if "order" in values:
+            steps, snapshots, redraw = values["order"]
+            self._send(Order(state.part("networks"), steps, tuple(snapshots), redraw))
+
+
+def _weights(networks: tuple[Network, Network]) -> State:
+    """A copy of both roles' weights, on the CPU."""
+    parts = {str(number): state_of_network(network) for number, network in enumerate(networks)}
+    both = State.of_parts(parts)
+    copied = {name: value.to("cpu", copy=True) for name, value in both.tensors.items()}
+    return State(copied, both.values)
+
+
+class ClusterTrainer(Trainer):
+    """A run whose battles are played by actors.
+
+    Args:
+        config: what to train.
+        folder: the run's.
+        actors: how many play; they must share ``num_games`` evenly.
+    """
+
+    _play: Actors
+
+    def __init__(self, config: TrainConfig, folder: Path, actors: int) -> None:
+        self.actors = actors
+        super().__init__(config, folder.resolve())
+
+    def _players(
+        self, for_play: np.random.SeedSequence, for_opponents: np.random.SeedSequence
+    ) -> Actors:
+        return Actors(
+            self.actors, self.config, self.networks, self._snapshots, for_play, for_opponents,
+            self._clock,
+        )  # fmt: skip
+
+
+@contextlib.contextmanager
+def cluster(address: str | None, actors: int) -> Iterator[None]:
+    """Join a cluster, or start one of this machine for as long as it is needed.
+
+    Args:
+        address: ``HOST:PORT`` of the cluster's head, ``auto`` for the one that this machine
+            belongs to, or None to start one.
+        actors: how many must find room in one that is started.
+
+    Raises:
+        ConfigError: if there is none at that address.
+    """
+    if address is None:
+        # More actors than cores wait for each other, but they do play.
+        ray.init(address="local", num_cpus=actors, log_to_driver=False)
+    else:
+        _join(address)
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def _join(address: str) -> None:
+    host, _, port = address.rpartition(":")
+    if address != "auto" and not (host and port.isdigit()):
+        raise ConfigError(f"--cluster {address}: HOST:PORT, or auto, would be right")
+    try:
+        if address != "auto":  # Ray itself would wait for minutes
+            socket.create_connection((host, int(port)), timeout=10).close()
+        ray.init(address=address, log_to_driver=False)
+    except (OSError, OverflowError) as error:  # a port may be too large a number
+        reason = "this machine belongs to none" if address == "auto" else error
+        raise ConfigError(f"--cluster {address}: {reason}") from None

@@ -1,0 +1,259 @@
+"""Who plays the seats of a rollout that the learners do not.
+
+Most battles are mirror play: both seats are the learners', and both learn from them. In the others
+one role meets an opponent that does not learn: a frozen snapshot of the other role (``pool.py``)
+or one of the configuration's ``players``. A seat's opponent changes only when a battle ends, so
+that no decision is ever paid for what another opponent did.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import agents
+from agents.networks.inputs import Inputs
+from agents.networks.network import Network
+from agents.policy import sample_decisions
+from thud_env.position import SIDES
+from thud_env.rulesets import get_ruleset
+from training.config import TrainConfig
+from training.process.precision import Precision
+from training.process.state import restore_generator, state_of_generator
+from training.selfplay.snapshots import Pool
+
+MIRROR = -1
+
+
+class Opponents:
+    """The seats of B battles that the learners do not have: none, unless a subclass fills some.
+
+    Args:
+        frozen: [B] the side that an opponent plays, ``MIRROR`` where there is none.
+    """
+
+    def __init__(self, frozen: NDArray[np.int8]) -> None:
+        self.frozen = frozen
+
+    @classmethod
+    def none(cls, games: int) -> Opponents:
+        """Mirror play in all battles."""
+        return cls(np.full(games, MIRROR, dtype=np.int8))
+
+    def act(
+        self,
+        side: int,
+        games: NDArray[np.int64],
+        rows: NDArray[np.int16],
+        uniforms: NDArray[np.float64],
+    ) -> NDArray[np.int32]:
+        """Decide for an opponent's side.
+
+        Args:
+            side: 0 dwarfs, 1 trolls; the two are asked by two threads at once.
+            games: [N] which of the battles.
+            rows: [N, 432] their states.
+            uniforms: [N] numbers in [0, 1) for what is drawn.
+        """
+        raise NotImplementedError
+
+    def finished(self, game: int, margin: int) -> None:
+        """Told of every battle that ends, with its margin; the next one begins."""
+
+    def add_snapshots(self, decisions: int) -> None:
+        """Told of snapshots of both roles that have been written."""
+
+    def redraw(self) -> None:
+        """Told now and then that other snapshots may be drawn."""
+
+    def state(self) -> dict[str, Any]:
+        """What ``restore`` takes: values that JSON can hold."""
+        return {}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from a state."""
+
+
+class OneOpponent(Opponents):
+    """The same agent in both seats of every battle: half of them with the dwarfs, half with the
+    trolls.
+
+    Args:
+        spec: the agent.
+        games: battles in each seat.
+        seed: seeds the agent.
+    """
+
+    def __init__(self, spec: str, games: int, seed: int) -> None:
+        super().__init__(np.repeat(np.array([1, 0], dtype=np.int8), games))
+        self._agents = [agents.make(spec, seed=seed + side) for side in range(len(SIDES))]
+
+    def act(
+        self,
+        side: int,
+        games: NDArray[np.int64],
+        rows: NDArray[np.int16],
+        uniforms: NDArray[np.float64],
+    ) -> NDArray[np.int32]:
+        """See ``Opponents``."""
+        return self._agents[side].act_rows(rows)
+
+
+class League(Opponents):
+    """Frozen snapshots and scripted players.
+
+    Args:
+        config: the shares of battles of each kind, and the players.
+        games: how many battles.
+        folder: where the snapshots are kept, in ``dwarfs`` and ``trolls``.
+        precision: the arithmetic of the snapshots.
+        seed: seeds the players and the draws.
+    """
+
+    def __init__(
+        self,
+        config: TrainConfig,
+        games: int,
+        folder: Path,
+        precision: Precision,
+        seed: np.random.SeedSequence,
+    ) -> None:
+        scripted, snapshots = config.opponents.in_each_seat(games)
+        frozen = np.full(games, MIRROR, dtype=np.int8)
+        mirror = games - 2 * (scripted + snapshots)
+        frozen[mirror:] = np.tile(np.array([1, 0], dtype=np.int8), scripted + snapshots)
+        for_agents, for_draws = seed.spawn(2)
+        super().__init__(frozen)
+        self._players = config.opponents.players
+        seeds = for_agents.generate_state(len(SIDES) * len(self._players)).reshape(len(SIDES), -1)
+        self._agents = [
+            {
+                spec: agents.make(spec, seed=int(word))
+                for spec, word in zip(self._players, words, strict=True)
+            }
+            for words in seeds
+        ]
+        self._random = np.random.default_rng(for_draws)
+        self._precision = precision
+        self._largest = get_ruleset(config.rules).largest_margin
+        self.pools = tuple(Pool(folder / role, precision.device) for role in SIDES)
+        """The dwarfs' and the trolls' snapshots."""
+        self._drawn = ["", ""]
+        self._scripted = range(mirror, mirror + 2 * scripted)
+        self._names = ["" if side == MIRROR else self._next(game) for game, side in self._seats()]
+
+    def _seats(self) -> list[tuple[int, int]]:
+        return list(enumerate(self.frozen.tolist()))
+
+    def _next(self, game: int) -> str:
+        """Who plays the next battle of a seat. Before there are snapshots, a scripted player."""
+        snapshot = self._drawn[self.frozen[game]]
+        if game in self._scripted or not snapshot:
+            return str(self._random.choice(self._players))
+        return snapshot
+
+    def act(
+        self,
+        side: int,
+        games: NDArray[np.int64],
+        rows: NDArray[np.int16],
+        uniforms: NDArray[np.float64],
+    ) -> NDArray[np.int32]:
+        """See ``Opponents``."""
+        actions = np.empty(len(rows), dtype=np.int32)
+        names = np.array([self._names[game] for game in games])
+        for name in np.unique(names):
+            mine = np.flatnonzero(names == name)
+            if name in self._players:
+                actions[mine] = self._agents[side][str(name)].act_rows(rows[mine])
+                continue
+            network = self.pools[side].network(str(name))
+            actions[mine] = decide(network, self._precision, rows[mine], uniforms[mine])
+        return actions
+
+    def finished(self, game: int, margin: int) -> None:
+        """See ``Opponents``."""
+        side = int(self.frozen[game])
+        if side == MIRROR:
+            return
+        name = self._names[game]
+        if name not in self._players:
+            for_dwarfs = 0.5 + margin / (2 * self._largest)
+            learners = for_dwarfs if side == 1 else 1 - for_dwarfs
+            self.pools[side].record(name, learners)
+        self._names[game] = self._next(game)
+
+    def add_snapshots(self, decisions: int) -> None:
+        """See ``Opponents``."""
+        for pool in self.pools:
+            pool.add(decisions)
+        if not all(self._drawn):
+            self.redraw()
+
+    def redraw(self) -> None:
+        """Draw the snapshots that seats take up as their battles end: one of each role, because
+        many networks with a battle or two each would be slow.
+        """
+        for side, pool in enumerate(self.pools):
+            if pool.scores:
+                self._drawn[side] = pool.draw(self._random)
+            in_play = {self._names[game] for game, frozen in self._seats() if frozen == side}
+            pool.forget_all_but({*in_play, self._drawn[side]})
+
+    def state(self) -> dict[str, Any]:
+        """See ``Opponents``."""
+        return {
+            "names": list(self._names),
+            "drawn": list(self._drawn),
+            "random": state_of_generator(self._random),
+            "pools": [pool.state() for pool in self.pools],
+            "agents": [
+                {spec: agent.get_state() for spec, agent in players.items()}
+                for players in self._agents
+            ],
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """See ``Opponents``."""
+        self._names, self._drawn = list(state["names"]), list(state["drawn"])
+        restore_generator(self._random, state["random"])
+        for pool, kept in zip(self.pools, state["pools"], strict=True):
+            pool.restore(kept)
+        for players, states in zip(self._agents, state["agents"], strict=True):
+            for spec, one in states.items():
+                players[spec].set_state(one)
+
+
+def seat(
+    config: TrainConfig,
+    games: int,
+    folder: Path | None,
+    precision: Precision,
+    seed: np.random.SeedSequence,
+) -> Opponents:
+    """Who is met in so many battles of a run.
+
+    Args:
+        folder: where the snapshots are kept; needed if there are to be any opponents.
+    """
+    if not any(config.opponents.in_each_seat(games)):
+        return Opponents.none(games)
+    if folder is None:
+        raise ValueError("frozen opponents need a folder")
+    return League(config, games, folder, precision, seed)
+
+
+def decide(
+    network: Network,
+    precision: Precision,
+    rows: NDArray[np.int16],
+    uniforms: NDArray[np.float64],
+) -> NDArray[np.int32]:
+    """[N] actions drawn from a network's policy."""
+    inputs = Inputs.of_rows(rows).to(precision.device)
+    with precision.autocast():
+        drawn, _, _ = sample_decisions(network, inputs, uniforms)
+    return inputs.decisions.cpu().numpy()[drawn].astype(np.int32)

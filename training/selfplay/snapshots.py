@@ -1,0 +1,102 @@
+"""Frozen snapshots of one role on disk, drawn so that matches are even.
+
+A snapshot is drawn with the weight x (1 - x), where x is what the learner has scored against it
+of late: prioritised fictitious self-play with the variance as its weight (Vinyals et al.,
+"Grandmaster level in StarCraft II", 2019). There x is a share of wins; here it is the margin, 0
+for the worst and 1 for the best, as sides that are not equally strong may win, or lose, every
+battle and yet do better against one snapshot than another. Those that are crushed, or that crush,
+are met seldom.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from agents.networks.checkpoint import load_policy, save_policy
+from agents.networks.network import Network
+from thud_env.position import SIDES
+
+RECENT = 0.05
+"""How much a battle counts in the running mean of the score."""
+LEAST_WEIGHT = 1e-3
+"""So that no snapshot is given up for ever."""
+
+
+def snapshot_name(decisions: int) -> str:
+    """The name of the snapshots of both roles that were taken after so many decisions."""
+    return f"{decisions:012d}"
+
+
+def write_snapshot(
+    folder: Path, networks: tuple[Network, Network], rules: str, decisions: int
+) -> None:
+    """Freeze both roles as they are, in ``dwarfs/NAME`` and ``trolls/NAME``. One that is there
+    already stays: a run that goes on takes the same ones again.
+    """
+    for role, network in zip(SIDES, networks, strict=True):
+        path = folder / role / snapshot_name(decisions)
+        if not path.exists():
+            save_policy(path, network, role=role, rules=rules, decisions=decisions)
+
+
+class Pool:
+    """The snapshots of one role.
+
+    Args:
+        folder: where they are, ``DECISIONS/``. Those that lie there already are not drawn until
+            they are added again: a run that goes on adds them in its own time.
+        device: where they run.
+    """
+
+    def __init__(self, folder: Path, device: str = "cpu") -> None:
+        self._device = device
+        self._folder = folder
+        self._loaded: dict[str, Network] = {}
+        self.scores: dict[str, float] = {}
+        """By snapshot, what the other role's learner scores against it, 0 .. 1."""
+
+    def add(self, decisions: int) -> None:
+        """Take a snapshot in that ``write_snapshot`` has written."""
+        self.scores[snapshot_name(decisions)] = 0.5
+
+    def weights(self) -> dict[str, float]:
+        """How likely each snapshot is to be drawn."""
+        weights = {name: x * (1 - x) + LEAST_WEIGHT for name, x in self.scores.items()}
+        total = sum(weights.values())
+        return {name: weight / total for name, weight in weights.items()}
+
+    def draw(self, random: np.random.Generator) -> str:
+        """The name of a snapshot.
+
+        Raises:
+            ValueError: if there is none yet.
+        """
+        weights = self.weights()
+        return str(random.choice(list(weights), p=list(weights.values())))
+
+    def record(self, name: str, score: float) -> None:
+        """Count a battle that a learner played against a snapshot, ``score`` in 0 .. 1."""
+        self.scores[name] += RECENT * (score - self.scores[name])
+
+    def network(self, name: str) -> Network:
+        """A snapshot's network, read from disk once."""
+        if name not in self._loaded:
+            network = load_policy(self._folder / name).network.to(self._device)
+            network.requires_grad_(False)
+            self._loaded[name] = network
+        return self._loaded[name]
+
+    def forget_all_but(self, names: set[str]) -> None:
+        """Let go of the networks that nobody plays at the moment; they stay on disk."""
+        self._loaded = {name: one for name, one in self._loaded.items() if name in names}
+
+    def state(self) -> dict[str, Any]:
+        """What ``restore`` takes."""
+        return {"scores": dict(self.scores)}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from a state."""
+        self.scores = dict(state["scores"])
