@@ -33,8 +33,11 @@ class Agent:
     """A player: something that chooses one decision at a time.
 
     Subclasses write ``act_rows``; everything else follows from it. One that draws or remembers
-    anything also writes ``seed``, ``get_state`` and ``set_state``.
+    anything also writes ``seed``, ``get_state`` and ``set_state``; one that draws, ``stochastic``.
     """
+
+    stochastic: bool = False
+    """Whether it draws, so that it may decide otherwise when it is asked the same again."""
 
     def act_rows(self, rows: NDArray[np.int16]) -> NDArray[np.int32]:
         """See ``BatchPolicy``."""
@@ -86,6 +89,8 @@ class DrawingAgent(Agent):
 
     def __init__(self, seed: int = 0) -> None:
         self._rng = seed_generators(1, seed)
+
+    stochastic = True
 
     def seed(self, seed: int) -> None:
         """See ``Agent``."""

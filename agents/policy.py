@@ -78,6 +78,7 @@ class PolicyAgent(Agent):
             raise ValueError(f"temperature={temperature} must be 0 or more")
         self.path = policy_folder(path)
         self._temperature = temperature
+        self.stochastic = temperature > 0
         self._random = np.random.default_rng(seed)
         self._checkpoints: dict[str, Checkpoint] = {}
         if (self.path / MANIFEST).exists():

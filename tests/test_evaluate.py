@@ -21,44 +21,13 @@ from thud_env.actions import CAPTURE, describe_action
 from thud_env.board import SQUARE_BY_NAME, SQUARE_POSITIONS
 from training import evaluate
 from training.arena.battles import Battles, Matches, play_battles, play_matches
-from training.evaluate import (
-    main,
-    mean_interval,
-    print_matches,
-    summarise,
-    summarise_matches,
-    wilson_interval,
-)
+from training.arena.intervals import wilson
+from training.arena.openings import read_openings
+from training.arena.summary import print_matches, summarise, summarise_matches
+from training.evaluate import main
 
 torch.set_num_threads(1)
 ROOT = Path(__file__).parents[1]
-
-
-# -- intervals -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("successes", "trials", "low", "high"),
-    [
-        (0, 10, 0.0, 0.27753),
-        (5, 10, 0.23659, 0.76341),
-        (10, 10, 0.72247, 1.0),
-        (50, 100, 0.40383, 0.59617),
-        (1, 1, 0.20655, 1.0),
-    ],
-)
-def test_wilson_intervals_are_the_published_ones(successes, trials, low, high) -> None:
-    assert wilson_interval(successes, trials) == pytest.approx((low, high), abs=1e-4)
-
-
-def test_the_interval_of_a_mean_is_the_normal_one() -> None:
-    half = 1.959964 * np.sqrt(5 / 3) / 2
-    found = mean_interval(np.array([1, 2, 3, 4]))
-    assert found == pytest.approx((2.5, 2.5 - half, 2.5 + half), abs=1e-5)
-
-
-def test_one_value_says_nothing_of_the_mean() -> None:
-    assert mean_interval(np.array([7])) == (7, -np.inf, np.inf)
 
 
 # -- battles -------------------------------------------------------------------------------
@@ -142,7 +111,10 @@ def test_figures_agree_with_a_replay(rules: str, players: tuple[str, str]) -> No
     start = Position.start(rules)
     assert strikes(battles) == {"dwarfs": [by_dwarfs], "trolls": [by_trolls]}
     assert battles.rules == rules
+    assert battles.decisions == (tuple(action for _, action in log),)
+    assert battles.starts.tolist() == [Position.start(rules, max_turns=150).row.tolist()]
     columns = {name: column for name, column in vars(battles).items() if hasattr(column, "tolist")}
+    del columns["starts"]
     assert {name: column.tolist() for name, column in columns.items()} == {
         "margins": [position.outcome.margin],
         "turns": [position.turn_number],
@@ -195,6 +167,8 @@ def test_a_summary_of_battles_by_hand() -> None:
             strikes={"dwarfs": column(1, 0, 0, 2), "trolls": column(0, 3, 0, 0)},
             trolls_lost=column(2, 0, 0, 2),
             dwarfs_lost=column(0, 4, 0, 4),
+            starts=np.zeros((4, 432), np.int16),
+            decisions=((1,), (2,), (3,), (4,)),
         )
     )
     assert result["games"] == 4
@@ -205,11 +179,11 @@ def test_a_summary_of_battles_by_hand() -> None:
     assert result["mean_turns"] == 25
     assert result["endings"] == {"quiet_limit": 3, "no_legal_turn": 1}
     assert result["dwarfs"] == {
-        "wins": 2, "win_rate": 0.5, "win_rate_95": wilson_interval(2, 4),
+        "wins": 2, "win_rate": 0.5, "win_rate_95": wilson(2, 4)[1:],
         "hurls_per_battle": 0.75, "captures_per_battle": 1.0,
     }  # fmt: skip
     assert result["trolls"] == {
-        "wins": 1, "win_rate": 0.25, "win_rate_95": wilson_interval(1, 4),
+        "wins": 1, "win_rate": 0.25, "win_rate_95": wilson(1, 4)[1:],
         "shoves_per_battle": 0.75, "captures_per_battle": 2.0,
     }  # fmt: skip
 
@@ -260,18 +234,99 @@ def test_a_summary_of_games_by_hand() -> None:
         zeros = np.zeros(len(margins), np.int64)
         ends = zeros + Termination.NO_LEGAL_TURN.value
         strikes = {"dwarfs": zeros, "trolls": zeros}
-        return Battles("classic", np.array(margins), zeros, ends, strikes, zeros, zeros)
+        rows, decisions = np.zeros((len(margins), 432), np.int16), ((1,),) * len(margins)
+        return Battles(
+            "classic", np.array(margins), zeros, ends, strikes, zeros, zeros, rows, decisions
+        )
 
     result = summarise_matches(Matches(battles(3, 8, -5, 2), battles(7, -8, -5, 1)))
     totals = [-4, 16, 0, 1]
     assert result["mean_total"] == np.mean(totals)
     half = 1.959964 * np.std(totals, ddof=1) / 2
     assert result["mean_total_95"] == pytest.approx((3.25 - half, 3.25 + half), abs=1e-4)
+    assert result["mean_as_dwarfs"] == 2
+    half = 1.959964 * np.std([7, -8, -5, 1], ddof=1) / 2
+    assert result["mean_as_trolls"] == 1.25
+    assert result["mean_as_trolls_95"] == pytest.approx((1.25 - half, 1.25 + half), abs=1e-4)
     assert (result["games"], result["draws"]) == (4, 1)
     assert result["first_player"]["wins"] == 2
     assert result["second_player"]["wins"] == 1
     assert result["first_battles"]["mean_margin"] == 2
     assert result["second_battles"]["mean_margin"] == -1.25
+
+
+# -- players without chance ------------------------------------------------------------------
+
+
+class First(agents.Agent):
+    """Plays the first legal decision, always."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self.seed(seed)
+
+    def act_rows(self, rows: np.ndarray) -> np.ndarray:
+        return np.array([Position(row).legal_actions()[0] for row in rows], np.int32)
+
+
+FIRST = f"python:{__name__}:First"
+
+
+def test_agents_say_whether_they_draw() -> None:
+    pretrained = "policy:pretrained/classic"
+    specs = ["random", "greedy", "greedy2", "alphabeta:depth=1", "mcts:sims=2", pretrained]
+    assert all(agents.make(spec).stochastic for spec in specs)
+    assert not agents.make(f"{pretrained},temperature=0").stochastic
+    assert not agents.make(FIRST).stochastic
+
+
+@pytest.mark.parametrize("players", [["--dwarfs", FIRST, "--trolls", FIRST], ["--match"]])
+def test_players_without_chance_begin_from_the_book(players: list[str], capsys) -> None:
+    words = [*players, *([FIRST, FIRST] if players == ["--match"] else [])]
+    words += ["--games", "6", "--max-turns", "20", "--json"]
+    assert main(words) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["games"] == 6
+    assert "neither player plays by chance: from the starts of the opening book" in err
+    assert main([*words, "--openings"]) == 0
+    assert capsys.readouterr() == (out, "")
+
+
+def test_a_battle_played_again_counts_once(capsys) -> None:
+    words = ["--dwarfs", FIRST, "--trolls", FIRST, "--max-turns", "20", "--no-openings"]
+    assert main([*words, "--games", "20", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert "only 1 of 20 battles are distinct: repeats are not counted" in err
+    report = json.loads(out)
+    assert report["games"] == 1
+    assert report["mean_margin_95"] == [-32, 32]
+    low, high = report["dwarfs"]["win_rate_95"]
+    assert high - low > 0.75
+
+
+def test_both_battles_of_a_game_begin_from_its_start_of_the_book() -> None:
+    rows = read_openings("classic").rows(3, max_turns=12)
+    players = [agents.make("random", seed=seed) for seed in (1, 2)]
+    matches = play_matches(*players, 3, "classic", starts=rows)
+    for battles in (matches.first, matches.second):
+        assert (battles.starts == rows).all()
+        assert battles.turns.max() == 12
+
+
+def test_more_games_than_the_book_has_starts(capsys) -> None:
+    words = ["--dwarfs", FIRST, "--trolls", FIRST, "--max-turns", "9", "--games", "501"]
+    assert main([*words, "--openings"]) == 2
+    assert "the book of classic has 500 starts, not 501" in capsys.readouterr().err
+    assert main(words) == 0
+    assert "from the setup alone: the book of classic has 500" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("max_turns", "said"),
+    [("3", "start 1 of the book: turns"), ("4", "over by these limits: turn")],
+)
+def test_a_start_that_is_over_by_the_limits_is_an_error(max_turns: str, said: str, capsys) -> None:
+    assert main([*GREEDY, "--openings", "--games", "2", "--max-turns", max_turns]) == 2
+    assert said in capsys.readouterr().err
 
 
 # -- the command line ----------------------------------------------------------------------

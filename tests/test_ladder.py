@@ -14,10 +14,10 @@ import pytest
 from ladders import untimed
 
 import agents
+from training.arena.intervals import ENOUGH_PAIRS
 from training.ladder.__main__ import main
 from training.ladder.fields import read_field
 from training.ladder.schedule import LadderError
-from training.ladder.statistics import ENOUGH_PAIRS
 from training.ladder.store import FILE, read_games
 
 ROOT = Path(__file__).parents[1]

@@ -11,146 +11,73 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import sys
-from collections import Counter
-from statistics import NormalDist
 from typing import Any
 
 import agents
-from thud_env import Termination
-from thud_env.position import SIDES
-from thud_env.rulesets import RULESETS, get_ruleset
-from training.arena.battles import STRIKES, Battles, Matches, play_battles, play_matches
+from thud_env.rulesets import get_ruleset
+from training.arena.battles import Battles, Matches, distinct, play_battles, play_matches
+from training.arena.openings import OpeningsError, read_openings
+from training.arena.summary import (
+    print_battles,
+    print_matches,
+    summarise,
+    summarise_matches,
+)
 from training.cli import fail, stopped
 
-Z95 = NormalDist().inv_cdf(0.975)
 
+def evaluate(
+    players: tuple[agents.Agent, agents.Agent],
+    games: int,
+    rules: str,
+    *,
+    match: bool = False,
+    openings: bool | None = None,
+    **limits: Any,
+) -> tuple[Battles | Matches, list[str]]:
+    """Play battles, or games of two battles. Two players without chance repeat themselves, so
+    that each battle counts once, however often it was played.
 
-def mean_interval(values: Any) -> tuple[float, float, float]:
-    """The mean and its 95% confidence interval by the normal approximation."""
-    mean = float(values.mean())
-    half = Z95 * float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else math.inf
-    return mean, mean - half, mean + half
+    Args:
+        players: the dwarfs and the trolls, or the first and the second player of a match.
+        games: how many.
+        rules: the name of a ruleset.
+        match: whether to play games of two battles.
+        openings: whether to begin from the starts of the opening book, one after the other; None:
+            if both players play without chance, and the book has as many starts.
+        **limits: ``max_quiet_turns``, ``max_turns``, ``offer_after``, ``agreement``.
 
+    Returns:
+        what was played, and what the user should know of it, a line each.
 
-def wilson_interval(successes: float, trials: int) -> tuple[float, float]:
-    """The 95% interval of a share (Wilson 1927)."""
-    share, square = successes / trials, Z95 * Z95
-    centre = (share + square / (2 * trials)) / (1 + square / trials)
-    half = (
-        Z95
-        * math.sqrt(share * (1 - share) / trials + square / (4 * trials * trials))
-        / (1 + square / trials)
-    )
-    return centre - half, centre + half
-
-
-def bounded_interval(values: Any, largest: float) -> tuple[float, tuple[float, float]]:
-    """``mean_interval`` of values in -largest .. largest.
-
-    A single value has an infinite interval, which JSON cannot say.
+    Raises:
+        OpeningsError: if the book is asked for, and there is none or too few starts in it.
     """
-    mean, low, high = mean_interval(values)
-    return mean, (max(low, -largest), min(high, largest))
-
-
-def _share(wins: int, games: int) -> dict[str, Any]:
-    return {"wins": wins, "win_rate": wins / games, "win_rate_95": wilson_interval(wins, games)}
-
-
-def summarise(battles: Battles) -> dict[str, Any]:
-    """The figures of a head-to-head, for programs; margins are from the dwarfs' view."""
-    games = len(battles.margins)
-    mean, interval = bounded_interval(battles.margins, RULESETS[battles.rules].largest_margin)
-    endings = Counter(Termination(int(value)).name.lower() for value in battles.terminations)
-    sides = {
-        "dwarfs": _share(int((battles.margins > 0).sum()), games),
-        "trolls": _share(int((battles.margins < 0).sum()), games),
-    }
-    for side, name in STRIKES[battles.rules].items():
-        sides[side][f"{name}_per_battle"] = float(battles.strikes[side].mean())
-    for side, lost in (("dwarfs", battles.trolls_lost), ("trolls", battles.dwarfs_lost)):
-        sides[side]["captures_per_battle"] = float(lost.mean())
-    return {
-        "games": games,
-        "draws": int((battles.margins == 0).sum()),
-        "mean_margin": mean,
-        "mean_margin_95": interval,
-        "mean_turns": float(battles.turns.mean()),
-        **sides,
-        "endings": dict(endings),
-    }
-
-
-def summarise_matches(matches: Matches) -> dict[str, Any]:
-    """The figures of games of two battles, for programs: totals from the first player's view,
-    and both battles, margins from their dwarfs' view.
-    """
-    totals = matches.totals
-    games = len(totals)
-    largest = 2 * RULESETS[matches.first.rules].largest_margin
-    mean, interval = bounded_interval(totals, largest)
-    return {
-        "games": games,
-        "draws": int((totals == 0).sum()),
-        "mean_total": mean,
-        "mean_total_95": interval,
-        "first_player": _share(int((totals > 0).sum()), games),
-        "second_player": _share(int((totals < 0).sum()), games),
-        "first_battles": summarise(matches.first),
-        "second_battles": summarise(matches.second),
-    }
-
-
-def print_battles(dwarfs: str, trolls: str, rules: str, result: dict[str, Any]) -> None:
-    """What ``summarise`` found, for people."""
-    print(f"{result['games']} battles of {rules}: dwarfs {dwarfs}, trolls {trolls}")
-    for role in SIDES:
-        side = result[role]
-        did = f"{side['captures_per_battle']:.2f} captures a battle"
-        if role in STRIKES[rules]:
-            strikes = STRIKES[rules][role]
-            did = f"{side[f'{strikes}_per_battle']:.2f} {strikes} and {did}"
-        print(f"  {role}: {_won(side)}, {did}")
-    print(
-        f"  drawn {result['draws']}; mean margin for the dwarfs {_mean(result, 'mean_margin')}; "
-        f"mean length {result['mean_turns']:.1f} turns"
-    )
-    endings = ", ".join(f"{name} {count}" for name, count in sorted(result["endings"].items()))
-    print(f"  ended by: {endings}")
-
-
-def print_matches(first: str, second: str, rules: str, result: dict[str, Any]) -> None:
-    """What ``summarise_matches`` found, for people."""
-    print_battles(first, second, rules, result["first_battles"])
-    print_battles(second, first, rules, result["second_battles"])
-    print(f"{result['games']} games of two battles, first player {first}, second {second}")
-    for player in ("first_player", "second_player"):
-        print(f"  {player.replace('_', ' ')}: {_won(result[player])}")
-    print(
-        f"  drawn {result['draws']}; mean total for the first player {_mean(result, 'mean_total')}"
-    )
-    if result["games"] == 1:
-        margins = (result["first_battles"]["mean_margin"], -result["second_battles"]["mean_margin"])
-        first_battle, second_battle, game = map(_words, (*margins, result["mean_total"]))
-        print(f"  {first}: {first_battle} as dwarfs, {second_battle} as trolls: {game} in all")
-
-
-def _won(share: dict[str, Any]) -> str:
-    low, high = share["win_rate_95"]
-    return f"won {share['wins']} ({share['win_rate']:.1%}, 95% interval {low:.1%} to {high:.1%})"
-
-
-def _mean(result: dict[str, Any], name: str) -> str:
-    low, high = result[f"{name}_95"]
-    return f"{result[name]:+.2f} (95% interval {low:+.2f} to {high:+.2f})"
-
-
-def _words(margin: float) -> str:
-    if margin == 0:
-        return "drew"
-    return f"{'won' if margin > 0 else 'lost'} by {abs(margin):g}"
+    notes = []
+    by_chance = any(player.stochastic for player in players)
+    starts = None
+    if openings or (openings is None and not by_chance):
+        try:
+            starts = read_openings(rules).rows(games, **limits)
+        except OpeningsError as error:
+            if openings:
+                raise
+            notes.append(f"from the setup alone: {error}")
+        else:
+            if not openings:
+                notes.append(
+                    "neither player plays by chance: from the starts of the opening book "
+                    "(--no-openings: from the setup)"
+                )
+    play = play_matches if match else play_battles
+    played = play(*players, games, rules, starts=starts, **limits)
+    different = distinct(played)
+    if len(different) < games:
+        kind = "games of two battles" if match else "battles"
+        counted = "all are counted" if by_chance else "repeats are not counted"
+        notes.append(f"only {len(different)} of {games} {kind} are distinct: {counted}")
+    return (played if by_chance else played.chosen(different)), notes
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -169,6 +96,11 @@ def main(arguments: list[str] | None = None) -> int:
         help="instead: games of two battles, in which FIRST has the dwarfs, then the trolls",
     )
     parser.add_argument("--games", type=int, default=200, metavar="N", help="how many (200)")
+    parser.add_argument(
+        "--openings",
+        action=argparse.BooleanOptionalAction,
+        help="begin from the starts of the opening book (if neither player plays by chance)",
+    )
     parser.add_argument("--rules", default="classic", help="the ruleset (classic)")
     parser.add_argument("--seed", type=int, default=0, help="seeds both agents (0)")
     for limit, meaning in (
@@ -199,14 +131,21 @@ def main(arguments: list[str] | None = None) -> int:
             "offer_after": options.offer_after,
             "agreement": options.agreement,
         }
-        if options.match:
-            result = summarise_matches(play_matches(*players, options.games, rules, **limits))
-        else:
-            result = summarise(play_battles(*players, options.games, rules, **limits))
+        played, notes = evaluate(
+            players,
+            options.games,
+            rules,
+            match=bool(options.match),
+            openings=options.openings,
+            **limits,
+        )
     except (ValueError, OSError) as error:
         return fail("evaluate", error)
     except KeyboardInterrupt:
         return stopped()
+    for note in notes:
+        print(f"evaluate: {note}", file=sys.stderr)
+    result = summarise(played) if isinstance(played, Battles) else summarise_matches(played)
     if options.json:
         titles = ("first", "second") if options.match else ("dwarfs", "trolls")
         named = {

@@ -57,6 +57,30 @@ class Battles:
     """Trolls captured."""
     dwarfs_lost: NDArray[np.int64]
     """Dwarfs captured."""
+    starts: NDArray[np.int16]
+    """[N, 432] the states they began in."""
+    decisions: tuple[tuple[int, ...], ...]
+    """Every decision of both sides."""
+
+    @property
+    def courses(self) -> list[tuple[bytes, tuple[int, ...]]]:
+        """Where each began and what was decided: battles with the same course are one battle."""
+        began = (start.tobytes() for start in self.starts)
+        return list(zip(began, self.decisions, strict=True))
+
+    def chosen(self, numbers: NDArray[np.int64]) -> Battles:
+        """Some of the battles."""
+        return Battles(
+            rules=self.rules,
+            margins=self.margins[numbers],
+            turns=self.turns[numbers],
+            terminations=self.terminations[numbers],
+            strikes={side: counts[numbers] for side, counts in self.strikes.items()},
+            trolls_lost=self.trolls_lost[numbers],
+            dwarfs_lost=self.dwarfs_lost[numbers],
+            starts=self.starts[numbers],
+            decisions=tuple(self.decisions[number] for number in numbers),
+        )
 
 
 def play_battles(
@@ -65,22 +89,27 @@ def play_battles(
     games: int,
     rules: str = "classic",
     *,
+    starts: NDArray[np.int16] | None = None,
     on_progress: Callable[[int], None] | None = None,
     **limits: Any,
 ) -> Battles:
-    """Play whole battles from the start.
+    """Play whole battles.
 
     Args:
         dwarfs, trolls: the players. Each is asked only about battles where it decides.
         games: how many battles.
         rules: the name of a ruleset.
+        starts: [games, 432] where they begin, with their limits; None: at the setup.
         on_progress: called now and then with the number of battles that are over.
         **limits: ``max_quiet_turns``, ``max_turns``, ``offer_after``, ``agreement``.
     """
     batch = BatchedGame(
         games, rules, observations=False, masks=None, autoreset_mode="Disabled", **limits
     )
-    started_with = batch.rows[0].copy()
+    if starts is not None:
+        batch.set_rows(starts)
+    began = batch.rows.copy()
+    decisions: list[list[int]] = [[] for _ in range(games)]
     strikes = np.zeros((2, games), dtype=np.int64)
     actions = np.zeros(games, dtype=np.int32)
     while True:
@@ -93,6 +122,8 @@ def play_battles(
             asked = np.flatnonzero(alive & (batch.to_move == side))
             if len(asked):
                 actions[asked] = player.act_rows(batch.rows[asked])
+                for game in asked.tolist():
+                    decisions[game].append(int(actions[game]))
         before = batch.rows.copy()
         batch.step(actions)
         strikes += alive & strikes_of(before, actions, batch.rows, batch.rules)
@@ -102,8 +133,10 @@ def play_battles(
         turns=batch.rows[:, TURNS].astype(np.int64),
         terminations=batch.rows[:, TERMINATION].astype(np.int64),
         strikes=dict(zip(SIDES, strikes, strict=True)),
-        trolls_lost=(started_with[NUM_TROLLS] - batch.rows[:, NUM_TROLLS]).astype(np.int64),
-        dwarfs_lost=(started_with[NUM_DWARFS] - batch.rows[:, NUM_DWARFS]).astype(np.int64),
+        trolls_lost=(began[:, NUM_TROLLS] - batch.rows[:, NUM_TROLLS]).astype(np.int64),
+        dwarfs_lost=(began[:, NUM_DWARFS] - batch.rows[:, NUM_DWARFS]).astype(np.int64),
+        starts=began,
+        decisions=tuple(map(tuple, decisions)),
     )
 
 
@@ -132,7 +165,7 @@ def strikes_of(
 
 @dataclasses.dataclass(frozen=True)
 class Matches:
-    """How N games of two battles went (docs/rules.md, section 6)."""
+    """How N games of two battles went, both from one start (docs/rules.md, section 6)."""
 
     first: Battles
     """The first battles, in which the first player has the dwarfs."""
@@ -144,9 +177,24 @@ class Matches:
         """[N] the sums of the first player's two margins."""
         return self.first.margins - self.second.margins
 
+    @property
+    def courses(self) -> list[Any]:
+        """What tells games apart: the courses of both battles."""
+        return list(zip(self.first.courses, self.second.courses, strict=True))
+
+    def chosen(self, numbers: NDArray[np.int64]) -> Matches:
+        """Some of the games."""
+        return Matches(self.first.chosen(numbers), self.second.chosen(numbers))
+
 
 def play_matches(
-    first: BatchPolicy, second: BatchPolicy, games: int, rules: str = "classic", **limits: Any
+    first: BatchPolicy,
+    second: BatchPolicy,
+    games: int,
+    rules: str = "classic",
+    *,
+    starts: NDArray[np.int16] | None = None,
+    **limits: Any,
 ) -> Matches:
     """Play games of two battles, of which the first player begins with the dwarfs.
 
@@ -154,9 +202,16 @@ def play_matches(
         first, second: the players.
         games: how many games.
         rules: the name of a ruleset.
+        starts: [games, 432] where both battles of each begin; None: at the setup.
         **limits: ``max_quiet_turns``, ``max_turns``, ``offer_after``, ``agreement``.
     """
     return Matches(
-        first=play_battles(first, second, games, rules, **limits),
-        second=play_battles(second, first, games, rules, **limits),
+        first=play_battles(first, second, games, rules, starts=starts, **limits),
+        second=play_battles(second, first, games, rules, starts=starts, **limits),
     )
+
+
+def distinct(played: Battles | Matches) -> NDArray[np.int64]:
+    """The numbers of the battles, or games of two, that are not repeats of one before them."""
+    first = {course: number for number, course in reversed(list(enumerate(played.courses)))}
+    return np.array(sorted(first.values()), dtype=np.int64)

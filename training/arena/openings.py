@@ -19,8 +19,10 @@ import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thud_env import Position
 from thud_env.board import CELL_OF_SQUARE, SQUARE_SYMMETRY
@@ -59,6 +61,28 @@ class Openings:
         rules = starts[0].rules.name
         text = "\n".join((rules, *(start.text for start in starts)))
         return cls(rules, tuple(starts), hashlib.sha256(text.encode()).hexdigest()[:16])
+
+    def rows(self, count: int, **limits: Any) -> NDArray[np.int16]:
+        """The first starts as rows, [count, 432], with the limits of a battle.
+
+        Raises:
+            OpeningsError: if there are fewer, or a limit is reached at one.
+        """
+        if count > len(self.starts):
+            raise OpeningsError(
+                f"the book of {self.rules} has {len(self.starts)} starts, not {count}"
+            )
+        rows = []
+        for number, start in enumerate(self.starts[:count], start=1):
+            try:
+                limited = Position.from_text(start.text, self.rules, **limits)
+            except ValueError as error:
+                raise OpeningsError(f"start {number} of the book: {error}") from None
+            if limited.outcome is not None:
+                ending = limited.outcome.termination.name.lower()
+                raise OpeningsError(f"start {number} of the book is over by these limits: {ending}")
+            rows.append(limited.row)
+        return np.stack(rows)
 
 
 def book_path(rules: str) -> Path:

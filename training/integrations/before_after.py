@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import thud_env  # noqa: F401 # registers the environments
-from training.evaluate import Z95
+from training.arena.intervals import Z95
 
 TASK: dict[str, Any] = {"rules": "classic", "side": "trolls", "max_turns": 100}
 """What the integrations learn: the trolls of Classic Thud against random dwarfs, 100 turns.

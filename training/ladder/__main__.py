@@ -20,6 +20,7 @@ from pathlib import Path
 from rich.console import Console
 
 from thud_env.batch.threads import available_cores
+from training.arena.intervals import resolution
 from training.cli import fail
 from training.ladder.fields import GAMES, RULES, make_field, read_field
 from training.ladder.play import play_games
@@ -27,7 +28,6 @@ from training.ladder.progress import Progress
 from training.ladder.publish import publish
 from training.ladder.report import PICTURE, REPORT, write_report
 from training.ladder.schedule import Field
-from training.ladder.statistics import resolution
 from training.ladder.store import Store
 
 

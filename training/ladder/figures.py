@@ -15,16 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thud_env.position import SIDES
-from training.ladder.play import Result
-from training.ladder.rating import Ratings, rate
-from training.ladder.schedule import LadderError
-from training.ladder.statistics import (
+from training.arena.intervals import (
     Interval,
     percentile_interval,
     resample_weights,
     resampled_means,
     wilson,
 )
+from training.ladder.play import Result
+from training.ladder.rating import Ratings, rate
+from training.ladder.schedule import LadderError
 
 LIMITS = ("quiet_limit", "turn_limit")
 """The endings that a limit brought about."""

@@ -24,8 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from training.evaluate import Z95
-from training.ladder.statistics import Interval
+from training.arena.intervals import Z95, Interval
 
 ELO = 400 / np.log(10)
 ADDED_DRAWS = 1.0

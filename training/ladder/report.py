@@ -16,9 +16,9 @@ from pathlib import Path
 
 from thud_env.position import SIDES
 from thud_env.rulesets import get_ruleset
+from training.arena.intervals import ENOUGH_PAIRS, Interval, compare, resolution
 from training.ladder.figures import Effort, Figures, as_json, compute_figures
 from training.ladder.picture import decimals, payoff_svg
-from training.ladder.statistics import ENOUGH_PAIRS, Interval, compare, resolution
 from training.ladder.store import Games, read_games
 
 EFFORT = ("ms a turn (dwarfs, trolls)", "nodes a turn")

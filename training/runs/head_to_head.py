@@ -11,7 +11,7 @@ from rich.table import Table
 import agents
 from thud_env.rulesets import get_ruleset
 from training.arena.battles import play_battles
-from training.evaluate import summarise
+from training.arena.summary import summarise
 
 OPPONENTS = ("random", "greedy")
 

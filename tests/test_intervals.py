@@ -5,20 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from training.ladder.__main__ import games_help
-from training.ladder.report import resolution_words
-from training.ladder.statistics import (
+from training.arena.intervals import (
     ENOUGH_PAIRS,
     RESAMPLES,
     Interval,
     bootstrap_mean,
     compare,
     is_above,
+    mean_interval,
     resample_weights,
     resampled_means,
     resolution,
     wilson,
 )
+from training.ladder.__main__ import games_help
+from training.ladder.report import resolution_words
 
 
 @pytest.mark.parametrize(
@@ -27,6 +28,7 @@ from training.ladder.statistics import (
         (0, 10, (0.0, 0.0, 0.27753)),
         (10, 10, (1.0, 0.72247, 1.0)),
         (50, 100, (0.5, 0.40383, 0.59617)),
+        (1, 1, (1.0, 0.20655, 1.0)),
         (81, 263, (0.30798, 0.25527, 0.36621)),  # Newcombe 1998, table I
     ],
 )
@@ -39,6 +41,25 @@ def test_a_wilson_interval_holds_its_share_and_stays_in_range(trials: int) -> No
     for successes in range(trials + 1):
         share, low, high = wilson(successes, trials)
         assert 0 <= low <= share <= high <= 1
+
+
+def test_the_interval_of_a_mean_is_the_normal_one() -> None:
+    half = 1.959964 * np.sqrt(5 / 3) / 2
+    found = mean_interval(np.array([1, 2, 3, 4]), 32)
+    assert found == pytest.approx((2.5, 2.5 - half, 2.5 + half), abs=1e-5)
+
+
+def test_the_interval_of_a_mean_stays_within_what_there_can_be() -> None:
+    assert mean_interval(np.array([7]), 32) == (7, -32, 32)
+    assert mean_interval(np.array([32, 32, 31]), 32).high == 32
+    assert mean_interval(np.array([-1, -1, 0]), 1).low == -1
+
+
+def test_an_interval_of_equal_values_holds_them_whatever_is_rounded() -> None:
+    for count in range(2, 40):
+        values = np.full(count, 0.1)
+        for value, low, high in (bootstrap_mean(values), mean_interval(values, 1)):
+            assert low <= value <= high
 
 
 def test_400_games_resolve_about_5_points() -> None:

@@ -1,19 +1,20 @@
-"""Intervals, and the only words in which the ladder compares two numbers.
+"""95% intervals of means and shares, and the words in which two of them are compared.
 
-All intervals are 95% ones. A number is called higher than another only if their intervals are
-apart and both rest on enough pairs of games; everything else is "not told apart".
+No interval reaches beyond what its quantity can be. A number is called higher than another only if
+their intervals are apart and both rest on enough pairs of games; everything else is "not told
+apart".
 """
 
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from training.evaluate import Z95, wilson_interval
-
+Z95 = NormalDist().inv_cdf(0.975)
 RESAMPLES = 2000
 ENOUGH_PAIRS = 20
 """Pairs of games below which nothing is concluded: the bootstrap of a handful of values, or of
@@ -28,12 +29,30 @@ class Interval(NamedTuple):
     high: float
 
 
+def clamped(value: float, low: float, high: float, least: float, most: float) -> Interval:
+    """An interval cut to ``least`` .. ``most``, which holds its own value whatever was rounded."""
+    return Interval(value, min(max(least, low), value), max(min(most, high), value))
+
+
 def wilson(successes: float, trials: int) -> Interval:
     """A share with its score interval (Wilson, "Probable inference", 1927)."""
-    low, high = wilson_interval(successes, trials)
-    share = successes / trials
-    # At 0 and at all of them rounding must not carry a bound past the share.
-    return Interval(share, min(max(0.0, low), share), max(min(1.0, high), share))
+    share, square = successes / trials, Z95 * Z95
+    scale = 1 + square / trials
+    centre = (share + square / (2 * trials)) / scale
+    spread = math.sqrt(share * (1 - share) / trials + square / (4 * trials * trials))
+    half = Z95 * spread / scale
+    return clamped(share, centre - half, centre + half, 0, 1)
+
+
+def mean_interval(values: NDArray[np.integer | np.floating], largest: float) -> Interval:
+    """The mean of values in ``-largest .. largest``, with its interval by the normal
+    approximation. One value alone says nothing: its interval is the whole range.
+    """
+    mean = float(values.mean())
+    if len(values) == 1:
+        return Interval(mean, -largest, largest)
+    half = Z95 * float(values.std(ddof=1)) / math.sqrt(len(values))
+    return clamped(mean, mean - half, mean + half, -largest, largest)
 
 
 def resolution(games: int) -> float:
@@ -74,7 +93,7 @@ def resampled_means(
 def percentile_interval(value: float, samples: NDArray[np.float64]) -> Interval:
     """The interval between the 2.5% and 97.5% points of bootstrap samples of ``value``."""
     low, high = np.quantile(samples, (0.025, 0.975))
-    return Interval(float(value), float(low), float(high))
+    return clamped(float(value), float(low), float(high), -math.inf, math.inf)
 
 
 def bootstrap_mean(values: NDArray[np.float64], seed: int = 0) -> Interval:

@@ -1,0 +1,114 @@
+"""Figures of battles and of games of two battles, for programs and for people."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from thud_env import Termination
+from thud_env.position import SIDES
+from thud_env.rulesets import get_ruleset
+from training.arena.battles import STRIKES, Battles, Matches
+from training.arena.intervals import Interval, mean_interval, wilson
+
+
+def _with_interval(name: str, interval: Interval) -> dict[str, Any]:
+    return {name: interval.value, f"{name}_95": (interval.low, interval.high)}
+
+
+def _share(wins: int, games: int) -> dict[str, Any]:
+    return {"wins": wins, **_with_interval("win_rate", wilson(wins, games))}
+
+
+def summarise(battles: Battles) -> dict[str, Any]:
+    """The figures of a head-to-head, for programs; margins are from the dwarfs' view."""
+    games = len(battles.margins)
+    largest = get_ruleset(battles.rules).largest_margin
+    endings = Counter(Termination(int(value)).name.lower() for value in battles.terminations)
+    sides = {
+        "dwarfs": _share(int((battles.margins > 0).sum()), games),
+        "trolls": _share(int((battles.margins < 0).sum()), games),
+    }
+    for side, name in STRIKES[battles.rules].items():
+        sides[side][f"{name}_per_battle"] = float(battles.strikes[side].mean())
+    for side, lost in (("dwarfs", battles.trolls_lost), ("trolls", battles.dwarfs_lost)):
+        sides[side]["captures_per_battle"] = float(lost.mean())
+    return {
+        "games": games,
+        "draws": int((battles.margins == 0).sum()),
+        **_with_interval("mean_margin", mean_interval(battles.margins, largest)),
+        "mean_turns": float(battles.turns.mean()),
+        **sides,
+        "endings": dict(endings),
+    }
+
+
+def summarise_matches(matches: Matches) -> dict[str, Any]:
+    """The figures of games of two battles, for programs: totals, and margins as dwarfs and as
+    trolls, from the first player's view; and both battles, margins from their dwarfs' view.
+    """
+    totals = matches.totals
+    games = len(totals)
+    largest = get_ruleset(matches.first.rules).largest_margin
+    return {
+        "games": games,
+        "draws": int((totals == 0).sum()),
+        **_with_interval("mean_total", mean_interval(totals, 2 * largest)),
+        **_with_interval("mean_as_dwarfs", mean_interval(matches.first.margins, largest)),
+        **_with_interval("mean_as_trolls", mean_interval(-matches.second.margins, largest)),
+        "first_player": _share(int((totals > 0).sum()), games),
+        "second_player": _share(int((totals < 0).sum()), games),
+        "first_battles": summarise(matches.first),
+        "second_battles": summarise(matches.second),
+    }
+
+
+def print_battles(dwarfs: str, trolls: str, rules: str, result: dict[str, Any]) -> None:
+    """What ``summarise`` found, for people."""
+    print(f"{result['games']} battles of {rules}: dwarfs {dwarfs}, trolls {trolls}")
+    for role in SIDES:
+        side = result[role]
+        did = f"{side['captures_per_battle']:.2f} captures a battle"
+        if role in STRIKES[rules]:
+            strikes = STRIKES[rules][role]
+            did = f"{side[f'{strikes}_per_battle']:.2f} {strikes} and {did}"
+        print(f"  {role}: {_won(side)}, {did}")
+    print(
+        f"  drawn {result['draws']}; mean margin for the dwarfs {_mean(result, 'mean_margin')}; "
+        f"mean length {result['mean_turns']:.1f} turns"
+    )
+    endings = ", ".join(f"{name} {count}" for name, count in sorted(result["endings"].items()))
+    print(f"  ended by: {endings}")
+
+
+def print_matches(first: str, second: str, rules: str, result: dict[str, Any]) -> None:
+    """What ``summarise_matches`` found, for people."""
+    print_battles(first, second, rules, result["first_battles"])
+    print_battles(second, first, rules, result["second_battles"])
+    print(f"{result['games']} games of two battles, first player {first}, second {second}")
+    for player in ("first_player", "second_player"):
+        print(f"  {player.replace('_', ' ')}: {_won(result[player])}")
+    print(f"  drawn {result['draws']}")
+    print(f"  mean total for the first player {_mean(result, 'mean_total')}")
+    for side in SIDES:
+        print(f"  its mean margin as {side} {_mean(result, f'mean_as_{side}')}")
+    if result["games"] == 1:
+        margins = (result["first_battles"]["mean_margin"], -result["second_battles"]["mean_margin"])
+        first_battle, second_battle, game = map(_words, (*margins, result["mean_total"]))
+        print(f"  {first}: {first_battle} as dwarfs, {second_battle} as trolls: {game} in all")
+
+
+def _won(share: dict[str, Any]) -> str:
+    low, high = share["win_rate_95"]
+    return f"won {share['wins']} ({share['win_rate']:.1%}, 95% interval {low:.1%} to {high:.1%})"
+
+
+def _mean(result: dict[str, Any], name: str) -> str:
+    low, high = result[f"{name}_95"]
+    return f"{result[name]:+.2f} (95% interval {low:+.2f} to {high:+.2f})"
+
+
+def _words(margin: float) -> str:
+    if margin == 0:
+        return "drew"
+    return f"{'won' if margin > 0 else 'lost'} by {abs(margin):g}"
