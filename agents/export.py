@@ -4,7 +4,7 @@
 
     python -m agents.export runs/cpu/checkpoints/best/dwarfs dwarfs.onnx
 
-The graph takes ``observations``, [N, 13, 15, 15] float32, and gives ``logits``, [N, 6470] float32,
+The graph takes ``observations``, [N, C, 15, 15] float32, and gives ``logits``, [N, 6470] float32,
 one for every action whether it is legal or not, and ``values``, [N] float32. The policy is the
 softmax of the logits over the legal actions. N may be any number.
 """
@@ -50,7 +50,7 @@ class DensePolicy(nn.Module):
             self.register_buffer(name, table.clone())
 
     def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
-        """[N, 13, 15, 15] to logits [N, 6470] and values [N]."""
+        """[N, C, 15, 15] to logits [N, 6470] and values [N]."""
         points, pooled = self.network.features(observations)
         queries, keys = self.network.queries_and_keys(points).chunk(2, dim=2)
         match = queries[:, self.start[:CAPTURE_ALL]] * keys[:, self.end[:CAPTURE_ALL]]

@@ -72,7 +72,7 @@ def test_an_onnx_file_says_what_the_network_says(network: Network, saved: Path, 
     target = saved.parent / "dwarfs.onnx"
     assert main([str(saved), str(target)]) == 0
     assert capfd.readouterr() == (
-        f"{target}: observations [N, 13, 15, 15] in, logits [N, 6470] and values [N] out, "
+        f"{target}: observations [N, 14, 15, 15] in, logits [N, 6470] and values [N] out, "
         "all float32\n",
         "",
     )

@@ -62,7 +62,7 @@ def test_cleanrl_agent_draws_only_what_is_legal():
     positions = [thud_env.Position.start(rules) for rules in thud_env.RULESETS]
     planes = np.stack([position.observation() for position in positions])
     masks = np.stack([position.action_mask() for position in positions])
-    agent = Agent((13, 15, 15))
+    agent = Agent((14, 15, 15))
     for _ in range(20):
         actions = agent.choose(planes, masks)
         assert masks[np.arange(len(masks)), actions].all()

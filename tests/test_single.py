@@ -12,6 +12,7 @@ from seat_play import BESIDE_TWO_DWARFS, assert_same, first_legal, play_randomly
 import agents
 import thud_env
 from thud_env.actions import NUM_ACTIONS
+from thud_env.envs.match import MATCH_PLANES
 from thud_env.envs.single import ThudSeatEnv
 from thud_env.position import SIDES
 
@@ -110,7 +111,7 @@ def test_both_sides_are_paid_from_the_view_of_who_decided():
 def test_a_match_changes_sides_and_pays_the_total(side):
     env = gymnasium.make("thud/ThudMatch-v0", side=side, max_turns=40)
     observation, info = env.reset(seed=3)
-    assert observation.shape == (15, 15, 15)
+    assert observation.shape == (len(MATCH_PLANES), 15, 15)
     seen, over = play_randomly(env, seed=3)
     assert over
     if side == "both":

@@ -4,9 +4,9 @@
 |---|---|
 | Agents | `dwarf_0`, `troll_0` |
 | Action space | `Discrete(6470)` for both |
-| Observation space | `Dict` of `observation`: `Box(0, 1, (13, 15, 15), float32)` and \
+| Observation space | `Dict` of `observation`: `Box(0, 1, (14, 15, 15), float32)` and \
 `action_mask`: `Box(0, 1, (6470,), int8)` |
-| State space | `Box(0, 1, (13, 15, 15), float32)`, the same planes |
+| State space | `Box(0, 1, (14, 15, 15), float32)`, the same planes |
 | Render modes | `human`, `rgb_array`, `ansi` |
 | Import | `thud_env.env(rules=...)` or `pettingzoo.make("aec", "thud/thud-v0")` |
 
@@ -29,11 +29,12 @@ means that the plane has one value everywhere.
 | 5 | `deciding_troll` | 1 on the troll that may now capture or trample on |
 | 6 | `one_capture` | all 1 if that troll may capture one dwarf at most |
 | 7 | `capture_owed` | all 1 if that troll must still capture a dwarf |
-| 8 | `quiet_turns` | all: turns without a capture or a move of the stone / max_quiet_turns |
-| 9 | `turns` | all: turns played / max_turns |
-| 10 | `offer` | all 1 if an offer to end the battle awaits its answer |
-| 11 | `dwarfs_wait` | all: own turns before the dwarfs may offer again / offer_after |
-| 12 | `trolls_wait` | all: own turns before the trolls may offer again / offer_after |
+| 8 | `has_captured` | all 1 if that troll has captured a dwarf in this turn |
+| 9 | `quiet_turns` | all: turns without a capture or a move of the stone / max_quiet_turns |
+| 10 | `turns` | all: turns played / max_turns |
+| 11 | `offer` | all 1 if an offer to end the battle awaits its answer |
+| 12 | `dwarfs_wait` | all: own turns before the dwarfs may offer again / offer_after |
+| 13 | `trolls_wait` | all: own turns before the trolls may offer again / offer_after |
 
 ### Actions
 

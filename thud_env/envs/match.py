@@ -4,9 +4,9 @@
 |---|---|
 | Agents | `player_0`, who plays the dwarfs first, and `player_1` |
 | Action space | `Discrete(6470)` for both |
-| Observation space | `Dict` of `observation`: `Box(0, 1, (15, 15, 15), float32)` and \
+| Observation space | `Dict` of `observation`: `Box(0, 1, (16, 15, 15), float32)` and \
 `action_mask`: `Box(0, 1, (6470,), int8)` |
-| State space | `Box(0, 1, (15, 15, 15), float32)`, the planes as `player_0` sees them |
+| State space | `Box(0, 1, (16, 15, 15), float32)`, the planes as `player_0` sees them |
 | Rewards | margin: captures as they happen, in 1/32; or outcome: 1, 0, -1 at the end; zero-sum |
 | Import | `thud_env.match_env(rules=...)` or `pettingzoo.make("aec", "thud/thud-match-v0")` |
 

@@ -3,7 +3,7 @@
 | | |
 |---|---|
 | Action space | `Discrete(6470)` |
-| Observation space | `Box(0, 1, (13, 15, 15), float32)`, or with `observation="dict"` a `Dict` of \
+| Observation space | `Box(0, 1, (14, 15, 15), float32)`, or with `observation="dict"` a `Dict` of \
 that as `observation` and `action_mask`: `Box(0, 1, (6470,), int8)` |
 | Rewards | the learner's: captures as they happen, in 1/32, or 1, 0, -1 at the end |
 | Import | `gymnasium.make("thud/Thud-v0", side="dwarfs", opponent="random")` |

@@ -7,7 +7,7 @@ a turn, and each of those is one call of ``act_rows`` for all games that wait fo
 
 | returned | shape and dtype |
 |---|---|
-| observations | [B, 13, 15, 15] float32, or a dictionary of that and [B, 6470] int8 |
+| observations | [B, 14, 15, 15] float32, or a dictionary of that and [B, 6470] int8 |
 | rewards | [B] float64 |
 | terminations, truncations | [B] bool |
 | `infos["action_mask"]` | [B, 6470] int8 |

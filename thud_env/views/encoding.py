@@ -20,6 +20,7 @@ from thud_env.jit.lanes import differing
 from thud_env.rules.row import (
     ANSWER_OFFER,
     DWARF,
+    DWARFS,
     EMPTY,
     MAX_QUIET_TURNS,
     MAX_TURNS,
@@ -30,42 +31,127 @@ from thud_env.rules.row import (
     PENDING_CELL,
     QUIET_TURNS,
     ROW_SIZE,
+    STONE,
     TAKE_ONE,
     TAKE_SOME,
+    TAKEN,
     TO_MOVE,
+    TROLL,
+    TROLLS,
     TURNS,
     copy_row,
 )
 
+WHERE, SQUARES, AT, IS, IS_NOT, SHARE, OTHER = range(7)
+"""How a plane follows from a row, by its fields ``of`` and ``by``:
+
+=======  ==================================================================
+WHERE    1 on the cells that hold the piece ``of``
+SQUARES  1 on the squares
+AT       1 on the cell that the row's field ``of`` names, if it names one
+IS       all 1 if the row's field ``of`` is ``by``, else all 0
+IS_NOT   all 0 if the row's field ``of`` is ``by``, else all 1
+SHARE    all: the row's field ``of`` divided by its field ``by``
+OTHER    does not follow from the row: the environment writes it
+=======  ==================================================================
+"""
+
 
 @dataclass(frozen=True)
 class Plane:
-    """One plane of an observation."""
+    """One plane of an observation. Its number is its place in the table."""
 
     name: str
     shows: str
+    kind: int = OTHER
+    of: int = 0
+    by: int = 0
 
 
 PLANES = (
-    Plane("dwarfs", "1 where a dwarf stands"),
-    Plane("trolls", "1 where a troll stands"),
-    Plane("stone", "1 where the Thudstone, the Rock or the ball stands"),
-    Plane("board", "1 on the 165 squares, 0 on the cut corners"),
-    Plane("trolls_to_move", "all 1 if the trolls decide next, all 0 if the dwarfs do"),
-    Plane("deciding_troll", "1 on the troll that may now capture or trample on"),
-    Plane("one_capture", "all 1 if that troll may capture one dwarf at most"),
-    Plane("capture_owed", "all 1 if that troll must still capture a dwarf"),
-    Plane("quiet_turns", "all: turns without a capture or a move of the stone / max_quiet_turns"),
-    Plane("turns", "all: turns played / max_turns"),
-    Plane("offer", "all 1 if an offer to end the battle awaits its answer"),
-    Plane("dwarfs_wait", "all: own turns before the dwarfs may offer again / offer_after"),
-    Plane("trolls_wait", "all: own turns before the trolls may offer again / offer_after"),
+    Plane("dwarfs", "1 where a dwarf stands", WHERE, DWARF),
+    Plane("trolls", "1 where a troll stands", WHERE, TROLL),
+    Plane("stone", "1 where the Thudstone, the Rock or the ball stands", WHERE, STONE),
+    Plane("board", "1 on the 165 squares, 0 on the cut corners", SQUARES),
+    Plane(
+        "trolls_to_move",
+        "all 1 if the trolls decide next, all 0 if the dwarfs do",
+        IS,
+        TO_MOVE,
+        TROLLS,
+    ),
+    Plane(
+        "deciding_troll",
+        "1 on the troll that may now capture or trample on",
+        AT,
+        PENDING_CELL,
+    ),
+    Plane(
+        "one_capture",
+        "all 1 if that troll may capture one dwarf at most",
+        IS,
+        PENDING,
+        TAKE_ONE,
+    ),
+    Plane(
+        "capture_owed",
+        "all 1 if that troll must still capture a dwarf",
+        IS,
+        PENDING,
+        TAKE_SOME,
+    ),
+    Plane(
+        "has_captured",
+        "all 1 if that troll has captured a dwarf in this turn",
+        IS_NOT,
+        TAKEN,
+        0,
+    ),
+    Plane(
+        "quiet_turns",
+        "all: turns without a capture or a move of the stone / max_quiet_turns",
+        SHARE,
+        QUIET_TURNS,
+        MAX_QUIET_TURNS,
+    ),
+    Plane("turns", "all: turns played / max_turns", SHARE, TURNS, MAX_TURNS),
+    Plane(
+        "offer",
+        "all 1 if an offer to end the battle awaits its answer",
+        IS,
+        PENDING,
+        ANSWER_OFFER,
+    ),
+    Plane(
+        "dwarfs_wait",
+        "all: own turns before the dwarfs may offer again / offer_after",
+        SHARE,
+        OFFER_WAIT + DWARFS,
+        OFFER_AFTER,
+    ),
+    Plane(
+        "trolls_wait",
+        "all: own turns before the trolls may offer again / offer_after",
+        SHARE,
+        OFFER_WAIT + TROLLS,
+        OFFER_AFTER,
+    ),
 )
+"""All that a row's observation shows. Nothing below names a plane: a new one is a line here.
+
+``has_captured`` is seen because it decides whether the turn, if it stops here, starts the quiet
+count anew (docs/rules.md, section 2c). How many dwarfs were captured decides nothing.
+"""
+
 NUM_PLANES = len(PLANES)
 OBSERVATION_SHAPE = (NUM_PLANES, SIZE, SIZE)
 
 NUM_POINTS = SIZE * SIZE
-CHANGING_PLANES = (4, 8, 9)
+CHANGING_PLANES = tuple(
+    number
+    for number, plane in enumerate(PLANES)
+    if plane.kind in (IS, SHARE) and plane.of in (TO_MOVE, QUIET_TURNS, TURNS)
+)
 """The planes that nearly every decision changes in whole: who decides, and the clocks."""
 BYTE_UNIT = 255.0
 """What stands for 1 in uint8 planes."""
@@ -80,32 +166,32 @@ NOTHING_SHOWN[:NUM_CELLS] = OFF_BOARD
 NOTHING_SHOWN[CELL_OF_SQUARE] = EMPTY
 NOTHING_SHOWN[[MAX_QUIET_TURNS, MAX_TURNS, OFFER_AFTER]] = 1
 
+# The table as the compiled code reads it.
+_KIND: NDArray[np.int16] = np.array([plane.kind for plane in PLANES], dtype=np.int16)
+_OF: NDArray[np.int16] = np.array([plane.of for plane in PLANES], dtype=np.int16)
+_BY: NDArray[np.int16] = np.array([plane.by for plane in PLANES], dtype=np.int16)
 
-_SOURCE: NDArray[np.int16] = np.full(NUM_PLANES, -1, dtype=np.int16)
-"""[C] the field of a row that a plane constant over the board follows, -1 for the others."""
-_SOURCE[[4, 6, 7, 8, 9, 10, 11, 12]] = (
-    *(TO_MOVE, PENDING, PENDING, QUIET_TURNS, TURNS, PENDING),
-    *(OFFER_WAIT, OFFER_WAIT + 1),
+
+def _planes_of_kind(*kinds: int) -> NDArray[np.int16]:
+    return np.flatnonzero(np.isin(_KIND, kinds)).astype(np.int16)
+
+
+_SQUARES, _AT, _LEVELS = (
+    _planes_of_kind(SQUARES),
+    _planes_of_kind(AT),
+    _planes_of_kind(IS, IS_NOT, SHARE),
 )
+_PLANE_OF_PIECE: NDArray[np.int16] = np.zeros(OFF_BOARD, dtype=np.int16)
+_PLANE_OF_PIECE[_OF[_planes_of_kind(WHERE)]] = _planes_of_kind(WHERE)
 
 
 @compiled
 def _level(row, plane):
     """The value of a plane that is constant over the board."""
-    pending = row[PENDING]
-    if plane == 4:
-        return float(row[TO_MOVE])
-    if plane == 6:
-        return 1.0 if pending == TAKE_ONE else 0.0
-    if plane == 7:
-        return 1.0 if pending == TAKE_SOME else 0.0
-    if plane == 8:
-        return row[QUIET_TURNS] / row[MAX_QUIET_TURNS]
-    if plane == 9:
-        return row[TURNS] / row[MAX_TURNS]
-    if plane == 10:
-        return 1.0 if pending == ANSWER_OFFER else 0.0
-    return row[OFFER_WAIT + plane - 11] / row[OFFER_AFTER]
+    field, by = row[natural(_OF[plane])], _BY[plane]
+    if _KIND[plane] == SHARE:
+        return field / row[natural(by)]
+    return 1.0 if (field == by) == (_KIND[plane] == IS) else 0.0
 
 
 _FIRST_CELL = STRIDE
@@ -119,23 +205,25 @@ def _in_units(level, unit):
 
 
 @compiled
-def _update_pieces(row, shown, planes, unit):
-    """Bring the planes of dwarfs, trolls, the stone and the deciding troll up to date."""
+def _update_points(row, shown, planes, unit):
+    """Bring the planes that mark single points up to date."""
     for start in range(_FIRST_CELL, NUM_CELLS, 64):
         changed = differing(row, shown, start)
         while changed != 0:
             cell = start + trailing_zeros(changed)
             point = natural(_POINT_OF_CELL[cell])
             if shown[cell] != EMPTY:
-                planes[natural(shown[cell] - DWARF), point] = 0
+                planes[natural(_PLANE_OF_PIECE[shown[cell]]), point] = 0
             if row[cell] != EMPTY:
-                planes[natural(row[cell] - DWARF), point] = unit
+                planes[natural(_PLANE_OF_PIECE[row[cell]]), point] = unit
             changed &= changed - 1
-    if row[PENDING_CELL] != shown[PENDING_CELL]:
-        if shown[PENDING_CELL] != 0:
-            planes[5, _POINT_OF_CELL[shown[PENDING_CELL]]] = 0
-        if row[PENDING_CELL] != 0:
-            planes[5, _POINT_OF_CELL[row[PENDING_CELL]]] = unit
+    for plane in _AT:
+        now, before = row[natural(_OF[plane])], shown[natural(_OF[plane])]
+        if now != before:
+            if before != 0:
+                planes[plane, _POINT_OF_CELL[before]] = 0
+            if now != 0:
+                planes[plane, _POINT_OF_CELL[now]] = unit
 
 
 @compiled
@@ -144,8 +232,9 @@ def clear_planes(planes, unit):
     for plane in range(NUM_PLANES):
         for point in range(NUM_POINTS):
             planes[plane, point] = 0
-    for square in range(NUM_SQUARES):
-        planes[3, _BOARD_POINTS[square]] = unit
+    for plane in _SQUARES:
+        for square in range(NUM_SQUARES):
+            planes[plane, _BOARD_POINTS[square]] = unit
 
 
 @compiled
@@ -158,13 +247,13 @@ def update_planes(row, shown, planes, unit):
         planes: [C, 225] float32 or uint8, the planes flattened; overwritten.
         unit: what stands for 1: 1.0 for float32, ``BYTE_UNIT`` for uint8.
     """
-    _update_pieces(row, shown, planes, unit)
+    _update_points(row, shown, planes, unit)
     same_limits = True
     for field in range(MAX_QUIET_TURNS, OFFER_AFTER + 1):
         same_limits = same_limits and row[field] == shown[field]
-    for plane in range(4, NUM_PLANES):
-        source = _SOURCE[plane]
-        if source >= 0 and not (same_limits and row[source] == shown[source]):
+    for plane in _LEVELS:
+        field = natural(_OF[plane])
+        if not (same_limits and row[field] == shown[field]):
             level = _in_units(_level(row, plane), unit)
             for point in range(NUM_POINTS):
                 planes[plane, point] = level
@@ -181,14 +270,17 @@ def value_at(row, plane, point, unit):
         point: 15 * row + column, 0 .. 224.
         unit: what stands for 1; see ``update_planes``.
     """
-    if _SOURCE[plane] >= 0:
+    kind = _KIND[plane]
+    if kind >= IS:
         return _in_units(_level(row, plane), unit)
     cell = STRIDE * (point // SIZE + 1) + point % SIZE
-    if plane == 3:
-        return unit if row[cell] != OFF_BOARD else 0.0
-    if plane == 5:
-        return unit if row[PENDING_CELL] == cell else 0.0
-    return unit if row[cell] == DWARF + plane else 0.0
+    if kind == SQUARES:
+        marked = row[cell] != OFF_BOARD
+    elif kind == AT:
+        marked = row[natural(_OF[plane])] == cell
+    else:
+        marked = row[cell] == _OF[plane]
+    return unit if marked else 0.0
 
 
 @compiled_with_arrays

@@ -29,7 +29,7 @@ time.
 """
 
 Choose = Callable[[NDArray[np.float32], NDArray[np.int8]], Any]
-"""From observations, [B, 13, 15, 15], and action masks, [B, 6470], to legal actions, [B]."""
+"""From observations, [B, C, 15, 15], and action masks, [B, 6470], to legal actions, [B]."""
 
 
 class Margins(NamedTuple):

@@ -5,6 +5,7 @@ Tianshou masks nothing for policy gradients; the actor below rules illegal actio
 
 from __future__ import annotations
 
+import math
 from importlib.metadata import version
 from typing import Any
 
@@ -20,6 +21,7 @@ from tianshou.utils.net.common import AbstractDiscreteActor
 from torch import Tensor, nn
 
 from thud_env.actions import NUM_ACTIONS
+from thud_env.views.encoding import OBSERVATION_SHAPE
 from training.integrations.before_after import TASK, margins, parser, show
 
 NUM_ENVS = 16
@@ -42,7 +44,7 @@ class WithoutInfos(gymnasium.Wrapper[Any, Any, Any, Any]):
         return *self.env.step(action)[:-1], {}
 
 
-def hidden_layer(inputs: int = 13 * 15 * 15, width: int = 64) -> nn.Sequential:
+def hidden_layer(inputs: int = math.prod(OBSERVATION_SHAPE), width: int = 64) -> nn.Sequential:
     """Planes to features."""
     return nn.Sequential(nn.Flatten(), nn.Linear(inputs, width), nn.ReLU())
 

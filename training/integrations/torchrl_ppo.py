@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import gymnasium
@@ -21,16 +22,19 @@ from torchrl.objectives import ClipPPOLoss
 from torchrl.objectives.value import GAE
 
 from thud_env.actions import NUM_ACTIONS
+from thud_env.views.encoding import OBSERVATION_SHAPE
 from training.integrations.before_after import TASK, margins, parser, show
 
 BATCH, MINIBATCH, EPOCHS = 2048, 256, 2
 
 
 def perceptron(outputs: int, gain: float) -> nn.Sequential:
-    """Planes [..., 13, 15, 15] to outputs [..., outputs]."""
+    """Planes [..., C, 15, 15] to outputs [..., outputs]."""
     last = nn.Linear(64, outputs)
     nn.init.orthogonal_(last.weight, gain)
-    return nn.Sequential(nn.Flatten(-3), nn.Linear(13 * 15 * 15, 64), nn.ReLU(), last)
+    return nn.Sequential(
+        nn.Flatten(-3), nn.Linear(math.prod(OBSERVATION_SHAPE), 64), nn.ReLU(), last
+    )
 
 
 class Policy(nn.Module):
