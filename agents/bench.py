@@ -1,5 +1,7 @@
 """How fast the searching players are, on one core.
 
+::
+
     python -m agents.bench
     python -m agents.bench --json
 
@@ -14,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from random import Random
 from time import process_time
 
@@ -21,6 +24,7 @@ from agents.alphabeta import Searcher, SearchOptions
 from agents.mcts import MctsAgent
 from agents.search.weights import load_weights
 from thud_env import Position
+from thud_env.command import Command
 from thud_env.jit.rng import seed_generators
 
 SIMULATIONS = 20_000
@@ -81,15 +85,16 @@ def measure() -> dict[str, float]:
     }
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """The command: see the module."""
-    parser = argparse.ArgumentParser(
-        prog="python -m agents.bench", description="How fast the searching players are."
-    )
-    parser.add_argument("--json", action="store_true", help="one JSON object")
-    options = parser.parse_args(arguments)
+def main(words: list[str] | None = None) -> int:
+    """The command line; returns the exit code."""
+    command = Command("agents.bench", __doc__)
+    command.add_argument("--json", action="store_true", help="print one JSON object")
+    return command.run(_report, words, errors=())
+
+
+def _report(arguments: argparse.Namespace) -> None:
     figures = measure()
-    if options.json:
+    if arguments.json:
         print(json.dumps({name: round(rate) for name, rate in figures.items()}))
         return
     for name, rate in figures.items():
@@ -97,4 +102,4 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -28,6 +28,7 @@ from agents.networks.checkpoint import MANIFEST, CheckpointError, load_policy, p
 from agents.networks.legal_policy import TABLES
 from agents.networks.network import Network
 from thud_env.actions import CAPTURE_ALL, NUM_ACTIONS
+from thud_env.command import Command
 from thud_env.position import SIDES
 from thud_env.views.encoding import OBSERVATION_SHAPE
 
@@ -115,32 +116,28 @@ def export(checkpoint: Path, target: Path) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(words: list[str] | None = None) -> int:
     """The command line; returns the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="python -m agents.export", description="Write a policy as an ONNX file."
-    )
-    parser.add_argument(
+    command = Command("agents.export", __doc__)
+    command.add_argument(
         "checkpoint",
         type=Path,
         help="one role's: runs/.../best/dwarfs, or pretrained/classic/dwarfs",
     )
-    parser.add_argument("target", type=Path, help="the file to write")
-    options = parser.parse_args(arguments)
+    command.add_argument("target", type=Path, help="the file to write")
+    return command.run(_export, words, errors=(CheckpointError, OSError, ImportError))
+
+
+def _export(arguments: argparse.Namespace) -> None:
     try:
-        export(options.checkpoint, options.target)
-    except (CheckpointError, OSError) as error:
-        print(f"export: {error}", file=sys.stderr)
-        return 2
+        export(arguments.checkpoint, arguments.target)
     except ImportError as error:
-        print(f'export: {error.name} is missing: pip install ".[export]"', file=sys.stderr)
-        return 2
+        raise ImportError(f'{error.name} is missing: pip install ".[export]"') from None
     planes = ", ".join(map(str, OBSERVATION_SHAPE))
     print(
-        f"{options.target}: observations [N, {planes}] in, "
+        f"{arguments.target}: observations [N, {planes}] in, "
         f"logits [N, {NUM_ACTIONS}] and values [N] out, all float32"
     )
-    return 0
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from pathlib import Path
 from agents.registry import make
 from agents.terminal.session import Table
 from thud_env import Position, write_record
+from thud_env.command import Command, bounded
 from thud_env.position import SIDES
 from thud_env.record.files import Record
 
@@ -50,51 +51,48 @@ def reserve(path: Path) -> None:
         raise FileExistsError(f"{path} exists: name another file") from None
 
 
-def main(arguments: list[str] | None = None, ask: Callable[[str], str] = input) -> int:
+def main(words: list[str] | None = None, ask: Callable[[str], str] = input) -> int:
     """The command line; returns the exit code. ``ask`` prints a prompt and reads an answer."""
-    parser = argparse.ArgumentParser(
-        prog="python -m agents.play", description="Play against an agent, or watch two of them."
-    )
+    command = Command("agents.play", __doc__)
     for side in SIDES:
-        parser.add_argument(f"--{side}", metavar="SPEC", help=f"an agent, or {HUMAN}: you")
-    parser.add_argument("--rules", default="classic", help="the ruleset (classic)")
-    parser.add_argument("--seed", type=int, help="repeats the agents' choices (drawn anew)")
-    parser.add_argument("--position", metavar="TEXT", help="where to begin (the ruleset's start)")
-    parser.add_argument("--agreement", action="store_true", help="the battle may end by agreement")
-    parser.add_argument("--record", metavar="FILE", type=Path, help="a new file for the battle")
-    options = parser.parse_args(arguments)
-    names = seats(options.dwarfs, options.trolls)
+        command.add_argument(f"--{side}", metavar="SPEC", help=f"an agent, or {HUMAN}: you")
+    command.add_rules()
+    command.add_argument(
+        "--seed", type=bounded(int, 0), metavar="N", help="repeats the agents' choices (drawn anew)"
+    )
+    command.add_argument("--position", metavar="TEXT", help="where to begin (the ruleset's start)")
+    command.add_argument("--agreement", action="store_true", help="the battle may end by agreement")
+    command.add_argument("--record", metavar="FILE", type=Path, help="a new file for the battle")
+    return command.run(lambda arguments: _play(arguments, ask), words)
+
+
+def _play(arguments: argparse.Namespace, ask: Callable[[str], str]) -> None:
+    names = seats(arguments.dwarfs, arguments.trolls)
+    seed = random.randrange(2**16) if arguments.seed is None else arguments.seed
+    rules, agreement = arguments.rules, arguments.agreement
+    start = Position.start(rules, agreement=agreement)
+    if arguments.position is not None:
+        start = Position.from_text(arguments.position, rules, agreement=agreement)
+    players = {
+        side: None if names[side] == HUMAN else make(names[side], 2 * seed + number)
+        for number, side in enumerate(SIDES)
+    }
+    on_terminal = sys.stdout.isatty()
+    table = Table(
+        start,
+        players,
+        ask=ask,
+        color=on_terminal and not os.environ.get("NO_COLOR"),
+        boards=on_terminal or None in players.values(),
+    )
+    if arguments.record is not None:
+        reserve(arguments.record)
     try:
-        seed = random.randrange(2**16) if options.seed is None else options.seed
-        if seed < 0:
-            raise ValueError(f"--seed {seed}: 0 or more would be right")
-        start = Position.start(options.rules, agreement=options.agreement)
-        if options.position is not None:
-            start = Position.from_text(options.position, options.rules, agreement=options.agreement)
-        players = {
-            side: None if names[side] == HUMAN else make(names[side], 2 * seed + number)
-            for number, side in enumerate(SIDES)
-        }
-        on_terminal = sys.stdout.isatty()
-        table = Table(
-            start,
-            players,
-            ask=ask,
-            color=on_terminal and not os.environ.get("NO_COLOR"),
-            boards=on_terminal or None in players.values(),
-        )
-        if options.record is not None:
-            reserve(options.record)
-        try:
-            table.play()
-        finally:
-            if options.record is not None:
-                tags = {side.title(): name for side, name in names.items()}
-                write_record(options.record, Record(start, tuple(table.turns), tags))
-    except (ValueError, OSError) as error:
-        print(f"play: {' '.join(str(error).split())}", file=sys.stderr)
-        return 2
-    return 0
+        table.play()
+    finally:
+        if arguments.record is not None:
+            tags = {side.title(): name for side, name in names.items()}
+            write_record(arguments.record, Record(start, tuple(table.turns), tags))
 
 
 if __name__ == "__main__":

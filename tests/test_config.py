@@ -74,6 +74,13 @@ def test_numbers_are_read_as_they_are_meant(written, text: str, read: float) -> 
     assert type(config.ppo.learning_rate) is float
 
 
+@pytest.mark.parametrize("text", ["2e6", "2.0e+6", "2_000_000", "2000000"])
+def test_counts_are_read_as_they_are_meant(written, text: str) -> None:
+    config = load_config(written("name: x"), [f"total_decisions={text}"])
+    assert config.total_decisions == 2_000_000
+    assert type(config.total_decisions) is int
+
+
 def test_a_limit_may_be_left_to_the_ruleset(written) -> None:
     path = written("max_turns: 50\n")
     assert load_config(path).max_turns == 50
@@ -95,6 +102,7 @@ MISTAKES = [
     # types
     ("seed=one", "seed: 'one' must be of type int"),
     ("seed=1.5", "seed: 1.5 must be of type int"),
+    ("seed=1e-3", "seed: '1e-3' must be of type int"),
     ("seed=true", "seed: True must be of type int"),
     ("num_games=", "num_games: None must be of type int"),
     ("name=5", "name: 5 must be of type str"),

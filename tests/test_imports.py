@@ -30,7 +30,8 @@ GRANTED = {
     "position": {"actions", "notation", "render", "rules", "rulesets", "views"},
     "symmetry": {"actions", "board", "position", "rules", "rulesets"},
     "record": {"board", "notation", "position", "rules", "rulesets"},
-    "perft": {"position", "rules", "rulesets"},
+    "command": {"rulesets"},
+    "perft": {"command", "position", "rules"},
 }
 CORE_DEPENDENCIES = {"numpy", "numba", "gymnasium", "pettingzoo"}
 BROUGHT_BY_CORE = {"llvmlite"}  # part of numba, released with it

@@ -192,7 +192,7 @@ def test_a_field_that_is_none_is_refused(tmp_path: Path, text: str, complaint: s
         (["random", "greedy", "--games", "3"], "even number"),
         (["random", "greedy", "--games", "1002"], "500 starts, enough for 1000"),
         (["random", "greedy", "--rules", "chess"], "unknown ruleset 'chess'"),
-        (["random", "greedy", "--workers", "0"], "--workers 0"),
+        (["random", "greedy", "--workers", "0"], "--workers: '0': a whole number, 1 or more,"),
         (["random", "--field", "x.yaml"], "either on the command line or by --field"),
         (["--field", "none.yaml"], "cannot be read"),
         (["--report", "none"], "cannot be read"),

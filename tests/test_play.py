@@ -235,11 +235,23 @@ def test_the_trolls_cannot_take_back_what_the_agent_began_with(capsys) -> None:
     assert "no turn of yours" in capsys.readouterr().out
 
 
-def test_quit_and_both_keys_end_it_politely(capsys) -> None:
-    def interrupt(_: str) -> str:
-        raise KeyboardInterrupt
+def test_ctrl_c_ends_it_and_keeps_the_record(tmp_path: Path, capsys) -> None:
+    told = answers("e2-e6")
 
-    for ask in (answers("quit", "e2-e6"), answers(), interrupt):
+    def ask(prompt: str) -> str:
+        try:
+            return told(prompt)
+        except EOFError:
+            raise KeyboardInterrupt from None
+
+    path = tmp_path / "mine.thud"
+    assert main(["--record", str(path)], ask) == 130
+    assert capsys.readouterr().err == "stopped\n"
+    assert read_record(path).turns[0] == "dE2-E6"
+
+
+def test_quit_and_ctrl_d_end_it_politely(capsys) -> None:
+    for ask in (answers("quit", "e2-e6"), answers()):
         seated = Table(START, {"dwarfs": None, "trolls": None}, ask=ask)
         seated.play()
         assert seated.turns == []
@@ -400,7 +412,7 @@ def record_words(request, tmp_path: Path) -> Iterator[list[str]]:
         (["--trolls", "policy:nowhere"], "nowhere"),
         (["--rules", "clasic"], "unknown ruleset 'clasic': did you mean 'classic'?"),
         (["--position", "dd1dd d - 0 0"], "board 'dd1dd' has 1 rows"),
-        (["--seed", "-1"], "--seed -1: 0 or more would be right"),
+        (["--seed", "-1"], "--seed: '-1': a whole number, 0 or more, would be right"),
     ],
 )
 def test_a_mistake_is_one_line_and_exit_code_2(

@@ -6,8 +6,9 @@ import pytest
 import torch
 
 import agents
-from agents.networks.checkpoint import PRETRAINED, load_policy
+from agents.networks.checkpoint import PRETRAINED, load_policy, policy_folder
 from agents.policy import PolicyAgent
+from thud_env import Position
 from thud_env.position import SIDES
 from training.arena.battles import play_battles
 
@@ -48,3 +49,12 @@ def test_a_folder_where_the_program_runs_goes_first(tmp_path: Path, monkeypatch)
     here.parent.mkdir()
     here.symlink_to(PRETRAINED / RULESETS[0])
     assert PolicyAgent(here).path == here
+
+
+def test_the_folder_of_a_run_means_its_latest_checkpoint(tmp_path: Path) -> None:
+    (tmp_path / "checkpoints").mkdir()
+    (tmp_path / "checkpoints" / "latest").symlink_to(PRETRAINED / "classic")
+    assert policy_folder(tmp_path) == tmp_path / "checkpoints" / "latest"
+    position = Position.start("classic")
+    found, wanted = (agents.make(f"policy:{path}") for path in (tmp_path, PRETRAINED / "classic"))
+    assert found.turn(position) == wanted.turn(position)

@@ -449,20 +449,17 @@ def test_a_run_starts_from_a_policys_weights_and_goes_on_without_it(
 def test_help_lists_the_options_and_the_keys(words: list[str], capsys) -> None:
     assert main(words) == 0
     shown = capsys.readouterr().out
-    assert shown.startswith("usage: python -m training.train CONFIG")
-    assert "python -m training.train configs/smoke.yaml" in shown
+    assert "CONFIG [KEY=VALUE ...]\n" in shown
     for option in dataclasses.fields(Options):
         assert f"\n  --{option.name} " in shown
     assert "\n  ppo.update_epochs=2             Passes over each rollout.\n" in shown
-    assert "``" not in shown
-    assert "::" not in shown
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "a configuration or a run's folder is needed: --help tells more"),
-        (["--resume"], "a configuration or a run's folder is needed"),
+        ([], "train: the following arguments are required: CONFIG"),
+        (["--resume"], "train: the following arguments are required: CONFIG"),
         ([str(ROOT / "configs")], f"or a file such as {ROOT / 'configs' / 'classic-all.yaml'},"),
         (
             [str(ROOT / "docs")],
@@ -476,7 +473,7 @@ def test_help_lists_the_options_and_the_keys(words: list[str], capsys) -> None:
         (["{}", "seed=[1"], "override 'seed=[1'"),
         (["{}", "device=gpu"], "device: 'gpu' is none of auto, cpu, cuda"),
         (["{}", "name=../elsewhere"], "name: '../elsewhere'"),
-        (["{}", "--minutes", "soon"], "--minutes: a number of minutes would be right"),
+        (["{}", "--minutes", "soon"], "--minutes: 'soon': a number, 0 or more, would be right"),
         (["{}", "--actors", "7"], "num_games: 7 processes cannot share 128"),
         (
             ["{}", "opponents.frozen=0.1", "--actors", "16"],

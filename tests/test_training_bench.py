@@ -44,7 +44,7 @@ def test_it_prints_lines_for_people(capsys) -> None:
     ("words", "said"),
     [
         (["nope.yaml"], "nope.yaml cannot be read"),
-        ([SMOKE, "--updates", "0"], "--updates 0: 1 or more would be right"),
+        ([SMOKE, "--updates", "0"], "--updates: '0': a whole number, 1 or more, would be right"),
     ],
 )
 def test_bad_input_is_one_line(words: list[str], said: str, capsys) -> None:

@@ -16,6 +16,7 @@ import argparse
 import hashlib
 import json
 import platform
+import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import cache, partial
@@ -27,6 +28,7 @@ from numpy.typing import NDArray
 
 from thud_env.batch.game import BatchedGame, random_playouts
 from thud_env.batch.threads import available_cores
+from thud_env.command import Command
 from thud_env.envs.aec import env as make_env
 from thud_env.jit.compile import compiled_with_arrays
 from thud_env.jit.rng import random_below, seed_generators
@@ -215,19 +217,19 @@ def measure() -> list[dict[str, object]]:
     ]
 
 
-def main() -> None:
-    """The command line."""
-    parser = argparse.ArgumentParser(
-        prog="python -m thud_env.bench",
-        description="How fast the environment is, in legal decisions a second.",
-    )
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument(
+def main(words: list[str] | None = None) -> int:
+    """The command line; returns the exit code."""
+    command = Command("thud_env.bench", __doc__)
+    command.add_argument("--json", action="store_true", help="print one JSON object")
+    command.add_argument(
         "--signature",
         action="store_true",
         help="print only a hash of 1,000 seeded random games: it changes if play does",
     )
-    arguments = parser.parse_args()
+    return command.run(_report, words, errors=())
+
+
+def _report(arguments: argparse.Namespace) -> None:
     if arguments.signature:
         print(signature())
         return
@@ -243,4 +245,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,9 +1,11 @@
 """Count the sequences of complete turns from a position: move generation's usual test.
 
+::
+
     python -m thud_env.perft --rules classic --depth 3
     python -m thud_env.perft --rules koom-valley --depth 2 --divide
 
-prints one ``depth count`` line for each depth up to the one asked for; with ``--divide`` one
+Prints one ``depth count`` line for each depth up to the one asked for; with ``--divide`` one
 ``turn count`` line for each turn that the position has, and the last depth's line only. Sequences
 in which the battle ends early do not count. Known counts: docs/rules.md, section 7.
 """
@@ -11,13 +13,13 @@ in which the battle ends early do not count. Known counts: docs/rules.md, sectio
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterator
-from typing import NoReturn
 
+from thud_env.command import Command, bounded
 from thud_env.position import Position
 from thud_env.rules import row as fields
 from thud_env.rules import turns
-from thud_env.rulesets import RULESETS, get_ruleset
 
 
 def perft(position: Position, depth: int) -> int:
@@ -40,57 +42,28 @@ def divide(position: Position, depth: int) -> Iterator[tuple[str, int]]:
         yield turn, perft(position.play(turn), depth - 1)
 
 
-class _Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line, without the usage."""
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: error: {message}\n")
-
-
-def _rules(text: str) -> str:
-    try:
-        return get_ruleset(text).name
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-
-
-def _depth(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and int(text) >= 1):
-        raise argparse.ArgumentTypeError(f"{text!r}: a whole number, 1 or more, would be right")
-    return int(text)
-
-
-def main(arguments: list[str] | None = None) -> None:
-    """The command: see the module."""
-    parser = _Parser(
-        prog="python -m thud_env.perft",
-        description="Count the sequences of complete turns from a position.",
+def main(words: list[str] | None = None) -> int:
+    """The command line; returns the exit code."""
+    command = Command("thud_env.perft", __doc__)
+    command.add_rules()
+    command.add_argument(
+        "--depth", type=bounded(int, 1), required=True, metavar="N", help="turns, 1 or more"
     )
-    parser.add_argument(
-        "--rules", type=_rules, default="classic", help=f"{', '.join(RULESETS)} (classic)"
+    command.add_argument("--position", metavar="TEXT", help="position text; the start if left out")
+    command.add_argument(
+        "--divide", action="store_true", help="count for each turn of the position"
     )
-    parser.add_argument("--depth", type=_depth, required=True, help="turns, 1 or more")
-    parser.add_argument("--position", metavar="TEXT", help="position text; the start if left out")
-    parser.add_argument("--divide", action="store_true", help="count for each turn of the position")
-    options = parser.parse_args(arguments)
-    try:
-        position = (
-            Position.start(options.rules)
-            if options.position is None
-            else Position.from_text(options.position, options.rules)
-        )
-        perft(position, 0)
-    except ValueError as error:
-        parser.error(str(error))
-    try:
-        _count(position, options.depth, options.divide)
-    except KeyboardInterrupt:
-        parser.exit(130, "stopped\n")
+    return command.run(_count, words)
 
 
-def _count(position: Position, depth: int, by_turn: bool) -> None:
+def _count(arguments: argparse.Namespace) -> None:
     """Print the counts as they are found."""
-    if by_turn:
+    position = Position.start(arguments.rules)
+    if arguments.position is not None:
+        position = Position.from_text(arguments.position, arguments.rules)
+    depth = arguments.depth
+    perft(position, 0)
+    if arguments.divide:
         total = 0
         for turn, count in divide(position, depth):
             print(turn, count, flush=True)
@@ -98,8 +71,9 @@ def _count(position: Position, depth: int, by_turn: bool) -> None:
         print(depth, total)
         return
     for turns_played in range(1, depth + 1):
-        print(turns_played, perft(position, turns_played), flush=True)
+        # Turn by turn: Ctrl-C is heard between calls of compiled code only.
+        print(turns_played, sum(count for _, count in divide(position, turns_played)), flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

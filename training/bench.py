@@ -27,14 +27,15 @@ import numpy as np
 import torch
 
 from agents.networks.inputs import Inputs
+from thud_env.command import Command, bounded
 from thud_env.position import SIDES
-from training.cli import fail
-from training.config import ConfigError, TrainConfig, load_config
+from training.config import ConfigError, TrainConfig
 from training.learner.losses import Batch
 from training.process.clock import PARTS
 from training.process.memory import keep_freed_memory
 from training.selfplay.rollout import Rollout
 from training.trainer import Trainer
+from training.usage import add_config, keys_help, read_config
 
 CONFIG = Path(__file__).resolve().parents[1] / "configs" / "cpu.yaml"
 
@@ -111,29 +112,24 @@ def measure(config: TrainConfig, updates: int) -> dict[str, float]:
     return {name: median(values) for name, values in found.items()}
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(words: list[str] | None = None) -> int:
     """The command line; returns the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="python -m training.bench", description=__doc__.splitlines()[0]
+    command = Command("training.bench", __doc__, keys_help())
+    add_config(command, "a YAML file", CONFIG)
+    command.add_argument(
+        "--updates", type=bounded(int, 1), default=5, metavar="N", help="how many (5)"
     )
-    parser.add_argument(
-        "config", nargs="?", type=Path, default=CONFIG, help="a run (configs/cpu.yaml)"
-    )
-    parser.add_argument("overrides", nargs="*", help="key=value, as in training")
-    parser.add_argument("--updates", type=int, default=5, metavar="N", help="how many (5)")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    options = parser.parse_args(arguments)
-    if options.updates < 1:
-        return fail("bench", f"--updates {options.updates}: 1 or more would be right")
-    try:
-        config = load_config(options.config, options.overrides)
-    except ConfigError as error:
-        return fail("bench", error)
+    command.add_argument("--json", action="store_true", help="print one JSON object")
+    return command.run(_report, words, errors=(ConfigError,))
+
+
+def _report(arguments: argparse.Namespace) -> None:
+    config = read_config(arguments, CONFIG)
     keep_freed_memory()
-    result = measure(config, options.updates)
-    if options.json:
+    result = measure(config, arguments.updates)
+    if arguments.json:
         print(json.dumps({"config": config.name, **result}))
-        return 0
+        return
     print(f"{config.name}: {config.network.channels} channels, {config.network.blocks} blocks")
     for part in PARTS:
         print(f"  {part:<12} {result[f'share_{part}']:6.1%} of the time")
@@ -142,7 +138,6 @@ def main(arguments: list[str] | None = None) -> int:
         f"  {reached:,.0f} decisions a second of processor, "
         f"{result['share_of_networks_own']:.0%} of the {allowed:,.0f} that the networks allow"
     )
-    return 0
 
 
 if __name__ == "__main__":

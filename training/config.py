@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import difflib
 import math
@@ -13,6 +14,7 @@ from typing import Any, Literal
 
 from agents.networks.network import NetworkConfig
 from agents.strict_yaml import YamlError, parse_yaml, read_yaml
+from thud_env.command import whole_number
 from thud_env.rules.row import new_row
 from thud_env.rulesets import get_ruleset
 
@@ -235,6 +237,10 @@ def _convert(hint: Any, value: Any, key: str) -> Any:
         if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
             raise ConfigError(f"{key}: {value!r} must be a list of words, such as [random, greedy]")
         return tuple(value)
+    if int in allowed and isinstance(value, str | float):
+        # The same for 2e6, which is a count as well.
+        with contextlib.suppress(ValueError):
+            return whole_number(str(value))
     if type(value) not in allowed:
         names = " or ".join("nothing" if a is type(None) else a.__name__ for a in allowed)
         raise ConfigError(f"{key}: {value!r} must be of type {names}")

@@ -18,9 +18,9 @@ import sys
 from pathlib import Path
 from xml.sax.saxutils import escape
 
+from thud_env.command import Command
 from thud_env.position import SIDES
 from thud_env.rulesets import get_ruleset
-from training.cli import fail
 from training.config import load_config
 
 _WIDTH, _HEIGHT, _LEFT, _TOP, _GAP = 330, 240, 52, 46, 60
@@ -140,26 +140,26 @@ def _text(x: float, y: float, words: str, anchor: str, extra: str = "") -> str:
     return f'<text x="{x:g}" y="{y:g}" text-anchor="{anchor}" {extra}>{escape(words)}</text>'
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(words: list[str] | None = None) -> int:
     """The command line; returns the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="python -m training.curves", description=__doc__.splitlines()[0]
+    command = Command("training.curves", __doc__)
+    command.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="folders of runs")
+    command.add_argument(
+        "--out", type=Path, required=True, metavar="FILE", help="the picture to write, FILE.svg"
     )
-    parser.add_argument("runs", nargs="+", type=Path, help="folders of runs")
-    parser.add_argument("--out", type=Path, required=True, help="the picture to write, FILE.svg")
-    options = parser.parse_args(arguments)
-    try:
-        if options.out.suffix.lower() != ".svg":
-            wanted = options.out.with_suffix(".svg")
-            raise CurveError(f"--out {options.out}: an SVG is written, so {wanted} would be right")
-        found = [read_curves(run) for run in options.runs]
-        if len({most for most, _ in found}) > 1:
-            raise CurveError("the runs are of games whose margins cannot be compared")
-        options.out.write_text(curves_svg([curves for _, curves in found], found[0][0]))
-    except (ValueError, OSError) as error:
-        return fail("curves", error)
-    print(options.out)
-    return 0
+    return command.run(_draw, words)
+
+
+def _draw(arguments: argparse.Namespace) -> None:
+    out = arguments.out
+    if out.suffix.lower() != ".svg":
+        wanted = out.with_suffix(".svg")
+        raise CurveError(f"--out {out}: an SVG is written, so {wanted} would be right")
+    found = [read_curves(run) for run in arguments.runs]
+    if len({most for most, _ in found}) > 1:
+        raise CurveError("the runs are of games whose margins cannot be compared")
+    out.write_text(curves_svg([curves for _, curves in found], found[0][0]))
+    print(out)
 
 
 if __name__ == "__main__":

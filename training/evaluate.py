@@ -2,7 +2,7 @@
 
 ::
 
-    python -m training.evaluate --dwarfs policy:runs/smoke/checkpoints/latest --trolls random
+    python -m training.evaluate --dwarfs policy:runs/smoke --trolls random
     python -m training.evaluate --dwarfs greedy --trolls greedy --games 1000 --json
     python -m training.evaluate --match greedy random --rules koom-valley
 """
@@ -15,7 +15,7 @@ import sys
 from typing import Any
 
 import agents
-from thud_env.rulesets import get_ruleset
+from thud_env.command import Command, bounded
 from training.arena.battles import Battles, Matches, distinct, play_battles, play_matches
 from training.arena.openings import OpeningsError, read_openings
 from training.arena.summary import (
@@ -24,7 +24,6 @@ from training.arena.summary import (
     summarise,
     summarise_matches,
 )
-from training.cli import fail, stopped
 
 
 def evaluate(
@@ -80,84 +79,78 @@ def evaluate(
     return (played if by_chance else played.chosen(different)), notes
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(words: list[str] | None = None) -> int:
     """The command line; returns the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="python -m training.evaluate",
-        description="Play two agents against each other and report both sides.",
-        epilog="A SPEC is greedy, policy:PATH or another player of docs/agents.md.",
+    command = Command(
+        "training.evaluate",
+        __doc__,
+        "A SPEC is greedy, policy:PATH or another player of docs/agents.md.",
     )
-    parser.add_argument("--dwarfs", metavar="SPEC", help="who plays the dwarfs")
-    parser.add_argument("--trolls", metavar="SPEC", help="who plays the trolls")
-    parser.add_argument(
+    add = command.add_argument
+    add("--dwarfs", metavar="SPEC", help="who plays the dwarfs")
+    add("--trolls", metavar="SPEC", help="who plays the trolls")
+    add(
         "--match",
         nargs=2,
         metavar=("FIRST", "SECOND"),
         help="instead: games of two battles, in which FIRST has the dwarfs, then the trolls",
     )
-    parser.add_argument("--games", type=int, default=200, metavar="N", help="how many (200)")
-    parser.add_argument(
+    add("--games", type=bounded(int, 1), default=200, metavar="N", help="how many (200)")
+    add(
         "--openings",
         action=argparse.BooleanOptionalAction,
         help="begin from the starts of the opening book (if neither player plays by chance)",
     )
-    parser.add_argument("--rules", default="classic", help="the ruleset (classic)")
-    parser.add_argument("--seed", type=int, default=0, help="seeds both agents (0)")
+    command.add_rules()
+    add("--seed", type=bounded(int, 0), default=0, metavar="N", help="seeds both agents (0)")
     for limit, meaning in (
         ("max-quiet-turns", "turns without a capture that end a battle"),
         ("max-turns", "turns that end a battle"),
         ("offer-after", "quiet turns before an offer, and own turns between offers"),
     ):
-        told = f"{meaning} (as the ruleset)"
-        parser.add_argument(f"--{limit}", type=int, metavar="N", help=told)
-    parser.add_argument("--agreement", action="store_true", help="battles may end by agreement")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    options = parser.parse_args(arguments)
-    sides = [options.dwarfs, options.trolls]
-    if options.match and any(sides):
-        return fail("evaluate", "--dwarfs and --trolls, or else --match: either, not both")
-    if not options.match and not all(sides):
-        return fail("evaluate", "--dwarfs and --trolls, or else --match FIRST SECOND, are needed")
-    for name, value, least in (("games", options.games, 1), ("seed", options.seed, 0)):
-        if value < least:
-            return fail("evaluate", f"--{name} {value}: {least} or more would be right")
-    try:
-        rules = get_ruleset(options.rules).name
-        one, other = specs = options.match or sides
-        players = agents.make(one, 2 * options.seed), agents.make(other, 2 * options.seed + 1)
-        limits: dict[str, Any] = {
-            "max_quiet_turns": options.max_quiet_turns,
-            "max_turns": options.max_turns,
-            "offer_after": options.offer_after,
-            "agreement": options.agreement,
-        }
-        played, notes = evaluate(
-            players,
-            options.games,
-            rules,
-            match=bool(options.match),
-            openings=options.openings,
-            **limits,
-        )
-    except (ValueError, OSError) as error:
-        return fail("evaluate", error)
-    except KeyboardInterrupt:
-        return stopped()
+        add(f"--{limit}", type=bounded(int), metavar="N", help=f"{meaning} (as the ruleset)")
+    add("--agreement", action="store_true", help="battles may end by agreement")
+    add("--json", action="store_true", help="print one JSON object")
+    return command.run(_evaluate, words)
+
+
+def _evaluate(arguments: argparse.Namespace) -> None:
+    sides = [arguments.dwarfs, arguments.trolls]
+    if arguments.match and any(sides):
+        raise ValueError("--dwarfs and --trolls, or else --match: either, not both")
+    if not arguments.match and not all(sides):
+        raise ValueError("--dwarfs and --trolls, or else --match FIRST SECOND, are needed")
+    rules, seed = arguments.rules, arguments.seed
+    one, other = specs = arguments.match or sides
+    players = agents.make(one, 2 * seed), agents.make(other, 2 * seed + 1)
+    limits: dict[str, Any] = {
+        "max_quiet_turns": arguments.max_quiet_turns,
+        "max_turns": arguments.max_turns,
+        "offer_after": arguments.offer_after,
+        "agreement": arguments.agreement,
+    }
+    played, notes = evaluate(
+        players,
+        arguments.games,
+        rules,
+        match=bool(arguments.match),
+        openings=arguments.openings,
+        **limits,
+    )
     for note in notes:
         print(f"evaluate: {note}", file=sys.stderr)
     result = summarise(played) if isinstance(played, Battles) else summarise_matches(played)
-    if options.json:
-        titles = ("first", "second") if options.match else ("dwarfs", "trolls")
+    if arguments.json:
+        titles = ("first", "second") if arguments.match else ("dwarfs", "trolls")
         named = {
             "rules": rules,
             **{f"{title}_agent": spec for title, spec in zip(titles, specs, strict=True)},
         }
         print(json.dumps({**named, **result}, indent=2))
-    elif options.match:
+    elif arguments.match:
         print_matches(one, other, rules, result)
     else:
         print_battles(one, other, rules, result)
-    return 0
 
 
 if __name__ == "__main__":

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
-from collections.abc import Callable
-from typing import Any
 
+from thud_env.command import Command, bounded
 from training.config import ConfigError
 from training.usage import meanings
 
@@ -17,9 +17,9 @@ class Options:
     resume: bool = False
     """Go on with the run of that name, if there is one."""
     minutes: float | None = None
-    """Stop after so many."""
+    """Stop after so many minutes."""
     actors: int = 0
-    """So many processes of a Ray cluster play the battles, instead of this process."""
+    """Processes of a Ray cluster that play the battles, instead of this process."""
     cluster: str | None = None
     """``HOST:PORT`` of the cluster's head, or ``auto`` for the one this machine belongs to; if not
     given, one of this machine alone is started."""
@@ -27,55 +27,26 @@ class Options:
 
 DEFAULTS = Options()
 
-_KINDS: dict[str, tuple[Callable[[str], Any], str, str]] = {
-    "minutes": (float, "N", "a number of minutes"),
-    "actors": (int, "N", "a number of processes"),
-    "cluster": (str, "ADDRESS", "HOST:PORT, or auto,"),
-}
 
-
-def told_options() -> dict[str, str]:
-    """Every option as it is written, and what it does."""
+def add_options(command: Command) -> None:
+    """Add every option to a command line, with its docstring as its help."""
     told = meanings(Options)
-    return {
-        f"--{name} {_KINDS[name][1]}" if name in _KINDS else f"--{name}": meaning
-        for name, meaning in told.items()
-    }
+    command.add_argument("--resume", action="store_true", help=told["resume"])
+    command.add_argument("--minutes", type=bounded(float, 0), metavar="N", help=told["minutes"])
+    command.add_argument(
+        "--actors", type=bounded(int, 1), default=0, metavar="N", help=told["actors"]
+    )
+    command.add_argument("--cluster", metavar="ADDRESS", help=told["cluster"])
 
 
-def read_options(words: list[str]) -> tuple[Options, list[str]]:
-    """The options among the words of a command line, and the other words.
+def given_options(arguments: argparse.Namespace) -> Options:
+    """The options among the arguments of a command line.
 
     Raises:
         ConfigError: naming the option and what would be right.
     """
-    values: dict[str, Any] = {}
-    others = []
-    given = iter(words)
-    for word in given:
-        name = word.removeprefix("--")
-        if not word.startswith("-"):
-            others.append(word)
-        elif word == "--resume":
-            values["resume"] = True
-        elif word.startswith("--") and name in _KINDS:
-            values[name] = _value(word, next(given, ""))
-        else:
-            known = ", ".join(f"--{field.name}" for field in dataclasses.fields(Options))
-            raise ConfigError(f"unknown option {word}: there are {known}")
-    if "cluster" in values and "actors" not in values:
+    if arguments.cluster and not arguments.actors:
         raise ConfigError("--cluster: it needs --actors N, how many processes of it are to play")
-    return Options(**values), others
-
-
-def _value(option: str, word: str) -> Any:
-    kind, _, right = _KINDS[option.removeprefix("--")]
-    try:
-        value = kind(word)
-    except ValueError:
-        value = None
-    if value is None or value == "":
-        raise ConfigError(f"{option}: {right} would be right")
-    if kind is not str and not value > 0:
-        raise ConfigError(f"{option}: {value:g} must be more than 0")
-    return value
+    return Options(
+        **{field.name: getattr(arguments, field.name) for field in dataclasses.fields(Options)}
+    )

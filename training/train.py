@@ -23,6 +23,7 @@ With ``--actors``, battles are played by so many processes of a Ray cluster, the
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import dataclasses
 import re
@@ -38,11 +39,11 @@ from rich.console import Console
 
 import agents
 from thud_env.batch.threads import available_cores
+from thud_env.command import Command
 from thud_env.position import SIDES
 from thud_env.rulesets import get_ruleset
-from training.cli import fail
 from training.config import ConfigError, TrainConfig, load_config
-from training.options import DEFAULTS, Options, read_options, told_options
+from training.options import DEFAULTS, Options, add_options, given_options
 from training.process.memory import keep_freed_memory
 from training.process.precision import DeviceError, device_named
 from training.process.ranks import Ranks
@@ -53,17 +54,9 @@ from training.runs.display import Display
 from training.runs.folder import Follower, RunError, RunFolder
 from training.runs.head_to_head import head_to_head
 from training.trainer import Trainer, start_from, two_networks
-from training.usage import usage
+from training.usage import add_config, keys_help
 
-COMMANDS = [
-    "python -m training.train CONFIG [KEY=VALUE ...] [OPTION ...]",
-    "python -m training.train RUN [KEY=VALUE ...] [OPTION ...]",
-]
-WORDS = {
-    "CONFIG": "a YAML file; without --resume, the run begins anew",
-    "RUN": "the folder of a run, which goes on",
-    "KEY=VALUE": "other values for keys of the configuration: ppo.learning_rate=3e-4",
-}
+STOPPED = "stopped; the checkpoints written so far are kept"
 
 
 class Stopped(Exception):  # noqa: N818 (nothing went wrong)
@@ -294,46 +287,56 @@ def _asked_to_stop() -> Iterator[list[str]]:
             signal.signal(number, handler)
 
 
-def _read(words: list[str]) -> tuple[TrainConfig, Path, Options]:
-    """The configuration, the folder of runs, and the options."""
-    options, rest = read_options(words)
-    if not rest:
-        raise ConfigError("a configuration or a run's folder is needed: --help tells more")
-    path = Path(rest[0])
+def main(words: list[str] | None = None) -> int:
+    """The command line; returns the exit code."""
+    command = Command("training.train", __doc__, keys_help())
+    add_config(
+        command,
+        "a YAML file, whose run begins anew without --resume, or a run's folder, which goes on",
+    )
+    add_options(command)
+    return command.run(
+        _train,
+        words,
+        errors=(ConfigError, RunError, StateError, DeviceError, Collapsed),
+        stopped=STOPPED,
+    )
+
+
+def _train(arguments: argparse.Namespace) -> int:
+    options = given_options(arguments)
+    config, runs = load_config(config_file(arguments.config), arguments.overrides), Path("runs")
+    path = Path(arguments.config)
     if path.is_dir():
-        if not (path / "config.yaml").exists():
-            example = min(path.glob("*.yaml"), default=Path("configs/smoke.yaml"))
-            raise ConfigError(
-                f"{path} is a folder without a run: the folder of a run, or a file such as "
-                f"{example}, would be right"
-            )
-        config = load_config(path / "config.yaml", rest[1:])
         if config.name != path.resolve().name:
             raise ConfigError(f"{path}: the run in it is called {config.name}: rename the folder")
-        return config, path.resolve().parent, dataclasses.replace(options, resume=True)
-    return load_config(path, rest[1:]), Path("runs"), options
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """The command line; returns the exit code."""
-    words = sys.argv[1:] if arguments is None else arguments
-    if "-h" in words or "--help" in words:
-        print(usage(__doc__, COMMANDS, {**WORDS, **told_options()}))
-        return 0
+        runs, options = path.resolve().parent, dataclasses.replace(options, resume=True)
     keep_freed_memory()
     try:
-        config, runs, options = _read(words)
         train(config, Console(), runs, options)
-    except (ConfigError, RunError, StateError, DeviceError, Collapsed) as error:
-        return fail("train", error)
     except Stopped as stop:
         why = "the time is up" if stop.reason == "time" else f"stopped by {stop.reason}"
         print(f"{why}; to go on: python -m training.train {stop.folder.path}", file=sys.stderr)
         return 0 if stop.reason == "time" else 128 + signal.Signals[stop.reason]
-    except KeyboardInterrupt:
-        print("stopped; the checkpoints written so far are kept", file=sys.stderr)
-        return 130
     return 0
+
+
+def config_file(name: str) -> Path:
+    """The file that a CONFIG means: that file, or the one in the folder of a run.
+
+    Raises:
+        ConfigError: if it is a folder without a run.
+    """
+    path = Path(name)
+    if not path.is_dir():
+        return path
+    if not (path / "config.yaml").exists():
+        example = min(path.glob("*.yaml"), default=Path("configs/smoke.yaml"))
+        raise ConfigError(
+            f"{path} is a folder without a run: the folder of a run, or a file such as "
+            f"{example}, would be right"
+        )
+    return path / "config.yaml"
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 """Tune the evaluation of the searching players by self-play.
 
+::
+
     python -m training.tune_search --rules classic --games 300 --rounds 4
 
 In each round the weights play against themselves, from random openings and with a random turn
@@ -29,12 +31,12 @@ from agents.search.weights import WEIGHTS_FILE, feature_names, load_weights
 from agents.search.workspace import MAX_DEPTH
 from agents.strict_yaml import parse_yaml
 from thud_env import BatchedGame
+from thud_env.command import Command, bounded
 from thud_env.position import SIDES
 from thud_env.rules.play import margin
 from thud_env.rules.row import NO_QUESTION, ONGOING, PENDING, TERMINATION, TO_MOVE, TURNS
-from thud_env.rulesets import RULESETS, get_ruleset
+from thud_env.rulesets import get_ruleset
 from training.arena.battles import play_battles
-from training.cli import fail, stopped
 
 OUTCOME_POINTS = 10
 """What a Koom Valley battle won counts as, in points, while fitting."""
@@ -158,74 +160,56 @@ _NUMBERS: tuple[tuple[str, float, float, float, str], ...] = (
 """The options that are numbers: name, default, least and most, meaning."""
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m training.tune_search",
-        description="Tune the evaluation of the searching players by self-play.",
-    )
-    parser.add_argument(
-        "--rules", choices=list(RULESETS), default="classic", metavar="R",
-        help=f"{', '.join(RULESETS)} (classic)",
-    )  # fmt: skip
-    for name, default, _, _, meaning in _NUMBERS:
-        parser.add_argument(
-            f"--{name}", type=type(default), default=default, metavar="N",
+def main(words: list[str] | None = None) -> int:
+    """The command line; returns the exit code."""
+    command = Command("training.tune_search", __doc__)
+    command.add_rules()
+    for name, default, least, most, meaning in _NUMBERS:
+        command.add_argument(
+            f"--{name}", type=bounded(type(default), least, most), default=default, metavar="N",
             help=f"{meaning} ({default:g})",
         )  # fmt: skip
     where = "/".join(WEIGHTS_FILE.parts[-3:])
-    parser.add_argument(
+    command.add_argument(
         "--weights", type=Path, default=WEIGHTS_FILE, metavar="FILE",
         help=f"the file to improve ({where}, which the players search by)",
     )  # fmt: skip
-    return parser
+    return command.run(_tune, words)
 
 
-def _check(options: argparse.Namespace) -> None:
-    for name, _, least, most, _ in _NUMBERS:
-        value = getattr(options, name)
-        if not least <= value <= most:
-            right = f"{least:g} or more" if most == math.inf else f"{least:g} .. {most:g}"
-            raise ValueError(f"--{name} {value:g}: {right} would be right")
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """The command: see the module."""
-    options = _parser().parse_args(arguments)
-    trial = options.weights.with_suffix(".trial.yaml")
-    index = get_ruleset(options.rules).index
-    spec = f"alphabeta:depth={options.depth},weights="
+def _tune(arguments: argparse.Namespace) -> None:
+    rules, weights = arguments.rules, arguments.weights
+    trial = weights.with_suffix(".trial.yaml")
+    index = get_ruleset(rules).index
+    spec = f"alphabeta:depth={arguments.depth},weights="
     try:
-        _check(options)
-        for number in range(options.rounds):
-            seed = options.seed + 1000 * number
-            old = load_weights(options.weights)[index]
+        for round_number in range(arguments.rounds):
+            seed = arguments.seed + 1000 * round_number
+            old = load_weights(weights)[index]
             samples = self_play(
-                agents.make(f"{spec}{options.weights}", seed), options.rules, options.games,
-                opening=options.opening, blunders=options.blunders, horizon=options.horizon,
+                agents.make(f"{spec}{weights}", seed),
+                rules,
+                arguments.games,
+                opening=arguments.opening,
+                blunders=arguments.blunders,
+                horizon=arguments.horizon,
                 seed=seed,
-            )  # fmt: skip
-            fitted = fit(samples, old, options.ridge)
-            new = np.rint(old + options.blend * (fitted - old)).astype(np.int64)
-            trial.write_text(options.weights.read_text(encoding="utf-8"), encoding="utf-8")
-            write_weights(trial, options.rules, new)
-            gain = duel(
-                f"{spec}{trial}", f"{spec}{options.weights}", options.rules, options.duels, seed
             )
+            fitted = fit(samples, old, arguments.ridge)
+            new = np.rint(old + arguments.blend * (fitted - old)).astype(np.int64)
+            trial.write_text(weights.read_text(encoding="utf-8"), encoding="utf-8")
+            write_weights(trial, rules, new)
+            gain = duel(f"{spec}{trial}", f"{spec}{weights}", rules, arguments.duels, seed)
             kept = gain > 0
             if kept:
-                trial.replace(options.weights)
+                trial.replace(weights)
             print(
-                f"round {number + 1}: {len(samples.targets)} positions, "
+                f"round {round_number + 1}: {len(samples.targets)} positions, "
                 f"{gain:+.2f} over both seats, {'kept' if kept else 'dropped'}",
                 flush=True,
             )
-    except (ValueError, OSError) as error:
-        return fail("tune_search", error)
-    except KeyboardInterrupt:
-        return stopped()
     finally:
         trial.unlink(missing_ok=True)
-    return 0
 
 
 if __name__ == "__main__":

@@ -1,40 +1,62 @@
-"""What the commands that take a configuration say for ``--help``, from the code itself."""
+"""Configurations on command lines: how they are named, and what ``--help`` says of their keys."""
 
 from __future__ import annotations
 
+import argparse
 import ast
 import dataclasses
 import inspect
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import yaml
 
-from training.cli import plain
-from training.config import TrainConfig
+from thud_env.command import Command, plain
+from training.config import TrainConfig, load_config
 
 WIDTH, COLUMN = 98, 30
 """Of a line, and of what stands left in it."""
 
 
-def usage(docstring: str | None, commands: list[str], words: Mapping[str, str]) -> str:
-    """The help of a command.
+def add_config(command: Command, meaning: str, default: Path | None = None) -> None:
+    """Add ``CONFIG [KEY=VALUE ...]`` to a command line.
 
     Args:
-        docstring: of its module.
-        commands: the ways to write it.
-        words: what may stand in them, and what it means.
+        command: the command line.
+        meaning: what CONFIG is.
+        default: what stands for a CONFIG that is left out, if it may be.
     """
-    ways = "\n       ".join(commands)
+    where = f" ({default.parent.name}/{default.name})" if default else ""
+    command.add_argument(
+        "config", nargs="?" if default else None, metavar="CONFIG", help=f"{meaning}{where}"
+    )
+    command.add_argument(
+        "overrides",
+        nargs="*",
+        metavar="KEY=VALUE",
+        help="other values for keys of the configuration: ppo.learning_rate=3e-4",
+    )
+
+
+def read_config(arguments: argparse.Namespace, default: Path) -> TrainConfig:
+    """The configuration of a command line on which CONFIG may be left out.
+
+    Raises:
+        ConfigError: naming the key and what would be right.
+    """
+    words = [*filter(None, [arguments.config]), *arguments.overrides]
+    if not words or "=" in words[0]:
+        return load_config(default, words)
+    return load_config(Path(words[0]), words[1:])
+
+
+def keys_help() -> str:
+    """Every key of a configuration with its default and its meaning, a line each."""
     return "\n".join(
         (
-            f"usage: {ways}",
-            "",
-            plain(docstring),
-            *(_line(word, meaning) for word, meaning in words.items()),
-            "",
             "keys of a configuration, and what they are if it does not say:",
             *(_line(key, meaning) for key, meaning in _keys(TrainConfig())),
         )
@@ -45,7 +67,7 @@ def meanings(kind: type[Any]) -> dict[str, str]:
     """What the docstrings under the fields of a dataclass say, by field."""
     body = ast.parse(inspect.getsource(kind)).body[0].body  # type: ignore[attr-defined]
     return {
-        field.target.id: plain(ast.literal_eval(text.value))
+        field.target.id: " ".join(plain(ast.literal_eval(text.value)).split())
         for field, text in pairwise(body)
         if isinstance(field, ast.AnnAssign)
         and isinstance(field.target, ast.Name)
@@ -68,7 +90,7 @@ def _keys(config: Any, where: str = "") -> Iterator[tuple[str, str]]:
 
 def _line(word: str, meaning: str) -> str:
     return textwrap.fill(
-        " ".join(meaning.split()),
+        meaning,
         WIDTH,
         initial_indent=f"  {word:<{COLUMN}}  ",
         subsequent_indent=" " * (COLUMN + 4),

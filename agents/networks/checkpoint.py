@@ -22,6 +22,8 @@ from thud_env.views.encoding import PLANES
 FORMAT = "thud-policy"
 FORMAT_VERSION = 1
 MODEL, MANIFEST = "model.safetensors", "manifest.json"
+LATEST = Path("checkpoints", "latest")
+"""In a run's folder: the newest checkpoint."""
 
 
 PRETRAINED = Path(__file__).parents[1] / "pretrained"
@@ -29,13 +31,17 @@ PRETRAINED = Path(__file__).parents[1] / "pretrained"
 
 
 def policy_folder(path: str | Path) -> Path:
-    """The folder that a path means: ``pretrained/RULES`` is found from anywhere, unless there is
-    such a folder where the program runs.
+    """The folder of policies that a path means.
+
+    Args:
+        path: that folder; or ``pretrained/RULES``, which is found from anywhere, unless there is
+            such a folder where the program runs; or a run's folder, for its latest checkpoint.
     """
     path = Path(path)
     if path.parts[:1] == (PRETRAINED.name,) and not path.exists():
         return PRETRAINED.parent / path
-    return path
+    latest = path / LATEST
+    return latest if latest.is_dir() else path
 
 
 class CheckpointError(ValueError):

@@ -88,8 +88,11 @@ class Table:
                     self._take(player.turn(self.position))
                 elif not self._listen():
                     break
-        except (EOFError, KeyboardInterrupt):
+        except EOFError:
             print()
+        except KeyboardInterrupt:
+            print()
+            raise
         print(verdict(self.position))
 
     def _take(self, turn: str) -> None:

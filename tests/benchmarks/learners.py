@@ -31,8 +31,8 @@ from typing import Any, Protocol
 import torch
 from peers import processor
 
+from thud_env.command import Command, bounded
 from training.bench import CONFIG
-from training.cli import fail
 from training.config import OpponentConfig, TrainConfig, load_config
 from training.learner.losses import Batch
 from training.process.memory import keep_freed_memory
@@ -123,23 +123,26 @@ def measure(compared: list[Compared], updates: int) -> dict[str, dict[str, float
     }
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(words: list[str] | None = None) -> int:
     """The command line; returns the exit code."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--updates", type=int, default=5, metavar="N", help="how many of each (5)")
-    parser.add_argument("--write", action="store_true", help="keep the figures in learners.json")
-    options = parser.parse_args(arguments)
-    if options.updates < 1:
-        return fail("learners", f"--updates {options.updates}: 1 or more would be right")
+    command = Command("tests.benchmarks.learners", __doc__)
+    command.add_argument(
+        "--updates", type=bounded(int, 1), default=5, metavar="N", help="how many of each (5)"
+    )
+    command.add_argument("--write", action="store_true", help="keep the figures in learners.json")
+    return command.run(compare, words, errors=(ModuleNotFoundError,))
+
+
+def compare(arguments: argparse.Namespace) -> None:
     config = load_config(CONFIG)
     keep_freed_memory()  # for all of them, before any has threads
     try:
         compared = learners(config)
     except ModuleNotFoundError as error:
-        return fail(
-            "learners", f"{error}: .venv-integrations has it (make .venv-integrations/.done)"
-        )
-    rates = measure(compared, options.updates)
+        raise ModuleNotFoundError(
+            f"{error}: .venv-integrations has it (make .venv-integrations/.done)"
+        ) from None
+    rates = measure(compared, arguments.updates)
     for one in compared:
         one.close()
     peer = compared[0].name
@@ -147,15 +150,14 @@ def main(arguments: list[str] | None = None) -> int:
     for name, rate in rates.items():
         ratio = rate["learnt"] / rates[peer]["learnt"]
         print(f"{rate['learnt']:>9,.0f}/s {rate['played']:>9,.0f}/s {ratio:>5.1f}x   {name}")
-    if options.write:
+    if arguments.write:
         figures: dict[str, Any] = {
             "machine": processor(),
-            "updates": options.updates,
+            "updates": arguments.updates,
             "peer": peer,
             "rates": rates,
         }
         FIGURES.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
-    return 0
 
 
 if __name__ == "__main__":

@@ -26,11 +26,11 @@ from numpy.typing import NDArray
 
 from thud_env import Position
 from thud_env.board import CELL_OF_SQUARE, SQUARE_SYMMETRY
+from thud_env.command import Command, bounded
 from thud_env.notation.turns import walk_turns
 from thud_env.rules.play import apply
 from thud_env.rules.row import NUM_DWARFS, NUM_TROLLS
 from thud_env.rulesets import Ruleset, get_ruleset
-from training.cli import fail
 
 FOLDER = Path(__file__).resolve().parents[2] / "configs" / "ladder"
 COUNT = 500
@@ -177,25 +177,24 @@ def _name_up_to_symmetry(position: Position, symmetries: np.ndarray) -> bytes:
     return position.to_move.encode() + min(image.tobytes() for image in board[symmetries])
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(words: list[str] | None = None) -> int:
     """The command line; returns the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="python -m training.arena.openings", description="Print a book of openings."
+    command = Command("training.arena.openings", __doc__)
+    command.add_rules()
+    command.add_argument(
+        "--count", type=bounded(int, 1), default=COUNT, metavar="N", help=f"starts ({COUNT})"
     )
-    parser.add_argument("--rules", default="classic", help="the ruleset (classic)")
-    parser.add_argument("--count", type=int, default=COUNT, metavar="N", help=f"starts ({COUNT})")
-    parser.add_argument("--seed", type=int, default=SEED, help=f"seeds the draws ({SEED})")
-    options = parser.parse_args(arguments)
-    if options.count < 1 or options.seed < 0:
-        return fail("openings", "--count must be 1 or more, --seed 0 or more")
-    try:
-        rules = get_ruleset(options.rules).name
-    except ValueError as error:
-        return fail("openings", error)
-    print(f"thud-openings 1 rules={rules} seed={options.seed} count={options.count}")
-    for start in generate_openings(rules, options.count, options.seed):
+    command.add_argument(
+        "--seed", type=bounded(int, 0), default=SEED, metavar="N", help=f"seeds the draws ({SEED})"
+    )
+    return command.run(_print_book, words, errors=())
+
+
+def _print_book(arguments: argparse.Namespace) -> None:
+    rules, count, seed = arguments.rules, arguments.count, arguments.seed
+    print(f"thud-openings 1 rules={rules} seed={seed} count={count}")
+    for start in generate_openings(rules, count, seed):
         print(start.text)
-    return 0
 
 
 if __name__ == "__main__":

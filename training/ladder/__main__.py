@@ -20,8 +20,8 @@ from pathlib import Path
 from rich.console import Console
 
 from thud_env.batch.threads import available_cores
+from thud_env.command import Command, bounded
 from training.arena.intervals import resolution
-from training.cli import fail
 from training.ladder.fields import GAMES, RULES, make_field, read_field
 from training.ladder.play import play_games
 from training.ladder.progress import Progress
@@ -40,55 +40,42 @@ def games_help() -> str:
     )
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m training.ladder",
-        description="Play agents against each other, all against all.",
-    )
-    parser.add_argument("specs", nargs="*", metavar="SPEC", help="an agent, such as greedy")
-    parser.add_argument("--field", type=Path, metavar="FILE", help="the agents and all else")
-    parser.add_argument("--games", type=int, metavar="N", help=games_help())
-    parser.add_argument("--rules", metavar="R", help=f"the ruleset ({RULES})")
-    parser.add_argument("--seed", type=int, help="seeds all agents in all games (1)")
-    parser.add_argument(
-        "--out", type=Path, metavar="DIR", help="where the games are kept (runs/ladder/NAME)"
-    )
-    parser.add_argument("--workers", type=int, metavar="N", help="processes (one a core)")
-    parser.add_argument(
-        "--report", type=Path, metavar="DIR", help="play nothing, write the report of DIR anew"
-    )
-    parser.add_argument(
-        "--publish", type=Path, metavar="FILE", help="write the report as a page of the docs, too"
-    )
-    return parser
-
-
-def main(arguments: list[str] | None = None) -> int:
+def main(words: list[str] | None = None) -> int:
     """The command line; returns the exit code."""
-    options = _parser().parse_args(arguments)
+    command = Command("training.ladder", __doc__)
+    add = command.add_argument
+    add("specs", nargs="*", metavar="SPEC", help="an agent, such as greedy")
+    add("--field", type=Path, metavar="FILE", help="the agents and all else")
+    add("--games", type=bounded(int), metavar="N", help=games_help())
+    add("--rules", metavar="R", help=f"the ruleset ({RULES})")
+    add("--seed", type=bounded(int), metavar="N", help="seeds all agents in all games (1)")
+    add("--out", type=Path, metavar="DIR", help="where the games are kept (runs/ladder/NAME)")
+    add("--workers", type=bounded(int, 1), metavar="N", help="processes (one a core)")
+    add("--report", type=Path, metavar="DIR", help="play nothing, write the report of DIR anew")
+    add("--publish", type=Path, metavar="FILE", help="write the report as a page of the docs, too")
+    return command.run(
+        _ladder,
+        words,
+        errors=(ValueError, ChildProcessError),
+        stopped="stopped; the same command goes on from here",
+    )
+
+
+def _ladder(arguments: argparse.Namespace) -> None:
     console = Console()
+    if arguments.report is not None:
+        if arguments.specs or arguments.field or arguments.out:
+            raise ValueError("--report DIR stands alone: it plays nothing")
+        _report(arguments.report, arguments.publish, console)
+        return
+    field = _field(arguments)
+    name = arguments.field.stem if arguments.field else field.rules
+    folder = arguments.out or Path("runs") / "ladder" / name
     try:
-        if options.report is not None:
-            if options.specs or options.field or options.out:
-                raise ValueError("--report DIR stands alone: it plays nothing")
-            _report(options.report, options.publish, console)
-            return 0
-        field = _field(options)
-        name = options.field.stem if options.field else field.rules
-        folder = options.out or Path("runs") / "ladder" / name
-        workers = available_cores() if options.workers is None else options.workers
-        if workers < 1:
-            raise ValueError(f"--workers {workers}: 1 or more would be right")
-        play_ladder(field, folder, workers, console)
-        _report(folder, options.publish, console)
-    except ValueError as error:
-        return fail("ladder", error)
+        play_ladder(field, folder, arguments.workers or available_cores(), console)
     except BrokenProcessPool:
-        return fail("ladder", "a worker was killed; the games played are kept")
-    except KeyboardInterrupt:
-        print("stopped; the same command goes on from here", file=sys.stderr)
-        return 130
-    return 0
+        raise ChildProcessError("a worker was killed; the games played are kept") from None
+    _report(folder, arguments.publish, console)
 
 
 def _field(options: argparse.Namespace) -> Field:

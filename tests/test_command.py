@@ -1,0 +1,162 @@
+"""The command lines: arguments, help, what is wrong in one line, Ctrl-C."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from thud_env.command import Command, bounded, whole_number
+
+ROOT = Path(__file__).parents[1]
+MODULES = sorted(
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__main__")
+    for package in ("thud_env", "agents", "training")
+    for path in (ROOT / package).rglob("*.py")
+    if "\n    sys.exit(main())\n" in path.read_text(encoding="utf-8")
+)
+"""Every module that is a command."""
+
+
+def main_of(module: str):
+    package = importlib.util.find_spec(module).submodule_search_locations is not None
+    return importlib.import_module(f"{module}.__main__" if package else module).main
+
+
+def test_the_commands_are_these() -> None:
+    assert MODULES == [
+        "agents.bench",
+        "agents.export",
+        "agents.play",
+        "thud_env.bench",
+        "thud_env.perft",
+        "training.arena.openings",
+        "training.bench",
+        "training.curves",
+        "training.evaluate",
+        "training.exploit",
+        "training.ladder",
+        "training.train",
+        "training.tune_search",
+    ]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_help_shows_how_to_call_it(module: str, capsys) -> None:
+    assert main_of(module)(["--help"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert out.startswith(f"usage: python -m {module} [-h]")
+    assert f"\n    python -m {module}" in out  # an example, from the module's docstring
+    assert "::" not in out
+    assert "``" not in out
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_misspelt_option_is_one_line_that_names_the_nearest(module: str, capsys) -> None:
+    assert main_of(module)(["--hlep=3"]) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    name = module.rpartition(".")[2]
+    assert err.startswith(f"{name}: unknown option --hlep: did you mean --help? there are --help")
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_ctrl_c_is_one_line_and_exit_code_130(module: str, monkeypatch, capsys) -> None:
+    def interrupted(*_: object) -> argparse.Namespace:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Command, "parse_known_intermixed_args", interrupted)
+    assert main_of(module)([]) == 130
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert err.startswith("stopped")
+
+
+def test_ctrl_c_is_heard_while_compiled_code_runs() -> None:
+    command = [sys.executable, "-m", "thud_env.perft", "--depth", "9"]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        while process.stdout.readline().split()[0] != "3":
+            pass
+        os.kill(process.pid, signal.SIGINT)
+        _, errors = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert errors.splitlines()[-1] == "stopped"
+
+
+# -- arguments -----------------------------------------------------------------------------
+
+
+def run(*words: str) -> argparse.Namespace | int:
+    """The arguments that a small command reads, or its exit code."""
+    command = Command("package.small", "What it does.")
+    command.add_argument("first")
+    command.add_argument("rest", nargs="*")
+    command.add_argument("--games", type=bounded(int, 1, 10), default=3)
+    command.add_argument("--minutes", type=bounded(float, 0))
+    command.add_rules()
+    read: list[argparse.Namespace] = []
+    return command.run(read.append, list(words)) or read[0]
+
+
+def test_options_may_stand_anywhere_and_take_an_equals_sign() -> None:
+    arguments = run("a", "--minutes=1", "b", "--games", "1e1", "c")
+    assert vars(arguments) == {
+        "first": "a", "rest": ["b", "c"], "games": 10, "minutes": 1.0, "rules": "classic",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "small: the following arguments are required: first"),
+        (
+            ["a", "--minuets=1"],
+            "small: unknown option --minuets: did you mean --minutes? there are",
+        ),
+        (["a", "--minute=1"], "small: unknown option --minute: did you mean --minutes?"),
+        (["a", "-x"], "small: nothing is known of '-x': --help lists what may be given"),
+        (["a", "--games", "0"], "small: --games: '0': a whole number in 1 .. 10 would be right"),
+        (["a", "--games", "2.5"], "small: --games: '2.5': a whole number in 1 .. 10 would be"),
+        (["a", "--games"], "small: --games: expected one argument"),
+        (["a", "--minutes", "nan"], "small: --minutes: 'nan': a number, 0 or more, would be right"),
+        (["a", "--minutes", "soon"], "small: --minutes: 'soon': a number, 0 or more, would be"),
+        (["a", "--rules", "clasic"], "small: --rules: unknown ruleset 'clasic': did you mean"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(words: list[str], said: str, capsys) -> None:
+    assert run(*words) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert err.startswith(said)
+
+
+def test_what_the_user_got_wrong_is_one_line_and_a_bug_is_raised(capsys) -> None:
+    def work(_: argparse.Namespace) -> None:
+        raise ValueError("two\nlines")
+
+    command = Command("package.small", "")
+    assert command.run(work, []) == 2
+    assert capsys.readouterr().err == "small: two lines\n"
+    with pytest.raises(ValueError, match="two"):
+        command.run(work, [], errors=(OSError,))
+
+
+@pytest.mark.parametrize("text", ["2000000", "2_000_000", "2e6", "2.0e6", "2000000.0"])
+def test_a_whole_number_has_several_spellings(text: str) -> None:
+    assert whole_number(text) == 2_000_000
+
+
+@pytest.mark.parametrize("text", ["2.5", "1e-3", "inf", "nan", "many", ""])
+def test_other_words_are_no_whole_numbers(text: str) -> None:
+    with pytest.raises(ValueError, match=r"whole number|convert"):
+        whole_number(text)

@@ -1,0 +1,155 @@
+"""Command lines: argparse, with one clear line for what is wrong.
+
+Bad input ends a command with exit code 2, Ctrl-C with 130, either with one line on standard error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import inspect
+import math
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+from thud_env.rulesets import RULESETS, get_ruleset
+
+
+class Command(argparse.ArgumentParser):
+    """The command line of ``python -m MODULE``.
+
+    Args:
+        module: its full name.
+        docstring: what ``--help`` shows above the arguments, the module's docstring.
+        more: what ``--help`` shows below them.
+    """
+
+    def __init__(self, module: str, docstring: str | None, more: str = "") -> None:
+        self._name = module.rpartition(".")[2]
+        self._options: list[str] = []
+        super().__init__(
+            prog=f"python -m {module}",
+            description=plain(docstring),
+            epilog=more,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+
+    def add_argument(self, *names: str, **how: Any) -> argparse.Action:
+        """As argparse's."""
+        action = super().add_argument(*names, **how)
+        self._options += [name for name in action.option_strings if name.startswith("--")]
+        return action
+
+    def add_rules(self) -> None:
+        """Add ``--rules``, the name of a ruleset."""
+        self.add_argument(
+            "--rules",
+            type=_ruleset_name,
+            default="classic",
+            metavar="R",
+            help=f"{', '.join(RULESETS)} (classic)",
+        )
+
+    def run(
+        self,
+        work: Callable[[argparse.Namespace], int | None],
+        words: Sequence[str] | None = None,
+        *,
+        errors: tuple[type[Exception], ...] = (ValueError, OSError),
+        stopped: str = "stopped",
+    ) -> int:
+        """Read the words of the command line and do the work.
+
+        Args:
+            work: called with the arguments; returns the exit code, None for 0.
+            words: the words; None for those that the process was started with.
+            errors: what the user may have got wrong; others are raised, as bugs.
+            stopped: what Ctrl-C prints.
+
+        Returns:
+            the exit code.
+        """
+        try:
+            arguments = self._read(sys.argv[1:] if words is None else list(words))
+        except SystemExit as end:  # argparse has printed the help, or what is wrong
+            return int(end.code or 0)
+        except KeyboardInterrupt:
+            return _say(stopped, 130)
+        try:
+            return work(arguments) or 0
+        except errors as error:
+            return _say(f"{self._name}: {error}", 2)
+        except KeyboardInterrupt:
+            return _say(stopped, 130)
+
+    def error(self, message: str) -> NoReturn:
+        """Say in one line what is wrong with the command line, and exit."""
+        sys.exit(_say(f"{self._name}: {message.removeprefix('argument ')}", 2))
+
+    def _read(self, words: list[str]) -> argparse.Namespace:
+        for word in words:
+            option = word.partition("=")[0]
+            if word.startswith("--") and option not in (*self._options, "--"):
+                near = difflib.get_close_matches(option, self._options, n=1)
+                hint = f"did you mean {near[0]}? " if near else ""
+                self.error(f"unknown option {option}: {hint}there are {', '.join(self._options)}")
+        arguments, others = self.parse_known_intermixed_args(words)
+        if others:
+            self.error(f"nothing is known of {others[0]!r}: --help lists what may be given")
+        return arguments
+
+
+def bounded(
+    kind: type[int] | type[float], least: float = -math.inf, most: float = math.inf
+) -> Callable[[str], Any]:
+    """What reads an argument that is a number in ``least .. most``, for ``type=`` of argparse."""
+    what = "a whole number" if kind is int else "a number"
+    if most < math.inf:
+        what += f" in {least:g} .. {most:g}"
+    elif least > -math.inf:
+        what += f", {least:g} or more,"
+
+    def read(text: str) -> Any:
+        try:
+            value = whole_number(text) if kind is int else float(text)
+        except ValueError:
+            value = math.nan
+        if not least <= value <= most:
+            raise argparse.ArgumentTypeError(f"{text!r}: {what} would be right")
+        return value
+
+    return read
+
+
+def whole_number(text: str) -> int:
+    """The integer that is written ``2000000``, ``2_000_000`` or ``2e6``.
+
+    Raises:
+        ValueError: if ``text`` is none.
+    """
+    try:
+        return int(text)
+    except ValueError:
+        value = float(text)
+    if not value.is_integer():
+        raise ValueError(f"{text!r} is not a whole number")
+    return int(value)
+
+
+def plain(docstring: str | None) -> str:
+    """A docstring as a terminal shows it: without its marks."""
+    return inspect.cleandoc(docstring or "").replace("\n::\n\n", "\n").replace("``", "")
+
+
+def _ruleset_name(text: str) -> str:
+    try:
+        return get_ruleset(text).name
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _say(line: str, code: int) -> int:
+    print(" ".join(line.split()), file=sys.stderr)
+    return code
