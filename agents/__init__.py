@@ -7,9 +7,5 @@
 
 from agents.agent import Agent
 from agents.registry import AGENTS, make
-from thud_env.envs.opponents import register_specs
 
 __all__ = ["AGENTS", "Agent", "make"]
-
-# From here on, gymnasium.make("thud/Thud-v0", opponent="greedy") knows whom to ask.
-register_specs(make)

@@ -1,97 +1,35 @@
 """Agents by name: ``random``, ``policy:runs/smoke/checkpoints/latest`` and so on.
 
 A spec is ``name``, ``name:key=value,key=value`` or, where an agent takes a path,
-``name:PATH`` or ``name:PATH,key=value``. The path of ``python`` is ``MODULE:CLASS``, and its
-options are those of the class.
+``name:PATH`` or ``name:PATH,key=value``. The options of an agent are the parameters of its class.
+An agent of your own is ``python:MODULE:CLASS``, with options after it; commands that are run by
+``python -m`` find modules in the folder where they are run.
 """
 
 from __future__ import annotations
 
 import difflib
+import importlib
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from agents.agent import Agent
-from agents.own import KIND, own_class
-from agents.simple import GreedyAgent, RandomAgent
 
-
-def _policy(path: str, seed: int = 0, temperature: float = 1.0) -> Agent:
-    """The policy of a checkpoint. Imported here because it needs torch, which others do not."""
-    from agents.policy import PolicyAgent
-
-    return PolicyAgent(path, seed=seed, temperature=temperature)
-
-
-def _greedy2(seed: int = 0) -> Agent:
-    """Imported here, like the other searching players, because importing it takes a while."""
-    from agents.alphabeta import Greedy2Agent
-
-    return Greedy2Agent(seed)
-
-
-def _alphabeta(
-    depth: int = 0,
-    time: float = 0.0,
-    nodes: int = 0,
-    quiescence: int = 4,
-    weights: str = "",
-    seed: int = 0,
-) -> Agent:
-    from agents.alphabeta import AlphaBetaAgent
-
-    return AlphaBetaAgent(depth, time, nodes, quiescence, weights, seed)
-
-
-def _mcts(
-    sims: int = 1000,
-    playouts: str = "eval",
-    length: int = 20,
-    priors: str = "eval",
-    time: float = 0.0,
-    c: float = 1.5,
-    fpu: float = 0.2,
-    temperature: float = 60.0,
-    seed: int = 0,
-) -> Agent:
-    from agents.mcts import MctsAgent
-
-    return MctsAgent(sims, playouts, length, priors, time, c, fpu, temperature, seed)
-
-
-def _policy_mcts(
-    path: str,
-    sims: int = 200,
-    c: float = 1.5,
-    fpu: float = 0.2,
-    root: str = "puct",
-    considered: int = 16,
-    noise: float = 0.0,
-    scale: float = 1.0,
-    time: float = 0.0,
-    seed: int = 0,
-) -> Agent:
-    from agents.policy_mcts import PolicyMctsAgent
-
-    return PolicyMctsAgent(path, sims, c, fpu, root, considered, noise, scale, time, seed)
-
-
-def _own(path: str, /, seed: int = 0, **options: Any) -> Agent:
-    return own_class(path)(seed=seed, **options)  # type: ignore[call-arg] # own_class has looked
-
-
-AGENTS: dict[str, Callable[..., Agent]] = {
-    "random": RandomAgent,
-    "greedy": GreedyAgent,
-    "greedy2": _greedy2,
-    "alphabeta": _alphabeta,
-    "mcts": _mcts,
-    "policy": _policy,
-    "policy+mcts": _policy_mcts,
-    KIND: _own,
+AGENTS: dict[str, str] = {
+    "random": "agents.simple:RandomAgent",
+    "greedy": "agents.simple:GreedyAgent",
+    "greedy2": "agents.alphabeta:Greedy2Agent",
+    "alphabeta": "agents.alphabeta:AlphaBetaAgent",
+    "mcts": "agents.mcts:MctsAgent",
+    "policy": "agents.policy:PolicyAgent",
+    "policy+mcts": "agents.policy_mcts:PolicyMctsAgent",
 }
-"""Every kind of agent: its name in a spec, and what makes it."""
+"""Every agent that comes along: its name in a spec, and ``module:Class``, imported when it is made
+(some need torch, others compile)."""
+OWN = "python"
+"""The name in specs of all other agents."""
 
 
 def make(spec: str, seed: int = 0) -> Agent:
@@ -110,31 +48,44 @@ def make(spec: str, seed: int = 0) -> Agent:
     if not isinstance(spec, str):
         raise TypeError(f"agent {spec!r}: a string such as 'greedy' would be right")
     name, _, rest = spec.partition(":")
-    if name not in AGENTS:
-        near = difflib.get_close_matches(name, AGENTS, n=1)
-        hint = f"did you mean {near[0]!r}? " if near else ""
-        raise ValueError(f"unknown agent {spec!r}: {hint}there are {', '.join(AGENTS)}")
-    factory = AGENTS[name]
-    parameters = inspect.signature(factory).parameters
     words = rest.split(",") if rest else []
+    if name == OWN:
+        where = _path(spec, words, "MODULE:CLASS")
+    elif name in AGENTS:
+        where = AGENTS[name]
+    else:
+        names = [*AGENTS, OWN]
+        near = difflib.get_close_matches(name, names, n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise ValueError(f"unknown agent {spec!r}: {hint}there are {', '.join(names)}")
+    try:
+        kind = agent_class(where)
+    except ValueError as error:
+        raise ValueError(f"agent {spec!r}: {error}") from error.__cause__
+    parameters = dict(inspect.signature(kind).parameters)
+    del parameters["seed"]
     positional = []
-    if "path" in parameters:
-        if not words or "=" in words[0]:
-            path = "MODULE:CLASS" if name == KIND else "PATH"
-            raise ValueError(f"agent {spec!r} needs a path: {name}:{path} would be right")
-        positional = [words.pop(0)]
-    if name == KIND:
-        try:
-            parameters = inspect.signature(own_class(positional[0])).parameters
-        except ValueError as error:
-            raise ValueError(f"agent {spec!r}: {error}") from error.__cause__
-    told_apart = ("seed",) if name == KIND else ("seed", "path")
+    if name != OWN and "path" in parameters:
+        positional = [_path(spec, words, "PATH")]
+        del parameters["path"]
+    options: dict[str, Any] = {"seed": seed, **_options(spec, words, parameters)}
+    return kind(*positional, **options)
+
+
+def _path(spec: str, words: list[str], what: str) -> str:
+    """The first word of a spec, which is a path, taken off ``words``."""
+    if not words or "=" in words[0]:
+        name = spec.partition(":")[0]
+        raise ValueError(f"agent {spec!r} needs a path: {name}:{what} would be right")
+    return words.pop(0)
+
+
+def _options(
+    spec: str, words: list[str], parameters: Mapping[str, inspect.Parameter]
+) -> dict[str, Any]:
+    """The options that a spec gives, by name, each of the type that its parameter has."""
     collects = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    options = [
-        key
-        for key, parameter in parameters.items()
-        if key not in told_apart and parameter.kind not in collects
-    ]
+    options = [key for key, parameter in parameters.items() if parameter.kind not in collects]
     given: dict[str, Any] = {}
     for word in words:
         key, _, value = word.partition("=")
@@ -147,10 +98,10 @@ def make(spec: str, seed: int = 0) -> Agent:
     for key in options:
         if key not in given and parameters[key].default is inspect.Parameter.empty:
             raise ValueError(f"agent {spec!r} needs its option {key!r}: {key}=... would be right")
-    return factory(*positional, seed=seed, **given)
+    return given
 
 
-_KINDS: dict[str, tuple[Callable[[str], Any], str]] = {
+_TYPES: dict[str, tuple[Callable[[str], Any], str]] = {
     "int": (int, "a whole number"),
     "float": (float, "a number"),
     "str": (str, "a word"),
@@ -158,18 +109,58 @@ _KINDS: dict[str, tuple[Callable[[str], Any], str]] = {
 
 
 def _value(spec: str, parameter: inspect.Parameter, value: str) -> Any:
-    """An option's value, of the type that the agent's signature names, or else of its default's."""
+    """An option's value, of the type that the signature names, or else of its default's."""
     annotation, key = parameter.annotation, parameter.name
     if annotation is inspect.Parameter.empty:
         annotation = type(parameter.default)
     named = getattr(annotation, "__name__", annotation)
-    if named not in _KINDS:
+    if named not in _TYPES:
         raise ValueError(
             f"agent {spec!r}: option {key!r} is of type {named}, which a spec cannot give: "
-            f"{', '.join(_KINDS)} would be right"
+            f"{', '.join(_TYPES)} would be right"
         )
-    kind, what = _KINDS[named]
+    kind, what = _TYPES[named]
     try:
         return kind(value)
     except ValueError:
         raise ValueError(f"agent {spec!r}: {key}={value} must be {what}") from None
+
+
+def agent_class(where: str) -> type[Agent]:
+    """The class that ``module:Class`` names.
+
+    Raises:
+        ValueError: if there is no such module or class, or it is none that can play.
+    """
+    module_name, _, name = where.partition(":")
+    if not (name.isidentifier() and all(map(str.isidentifier, module_name.split(".")))):
+        raise ValueError(f"{where!r} names no class: MODULE:CLASS would be right")
+    try:
+        module = importlib.import_module(module_name)
+    except Exception as error:  # a module of the user's may raise anything
+        if isinstance(error, ModuleNotFoundError) and _is_part(error.name, module_name):
+            reason = f"not in {Path.cwd()}, nor anywhere else where Python looks"
+            raise ValueError(f"there is no module {error.name!r}: {reason}") from None
+        told = f"{type(error).__name__}: {error}"
+        raise ValueError(f"module {module_name!r} cannot be imported: {told}") from error
+    found = getattr(module, name, None)
+    if not isinstance(found, type):
+        raise ValueError(f"module {module_name!r} has no class {name!r}: {module.__file__}")
+    if not issubclass(found, Agent):
+        raise ValueError(f"{where} cannot play: class {name}(agents.Agent) would be right")
+    if found.act_rows is Agent.act_rows:
+        raise ValueError(f"{where} cannot play: it has no method act_rows(self, rows)")
+    if "seed" not in inspect.signature(found).parameters:
+        raise ValueError(f"{where} cannot be seeded: __init__(self, seed=0) would be right")
+    return found
+
+
+def _is_part(missing: str | None, module_name: str) -> bool:
+    """Whether what was not found is the module itself or a package that it is in."""
+    return missing is not None and f"{module_name}.".startswith(f"{missing}.")
+
+
+def own_source(spec: str) -> Path | None:
+    """The file with the class of a spec, or None if that is of an agent that comes along."""
+    name, _, rest = spec.partition(":")
+    return Path(inspect.getfile(agent_class(rest.partition(",")[0]))) if name == OWN else None

@@ -111,7 +111,7 @@ def test_a_class_of_somebodys_own_is_made_with_its_options() -> None:
     made: Any = agents.make("python:own_player:Own,depth=2,share=1,plain=4,path=x", seed=5)
     assert type(made).__name__ == "Own"
     assert repr(made.told) == "(2, 1.0, 4, 'x', 5)"
-    opponent = make_opponent("python:own_player:Own,depth=1")
+    opponent = make_opponent("agents:python:own_player:Own,depth=1")
     assert type(opponent).__name__ == "Own"
 
 

@@ -223,17 +223,20 @@ def test_results_of_another_field_or_ruleset_are_refused(unbroken: Path, capsys)
     assert (unbroken / FILE).read_bytes() == before
 
 
+class Failing(agents.Agent):
+    """Gives up at once."""
+
+    def __init__(self, seed: int = 0) -> None:
+        pass
+
+    def act_rows(self, rows):
+        raise RuntimeError("out of ideas")
+
+    act = act_rows
+
+
 def test_an_error_while_playing_keeps_the_games_before_it(tmp_path: Path, monkeypatch) -> None:
-    class Failing:
-        def __init__(self, seed: int = 0) -> None:
-            self.left = 3
-
-        def act_rows(self, rows):
-            raise RuntimeError("out of ideas")
-
-        act = act_rows
-
-    monkeypatch.setitem(agents.AGENTS, "failing", Failing)
+    monkeypatch.setitem(agents.AGENTS, "failing", f"{__name__}:Failing")
     with pytest.raises(RuntimeError, match="out of ideas"):
         main(["random", "failing", "--games", "2", "--out", str(tmp_path), "--workers", "1"])
     assert len(read_games(tmp_path).results) == 1

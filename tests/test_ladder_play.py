@@ -96,7 +96,7 @@ def test_several_processes_play_the_same_games_as_one() -> None:
 class Fake(Agent):
     """Plays the first legal decision, or an illegal one, and tells of searches."""
 
-    def __init__(self, legal: bool = True) -> None:
+    def __init__(self, seed: int = 0, legal: bool = True) -> None:
         self.legal = legal
         self.result: Fake.Found | None = None
 
@@ -110,8 +110,23 @@ class Fake(Agent):
         return position.legal_actions()[:1] if self.legal else np.array([6469])
 
 
+class Cheat(Fake):
+    """Plays illegally, but for the seed 0."""
+
+    def __init__(self, seed: int = 0) -> None:
+        super().__init__(legal=seed == 0)
+
+
+class Once(Fake):
+    """Searches once."""
+
+    def act_rows(self, rows: np.ndarray) -> np.ndarray:
+        self.result = self.result or Fake.Found()
+        return Position(rows[0]).legal_actions()[:1]
+
+
 def test_nodes_are_summed_where_the_agent_tells(monkeypatch) -> None:
-    monkeypatch.setitem(agents.AGENTS, "fake", lambda seed=0: Fake())
+    monkeypatch.setitem(agents.AGENTS, "fake", f"{__name__}:Fake")
     game = Game("fake", "random", 0)
     result = play_game(game, short_openings().starts[0], (1, 2))
     assert result.nodes == (7 * result.moves[0], None)
@@ -119,16 +134,11 @@ def test_nodes_are_summed_where_the_agent_tells(monkeypatch) -> None:
 
 
 def test_one_search_that_serves_several_decisions_counts_once(monkeypatch) -> None:
-    class Once(Fake):
-        def act_rows(self, rows: np.ndarray) -> np.ndarray:
-            self.result = self.result or Fake.Found()
-            return Position(rows[0]).legal_actions()[:1]
-
-    monkeypatch.setitem(agents.AGENTS, "once", lambda seed=0: Once())
+    monkeypatch.setitem(agents.AGENTS, "once", f"{__name__}:Once")
     assert play_game(Game("once", "once", 0), short_openings().starts[0], (1, 2)).nodes == (7, 7)
 
 
 def test_an_illegal_decision_is_an_error_that_names_the_agent(monkeypatch) -> None:
-    monkeypatch.setitem(agents.AGENTS, "cheat", lambda seed=0: Fake(legal=seed == 0))
+    monkeypatch.setitem(agents.AGENTS, "cheat", f"{__name__}:Cheat")
     with pytest.raises(IllegalMove, match="cheat plays action 6469 in"):
         play_game(Game("cheat", "random", 0), short_openings().starts[0], (1, 2))

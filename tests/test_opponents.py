@@ -100,17 +100,26 @@ def test_an_opponent_without_state_has_none():
     restore_opponent(opponent, None)
 
 
-def test_agents_understand_specs_once_they_are_imported():
-    assert type(make_opponent("greedy")) is type(agents.make("greedy"))
+def test_a_string_names_the_module_that_makes_the_player():
+    assert type(make_opponent("agents:greedy")) is type(agents.make("greedy"))
     with pytest.raises(ValueError, match="did you mean 'greedy'"):
-        make_opponent("greddy")
+        make_opponent("agents:greddy")
 
 
-def test_without_agents_a_spec_is_refused_with_advice():
-    code = "import thud_env.envs.opponents as o; o.make_opponent('greedy')"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "ValueError: unknown opponent 'greedy'" in done.stderr
-    assert "opponent=agents.make('greedy')" in done.stderr
+def test_nothing_has_to_be_imported_before_a_player_is_named():
+    code = (
+        "import gymnasium, thud_env; env = gymnasium.make('thud/Thud-v0', opponent='agents:greedy')"
+        "; env.reset(seed=1)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("opponent", ["greedy", "alphabeta:depth=1", "", ":greedy", "math:greedy"])
+def test_a_string_that_names_no_player_is_refused_in_one_line(opponent):
+    with pytest.raises(ValueError, match="MODULE:SPEC for a module that makes") as error:
+        make_opponent(opponent)
+    assert f"such as 'agents:{opponent or 'greedy'}'" in str(error.value)
+    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize("opponent", [None, 3, object()])

@@ -79,7 +79,7 @@ def test_make_vec_finds_it_unasked():
 
 
 @pytest.mark.parametrize("rules", thud_env.RULESETS)
-@pytest.mark.parametrize("opponent", ["random", "greedy"])
+@pytest.mark.parametrize("opponent", ["random", "agents:greedy"])
 def test_what_it_returns_lies_in_its_spaces(rules, opponent):
     envs = ThudVectorEnv(70, rules, "random", opponent, max_turns=30, autoreset_mode="SameStep")
     observations, infos = envs.reset(seed=3)
@@ -151,7 +151,9 @@ def test_copies_continue_identically(copier, mode):
             masks = returned[-1][-1]["action_mask"]
         return returned
 
-    envs = ThudVectorEnv(6, side="random", opponent="greedy", autoreset_mode=mode, max_turns=9)
+    envs = ThudVectorEnv(
+        6, side="random", opponent="agents:greedy", autoreset_mode=mode, max_turns=9
+    )
     _, infos = envs.reset(seed=2)
     for steps in (0, 1, 3, 4, 7):
         infos = (go_on(envs, infos["action_mask"], steps) or [[infos]])[-1][-1]

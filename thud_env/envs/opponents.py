@@ -9,17 +9,17 @@ opponent                               plays
 a function, ``Position -> int``        what it returns
 an object with ``act(position)``       what that returns
 an object with ``act_rows(rows)``      the same for many games at once, [B, 432] -> [B]
-another string                         what a registered maker of specs makes of it
+``"MODULE:SPEC"``                      what ``MODULE.make(SPEC)`` returns: ``"agents:greedy"``
 =====================================  ====================================================
 
-The package knows no players but ``"random"``. Those of the checkout are made by
-``agents.make(spec)``; once ``agents`` has been imported, their specs are understood here
-as well. An opponent with a method ``seed(number)`` is seeded by ``reset(seed=...)``, one with
+The package itself knows no player but ``"random"``; a module is imported when a string names it.
+An opponent with a method ``seed(number)`` is seeded by ``reset(seed=...)``, one with
 ``get_state()`` and ``set_state(state)`` is part of its environment's state.
 """
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -79,12 +79,23 @@ class _OneByOne:
         return np.array([self._choose(Position(row)) for row in rows])
 
 
-_spec_makers: list[Callable[[str], BatchOpponent]] = []
+def _from_module(opponent: str) -> Any:
+    """What ``MODULE.make(SPEC)`` returns, for ``"MODULE:SPEC"``.
 
-
-def register_specs(make: Callable[[str], BatchOpponent]) -> None:
-    """Let ``make`` make the opponents that are given as strings, except ``"random"``."""
-    _spec_makers[:] = [make]
+    Raises:
+        ValueError: if there is no such module, or it makes no players.
+    """
+    name, colon, spec = opponent.partition(":")
+    try:
+        make = getattr(importlib.import_module(name), "make", None) if colon and name else None
+    except ImportError:
+        make = None
+    if make is None:
+        raise ValueError(
+            f"unknown opponent {opponent!r}: 'random', or MODULE:SPEC for a module that makes "
+            f"players, such as 'agents:{opponent or 'greedy'}', would be right"
+        )
+    return make(spec)
 
 
 def make_opponent(opponent: Any) -> BatchOpponent:
@@ -94,18 +105,13 @@ def make_opponent(opponent: Any) -> BatchOpponent:
         opponent: one of those tabled above.
 
     Raises:
-        ValueError: for a string that nobody understands.
+        ValueError: for a string that names no player.
         TypeError: for anything else that is none of those tabled above.
     """
     if isinstance(opponent, str):
         if opponent == "random":
             return RandomOpponent()
-        if _spec_makers:
-            return _spec_makers[0](opponent)
-        raise ValueError(
-            f"unknown opponent {opponent!r}: thud_env itself knows 'random'; "
-            f"opponent=agents.make({opponent!r}) or a function from a Position would be right"
-        )
+        opponent = _from_module(opponent)
     if callable(getattr(opponent, "act_rows", None)):
         return opponent
     if callable(getattr(opponent, "act", None)):

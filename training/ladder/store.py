@@ -15,7 +15,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from agents.own import own_source
+from agents.registry import own_source
 from training.ladder.play import Result
 from training.ladder.schedule import Field, LadderError
 
