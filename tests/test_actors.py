@@ -24,7 +24,7 @@ from training.config import ConfigError, OpponentConfig  # noqa: E402
 from training.learner.losses import find_decisions  # noqa: E402
 from training.options import Options  # noqa: E402
 from training.process.state import State  # noqa: E402
-from training.runs.folder import RunError  # noqa: E402
+from training.runs.lock import RunError  # noqa: E402
 from training.selfplay.actors import ClusterTrainer, cluster  # noqa: E402
 from training.train import Stopped, train  # noqa: E402
 

@@ -24,7 +24,8 @@ from thud_env.position import SIDES
 from training.config import OpponentConfig, PPOConfig, TrainConfig
 from training.options import Options
 from training.process.state import State, StateError, load_state, save_state
-from training.runs.folder import RunError, RunFolder
+from training.runs.folder import RunFolder
+from training.runs.lock import RunError
 from training.train import Stopped, main, train
 from training.trainer import Trainer
 
@@ -283,7 +284,7 @@ def test_a_run_without_a_whole_checkpoint_is_refused(half_done: Path) -> None:
     for path in half_done.glob("checkpoints/0*/state.json"):
         path.write_text("{")
     before = {path: path.read_bytes() for path in half_done.rglob("*") if path.is_file()}
-    with pytest.raises(RunError, match="none of its checkpoints is whole"):
+    with pytest.raises(RunError, match="can go on from none of its checkpoints"):
         quietly(half_done.parent, resume=True)
     after = {path: path.read_bytes() for path in half_done.rglob("*") if path.is_file()}
     assert after == before
@@ -367,7 +368,7 @@ def test_a_state_is_read_as_it_was_written(tmp_path: Path) -> None:
     ("content", "said"),
     [
         ("[]", "is not a thud-training-state"),
-        ('{"format": "thud-training-state", "format_version": 9}', "version 9: 2 would be right"),
+        ('{"format": "thud-training-state", "format_version": 9}', "version 9: 3 would be right"),
         ("{", "is not JSON"),
     ],
 )

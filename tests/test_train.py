@@ -91,7 +91,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Finished]:
 def test_a_run_writes_these_and_nothing_else(finished: Finished) -> None:
     assert finished.folder.name == "tiny"
     assert {path.name for path in finished.folder.iterdir()} == {
-        *("config.yaml", "run.json", "metrics.jsonl", "tensorboard", "checkpoints"),
+        *("config.yaml", "run.json", "metrics.jsonl", "tensorboard", "checkpoints", "lock"),
         "head_to_head.json",
     }  # fmt: skip
     assert not [path for path in finished.folder.rglob("*") if path.name.endswith(".tmp")]

@@ -38,6 +38,7 @@ from types import FrameType
 from rich.console import Console
 
 import agents
+from agents.networks.checkpoint import NotFiniteError
 from thud_env.batch.threads import available_cores
 from thud_env.command import Command
 from thud_env.position import SIDES
@@ -51,8 +52,10 @@ from training.process.state import State, StateError
 from training.runs.alarms import Alarms, Collapsed
 from training.runs.anchors import Anchors
 from training.runs.display import Display
-from training.runs.folder import Follower, RunError, RunFolder
+from training.runs.folder import RunFolder
+from training.runs.follower import Follower
 from training.runs.head_to_head import head_to_head
+from training.runs.lock import RunError
 from training.trainer import Trainer, start_from, two_networks
 from training.usage import add_config, keys_help
 
@@ -101,9 +104,12 @@ def train(
     check_players(config)
     if config.start_from and not (options.resume and (runs / config.name).exists()):
         start_from(config.start_from, two_networks(config.network))  # before a folder is made
-    with _trainers(ranks, options) as trainer_of:
-        folder = _folder(runs / config.name, config, ranks, options.resume)
-        if folder.state is not None:  # what the run began with may be gone
+    with (
+        _trainers(ranks, options) as trainer_of,
+        _folder(runs / config.name, config, ranks, options.resume) as folder,
+    ):
+        config = folder.config
+        if folder.has_checkpoint:  # what the run began with may be gone
             config = dataclasses.replace(config, start_from="")
         if ranks.rank > 0:
             console = Console(quiet=True)
@@ -117,13 +123,11 @@ def train(
             soft_wrap=True,
         )
         learn(trainer_of(config, folder.path), folder, console, options.minutes)
-    if ranks.rank > 0:
-        return folder
-    if config.evaluation_games:
-        result = head_to_head(
-            folder.latest, config.rules, config.evaluation_games, console, **config.limits
-        )
-        folder.write_json("head_to_head.json", result)
+        if ranks.rank == 0 and config.evaluation_games:
+            result = head_to_head(
+                folder.latest, config.rules, config.evaluation_games, console, **config.limits
+            )
+            folder.write_json("head_to_head.json", result)
     return folder
 
 
@@ -134,7 +138,7 @@ def _folder(path: Path, config: TrainConfig, ranks: Ranks, resume: bool) -> RunF
     if ranks.rank == 0:
         folder = RunFolder.resume(path, config) if resumed else RunFolder.begin(path, config)
     ranks.wait()
-    return Follower(path, ranks.rank, resumed) if ranks.rank > 0 else folder
+    return Follower(path, config, ranks.rank, resumed) if ranks.rank > 0 else folder
 
 
 def _check_shares(config: TrainConfig, processes: int) -> None:
@@ -207,16 +211,12 @@ def learn(
     ranks = trainer.ranks
     anchors = Anchors(dataclasses.replace(config, anchor_games=0) if ranks.rank else config)
     alarms = Alarms(config.rules, folder)
-    for said in folder.notices:
-        console.print(said, highlight=False, soft_wrap=True)
-    started = time.monotonic()
-    until = started + 60 * minutes if minutes is not None else float("inf")
     try:
-        if folder.state is not None:
-            _check_size(folder.state, trainer)
-            trainer.restore(folder.state.part("trainer"))
-            anchors.restore(folder.state.part("anchors"))
-            folder.point_to_best(anchors.best)
+        if folder.resumed:
+            _go_on(folder, trainer, anchors)
+        started = time.monotonic()  # now: the shortest time must do for some updates
+        until = started + 60 * minutes if minutes is not None else float("inf")
+        _show(folder.notices, console)
         console.print("compiling the rules, if this is the first time ...")
         with (
             _asked_to_stop() as asked,
@@ -236,17 +236,41 @@ def learn(
                         trainer.networks, trainer.precision, trainer.decisions
                     )
                 folder.log(trainer.decisions, metrics)
+                _show(folder.notices, console)
                 for said in alarms.check(trainer.decisions, metrics, anchors.best):
                     console.print(f"alarm: {said}", style="bold red", soft_wrap=True)
                 display.update(trainer.decisions, metrics)
                 if due:
                     _checkpoint(trainer, anchors, folder)
+    except NotFiniteError as error:
+        raise Collapsed(f"{error} after {trainer.decisions:,} decisions; {folder.good}") from None
     finally:
         trainer.close()
-        folder.close()
     console.print(f"trained in {(time.monotonic() - started) / 60:.1f} minutes")
     for role in SIDES:
         console.print(f"  {role}: {folder.latest / role}", highlight=False, soft_wrap=True)
+
+
+def _go_on(folder: RunFolder, trainer: Trainer, anchors: Anchors) -> None:
+    """Restore all processes from the checkpoint that the first one chooses."""
+
+    def restore(state: State) -> None:
+        _check_size(state, trainer)
+        trainer.restore(state.part("trainer"))
+        anchors.restore(state.part("anchors"))
+
+    for first in (True, False):
+        if first == (trainer.ranks.rank == 0):
+            folder.restore(restore)
+        trainer.ranks.wait()
+    folder.point_to_best(anchors.best)
+
+
+def _show(notices: list[str], console: Console) -> None:
+    """Show what the user should know, once."""
+    for notice in notices:
+        console.print(notice, highlight=False, soft_wrap=True, markup=False)
+    notices.clear()
 
 
 def _checkpoint(trainer: Trainer, anchors: Anchors, folder: RunFolder) -> None:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import os
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
+from torch import Tensor
 
 import thud_env
+from agents.durable import flush_folder, make_folder, rename_flushed, temporary_path, write_flushed
 from agents.networks.network import Network, NetworkConfig
 from thud_env.actions import NUM_ACTIONS
 from thud_env.position import SIDES
@@ -24,7 +27,14 @@ FORMAT_VERSION = 1
 MODEL, MANIFEST = "model.safetensors", "manifest.json"
 LATEST = Path("checkpoints", "latest")
 """In a run's folder: the newest checkpoint."""
-
+OWN_HASH = "manifest_sha256"
+"""The key of a manifest's hash of all its other keys; older policies have none."""
+_KINDS = {
+    **{"format": str, "format_version": int, "role": str, "rules": str, "decisions": int},
+    **{"network": dict, "planes": list, "actions": int, "sha256": str, "thud_env": str},
+}
+_MOST_BYTES = 1 << 20
+"""Of a manifest; one of ours has some 1,000."""
 
 PRETRAINED = Path(__file__).parents[1] / "pretrained"
 """Policies that come with the checkout, a folder for each ruleset that has some."""
@@ -48,6 +58,10 @@ class CheckpointError(ValueError):
     """A checkpoint that is missing, damaged or not one of ours."""
 
 
+class NotFiniteError(ValueError):
+    """Numbers that have become infinite or NaN, and must not be saved."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Checkpoint:
     """One role's policy, as loaded."""
@@ -60,12 +74,15 @@ class Checkpoint:
     """Decisions played in training."""
 
 
-def write_flushed(path: Path, data: bytes) -> None:
-    """Write a file, and wait until it is on the disk: a power cut leaves no part of it."""
-    with path.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+def check_finite(tensors: Mapping[str, Tensor], whose: str) -> None:
+    """See that all numbers are finite.
+
+    Raises:
+        NotFiniteError: naming the first tensor in which one is not.
+    """
+    for name, tensor in tensors.items():
+        if tensor.is_floating_point() and not bool(torch.isfinite(tensor).all()):
+            raise NotFiniteError(f"{whose} {name} has numbers that are infinite or NaN")
 
 
 def save_policy(folder: Path, network: Network, *, role: str, rules: str, decisions: int) -> None:
@@ -73,11 +90,13 @@ def save_policy(folder: Path, network: Network, *, role: str, rules: str, decisi
 
     Raises:
         FileExistsError: if ``folder`` exists; nothing is overwritten.
+        NotFiniteError: if a weight is infinite or NaN.
     """
     if folder.exists():
         raise FileExistsError(f"{folder} exists: a checkpoint is never overwritten")
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    temporary = folder.with_name(f".{folder.name}.{os.getpid()}.tmp")
+    check_finite(network.state_dict(), f"the network of the {role}:")
+    make_folder(folder.parent)
+    temporary = temporary_path(folder)
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir()
     try:
@@ -103,9 +122,11 @@ def save_policy(folder: Path, network: Network, *, role: str, rules: str, decisi
             "sha256": hashlib.sha256(model).hexdigest(),
             "thud_env": thud_env.__version__,
         }
+        manifest[OWN_HASH] = _hash(manifest)
         write_flushed(temporary / MODEL, model)
         write_flushed(temporary / MANIFEST, (json.dumps(manifest, indent=2) + "\n").encode())
-        temporary.rename(folder)
+        flush_folder(temporary)
+        rename_flushed(temporary, folder)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
@@ -125,8 +146,12 @@ def load_policy(folder: str | Path) -> Checkpoint:
     if hashlib.sha256(model).hexdigest() != manifest["sha256"]:
         raise CheckpointError(f"{folder / MODEL} is damaged: it does not match its manifest")
     try:
-        network = Network(NetworkConfig(**manifest["network"]))
-        network.load_state_dict(load_tensors(model))
+        tensors = load_tensors(model)
+        config = NetworkConfig(**manifest["network"])
+        _check_shapes(config, tensors)
+        check_finite(tensors, "its tensor")
+        network = Network(config)
+        network.load_state_dict(tensors)
     except Exception as error:
         reason = str(error).splitlines()[0]
         raise CheckpointError(f"{folder / MODEL} does not fit its manifest: {reason}") from None
@@ -134,14 +159,48 @@ def load_policy(folder: str | Path) -> Checkpoint:
     return Checkpoint(network, manifest["role"], manifest["rules"], manifest["decisions"])
 
 
+def _check_shapes(config: NetworkConfig, tensors: Mapping[str, Tensor]) -> None:
+    """See that a network of this size has tensors of these shapes, before one is built: a manifest
+    may ask for any size.
+    """
+    for field in dataclasses.fields(config):
+        value = getattr(config, field.name)
+        if type(value) is not type(field.default):
+            raise ValueError(f"its network's {field.name} is {value!r}")
+    if config.blocks > len(tensors):  # each has several
+        raise ValueError(f"it has too few tensors for {config.blocks} blocks")
+    with torch.device("meta"):  # shapes without memory
+        wanted = {name: one.shape for name, one in Network(config).state_dict().items()}
+    for name in sorted(wanted.keys() | tensors.keys()):
+        shape = tensors[name].shape if name in tensors else None
+        if wanted.get(name) != shape:
+            raise ValueError(f"{name} is {_shape(shape)}, not {_shape(wanted.get(name))}")
+
+
+def _shape(shape: torch.Size | None) -> str:
+    return "missing" if shape is None else f"of shape {tuple(shape)}"
+
+
+def _hash(manifest: Mapping[str, Any]) -> str:
+    """Of all that a manifest says but for this."""
+    said = {key: value for key, value in manifest.items() if key != OWN_HASH}
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+
+
 def _read_manifest(folder: Path) -> dict[str, Any]:
     path = folder / MANIFEST
     if not path.is_file():
         raise CheckpointError(f"{folder} is no policy: it has no {MANIFEST}")
     try:
-        manifest = json.loads(path.read_bytes())
+        with path.open("rb") as file:
+            text = file.read(_MOST_BYTES + 1)
+        if len(text) > _MOST_BYTES:
+            raise CheckpointError(f"{path} is no manifest: it is longer than {_MOST_BYTES} bytes")
+        manifest = json.loads(text)
     except OSError as error:
         raise CheckpointError(f"{path} cannot be read: {error.strerror}") from None
+    except CheckpointError:
+        raise
     except (ValueError, RecursionError):
         raise CheckpointError(f"{path} is damaged: it is not JSON") from None
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
@@ -154,12 +213,22 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     for key, value in expected.items():
         if manifest.get(key) != value:
             raise CheckpointError(
-                f"{path} has {key} {manifest.get(key)!r}: this version of thud_env reads {value!r}"
+                f"{path} has {key} {_short(manifest.get(key))}: this version of thud_env reads "
+                f"{value!r}"
             )
-    kinds = {"role": str, "rules": str, "decisions": int, "network": dict, "sha256": str}
-    for key, kind in kinds.items():
-        if not isinstance(manifest.get(key), kind):
+    for key, kind in _KINDS.items():
+        if type(manifest.get(key)) is not kind:
             raise CheckpointError(f"{path} is damaged: {key} is missing or of the wrong kind")
+    for key in manifest.keys() - _KINDS.keys() - {OWN_HASH}:
+        raise CheckpointError(f"{path} is damaged: it has an unknown key {_short(key)}")
+    if OWN_HASH in manifest and manifest[OWN_HASH] != _hash(manifest):
+        raise CheckpointError(f"{path} is damaged: it does not match its own hash")
     if manifest["role"] not in SIDES or manifest["rules"] not in thud_env.RULESETS:
         raise CheckpointError(f"{path} names an unknown role or ruleset")
     return manifest
+
+
+def _short(value: object) -> str:
+    """A value of a file that may say anything, for a message."""
+    shown = repr(value)
+    return shown if len(shown) <= 200 else f"{shown[:200]}..."

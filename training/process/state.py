@@ -19,10 +19,11 @@ from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 from torch import Tensor, nn
 
-from agents.networks.checkpoint import write_flushed
+from agents.durable import write_flushed
+from agents.networks.checkpoint import check_finite
 
 FORMAT = "thud-training-state"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 
 
 class StateError(ValueError):
@@ -114,18 +115,29 @@ def restore_optimiser(optimiser: torch.optim.Optimizer, state: State) -> None:
 
 
 def save_state(folder: Path, state: State, name: str = "state") -> None:
-    """Write ``NAME.safetensors`` and ``NAME.json`` into a folder that nobody reads yet."""
+    """Write ``NAME.safetensors`` and ``NAME.json`` into a folder that nobody reads yet.
+
+    Raises:
+        NotFiniteError: if a number is infinite or NaN.
+    """
+    check_finite(state.tensors, "the state of the run:")
     tensors = save_tensors(
         {key: value.detach().cpu().contiguous().clone() for key, value in state.tensors.items()}
     )
-    described = {
-        "format": FORMAT,
-        "format_version": FORMAT_VERSION,
-        "sha256": hashlib.sha256(tensors).hexdigest(),
-        "values": state.values,
-    }
+    described = {"format": FORMAT, "format_version": FORMAT_VERSION, "values": state.values}
+    described["sha256"] = _hash(described, tensors)
     write_flushed(folder / f"{name}.safetensors", tensors)
     write_flushed(folder / f"{name}.json", (json.dumps(described, indent=1) + "\n").encode())
+
+
+def _hash(described: Mapping[str, Any], tensors: bytes) -> str:
+    """Of both files of a state: of all that the one says but for this, and of the other."""
+    said = {key: value for key, value in described.items() if key != "sha256"}
+    # Read back as it will be: JSON's keys are strings.
+    said = json.loads(json.dumps(said))
+    digest = hashlib.sha256(json.dumps(said, sort_keys=True).encode())
+    digest.update(tensors)
+    return digest.hexdigest()
 
 
 def load_state(folder: Path, name: str = "state") -> State:
@@ -145,8 +157,11 @@ def load_state(folder: Path, name: str = "state") -> State:
     if not isinstance(described, dict) or described.get("format") != FORMAT:
         raise StateError(f"{path} is not a {FORMAT}")
     if described.get("format_version") != FORMAT_VERSION:
-        found = described.get("format_version")
-        raise StateError(f"{path} is of version {found!r}: {FORMAT_VERSION} would be right")
-    if hashlib.sha256(tensors).hexdigest() != described.get("sha256"):
-        raise StateError(f"{folder / name}.safetensors is damaged: it does not match {path.name}")
-    return State(load_tensors(tensors), described["values"])
+        found = str(described.get("format_version"))[:20]
+        raise StateError(f"{path} is of version {found}: {FORMAT_VERSION} would be right")
+    if described.get("sha256") != _hash(described, tensors):
+        raise StateError(f"{path} or {name}.safetensors is damaged: its hash does not match")
+    try:
+        return State(load_tensors(tensors), dict(described["values"]))
+    except Exception as error:  # the files are as somebody wrote them, but not as this version does
+        raise StateError(f"{folder / name}.safetensors is no state: {error}") from None

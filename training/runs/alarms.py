@@ -56,8 +56,7 @@ class Alarms:
         for name, value in metrics.items():
             if not math.isfinite(value):
                 raise Collapsed(
-                    f"{name} is {value} after {decisions:,} decisions; the last good checkpoint is "
-                    f"{self._folder.latest}"
+                    f"{name} is {value} after {decisions:,} decisions; {self._folder.good}"
                 )
         alarms = []
         for role in SIDES:

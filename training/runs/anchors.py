@@ -18,7 +18,7 @@ from thud_env.position import SIDES
 from training.arena.battles import play_battles
 from training.config import TrainConfig
 from training.process.precision import Precision
-from training.process.state import State
+from training.process.state import State, StateError
 from training.selfplay.opponents import decide
 
 SCORE = "mean_anchor_margin"
@@ -108,5 +108,13 @@ class Anchors:
         return State(values={role: dataclasses.asdict(best) for role, best in self.best.items()})
 
     def restore(self, state: State) -> None:
-        """Go on from a state."""
-        self.best = {role: Best(**best) for role, best in state.values.items()}
+        """Go on from a state.
+
+        Raises:
+            StateError: if it is of no roles, or has no numbers.
+        """
+        best = {role: Best(**one) for role, one in state.values.items()}
+        for role, one in best.items():
+            if role not in SIDES or (type(one.score), type(one.decisions)) != (float, int):
+                raise StateError(f"the best checkpoints cannot be {state.values}")
+        self.best = best

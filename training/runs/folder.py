@@ -4,6 +4,7 @@
 
     runs/NAME/
         config.yaml            what the run was told, in full
+        lock                   who is writing the run at the moment
         run.json               versions, commit and machine of every start
         metrics.jsonl          one line an update
         tensorboard/           the same for TensorBoard
@@ -13,6 +14,9 @@
             latest             -> the newest of them
             best/              dwarfs and trolls -> each role's best, by the anchors
         head_to_head.json      the table at the end
+
+Whatever a checkpoint needs is on the disk before the checkpoint has its name, so that a run goes on
+after a power cut at any moment. The links shown here are the only ones there may be.
 """
 
 from __future__ import annotations
@@ -21,98 +25,155 @@ import contextlib
 import dataclasses
 import json
 import os
-import platform
+import re
 import shutil
-import subprocess
-import sys
-import time
-from collections.abc import Mapping, Sequence
-from importlib import metadata
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 import yaml
 from torch.utils.tensorboard import SummaryWriter
 
-from agents.networks.checkpoint import save_policy
+from agents.durable import (
+    flush_folder,
+    link_flushed,
+    make_folder,
+    rename_flushed,
+    replace_flushed,
+    sweep,
+    temporary_path,
+    write_flushed,
+)
+from agents.networks.checkpoint import CheckpointError, load_policy, save_policy
 from agents.networks.network import Network
 from thud_env.position import SIDES
 from training.config import ConfigError, TrainConfig, load_config
 from training.process.state import State, StateError, load_state, save_state
 from training.runs.anchors import Best
+from training.runs.links import check_links
+from training.runs.lock import RunError, RunLock
+from training.runs.metrics import MetricsFile, keep_until
+from training.runs.starts import add_start, free_name
 
-
-class RunError(ValueError):
-    """A run that cannot go on as asked."""
+CONFIG, METRICS = "config.yaml", "metrics.jsonl"
+_CHECKPOINT = re.compile(r"[0-9]{12,}")
 
 
 class RunFolder:
-    """Where a run is written. Made by ``begin`` or ``resume``."""
+    """Where a run is written, by one process at a time. Made by ``begin`` or ``resume``; a context
+    manager, which lets others have the folder at its end.
+    """
 
-    def __init__(self, path: Path, config: TrainConfig, decisions: int | None = None) -> None:
+    def __init__(self, path: Path, config: TrainConfig, lock: RunLock, resumed: bool) -> None:
         self.path = path
-        self.state: State | None = None
-        """What to go on from, if the run was resumed."""
+        self.config = config
+        """What the run was told when it began."""
         self.notices: list[str] = []
-        """What the user should know of earlier runs, a line each."""
-        self._rules = config.rules
-        self._keep = config.keep_checkpoints
-        _add_start(path / "run.json", config, decisions or 0)
-        self._metrics = (path / "metrics.jsonl").open("a")
-        self._tensorboard = SummaryWriter(
-            str(path / "tensorboard"), purge_step=None if decisions is None else decisions + 1
-        )
+        """What the user should know, a line each."""
+        self.resumed = resumed
+        """Whether the run goes on, and ``restore`` is to say from where."""
+        self._lock = lock
+        self._metrics: MetricsFile | None = None
+        self._tensorboard: SummaryWriter | None = None
 
     @classmethod
-    def begin(cls, path: Path, config: TrainConfig) -> RunFolder:
+    def begin(cls, path: Path, config: TrainConfig) -> Self:
         """A new run. A folder that exists is moved aside, to ``NAME.1`` and so on: a run is never
         written over another.
+
+        Raises:
+            RunError: if another process is writing a run of that name.
         """
-        moved_to = _move_aside(path)
-        told = yaml.safe_dump(dataclasses.asdict(config), sort_keys=False)
-        temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+        make_folder(path.parent)
+        temporary = temporary_path(path)
         shutil.rmtree(temporary, ignore_errors=True)
-        temporary.mkdir(parents=True)
-        (temporary / "config.yaml").write_text(told)
-        temporary.rename(path)
-        folder = cls(path, config)
+        temporary.mkdir()
+        try:
+            lock = RunLock(temporary)
+            told = yaml.safe_dump(dataclasses.asdict(config), sort_keys=False)
+            write_flushed(temporary / CONFIG, told.encode())
+            write_flushed(temporary / METRICS, b"")
+            add_start(temporary / "run.json", config.seed, 0)
+            moved_to = _move_aside_unused(path)
+            rename_flushed(temporary, path)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+        folder = cls(path, config, lock, resumed=False)
         if moved_to is not None:
             folder.notices.append(f"an earlier run of that name is now {moved_to}")
+        folder._open(None)
         return folder
 
     @classmethod
-    def resume(cls, path: Path, config: TrainConfig) -> RunFolder:
-        """Go on with a run from its newest checkpoint that is whole, or from its start.
-
-        Lines of metrics beyond the checkpoint are removed: they will be written again.
+    def resume(cls, path: Path, config: TrainConfig) -> Self:
+        """A run that is to go on; ``restore`` says from where.
 
         Raises:
-            RunError: if the run was told something else, or none of its checkpoints is whole.
+            RunError: if another process is writing it, or it was told something else.
         """
-        _check_same(path, config)
-        state, decisions, damaged = None, 0, []
-        checkpoints = _numbered(path / "checkpoints")
+        lock = RunLock(path)
+        check_links(path)
+        for folder in (path, path / "checkpoints", *(path / "pool" / role for role in SIDES)):
+            sweep(folder)
+        return cls(path, _told(path, config), lock, resumed=True)
+
+    @property
+    def has_checkpoint(self) -> bool:
+        """Whether there is one to go on from."""
+        return bool(_numbered(self.checkpoints))
+
+    def restore(self, restore: Callable[[State], None]) -> None:
+        """Go on from the newest checkpoint that is whole, or from the start if there is none.
+        Damaged ones are set aside. Lines of metrics beyond it are removed: they will be written
+        again.
+
+        Args:
+            restore: takes the state of this process over.
+
+        Raises:
+            RunError: if there are checkpoints and none will do, or from ``restore``.
+        """
+        damaged: list[tuple[Path, Exception]] = []
+        checkpoints = _numbered(self.checkpoints)
+        found: Path | None = None
         for checkpoint in reversed(checkpoints):
             try:
-                state = load_state(checkpoint)
-            except StateError as error:
+                _restore_from(checkpoint, restore)
+            except (StateError, CheckpointError) as error:
                 damaged.append((checkpoint, error))
                 continue
-            decisions = int(checkpoint.name)
+            found = checkpoint
             break
-        if checkpoints and state is None:
-            raise RunError(f"{path}: none of its checkpoints is whole. {damaged[0][1]}")
-        notices = [
-            f"{error}; the checkpoint is now {_move_aside(checkpoint, '.damaged')}"
-            for checkpoint, error in damaged
-        ]
-        _keep_lines(path / "metrics.jsonl", decisions)
-        folder = cls(path, config, decisions)
-        folder.state = state
-        if state is not None:
-            folder._point("latest", Path(f"{decisions:012d}"))
-        folder.notices = [*notices, f"going on from {decisions:,} decisions"]
-        return folder
+        if checkpoints and found is None:
+            raise RunError(f"{self.path} can go on from none of its checkpoints: {damaged[0][1]}")
+        for checkpoint, reason in damaged:
+            aside = free_name(checkpoint, ".damaged")
+            rename_flushed(checkpoint, aside)
+            self.notices.append(f"{reason}; the checkpoint is now {aside}")
+        decisions = int(found.name) if found else 0
+        step = self.config.num_games * self.config.rollout_decisions
+        self.notices += keep_until(self.path / METRICS, decisions, step)
+        self.notices += add_start(self.path / "run.json", self.config.seed, decisions)
+        self.notices.append(f"going on from {decisions:,} decisions")
+        self._open(decisions)
+        if found is not None:
+            self._point("latest", Path(found.name))
+
+    def _open(self, decisions: int | None) -> None:
+        self._metrics = MetricsFile(self.path / METRICS)
+        step = None if decisions is None else decisions + 1
+        with self._tensorboard_may_fail():
+            self._tensorboard = SummaryWriter(str(self.path / "tensorboard"), purge_step=step)
+
+    @contextlib.contextmanager
+    def _tensorboard_may_fail(self) -> Iterator[None]:
+        """Its files hold a copy of the metrics: a run goes on without them."""
+        try:
+            yield
+        except OSError as error:
+            self._tensorboard = None
+            self.notices.append(f"TensorBoard's files are not written any more: {error}")
 
     @property
     def checkpoints(self) -> Path:
@@ -125,16 +186,25 @@ class RunFolder:
         return self.checkpoints / "latest"
 
     @property
+    def good(self) -> str:
+        """The last good checkpoint, in words."""
+        if self.latest.exists():
+            return f"the last good checkpoint is {self.latest}"
+        return "no checkpoint has been written"
+
+    @property
     def best(self) -> Path:
         """Each role's best checkpoint."""
         return self.checkpoints / "best"
 
     def log(self, decisions: int, metrics: dict[str, float]) -> None:
         """Write one update's numbers, each named ``group/name``."""
-        self._metrics.write(json.dumps({"decisions": decisions, **metrics}) + "\n")
-        self._metrics.flush()
-        for name, value in metrics.items():
-            self._tensorboard.add_scalar(name, value, decisions)
+        assert self._metrics is not None, "a run that is resumed must be restored first"
+        self._metrics.add(decisions, metrics)
+        with self._tensorboard_may_fail():
+            if self._tensorboard is not None:
+                for name, value in metrics.items():
+                    self._tensorboard.add_scalar(name, value, decisions)
 
     def checkpoint(
         self,
@@ -144,26 +214,33 @@ class RunFolder:
         best: Mapping[str, Best] | None = None,
     ) -> Path:
         """Write both roles' policies and the states of the run's processes, to a temporary name and
-        renamed; point ``latest`` and ``best`` at them; remove the oldest but for the best.
+        renamed; point ``latest`` and ``best`` at them; remove the oldest but for the best. The
+        metrics so far are on the disk before.
+
+        Raises:
+            NotFiniteError: if a number of the networks or of a state is infinite or NaN.
         """
+        assert self._metrics is not None, "a run that is resumed must be restored first"
+        self._metrics.flush()
         folder = self.checkpoints / f"{decisions:012d}"
         if not folder.exists():
-            temporary = self.checkpoints / f".{folder.name}.{os.getpid()}.tmp"
+            temporary, rules = temporary_path(folder), self.config.rules
             shutil.rmtree(temporary, ignore_errors=True)
             try:
                 for role, network in zip(SIDES, networks, strict=True):
                     save_policy(
-                        temporary / role, network, role=role, rules=self._rules, decisions=decisions
+                        temporary / role, network, role=role, rules=rules, decisions=decisions
                     )
                 for rank, state in enumerate(states):
                     save_state(temporary, state, state_name(rank))
-                temporary.rename(folder)
+                flush_folder(temporary)
+                rename_flushed(temporary, folder)
             finally:
                 shutil.rmtree(temporary, ignore_errors=True)
         self._point("latest", Path(folder.name))
         self.point_to_best(best or {})
         kept = {f"{one.decisions:012d}" for one in (best or {}).values()}
-        for old in _numbered(self.checkpoints)[: -self._keep]:
+        for old in _numbered(self.checkpoints)[: -self.config.keep_checkpoints]:
             if old.name not in kept:
                 shutil.rmtree(old)
         return folder
@@ -171,62 +248,42 @@ class RunFolder:
     def point_to_best(self, best: Mapping[str, Best]) -> None:
         """Point ``best/dwarfs`` and ``best/trolls`` at each role's best checkpoint."""
         for role, one in best.items():
+            assert role in SIDES
             target = Path(f"{one.decisions:012d}", role)
             # After going on from an older checkpoint, the best before it may be gone.
             if (self.checkpoints / target).exists():
                 self._point(f"best/{role}", ".." / target)
 
     def _point(self, name: str, target: Path) -> None:
-        """Make a link anew, in one step."""
         link = self.checkpoints / name
-        link.parent.mkdir(exist_ok=True)
-        temporary = link.with_name(f".{link.name}.{os.getpid()}.tmp")
-        temporary.unlink(missing_ok=True)
-        temporary.symlink_to(target)
-        temporary.replace(link)
+        make_folder(link.parent)
+        link_flushed(link, target)
 
     def write_json(self, name: str, content: Any) -> None:
         """Write a JSON file into the run's folder."""
-        _write(self.path / name, json.dumps(content, indent=2) + "\n")
+        replace_flushed(self.path / name, (json.dumps(content, indent=2) + "\n").encode())
 
     def close(self) -> None:
-        """Flush and close the metrics."""
-        self._metrics.close()
+        """Flush and close the metrics, and let others have the folder."""
         with contextlib.suppress(OSError):
-            self._tensorboard.close()
+            if self._tensorboard is not None:
+                self._tensorboard.close()
+        try:
+            if self._metrics is not None:
+                self._metrics.close()
+        finally:
+            self._lock.release()
 
+    def __enter__(self) -> Self:
+        return self
 
-class Follower(RunFolder):
-    """What a process other than the first has of the run's folder: it reads its state, and leaves
-    the rest to the first.
-
-    Args:
-        path: the folder.
-        rank: the number of the process.
-        resumed: whether the run goes on; the first process has decided from where.
-
-    Raises:
-        StateError: if this process has no state there.
-    """
-
-    def __init__(self, path: Path, rank: int, resumed: bool) -> None:
-        self.path = path
-        self.notices = []
-        latest = path / "checkpoints" / "latest"
-        self.state = load_state(latest, state_name(rank)) if resumed and latest.exists() else None
-
-    def log(self, decisions: int, metrics: dict[str, float]) -> None:
-        """Nothing: the first process does."""
-
-    def checkpoint(self, *_arguments: object) -> Path:
-        """Nothing: the first process does."""
-        return self.latest
-
-    def point_to_best(self, best: Mapping[str, Best]) -> None:
-        """Nothing: the first process does."""
-
-    def close(self) -> None:
-        """Nothing is open."""
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
 
 
 def state_name(rank: int) -> str:
@@ -234,22 +291,46 @@ def state_name(rank: int) -> str:
     return f"state-{rank}" if rank else "state"
 
 
+def _restore_from(checkpoint: Path, restore: Callable[[State], None]) -> None:
+    """Take over the first process's state of a checkpoint of which every file is whole.
+
+    Raises:
+        StateError, CheckpointError: naming the file and what is wrong with it.
+    """
+    for role in SIDES:
+        load_policy(checkpoint / role)
+    for path in checkpoint.glob("state-*.json"):
+        load_state(checkpoint, path.stem)
+    state = load_state(checkpoint)
+    try:
+        restore(state)
+    except (RunError, StateError):
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        raise StateError(f"{checkpoint / 'state.json'} does not fit the run: {error!r}") from None
+    except RuntimeError as error:  # torch's, of tensors of other shapes
+        reason = str(error).splitlines()[0]
+        raise StateError(f"{checkpoint / 'state.json'} does not fit the run: {reason}") from None
+
+
 def _numbered(checkpoints: Path) -> list[Path]:
     """The checkpoints, oldest first."""
     if not checkpoints.exists():
         return []
-    return sorted(path for path in checkpoints.iterdir() if path.name.isdigit())
+    return sorted(path for path in checkpoints.iterdir() if _CHECKPOINT.fullmatch(path.name))
 
 
-def _check_same(path: Path, config: TrainConfig) -> None:
+def _told(path: Path, config: TrainConfig) -> TrainConfig:
+    """What a run was told when it began, which is what it is told now."""
     try:
-        before = load_config(path / "config.yaml")
+        before = load_config(path / CONFIG)
     except ConfigError as error:
         raise RunError(f"{path} is no run to go on with: {error}") from None
     told, now = _flat(dataclasses.asdict(before)), _flat(dataclasses.asdict(config))
     changed = [f"{key} was {told[key]!r}, not {now[key]!r}" for key in now if told[key] != now[key]]
     if changed:
         raise RunError(f"{path} cannot go on otherwise than it began: {', '.join(changed)}")
+    return before
 
 
 def _flat(tree: Mapping[str, Any], start: str = "") -> dict[str, Any]:
@@ -262,68 +343,11 @@ def _flat(tree: Mapping[str, Any], start: str = "") -> dict[str, Any]:
     return flat
 
 
-def _keep_lines(path: Path, decisions: int) -> None:
-    """Remove the lines beyond a number of decisions, and one that a power cut broke off."""
-    kept = []
-    for line in path.read_text().splitlines(keepends=True) if path.exists() else []:
-        try:
-            if json.loads(line)["decisions"] > decisions:
-                break
-        except ValueError:
-            break
-        kept.append(line)
-    _write(path, "".join(kept))
-
-
-def _write(path: Path, text: str) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    temporary.write_text(text)
-    temporary.replace(path)
-
-
-def _add_start(path: Path, config: TrainConfig, decisions: int) -> None:
-    """Add to ``run.json`` with what the run starts or goes on."""
-    starts = json.loads(path.read_text()) if path.exists() else []
-    packages = ("thud-env", "torch", "numpy", "numba", "gymnasium", "pettingzoo")
-    starts.append(
-        {
-            "decisions": decisions,
-            "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-            "seed": config.seed,
-            "commit": _commit(),
-            "python": platform.python_version(),
-            "machine": f"{platform.system()} {platform.machine()}",
-            "versions": {name: _version(name) for name in packages},
-            "command": sys.argv[1:],
-        }
-    )
-    _write(path, json.dumps(starts, indent=2) + "\n")
-
-
-def _version(package: str) -> str | None:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
+def _move_aside_unused(path: Path) -> Path | None:
+    """Give a run that nobody is writing another name."""
+    if not os.path.lexists(path):
         return None
-
-
-def _commit() -> str | None:
-    """The commit of this checkout, with ``+`` if files were changed; None if it is none."""
-    try:
-        found = subprocess.run(
-            ["git", "describe", "--always", "--abbrev=40", "--dirty=+", "--exclude=*"],
-            cwd=Path(__file__).parent, capture_output=True, text=True, timeout=10, check=True,
-        )  # fmt: skip
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return found.stdout.strip()
-
-
-def _move_aside(path: Path, suffix: str = "") -> Path | None:
-    if not path.exists():
-        return None
-    number = 1
-    while (aside := path.with_name(f"{path.name}{suffix}.{number}")).exists():
-        number += 1
-    path.rename(aside)
+    with RunLock(path) if path.is_dir() else contextlib.nullcontext():
+        aside = free_name(path)
+        path.rename(aside)
     return aside

@@ -1,0 +1,97 @@
+"""Writing so that a power cut leaves the old file or the new one, and never a part.
+
+A file is on the disk once it has been flushed, and found under its name once the folder that it is
+in has been flushed too. An ``OSError`` from here names the file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+_TEMPORARY = re.compile(r"\..+\.\d+\.tmp")
+
+
+@contextlib.contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Put the path into an ``OSError`` that has none: writing and flushing name no file."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None or error.errno is None:
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from None
+
+
+def flush_folder(folder: Path) -> None:
+    """Wait until the names in a folder are on the disk."""
+    with naming(folder):
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder, and those above it, unless they exist; wait until they are on the disk."""
+    if folder.is_dir():
+        return
+    make_folder(folder.parent)
+    folder.mkdir(exist_ok=True)
+    flush_folder(folder.parent)
+
+
+def write_flushed(path: Path, data: bytes) -> None:
+    """Write a file, and wait until it is on the disk. Its name is there once the folder has been
+    flushed.
+    """
+    with naming(path), path.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def rename_flushed(source: Path, target: Path) -> None:
+    """Rename within a folder, and wait until that is on the disk."""
+    source.rename(target)
+    flush_folder(target.parent)
+
+
+def temporary_path(path: Path) -> Path:
+    """Where to write what will be renamed to a path. ``sweep`` removes what a kill leaves there."""
+    return path.with_name(f".{path.name}.{os.getpid()}.tmp")
+
+
+def replace_flushed(path: Path, data: bytes) -> None:
+    """Write a file anew, in one step."""
+    temporary = temporary_path(path)
+    try:
+        write_flushed(temporary, data)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    flush_folder(path.parent)
+
+
+def link_flushed(link: Path, target: Path) -> None:
+    """Make a symbolic link anew, in one step."""
+    temporary = temporary_path(link)
+    temporary.unlink(missing_ok=True)
+    temporary.symlink_to(target)
+    temporary.replace(link)
+    flush_folder(link.parent)
+
+
+def sweep(folder: Path) -> None:
+    """Remove what killed writers left in a folder in which nobody else writes."""
+    for path in folder.iterdir() if folder.is_dir() else ():
+        if _TEMPORARY.fullmatch(path.name):
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink()

@@ -1,0 +1,320 @@
+"""A run's folder: who may write it, what is on the disk when, and what is not trusted in it."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from random import Random
+
+import pytest
+import torch
+from rich.console import Console
+from small_run import SMALL_RUN
+
+from agents.networks.checkpoint import NotFiniteError
+from training.process.state import State, StateError, load_state, save_state
+from training.runs import folder as run_module
+from training.runs.alarms import Collapsed
+from training.runs.folder import RunFolder
+from training.runs.lock import FILE, RunError, RunLock
+from training.runs.metrics import keep_until
+from training.train import Options, train
+from training.trainer import Trainer
+
+TINY = dataclasses.replace(
+    SMALL_RUN, name="tiny", total_decisions=512, checkpoint_every=1, anchor_games=0, seed=3
+)
+
+
+@pytest.fixture(autouse=True)
+def _threads():
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
+
+
+def quietly(runs: Path, config=TINY, **options) -> str:
+    console = Console(file=io.StringIO(), force_terminal=False, width=200)
+    train(config, console, runs, Options(**options))
+    return console.file.getvalue()
+
+
+# -- one at a time -------------------------------------------------------------------------
+
+
+def test_a_run_in_use_is_neither_moved_aside_nor_gone_on_with(tmp_path: Path) -> None:
+    with RunFolder.begin(tmp_path / "tiny", TINY) as folder:
+        for resume in (False, True):
+            with pytest.raises(RunError, match=f"tiny is in use by process {os.getpid()} on "):
+                quietly(tmp_path, resume=resume)
+        assert {path.name for path in tmp_path.iterdir()} == {"tiny"}
+        folder.log(256, {"a": 1.0})
+    assert len((tmp_path / "tiny" / "metrics.jsonl").read_text().splitlines()) == 1
+
+
+def test_a_run_that_is_through_lets_go_of_its_folder(tmp_path: Path) -> None:
+    quietly(tmp_path)
+    assert "an earlier run of that name is now" in quietly(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"tiny", "tiny.1"}
+
+
+def test_the_table_at_the_end_is_made_before_the_folder_is_let_go(tmp_path, monkeypatch) -> None:
+    seen = []
+
+    def held(checkpoint: Path, *_arguments: object, **_named: object) -> list[object]:
+        with pytest.raises(RunError):
+            RunLock(checkpoint.parents[1])
+        seen.append(checkpoint)
+        return []
+
+    monkeypatch.setattr("training.train.head_to_head", held)
+    quietly(tmp_path, dataclasses.replace(TINY, evaluation_games=2))
+    assert len(seen) == 1
+
+
+def test_the_lock_of_a_killed_process_is_not_in_the_way(tmp_path: Path) -> None:
+    """What it wrote into the file is still there."""
+    hold = (
+        "import sys, os, signal, pathlib; from training.runs.lock import RunLock;"
+        "lock = RunLock(pathlib.Path(sys.argv[1])); os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    subprocess.run([sys.executable, "-c", hold, str(tmp_path)], check=False)
+    assert (tmp_path / FILE).read_text().startswith("process ")
+    with RunLock(tmp_path):
+        assert f"process {os.getpid()}" in (tmp_path / FILE).read_text()
+
+
+def test_a_lock_of_a_folder_that_was_moved_meanwhile_is_refused(tmp_path, monkeypatch) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    flock = run_module.RunLock.__init__.__globals__["fcntl"].flock
+
+    def moved_first(file: int, how: int) -> None:
+        run.rename(tmp_path / "run.1")
+        flock(file, how)
+
+    monkeypatch.setattr("training.runs.lock.fcntl.flock", moved_first)
+    with pytest.raises(RunError, match="was moved just now"):
+        RunLock(run)
+
+
+# -- power cuts ----------------------------------------------------------------------------
+
+
+def test_all_that_a_checkpoint_needs_is_on_the_disk_before_it_has_its_name(
+    tmp_path: Path, monkeypatch
+) -> None:
+    """Every file and folder that was written is flushed before a rename makes it count."""
+    flushed: set[tuple[int, int]] = set()
+    fsync, rename = os.fsync, Path.rename
+
+    def noted(file: int) -> None:
+        fsync(file)
+        flushed.add(_identity(os.fstat(file)))
+
+    def checked(source: Path, target: Path) -> Path:
+        for path in (source, *source.rglob("*")):
+            if not path.is_symlink() and path.name != FILE:
+                assert _identity(path.stat()) in flushed, f"{path} was not flushed before {target}"
+        if target.name.isdigit():
+            for path in (tmp_path / "tiny" / "metrics.jsonl", tmp_path / "tiny"):
+                assert _identity(path.stat()) in flushed
+        renamed.append(target.name)
+        return rename(source, target)
+
+    renamed: list[str] = []
+    monkeypatch.setattr(os, "fsync", noted)
+    monkeypatch.setattr(Path, "rename", checked)
+    quietly(tmp_path)
+    assert {"tiny", "dwarfs", "trolls", "000000000256", "000000000512"} <= set(renamed)
+
+
+def _identity(found: os.stat_result) -> tuple[int, int]:
+    return found.st_ino, found.st_mtime_ns if found.st_mode & 0o100000 else 0
+
+
+def test_damaged_lines_of_metrics_are_dropped_alone_and_gaps_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    lines = [json.dumps({"decisions": 256 * number}) for number in (1, 2, 3, 5, 6, 7)]
+    lines[1] = lines[1][:-4] + "\0\0"
+    path.write_text("\n".join(lines))
+    assert keep_until(path, 1536, 256) == [
+        f"{path}: the lines after 256 and up to 512 decisions are lost",
+        f"{path}: the lines after 768 and up to 1,024 decisions are lost",
+    ]
+    kept = [json.loads(line)["decisions"] for line in path.read_text().splitlines()]
+    assert kept == [256, 768, 1280, 1536]
+    assert keep_until(path, 2048, 256)[-1].endswith(
+        "after 1,536 and up to 2,048 decisions are lost"
+    )
+    path.unlink()
+    assert keep_until(path, 0, 256) == []
+    assert path.read_text() == ""
+
+
+def test_going_on_says_which_metrics_are_lost(tmp_path: Path) -> None:
+    quietly(tmp_path)
+    (tmp_path / "tiny" / "metrics.jsonl").write_text("")
+    shown = quietly(tmp_path, resume=True)
+    assert "the lines after 0 and up to 512 decisions are lost" in shown
+
+
+def test_what_killed_processes_left_is_swept(tmp_path: Path) -> None:
+    quietly(tmp_path)
+    run = tmp_path / "tiny"
+    left = [run / ".config.yaml.7.tmp", run / "checkpoints" / ".000000000512.7.tmp"]
+    left[0].write_text("")
+    left[1].mkdir()
+    (left[1] / "half").write_text("")
+    mine = run / ".notes.tmp"
+    mine.write_text("somebody's own")
+    quietly(tmp_path, resume=True)
+    assert [path.exists() for path in (*left, mine)] == [False, False, True]
+
+
+# -- states --------------------------------------------------------------------------------
+
+
+def test_no_damage_to_a_state_goes_unseen(tmp_path: Path) -> None:
+    tensors = {"a": torch.arange(3), "b": torch.tensor([1.5])}
+    save_state(tmp_path, State(tensors, {"seed": 12345, "names": {"x": "random"}, "s": [0.25]}))
+    sound, random = load_state(tmp_path), Random(1)
+    for name in ("state.json", "state.safetensors"):
+        path = tmp_path / name
+        before = path.read_bytes()
+        for _ in range(400):
+            data = bytearray(before)
+            data[random.randrange(len(data))] ^= 1 << random.randrange(8)
+            path.write_bytes(data)
+            with contextlib.suppress(StateError):
+                assert load_state(tmp_path).values == sound.values
+                assert name == "state.json"  # between words
+        path.write_bytes(before)
+
+
+@pytest.mark.parametrize("part", ["trainer", "anchors", "ranks"])
+def test_a_state_that_does_not_fit_is_set_aside_as_a_damaged_one_is(
+    part: str, tmp_path: Path
+) -> None:
+    """It is whole, but of another program."""
+    quietly(tmp_path)
+    newest = tmp_path / "tiny" / "checkpoints" / "000000000512"
+    state = load_state(newest)
+    state.values[part] = {"unheard": {"of": 1}}
+    for path in newest.glob("state.*"):
+        path.unlink()
+    save_state(newest, state)
+    shown = quietly(tmp_path, resume=True)
+    assert "000000000512.damaged.1" in shown
+    assert "going on from 256 decisions" in shown
+
+
+def test_a_checkpoint_with_a_damaged_policy_is_set_aside(tmp_path: Path) -> None:
+    quietly(tmp_path)
+    path = tmp_path / "tiny" / "checkpoints" / "000000000512" / "trolls" / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-1])
+    shown = quietly(tmp_path, resume=True)
+    assert "trolls/model.safetensors is damaged" in shown
+    assert "going on from 256 decisions" in shown
+
+
+# -- numbers that are none -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("what", ["weights", "optimiser"])
+def test_numbers_that_are_not_finite_are_not_saved_as_a_good_checkpoint(
+    what: str, tmp_path: Path, monkeypatch
+) -> None:
+    """They come of the last gradient step of an update, whose metrics are still sound."""
+    update = Trainer.update
+
+    def broken(trainer: Trainer) -> dict[str, float]:
+        metrics = update(trainer)
+        if trainer.updates == 2:
+            with torch.no_grad():
+                if what == "weights":
+                    trainer.networks[1].stem.weight[0] = float("nan")
+                else:
+                    optimiser = trainer._learners[0]._optimiser
+                    next(iter(optimiser.state.values()))["exp_avg"].fill_(float("inf"))
+        return metrics
+
+    monkeypatch.setattr(Trainer, "update", broken)
+    with pytest.raises(Collapsed, match="infinite or NaN after 512 decisions; the last good") as it:
+        quietly(tmp_path)
+    checkpoints = tmp_path / "tiny" / "checkpoints"
+    assert str(checkpoints / "latest") in str(it.value)
+    assert (checkpoints / "latest").resolve().name == "000000000256"
+    assert not (checkpoints / "000000000512").exists()
+
+
+def test_a_state_that_is_not_finite_is_not_written(tmp_path: Path) -> None:
+    with pytest.raises(NotFiniteError, match="the state of the run: a has numbers"):
+        save_state(tmp_path, State({"a": torch.tensor([float("nan")])}))
+
+
+# -- somebody else's run -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("place", ["checkpoints", "pool", "checkpoints/latest", "metrics.jsonl"])
+def test_a_link_out_of_a_run_is_not_followed(place: str, tmp_path: Path) -> None:
+    quietly(tmp_path)
+    run, elsewhere = tmp_path / "tiny", tmp_path / "elsewhere"
+    (run / place).rename(elsewhere) if place != "checkpoints/latest" else (run / place).unlink()
+    elsewhere.mkdir(exist_ok=True) if place == "checkpoints/latest" else None
+    (run / place).symlink_to(elsewhere)
+    before = sorted(elsewhere.rglob("*"))
+    with pytest.raises(RunError, match=f"{place} leads to '{elsewhere}': a run has no link there"):
+        quietly(tmp_path, resume=True)
+    assert sorted(elsewhere.rglob("*")) == before
+
+
+def test_what_is_no_file_is_not_opened(tmp_path: Path) -> None:
+    quietly(tmp_path)
+    (tmp_path / "tiny" / "run.json").unlink()
+    os.mkfifo(tmp_path / "tiny" / "run.json")
+    with pytest.raises(RunError, match=r"run\.json is neither a file nor a folder"):
+        quietly(tmp_path, resume=True)
+
+
+def test_a_state_cannot_place_links_elsewhere(tmp_path: Path) -> None:
+    """The best checkpoints are linked to by names that a state gives."""
+    quietly(tmp_path)
+    newest = tmp_path / "tiny" / "checkpoints" / "000000000512"
+    state = load_state(newest)
+    state.values["anchors"] = {"../../../evil": {"score": 1.0, "decisions": 256}}
+    for path in newest.glob("state.*"):
+        path.unlink()
+    save_state(newest, state)
+    assert "the best checkpoints cannot be" in quietly(tmp_path, resume=True)
+    assert not (tmp_path / "evil").is_symlink()
+
+
+# -- what goes wrong on the way ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["", "{", "{}", "5", "[" * 100_000, "\0" * 300])
+def test_a_damaged_log_of_starts_is_kept_aside_and_begun_anew(text: str, tmp_path: Path) -> None:
+    quietly(tmp_path)
+    log = tmp_path / "tiny" / "run.json"
+    log.write_text(text)
+    assert f"{log} is damaged: it is now {log}.damaged.1" in quietly(tmp_path, resume=True)
+    assert [start["decisions"] for start in json.loads(log.read_text())] == [512]
+
+
+def test_a_run_goes_on_without_tensorboard(tmp_path: Path, monkeypatch) -> None:
+    """Its folder was deleted, or its disk is full."""
+
+    def gone(*_arguments: object) -> None:
+        raise FileNotFoundError(2, "No such file or directory", "tensorboard/events")
+
+    monkeypatch.setattr("torch.utils.tensorboard.SummaryWriter.add_scalar", gone)
+    shown = quietly(tmp_path)
+    assert shown.count("TensorBoard's files are not written any more") == 1
+    assert len((tmp_path / "tiny" / "metrics.jsonl").read_text().splitlines()) == 2

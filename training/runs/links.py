@@ -1,0 +1,36 @@
+"""What a run's folder may hold. Another person may have made it, and a run renames and deletes."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from pathlib import Path
+
+from thud_env.position import SIDES
+from training.runs.lock import RunError
+
+_OWN_LINKS = {
+    "checkpoints/latest": r"[0-9]{12,}",
+    **{f"checkpoints/best/{role}": rf"\.\./[0-9]{{12,}}/{role}" for role in SIDES},
+}
+"""The links that a run makes, by their place in its folder, and what they may lead to."""
+
+
+def check_links(run: Path) -> None:
+    """See that a run's folder holds files, folders and the run's own links only.
+
+    Raises:
+        RunError: naming what leads out of it, or is neither.
+    """
+    for folder, folders, files in os.walk(run):
+        for name in (*folders, *files):
+            path = Path(folder, name)
+            mode = path.lstat().st_mode
+            if stat.S_ISLNK(mode):
+                own = _OWN_LINKS.get(path.relative_to(run).as_posix())
+                if own is None or not re.fullmatch(own, str(path.readlink())):
+                    to = str(path.readlink())
+                    raise RunError(f"{path} leads to {to!r}: a run has no link there")
+            elif not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+                raise RunError(f"{path} is neither a file nor a folder")

@@ -1,0 +1,90 @@
+"""One process at a time writes a run's folder.
+
+The file ``lock`` in the folder is locked for as long as the process has it open, and says which
+process that is. The lock ends with the process, however that ends, so no lock is ever stale.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import platform
+import time
+from pathlib import Path
+from types import TracebackType
+
+from agents.durable import naming
+
+FILE = "lock"
+_MOST_BYTES = 200
+
+
+class RunError(ValueError):
+    """A run that cannot begin, or cannot go on as asked."""
+
+
+class RunLock:
+    """Holds a run's folder; it stays held when the folder is renamed. A context manager.
+
+    Args:
+        folder: of the run. The file is made in it if there is none.
+
+    Raises:
+        RunError: if another process holds it, naming that process.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._file: int | None = None
+        path = folder / FILE
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+        try:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                holder = _words(os.read(file, _MOST_BYTES)) or "another process"
+                raise RunError(
+                    f"{folder} is in use by {holder}: wait for it, or give this run another name"
+                ) from None
+            if not _is_file_at(file, path):
+                raise RunError(f"{folder} was moved just now by another process: try again")
+            with naming(path):
+                os.ftruncate(file, 0)
+                now = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime())
+                os.write(file, f"process {os.getpid()} on {platform.node()} since {now}".encode())
+        except BaseException:
+            os.close(file)
+            raise
+        self._file = file
+
+    def release(self) -> None:
+        """Let others have the folder."""
+        if self._file is not None:
+            os.ftruncate(self._file, 0)
+            os.close(self._file)
+            self._file = None
+
+    __del__ = release
+
+    def __enter__(self) -> RunLock:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.release()
+
+
+def _words(holder: bytes) -> str:
+    """What a file that anybody may have written says, safe to print."""
+    return "".join(one for one in holder.decode(errors="replace") if one.isprintable())
+
+
+def _is_file_at(file: int, path: Path) -> bool:
+    """Whether an open file is the one that now has a path."""
+    try:
+        return os.path.samestat(os.fstat(file), path.lstat())
+    except OSError:
+        return False

@@ -1,0 +1,75 @@
+"""``metrics.jsonl``: one line an update, each with the number of decisions played so far."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from agents.durable import naming, replace_flushed
+
+
+class MetricsFile:
+    """The file, open to add lines to."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file = path.open("a", encoding="utf-8")
+
+    def add(self, decisions: int, metrics: dict[str, float]) -> None:
+        """Write one update's numbers. They are on the disk after ``flush``."""
+        with naming(self._path):
+            self._file.write(json.dumps({"decisions": decisions, **metrics}) + "\n")
+            self._file.flush()
+
+    def flush(self) -> None:
+        """Wait until all lines are on the disk."""
+        with naming(self._path):
+            os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        """Close the file."""
+        with naming(self._path):
+            self._file.close()
+
+
+def keep_until(path: Path, decisions: int, step: int) -> list[str]:
+    """Remove the lines beyond a number of decisions, which will be written again, and damaged ones.
+
+    Args:
+        path: the file; it need not exist.
+        decisions: how far the run is.
+        step: decisions between two lines.
+
+    Returns:
+        What is missing, a sentence each.
+    """
+    kept, last, gaps = [], 0, []
+    lines = path.read_bytes().split(b"\n") if path.exists() else []
+    for line in lines:
+        at = _decisions(line)
+        if at is None or not last < at <= decisions:
+            continue
+        gaps += _gap(path, last, at - step)
+        kept.append(line + b"\n")
+        last = at
+    gaps += _gap(path, last, decisions)
+    replace_flushed(path, b"".join(kept))
+    return gaps
+
+
+def _gap(path: Path, last: int, until: int) -> list[str]:
+    if until <= last:
+        return []
+    return [f"{path}: the lines after {last:,} and up to {until:,} decisions are lost"]
+
+
+def _decisions(line: bytes) -> int | None:
+    """What a line is after, or None if it is damaged."""
+    try:
+        entry: Any = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    at = entry.get("decisions") if isinstance(entry, dict) else None
+    return at if type(at) is int else None
