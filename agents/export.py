@@ -28,9 +28,9 @@ from agents.networks.checkpoint import MANIFEST, CheckpointError, load_policy, p
 from agents.networks.legal_policy import TABLES
 from agents.networks.network import Network
 from thud_env.actions import CAPTURE_ALL, NUM_ACTIONS
+from thud_env.board import SIZE
 from thud_env.command import Command
 from thud_env.position import SIDES
-from thud_env.views.encoding import OBSERVATION_SHAPE
 
 
 class DensePolicy(nn.Module):
@@ -78,8 +78,11 @@ def _without_what_is_no_matter() -> Iterator[None]:
         logger.removeFilter(matters)
 
 
-def export(checkpoint: Path, target: Path) -> None:
+def export(checkpoint: Path, target: Path) -> int:
     """Write one role's policy as ONNX, to a temporary name and renamed.
+
+    Returns:
+        how many planes it reads.
 
     Raises:
         CheckpointError: if there is no such checkpoint, or it is damaged or of both roles.
@@ -102,7 +105,7 @@ def export(checkpoint: Path, target: Path) -> None:
         with _without_what_is_no_matter():
             torch.onnx.export(
                 dense,
-                (torch.zeros(2, *OBSERVATION_SHAPE),),
+                (torch.zeros(2, dense.network.num_planes, SIZE, SIZE),),
                 str(temporary),
                 input_names=["observations"],
                 output_names=["logits", "values"],
@@ -112,6 +115,7 @@ def export(checkpoint: Path, target: Path) -> None:
                 verbose=False,
             )
         temporary.rename(target)
+        return dense.network.num_planes
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -130,12 +134,11 @@ def main(words: list[str] | None = None) -> int:
 
 def _export(arguments: argparse.Namespace) -> None:
     try:
-        export(arguments.checkpoint, arguments.target)
+        planes = export(arguments.checkpoint, arguments.target)
     except ImportError as error:
         raise ImportError(f'{error.name} is missing: pip install ".[export]"') from None
-    planes = ", ".join(map(str, OBSERVATION_SHAPE))
     print(
-        f"{arguments.target}: observations [N, {planes}] in, "
+        f"{arguments.target}: observations [N, {planes}, {SIZE}, {SIZE}] in, "
         f"logits [N, {NUM_ACTIONS}] and values [N] out, all float32"
     )
 

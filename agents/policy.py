@@ -120,9 +120,10 @@ class PolicyAgent(Agent):
         for side, role in enumerate(SIDES):
             mine = np.flatnonzero(rows[:, TO_MOVE] == side)
             if len(mine):
-                inputs = Inputs.of_rows(rows[mine])
+                network = self.network(role, rows[mine])
+                inputs = network.inputs(rows[mine])
                 drawn, _, _ = sample_decisions(
-                    self.network(role, rows[mine]),
+                    network,
                     inputs,
                     self._random.random(len(mine)),
                     self._temperature,

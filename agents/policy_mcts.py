@@ -15,19 +15,16 @@ import torch
 from numpy.typing import NDArray
 
 from agents.mcts import MOST_SIMULATIONS, best_line, in_hundredths
-from agents.networks.inputs import Inputs
 from agents.policy import PolicyAgent
 from agents.search import leaves
 from agents.search import tree as trees
 from agents.search.gumbel import GumbelRoot
 from agents.search.planning import PlanningAgent, Thought
-from agents.search.playouts import MOST_POINTS
+from agents.search.playouts import standing
 from agents.search.tree import EDGE_COUNT, FIRST_EDGE, HIGHEST, LOWEST, Tree
 from agents.search.weights import material_weights
 from thud_env.position import SIDES
-from thud_env.rules.play import margin
-from thud_env.rules.row import DWARFS, ONGOING, RULES, TERMINATION, TO_MOVE, Row
-from thud_env.rulesets import RULESET_BY_INDEX
+from thud_env.rules.row import DWARFS, ONGOING, TERMINATION, TO_MOVE, Row
 
 _GAMES_AT_ONCE = 64
 _EDGES_A_SIMULATION = 300
@@ -191,14 +188,14 @@ class PolicyMctsAgent(PlanningAgent):
         their log-probabilities [L], and the leaves' values for the dwarfs [N].
         """
         counts = np.zeros(len(rows), dtype=np.int64)
-        values = np.array([_score(row) for row in rows])
+        values = standing(rows)
         parts: dict[int, tuple[NDArray[np.int64], NDArray[np.float32]]] = {}
         for side, role in enumerate(SIDES):
             mine = np.flatnonzero((rows[:, TERMINATION] == ONGOING) & (rows[:, TO_MOVE] == side))
             if not len(mine):
                 continue
-            inputs = Inputs.of_rows(rows[mine])
             network = self._policy.network(role, rows[mine])
+            inputs = network.inputs(rows[mine])
             with torch.no_grad():
                 log_probs, paid = network(inputs.planes, inputs.decisions, inputs.game)
             values[mine] += paid.numpy() * (1 if side == 0 else -1)
@@ -229,9 +226,3 @@ def read_root(tree: Tree, game: int) -> tuple[int, NDArray[np.int32], NDArray[np
     if not low < high:  # nothing tried yet, or nothing that differs
         return first, visits, np.zeros(count)
     return first, visits, (means - low) / (high - low)
-
-
-def _score(row: Row) -> float:
-    """The score as it stands, for the dwarfs; a network's value is what will be added to it."""
-    by_margin = RULESET_BY_INDEX[int(row[RULES])].reward == "margin"
-    return float(margin(row)) / (MOST_POINTS if by_margin else 1)

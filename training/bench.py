@@ -61,11 +61,11 @@ def _networks_own(trainer: _Watched) -> float:
         for rows, movers in zip(rollout.rows, rollout.movers, strict=True):
             mine = (movers == side) & (rollout.frozen != side)
             if mine.any():
-                played[side].append(Inputs.of_rows(rows[mine]).to(device))
+                played[side].append(trainer.networks[side].inputs(rows[mine]).to(device))
         rows = trainer.batches[side].rows if side in trainer.batches else rollout.rows[:0, 0]
         for part in np.array_split(rows, max(1, -(-len(rows) // ppo.minibatch_size))):
             if len(part):
-                learnt[side].append(Inputs.of_rows(part).to(device))
+                learnt[side].append(trainer.networks[side].inputs(part).to(device))
 
     def work(side: int) -> None:
         network = trainer.networks[side]

@@ -17,10 +17,10 @@ from torch import Tensor
 
 import thud_env
 from agents.durable import flush_folder, make_folder, rename_flushed, temporary_path, write_flushed
+from agents.networks.inputs import planes_read
 from agents.networks.network import Network, NetworkConfig
 from thud_env.actions import NUM_ACTIONS
 from thud_env.position import SIDES
-from thud_env.views.encoding import PLANES
 
 FORMAT = "thud-policy"
 FORMAT_VERSION = 1
@@ -117,7 +117,7 @@ def save_policy(folder: Path, network: Network, *, role: str, rules: str, decisi
             "rules": rules,
             "decisions": decisions,
             "network": config,
-            "planes": [plane.name for plane in PLANES],
+            "planes": _plane_names(config["attack_planes"]),
             "actions": NUM_ACTIONS,
             "sha256": hashlib.sha256(model).hexdigest(),
             "thud_env": thud_env.__version__,
@@ -187,6 +187,10 @@ def _hash(manifest: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
+def _plane_names(attacks: bool) -> list[str]:
+    return [plane.name for plane in planes_read(attacks)]
+
+
 def _read_manifest(folder: Path) -> dict[str, Any]:
     path = folder / MANIFEST
     if not path.is_file():
@@ -205,9 +209,11 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         raise CheckpointError(f"{path} is damaged: it is not JSON") from None
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise CheckpointError(f"{path} is not the manifest of a {FORMAT} checkpoint")
+    network = manifest.get("network")
+    reads_attacks = isinstance(network, dict) and network.get("attack_planes") is True
     expected: dict[str, Any] = {
         "format_version": FORMAT_VERSION,
-        "planes": [plane.name for plane in PLANES],
+        "planes": _plane_names(reads_attacks),
         "actions": NUM_ACTIONS,
     }
     for key, value in expected.items():

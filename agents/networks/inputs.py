@@ -9,8 +9,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from agents.networks.attacks import ATTACK_PLANES, attack_planes
 from thud_env.batch.game import legal_lists
-from thud_env.views.encoding import encode_rows
+from thud_env.views.encoding import PLANES, Plane, encode_rows
+
+
+def planes_read(attacks: bool) -> tuple[Plane, ...]:
+    """The planes of an input, in their order: the observation's, and the attack planes."""
+    return (*PLANES, *(ATTACK_PLANES if attacks else ()))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,7 +24,9 @@ class Inputs:
     """N states with their L legal decisions in all."""
 
     planes: Tensor
-    """[N, C, 15, 15] float32, channels last in memory, which convolutions prefer."""
+    """[N, C, 15, 15] float32, the planes of ``planes_read``, channels last in memory, which
+    convolutions prefer.
+    """
     decisions: Tensor
     """[L] int64, each game's ascending."""
     game: Tensor
@@ -27,11 +35,16 @@ class Inputs:
     """[N + 1] where each game's decisions begin."""
 
     @classmethod
-    def of_rows(cls, rows: NDArray[np.int16]) -> Inputs:
-        """The inputs for [N, 432] state rows of battles that are not over."""
+    def of_rows(cls, rows: NDArray[np.int16], attacks: bool = False) -> Inputs:
+        """The inputs for [N, 432] state rows of battles that are not over, with the attack planes
+        or without.
+        """
         decisions, starts = legal_lists(rows)
         game = np.repeat(np.arange(len(rows)), np.diff(starts))
-        planes = torch.from_numpy(encode_rows(rows))
+        shown = encode_rows(rows)
+        if attacks:
+            shown = np.concatenate((shown, attack_planes(rows)), axis=1)
+        planes = torch.from_numpy(shown)
         return cls(
             planes.contiguous(memory_format=torch.channels_last),
             torch.from_numpy(decisions.astype(np.int64)),

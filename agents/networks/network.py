@@ -9,12 +9,14 @@ from __future__ import annotations
 import dataclasses
 from typing import Literal, NamedTuple
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
+from agents.networks.inputs import Inputs, planes_read
 from agents.networks.legal_policy import NUM_BIASES, NUM_WORDS, legal_policy
-from thud_env.views.encoding import NUM_PLANES
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,6 +29,8 @@ class NetworkConfig:
     """Residual blocks of two 3 x 3 convolutions."""
     key_size: int = 16
     """Length of the queries and keys that score moves."""
+    attack_planes: bool = False
+    """Whether to read, beside the observation, what each side could reach, strike and lose."""
     trunk: Literal["separate", "shared"] = "separate"
     """Whether each role has a trunk of its own or both have one; the heads are each role's own."""
     result_head: bool = False
@@ -80,9 +84,10 @@ class Network(nn.Module):
     def __init__(self, config: NetworkConfig, trunk_of: Network | None = None) -> None:
         super().__init__()
         self.config = config
+        self.num_planes = len(planes_read(config.attack_planes))
         channels, keys = config.channels, config.key_size
         if trunk_of is None:
-            self.stem = nn.Conv2d(NUM_PLANES, channels, 3, padding=1)
+            self.stem = nn.Conv2d(self.num_planes, channels, 3, padding=1)
             self.trunk = nn.Sequential(*(Block(channels) for _ in range(config.blocks)))
         else:
             self.stem, self.trunk = trunk_of.stem, trunk_of.trunk
@@ -98,11 +103,15 @@ class Network(nn.Module):
         if config.survival_head:
             self.survival = nn.Linear(channels, 1)
 
+    def inputs(self, rows: NDArray[np.int16]) -> Inputs:
+        """What this network reads of [N, 432] state rows of battles that are not over."""
+        return Inputs.of_rows(rows, self.config.attack_planes)
+
     def forward(self, planes: Tensor, decisions: Tensor, game: Tensor) -> tuple[Tensor, Tensor]:
         """Score the legal decisions and value the states.
 
         Args:
-            planes: [N, C, 15, 15] float32 observations.
+            planes: [N, C, 15, 15] float32, those of ``inputs``.
             decisions: [L] int64, the legal decisions of all games.
             game: [L] int64, ascending, the game of each.
 

@@ -9,10 +9,12 @@ has lasted for ``length`` turns is broken off and judged by the evaluation.
 
 from __future__ import annotations
 
+import numpy as np
+
 from agents.search.captures import capturable_by, capturing_moves, keep_hungry_answers
 from agents.search.evaluation import POINT, evaluate
 from thud_env.actions import OFFER
-from thud_env.jit.compile import compiled
+from thud_env.jit.compile import compiled, compiled_with_arrays
 from thud_env.jit.rng import random_below
 from thud_env.rules.draw import draw_legal
 from thud_env.rules.legal import legal_actions
@@ -64,6 +66,18 @@ def static_value(row, weights, scratch):
     if valley:
         return value / (abs(value) + EVEN_ODDS)
     return min(max(value / (POINT * MOST_POINTS), -1.0), 1.0)
+
+
+@compiled_with_arrays
+def standing(rows):
+    """The scores of [N, 432] state rows as they stand, for the dwarfs, [N] float64 in -1 .. 1: what
+    a network's value of a state is to be added to.
+    """
+    scores = np.empty(rows.shape[0])
+    for n in range(rows.shape[0]):
+        scale = 1 if rows[n, RULES] >= KOOM_VALLEY else MOST_POINTS
+        scores[n] = margin(rows[n]) / scale
+    return scores
 
 
 @compiled

@@ -38,7 +38,6 @@ import numpy as np
 import torch
 from torch import nn
 
-from agents.networks.inputs import Inputs
 from agents.networks.network import Network
 from training.config import PPOConfig
 from training.learner.losses import MEASURED, Batch, ppo_loss
@@ -177,7 +176,7 @@ class Learner:
         if len(batch.actions) == 0:
             return dict.fromkeys(MEASURED, 0.0)
         with self._clock.on(ENVIRONMENT):
-            inputs = Inputs.of_rows(batch.rows).to(self._precision.device)
+            inputs = self._of_side[side].inputs(batch.rows).to(self._precision.device)
         with self._clock.on(LEARN):
             given = (inputs.planes, inputs.decisions, inputs.game)
             with self._precision.autocast():

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 import agents
-from agents.networks.inputs import Inputs
 from agents.networks.network import Network
 from agents.policy import sample_decisions
 from thud_env.position import SIDES
@@ -253,7 +252,7 @@ def decide(
     uniforms: NDArray[np.float64],
 ) -> NDArray[np.int32]:
     """[N] actions drawn from a network's policy."""
-    inputs = Inputs.of_rows(rows).to(precision.device)
+    inputs = network.inputs(rows).to(precision.device)
     with precision.autocast():
         drawn, _, _ = sample_decisions(network, inputs, uniforms)
     return inputs.decisions.cpu().numpy()[drawn].astype(np.int32)

@@ -11,7 +11,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from agents.networks.inputs import Inputs
 from agents.networks.network import Network
 from agents.policy import sample_decisions
 from thud_env import BatchedGame
@@ -272,7 +271,8 @@ class SelfPlay:
             mine = np.flatnonzero((to_move == side) & learners)
             if len(mine):
                 with self._clock.on(ENVIRONMENT):
-                    inputs = Inputs.of_rows(rows[mine]).to(self._precision.device)
+                    inputs = self._networks[side].inputs(rows[mine])
+                    inputs = inputs.to(self._precision.device)
                 with self._clock.on(FORWARD):
                     with self._precision.autocast():
                         drawn, chances, worth = sample_decisions(

@@ -1,0 +1,185 @@
+"""Attack planes: what each side could reach, strike and lose, for networks to read.
+
+A network of a few 3 x 3 convolutions cannot see along a line of seven dwarfs to the troll that they
+are aimed at. These planes, computed from a state row by compiled code, show it. They say nothing
+that the rules and the board do not: an observation has all of it, far from the surface.
+
+Whoever is to move, both sides' planes are of the moves that they would have.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thud_env.actions import MOVE_BASE, MOVE_TO
+from thud_env.board import CELL_STEP, NUM_DIRECTIONS, SIZE, STRIDE
+from thud_env.jit.bits import natural, trailing_zeros
+from thud_env.jit.compile import compiled, compiled_with_arrays
+from thud_env.rules.moves import count_adjacent, empty_run, line_length, piece_moves
+from thud_env.rules.row import (
+    DWARF,
+    DWARF_CELLS,
+    EMPTY,
+    NUM_TROLLS,
+    OFF_BOARD,
+    RULES,
+    STONE,
+    TROLL,
+    TROLL_CELLS,
+    num_dwarf_cells,
+)
+from thud_env.rulesets import FOOTBALL, KOOM_VALLEY
+from thud_env.views.encoding import NUM_POINTS, Plane
+
+ATTACK_PLANES = (
+    Plane("dwarf_moves", "dwarfs that could move there / 8"),
+    Plane("dwarf_strikes", "where a dwarf could strike, a troll there or not / 4"),
+    Plane("trolls_struck", "strikes that would capture the troll there / 4"),
+    Plane("troll_moves", "trolls that could move there / 8"),
+    Plane("troll_leaps", "how far lines of trolls could be shoved, onto dwarfs or not"),
+    Plane("troll_captures", "dwarfs that a troll moving there would be beside / 8"),
+    Plane("dwarfs_struck", "moves of trolls that would end beside the dwarf there / 8"),
+    Plane("dwarfs_unsafe", "free squares beside such ends, where a dwarf would be struck / 8"),
+    Plane("stone_moves", "where the stone could be moved"),
+)
+"""Classic strikes are hurls; in Koom Valley, sandwiches and tramples."""
+NUM_ATTACK_PLANES = len(ATTACK_PLANES)
+
+(
+    _DWARF_MOVES,
+    _DWARF_STRIKES,
+    _TROLLS_STRUCK,
+    _TROLL_MOVES,
+    _TROLL_LEAPS,
+    _TROLL_CAPTURES,
+    _DWARFS_STRUCK,
+    _DWARFS_UNSAFE,
+    _STONE_MOVES,
+) = range(NUM_ATTACK_PLANES)
+
+
+@compiled
+def _point(cell):
+    return natural((cell // STRIDE - 1) * SIZE + cell % STRIDE)
+
+
+@compiled
+def _show_moves(row, cell, planes, plane, share):
+    """Add ``share`` wherever the piece on ``cell`` may move."""
+    first = MOVE_BASE[cell, 0]
+    moves = piece_moves(row, cell)
+    while moves != 0:
+        planes[plane, _point(MOVE_TO[first + trailing_zeros(moves)])] += share
+        moves &= moves - 1
+
+
+@compiled
+def _show_hurls(row, front, planes):
+    """Along each direction, the squares that the line behind ``front`` is long enough for."""
+    for direction in range(NUM_DIRECTIONS):
+        step = int(CELL_STEP[direction])
+        length = line_length(row, front, step)
+        run = empty_run(row, front, direction)
+        for distance in range(1, min(length, run) + 1):
+            planes[_DWARF_STRIKES, _point(front + distance * step)] += 0.25
+        if length > run and row[front + (run + 1) * step] == TROLL:
+            point = _point(front + (run + 1) * step)
+            planes[_DWARF_STRIKES, point] += 0.25
+            planes[_TROLLS_STRUCK, point] += 0.25
+
+
+@compiled
+def _show_leaps(row, cell, planes):
+    """Classic: where the troll on ``cell`` could be shoved if there were a dwarf to land beside."""
+    for direction in range(NUM_DIRECTIONS):
+        step = int(CELL_STEP[direction])
+        reach = min(empty_run(row, cell, direction), line_length(row, cell, step))
+        for distance in range(1, reach + 1):
+            planes[_TROLL_LEAPS, _point(cell + distance * step)] = 1.0
+
+
+@compiled
+def _show_landings(row, planes):
+    """Classic: what trolls would be beside where they can move, and what else would be unsafe."""
+    for cell in range(STRIDE, STRIDE * (SIZE + 1)):
+        if row[cell] == OFF_BOARD:
+            continue
+        point = _point(cell)
+        moves = planes[_TROLL_MOVES, point] > 0
+        if moves:
+            planes[_TROLL_CAPTURES, point] = count_adjacent(row, cell, DWARF) / 8
+        if not moves and planes[_TROLL_LEAPS, point] == 0:
+            continue
+        for direction in range(NUM_DIRECTIONS):
+            beside = natural(cell + CELL_STEP[direction])
+            if row[beside] == DWARF and moves:
+                planes[_DWARFS_STRUCK, _point(beside)] += 0.125
+            if row[beside] == EMPTY:
+                planes[_DWARFS_UNSAFE, _point(beside)] += 0.125
+
+
+@compiled
+def _show_valley_strikes(row, planes):
+    """Koom Valley: sandwiches, with the free square where the second dwarf is wanting; and
+    tramples, with the free square that a troll would land on.
+    """
+    for i in range(TROLL_CELLS, TROLL_CELLS + int(row[NUM_TROLLS])):
+        troll = int(row[i])
+        for direction in range(NUM_DIRECTIONS):
+            step = int(CELL_STEP[direction])
+            near, across = natural(troll + step), natural(troll - step)
+            if row[near] == EMPTY and row[across] == DWARF:
+                planes[_DWARF_STRIKES, _point(near)] += 0.25
+                if planes[_DWARF_MOVES, _point(near)] > 0:
+                    planes[_TROLLS_STRUCK, _point(troll)] += 0.25
+            beyond = natural(near + step) if row[near] != OFF_BOARD else near
+            if row[near] == DWARF and row[beyond] == EMPTY:
+                planes[_TROLL_CAPTURES, _point(beyond)] += 0.125
+                planes[_DWARFS_STRUCK, _point(near)] += 0.125
+            if row[near] == EMPTY and row[beyond] == EMPTY:
+                planes[_DWARFS_UNSAFE, _point(near)] += 0.125
+
+
+@compiled
+def show_attacks(row, planes):
+    """Write the attack planes of one state row.
+
+    Args:
+        row: [432] a state row.
+        planes: [9, 225] float32, overwritten.
+    """
+    for plane in range(NUM_ATTACK_PLANES):
+        for point in range(NUM_POINTS):
+            planes[plane, point] = 0
+    rules = row[RULES]
+    for i in range(DWARF_CELLS, DWARF_CELLS + num_dwarf_cells(row)):
+        cell = natural(row[i])
+        if row[cell] == STONE:
+            _show_moves(row, cell, planes, _STONE_MOVES, 1.0)
+            continue
+        _show_moves(row, cell, planes, _DWARF_MOVES, 0.125)
+        if rules < KOOM_VALLEY:
+            _show_hurls(row, cell, planes)
+    for i in range(TROLL_CELLS, TROLL_CELLS + int(row[NUM_TROLLS])):
+        cell = natural(row[i])
+        _show_moves(row, cell, planes, _TROLL_MOVES, 0.125)
+        if rules < KOOM_VALLEY:
+            _show_leaps(row, cell, planes)
+    if rules < KOOM_VALLEY:
+        _show_landings(row, planes)
+    elif rules != FOOTBALL:
+        _show_valley_strikes(row, planes)
+
+
+@compiled_with_arrays
+def _show_each(rows, planes):
+    for game in range(rows.shape[0]):
+        show_attacks(rows[game], planes[game])
+
+
+def attack_planes(rows: NDArray[np.int16]) -> NDArray[np.float32]:
+    """The attack planes of [N, 432] state rows, [N, 9, 15, 15] float32."""
+    planes = np.empty((len(rows), NUM_ATTACK_PLANES, NUM_POINTS), dtype=np.float32)
+    _show_each(rows, planes)
+    return planes.reshape(len(rows), NUM_ATTACK_PLANES, SIZE, SIZE)
