@@ -33,12 +33,15 @@ PIP := $(PY) -m pip --disable-pip-version-check
 # The build backend is pinned and installed like everything else: no isolated builds.
 INSTALL := $(PIP) install --constraint constraints.txt --no-build-isolation
 
-.PHONY: help setup train test soak lint bench ladder rllib integrations bare cuda gpu lock clean
+.PHONY: help setup play train test chromium soak lint bench ladder rllib integrations bare cuda gpu lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(VENV)/.test $(VENV)/.lint ## install everything into .venv, run nothing
+
+play: $(VENV)/.play ## play in the browser, on a page that this machine serves to itself
+	$(PY) -m agents.play --web
 
 train: $(VENV)/.train ## train a dwarf and a troll policy by self-play, then pit them against others
 	$(PY) -m training.train $(CONFIG)
@@ -47,6 +50,9 @@ test: $(VENV)/.test ## run all tests
 	@echo "Compiling the rules, once for all test processes ..."
 	$(PY) -m thud_env.bench --signature
 	$(PY) -m pytest -n auto --maxprocesses 4 $(TESTS)
+
+chromium: ## install Debian's Chromium, in which the tests look at the page; without it they skip it
+	@command -v chromium > /dev/null || { apt-get update -qq && apt-get install -y -qq chromium; }
 
 soak: $(VENV)/.test ## run the long tests, which `make test` leaves out
 	$(PY) -m pytest -m soak $(TESTS)
@@ -121,7 +127,11 @@ $(VENV)/.train: $(VENV)/.core
 	$(call check_no_cuda,$(PY))
 	@touch $@
 
-$(VENV)/.test: $(VENV)/.train
+$(VENV)/.play: $(VENV)/.train
+	$(INSTALL) --editable ".[web]"
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.play
 	$(INSTALL) --group test
 	@touch $@
 

@@ -1,8 +1,9 @@
-"""Play against an agent in the terminal, or watch two of them.
+"""Play against an agent in the terminal or in the browser, or watch two of them.
 
 ::
 
     python -m agents.play
+    python -m agents.play --web
     python -m agents.play --trolls human --dwarfs alphabeta:depth=2 --record mine.thud
     python -m agents.play --dwarfs policy:pretrained/classic --trolls mcts:sims=200
 """
@@ -51,6 +52,32 @@ def reserve(path: Path) -> None:
         raise FileExistsError(f"{path} exists: name another file") from None
 
 
+def serve_page(arguments: argparse.Namespace) -> None:
+    """Serve the page, with the battle on it that the arguments ask for.
+
+    Raises:
+        ValueError: if an argument is wrong, or one that the page has no use for.
+        OSError: if the port is taken.
+    """
+    for name in ("seed", "record"):
+        if getattr(arguments, name) is not None:
+            raise ValueError(f"--{name} is not for --web: the page saves records itself")
+    try:
+        from agents.web.serve import serve
+    except ImportError as error:
+        raise ValueError(
+            f"--web needs {error.name}: pip install 'thud-env[web]' would be right"
+        ) from None
+    names = seats(arguments.dwarfs, arguments.trolls)
+    asked = {}
+    if arguments.dwarfs or arguments.trolls or arguments.position or arguments.rules != "classic":
+        agreement = "yes" if arguments.agreement else "no"
+        position = arguments.position or ""
+        asked = {"rules": arguments.rules, "position": position, "agreement": agreement, **names}
+    agents = [name for name in names.values() if name != HUMAN]
+    serve(arguments.host, arguments.port, extra=agents, asked=asked)
+
+
 def main(words: list[str] | None = None, ask: Callable[[str], str] = input) -> int:
     """The command line; returns the exit code. ``ask`` prints a prompt and reads an answer."""
     command = Command("agents.play", __doc__)
@@ -63,10 +90,21 @@ def main(words: list[str] | None = None, ask: Callable[[str], str] = input) -> i
     command.add_argument("--position", metavar="TEXT", help="where to begin (the ruleset's start)")
     command.add_argument("--agreement", action="store_true", help="the battle may end by agreement")
     command.add_argument("--record", metavar="FILE", type=Path, help="a new file for the battle")
+    command.add_argument("--web", action="store_true", help="play in the browser, on a local page")
+    command.add_argument(
+        "--host", default="127.0.0.1", metavar="NAME", help="with --web: where to listen"
+    )
+    command.add_argument(
+        "--port", type=bounded(int, 0, 65535), default=0, metavar="N",
+        help="with --web: the port (a free one)",
+    )  # fmt: skip
     return command.run(lambda arguments: _play(arguments, ask), words)
 
 
 def _play(arguments: argparse.Namespace, ask: Callable[[str], str]) -> None:
+    if arguments.web:
+        serve_page(arguments)
+        return
     names = seats(arguments.dwarfs, arguments.trolls)
     seed = random.randrange(2**16) if arguments.seed is None else arguments.seed
     rules, agreement = arguments.rules, arguments.agreement

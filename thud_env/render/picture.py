@@ -38,9 +38,13 @@ def centre_of(square: int) -> Point:
     return col + 1.5, row + 1.5
 
 
+def paper() -> Shape:
+    """What the board lies on: the whole picture."""
+    return polygon((0, 0), (EXTENT, 0), (EXTENT, EXTENT), (0, EXTENT), fill=PAPER)
+
+
 def board_shapes(goals: tuple[int, ...]) -> Iterator[Shape]:
     """The empty board with its coordinates."""
-    yield polygon((0, 0), (EXTENT, 0), (EXTENT, EXTENT), (0, EXTENT), fill=PAPER)
     for grown, fill in ((0.3, FRAME_EDGE), (0.22, FRAME)):
         yield Area((_octagon(grown),), fill)
     for square, (row, col) in enumerate(SQUARE_POSITIONS):
@@ -86,11 +90,16 @@ def _tile(x: float, y: float, fill: str, opacity: float) -> Area:
 
 
 def pieces_on(scene: Scene) -> Iterator[tuple[int, Point, float]]:
-    """Every piece that is drawn: what, where, how large."""
+    """Every piece on the board: what, where, how large."""
     for square in range(NUM_SQUARES):
         if scene.pieces[square] != EMPTY:
             yield scene.pieces[square], centre_of(square), 1.0
-    # The corners that the board leaves free: who decides, or won, and what is left.
+
+
+def pieces_beside(scene: Scene) -> Iterator[tuple[int, Point, float]]:
+    """The pieces in the corners that the board leaves free: who decides, or won, and what the
+    counts (``marks_beside``) are of.
+    """
     shown = scene.winners if scene.to_move is None else (scene.to_move,)
     for i, side in enumerate(shown):
         yield (DWARF, TROLL)[side], (1.75 + 1.55 * i, 15.2), 1.3
@@ -99,7 +108,7 @@ def pieces_on(scene: Scene) -> Iterator[tuple[int, Point, float]]:
 
 
 def marks_above(scene: Scene) -> Iterator[Shape]:
-    """What lies over the pieces: the arrow of the last turn, crosses, targets, the counts."""
+    """What lies over the pieces: the arrow of the last turn, crosses, targets."""
     if len(scene.path) > 1:
         points = [centre_of(square) for square in scene.path]
         yield Area(arrow(points, width=0.12, head=0.34, short=0.36), LAST_TURN, 0.8)
@@ -120,6 +129,10 @@ def marks_above(scene: Scene) -> Iterator[Shape]:
             yield Disc(x, y, 0.15, TARGET, 0.85)
         else:
             yield Disc(x, y, 0.49, TARGET, 0.9, hole=0.41)
+
+
+def marks_beside(scene: Scene) -> Iterator[Shape]:
+    """What the corners show: how many pieces of a kind are left, and a ring around winners."""
     for piece, y in ((DWARF, 14.6), (TROLL, 15.6)):
         yield Label(15.0, y, str(scene.count(piece)), 0.42, INK)
     if scene.winners:

@@ -9,9 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thud_env.render.font import GLYPH_HEIGHT, GLYPH_WIDTH, glyph
-from thud_env.render.picture import board_shapes, marks_above, marks_below, piece_shapes, pieces_on
-from thud_env.render.scene import HasRow, scene_of
-from thud_env.render.shapes import EXTENT, Area, Disc, Label, Shape
+from thud_env.render.picture import (
+    board_shapes,
+    marks_above,
+    marks_below,
+    marks_beside,
+    paper,
+    piece_shapes,
+    pieces_beside,
+    pieces_on,
+)
+from thud_env.render.scene import HasRow, Scene, scene_of
+from thud_env.render.shapes import EXTENT, Area, Disc, Label, Point, Shape
 
 Canvas = NDArray[np.float32]
 SAMPLES = 4
@@ -35,14 +44,43 @@ def rgb_array(
     Raises:
         ValueError: if a turn or a square cannot be read, or ``size`` is too small.
     """
+    check_size(size)
+    scene = scene_of(position, last_turn, targets)
+    pieces = (*pieces_on(scene), *pieces_beside(scene))
+    marks = (*marks_above(scene), *marks_beside(scene))
+    return paint(scene, tuple(marks_below(scene)), pieces, marks, size)
+
+
+def check_size(size: int) -> None:
+    """Refuse a size in which nothing could be made out.
+
+    Raises:
+        ValueError: if it is below 102 pixels.
+    """
     if size < 6 * EXTENT:
         raise ValueError(f"size {size} is too small: {6 * EXTENT} or more would be right")
-    scene = scene_of(position, last_turn, targets)
+
+
+def paint(
+    scene: Scene,
+    below: Iterable[Shape],
+    pieces: Iterable[tuple[int, Point, float]],
+    above: Iterable[Shape],
+    size: int,
+) -> NDArray[np.uint8]:
+    """The board of a scene with what lies on it, [size, size, 3] uint8.
+
+    Args:
+        scene: whose board.
+        below, above: what lies under the pieces, and over them.
+        pieces: what, where and how large, 1 being that of a piece on a square.
+        size: width and height.
+    """
     canvas = _board(scene.goals, size).copy()
     unit = size / EXTENT
-    for shape in marks_below(scene):
+    for shape in below:
         _draw(canvas, shape, unit)
-    for piece, (x, y), scale in pieces_on(scene):
+    for piece, (x, y), scale in pieces:
         left, top = int(x * unit), int(y * unit)
         stamp = _stamp(
             piece,
@@ -56,7 +94,7 @@ def rgb_array(
         part = canvas[top - reach : top + reach, left - reach : left + reach]
         part *= 1 - stamp[..., 3:]
         part += stamp[..., :3]
-    for shape in marks_above(scene):
+    for shape in above:
         _draw(canvas, shape, unit)
     return np.rint(canvas).astype(np.uint8)
 
@@ -65,7 +103,7 @@ def rgb_array(
 def _board(goals: tuple[int, ...], size: int) -> Canvas:
     """The empty board, [size, size, 3]."""
     canvas = np.zeros((size, size, 3), dtype=np.float32)
-    for shape in board_shapes(goals):
+    for shape in (paper(), *board_shapes(goals)):
         _draw(canvas, shape, size / EXTENT)
     canvas.flags.writeable = False
     return canvas

@@ -6,10 +6,22 @@ from collections.abc import Iterable, Iterator
 from html import escape
 
 from thud_env.board import SQUARE_NAMES
-from thud_env.render.picture import board_shapes, marks_above, marks_below, piece_shapes, pieces_on
+from thud_env.render.picture import (
+    board_shapes,
+    marks_above,
+    marks_below,
+    marks_beside,
+    paper,
+    piece_shapes,
+    pieces_beside,
+    pieces_on,
+)
 from thud_env.render.scene import HasRow, Scene, scene_of
-from thud_env.render.shapes import EXTENT, Area, Disc, Shape
+from thud_env.render.shapes import EXTENT, Area, Label, Shape
 from thud_env.rules.row import DWARF, STONE, TROLL
+
+Element = tuple[str, dict[str, str], str]
+"""Tag, attributes, text."""
 
 _IDS = {DWARF: "thud-dwarf", TROLL: "thud-troll", STONE: "thud-stone"}
 
@@ -38,33 +50,47 @@ def svg(
 
 
 def _document(scene: Scene, size: int) -> Iterator[str]:
-    yield (
-        f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
-        f'viewBox="0 0 {EXTENT} {EXTENT}" width="{size}" height="{size}" role="img" '
-        'font-family="Helvetica, Arial, sans-serif" text-anchor="middle" font-weight="bold">'
-    )
+    yield opening(size)
     yield f"<title>{escape(_title(scene))}</title>"
-    yield "<defs>"
-    for piece, name in _IDS.items():
-        yield f'<g id="{_id(name, scene)}">'
-        yield from map(_element, piece_shapes(piece, scene.is_football))
-        yield "</g>"
-    yield "</defs>"
-    yield from map(_element, board_shapes(scene.goals))
-    yield from map(_element, marks_below(scene))
-    for piece, (x, y), scale in pieces_on(scene):
-        scaled = "" if scale == 1 else f" scale({_number(scale)})"
+    yield from definitions(scene.is_football)
+    yield markup(paper())
+    yield from map(markup, board_shapes(scene.goals))
+    yield from map(markup, marks_below(scene))
+    for piece, (x, y), scale in (*pieces_on(scene), *pieces_beside(scene)):
+        scaled = "" if scale == 1 else f" scale({number(scale)})"
         yield (
-            f'<use xlink:href="#{_id(_IDS[piece], scene)}" '
-            f'transform="translate({_number(x)} {_number(y)}){scaled}"/>'
+            f'<use xlink:href="#{piece_id(piece, scene.is_football)}" '
+            f'transform="translate({number(x)} {number(y)}){scaled}"/>'
         )
-    yield from map(_element, marks_above(scene))
+    yield from map(markup, marks_above(scene))
+    yield from map(markup, marks_beside(scene))
     yield "</svg>"
 
 
-def _id(name: str, scene: Scene) -> str:
+def opening(size: int, height: float = EXTENT) -> str:
+    """The tag that a picture begins with, ``size`` pixels wide and ``height`` squares high."""
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
+        f'viewBox="0 0 {EXTENT} {number(height)}" width="{size}" '
+        f'height="{number(round(size * height / EXTENT, 1))}" role="img" '
+        'font-family="Helvetica, Arial, sans-serif" text-anchor="middle" font-weight="bold">'
+    )
+
+
+def definitions(is_football: bool) -> Iterator[str]:
+    """The pieces, each drawn once, to be used by its ``piece_id``."""
+    yield "<defs>"
+    for piece in _IDS:
+        yield f'<g id="{piece_id(piece, is_football)}">'
+        yield from map(markup, piece_shapes(piece, is_football))
+        yield "</g>"
+    yield "</defs>"
+
+
+def piece_id(piece: int, is_football: bool) -> str:
+    """What a piece is called in a picture."""
     # Several pictures may stand on one page, and share what they define.
-    return "thud-ball" if scene.is_football and name == "thud-stone" else name
+    return "thud-ball" if is_football and piece == STONE else _IDS[piece]
 
 
 def _title(scene: Scene) -> str:
@@ -78,31 +104,42 @@ def _title(scene: Scene) -> str:
     return f"{scene.rules.title}: {state}" + (f", after {last}" if last else "")
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
+    """A coordinate, to a thousandth of a square."""
     return f"{value:.3f}".rstrip("0").rstrip(".")
 
 
-def _element(shape: Shape) -> str:
-    if isinstance(shape, Disc):
-        seen = "" if shape.opacity == 1 else f' opacity="{_number(shape.opacity)}"'
-        at = f'cx="{_number(shape.x)}" cy="{_number(shape.y)}"'
-        if not shape.hole:
-            return f'<circle {at} r="{_number(shape.radius)}" fill="{shape.fill}"{seen}/>'
-        middle, width = (shape.radius + shape.hole) / 2, shape.radius - shape.hole
+def element(shape: Shape) -> Element:
+    """A shape as an SVG element: its tag, its attributes, and its text, if it has one."""
+    if isinstance(shape, Label):
         return (
-            f'<circle {at} r="{_number(middle)}" fill="none" stroke="{shape.fill}" '
-            f'stroke-width="{_number(width)}"{seen}/>'
+            "text",
+            {
+                "x": number(shape.x),
+                # A capital letter is some 0.72 of the font's size high.
+                "y": number(shape.y + shape.height / 2),
+                "font-size": number(shape.height / 0.72),
+                "fill": shape.fill,
+            },
+            shape.text,
         )
+    seen = {} if shape.opacity == 1 else {"opacity": number(shape.opacity)}
     if isinstance(shape, Area):
-        seen = "" if shape.opacity == 1 else f' opacity="{_number(shape.opacity)}"'
         path = "".join(
-            "M" + "L".join(f"{_number(x)} {_number(y)}" for x, y in polygon) + "Z"
+            "M" + "L".join(f"{number(x)} {number(y)}" for x, y in polygon) + "Z"
             for polygon in shape.polygons
         )
-        return f'<path d="{path}" fill="{shape.fill}"{seen}/>'
-    # A capital letter is some 0.72 of the font's size high.
-    baseline = _number(shape.y + shape.height / 2)
-    return (
-        f'<text x="{_number(shape.x)}" y="{baseline}" '
-        f'font-size="{_number(shape.height / 0.72)}" fill="{shape.fill}">{shape.text}</text>'
-    )
+        return "path", {"d": path, "fill": shape.fill, **seen}, ""
+    place = {"cx": number(shape.x), "cy": number(shape.y)}
+    if not shape.hole:
+        return "circle", {**place, "r": number(shape.radius), "fill": shape.fill, **seen}, ""
+    middle, width = (shape.radius + shape.hole) / 2, shape.radius - shape.hole
+    ring = {"r": number(middle), "fill": "none", "stroke": shape.fill}
+    return "circle", {**place, **ring, "stroke-width": number(width), **seen}, ""
+
+
+def markup(shape: Shape) -> str:
+    """A shape as text."""
+    tag, attributes, text = element(shape)
+    given = "".join(f' {name}="{value}"' for name, value in attributes.items())
+    return f"<{tag}{given}>{escape(text)}</{tag}>" if text else f"<{tag}{given}/>"

@@ -1,0 +1,197 @@
+"""The routes: what is asked where, and what is answered."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from agents.web import protocol, views
+from agents.web.guard import Guard
+from agents.web.lessons import lessons_view
+from agents.web.players import ADVISER, Player, players
+from agents.web.protocol import MOST_SECONDS, BadRequest, field
+from agents.web.records import load, points, save
+from agents.web.thinking import Thinkers
+from thud_env import Position
+
+PAGE = Path(__file__).parent / "page"
+_KINDS = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+
+Answer = Callable[[dict[str, Any]], Awaitable[Any]]
+
+
+class Table:
+    """Answers what the page asks. It keeps agents, and no games.
+
+    Args:
+        chosen: the players that may be chosen, by spec.
+    """
+
+    def __init__(self, chosen: dict[str, Player]) -> None:
+        self._players = chosen
+        self.thinkers = Thinkers()
+
+    async def welcome(self, message: dict[str, Any]) -> Any:
+        """All that does not change."""
+        return {
+            **views.board_view(),
+            "rulesets": views.rulesets_view(),
+            "players": [asdict(player) for player in self._players.values()],
+            "adviser": ADVISER,
+            "lessons": lessons_view(),
+        }
+
+    async def view(self, message: dict[str, Any]) -> Any:
+        """A position, and the turn that led there."""
+        turn = protocol.read_turn(message, "last")
+        return views.view(protocol.read_position(message), turn)
+
+    async def play(self, message: dict[str, Any]) -> Any:
+        """The position after some decisions of a turn."""
+        position = protocol.read_position(message)
+        turn, after = views.decide(position, protocol.read_decisions(message))
+        return {"turn": turn, "view": views.view(after, turn)}
+
+    async def stop(self, message: dict[str, Any]) -> Any:
+        """Ends a thought."""
+        return {"stopped": self.thinkers.stop(protocol.read_name(message))}
+
+    async def load(self, message: dict[str, Any]) -> Any:
+        """A record's battle."""
+        text = field(message, "text", str)
+        return await run_in_threadpool(load, text)
+
+    async def save(self, message: dict[str, Any]) -> Any:
+        """A battle as a record."""
+        start, turns = protocol.read_position(message), protocol.read_turns(message)
+        names = {side: field(message, side, str, "")[:80] for side in ("dwarfs", "trolls")}
+        return {"text": await run_in_threadpool(save, start, turns, names)}
+
+    async def score(self, message: dict[str, Any]) -> Any:
+        """The points of a game of two battles, of whoever had the dwarfs first, and the other."""
+        return {"points": points(field(message, "margins", list))}
+
+    async def think(self, message: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:
+        """An agent's turn, and what it thinks until it plays it."""
+        position = protocol.read_position(message)
+        spec = self.player(message, position).spec
+        seconds = protocol.number(message, "seconds", 0.1, MOST_SECONDS, 10.0)
+        if position.outcome is not None:
+            raise BadRequest("the battle is over")
+        thoughts = self.thinkers.turn(spec, position, seconds, protocol.read_name(message))
+        async for thought in thoughts:
+            if "turn" in thought:
+                after = position.play(thought["turn"])
+                thought["view"] = views.view(after, thought["turn"])
+            yield thought
+
+    def player(self, message: dict[str, Any], position: Position) -> Player:
+        """The player that a message names.
+
+        Raises:
+            BadRequest: if it is not one of those that may be chosen, or does not play this game.
+        """
+        spec = field(message, "player", str)
+        if spec not in self._players:
+            raise BadRequest("there is no player of that name", 404)
+        player = self._players[spec]
+        if player.rules is not None and position.rules.name not in player.rules:
+            raise BadRequest(f"{player.name} does not play {position.rules.title}")
+        return player
+
+
+def make_app(hosts: Iterable[str], token: str | None = None, extra: Iterable[str] = ()) -> ASGIApp:
+    """The whole of the server, as an ASGI app.
+
+    Args:
+        hosts: the names it answers to, without a port.
+        token: what a client must show, or None.
+        extra: specs of players to be offered besides.
+
+    Raises:
+        ValueError: if one of ``extra`` is no agent's spec.
+    """
+    table = Table(players(extra))
+    routes = [Route("/", _file(PAGE / "index.html"))]
+    routes += [
+        Route(f"/{path.relative_to(PAGE).as_posix()}", _file(path))
+        for path in sorted(PAGE.rglob("*"))
+        if path.suffix in _KINDS
+    ]
+    for answer in (table.welcome, table.view, table.play, table.stop, table.load, table.save,
+                   table.score):  # fmt: skip
+        routes.append(Route(f"/api/{answer.__name__}", _answering(answer), methods=["POST"]))
+    routes.append(Route("/api/think", _streaming(table.think), methods=["POST"]))
+    app = Starlette(routes=routes, exception_handlers={HTTPException: _refused})
+    return Guard(app, hosts, token)
+
+
+def _file(path: Path) -> Callable[[Request], Awaitable[Response]]:
+    """Serves a file that is read now: no path that a client sends is ever opened."""
+    content = path.read_bytes()
+
+    async def serve(request: Request) -> Response:
+        return Response(content, media_type=_KINDS[path.suffix])
+
+    return serve
+
+
+def _answering(answer: Answer) -> Callable[[Request], Awaitable[Response]]:
+    async def respond(request: Request) -> Response:
+        try:
+            return JSONResponse(await answer(protocol.read_message(await request.body())))
+        except ValueError as error:  # BadRequest, IllegalMove and RecordError are some
+            return _error(error)
+
+    return respond
+
+
+def _streaming(
+    answer: Callable[[dict[str, Any]], AsyncIterator[dict[str, Any]]],
+) -> Callable[[Request], Awaitable[Response]]:
+    """Answers line by line, each one JSON, as they come."""
+
+    async def respond(request: Request) -> Response:
+        try:
+            lines = answer(protocol.read_message(await request.body()))
+            first = await anext(lines)  # what is refused is refused before a status is sent
+        except ValueError as error:
+            return _error(error)
+
+        async def send() -> AsyncIterator[str]:
+            yield json.dumps(first) + "\n"
+            try:
+                async for line in lines:
+                    yield json.dumps(line) + "\n"
+            finally:
+                await lines.aclose()  # type: ignore[attr-defined] # an async generator
+
+        return StreamingResponse(send(), media_type="application/x-ndjson")
+
+    return respond
+
+
+def _error(error: ValueError) -> Response:
+    status = error.status if isinstance(error, BadRequest) else 400
+    return JSONResponse({"error": " ".join(str(error).split())[:500]}, status)
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 400
+    return JSONResponse({"error": "there is nothing here by that name"}, status)

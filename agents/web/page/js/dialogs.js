@@ -1,0 +1,178 @@
+// Beginning a game, opening one, handing one on.
+
+import { ask } from "./api.js";
+import { byId, complain, make } from "./dom.js";
+import { SIDES, YOU } from "./game.js";
+import { playersFor } from "./panel.js";
+import { upper } from "./words.js";
+
+/** A control under its name. */
+function labelled(text, control) {
+  control.setAttribute("aria-label", text); // the name alone, without the options
+  return make("label", {}, make("span", {}, text), control);
+}
+
+export class Dialogs {
+  constructor(world, game) {
+    this.world = world;
+    this.game = game;
+    byId("new").addEventListener("click", () => this.#begin());
+    byId("open").addEventListener("click", () => this.#open());
+    byId("share").addEventListener("click", () => this.#share().catch(complain));
+    for (const dialog of document.querySelectorAll("dialog")) {
+      dialog.addEventListener("click", (event) => {
+        if (event.target === dialog) dialog.close(); // beside it
+      });
+    }
+  }
+
+  #show(id, title, ...content) {
+    const dialog = byId(`${id}-dialog`);
+    dialog.replaceChildren(
+      make("header", {},
+        make("h2", { id: `${id}-title` }, title),
+        make("button", { "aria-label": "Close", class: "plain", onclick: () => dialog.close() }, "✕")),
+      ...content,
+    );
+    dialog.showModal();
+    return dialog;
+  }
+
+  #begin() {
+    const { world, game } = this;
+    const rules = make("select", { name: "rules" },
+      ...world.rulesets.map(({ name, title }) =>
+        make("option", { value: name, selected: name === game.rules.name }, title)));
+    const seats = Object.fromEntries(SIDES.map((side) => [side, make("div", { class: "players", role: "radiogroup", "aria-label": upper(side) })]));
+    const fill = () => {
+      for (const side of SIDES) {
+        const chosen = seats[side].querySelector(":checked")?.value ?? game.seats[side];
+        const players = [{ spec: YOU, name: "You", line: "a person at this board" }, ...playersFor(world, rules.value)];
+        const known = players.some(({ spec }) => spec === chosen) ? chosen : YOU;
+        seats[side].replaceChildren(...players.map(({ spec, name, line }) =>
+          make("label", { class: "player" },
+            make("input", { type: "radio", name: side, value: spec, checked: spec === known }),
+            make("span", {}, make("b", {}, name), make("small", {}, line)))));
+      }
+    };
+    fill();
+    rules.addEventListener("change", fill);
+    const match = make("input", { type: "checkbox", name: "match" });
+    const agreement = make("input", { type: "checkbox", name: "agreement", checked: true });
+    const form = make("form", { method: "dialog" },
+      labelled("Game", rules),
+      make("div", { class: "sides" },
+        ...SIDES.map((side) => make("fieldset", {}, make("legend", {}, upper(side)), seats[side]))),
+      make("label", { class: "check" }, match, "A whole game: two battles, sides changed between them"),
+      make("label", { class: "check" }, agreement, "The players may agree to end a battle"),
+      make("menu", {}, make("button", { class: "primary", value: "begin" }, "Begin")));
+    const dialog = this.#show("new", "New game", form);
+    form.addEventListener("submit", () => {
+      const chosen = Object.fromEntries(SIDES.map((side) => [side, seats[side].querySelector(":checked").value]));
+      history.replaceState(null, "", location.pathname);
+      game.begin({
+        rules: rules.value,
+        limits: { agreement: agreement.checked },
+        seats: chosen,
+        match: match.checked ? { first: null, names: [chosen.dwarfs, chosen.trolls] } : null,
+      }).catch(complain);
+      dialog.close();
+    });
+  }
+
+  #open() {
+    const { world, game } = this;
+    const text = make("textarea", { rows: "8", spellcheck: "false", placeholder: "dF1,dG1,...,RH8\ndF1-F5\n..." });
+    const file = make("input", { type: "file", accept: ".thud,text/plain" });
+    const rules = make("select", {}, ...world.rulesets.map(({ name, title }) =>
+      make("option", { value: name, selected: name === game.rules.name }, title)));
+    const wrong = make("p", { class: "wrong", role: "alert" });
+    file.addEventListener("change", async () => {
+      if (file.files[0]) text.value = await file.files[0].text();
+    });
+    const form = make("form", { method: "dialog" },
+      make("p", {}, "A record (a .thud file), or the text of a position."),
+      labelled("From a file", file),
+      labelled("Or pasted here", text),
+      labelled("Of a position: by the rules of", rules),
+      wrong,
+      make("menu", {}, make("button", { class: "primary" }, "Open")));
+    const dialog = this.#show("open", "Open a battle", form);
+    form.addEventListener("submit", async (event) => {
+      event.preventDefault();
+      try {
+        await this.load(text.value, rules.value);
+        dialog.close();
+      } catch (error) {
+        wrong.textContent = error.message;
+      }
+    });
+  }
+
+  /** Open a record, or a position by some rules. */
+  async load(text, rules) {
+    const { game } = this;
+    const seats = { dwarfs: YOU, trolls: YOU };
+    if (/^[0-9dTR/]+ [dt] \S/.test(text.trim())) {
+      await game.begin({ rules, limits: { agreement: true }, position: text.trim(), seats });
+      return;
+    }
+    const record = await ask("load", { text });
+    const { agreement, max_quiet_turns, max_turns, offer_after } = record;
+    await game.begin({
+      rules: record.rules,
+      limits: { agreement, max_quiet_turns, max_turns, offer_after },
+      position: record.positions[0],
+      positions: record.positions,
+      turns: record.turns,
+      seats,
+    });
+    history.replaceState(null, "", location.pathname);
+  }
+
+  /** The position that an address names, if it does. */
+  async follow() {
+    const asked = new URLSearchParams(location.hash.slice(1));
+    if (!asked.has("position")) return false;
+    const limits = { agreement: asked.get("agreement") === "yes" };
+    for (const name of ["max_quiet_turns", "max_turns", "offer_after"]) {
+      if (asked.has(name)) limits[name] = Number(asked.get(name));
+    }
+    const known = (player) => this.world.players.some(({ spec }) => spec === player);
+    const seat = (side) => (known(asked.get(side)) ? asked.get(side) : YOU);
+    await this.game.begin({
+      rules: asked.get("rules") ?? "classic",
+      limits,
+      position: asked.get("position"),
+      seats: { dwarfs: seat("dwarfs"), trolls: seat("trolls") },
+    });
+    return true;
+  }
+
+  async #share() {
+    const { game } = this;
+    const parts = new URLSearchParams({ rules: game.rules.name });
+    for (const [name, value] of Object.entries(game.limits)) {
+      parts.set(name, value === true ? "yes" : value === false ? "no" : value);
+    }
+    parts.set("position", game.view.position);
+    const link = `${location.origin}${location.pathname}#${parts}`;
+    const names = Object.fromEntries(SIDES.map((side) => [side, game.seats[side] === YOU ? "a person" : game.seats[side]]));
+    const turns = game.line.map(({ turn }) => turn);
+    const { text } = await ask("save", { ...game.battle, position: game.root.position, turns, ...names });
+    const shown = (name, value) => {
+      const field = make("input", { readonly: true, value, onfocus: ({ target }) => target.select() });
+      const copy = make("button", { type: "button", onclick: async () => {
+        await navigator.clipboard?.writeText(value).catch(() => field.select());
+        copy.textContent = "Copied";
+      } }, "Copy");
+      return make("div", { class: "copied" }, labelled(name, field), copy);
+    };
+    const address = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+    this.#show("share", "Share or save",
+      shown("Position", game.view.position),
+      shown("Link to it", link),
+      make("p", {}, make("a", { class: "button primary", href: address, download: "battle.thud" }, "Save the record"),
+        make("small", {}, ` ${turns.length} turns, as a .thud file`)));
+  }
+}

@@ -1,0 +1,46 @@
+// Making elements, and saying things to those who do not look.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+export const byId = (id) => document.getElementById(id);
+
+/** An HTML element with properties, attributes and children. */
+export function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value === true) element.setAttribute(name, "");
+    else if (value !== false && value != null) element.setAttribute(name, value);
+  }
+  element.append(...children.filter((child) => child != null));
+  return element;
+}
+
+/** An SVG element; its child may be a text. */
+export function draw(tag, attributes = {}, ...children) {
+  const element = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
+
+/** The elements that the server sent: tag, attributes, text. */
+export const drawAll = (elements) =>
+  elements.map(([tag, attributes, text]) => draw(tag, attributes, ...(text ? [text] : [])));
+
+/** Say something to screen readers. */
+export function say(text) {
+  byId("live").textContent = text;
+}
+
+let clock;
+
+/** Show what went wrong, for some seconds. */
+export function complain(error) {
+  if (error?.name === "AbortError") return;
+  const place = byId("error");
+  place.textContent = error.message ?? String(error);
+  place.hidden = false;
+  clearTimeout(clock);
+  clock = setTimeout(() => (place.hidden = true), 8000);
+}

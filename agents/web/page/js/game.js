@@ -1,0 +1,204 @@
+// A battle as it is played: a tree of turns, who has which side, whose decision it is.
+//
+// The server judges every decision. What is kept here is what it answered.
+
+import { ask, listen } from "./api.js";
+
+export const YOU = "you";
+export const SIDES = ["dwarfs", "trolls"];
+
+/** A place in the tree: a position, and the turn that led there. */
+class Node {
+  constructor(position, turn = null, parent = null, view = null) {
+    Object.assign(this, { position, turn, parent, view, children: [], chosen: 0 });
+  }
+
+  get next() {
+    return this.children[this.chosen] ?? null;
+  }
+}
+
+export class Game extends EventTarget {
+  constructor(world) {
+    super();
+    this.world = world;
+    this.seats = { dwarfs: YOU, trolls: "greedy" };
+    this.running = true;
+    this.thinking = null;
+  }
+
+  /** What every question about this battle says. */
+  get battle() {
+    return { rules: this.rules.name, ...this.limits };
+  }
+
+  get view() {
+    return this.partial?.view ?? this.node.view;
+  }
+
+  /** Whether a person decides next. */
+  get yours() {
+    const { toMove } = this.view;
+    return toMove !== null && this.seats[toMove] === YOU && !this.thinking;
+  }
+
+  /** The turns from the start to the end of the branch that is shown. */
+  get line() {
+    const nodes = [];
+    for (let node = this.root.next; node; node = node.next) nodes.push(node);
+    return nodes;
+  }
+
+  /** Begin a battle: at a position, or with a record's turns. */
+  async begin({ rules, limits = {}, position = "", turns = [], positions = [], seats, match = null }) {
+    this.stop();
+    this.rules = this.world.rulesets.find(({ name }) => name === rules);
+    this.limits = limits;
+    const view = await ask("view", { ...this.battle, position });
+    this.root = new Node(view.position, null, null, view);
+    let node = this.root;
+    turns.forEach((turn, i) => {
+      const child = new Node(positions[i + 1], turn, node);
+      node.children.push(child);
+      node = child;
+    });
+    if (seats) this.seats = { ...seats };
+    this.match = match;
+    this.points = null;
+    this.node = this.root;
+    this.partial = null;
+    this.running = true;
+    this.#changed({ slide: false });
+    await this.proceed();
+  }
+
+  /** A decision of the person whose turn it is. */
+  async decide(action) {
+    const actions = [...(this.partial?.actions ?? []), action];
+    const node = this.node;
+    const { turn, view } = await ask("play", { ...this.battle, position: node.position, actions });
+    if (this.node !== node) return;
+    if (turn === null) {
+      this.partial = { actions, view };
+      this.#changed({ slide: true });
+      return;
+    }
+    const slide = !this.partial; // the first decision has been shown already
+    this.partial = null;
+    this.#enter(turn, view, slide);
+    await this.proceed();
+  }
+
+  /** Let the agents play whose turn it is, if they may. */
+  async proceed() {
+    while (this.running && !this.thinking && !this.node.next) {
+      const { toMove } = this.view;
+      if (toMove === null || this.seats[toMove] === YOU) break;
+      const node = this.node;
+      const found = await this.think(this.seats[toMove]);
+      if (!found || this.node !== node || this.partial) break;
+      this.#enter(found.turn, found.view, true);
+      if (!SIDES.some((side) => this.seats[side] === YOU)) await pause(450);
+    }
+    this.#changed();
+  }
+
+  /** An agent's turn in this position; null if the question was dropped. */
+  async think(player, seconds = 15) {
+    const id = crypto.randomUUID?.() ?? `thought-${Date.now()}-${Math.floor(1e6 * Math.random())}`;
+    const dropped = new AbortController();
+    const mine = (this.thinking = { id, player, dropped, thought: null });
+    this.#changed();
+    try {
+      const message = { ...this.battle, position: this.node.position, player, seconds, id };
+      for await (const line of listen("think", message, dropped.signal)) {
+        if (line.turn !== undefined) return line;
+        mine.thought = line.thought;
+        this.dispatchEvent(new Event("thought"));
+      }
+      return null;
+    } catch (error) {
+      if (error.name !== "AbortError") {
+        this.running = false;
+        throw error;
+      }
+      return null;
+    } finally {
+      if (this.thinking === mine) this.thinking = null;
+    }
+  }
+
+  /** Make the agent that is thinking play the best it has found. */
+  async hurry() {
+    if (this.thinking) await ask("stop", { id: this.thinking.id });
+  }
+
+  /** Drop the thought that is under way. */
+  stop() {
+    this.thinking?.dropped.abort();
+    this.thinking = null;
+  }
+
+  /** Go to another place in the tree. */
+  async go(node) {
+    if (!node) return;
+    this.stop();
+    const slide = node.parent === this.node && !this.partial;
+    this.partial = null;
+    if (!node.view) {
+      node.view = await ask("view", { ...this.battle, position: node.position, last: node.turn });
+    }
+    this.node = node;
+    this.running = this.running && !this.playback;
+    this.#changed({ slide });
+  }
+
+  /** Take back the last decision of a person, and what followed. */
+  async undo() {
+    this.stop();
+    if (this.partial) {
+      const actions = this.partial.actions.slice(0, -1);
+      this.partial = null;
+      if (actions.length) {
+        const { view } = await ask("play", { ...this.battle, position: this.node.position, actions });
+        this.partial = { actions, view };
+      }
+      this.#changed({ slide: false });
+      return;
+    }
+    let node = this.node.parent;
+    while (node?.parent && this.seats[node.view?.toMove ?? SIDES[0]] !== YOU) node = node.parent;
+    if (!node) return;
+    await this.go(node);
+    node.children.splice(node.chosen, 1);
+    node.chosen = Math.max(0, node.chosen - 1);
+    this.running = true;
+    this.#changed({ slide: false });
+  }
+
+  /** Give a side to a person or an agent. */
+  async seat(side, player) {
+    if (this.thinking && this.view.toMove === side) this.stop();
+    this.seats[side] = player;
+    this.running = true;
+    this.#changed();
+    await this.proceed();
+  }
+
+  /** Add a turn to the tree, or find it there, and go there. */
+  #enter(turn, view, slide) {
+    const node = this.node;
+    let index = node.children.findIndex((child) => child.turn === turn);
+    if (index < 0) index = node.children.push(new Node(view.position, turn, node)) - 1;
+    node.chosen = index;
+    this.node = node.children[index];
+    this.node.view = view;
+    this.#changed({ slide, played: true });
+  }
+
+  #changed(detail = {}) {
+    this.dispatchEvent(new CustomEvent("change", { detail }));
+  }
+}
+
+export const pause = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));

@@ -1,0 +1,79 @@
+// The game in six pictures that are played.
+
+import { byId, complain, make, say } from "./dom.js";
+import { YOU } from "./game.js";
+
+const SEEN = "thud-lessons-seen";
+
+const remember = () => {
+  try {
+    localStorage.setItem(SEEN, "yes");
+  } catch {
+    // a browser that keeps nothing shows them again
+  }
+};
+
+export const isFirstVisit = () => {
+  try {
+    return localStorage.getItem(SEEN) === null;
+  } catch {
+    return false;
+  }
+};
+
+export class Lessons {
+  constructor(world, game, leave) {
+    this.lessons = world.lessons;
+    this.game = game;
+    this.leave = leave;
+    this.number = null;
+    byId("learn").addEventListener("click", () => this.start(0).catch(complain));
+    game.addEventListener("change", () => this.#look());
+  }
+
+  /** Show a lesson. */
+  async start(number) {
+    remember();
+    const { rules, position, agreement } = this.lessons[number];
+    this.number = null; // changes on the way there are no answers
+    await this.game.begin({ rules, position, limits: { agreement }, seats: { dwarfs: YOU, trolls: YOU } });
+    this.number = number;
+    this.#show("task");
+  }
+
+  /** End them, for whatever else is played. */
+  close() {
+    remember();
+    this.number = null;
+    byId("lesson").hidden = true;
+  }
+
+  #look() {
+    if (this.number === null) return;
+    const lesson = this.lessons[this.number];
+    const { node, root } = this.game;
+    if (node === root) this.#show("task");
+    else if (node.parent === root && lesson.solutions.includes(node.turn)) this.#show("done");
+    else if (node.parent === root && lesson.start !== node.position) this.#show("again");
+  }
+
+  #show(state) {
+    const lesson = this.lessons[this.number];
+    const last = this.number === this.lessons.length - 1;
+    const text = { task: lesson.task, done: lesson.shows, again: "Not quite. Take it back, and try another turn." }[state];
+    const next = last
+      ? make("button", { class: "primary", onclick: () => this.leave() }, "Play")
+      : make("button", { class: state === "done" ? "primary" : "", onclick: () => this.start(this.number + 1).catch(complain) }, state === "done" ? "Next" : "Skip");
+    const retry = state === "again"
+      ? make("button", { class: "primary", onclick: () => this.start(this.number).catch(complain) }, "Try again")
+      : null;
+    byId("lesson").className = `card ${state}`;
+    byId("lesson").hidden = false;
+    byId("lesson").replaceChildren(
+      make("h2", {}, `${this.number + 1} of ${this.lessons.length}: ${lesson.title}`),
+      make("p", {}, text),
+      make("menu", {}, make("button", { class: "plain", onclick: () => this.leave() }, "Leave"), retry, next),
+    );
+    if (state !== "task") say(text);
+  }
+}

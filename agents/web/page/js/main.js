@@ -1,0 +1,34 @@
+// Puts the page together.
+
+import { ask } from "./api.js";
+import { Dialogs } from "./dialogs.js";
+import { byId, complain } from "./dom.js";
+import { Game, YOU } from "./game.js";
+import { isFirstVisit, Lessons } from "./lessons.js";
+import { Panel } from "./panel.js";
+import { Table } from "./table.js";
+
+const FIRST = { rules: "classic", limits: { agreement: true }, seats: { dwarfs: YOU, trolls: "greedy" } };
+
+async function main() {
+  const world = await ask("welcome");
+  const root = document.documentElement.style;
+  for (const [name, colour] of Object.entries(world.colours)) root.setProperty(`--${name}`, colour);
+  const game = new Game(world);
+  const table = new Table(world, game);
+  const panel = new Panel(world, game, table);
+  const dialogs = new Dialogs(world, game);
+  const lessons = new Lessons(world, game, () => {
+    lessons.close();
+    game.begin(FIRST).catch(complain);
+  });
+  for (const id of ["new", "open"]) byId(id).addEventListener("click", () => lessons.close());
+  addEventListener("hashchange", () => dialogs.follow().catch(complain));
+  addEventListener("unhandledrejection", ({ reason }) => complain(reason));
+  document.body.dataset.ready = "yes";
+  if (await dialogs.follow()) return;
+  if (isFirstVisit()) await lessons.start(0);
+  else await game.begin(FIRST);
+}
+
+main().catch(complain);

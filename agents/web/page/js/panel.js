@@ -1,0 +1,283 @@
+// Beside the board: who plays, how it stands, what may be decided, the turns.
+
+import { ask } from "./api.js";
+import { byId, complain, draw, drawAll, make } from "./dom.js";
+import { pause, SIDES, YOU } from "./game.js";
+import { upper } from "./words.js";
+
+const LETTER = { dwarfs: "d", trolls: "T" };
+
+export const nameOf = (world, player) =>
+  player === YOU ? "You" : (world.players.find(({ spec }) => spec === player)?.name ?? player);
+
+export const playersFor = (world, rules) =>
+  world.players.filter((player) => player.rules === null || player.rules.includes(rules));
+
+/** Options for a choice of players. */
+export function playerOptions(world, rules, chosen) {
+  const options = [make("option", { value: YOU, selected: chosen === YOU }, "You")];
+  for (const { spec, name, line } of playersFor(world, rules)) {
+    options.push(make("option", { value: spec, title: line, selected: spec === chosen }, name));
+  }
+  return options;
+}
+
+/** A piece as a small picture. */
+export function pieceIcon(world, letter) {
+  const icon = draw("svg", { viewBox: "-.5 -.5 1 1", class: "icon", "aria-hidden": "true" });
+  icon.append(...drawAll(world.pieces[letter]));
+  return icon;
+}
+
+export class Panel {
+  constructor(world, game, table) {
+    this.world = world;
+    this.game = game;
+    this.table = table;
+    this.playing = 0;
+    game.addEventListener("change", () => this.show());
+    game.addEventListener("thought", () => this.#thinking());
+    this.#buttons();
+    this.#keys();
+  }
+
+  show() {
+    const { game } = this;
+    const { view } = game;
+    byId("title").textContent = game.rules.title;
+    byId("standing").textContent = view.verdict ?? view.standing;
+    this.#seats();
+    this.#words();
+    this.#turns();
+    this.#thinking();
+    this.#match().catch(complain);
+    for (const id of ["first", "back"]) byId(id).disabled = !game.node.parent;
+    for (const id of ["forth", "last"]) byId(id).disabled = !game.node.next;
+    byId("undo").disabled = !game.node.parent && !game.partial;
+    byId("hint").disabled = !game.yours || Boolean(game.partial);
+    const waiting = view.toMove !== null && game.seats[view.toMove] !== YOU && !game.running;
+    const running = Boolean(this.playing) || (Boolean(game.thinking) && game.running);
+    byId("run").disabled = !running && !game.node.next && !waiting;
+    byId("run").setAttribute("aria-label", running ? "Pause" : "Play on");
+    byId("run").setAttribute("aria-pressed", String(running));
+  }
+
+  /** Ask for advice, and show it on the board. */
+  async hint() {
+    const { game } = this;
+    if (!game.yours || game.partial) return;
+    const { node } = game;
+    const found = await game.think(this.world.adviser, 5);
+    this.show();
+    if (!found || game.node !== node) return;
+    this.table.board.advise(found.view.path, found.view.captured);
+    byId("about").textContent = `Advice: ${found.turn}`;
+    byId("live").textContent = `Advice: ${found.turn}`;
+  }
+
+  #buttons() {
+    const { game } = this;
+    const steps = {
+      first: () => game.root,
+      back: () => game.node.parent,
+      forth: () => game.node.next,
+      last: () => game.line.at(-1) ?? game.root,
+    };
+    for (const [id, place] of Object.entries(steps)) {
+      byId(id).addEventListener("click", () => {
+        this.#halt();
+        game.go(place()).catch(complain);
+      });
+    }
+    byId("undo").addEventListener("click", () => game.undo().catch(complain));
+    byId("hint").addEventListener("click", () => this.hint().catch(complain));
+    byId("run").addEventListener("click", () => this.#run().catch(complain));
+    byId("flip").addEventListener("click", () => {
+      this.table.flip();
+      byId("flip").setAttribute("aria-pressed", String(this.table.board.flipped));
+    });
+    const tabs = [...document.querySelectorAll("[role=tab]")];
+    for (const tab of tabs) {
+      tab.addEventListener("click", () => this.#tab(tabs, tab));
+      tab.addEventListener("keydown", ({ key }) => {
+        if (key !== "ArrowLeft" && key !== "ArrowRight") return;
+        const other = tabs[(tabs.indexOf(tab) + 1) % tabs.length];
+        this.#tab(tabs, other);
+        other.focus();
+      });
+    }
+  }
+
+  #tab(tabs, chosen) {
+    for (const tab of tabs) {
+      const is = tab === chosen;
+      tab.setAttribute("aria-selected", String(is));
+      tab.tabIndex = is ? 0 : -1;
+      byId(tab.getAttribute("aria-controls")).hidden = !is;
+    }
+    this.game.dispatchEvent(new CustomEvent("tab", { detail: chosen.id }));
+  }
+
+  #keys() {
+    const keys = { u: "undo", h: "hint", f: "flip", "[": "back", "]": "forth" };
+    addEventListener("keydown", (event) => {
+      const busy = event.target.closest?.("input, select, textarea, dialog");
+      if (busy || event.ctrlKey || event.metaKey || event.altKey) return;
+      const id = keys[event.key.toLowerCase()];
+      if (id) byId(id).click();
+    });
+  }
+
+  /** Play back what follows, or let the agents play on; or pause. */
+  async #run() {
+    const { game } = this;
+    if (this.playing || game.thinking) {
+      this.#halt();
+      game.running = false;
+      game.stop();
+      this.show();
+      return;
+    }
+    const mine = (this.playing = performance.now());
+    while (this.playing === mine && game.node.next) {
+      await game.go(game.node.next);
+      await pause(700);
+    }
+    if (this.playing !== mine) return;
+    this.playing = 0;
+    game.running = true;
+    this.show();
+    await game.proceed();
+  }
+
+  #halt() {
+    this.playing = 0;
+  }
+
+  #seats() {
+    const { game, world } = this;
+    const { view } = game;
+    const rows = SIDES.map((side) => {
+      const select = make(
+        "select",
+        { "aria-label": `Who plays the ${side}`, onchange: ({ target }) => game.seat(side, target.value).catch(complain) },
+        ...playerOptions(world, game.rules.name, game.seats[side]),
+      );
+      const turn = view.toMove === side;
+      return make(
+        "div",
+        { class: `seat${turn ? " turn" : ""}` },
+        pieceIcon(world, LETTER[side]),
+        make("span", { class: "side" }, upper(side)),
+        select,
+        make("span", { class: "count", title: `${view[side]} ${side} left` }, String(view[side])),
+      );
+    });
+    const focused = document.activeElement?.getAttribute("aria-label");
+    byId("seats").replaceChildren(...rows);
+    if (focused?.startsWith("Who plays")) {
+      byId("seats").querySelector(`[aria-label="${focused}"]`)?.focus();
+    }
+  }
+
+  #words() {
+    const { game } = this;
+    const words = game.yours ? game.view.words : [];
+    const over = game.view.toMove === null && game.match?.first === null;
+    byId("words").replaceChildren(
+      ...words.map(({ action, name }) =>
+        make("button", { class: "primary", onclick: () => game.decide(action).catch(complain) }, name),
+      ),
+      ...(over
+        ? [make("button", { class: "primary", onclick: () => this.#second().catch(complain) }, "Change sides: second battle")]
+        : []),
+    );
+  }
+
+  /** The second battle of a game: the players change sides. */
+  async #second() {
+    const { game } = this;
+    const seats = { dwarfs: game.seats.trolls, trolls: game.seats.dwarfs };
+    const match = { ...game.match, first: game.view.margin };
+    const { rules, limits } = game;
+    await game.begin({ rules: rules.name, limits, seats, match });
+  }
+
+  async #match() {
+    const { game, world } = this;
+    byId("match").hidden = !game.match;
+    if (!game.match) return;
+    const { first, names } = game.match;
+    const margins = first === null ? [game.view.margin] : [first, game.view.margin];
+    const { points } = await ask("score", { margins });
+    const signed = points.map((value) => (value > 0 ? `+${value}` : String(value)));
+    const shown = names.map((name, i) => `${nameOf(world, name)} ${signed[i]}`).join(", ");
+    const done = game.view.toMove === null && first !== null;
+    const winner = points[0] === points[1] ? "drawn" : `won by ${nameOf(world, names[points[0] > 0 ? 0 : 1])}`;
+    const battle = first === null ? "First battle" : "Second battle";
+    byId("match").textContent = done ? `The game is ${winner}: ${shown}.` : `${battle}. Score: ${shown}.`;
+  }
+
+  #turns() {
+    const { game } = this;
+    const line = game.line;
+    byId("no-turns").hidden = line.length > 0;
+    const items = line.map((node, i) => {
+      const button = make(
+        "button",
+        { class: `turn ${/^[dTR]/.exec(node.turn)?.[0] ?? "word"}`, onclick: () => {
+          this.#halt();
+          game.go(node).catch(complain);
+        } },
+        node.turn,
+      );
+      if (node === game.node) button.setAttribute("aria-current", "true");
+      const ways = node.parent.children.length;
+      const branch = ways > 1
+        ? make("button", {
+            class: "branch",
+            "aria-label": `Turn ${i + 1}: branch ${node.parent.chosen + 1} of ${ways}, show the next`,
+            onclick: () => {
+              node.parent.chosen = (node.parent.chosen + 1) % ways;
+              game.go(node.parent.next).catch(complain);
+            },
+          }, `${node.parent.chosen + 1}/${ways}`)
+        : null;
+      return make("li", {}, button, branch);
+    });
+    byId("list").replaceChildren(...items);
+    const current = byId("list").querySelector("[aria-current]");
+    if (current) {
+      const list = byId("turns");
+      list.scrollTop = current.offsetTop - list.clientHeight / 2;
+    }
+  }
+
+  #thinking() {
+    const { thinking } = this.game;
+    const place = byId("thinking");
+    place.hidden = !thinking;
+    if (!thinking) {
+      place.replaceChildren();
+      return;
+    }
+    if (!place.firstChild || place.dataset.id !== thinking.id) {
+      place.dataset.id = thinking.id;
+      place.replaceChildren(
+        make("span", { class: "dots" }, `${nameOf(this.world, thinking.player)} is thinking`),
+        make("button", { onclick: () => this.game.hurry().catch(complain) }, "Stop"),
+        make("p", { class: "thought" }),
+      );
+    }
+    place.querySelector(".thought").textContent = thinking.thought ? thoughtLine(thinking.thought) : "";
+  }
+}
+
+/** A thought in a line: how deep, what it is worth, the main line. */
+export function thoughtLine({ depth, visits, score, line }) {
+  const parts = [];
+  if (depth) parts.push(`depth ${depth}`);
+  if (visits) parts.push(`${visits.toLocaleString("en")} visits`);
+  if (score !== undefined) parts.push(score);
+  return `${parts.join(" · ")}${parts.length && line ? " · " : ""}${line ?? ""}`;
+}

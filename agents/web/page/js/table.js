@@ -1,0 +1,111 @@
+// The board as a place to play at: choosing pieces, squares and captures.
+
+import { Board } from "./board.js";
+import { byId, complain, say } from "./dom.js";
+import { upper, Words } from "./words.js";
+
+export class Table {
+  constructor(world, game) {
+    this.world = world;
+    this.game = game;
+    this.words = new Words(world);
+    this.selected = null;
+    this.board = new Board(byId("board"), world, {
+      chosen: (square) => this.choose(square),
+      over: (square) => this.#preview(square),
+      cancelled: () => this.select(null),
+      canDrag: (square) => this.#movable().has(square),
+      dragged: (square) => this.select(square),
+    });
+    game.addEventListener("change", ({ detail }) => this.#show(detail));
+  }
+
+  flip() {
+    this.board.flip();
+    this.#offer();
+  }
+
+  select(square) {
+    this.selected = square;
+    this.#offer();
+  }
+
+  /** A square was pressed. */
+  choose(square) {
+    if (!this.game.yours) return;
+    const { captures, moves } = this.#choices();
+    const action = moves.get(square)?.action ?? captures.get(square);
+    if (action !== undefined) {
+      this.selected = null;
+      this.game.decide(action).catch(complain);
+    } else if (this.#movable().has(square)) {
+      this.select(square === this.selected ? null : square);
+    } else {
+      this.select(null);
+    }
+  }
+
+  /** Which pieces may be chosen: none in the middle of a turn. */
+  #movable() {
+    const { view, yours } = this.game;
+    if (!yours || view.asks !== "move") return new Set();
+    return new Set(Object.keys(view.moves).map(Number));
+  }
+
+  /** What can be chosen: moves of the chosen piece, and captures, by square. */
+  #choices() {
+    const { view, yours } = this.game;
+    const from = view.deciding ?? this.selected;
+    const moves = yours ? (view.moves[from] ?? []) : [];
+    return {
+      moves: new Map(moves.map((move) => [move.to, { kind: "move", takes: [], may: [], ...move }])),
+      captures: new Map(yours ? view.captures.map(({ square, action }) => [square, action]) : []),
+    };
+  }
+
+  #show({ slide = false, played = false }) {
+    const { game } = this;
+    this.selected = null;
+    this.board.setRules(game.rules);
+    this.board.show(game.view, slide);
+    this.board.advise([], []);
+    this.#offer();
+    if (played) {
+      const after = game.view.verdict ?? game.view.standing;
+      say(`${game.node.turn}. ${after}`);
+    } else if (game.partial) {
+      say(game.view.asks === "trample" ? "Trample on, or stop." : "Choose what to capture.");
+    }
+  }
+
+  #offer() {
+    const { view, rules, yours } = this.game;
+    const { captures, moves } = this.#choices();
+    const movable = this.#movable();
+    const marks = new Map();
+    for (const square of movable) marks.set(square, "piece");
+    for (const [square, move] of moves) marks.set(square, move.kind);
+    for (const square of captures.keys()) marks.set(square, "capture");
+    // All or none: there is no decision for a single dwarf, but these are the ones.
+    const names = this.words.offer(view, rules, { captures, moves, movable, selected: this.selected });
+    this.board.offer({ names, marks, selected: view.deciding ?? this.selected });
+    byId("board").classList.toggle("yours", yours);
+    this.#preview(null);
+  }
+
+  #preview(square) {
+    const { moves } = this.#choices();
+    const move = moves.get(square);
+    this.board.preview(move?.takes ?? [], move?.may ?? []);
+    byId("about").textContent = move ? `${upper(this.words.move(move))}.` : this.#advice();
+  }
+
+  #advice() {
+    const { yours, view } = this.game;
+    if (!yours) return "";
+    if (view.asks === "capture") return "Choose what to capture.";
+    if (view.asks === "trample") return "Trample on, or stop.";
+    if (view.asks === "answer") return "";
+    return this.selected === null ? `Choose ${view.toMove === "trolls" ? "a troll" : "a dwarf"}.` : "Choose where it goes.";
+  }
+}

@@ -1,0 +1,44 @@
+// What squares and moves are called, for tooltips and screen readers.
+
+export const upper = (text) => text[0].toUpperCase() + text.slice(1);
+
+const listed = (names, last) =>
+  names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} ${last} ${names.at(-1)}`;
+
+export class Words {
+  constructor(world) {
+    this.names = world.squares.map(([name]) => name);
+  }
+
+  /** What stands on a square. */
+  piece(view, rules, square) {
+    return { d: "dwarf", T: "troll", R: rules.stoneName, ".": "empty" }[view.pieces[square]];
+  }
+
+  squares(list, last = "and") {
+    return listed(list.map((square) => this.names[square]), last);
+  }
+
+  /** What a move does, in a line: "shove to H7: captures at least one of G6, G7". */
+  move(move) {
+    const verb = { move: "move", hurl: "hurl", shove: "shove", trample: "trample", carry: "carry" }[move.kind];
+    let text = `${verb} to ${this.names[move.to]}`;
+    if (move.takes.length) text += `, captures ${this.squares(move.takes)}`;
+    if (move.may.length) {
+      const some = move.may.length === 1 ? "" : move.most === 1 ? "one of " : "any of ";
+      text += `, may capture ${some}${this.squares(move.may)}`;
+    }
+    return text;
+  }
+
+  /** The name of every square, with what can be done there. */
+  offer(view, rules, { moves, captures, selected, movable }) {
+    return this.names.map((name, square) => {
+      const base = `${name}, ${this.piece(view, rules, square)}`;
+      if (moves.has(square)) return `${base}: ${this.move(moves.get(square))}`;
+      if (captures.has(square)) return `${base}: capture`;
+      if (square === selected) return `${base}, chosen`;
+      return movable.has(square) ? `${base}, can move` : base;
+    });
+  }
+}

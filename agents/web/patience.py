@@ -1,0 +1,38 @@
+"""How long a connection may say nothing.
+
+uvicorn waits without end for a request that has begun. A client that opens connections and sends
+half a line on each would so keep every one of them, and in the end keep others out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from time import monotonic
+from typing import Any
+
+import uvicorn
+
+SECONDS = 15.0
+"""For a connection to ask something, or to ask it again."""
+MOST_CONNECTIONS = 256
+"""Above this, those that have waited longest go first, however short that is."""
+_SWEEP = 0.25
+
+
+async def hang_up_on_the_silent(server: uvicorn.Server) -> None:
+    """Close connections on which nothing is being answered, as long as the server runs."""
+    since: dict[Any, float] = {}
+    while not server.should_exit:
+        now = monotonic()
+        connections: set[Any] = server.server_state.connections  # h11's, by our configuration
+        waiting = {
+            connection: since.get(connection, now)
+            for connection in connections
+            if connection.cycle is None or connection.cycle.response_complete
+        }
+        too_many = max(0, len(connections) - MOST_CONNECTIONS)
+        for number, connection in enumerate(sorted(waiting, key=waiting.__getitem__)):
+            if number < too_many or now - waiting[connection] > SECONDS:
+                connection.transport.abort()
+        since = waiting
+        await asyncio.sleep(_SWEEP)

@@ -1,0 +1,106 @@
+"""The opponents that may be chosen on the page, each in a line.
+
+The page names one by its spec, and only those listed here are made: a spec that came from a client
+could name a file.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from agents.registry import AGENTS, make
+
+_CHECKOUT = Path(__file__).parents[2]
+STRENGTH = _CHECKOUT / "docs/strength.md"
+PRETRAINED = _CHECKOUT / "agents/pretrained"
+ADVISER = "alphabeta:depth=2"
+"""Who gives hints: strong enough to be heard, and quick."""
+
+_SCORE = re.compile(r"\| *\d+ *\| *(\S+) *\| *([+-][\d.]+) \([^|]*\| *[\d.]+, *[\d.]+ *\|")
+_SCRIPTED = {
+    "random": ("Random", "plays any turn"),
+    "greedy": ("Greedy", "takes all that it can at once"),
+    "greedy2": ("Greedy, with a second look", "weighs its captures against the best reply"),
+    "alphabeta:depth=1": ("Search, 1 turn", "judges the board after each of its turns"),
+    "alphabeta:depth=2": ("Search, 2 turns", "sees its turn and the reply"),
+    "alphabeta:depth=3": ("Search, 3 turns", "sees its turn, the reply and the turn after"),
+    "alphabeta:time=3": ("Search, 3 seconds", "looks as deep as it can in three seconds"),
+    "mcts:sims=200": ("Tree search, 200", "tries out 200 lines of play a turn"),
+    "mcts:sims=1000": ("Tree search, 1,000", "tries out 1,000 lines of play a turn"),
+    "mcts:sims=100000,time=3": ("Tree search, 3 seconds", "tries out lines for three seconds"),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Player:
+    """Somebody to play against."""
+
+    spec: str
+    name: str
+    line: str
+    """What it does, and how strong that is, in a line."""
+    rules: tuple[str, ...] | None = None
+    """The rulesets that it plays; None: all."""
+    is_policy: bool = False
+    """Whether it is a network alone, whose probabilities can be shown."""
+    thinks: bool = False
+    """Whether it searches, and has thoughts to show."""
+
+
+def scores(page: Path = STRENGTH) -> dict[str, str]:
+    """What each agent of the reference ladder scores in two battles, as that page says it."""
+    if not page.exists():
+        return {}
+    found = _SCORE.findall(page.read_text(encoding="utf-8"))
+    return {spec: score.replace("-", "\u2212") for spec, score in found}
+
+
+def players(extra: Iterable[str] = ()) -> dict[str, Player]:
+    """All opponents, by spec: the weakest first, then policies, then ``extra`` specs.
+
+    Raises:
+        ValueError: if one of ``extra`` is no agent's spec.
+    """
+    measured = scores()
+    found = {}
+    for spec, (name, does) in _SCRIPTED.items():
+        score = f"; {measured[spec]} points a game" if spec in measured else ""
+        thinks = spec.partition(":")[0] in ("alphabeta", "mcts")
+        found[spec] = Player(spec, name, does + score, thinks=thinks)
+    for folder in sorted(PRETRAINED.iterdir()):
+        if folder.is_dir():
+            found |= {player.spec: player for player in _trained(folder)}
+    for spec in extra:
+        if spec in found:
+            continue
+        make(spec)  # refuse it now, and not when it is chosen
+        kind = spec.partition(":")[0]
+        found[spec] = Player(
+            spec, spec, f"{kind}, named at the start", None,
+            is_policy=kind == "policy", thinks=kind in AGENTS and kind.endswith("mcts"),
+        )  # fmt: skip
+    return found
+
+
+def _trained(folder: Path) -> Iterable[Player]:
+    rules = tuple(
+        sorted(
+            {
+                json.loads(manifest.read_text(encoding="utf-8"))["rules"]
+                for manifest in folder.glob("*/manifest.json")
+            }
+        )
+    )
+    path = f"pretrained/{folder.name}"
+    yield Player(
+        f"policy:{path},temperature=0.3", f"Policy, {folder.name}",
+        "a trained network, which plays at a glance", rules, is_policy=True,
+    )  # fmt: skip
+    yield Player(
+        f"policy+mcts:{path},sims=100", f"Policy with search, {folder.name}",
+        "the trained network, with 100 tries a turn", rules, thinks=True,
+    )  # fmt: skip

@@ -1,0 +1,158 @@
+"""What the page may ask: every message taken apart and checked.
+
+A message is a JSON object. ``BadRequest`` refuses anything else, in one line for a person to read.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, TypeVar
+
+from thud_env import Position
+from thud_env.notation.turns import normalise_turn
+from thud_env.rulesets import RULESETS, Ruleset
+
+MOST_BYTES = 256 * 1024
+"""Of a body: a record of the longest battle has some 30,000."""
+MOST_TURNS = 4000
+"""Of a record."""
+MOST_DECISIONS = 40
+"""Of a turn: a move, one for each dwarf at most, and one to stop."""
+MOST_SECONDS = 30.0
+"""That an agent may think at once."""
+_LONGEST_POSITION = 400
+_LONGEST_TURN = 400
+_LARGEST_LIMIT = 32767
+_THOUGHT = re.compile(r"[A-Za-z0-9-]{8,40}")
+
+Kind = TypeVar("Kind")
+
+
+class BadRequest(ValueError):  # noqa: N818 - HTTP's own name for it
+    """A message that cannot be answered: the status says why in general, the text in particular."""
+
+    def __init__(self, reason: str, status: int = 400) -> None:
+        super().__init__(reason[:500])
+        self.status = status
+
+
+def read_message(body: bytes) -> dict[str, Any]:
+    """The JSON object in a body.
+
+    Raises:
+        BadRequest: if it is no JSON object, or nested without end.
+    """
+    try:
+        message = json.loads(body)
+    except (ValueError, RecursionError):
+        raise BadRequest("the body is not JSON") from None
+    if not isinstance(message, dict):
+        raise BadRequest("the body is not a JSON object")
+    return message
+
+
+def field(
+    message: dict[str, Any], name: str, kind: type[Kind], default: Kind | None = None
+) -> Kind:
+    """A field of a message.
+
+    Raises:
+        BadRequest: if it is missing and has no default, or is of another kind.
+    """
+    value = message.get(name, default)
+    if (isinstance(value, bool) and kind is not bool) or not isinstance(value, kind):
+        what = {str: "text", int: "a whole number", bool: "true or false", list: "a list",
+                dict: "an object", float: "a number"}[kind]  # fmt: skip
+        raise BadRequest(f"{name!r} must be {what}")
+    return value
+
+
+def number(message: dict[str, Any], name: str, least: float, most: float, default: float) -> float:
+    """A number of a message, in ``least`` .. ``most``.
+
+    Raises:
+        BadRequest: if it is none, or outside.
+    """
+    value = message.get(name, default)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+        raise BadRequest(f"{name!r} must be a number in {least:g} .. {most:g}")
+    return float(value)
+
+
+def read_rules(message: dict[str, Any]) -> Ruleset:
+    """The ruleset that a message names as ``rules``."""
+    name = field(message, "rules", str)
+    if name not in RULESETS:
+        raise BadRequest(f"there is no ruleset of that name: {', '.join(RULESETS)} would be right")
+    return RULESETS[name]
+
+
+def read_limits(message: dict[str, Any]) -> dict[str, Any]:
+    """The limits of a battle, as ``Position.start`` takes them."""
+    limits: dict[str, Any] = {"agreement": field(message, "agreement", bool, False)}
+    for name in ("max_quiet_turns", "max_turns", "offer_after"):
+        if message.get(name) is None:
+            continue
+        limits[name] = field(message, name, int)
+        if not 1 <= limits[name] <= _LARGEST_LIMIT:
+            raise BadRequest(f"{name!r} must be in 1 .. {_LARGEST_LIMIT}")
+    return limits
+
+
+def read_position(message: dict[str, Any]) -> Position:
+    """The position that a message is about: ``rules``, limits, and ``position``, its text, which
+    may be left out for the start.
+    """
+    rules, limits = read_rules(message), read_limits(message)
+    text = field(message, "position", str, "")
+    if not text:
+        return Position.start(rules, **limits)
+    if len(text) > _LONGEST_POSITION:
+        raise BadRequest("that is no position: it is too long")
+    try:
+        return Position.from_text(" ".join(text.split()), rules, **limits)
+    except ValueError as error:
+        raise BadRequest(str(error)) from None
+
+
+def read_decisions(message: dict[str, Any]) -> list[int]:
+    """The decisions that make up a turn, or the beginning of one."""
+    actions = field(message, "actions", list)
+    if not 1 <= len(actions) <= MOST_DECISIONS:
+        raise BadRequest(f"'actions' must hold 1 to {MOST_DECISIONS} decisions")
+    if not all(isinstance(action, int) and not isinstance(action, bool) for action in actions):
+        raise BadRequest("'actions' must hold whole numbers")
+    return actions
+
+
+def read_turn(message: dict[str, Any], name: str = "turn") -> str | None:
+    """A turn in notation, or None if there is none."""
+    if message.get(name) is None:
+        return None
+    return _turn(field(message, name, str))
+
+
+def read_turns(message: dict[str, Any]) -> list[str]:
+    """The turns of a battle, in notation."""
+    turns = field(message, "turns", list)
+    if len(turns) > MOST_TURNS:
+        raise BadRequest(f"'turns' must hold {MOST_TURNS} at most")
+    return [_turn(turn) for turn in turns]
+
+
+def _turn(turn: Any) -> str:
+    if not isinstance(turn, str) or len(turn) > _LONGEST_TURN:
+        raise BadRequest("that is not a turn")
+    try:
+        return normalise_turn(turn)
+    except ValueError as error:
+        raise BadRequest(str(error)) from None
+
+
+def read_name(message: dict[str, Any]) -> str:
+    """What the page calls a thought, to stop it by."""
+    name = field(message, "id", str)
+    if not _THOUGHT.fullmatch(name):
+        raise BadRequest("'id' must be 8 to 40 letters, digits and hyphens")
+    return name

@@ -1,0 +1,74 @@
+"""Battles loaded, saved and scored."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agents.web.protocol import MOST_TURNS, BadRequest
+from thud_env import Position
+from thud_env.record.files import Record
+from thud_env.rules import row as fields
+
+
+def load(text: str) -> dict[str, Any]:
+    """What a record holds: its battle, and every position on the way.
+
+    Raises:
+        BadRequest: if it has too many turns.
+        RecordError: naming line and reason for anything else.
+    """
+    if text.count("\n") > 2 * MOST_TURNS:
+        raise BadRequest(f"a record has {MOST_TURNS} turns at most")
+    record = Record.from_text(text)
+    row = record.start.row
+    return {
+        "rules": record.rules.name,
+        "agreement": bool(row[fields.AGREEMENT]),
+        "max_quiet_turns": int(row[fields.MAX_QUIET_TURNS]),
+        "max_turns": int(row[fields.MAX_TURNS]),
+        "offer_after": int(row[fields.OFFER_AFTER]),
+        "turns": list(record.turns),
+        "positions": [position.text for position in positions_of(record.start, record.turns)],
+        "tags": record.tags,
+    }
+
+
+def positions_of(start: Position, turns: tuple[str, ...] | list[str]) -> list[Position]:
+    """The positions of a battle, the first and the last included.
+
+    Raises:
+        IllegalMove: if a turn is not legal.
+    """
+    positions = [start]
+    for turn in turns:
+        positions.append(positions[-1].play(turn))
+    return positions
+
+
+def save(start: Position, turns: list[str], names: dict[str, str]) -> str:
+    """The text of a record.
+
+    Raises:
+        RecordError: if a turn is not legal.
+    """
+    tags = {side.title(): name for side, name in names.items() if name}
+    return Record(start, tuple(turns), tags).text
+
+
+def points(margins: list[Any]) -> list[int]:
+    """The points of two players: of who had the dwarfs in the first battle, and of the other
+    (docs/rules.md, section 6).
+
+    Args:
+        margins: of the battles so far, one or two, from the dwarfs' view.
+
+    Raises:
+        BadRequest: if these are no margins.
+    """
+    for margin in margins:
+        if not isinstance(margin, int) or isinstance(margin, bool) or abs(margin) > 32:
+            raise BadRequest("'margins' must hold whole numbers in -32 .. 32")
+    if not 1 <= len(margins) <= 2:
+        raise BadRequest("a game has two battles")
+    first = sum(margin if number == 0 else -margin for number, margin in enumerate(margins))
+    return [first, -first]

@@ -1,0 +1,103 @@
+"""Listens for the page: on the loopback, unless told otherwise."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import socket
+import sys
+import threading
+import webbrowser
+from collections.abc import Iterable
+from typing import Any
+from urllib.parse import urlencode
+
+import uvicorn
+
+from agents.web.app import make_app
+from agents.web.guard import is_loopback
+from agents.web.patience import hang_up_on_the_silent
+
+PORT = 8015
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """A socket that listens; on the next free port if nothing was said of one.
+
+    Raises:
+        OSError: if the port is taken.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    ports = range(PORT, PORT + 20) if port == 0 else [port]
+    for candidate in ports:
+        listener = socket.socket(family, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((host, candidate))
+            listener.listen(128)  # who follows the printed address at once is kept waiting
+            return listener
+        except OSError as error:
+            listener.close()
+            failure = error
+    raise OSError(f"{host} port {ports[-1]}: {failure.strerror}; --port N names another")
+
+
+def serve(
+    host: str, port: int, *, extra: Iterable[str] = (), asked: dict[str, str] | None = None
+) -> None:
+    """Serve the page until Ctrl-C.
+
+    Args:
+        host: the address to listen on. Off the loopback a client must show a token.
+        port: 0 for the first free one from 8015 on.
+        extra: specs of players to be offered besides.
+        asked: the battle to begin with, as the page's address names it.
+
+    Raises:
+        ValueError: if one of ``extra`` is no agent's spec.
+        OSError: if the port is taken, or the address is not this machine's.
+    """
+    local = is_loopback(host)
+    token = None if local else secrets.token_urlsafe(16)
+    names = {"127.0.0.1", "localhost", "[::1]"} if local else _names_of(host)
+    app = make_app(names, token, extra)
+    listener = _listen(host, port)
+    shown = f"[{host}]" if ":" in host else host
+    if not local and host in ("0.0.0.0", "::"):
+        shown = socket.gethostname()
+    address = f"http://{shown}:{listener.getsockname()[1]}/" + (f"?token={token}" if token else "")
+    if asked:
+        address += "#" + urlencode(asked)
+    config = uvicorn.Config(
+        app, http="h11", ws="none", lifespan="off", log_level="error", access_log=False,
+        server_header=False, timeout_keep_alive=15, timeout_graceful_shutdown=1,
+    )  # fmt: skip
+    print(f"Thud is at {address}  (Ctrl-C ends it)", flush=True)
+    if sys.stdout.isatty():
+        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+    threading.Thread(target=_warm_up, daemon=True).start()
+    asyncio.run(_run(uvicorn.Server(config), listener))
+
+
+async def _run(server: uvicorn.Server, listener: socket.socket) -> None:
+    sweep = asyncio.ensure_future(hang_up_on_the_silent(server))
+    await server.serve(sockets=[listener])
+    await sweep
+
+
+def _names_of(host: str) -> set[str]:
+    names = {host.lower(), socket.gethostname().lower()}
+    if host in ("0.0.0.0", "::"):
+        found: Any = socket.getaddrinfo(socket.gethostname(), None)
+        names |= {address[0] for *_, address in found} | {"localhost", "127.0.0.1"}
+    return names | {f"[{name}]" for name in names if ":" in name}
+
+
+def _warm_up() -> None:
+    """Load the compiled rules before the first turn is asked for."""
+    from agents.registry import make
+    from agents.web.views import view
+    from thud_env import Position
+
+    start = Position.start()
+    view(start.play(make("greedy").turn(start)))

@@ -1,0 +1,347 @@
+"""The page in headless Chromium, as a person uses it: elements are found by role and name.
+
+Screenshots are left in build/screenshots.
+"""
+
+import json
+import re
+import shutil
+from urllib.parse import urlencode
+
+import pytest
+from page_server import ROOT, serving
+
+from agents.web.lessons import LESSONS
+from thud_env import RULESETS, Position, read_record
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+SHOTS = ROOT / "build" / "screenshots"
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
+FLAGS += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
+SHOVE = LESSONS[3].position
+TRAMPLES = "5/7/9/11/13/1Td1d1d8/15/7R7/15/15/13/11/9/7/5 t - 0 0"
+QUIET = "5/1dd4/9/6T4/2dd9/3dd10/15/7R7/10dd3/2T7dd3/13/11/2ddd4/7/5 d - 24 130"
+
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="no Chromium here: Debian's package chromium would be right"
+)
+playwright = pytest.importorskip("playwright.sync_api")
+
+
+@pytest.fixture(scope="module")
+def server():
+    with serving() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visit(server, browser):
+    """Opens the page at a battle; every console error or failed request fails the test."""
+    complaints = []
+    contexts = []
+
+    def open_page(asked=None, *, first=False, **options):
+        options = {"viewport": {"width": 1280, "height": 840}, **options}
+        context = browser.new_context(reduced_motion="reduce", **options)
+        contexts.append(context)
+        if not first:
+            context.add_init_script("localStorage.setItem('thud-lessons-seen', 'yes')")
+        page = context.new_page()
+        page.set_default_timeout(15_000)
+        page.on("console", lambda m: m.type == "error" and complaints.append(m.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(server.address + (f"#{urlencode(asked)}" if asked else ""))
+        page.locator("#list, #lesson h2").first.wait_for(state="attached")
+        page.get_by_role("button", name=re.compile("^H8, ")).wait_for()
+        return page
+
+    open_page.complaints = complaints
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert not complaints
+
+
+def press(page, square, does=""):
+    """Press a square, which does what its name says."""
+    page.get_by_role("button", name=re.compile(f"^{square}, .*{does}")).click()
+
+
+def turns(page):
+    return page.get_by_role("list", name="Turns").get_by_role("listitem")
+
+
+def turn_texts(page):
+    return [text.split("\n")[0] for text in turns(page).all_inner_texts()]
+
+
+def wait_for_turns(page, count):
+    playwright.expect(turns(page)).to_have_count(count)
+
+
+def state(page):
+    return page.get_by_role("region", name="State")
+
+
+def shoot(page, name):
+    SHOTS.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=SHOTS / f"{name}.png")
+
+
+def asked(rules="classic", position="", **more):
+    return {"rules": rules, "position": position, **more}
+
+
+@pytest.mark.parametrize("rules", RULESETS)
+def test_every_ruleset_is_chosen_and_played(visit, rules):
+    page = visit()
+    page.get_by_role("button", name="New game").click()
+    dialog = page.get_by_role("dialog", name="New game")
+    dialog.get_by_label("Game", exact=True).select_option(RULESETS[rules].title)
+    dialog.get_by_role("radiogroup", name="Trolls").get_by_role(
+        "radio", name=re.compile("^Greedy takes")
+    ).check()
+    dialog.get_by_role("button", name="Begin").click()
+    turn = next(t for t in Position.start(rules).turns() if t.startswith("d"))
+    start, end = turn[1:].split("-")
+    press(page, start, "can move")
+    press(page, end, "move to")
+    wait_for_turns(page, 2)
+    assert turn_texts(page)[0] == turn
+    shoot(page, f"rules-{rules}")
+
+
+def test_a_battle_is_played_against_an_agent_by_clicking(visit):
+    page = visit(asked(max_turns="8", trolls="greedy"))
+    position = Position.start("classic", max_turns=8)
+    for number in range(4):
+        turn = next(t for t in position.turns() if "x" not in t)
+        start, end = turn[1:].split("-")
+        press(page, start, "can move")
+        if number == 1:
+            shoot(page, "chosen")
+        press(page, end, "move to")
+        wait_for_turns(page, 2 * number + 2)
+        position = position.play(turn).play(turn_texts(page)[-1])
+    playwright.expect(state(page)).to_contain_text("turns have been played")
+    assert position.outcome is not None
+    shoot(page, "battle-over")
+
+
+def test_pieces_are_dragged(visit):
+    page = visit(asked())
+    start = page.get_by_role("button", name=re.compile("^E2, ")).bounding_box()
+    end = page.get_by_role("button", name=re.compile("^E7, ")).bounding_box()
+    page.mouse.move(start["x"] + 5, start["y"] + 5)
+    page.mouse.down()
+    page.mouse.move(end["x"] + 9, end["y"] - 30, steps=4)
+    page.mouse.move(end["x"] + 9, end["y"] + 9, steps=2)
+    shoot(page, "dragged")
+    page.mouse.up()
+    wait_for_turns(page, 1)
+    assert turn_texts(page) == ["dE2-E7"]
+
+
+def test_a_chosen_subset_is_captured_after_a_shove(visit):
+    page = visit(asked(position=SHOVE))
+    press(page, "K7", "can move")
+    target = page.get_by_role("button", name=re.compile("^H7, .*shove to H7"))
+    assert "may capture any of G6, H6, G7 and G8" in target.get_attribute("aria-label")
+    target.hover()
+    shoot(page, "shove-before")
+    target.click()
+    press(page, "G6", "capture")
+    press(page, "H6", "capture")
+    shoot(page, "shove-half")
+    page.get_by_role("button", name="Capture no more").click()
+    wait_for_turns(page, 1)
+    assert turn_texts(page) == ["TK7-H7xG6xH6"]
+
+
+def test_trampling_goes_on_and_stops(visit):
+    page = visit(asked("koom-valley", TRAMPLES))
+    press(page, "B6", "can move")
+    press(page, "D6", "trample to D6, captures C6")
+    playwright.expect(page.get_by_role("button", name="Stop here")).to_be_visible()
+    press(page, "F6", "trample to F6, captures E6")
+    shoot(page, "trampling")
+    page.get_by_role("button", name="Stop here").click()
+    wait_for_turns(page, 1)
+    assert turn_texts(page) == ["TB6-D6-F6xC6xE6"]
+
+
+def test_an_offer_is_made_and_accepted(visit):
+    page = visit(asked(position=QUIET, agreement="yes"))
+    page.get_by_role("button", name="Offer to end the battle").click()
+    playwright.expect(state(page)).to_contain_text("the trolls accept or decline")
+    page.get_by_role("button", name="Accept: end the battle").click()
+    playwright.expect(state(page)).to_contain_text("The sides agreed to end it")
+    assert turn_texts(page) == ["offer", "accept"]
+
+
+def test_a_game_of_two_battles_comes_to_its_score(visit):
+    page = visit()
+    page.get_by_role("button", name="New game").click()
+    dialog = page.get_by_role("dialog", name="New game")
+    dialog.get_by_role("radiogroup", name="Dwarfs").get_by_role(
+        "radio", name=re.compile("^Random")
+    ).check()
+    dialog.get_by_role("checkbox", name=re.compile("^A whole game")).check()
+    shoot(page, "new-game")
+    # Two agents that watch nothing: short battles, ended by the limit below.
+    page.route("**/api/*", shorten)
+    dialog.get_by_role("button", name="Begin").click()
+    second = page.get_by_role("button", name="Change sides: second battle")
+    second.wait_for()
+    playwright.expect(state(page)).to_contain_text("First battle. Score: Random")
+    second.click()
+    playwright.expect(state(page)).to_contain_text("The game is")
+    text = state(page).inner_text()
+    first, other = (int(n) for n in re.findall(r"(?:Random|Greedy) ([+-]?\d+)", text)[-2:])
+    assert first == -other
+    shoot(page, "two-battles")
+
+
+def shorten(route):
+    message = json.loads(route.request.post_data or "{}")
+    if "rules" in message:
+        message["max_turns"] = 4
+    route.continue_(post_data=json.dumps(message))
+
+
+def test_a_record_is_loaded_stepped_and_branched(visit, tmp_path):
+    path = ROOT / "tests/data/records/classic.thud"
+    record = read_record(path)
+    page = visit()
+    page.get_by_role("button", name="Open").click()
+    dialog = page.get_by_role("dialog", name="Open a battle")
+    dialog.get_by_label("From a file").set_input_files(path)
+    dialog.get_by_role("button", name="Open").click()
+    wait_for_turns(page, len(record.turns))
+    page.get_by_role("button", name="One turn on").click()
+    page.get_by_role("button", name="One turn on").click()
+    current = page.locator("[aria-current]")
+    playwright.expect(current).to_have_text(record.turns[1])
+    page.get_by_role("button", name="One turn back").click()
+    page.get_by_role("button", name="One turn back").click()
+    other = next(t for t in record.start.turns() if t != record.turns[0] and "x" not in t)
+    start, end = other[1:].split("-")
+    press(page, start, "can move")
+    press(page, end, "move to")
+    wait_for_turns(page, 1)
+    assert turn_texts(page) == [other]
+    shoot(page, "branched")
+    page.get_by_role("button", name=re.compile("^Turn 1: branch 2 of 2")).click()
+    wait_for_turns(page, len(record.turns))
+    page.get_by_role("button", name="Share").click()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Save the record").click()
+    saved = tmp_path / "saved.thud"
+    download.value.save_as(saved)
+    assert read_record(saved).turns == record.turns
+
+
+def test_a_link_brings_somebody_else_to_the_same_position(visit):
+    page = visit(asked(position=SHOVE))
+    page.get_by_role("button", name="Share").click()
+    link = page.get_by_label("Link to it").input_value()
+    text = page.get_by_label("Position", exact=True).input_value()
+    assert text == SHOVE
+    other = visit()
+    other.goto(link)
+    other.reload()
+    other.get_by_role("button", name=re.compile("^K7, troll, can move")).wait_for()
+
+
+def test_a_damaged_record_is_refused_in_a_line(visit):
+    page = visit()
+    page.get_by_role("button", name="Open").click()
+    page.get_by_label("Or pasted here").fill("dF1,dG1,RH8\nTG7-G6")
+    page.get_by_role("dialog").get_by_role("button", name="Open").click()
+    playwright.expect(page.get_by_role("dialog").get_by_role("alert")).to_contain_text("line 2")
+    (refused,) = visit.complaints  # by the browser itself
+    assert "400" in refused
+    visit.complaints.clear()
+
+
+def test_undo_hint_and_flip(visit):
+    page = visit(asked(trolls="greedy"))
+    press(page, "E2", "can move")
+    press(page, "E6", "move to")
+    wait_for_turns(page, 2)
+    page.get_by_role("button", name="Undo").click()
+    wait_for_turns(page, 0)
+    page.get_by_role("button", name="Hint").click()
+    playwright.expect(page.locator("#about")).to_contain_text("Advice: d")
+    shoot(page, "hint")
+    before = page.get_by_role("button", name=re.compile("^F1, ")).bounding_box()
+    page.get_by_role("button", name="Flip").click()
+    after = page.get_by_role("button", name=re.compile("^F1, ")).bounding_box()
+    assert after["y"] > before["y"] + 100
+    shoot(page, "flipped")
+
+
+def test_a_first_visit_is_taught_by_playing(visit):
+    page = visit(first=True)
+    for number, lesson in enumerate(LESSONS, start=1):
+        heading = page.get_by_role("heading", name=f"{number} of 6: {lesson.title}")
+        heading.wait_for()
+        shoot(page, f"lesson-{number}")
+        turn = max(lesson.solutions, key=len)
+        if turn == "accept":
+            page.get_by_role("button", name="Accept: end the battle").click()
+        else:
+            path, *taken = turn[1:].split("x")
+            start, end = path.split("-")
+            press(page, start, "can move")
+            press(page, end, f"to {end}")
+            if turn.startswith("T"):
+                for square in taken:
+                    press(page, square, "capture")
+        page.locator("#lesson.done").wait_for()
+        page.get_by_role("button", name="Play" if number == 6 else "Next", exact=True).click()
+    playwright.expect(state(page)).to_contain_text("Turn 1, the dwarfs to move: 32 dwarfs")
+
+
+def test_the_keyboard_is_enough(visit):
+    page = visit(asked(trolls="greedy"))
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")  # to the board
+    page.keyboard.press("Tab")
+    focused = page.locator(":focus")
+    playwright.expect(focused).to_have_attribute("aria-label", re.compile("^H8, "))
+    for key in ["ArrowUp"] * 6 + ["ArrowLeft"] * 3:  # H2, then E2
+        page.keyboard.press(key)
+    playwright.expect(focused).to_have_attribute("aria-label", re.compile("^E2, dwarf"))
+    page.keyboard.press("Enter")
+    for _ in range(4):
+        page.keyboard.press("ArrowDown")
+    playwright.expect(focused).to_have_attribute("aria-label", re.compile("^E6, .*move to E6"))
+    shoot(page, "keyboard")
+    page.keyboard.press("Enter")
+    wait_for_turns(page, 2)
+    page.keyboard.press("u")
+    wait_for_turns(page, 0)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_page_fits_by_day_and_by_night(visit, width, scheme):
+    page = visit(
+        asked(trolls="greedy"), viewport={"width": width, "height": 844}, color_scheme=scheme
+    )
+    press(page, "E2", "can move")
+    press(page, "E6", "move to")
+    wait_for_turns(page, 2)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    board = page.locator("#board").bounding_box()
+    assert board["width"] > 0.85 * width if width == 390 else board["width"] > 500
+    shoot(page, f"page-{width}-{scheme}")

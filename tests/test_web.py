@@ -1,0 +1,262 @@
+"""What the page's server answers, and whom it refuses."""
+
+import pytest
+from page_server import serving
+
+from agents.web import protocol, views
+from agents.web.lessons import LESSONS
+from agents.web.players import players, scores
+from agents.web.protocol import BadRequest
+from agents.web.records import load, points, save
+from thud_env import RULESETS, Position
+from thud_env.board import SQUARE_BY_NAME
+from thud_env.rules.row import PENDING
+
+START = Position.start()
+ALONE = "5/7/9/11/13/15/15/7R7/15/15/13/11/9/7/5"
+
+
+@pytest.fixture(scope="module")
+def server():
+    pytest.importorskip("uvicorn")
+    with serving() as found:
+        yield found
+
+
+def moves_from(view, name):
+    return {move["to"]: move for move in view["moves"][SQUARE_BY_NAME[name]]}
+
+
+def squares(*names):
+    return sorted(SQUARE_BY_NAME[name] for name in names)
+
+
+# -- views ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rules", RULESETS)
+def test_a_view_offers_what_is_legal_and_nothing_else(rules):
+    position = Position.start(rules)
+    for _ in range(60):
+        view = views.view(position)
+        offered = [move["action"] for moves in view["moves"].values() for move in moves]
+        offered += [capture["action"] for capture in view["captures"]]
+        offered += [word["action"] for word in view["words"]]
+        assert sorted(set(offered)) == position.legal_actions().tolist()
+        position = position.apply(int(position.legal_actions()[-1]))
+        if position.outcome is not None:
+            break
+
+
+def test_a_hurl_is_called_one_and_names_the_troll():
+    (move,) = [
+        move
+        for move in moves_from(views.view(LESSONS[1].start), "F9").values()
+        if move.get("kind") == "hurl"
+    ]
+    assert move["takes"] == squares("J6")
+
+
+def test_a_shove_names_all_that_it_may_capture():
+    move = moves_from(views.view(LESSONS[3].start), "K7")[SQUARE_BY_NAME["H7"]]
+    assert move["kind"] == "shove"
+    assert (move["may"], move["most"]) == (squares("G6", "G7", "G8", "H6"), 4)
+
+
+def test_a_step_that_captures_one_of_two_says_so():
+    move = moves_from(views.view(LESSONS[2].start), "G6")[SQUARE_BY_NAME["F5"]]
+    assert "kind" not in move
+    assert (move["may"], move["most"]) == (squares("E4", "E5", "E6"), 1)
+
+
+def test_a_trample_names_the_dwarf_it_jumps():
+    text = "5/7/9/11/13/4Td9/15/15/7R3d3/15/13/11/9/7/5 t - 0 0"
+    view = views.view(Position.from_text(text, "koom-valley"))
+    move = moves_from(view, "E6")[SQUARE_BY_NAME["G6"]]
+    assert (move["kind"], move["takes"]) == ("trample", squares("F6"))
+
+
+def test_a_dwarf_that_closes_a_trap_says_what_it_takes():
+    text = "5/7/9/11/13/3dT6d3/15/15/7R7/15/13/11/9/7/5 d - 0 0"
+    move = moves_from(views.view(Position.from_text(text, "koom-valley")), "M6")
+    assert move[SQUARE_BY_NAME["F6"]].get("takes", []) == squares("E6")
+
+
+def test_all_or_none_is_offered_on_every_dwarf_that_would_go():
+    rules = "classic-all"
+    text = "5/7/9/2d8/3d9/4d1T5d2/15/7R7/2d6T5/15/13/6d4/9/7/5 t - 0 0"
+    position = Position.from_text(text, rules)
+    step = moves_from(views.view(position), "G6")[SQUARE_BY_NAME["F5"]]
+    _, after = views.decide(position, [step["action"]])
+    captures = views.view(after)["captures"]
+    assert [capture["square"] for capture in captures] == squares("E4", "E5", "E6")
+    assert len({capture["action"] for capture in captures}) == 1
+
+
+def test_a_turn_is_named_once_it_is_complete():
+    position = LESSONS[3].start
+    shove = moves_from(views.view(position), "K7")[SQUARE_BY_NAME["H7"]]["action"]
+    turn, after = views.decide(position, [shove])
+    assert turn is None
+    assert after.row[PENDING] != 0
+    view = views.view(after)
+    assert (view["asks"], view["deciding"]) == ("capture", SQUARE_BY_NAME["H7"])
+    taken = [c["action"] for c in view["captures"] if c["square"] in squares("G6", "H6")]
+    done = [word["action"] for word in view["words"] if word["name"] == "Capture none"]
+    assert not done  # a shove must capture
+    turn, _ = views.decide(position, [shove, *taken, 6466])
+    assert turn == "TK7-H7xG6xH6"
+
+
+def test_decisions_beyond_the_turn_are_refused():
+    first = int(START.legal_actions()[0])
+    reply = int(START.apply(first).legal_actions()[0])
+    with pytest.raises(ValueError, match="turn is over"):
+        views.decide(START, [first, reply])
+
+
+# -- players, lessons, records -----------------------------------------------------------------
+
+
+def test_players_name_their_strength_as_the_ladder_measured_it():
+    measured = scores()
+    found = players()
+    assert measured["greedy"] in found["greedy"].line
+    assert sum(score in found[spec].line for spec, score in measured.items()) >= 8
+
+
+def test_policies_are_offered_for_the_games_they_know():
+    policies = [player for player in players().values() if player.is_policy]
+    assert policies
+    assert all(player.rules for player in policies)
+
+
+def test_a_spec_that_is_none_is_refused_at_once():
+    with pytest.raises(ValueError, match="unknown agent"):
+        players(["nonsense"])
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.title)
+def test_every_lesson_can_be_solved_and_shows_its_point(lesson):
+    assert lesson.solutions
+    assert set(lesson.solutions) <= set(lesson.start.turns())
+    if lesson.title != "Dwarfs run":
+        assert len(lesson.solutions) < len(lesson.start.turns())
+
+
+def test_records_come_back_as_they_went():
+    text = save(START, ["dF1-F5", "TG7-F6"], {"dwarfs": "a person", "trolls": "greedy"})
+    loaded = load(text)
+    assert loaded["turns"] == ["dF1-F5", "TG7-F6"]
+    assert loaded["positions"][-1] == START.play("dF1-F5").play("TG7-F6").text
+    assert loaded["tags"]["Trolls"] == "greedy"
+
+
+def test_points_are_the_sum_of_two_margins():
+    assert points([3]) == [3, -3]
+    assert points([3, 7]) == [-4, 4]  # docs/rules.md, section 6
+    with pytest.raises(BadRequest):
+        points([])
+
+
+# -- the server ----------------------------------------------------------------------------
+
+
+def test_a_move_against_greedy_and_back(server):
+    _, view = server.ask("view", rules="classic")
+    action = next(iter(view["moves"].values()))[0]["action"]
+    status, played = server.ask("play", rules="classic", actions=[action])
+    assert status == 200
+    assert played["turn"].startswith("d")
+    position = played["view"]["position"]
+    *_, last = server.lines(
+        "think", rules="classic", position=position, player="greedy", id="test-0001"
+    )
+    assert last["turn"].startswith("T")
+    assert last["view"]["turnNumber"] == 2
+
+
+def test_the_page_is_small_and_all_its_parts_are_served(server):
+    total = len(server.ask("welcome")[1].__repr__())
+    parts = ["", "style.css", "icon.svg"]
+    parts += [f"js/{path.name}" for path in (views_folder() / "js").glob("*.js")]
+    for part in parts:
+        status, headers, body = server.request("GET", f"/{part}")
+        assert status == 200
+        assert "default-src 'none'" in headers["content-security-policy"]
+        total += len(body)
+    view = server.request(
+        "POST", "/api/view", '{"rules": "classic"}', Content_Type="application/json"
+    )
+    total += len(view[2])
+    assert total < 150 * 1024
+
+
+def views_folder():
+    from agents.web.app import PAGE
+
+    return PAGE
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Host": "evil.example"}, 421),
+        ({"Host": "evil.example:8015"}, 421),
+        ({"Host": "127.0.0.1.evil.example"}, 421),
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Sec_Fetch_Site": "cross-site"}, 403),
+        ({"Content_Type": "text/plain"}, 415),
+        ({"Content_Type": "application/x-www-form-urlencoded"}, 415),
+        ({"Content_Length": str(10**12)}, 413),
+    ],
+)
+def test_strangers_are_refused(server, headers, status):
+    given = {"Content_Type": "application/json", **headers}
+    body = None if "Content_Length" in headers else "{}"
+    assert server.request("POST", "/api/welcome", body, **given)[0] == status
+
+
+def test_nothing_else_is_there(server):
+    for path in ("/etc/passwd", "/../app.py", "/page/../app.py", "/js/", "/%2e%2e/app.py", "//"):
+        assert server.request("GET", path)[0] in (404, 405), path
+
+
+def test_only_players_on_the_list_are_made(server):
+    for spec in ("policy:/etc", "python:os:system", "alphabeta:weights=/etc/passwd", "mcts"):
+        status, answer = server.ask("think", rules="classic", player=spec, id="test-0002")
+        assert (status, answer["error"]) == (404, "there is no player of that name")
+
+
+def test_a_policy_does_not_play_other_games(server):
+    spec = next(spec for spec, player in players().items() if player.is_policy)
+    status, answer = server.ask("think", rules="koom-valley", player=spec, id="test-0003")
+    assert status == 400
+    assert "does not play" in answer["error"]
+
+
+def test_off_the_loopback_a_token_is_asked_for():
+    with serving("--host", "0.0.0.0") as server:
+        assert "token=" in server.address
+        assert server.request("GET", "/")[0] == 403
+        assert server.request("GET", "/?token=wrong")[0] == 403
+        query = server.address.partition("?")[2]
+        status, headers, _ = server.request("GET", f"/?{query}")
+        assert (status, headers["location"]) == (303, "/")
+        cookie = headers["set-cookie"].partition(";")[0]
+        assert "HttpOnly" in headers["set-cookie"]
+        assert server.request("GET", "/", Cookie=cookie)[0] == 200
+
+
+def test_messages_are_refused_in_one_line_that_names_the_field():
+    for message, found in (
+        ({}, "'rules' must be text"),
+        ({"rules": "chess"}, "there is no ruleset"),
+        ({"rules": "classic", "agreement": 1}, "'agreement' must be true or false"),
+        ({"rules": "classic", "max_turns": 0}, "'max_turns' must be in"),
+        ({"rules": "classic", "position": "x" * 1000}, "too long"),
+        ({"rules": "classic", "position": "x d - 0 0"}, "rows"),
+    ):
+        with pytest.raises(BadRequest, match=found):
+            protocol.read_position(message)
