@@ -49,6 +49,8 @@ def play(device: str, rules: str, steps: int, rows: Any = None) -> dict[str, Any
             games.step(games.sample_actions())
             for name, array in show(games).items():
                 shown[f"{kind} {step} {name}"] = array
+        games.step(games.sample_actions(), np.array([1]))
+        shown |= {f"{kind} one stepped {name}": array for name, array in show(games).items()}
         games.set_rows(np.stack([position.row for position in (over, start)]))
         shown |= {f"{kind} set {name}": array for name, array in show(games).items()}
         games.reset(np.array([1]), seed=6)

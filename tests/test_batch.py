@@ -25,9 +25,9 @@ def snapshot(games):
     return {name: getattr(games, name).copy() for name in ARRAYS}
 
 
-def assert_same(seen, wanted):
+def assert_same(seen, wanted, games=slice(None)):
     for name in ARRAYS:
-        np.testing.assert_array_equal(seen[name], wanted[name], err_msg=name)
+        np.testing.assert_array_equal(seen[name][games], wanted[name][games], err_msg=name)
 
 
 def play(games, steps):
@@ -98,17 +98,72 @@ def test_bits_are_the_bytes_packed_from_the_least_significant_end():
 
 
 def test_outcome_rewards_pay_the_sign_of_the_margin_at_the_end():
-    games = BatchedGame(8, "classic", seed=3, reward="outcome", max_turns=90)
-    paid = 0
+    games = BatchedGame(8, "classic", seed=3, reward="outcome", max_quiet_turns=12, max_turns=40)
+    paid = truncated = 0
     for _ in range(300):
         games.step(games.sample_actions())
-        ended = games.terminated | games.truncated
-        assert not games.rewards[~ended].any()
-        for game in np.flatnonzero(ended):
+        assert not games.rewards[~games.terminated].any()  # nor where the turn limit truncates
+        truncated += games.truncated.sum()
+        for game in np.flatnonzero(games.terminated):
             won = np.sign(games.final_position(game).margin)
             assert tuple(games.rewards[game]) == (won, -won)
             paid += abs(won)
     assert paid > 0
+    assert truncated > 0
+
+
+@pytest.mark.parametrize("reward", ["margin", "outcome"])
+def test_what_is_paid_nothing_is_paid_0_and_not_minus_0(reward):
+    games = BatchedGame(8, seed=3, reward=reward, max_turns=30)
+    for _ in range(60):
+        games.step(games.sample_actions())
+        assert not np.signbit(games.rewards[games.rewards == 0]).any()
+
+
+# -- some of the games -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("chosen", [np.array([4, 1]), np.array([0, 1, 0, 0, 1, 0], dtype=bool)])
+@pytest.mark.parametrize("masks", ["bytes", "bits"])
+def test_some_games_are_stepped_and_the_others_stay_as_they_are(chosen, masks):
+    some, apart = (BatchedGame(6, seed=2, masks=masks, autoreset_mode="Disabled") for _ in range(2))
+    others = [0, 2, 3, 5]
+    for _ in range(40):
+        actions = some.sample_actions().copy()
+        before = snapshot(some)
+        apart.set_rows(some.rows)
+        apart.step(actions)
+        actions[others] = -7
+        some.step(actions, chosen)
+        assert_same(snapshot(some), before, others)
+        assert_same(snapshot(some), snapshot(apart), [1, 4])
+    with pytest.raises(IllegalMove, match="game 2"):
+        some.step(actions, np.array([2]))
+
+
+def test_stepping_no_game_changes_nothing():
+    games = BatchedGame(3, seed=2)
+    before = games.rows.copy()
+    games.step(np.zeros(3, np.int64), np.zeros(3, dtype=bool))
+    games.step(np.zeros(3, np.int64), np.array([], dtype=np.int64))
+    np.testing.assert_array_equal(games.rows, before)
+
+
+@pytest.mark.parametrize(
+    ("games", "named"),
+    [
+        (np.array([3]), "there is no game 3: 0 .. 2 are played"),
+        (np.array([1, -1]), "there is no game -1"),
+        (np.array([0.0]), "float64"),
+        (np.array([True]), r"bool of shape \(1,\)"),
+        (np.array([[0]]), r"shape \(1, 1\)"),
+    ],
+)
+def test_games_that_there_are_not_are_named(games, named):
+    batch = BatchedGame(3)
+    for act in (batch.reset, lambda games: batch.step(batch.sample_actions(), games)):
+        with pytest.raises(ValueError, match=named):
+            act(games)
 
 
 # -- what happens to a battle that is over -------------------------------------------------

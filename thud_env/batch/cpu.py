@@ -90,43 +90,55 @@ class CpuDevice:
         for planes in view.planes:
             clear_planes(planes, view.unit)
 
-    def reset(self, rows: Any, results: Results, start_row: NDArray[np.int16], games: Any) -> None:
-        """Set games to the start: those of an index or mask array, or all."""
-        chosen = slice(None) if games is None else games
-        rows[chosen] = start_row
-        results.rewards[chosen] = 0
-        results.terminated[chosen] = False
-        results.truncated[chosen] = False
+    def reset(
+        self, rows: Any, results: Results, start_row: NDArray[np.int16], games: NDArray[np.int64]
+    ) -> None:
+        """Set some games to the start."""
+        rows[games] = start_row
+        results.rewards[games] = 0
+        results.terminated[games] = False
+        results.truncated[games] = False
 
     def tell(self, rows: Any, start_row: Any, resets_at_once: bool, results: Results) -> None:
         """See ``kernels.tell_games``."""
         self._run(kernels.tell_games, rows, start_row, resets_at_once, *results)
 
     def step(
-        self, rows: Any, actions: Any, start_row: Any, modes: Any, results: Results, view: View
+        self,
+        rows: Any,
+        games: NDArray[np.int64],
+        actions: Any,
+        start_row: Any,
+        modes: Any,
+        results: Results,
+        view: View,
     ) -> int:
-        """Play one decision in every game, unless one is illegal: the first such game, or -1.
+        """Play one decision in some games, unless one is illegal: the first such game, or -1.
         See ``kernels.step_games``.
         """
-        are_checked = self._run.num_threads > 1  # as no thread may play what another refuses
+        count = len(games)
+        are_checked = self._run.threads_for(count) > 1  # no thread may play what another refuses
         if are_checked:
-            illegal = self._first_illegal(rows, actions, view)
+            illegal = self._first_illegal(rows, games, actions, view)
             if illegal >= 0:
                 return illegal
         found = self._run(
-            kernels.step_games, rows, actions, start_row, are_checked, *modes, *results, *view
+            kernels.step_games,
+            *(rows, games, actions, start_row, are_checked, *modes, *results, *view),
+            num_items=count,
         )
         return int(found[0])
 
-    def _first_illegal(self, rows: Any, actions: Any, view: View) -> int:
-        if len(rows) <= CHECKED_ALONE:
-            return int(kernels.first_illegal(rows, actions, *view, 0, len(rows)))
-        found = self._run(kernels.first_illegal, rows, actions, *view)
+    def _first_illegal(self, rows: Any, games: NDArray[np.int64], actions: Any, view: View) -> int:
+        count = len(games)
+        if count <= CHECKED_ALONE:
+            return int(kernels.first_illegal(rows, games, actions, *view, 0, count))
+        found = self._run(kernels.first_illegal, rows, games, actions, *view, num_items=count)
         return next((int(game) for game in found if game >= 0), -1)
 
-    def show(self, rows: Any, view: View) -> None:
+    def show(self, rows: Any, games: NDArray[np.int64], view: View) -> None:
         """See ``kernels.show_games``."""
-        self._run(kernels.show_games, rows, *view)
+        self._run(kernels.show_games, rows, games, *view, num_items=len(games))
 
     def count(self, rows: Any, legal_counts: Any) -> None:
         """See ``kernels.count_games``."""

@@ -59,19 +59,21 @@ NO_GAME = np.int32(2**31 - 1)
 
 
 @cuda.jit
-def _find_illegal(rows, actions, found):
-    game = cuda.grid(1)
-    if game < rows.shape[0]:
+def _find_illegal(rows, games, actions, found):
+    index = cuda.grid(1)
+    if index < games.shape[0]:
+        game = games[index]
         row = rows[game]
         if row[TERMINATION] == ONGOING and not is_legal(row, actions[game]):
             cuda.atomic.min(found, 0, game)
 
 
 @cuda.jit
-def _step(rows, actions, start_row, results, modes):
-    game = cuda.grid(1)
-    if game < rows.shape[0]:
+def _step(rows, games, actions, start_row, results, modes):
+    index = cuda.grid(1)
+    if index < games.shape[0]:
         by_outcome, resets_first, resets_at_once = modes
+        game = games[index]
         row = rows[game]
         step_game(
             row, actions[game], start_row, results, game, by_outcome, resets_first, resets_at_once
@@ -86,9 +88,10 @@ def _tell(rows, start_row, resets_at_once, results):
 
 
 @cuda.jit
-def _start(rows, results, start_row, chosen):
-    game = cuda.grid(1)
-    if game < rows.shape[0] and chosen[game]:
+def _start(rows, results, start_row, games):
+    index = cuda.grid(1)
+    if index < games.shape[0]:
+        game = games[index]
         copy_row(rows[game], start_row)
         results.rewards[game, 0] = 0
         results.rewards[game, 1] = 0
@@ -216,6 +219,7 @@ class CudaDevice:
             raise RuntimeError("device='cuda' finds no NVIDIA GPU with a driver: use device='cpu'")
         self._num_games = num_games
         self._found = cuda.device_array(1, np.int32)
+        self._every = cuda.to_device(np.arange(num_games))
 
     def _launch(self, kernel: Any, threads: int, *arguments: Any) -> None:
         if threads > 0:
@@ -267,33 +271,39 @@ class CudaDevice:
         """Nothing: every array is written in whole."""
 
     def reset(self, rows: Any, results: Results, start_row: Any, games: Any) -> None:
-        """Set games to the start: those of an index or mask array, or all."""
-        chosen = np.zeros(self._num_games, dtype=np.bool_)
-        chosen[slice(None) if games is None else games] = True
-        self._launch(_start, self._num_games, rows, results, start_row, cuda.to_device(chosen))
+        """Set some games to the start."""
+        self._launch(_start, len(games), rows, results, start_row, cuda.to_device(games))
 
     def tell(self, rows: Any, start_row: Any, resets_at_once: bool, results: Results) -> None:
         """See ``kernels.tell_games``."""
         self._launch(_tell, self._num_games, rows, start_row, resets_at_once, results)
 
-    def _first_illegal(self, rows: Any, actions: Any) -> int:
+    def _first_illegal(self, rows: Any, games: Any, actions: Any) -> int:
         self._found[:] = NO_GAME
-        self._launch(_find_illegal, self._num_games, rows, actions, self._found)
+        self._launch(_find_illegal, len(games), rows, games, actions, self._found)
         found = int(self._found.copy_to_host()[0])
         return -1 if found == NO_GAME else found
 
     def step(
-        self, rows: Any, actions: Any, start_row: Any, modes: Any, results: Results, view: View
+        self,
+        rows: Any,
+        games: NDArray[np.int64],
+        actions: Any,
+        start_row: Any,
+        modes: Any,
+        results: Results,
+        view: View,
     ) -> int:
-        """Play one decision in every game, unless one is illegal; see ``CpuDevice.step``."""
-        illegal = self._first_illegal(rows, actions)
+        """Play one decision in some games, unless one is illegal; see ``CpuDevice.step``."""
+        chosen = self._every if len(games) == self._num_games else cuda.to_device(games)
+        illegal = self._first_illegal(rows, chosen, actions)
         if illegal < 0:
-            self._launch(_step, self._num_games, rows, actions, start_row, results, modes)
-            self.show(rows, view)
+            self._launch(_step, len(games), rows, chosen, actions, start_row, results, modes)
+            self.show(rows, games, view)
         return illegal
 
-    def show(self, rows: Any, view: View) -> None:
-        """See ``kernels.show_games``."""
+    def show(self, rows: Any, games: Any, view: View) -> None:
+        """Write what the players of every game see: on a GPU, leaving some out saves nothing."""
         self._launch(_look, self._num_games, rows, view.to_move)
         if len(view.words) > 0:
             words = view.words.view(np.uint64)

@@ -73,8 +73,8 @@ class BatchedGame:
             by the next step, which ignores its action. ``"Disabled"``: it stays as it is,
             ignores its actions and is paid nothing until ``reset``.
         reward: ``"margin"`` pays captures as they happen, in 1/32, summing to the change of
-            the margin over the battle; ``"outcome"`` pays 1, 0 or -1 at its end. None is as
-            the ruleset scores.
+            the margin over the battle; ``"outcome"`` pays 1, 0 or -1 at its end, but nothing
+            where the turn limit truncates it. None is as the ruleset scores.
         buffers: arrays to write into instead of our own, by attribute name; on a GPU anything
             with ``__cuda_array_interface__``.
         **limits: ``max_quiet_turns``, ``max_turns``, ``offer_after``, ``agreement``.
@@ -126,6 +126,7 @@ class BatchedGame:
         self._start_row = self._device.copy(new_row(self.rules, **limits))
         self._rng = self._device.copy(seed_generators(num_games, seed))
         self._sampled = self._device.zeros((num_games,), np.int64)
+        self._every = np.arange(num_games)
 
         given = dict(buffers or {})
 
@@ -229,19 +230,25 @@ class BatchedGame:
         return self._own_masks if self._given_masks is None else self._given_masks
 
     def reset(self, games: NDArray[Any] | None = None, seed: int | None = None) -> None:
-        """Set games to the start of a battle: all of them, or those of an index or mask array.
+        """Set games to the start of a battle.
 
-        With ``seed``, these games draw as they would in a batch made with it; others go on.
+        Args:
+            games: [N] the games' numbers or [B] bool; None for all.
+            seed: makes these games draw as they would in a batch made with it; None lets them
+                go on drawing.
+
+        Raises:
+            ValueError: if ``games`` is neither, or a number is not in 0 .. B - 1.
         """
+        chosen = self._chosen(games)
         if seed is not None:
-            chosen = slice(None) if games is None else games
             generators = self._device.to_host(self._rng)
             generators[chosen] = seed_generators(self.num_games, seed)[chosen]
             self._device.assign(self._rng, generators)
-        self._device.reset(self.rows, self._results, self._start_row, games)
+        self._device.reset(self.rows, self._results, self._start_row, chosen)
         if games is None:
             self._device.assign(self.final_rows, self.rows)
-        self._show()
+        self._show(chosen)
 
     def set_rows(self, rows: Any) -> None:
         """Set every game to a state of its own, [B, 432].
@@ -253,21 +260,29 @@ class BatchedGame:
         self._device.assign(self.rows, rows)
         _, _, resets_at_once = self._modes
         self._device.tell(self.rows, self._start_row, resets_at_once, self._results)
-        self._show()
+        self._show(self._every)
 
-    def step(self, actions: Any) -> None:
-        """Play one decision in every game and write all arrays anew.
+    def step(self, actions: Any, games: NDArray[Any] | None = None) -> None:
+        """Play one decision in every game, or in some, and write all arrays anew.
 
         Args:
             actions: [B] legal actions, of any integer type.
+            games: [N] the numbers of the games to play or [B] bool; None for all. The others'
+                actions are ignored, and what the arrays say of them stays.
 
         Raises:
-            IllegalMove: if one is not legal; no game has been changed then.
-            ValueError: if ``actions`` is not [B] integers.
+            IllegalMove: if an action is not legal; no game has been changed then.
+            ValueError: if ``actions`` is not [B] integers, or ``games`` not as above.
         """
-        chosen = self._device.take_actions(actions)
+        taken = self._device.take_actions(actions)
         illegal = self._device.step(
-            self.rows, chosen, self._start_row, self._modes, self._results, self._view
+            self.rows,
+            self._chosen(games),
+            taken,
+            self._start_row,
+            self._modes,
+            self._results,
+            self._view,
         )
         if illegal >= 0:
             self._raise_illegal(illegal, int(self._device.to_host(actions)[illegal]))
@@ -293,8 +308,25 @@ class BatchedGame:
             raise ValueError(f"no battle has ended in game {game} yet")
         return Position(row)
 
-    def _show(self) -> None:
-        self._device.show(self.rows, self._view)
+    def _chosen(self, games: Any) -> NDArray[np.int64]:
+        """The numbers of the games that a caller means."""
+        if games is None:
+            return self._every
+        array = np.asarray(games)
+        if array.dtype == np.bool_ and array.shape == (self.num_games,):
+            return np.flatnonzero(array)
+        if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
+            raise ValueError(
+                f"games are {array.dtype} of shape {array.shape}: numbers of games, [N] integers, "
+                f"or [{self.num_games}] bool would be right"
+            )
+        outside = array[(array < 0) | (array >= self.num_games)]
+        if len(outside):
+            raise ValueError(f"there is no game {outside[0]}: 0 .. {self.num_games - 1} are played")
+        return np.unique(array.astype(np.int64))
+
+    def _show(self, games: NDArray[np.int64]) -> None:
+        self._device.show(self.rows, games, self._view)
         self._after_showing()
 
     def _after_showing(self) -> None:

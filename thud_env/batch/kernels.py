@@ -1,7 +1,7 @@
 """The compiled loops over many games that ``BatchedGame`` runs on slices of its arrays.
 
-Every loop works on the games ``first`` .. ``last`` - 1 and touches nothing of the others,
-so that slices may run on several threads at once.
+Every loop works on the games ``first`` .. ``last`` - 1, or on those numbers of a list of games,
+and touches nothing of the others, so that slices may run on several threads at once.
 """
 
 from __future__ import annotations
@@ -39,12 +39,14 @@ MARGIN_UNIT = np.float32(1 / 32)
 def reward_for_dwarfs(row, margin_before, by_outcome):
     """What the decision that led to ``row`` pays the dwarfs; the trolls are paid its negative.
 
-    By margin: the captures it made, in 1/32. By outcome: 1, 0 or -1 at the end.
+    By margin: the captures it made, in 1/32. By outcome: 1, 0 or -1 at the end. The turn limit
+    truncates a battle and pays nothing: a learner adds what the battle was still worth.
     """
     now = margin(row)
     if not by_outcome:
         return np.float32(now - margin_before) * MARGIN_UNIT
-    if row[TERMINATION] == ONGOING:
+    termination = row[TERMINATION]
+    if termination in (ONGOING, TURN_LIMIT):
         return np.float32(0)
     return np.float32((now > 0) - (now < 0))
 
@@ -144,7 +146,7 @@ def step_game(row, action, start_row, results, game, by_outcome, resets_first, r
     apply(row, action)
     reward = reward_for_dwarfs(row, margin_before, by_outcome)
     results.rewards[game, DWARFS] = reward
-    results.rewards[game, TROLLS] = -reward
+    results.rewards[game, TROLLS] = np.float32(0) - reward  # no -0
     _tell_end(row, start_row, results, game, resets_at_once)
 
 
@@ -160,31 +162,35 @@ def _is_playable(row, action, view, game):
 
 
 @compiled
-def _first_illegal(rows, actions, view, first, last):
-    for game in range(first, last):
+def _first_illegal(rows, games, actions, view, first, last):
+    for i in range(first, last):
+        game = games[i]
         if not _is_playable(rows[game], actions[game], view, game):
             return game
     return -1
 
 
 @compiled
-def _show_slice(rows, view, fresh, scratch, first, last):
-    for game in range(first, last):
+def _show_slice(rows, games, view, fresh, scratch, first, last):
+    for i in range(first, last):
+        game = games[i]
         _show_game(rows[game], view, game, fresh, scratch)
 
 
 @compiled
-def _step_slice(rows, actions, start_row, results, modes, view, fresh, scratch, first, last):
+def _step_slice(rows, games, actions, start_row, results, modes, view, fresh, scratch, first, last):
     by_outcome, resets_first, resets_at_once = modes
-    for game in range(first, last):
-        if game + AHEAD < last:
-            fetch(rows[game + AHEAD])
+    for i in range(first, last):
+        if i + AHEAD < last:
+            soon = games[i + AHEAD]
+            fetch(rows[soon])
             if view.words.shape[0] > 0:
-                fetch(view.words[game + AHEAD])
+                fetch(view.words[soon])
             if view.planes.shape[0] > 0:
-                fetch(view.shown_rows[game + AHEAD])
+                fetch(view.shown_rows[soon])
                 for plane in CHANGING_PLANES:
-                    fetch(view.planes[game + AHEAD, plane])
+                    fetch(view.planes[soon, plane])
+        game = games[i]
         row = rows[game]
         step_game(
             row, actions[game], start_row, results, game, by_outcome, resets_first, resets_at_once
@@ -198,40 +204,54 @@ def _step_slice(rows, actions, start_row, results, modes, view, fresh, scratch, 
 
 @compiled_with_arrays
 def show_games(
-    rows, shown_rows, planes, unit, words, byte_words, legal_counts, to_move, first, last
+    rows, games, shown_rows, planes, unit, words, byte_words, legal_counts, to_move, first, last
 ):
-    """Write what the players of every game see, as far as it changed.
+    """Write what the players of some games see, as far as it changed.
 
     Args:
         rows: [B, 432] the games.
+        games: [N] int64, which of them.
         shown_rows, planes, unit, words, byte_words, legal_counts, to_move: a ``View``, written.
-        first, last: the games to look at.
+        first, last: the part of ``games`` to look at.
     """
     view = View(shown_rows, planes, unit, words, byte_words, legal_counts, to_move)
     fresh = np.empty(NUM_WORDS + 1, dtype=np.int64)
-    _show_slice(rows, view, fresh, np.empty(16, dtype=np.int32), first, last)
+    _show_slice(rows, games, view, fresh, np.empty(16, dtype=np.int32), first, last)
 
 
 @compiled_with_arrays
 def first_illegal(
-    rows, actions, shown_rows, planes, unit, words, byte_words, legal_counts, to_move, first, last
+    rows,
+    games,
+    actions,
+    shown_rows,
+    planes,
+    unit,
+    words,
+    byte_words,
+    legal_counts,
+    to_move,
+    first,
+    last,
 ):
-    """The first game whose action is not legal, or -1. A game that is over takes any.
+    """The first of some games whose action is not legal, or -1. A game that is over takes any.
 
     Args:
         rows: [B, 432] the games.
+        games: [N] int64, which of them.
         actions: [B] int64.
         shown_rows, planes, unit, words, byte_words, legal_counts, to_move: a ``View`` of them,
             whose words are trusted if there are any.
-        first, last: the games to look at.
+        first, last: the part of ``games`` to look at.
     """
     view = View(shown_rows, planes, unit, words, byte_words, legal_counts, to_move)
-    return _first_illegal(rows, actions, view, first, last)
+    return _first_illegal(rows, games, actions, view, first, last)
 
 
 @compiled_with_arrays
 def step_games(
     rows,
+    games,
     actions,
     start_row,
     are_checked,
@@ -252,10 +272,11 @@ def step_games(
     first,
     last,
 ):
-    """Play one decision in every game, and show it.
+    """Play one decision in some games, and show it.
 
     Args:
         rows: [B, 432] the games.
+        games: [N] int64, which of them are played.
         actions: [B] int64.
         start_row: [432] what a game is reset to.
         are_checked: whether the actions are known to be legal; otherwise nothing is played if
@@ -266,21 +287,21 @@ def step_games(
         resets_at_once: whether a game that ends in this step is reset in it.
         rewards, terminated, truncated, final_rows: ``Results``, written.
         shown_rows, planes, unit, words, byte_words, legal_counts, to_move: a ``View``, written.
-        first, last: the games to play.
+        first, last: the part of ``games`` to play.
 
     Returns:
         The first game whose action is not legal, or -1.
     """
     view = View(shown_rows, planes, unit, words, byte_words, legal_counts, to_move)
     if not are_checked:
-        illegal = _first_illegal(rows, actions, view, first, last)
+        illegal = _first_illegal(rows, games, actions, view, first, last)
         if illegal >= 0:
             return illegal
     results = Results(rewards, terminated, truncated, final_rows)
     modes = (by_outcome, resets_first, resets_at_once)
     fresh = np.empty(NUM_WORDS + 1, dtype=np.int64)
     scratch = np.empty(16, dtype=np.int32)
-    _step_slice(rows, actions, start_row, results, modes, view, fresh, scratch, first, last)
+    _step_slice(rows, games, actions, start_row, results, modes, view, fresh, scratch, first, last)
     return -1
 
 

@@ -39,23 +39,39 @@ class SlicedLoop:
         elif num_threads < 1:
             raise ValueError(f"num_threads must be 1 or more, not {num_threads}")
         self.num_threads = max(1, min(num_threads, num_items))
-        edges = [num_items * i // self.num_threads for i in range(self.num_threads + 1)]
-        self._slices = list(pairwise(edges))
+        self._worthwhile = worthwhile
         self._num_items = num_items
+        self._slices = _slices(num_items, self.num_threads)
         self._pool: ThreadPoolExecutor | None = None
         self._pool_process = 0
         """The process that the pool's threads are in: a fork copies the pool without them."""
 
-    def __call__(self, loop: Callable[..., Any], *arguments: Any) -> list[Any]:
-        """Run the loop over all items; the slices' results, in order."""
-        if self.num_threads == 1:
-            return [loop(*arguments, 0, self._num_items)]
+    def threads_for(self, num_items: int) -> int:
+        """How many threads share the work on so many items."""
+        if num_items == self._num_items:
+            return self.num_threads
+        return max(1, min(self.num_threads, num_items // self._worthwhile))
+
+    def __call__(
+        self, loop: Callable[..., Any], *arguments: Any, num_items: int | None = None
+    ) -> list[Any]:
+        """Run the loop over all items, or over so many; the slices' results, in order."""
+        num_items = self._num_items if num_items is None else num_items
+        num_threads = self.threads_for(num_items)
+        if num_threads == 1:
+            return [loop(*arguments, 0, num_items)]
+        whole = num_items == self._num_items
+        slices = self._slices if whole else _slices(num_items, num_threads)
         if self._pool is None or self._pool_process != os.getpid():
             self._pool_process = os.getpid()
             self._pool = ThreadPoolExecutor(self.num_threads - 1, thread_name_prefix="thud")
-        others = [self._pool.submit(loop, *arguments, *part) for part in self._slices[1:]]
-        results = [loop(*arguments, *self._slices[0])]
+        others = [self._pool.submit(loop, *arguments, *part) for part in slices[1:]]
+        results = [loop(*arguments, *slices[0])]
         return results + [other.result() for other in others]
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_pool": None}
+
+
+def _slices(num_items: int, num_threads: int) -> list[tuple[int, int]]:
+    return list(pairwise(num_items * i // num_threads for i in range(num_threads + 1)))
