@@ -20,13 +20,17 @@ from small_run import SMALL_RUN
 ray = pytest.importorskip("ray", reason="ray has a virtual environment of its own")
 
 from agents.networks.inputs import Inputs  # noqa: E402 (what follows needs Ray)
-from training.config import ConfigError, OpponentConfig  # noqa: E402
+from training.config import ConfigError, OpponentConfig, TrainConfig  # noqa: E402
 from training.learner.losses import find_decisions  # noqa: E402
+from training.learner.ppo import ppo_learners  # noqa: E402
 from training.options import Options  # noqa: E402
+from training.process.roles import Roles  # noqa: E402
 from training.process.state import State  # noqa: E402
 from training.runs.lock import RunError  # noqa: E402
-from training.selfplay.actors import ClusterTrainer, cluster  # noqa: E402
-from training.train import Stopped, train  # noqa: E402
+from training.selfplay.actors import Actors, cluster  # noqa: E402
+from training.selfplay.snapshots import pool_folder  # noqa: E402
+from training.train import train  # noqa: E402
+from training.trainer import Stopped, Trainer  # noqa: E402
 
 CONFIG = dataclasses.replace(SMALL_RUN, name="spread", total_decisions=3000)
 UPDATES = 8
@@ -38,9 +42,15 @@ def nodes() -> Iterator[Any]:
         yield found
 
 
-def where(trainer: ClusterTrainer) -> list[tuple[int, str]]:
+def played_by_actors(config: TrainConfig, folder: Path) -> Trainer:
+    roles, snapshots = Roles.of(config), pool_folder(folder)
+    play = Actors(2, config, roles, snapshots)
+    return Trainer(config, roles, play, ppo_learners(config, roles), snapshots=snapshots)
+
+
+def where(trainer: Trainer) -> list[tuple[int, str]]:
     """The process of each actor, and its node."""
-    return ray.get([player.process.remote() for player in trainer._play.players])
+    return ray.get([player.process.remote() for player in trainer.play.players])
 
 
 def same(one: State, other: State) -> bool:
@@ -51,7 +61,7 @@ def same(one: State, other: State) -> bool:
     )
 
 
-def updated(trainer: ClusterTrainer, updates: int) -> list[dict[str, float]]:
+def updated(trainer: Trainer, updates: int) -> list[dict[str, float]]:
     """Metrics but for times."""
     found = [trainer.update() for _ in range(updates)]
     return [{k: v for k, v in one.items() if not k.startswith("speed/")} for one in found]
@@ -61,13 +71,13 @@ def updated(trainer: ClusterTrainer, updates: int) -> list[dict[str, float]]:
 def test_a_killed_actor_and_a_lost_node_are_replaced_and_change_nothing(
     nodes: Any, tmp_path: Path
 ) -> None:
-    unbroken = ClusterTrainer(CONFIG, tmp_path / "unbroken", 2)
+    unbroken = played_by_actors(CONFIG, tmp_path / "unbroken")
     wanted = updated(unbroken, UPDATES)
     state = unbroken.state()
-    unbroken.close()
+    unbroken.roles.close()
     del unbroken  # its actors have the cores
 
-    trainer = ClusterTrainer(CONFIG, tmp_path / "broken", 2)
+    trainer = played_by_actors(CONFIG, tmp_path / "broken")
     found = updated(trainer, 2)
     (victim, _), (_, survivors_node) = before = where(trainer)
     assert len({node for _, node in before}) == 2
@@ -90,7 +100,7 @@ def test_a_killed_actor_and_a_lost_node_are_replaced_and_change_nothing(
         for name in state.part("play").part(str(number)).values["opponents"]["names"]
     }
     assert any(name.isdigit() for name in met), "snapshots must have been met"
-    trainer.close()
+    trainer.roles.close()
 
 
 @pytest.fixture
@@ -102,12 +112,12 @@ def this_machine() -> Iterator[None]:
 @pytest.mark.slow
 def test_rollouts_are_one_update_old(this_machine: None, tmp_path: Path) -> None:
     config = dataclasses.replace(CONFIG, opponents=OpponentConfig())
-    trainer = ClusterTrainer(config, tmp_path, 2)
+    trainer = played_by_actors(config, tmp_path)
 
     def chances() -> np.ndarray:
         """[T, B] of what was decided, by the networks as they are."""
         found = np.zeros(rollout.actions.shape, np.float32)
-        for side, network in enumerate(trainer.networks):
+        for side, network in enumerate(trainer.roles.networks):
             mine = rollout.movers == side
             inputs = Inputs.of_rows(rollout.rows[mine])
             with torch.no_grad():
@@ -116,18 +126,18 @@ def test_rollouts_are_one_update_old(this_machine: None, tmp_path: Path) -> None
         return found
 
     for _ in range(3):
-        rollout = trainer._play.collect(config.rollout_decisions)
+        rollout = trainer.play.collect(config.rollout_decisions)
         assert rollout.actions.shape == (config.rollout_decisions, config.num_games)
         np.testing.assert_allclose(chances(), rollout.log_probs, atol=1e-5)
         # Each game is another's, the actors' no copies of each other's.
         assert len({game.tobytes() for game in rollout.rows.swapaxes(0, 1)}) == config.num_games
     metrics = trainer.update()  # learns from what was played before it
     assert metrics["speed/forward"] > 0, "all of it the actors'"
-    rollout = trainer._play.collect(config.rollout_decisions)  # ordered before it, too
+    rollout = trainer.play.collect(config.rollout_decisions)  # ordered before it, too
     assert np.abs(chances() - rollout.log_probs).max() > 1e-3
-    rollout = trainer._play.collect(config.rollout_decisions)
+    rollout = trainer.play.collect(config.rollout_decisions)
     np.testing.assert_allclose(chances(), rollout.log_probs, atol=1e-5)
-    trainer.close()
+    trainer.roles.close()
 
 
 def quietly(runs: Path, **named: Any) -> tuple[Path, str]:

@@ -19,13 +19,13 @@ from agents.networks.network import NetworkConfig
 from thud_env import IllegalMove
 from thud_env.actions import NUM_ACTIONS
 from thud_env.position import SIDES
-from training import trainer
 from training.config import OpponentConfig, PPOConfig, TrainConfig
-from training.learner import advantage, ppo
-from training.selfplay import opponents, rollout
-from training.selfplay.opponents import MIRROR, League
-from training.selfplay.rollout import Rollout
-from training.trainer import Trainer
+from training.learner import advantage, batches, ppo
+from training.learner.batches import batches_of
+from training.selfplay import opponents, play
+from training.selfplay.opponents import League
+from training.selfplay.rollout import MIRROR, Rollout
+from training.trainer import Trainer, self_play_trainer
 
 CONFIG = TrainConfig(
     total_decisions=4000,
@@ -49,16 +49,20 @@ def no_advantage_where_all_goes_as_expected(made: Trainer, played: Rollout) -> N
     for_mover = np.where(played.movers == 0, 0.3, -0.3).astype(np.float32)
     last = np.where(played.last_movers == 0, 0.3, -0.3).astype(np.float32)
     quiet = dataclasses.replace(
-        played, rewards=np.zeros_like(played.rewards), values=for_mover, last_values=last,
-        ended=np.zeros_like(played.ended), frozen=np.full_like(played.frozen, MIRROR),
-    )  # fmt: skip
-    for batch in made._batches(quiet).values():
+        played,
+        rewards=np.zeros_like(played.rewards),
+        values=for_mover,
+        last_values=last,
+        ended=np.zeros_like(played.ended),
+        opponent_sides=np.full_like(played.opponent_sides, MIRROR),
+    )
+    for batch in batches_of(quiet, CONFIG).values():
         np.testing.assert_allclose(batch.advantages, 0, atol=1e-6)
 
 
 def no_battle_is_paid_for_another(made: Trainer, played: Rollout) -> None:
     """What is paid after a battle's end changes nothing before it: the first end of mirror play."""
-    ends = played.ended[:-1] & (played.frozen == MIRROR)
+    ends = played.ended[:-1] & (played.opponent_sides == MIRROR)
     t, game = (int(found[0]) for found in np.nonzero(ends))
     richer = played.rewards.copy()
     richer[t + 1 :, game] += 1
@@ -74,22 +78,22 @@ def learnt_from(made: Trainer, played: Rollout) -> np.ndarray:
     marked[..., -1] = np.arange(played.rewards.shape[1])  # unused fields of a row
     marked[..., -2] = np.arange(played.rewards.shape[0])[:, None]
     found = np.full(played.rewards.shape, np.nan)
-    for batch in made._batches(dataclasses.replace(played, rows=marked)).values():
+    for batch in batches_of(dataclasses.replace(played, rows=marked), CONFIG).values():
         found[batch.rows[:, -2], batch.rows[:, -1]] = batch.advantages
     return found
 
 
 def what_is_learnt_from_has_the_chances_it_was_played_with(made: Trainer, played: Rollout) -> None:
-    batches = made._batches(played)
-    assert (made._play._frames > 0).any()
-    for learner in made._learners:
-        for measured in learner.learn(batches, 0.0).values():
+    learnt = batches_of(played, CONFIG)
+    assert (made.play._frames > 0).any()
+    for learner in made.learners:
+        for measured in learner.learn(learnt, 0.0).values():
             assert measured["approx_kl"] < 1e-5
             assert measured["clip_fraction"] == 0
 
 
 def frozen_opponents_are_met_and_scored(made: Trainer, played: Rollout) -> None:
-    league = made._play.opponents
+    league = made.play.opponents
     assert isinstance(league, League)
     assert set(league.state()["names"]) - {"", *CONFIG.opponents.players}, "no snapshot is met"
     scores = [score for pool in league.pools for score in pool.scores.values()]
@@ -98,8 +102,8 @@ def frozen_opponents_are_met_and_scored(made: Trainer, played: Rollout) -> None:
 
 def opponents_decisions_are_not_learnt_from(made: Trainer, played: Rollout) -> None:
     found = learnt_from(made, played)
-    assert np.isnan(found[played.movers == played.frozen]).all()
-    mirror = np.broadcast_to(played.frozen == MIRROR, found.shape)
+    assert np.isnan(found[played.movers == played.opponent_sides]).all()
+    mirror = np.broadcast_to(played.opponent_sides == MIRROR, found.shape)
     assert not np.isnan(found[mirror]).any()
 
 
@@ -133,15 +137,15 @@ class AllDecisions(Inputs):
         )
 
 
-INTO, OUT_OF = rollout.into_frames, rollout.out_of_frames
+INTO, OUT_OF = play.into_frames, play.out_of_frames
 
 
 def always(value: Any) -> Callable[..., Any]:
     return lambda *_arguments, **_named: value
 
 
-def all_known(course: Any, frozen: Any, *settings: Any) -> Any:
-    advantages, known = advantage.learners_gae(course, frozen, *settings)
+def all_known(played: Rollout, *settings: Any) -> Any:
+    advantages, known = advantage.learners_gae(played, *settings)
     return advantages, np.ones_like(known)
 
 
@@ -156,10 +160,10 @@ FAULTS: dict[str, tuple[Callable[[Trainer, Rollout], None], Any, str, Any]] = {
         what_is_learnt_from_has_the_chances_it_was_played_with, ppo, "Inputs", AllDecisions,
     ),
     "wrong symmetry of the policy": (
-        what_is_learnt_from_has_the_chances_it_was_played_with, rollout, "out_of_frames", INTO,
+        what_is_learnt_from_has_the_chances_it_was_played_with, play, "out_of_frames", INTO,
     ),
     "policy not turned back at all": (
-        what_is_learnt_from_has_the_chances_it_was_played_with, rollout, "out_of_frames",
+        what_is_learnt_from_has_the_chances_it_was_played_with, play, "out_of_frames",
         lambda _frames, actions: actions,
     ),
     "pool never sampled": (
@@ -169,24 +173,24 @@ FAULTS: dict[str, tuple[Callable[[Trainer, Rollout], None], Any, str, Any]] = {
         frozen_opponents_are_met_and_scored, opponents.Pool, "record", always(None),
     ),
     "opponents' decisions learnt from": (
-        opponents_decisions_are_not_learnt_from, trainer, "learners_gae", all_known,
+        opponents_decisions_are_not_learnt_from, batches, "learners_gae", all_known,
     ),
 }  # fmt: skip
 
 
 def checked(check: Callable[[Trainer, Rollout], None], folder: Path) -> None:
     before = torch.get_num_threads()
-    made = Trainer(CONFIG, folder)
+    made = self_play_trainer(CONFIG, folder)
     try:
         for _ in range(4):
             made.update()
-        played = made._play.collect(CONFIG.rollout_decisions)
+        played = made.play.collect(CONFIG.rollout_decisions)
         assert played.ended.any()
-        assert (played.movers == played.frozen).any()
-        assert len(SIDES) == len(made._batches(played))
+        assert (played.movers == played.opponent_sides).any()
+        assert len(SIDES) == len(batches_of(played, CONFIG))
         check(made, played)
     finally:
-        made.close()
+        made.roles.close()
         torch.set_num_threads(before)
 
 

@@ -12,11 +12,10 @@ import torch
 from agents.networks.network import Network, NetworkConfig
 from thud_env import BatchedGame, Position
 from thud_env.symmetry import map_action, map_position, symmetries_of
-from training.process.clock import Clock
-from training.process.precision import Precision
+from training.process.roles import Roles
 from training.selfplay.frames import into_frames, map_rows, out_of_frames
 from training.selfplay.opponents import OneOpponent, Opponents
-from training.selfplay.rollout import SelfPlay
+from training.selfplay.play import SelfPlay
 
 
 @pytest.mark.parametrize("rules", ["classic", "koom-valley"])
@@ -50,9 +49,12 @@ def test_a_rollout_keeps_battles_as_their_frames_show_them(
     games = BatchedGame(8, "classic", observations=False, masks=None, max_turns=12)
     met = Opponents.none(8) if opponents == "none" else OneOpponent("greedy", 4, 1)
     play = SelfPlay(
-        games, (Network(config), Network(config)), met, Precision(False),
-        np.random.default_rng(1), pool, Clock(), symmetric_frames=True,
-    )  # fmt: skip
+        games,
+        Roles((Network(config), Network(config)), threads=pool),
+        met,
+        np.random.default_rng(1),
+        symmetric_frames=True,
+    )
     first = play._frames.copy()
     rollout = play.collect(40)
     assert len(set(first.tolist())) > 2

@@ -4,6 +4,7 @@ import ast
 import sys
 import tomllib
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,20 @@ GRANTED = {
     "record": {"board", "notation", "position", "rules", "rulesets"},
     "command": {"rulesets"},
     "perft": {"command", "position", "rules"},
+}
+# The rooms of the applications, a module or a folder each, from the bottom up: each may import
+# those that stand before it. Commands stand in the last line.
+ROOMS = {
+    "agents": [
+        *("durable", "strict_yaml", "agent", "registry", "networks", "search"),
+        *("simple", "policy", "alphabeta", "mcts", "policy_mcts", "terminal", "web"),
+        *("play", "bench", "export"),
+    ],
+    "training": [
+        *("config", "usage", "process", "arena", "selfplay", "learner", "runs", "ladder"),
+        *("trainer", "options", "integrations"),
+        *("train", "exploit", "evaluate", "bench", "curves", "tune_search"),
+    ],
 }
 CORE_DEPENDENCIES = {"numpy", "numba", "gymnasium", "pettingzoo"}
 BROUGHT_BY_CORE = {"llvmlite"}  # part of numba, released with it
@@ -109,6 +124,31 @@ def test_layers(module: str) -> None:
     part = part_of(module)
     wanted = {part_of(name) for name in imports(module, everywhere=True) if "thud_env" in name}
     assert wanted <= GRANTED[part] | {part}
+
+
+@pytest.mark.parametrize("package", ROOMS)
+def test_rooms_import_downwards(package: str) -> None:
+    order = ROOMS[package]
+    for module in in_package(package):
+        if module == package:
+            continue
+        allowed = set(order[: 1 + order.index(part_of(module))])
+        wanted = {
+            # The package itself offers what stands in its registry.
+            "registry" if name == "agents" else part_of(name)
+            for name in imports(module, everywhere=True)
+            if name.split(".")[0] == package
+        }
+        assert wanted <= allowed, f"{module} looks upwards: {wanted - allowed}"
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    TopologicalSorter(
+        {
+            module: {name for name in imports(module, everywhere=False) if name in SOURCES}
+            for module in SOURCES
+        }
+    ).prepare()
 
 
 @pytest.mark.parametrize("module", [name for name in in_package("thud_env") if ".envs" in name])

@@ -70,7 +70,7 @@ def test_all_epochs_are_learnt_in_full(compared) -> None:
         taken = [int(state["step"]) for state in peer.model.policy.optimizer.state.values()]
         assert set(taken) == {3 * math.ceil(8 * 16 / 48)}
     taken = [
-        int(next(iter(learner._optimiser.state.values()))["step"]) for learner in ours._learners
+        int(next(iter(learner._optimiser.state.values()))["step"]) for learner in ours.learners
     ]
     # The last minibatch of each role need not be full.
     assert 3 * math.ceil(8 * 16 / 48) <= sum(taken) <= 3 * (math.ceil(8 * 16 / 48) + 1)
@@ -80,7 +80,7 @@ def test_the_trunks_are_of_one_size(compared) -> None:
     policy = compared[0].model.policy
     assert size(policy) == size(compared[1].model.policy)
     for ours in compared[2:]:
-        for network in ours.trainer.networks:
+        for network in ours.trainer.roles.networks:
             trunk = size(network.stem, network.trunk)
             assert trunk == size(policy.features_extractor)
             assert size(network.value) == size(policy.mlp_extractor, policy.value_net)

@@ -15,10 +15,12 @@ from agents.networks.checkpoint import load_policy
 from agents.networks.network import Network, NetworkConfig
 from thud_env.position import SIDES
 from training.config import OpponentConfig, PPOConfig, TrainConfig
+from training.learner.batches import batches_of
 from training.process.precision import Precision
-from training.selfplay.opponents import MIRROR, League
+from training.selfplay.opponents import League
+from training.selfplay.rollout import MIRROR
 from training.selfplay.snapshots import Pool, write_snapshot
-from training.trainer import Trainer
+from training.trainer import Trainer, self_play_trainer
 
 SMALL = NetworkConfig(channels=4, blocks=1, key_size=2)
 CONFIG = TrainConfig(
@@ -36,9 +38,9 @@ CONFIG = TrainConfig(
 @pytest.fixture
 def trainer(tmp_path: Path) -> Iterator[Trainer]:
     before = torch.get_num_threads()
-    made = Trainer(CONFIG, tmp_path)
+    made = self_play_trainer(CONFIG, tmp_path)
     yield made
-    made.close()
+    made.roles.close()
     torch.set_num_threads(before)
 
 
@@ -90,9 +92,9 @@ def test_a_snapshot_stays_as_it_was_frozen(tmp_path: Path) -> None:
 
 
 def test_seats_are_shared_out_evenly_to_both_roles(trainer: Trainer) -> None:
-    frozen = trainer._play.opponents.frozen.tolist()
+    frozen = trainer.play.opponents.sides.tolist()
     assert Counter(frozen) == {MIRROR: 4, 0: 3, 1: 3}
-    names = trainer._play.opponents.state()["names"]
+    names = trainer.play.opponents.state()["names"]
     assert all((name == "") == (side == MIRROR) for name, side in zip(names, frozen, strict=True))
 
 
@@ -107,7 +109,7 @@ def test_there_are_never_more_seats_than_battles(
 
 
 def test_an_opponent_changes_only_when_its_battle_ends(trainer: Trainer) -> None:
-    league = trainer._play.opponents
+    league = trainer.play.opponents
     assert isinstance(league, League)
     met: set[str] = set()
     for _ in range(8):
@@ -115,7 +117,7 @@ def test_an_opponent_changes_only_when_its_battle_ends(trainer: Trainer) -> None
         before = list(league.state()["names"])
         league.redraw()
         assert league.state()["names"] == before
-        rollout = trainer._play.collect(1)
+        rollout = trainer.play.collect(1)
         after = league.state()["names"]
         changed = {game for game in range(10) if after[game] != before[game]}
         assert changed <= set(rollout.final_games.tolist())
@@ -128,13 +130,14 @@ def test_an_opponent_changes_only_when_its_battle_ends(trainer: Trainer) -> None
 def test_only_the_learners_own_decisions_are_learnt_from(trainer: Trainer) -> None:
     for _ in range(3):
         trainer.update()
-    rollout = trainer._play.collect(CONFIG.rollout_decisions)
-    batches = trainer._batches(rollout)
+    rollout = trainer.play.collect(CONFIG.rollout_decisions)
+    batches = batches_of(rollout, CONFIG)
     own = [
-        (rollout.movers == side) & ((rollout.frozen == MIRROR) | (rollout.frozen == 1 - side))
+        (rollout.movers == side)
+        & ((rollout.opponent_sides == MIRROR) | (rollout.opponent_sides == 1 - side))
         for side in range(len(SIDES))
     ]
-    opponents = rollout.movers == rollout.frozen
+    opponents = rollout.movers == rollout.opponent_sides
     assert opponents.any()
     for side in range(len(SIDES)):
         rows = {row.tobytes() for row in rollout.rows[own[side]]}
@@ -146,7 +149,7 @@ def test_scores_are_the_learners_against_the_other_roles_snapshots(tmp_path: Pat
     league = League(CONFIG, 10, tmp_path, Precision(False), np.random.SeedSequence(1))
     league.add_snapshots(5)
     (name,) = league.pools[0].scores
-    game = int(np.flatnonzero(league.frozen == 1)[-1])  # the learner has the dwarfs
+    game = int(np.flatnonzero(league.sides == 1)[-1])  # the learner has the dwarfs
     for _ in range(20):  # whoever was met at first was scripted
         league._names[game] = name
         league.finished(game, 32)
@@ -160,27 +163,27 @@ def test_a_role_ahead_in_mirror_play_learns_from_one_rollout_in_four(
 ) -> None:
     """Without any opponents at all."""
     config = dataclasses.replace(CONFIG, opponents=OpponentConfig(pace=0.2))
-    trainer = Trainer(config)
-    monkeypatch.setattr(trainer, "_follow_lead", lambda _rollout: None)
-    trainer.lead = ahead
+    trainer = self_play_trainer(config)
+    monkeypatch.setattr(trainer.pace, "follow", lambda _rollout: None)
+    trainer.pace.lead = ahead
     learnt = {role: [] for role in SIDES}  # type: ignore[var-annotated]
     for _ in range(8):
         metrics = trainer.update()
         for role in SIDES:
             learnt[role].append(f"{role}/entropy" in metrics)
-    trainer.close()
+    trainer.roles.close()
     leader = {0.0: None, 0.5: "dwarfs", -0.5: "trolls"}[ahead]
     for role in SIDES:
         assert learnt[role] == ([True, False, False, False] * 2 if role == leader else [True] * 8)
 
 
 def test_the_lead_follows_the_mirror_battles(trainer: Trainer) -> None:
-    rollout = trainer._play.collect(60)
-    margins = rollout.final_margins[rollout.frozen[rollout.final_games] == MIRROR]
+    rollout = trainer.play.collect(60)
+    margins = rollout.final_margins[rollout.opponent_sides[rollout.final_games] == MIRROR]
     assert len(margins) > 0
     for _ in range(200):
-        trainer._follow_lead(rollout)
-    assert trainer.lead == pytest.approx(margins.mean() / 32)
+        trainer.pace.follow(rollout)
+    assert trainer.pace.lead == pytest.approx(margins.mean() / 32)
 
 
 def test_snapshots_are_taken_at_even_intervals(tmp_path: Path, trainer: Trainer) -> None:
@@ -193,4 +196,4 @@ def test_snapshots_are_taken_at_even_intervals(tmp_path: Path, trainer: Trainer)
 
 def test_a_run_with_opponents_needs_a_folder() -> None:
     with pytest.raises(ValueError, match="need a folder"):
-        Trainer(CONFIG)
+        self_play_trainer(CONFIG)

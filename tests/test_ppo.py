@@ -16,8 +16,8 @@ from agents.networks.legal_policy import TABLES
 from agents.networks.network import Judgement, Network, NetworkConfig
 from thud_env import BatchedGame, Position
 from training.config import PPOConfig
+from training.learner.batches import Batch
 from training.learner.losses import (
-    Batch,
     auxiliary_losses,
     entropy_share,
     find_decisions,

@@ -20,7 +20,7 @@ from small_run import SMALL_RUN
 from agents.networks.network import Network, NetworkConfig
 from thud_env import BatchedGame
 from training.config import PPOConfig
-from training.learner.losses import Batch
+from training.learner.batches import Batch
 from training.learner.ppo import Learner
 from training.process.precision import Precision
 from training.process.ranks import Ranks

@@ -26,8 +26,8 @@ from training.options import Options
 from training.process.state import State, StateError, load_state, save_state
 from training.runs.folder import RunFolder
 from training.runs.lock import RunError
-from training.train import Stopped, main, train
-from training.trainer import Trainer
+from training.train import main, train
+from training.trainer import Stopped, Trainer, self_play_trainer
 
 ROOT = Path(__file__).parents[1]
 TINY = TrainConfig(
@@ -337,13 +337,15 @@ def test_rotation_spares_the_best(tmp_path: Path) -> None:
     from training.runs.anchors import Best
 
     folder = RunFolder.begin(tmp_path / "tiny", dataclasses.replace(TINY, keep_checkpoints=1))
-    trainer = Trainer(TINY)
+    trainer = self_play_trainer(TINY)
     best = {"dwarfs": Best(1.0, 1), "trolls": Best(2.0, 2)}
     for decisions in (1, 2, 3, 4):
-        folder.checkpoint(decisions, trainer.networks, [State()], best if decisions > 1 else None)
+        folder.checkpoint(
+            decisions, trainer.roles.networks, [State()], best if decisions > 1 else None
+        )
         if decisions == 1:
             best["dwarfs"] = Best(1.0, 1)
-    trainer.close()
+    trainer.roles.close()
     folder.close()
     kept = {path.name for path in folder.checkpoints.iterdir()}
     assert kept == {"000000000001", "000000000002", "000000000004", "latest", "best"}

@@ -15,12 +15,12 @@ from agents.networks.network import Network, NetworkConfig
 from thud_env import BatchedGame, Position
 from thud_env.position import SIDES
 from training.learner.advantage import zero_sum_gae
-from training.learner.losses import Batch, find_decisions
-from training.process.clock import Clock
-from training.process.precision import Precision
+from training.learner.batches import Batch, batch_of
+from training.learner.losses import find_decisions
+from training.process.roles import Roles
 from training.selfplay.opponents import OneOpponent, Opponents
-from training.selfplay.rollout import Rollout, SelfPlay, joined
-from training.trainer import chosen_batch, explained_variance
+from training.selfplay.play import SelfPlay
+from training.selfplay.rollout import Rollout, joined
 
 torch.set_num_threads(1)
 
@@ -40,9 +40,11 @@ def two_networks() -> tuple[Network, Network]:
 def self_play(pool: ThreadPoolExecutor, seed: int = 2, rules: str = "classic") -> SelfPlay:
     games = BatchedGame(GAMES, rules, observations=False, masks=None, max_turns=TURNS)
     return SelfPlay(
-        games, two_networks(), Opponents.none(GAMES), Precision(bfloat16=False),
-        np.random.default_rng(seed), pool, Clock(),
-    )  # fmt: skip
+        games,
+        Roles(two_networks(), threads=pool),
+        Opponents.none(GAMES),
+        np.random.default_rng(seed),
+    )
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +70,7 @@ def test_rollouts_side_by_side_are_those_of_their_battles(pool: ThreadPoolExecut
             if field.name.startswith("final_"):
                 seen = seen[ended : ended + len(part.final_games)]
                 wanted = wanted + before if field.name == "final_games" else wanted
-            elif field.name in ("frozen", "last_rows", "last_movers", "last_values"):
+            elif field.name in ("opponent_sides", "last_rows", "last_movers", "last_values"):
                 seen = seen[games]
             else:
                 seen = seen[:, games]
@@ -169,7 +171,7 @@ def advantages_of(rollout: Rollout, lam: float) -> np.ndarray:
 
 
 def of_role(rollout: Rollout, advantages: np.ndarray, side: int) -> Batch:
-    return chosen_batch(rollout, advantages, rollout.movers == side)
+    return batch_of(rollout, advantages, rollout.movers == side)
 
 
 @pytest.mark.parametrize("side", [0, 1])
@@ -212,9 +214,9 @@ def test_the_explained_variance_is_1_for_true_values_and_0_for_constant_ones(
     rollout: Rollout,
 ) -> None:
     advantages = advantages_of(rollout, 0.9)
-    assert explained_variance(of_role(rollout, np.zeros_like(advantages), 0)) == pytest.approx(1)
+    assert of_role(rollout, np.zeros_like(advantages), 0).explained_variance == pytest.approx(1)
     constant = dataclasses.replace(rollout, values=np.full_like(rollout.values, 0.3))
-    assert explained_variance(of_role(constant, advantages, 1)) == pytest.approx(0, abs=1e-4)
+    assert of_role(constant, advantages, 1).explained_variance == pytest.approx(0, abs=1e-4)
 
 
 # -- against an agent ----------------------------------------------------------------------
@@ -223,12 +225,14 @@ def test_the_explained_variance_is_1_for_true_values_and_0_for_constant_ones(
 def test_an_agent_may_play_a_side_of_each_battle(pool: ThreadPoolExecutor) -> None:
     games = BatchedGame(2 * GAMES, "classic", observations=False, masks=None, max_turns=TURNS)
     play = SelfPlay(
-        games, two_networks(), OneOpponent("greedy", GAMES, seed=3), Precision(bfloat16=False),
-        np.random.default_rng(2), pool, Clock(),
-    )  # fmt: skip
+        games,
+        Roles(two_networks(), threads=pool),
+        OneOpponent("greedy", GAMES, seed=3),
+        np.random.default_rng(2),
+    )
     rollout = play.collect(STEPS)
-    agents_own = rollout.movers == rollout.frozen
-    assert rollout.frozen.tolist() == [1] * GAMES + [0] * GAMES
+    agents_own = rollout.movers == rollout.opponent_sides
+    assert rollout.opponent_sides.tolist() == [1] * GAMES + [0] * GAMES
     assert agents_own.any(axis=0).all()
     assert (rollout.log_probs[agents_own] == 0).all()
     assert (rollout.values[agents_own] == 0).all()

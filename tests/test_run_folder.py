@@ -239,9 +239,9 @@ def test_numbers_that_are_not_finite_are_not_saved_as_a_good_checkpoint(
         if trainer.updates == 2:
             with torch.no_grad():
                 if what == "weights":
-                    trainer.networks[1].stem.weight[0] = float("nan")
+                    trainer.roles.networks[1].stem.weight[0] = float("nan")
                 else:
-                    optimiser = trainer._learners[0]._optimiser
+                    optimiser = trainer.learners[0]._optimiser
                     next(iter(optimiser.state.values()))["exp_avg"].fill_(float("inf"))
         return metrics
 

@@ -24,9 +24,9 @@ from agents.networks.checkpoint import load_policy
 from agents.networks.network import NetworkConfig
 from thud_env import RULESETS, Position
 from thud_env.position import SIDES
-from training import train as train_module
 from training.config import PPOConfig, TrainConfig, load_config
 from training.learner.losses import MEASURED
+from training.learner.shaping import with_progress_paid
 from training.options import Options
 from training.process.clock import PARTS
 from training.process.state import State
@@ -35,8 +35,8 @@ from training.runs.alarms import Alarms
 from training.runs.anchors import SCORE, Best
 from training.runs.display import Display
 from training.runs.folder import RunFolder
-from training.train import Stopped, main, train
-from training.trainer import Trainer
+from training.train import main, train
+from training.trainer import Stopped, Trainer, self_play_trainer
 
 ROOT = Path(__file__).parents[1]
 TINY = TrainConfig(
@@ -193,13 +193,14 @@ def test_every_configuration_trains(path: Path, tmp_path: Path) -> None:
 
 
 def test_progress_is_paid_less_and_less_until_halfway() -> None:
-    trainer = Trainer(dataclasses.replace(QUICK, rules="koom-valley", shaping=2.0))
-    rollout = trainer._play.collect(4)
+    config = dataclasses.replace(QUICK, rules="koom-valley", shaping=2.0)
+    trainer = self_play_trainer(config)
+    rollout = trainer.play.collect(4)
     rewards = [
-        trainer._with_progress_paid(rollout, progress).rewards - rollout.rewards
+        with_progress_paid(rollout, config, progress).rewards - rollout.rewards
         for progress in (0, 0.25, 0.5, 1)
     ]
-    trainer.close()
+    trainer.roles.close()
     assert np.abs(rewards[0]).max() > 0
     assert np.allclose(rewards[1], rewards[0] / 2)
     assert not np.any(rewards[2:])
@@ -371,19 +372,19 @@ def test_a_network_in_bfloat16_learns_too(tmp_path: Path) -> None:
 
 
 def test_each_role_is_saved_as_its_own_network(tmp_path: Path) -> None:
-    folder, trainer = RunFolder.begin(tmp_path / "tiny", TINY), Trainer(TINY)
-    folder.checkpoint(1, trainer.networks, [State()])
-    trainer.close()
+    folder, trainer = RunFolder.begin(tmp_path / "tiny", TINY), self_play_trainer(TINY)
+    folder.checkpoint(1, trainer.roles.networks, [State()])
+    trainer.roles.close()
     folder.close()
-    for role, network in zip(SIDES, trainer.networks, strict=True):
+    for role, network in zip(SIDES, trainer.roles.networks, strict=True):
         saved = load_policy(folder.latest / role).network.state_dict()
         assert all(torch.equal(saved[name], value) for name, value in network.state_dict().items())
 
 
 def test_a_checkpoint_that_fails_leaves_nothing_behind(tmp_path: Path, monkeypatch) -> None:
     folder = RunFolder.begin(tmp_path / "tiny", TINY)
-    trainer = Trainer(TINY)
-    folder.checkpoint(1, trainer.networks, [State()])
+    trainer = self_play_trainer(TINY)
+    folder.checkpoint(1, trainer.roles.networks, [State()])
     save = run_module.save_policy
 
     def full_disk(path: Path, *arguments: object, **named: object) -> None:
@@ -393,8 +394,8 @@ def test_a_checkpoint_that_fails_leaves_nothing_behind(tmp_path: Path, monkeypat
 
     monkeypatch.setattr(run_module, "save_policy", full_disk)
     with pytest.raises(OSError, match="No space left"):
-        folder.checkpoint(2, trainer.networks, [State()])
-    trainer.close()
+        folder.checkpoint(2, trainer.roles.networks, [State()])
+    trainer.roles.close()
     folder.close()
     assert sorted(path.name for path in folder.checkpoints.iterdir()) == ["000000000001", "latest"]
     assert folder.latest.resolve().name == "000000000001"
@@ -409,7 +410,7 @@ def test_a_run_that_breaks_off_keeps_what_it_has_written(tmp_path: Path, monkeyp
             raise KeyboardInterrupt
         return update(trainer)
 
-    monkeypatch.setattr(train_module.Trainer, "update", stops)
+    monkeypatch.setattr(Trainer, "update", stops)
     with pytest.raises(KeyboardInterrupt):
         train(TINY, plain_console(), tmp_path)
     assert len(metrics_of(tmp_path / "tiny")) == 1
@@ -427,14 +428,17 @@ def test_a_run_starts_from_a_policys_weights_and_goes_on_without_it(
     config = dataclasses.replace(
         QUICK, start_from=str(policy), ppo=PPOConfig(minibatch_size=64, average_coef=0.1)
     )
-    trainer = Trainer(config)
+    trainer = self_play_trainer(config)
     for role, network, average in zip(
-        SIDES, trainer.networks, [one._average_modules[0] for one in trainer._learners], strict=True
+        SIDES,
+        trainer.roles.networks,
+        [one._average_modules[0] for one in trainer.learners],
+        strict=True,
     ):
         wanted = load_policy(policy / role).network.state_dict()
         for started in (network, average):
             assert all(torch.equal(wanted[k], v) for k, v in started.state_dict().items())
-    trainer.close()
+    trainer.roles.close()
     with pytest.raises(Stopped):
         train(config, plain_console(), tmp_path, Options(minutes=0.0))
     shutil.rmtree(policy)

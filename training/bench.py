@@ -30,59 +30,50 @@ from agents.networks.inputs import Inputs
 from thud_env.command import Command, bounded
 from thud_env.position import SIDES
 from training.config import ConfigError, TrainConfig
-from training.learner.losses import Batch
+from training.learner.batches import Batch, batches_of
 from training.process.clock import PARTS
 from training.process.memory import keep_freed_memory
+from training.process.roles import Roles
 from training.selfplay.rollout import Rollout
-from training.trainer import Trainer
+from training.trainer import self_play_trainer
 from training.usage import add_config, keys_help, read_config
 
 CONFIG = Path(__file__).resolve().parents[1] / "configs" / "cpu.yaml"
 
 
-class _Watched(Trainer):
-    """A trainer that keeps what it learnt from last."""
-
-    rollout: Rollout
-    batches: dict[int, Batch]
-
-    def _batches(self, rollout: Rollout) -> dict[int, Batch]:
-        self.rollout, self.batches = rollout, super()._batches(rollout)
-        return self.batches
-
-
-def _networks_own(trainer: _Watched) -> float:
-    """Seconds that the networks need for the decisions of the last update."""
-    ppo, rollout = trainer.config.ppo, trainer.rollout
-    device = trainer.precision.device
+def _networks_own(
+    config: TrainConfig, roles: Roles, rollout: Rollout, batches: dict[int, Batch]
+) -> float:
+    """Seconds that the networks need for the decisions of an update."""
+    ppo, device = config.ppo, roles.precision.device
     played: list[list[Inputs]] = [[], []]
     learnt: list[list[Inputs]] = [[], []]
     for side in range(len(SIDES)):
         for rows, movers in zip(rollout.rows, rollout.movers, strict=True):
-            mine = (movers == side) & (rollout.frozen != side)
+            mine = (movers == side) & (rollout.opponent_sides != side)
             if mine.any():
-                played[side].append(trainer.networks[side].inputs(rows[mine]).to(device))
-        rows = trainer.batches[side].rows if side in trainer.batches else rollout.rows[:0, 0]
+                played[side].append(roles.networks[side].inputs(rows[mine]).to(device))
+        rows = batches[side].rows if side in batches else rollout.rows[:0, 0]
         for part in np.array_split(rows, max(1, -(-len(rows) // ppo.minibatch_size))):
             if len(part):
-                learnt[side].append(trainer.networks[side].inputs(part).to(device))
+                learnt[side].append(roles.networks[side].inputs(part).to(device))
 
     def work(side: int) -> None:
-        network = trainer.networks[side]
+        network = roles.networks[side]
         for inputs in played[side]:
-            with torch.no_grad(), trainer.precision.autocast():
+            with torch.no_grad(), roles.precision.autocast():
                 network(inputs.planes, inputs.decisions, inputs.game)
         for inputs in learnt[side] * ppo.update_epochs:
-            with trainer.precision.autocast():
+            with roles.precision.autocast():
                 judged = network.judge(inputs.planes, inputs.decisions, inputs.game)
             total = sum(head.float().mean() for head in judged if head is not None)
             total.backward()  # type: ignore[union-attr]
 
     started = time.process_time()
-    for done in [trainer.pool.submit(work, side) for side in range(len(SIDES))]:
+    for done in [roles.threads.submit(work, side) for side in range(len(SIDES))]:
         done.result()
     seconds = time.process_time() - started
-    for network in trainer.networks:
+    for network in roles.networks:
         network.zero_grad()
     return seconds
 
@@ -95,20 +86,23 @@ def measure(config: TrainConfig, updates: int) -> dict[str, float]:
     config = dataclasses.replace(config, ppo=dataclasses.replace(config.ppo, target_kl=1e9))
     found: dict[str, list[float]] = {}
     with tempfile.TemporaryDirectory() as folder:
-        trainer = _Watched(config, Path(folder))
-        trainer.update()  # compiles, and fills the memory
-        for _ in range(updates):
+        trainer = self_play_trainer(config, Path(folder))
+        for number in range(1 + updates):
             started = time.process_time()
-            metrics = trainer.update()
+            rollout = trainer.play.collect(config.rollout_decisions)
+            batches = batches_of(rollout, config)
+            trainer.learn(batches, 0.0)
             seconds = time.process_time() - started
-            own, size = _networks_own(trainer), trainer.rollout.actions.size
-            figures = {f"share_{part}": metrics[f"speed/{part}"] for part in PARTS}
+            spent = trainer.roles.clock.take()
+            own, size = _networks_own(config, trainer.roles, rollout, batches), rollout.actions.size
+            figures = {f"share_{part}": spent[part] / sum(spent.values()) for part in PARTS}
             figures["decisions_per_cpu_second"] = size / seconds
             figures["networks_own_per_cpu_second"] = size / own
             figures["share_of_networks_own"] = own / seconds
-            for name, value in figures.items():
-                found.setdefault(name, []).append(value)
-        trainer.close()
+            if number > 0:  # the first compiles, and fills the memory
+                for name, value in figures.items():
+                    found.setdefault(name, []).append(value)
+        trainer.roles.close()
     return {name: median(values) for name, values in found.items()}
 
 

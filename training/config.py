@@ -10,7 +10,9 @@ import re
 import types
 import typing
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
 
 from agents.networks.network import NetworkConfig
 from agents.strict_yaml import YamlError, parse_yaml, read_yaml
@@ -83,6 +85,18 @@ class OpponentConfig:
         return scripted, min(round(self.frozen * games / 2), games // 2 - scripted)
 
 
+class Streams(NamedTuple):
+    """Seeds of what draws in a run."""
+
+    play: np.random.SeedSequence
+    """What the learners decide."""
+    dwarfs: np.random.SeedSequence
+    """In which order the dwarfs learn from their decisions."""
+    trolls: np.random.SeedSequence
+    opponents: np.random.SeedSequence
+    """Who is met, and what they decide."""
+
+
 @dataclasses.dataclass(frozen=True)
 class TrainConfig:
     """One training run."""
@@ -137,6 +151,11 @@ class TrainConfig:
     """The opponents that do not learn."""
     ppo: PPOConfig = dataclasses.field(default_factory=PPOConfig)
     """The learner."""
+
+    @property
+    def streams(self) -> Streams:
+        """The seeds of all that is drawn, each of its own."""
+        return Streams(*np.random.SeedSequence(self.seed).spawn(len(Streams._fields)))
 
     @property
     def limits(self) -> dict[str, Any]:

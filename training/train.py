@@ -26,54 +26,35 @@ from __future__ import annotations
 import argparse
 import contextlib
 import dataclasses
-import re
 import signal
 import sys
-import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import FrameType
 
 from rich.console import Console
 
-import agents
-from agents.networks.checkpoint import NotFiniteError
 from thud_env.batch.threads import available_cores
 from thud_env.command import Command
-from thud_env.position import SIDES
 from thud_env.rulesets import get_ruleset
 from training.config import ConfigError, TrainConfig, load_config
+from training.learner.ppo import ppo_learners
 from training.options import DEFAULTS, Options, add_options, given_options
 from training.process.memory import keep_freed_memory
 from training.process.precision import DeviceError, device_named
 from training.process.ranks import Ranks
-from training.process.state import State, StateError
-from training.runs.alarms import Alarms, Collapsed
-from training.runs.anchors import Anchors
-from training.runs.display import Display
+from training.process.roles import Roles, start_from, two_networks
+from training.process.state import StateError
+from training.runs.alarms import Collapsed
 from training.runs.folder import RunFolder
 from training.runs.follower import Follower
 from training.runs.head_to_head import head_to_head
 from training.runs.lock import RunError
-from training.trainer import Trainer, start_from, two_networks
+from training.selfplay.opponents import check_players
+from training.selfplay.snapshots import pool_folder
+from training.trainer import Stopped, Trainer, run, self_play_trainer
 from training.usage import add_config, keys_help
 
 STOPPED = "stopped; the checkpoints written so far are kept"
-
-
-class Stopped(Exception):  # noqa: N818 (nothing went wrong)
-    """A run was asked to stop, and has: it can go on from its newest checkpoint.
-
-    Args:
-        folder: the run's.
-        reason: ``"time"``, or the name of a signal.
-    """
-
-    def __init__(self, folder: RunFolder, reason: str) -> None:
-        super().__init__(reason)
-        self.folder = folder
-        self.reason = reason
 
 
 def train(
@@ -122,7 +103,7 @@ def train(
             highlight=False,
             soft_wrap=True,
         )
-        learn(trainer_of(config, folder.path), folder, console, options.minutes)
+        run(trainer_of(config, folder.path), folder, console, options.minutes)
         if ranks.rank == 0 and config.evaluation_games:
             result = head_to_head(
                 folder.latest, config.rules, config.evaluation_games, console, **config.limits
@@ -157,26 +138,6 @@ def _check_shares(config: TrainConfig, processes: int) -> None:
             )
 
 
-def check_players(config: TrainConfig) -> None:
-    """See that anchors and opponents can be made, and will play the same wherever the run goes on.
-
-    Raises:
-        ConfigError: naming the one that cannot.
-    """
-    named = {"anchors": config.anchors, "opponents.players": config.opponents.players}
-    for key, specs in named.items():
-        for spec in specs:
-            try:
-                agents.make(spec)
-            except ValueError as error:
-                raise ConfigError(f"{key}: {error}") from None
-            if re.search("[:,]time=", spec):
-                raise ConfigError(
-                    f"{key}: with a time limit {spec} depends on the machine, and no run could be "
-                    "repeated: depth, nodes or sims would be right"
-                )
-
-
 @contextlib.contextmanager
 def _trainers(ranks: Ranks, options: Options) -> Iterator[Callable[[TrainConfig, Path], Trainer]]:
     """What makes a trainer; for as long as it is needed there is a cluster, if actors are to play.
@@ -185,130 +146,22 @@ def _trainers(ranks: Ranks, options: Options) -> Iterator[Callable[[TrainConfig,
         ConfigError: if there is none at the address.
     """
     if not options.actors:
-        yield lambda config, path: Trainer(config, path, ranks)
+        yield lambda config, path: self_play_trainer(config, path, ranks)
         return
     try:
-        from training.selfplay.actors import ClusterTrainer, cluster
+        from training.selfplay.actors import Actors, cluster
     except ModuleNotFoundError as error:
         if error.name != "ray":
             raise
         raise ConfigError('--actors: they need Ray: pip install ".[cluster]"') from None
+
+    def played_by_actors(config: TrainConfig, path: Path) -> Trainer:
+        roles, snapshots = Roles.of(config), pool_folder(path)
+        play = Actors(options.actors, config, roles, snapshots)
+        return Trainer(config, roles, play, ppo_learners(config, roles), snapshots=snapshots)
+
     with cluster(options.cluster, options.actors):
-        yield lambda config, path: ClusterTrainer(config, path, options.actors)
-
-
-def learn(
-    trainer: Trainer, folder: RunFolder, console: Console, minutes: float | None = None
-) -> None:
-    """The loop of a run: updates until all decisions are played.
-
-    Raises:
-        Collapsed: if a number is none any more; the checkpoints are as they were.
-        Stopped: after ``minutes``, or at SIGINT or SIGTERM; the update under way is finished and
-            a checkpoint written.
-    """
-    config = trainer.config
-    ranks = trainer.ranks
-    anchors = Anchors(dataclasses.replace(config, anchor_games=0) if ranks.rank else config)
-    alarms = Alarms(config.rules, folder)
-    try:
-        if folder.resumed:
-            _go_on(folder, trainer, anchors)
-        started = time.monotonic()  # now: the shortest time must do for some updates
-        until = started + 60 * minutes if minutes is not None else float("inf")
-        _show(folder.notices, console)
-        console.print("compiling the rules, if this is the first time ...")
-        with (
-            _asked_to_stop() as asked,
-            Display(console, config.name, config.total_decisions, trainer.decisions) as display,
-        ):
-            while trainer.decisions < config.total_decisions:
-                if time.monotonic() >= until:
-                    asked.append("time")
-                if ranks.total(len(asked))[0]:  # one that is asked stops them all
-                    _checkpoint(trainer, anchors, folder)
-                    raise Stopped(folder, asked[0] if asked else "time")
-                metrics = trainer.update()
-                last = trainer.decisions >= config.total_decisions
-                due = last or trainer.updates % config.checkpoint_every == 0
-                if due:
-                    metrics |= anchors.measure(
-                        trainer.networks, trainer.precision, trainer.decisions
-                    )
-                folder.log(trainer.decisions, metrics)
-                _show(folder.notices, console)
-                for said in alarms.check(trainer.decisions, metrics, anchors.best):
-                    console.print(f"alarm: {said}", style="bold red", soft_wrap=True)
-                display.update(trainer.decisions, metrics)
-                if due:
-                    _checkpoint(trainer, anchors, folder)
-    except NotFiniteError as error:
-        raise Collapsed(f"{error} after {trainer.decisions:,} decisions; {folder.good}") from None
-    finally:
-        trainer.close()
-    console.print(f"trained in {(time.monotonic() - started) / 60:.1f} minutes")
-    for role in SIDES:
-        console.print(f"  {role}: {folder.latest / role}", highlight=False, soft_wrap=True)
-
-
-def _go_on(folder: RunFolder, trainer: Trainer, anchors: Anchors) -> None:
-    """Restore all processes from the checkpoint that the first one chooses."""
-
-    def restore(state: State) -> None:
-        _check_size(state, trainer)
-        trainer.restore(state.part("trainer"))
-        anchors.restore(state.part("anchors"))
-
-    for first in (True, False):
-        if first == (trainer.ranks.rank == 0):
-            folder.restore(restore)
-        trainer.ranks.wait()
-    folder.point_to_best(anchors.best)
-
-
-def _show(notices: list[str], console: Console) -> None:
-    """Show what the user should know, once."""
-    for notice in notices:
-        console.print(notice, highlight=False, soft_wrap=True, markup=False)
-    notices.clear()
-
-
-def _checkpoint(trainer: Trainer, anchors: Anchors, folder: RunFolder) -> None:
-    size = State(values={"size": trainer.ranks.size, "actors": trainer.actors})
-    parts = {"trainer": trainer.state(), "anchors": anchors.state(), "ranks": size}
-    states = trainer.ranks.gather(State.of_parts(parts))
-    folder.checkpoint(trainer.decisions, trainer.networks, states, anchors.best)
-
-
-def _check_size(state: State, trainer: Trainer) -> None:
-    before = {"actors": 0, **state.part("ranks").values}
-    for kind, now in (("size", trainer.ranks.size), ("actors", trainer.actors)):
-        if before[kind] != now:
-            what = "processes together" if kind == "size" else "actors"
-            raise RunError(
-                f"the run was trained by {before[kind]} {what}, not by {now}: it can only go on as "
-                "it began"
-            )
-
-
-@contextlib.contextmanager
-def _asked_to_stop() -> Iterator[list[str]]:
-    """The names of signals that came: the first asks the run to stop, the second stops it."""
-    asked: list[str] = []
-    if threading.current_thread() is not threading.main_thread():
-        yield asked
-        return
-
-    def ask(number: int, frame: FrameType | None) -> None:
-        asked.append(signal.Signals(number).name)
-        signal.signal(number, before[signal.Signals(number)])
-
-    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield asked
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        yield played_by_actors
 
 
 def main(words: list[str] | None = None) -> int:

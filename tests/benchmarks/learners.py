@@ -34,11 +34,10 @@ from peers import processor
 from thud_env.command import Command, bounded
 from training.bench import CONFIG
 from training.config import OpponentConfig, TrainConfig, load_config
-from training.learner.losses import Batch
+from training.learner.batches import batches_of
 from training.process.memory import keep_freed_memory
 from training.process.precision import Precision
-from training.selfplay.rollout import Rollout
-from training.trainer import Trainer
+from training.trainer import self_play_trainer
 
 FIGURES = Path(__file__).parent / "learners.json"
 
@@ -57,39 +56,28 @@ class Compared(Protocol):
         ...
 
 
-class _Counted(Trainer):
-    """A trainer that tells how many decisions it gave its learners last."""
-
-    learnt = 0
-
-    def _batches(self, rollout: Rollout) -> dict[int, Batch]:
-        batches = super()._batches(rollout)
-        self.learnt = sum(len(batch.actions) for batch in batches.values())
-        return batches
-
-
 class OurLearner:
     """Ours, by mirror play alone, learning every epoch in full."""
 
     def __init__(self, config: TrainConfig, precision: str) -> None:
         self.name = f"self-play PPO, {precision}"
-        self.trainer = _Counted(
-            dataclasses.replace(
-                config,
-                device="cpu",
-                precision=precision,
-                opponents=OpponentConfig(),
-                ppo=dataclasses.replace(config.ppo, target_kl=1e9),
-            )
+        self.config = dataclasses.replace(
+            config,
+            device="cpu",
+            precision=precision,
+            opponents=OpponentConfig(),
+            ppo=dataclasses.replace(config.ppo, target_kl=1e9),
         )
+        self.trainer = self_play_trainer(self.config)
 
     def update(self) -> tuple[int, int]:
-        played = self.trainer.decisions
-        self.trainer.update()
-        return self.trainer.learnt, self.trainer.decisions - played
+        rollout = self.trainer.play.collect(self.config.rollout_decisions)
+        batches = batches_of(rollout, self.config)
+        self.trainer.learn(batches, 0.0)
+        return sum(len(batch.actions) for batch in batches.values()), rollout.actions.size
 
     def close(self) -> None:
-        self.trainer.close()
+        self.trainer.roles.close()
 
 
 def learners(config: TrainConfig) -> list[Compared]:

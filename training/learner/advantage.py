@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from thud_env.jit.compile import compiled
-
-Course = tuple[
-    NDArray[np.float32],
-    NDArray[np.float32],
-    NDArray[np.int8],
-    NDArray[np.bool_],
-    NDArray[np.float32],
-    NDArray[np.int8],
-]
-"""The first six arguments below: rewards, values, movers, ended, last_values, last_movers."""
+from training.selfplay.rollout import MIRROR, Rollout
 
 
 @compiled
@@ -143,36 +136,32 @@ def one_sided_gae(
     return out, known
 
 
-def _of_games(course: Course, games: NDArray[np.int64]) -> Course:
-    """The course of some of the games."""
-    rewards, values, movers, ended, last_values, last_movers = (
-        np.ascontiguousarray(array[..., games]) for array in course
-    )
-    return rewards, values, movers, ended, last_values, last_movers  # type: ignore[return-value]
+def _of_games(array: Any, games: NDArray[np.int64]) -> Any:
+    return np.ascontiguousarray(array[..., games])
 
 
 def learners_gae(
-    course: Course, frozen: NDArray[np.int8], gamma: float, gae_lambda: float
+    rollout: Rollout, gamma: float, gae_lambda: float
 ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-    """Advantages of the learners' decisions, whoever they met.
-
-    Args:
-        course: as in ``zero_sum_gae``.
-        frozen: [B] the side that an opponent who does not learn played, negative where both sides
-            are learners: those are zero-sum, the others one-sided.
-        gamma: discount a decision.
-        gae_lambda: lambda.
+    """Advantages of the learners' decisions: zero-sum where both sides learn, one-sided where an
+    opponent plays the other.
 
     Returns:
         [T, B] advantages, and [T, B] where there is one: never at an opponent's decision.
     """
-    rewards = course[0]
-    advantages = np.zeros_like(rewards)
-    known = np.zeros(rewards.shape, dtype=np.bool_)
-    for opponent in np.unique(frozen):
-        games = np.flatnonzero(frozen == opponent)
-        part = _of_games(course, games)
-        if opponent < 0:
+    advantages = np.zeros_like(rollout.rewards)
+    known = np.zeros(advantages.shape, dtype=np.bool_)
+    for opponent in np.unique(rollout.opponent_sides):
+        games = np.flatnonzero(rollout.opponent_sides == opponent)
+        part = (
+            _of_games(rollout.rewards, games),
+            _of_games(rollout.values, games),
+            _of_games(rollout.movers, games),
+            _of_games(rollout.ended, games),
+            _of_games(rollout.last_values, games),
+            _of_games(rollout.last_movers, games),
+        )
+        if opponent == MIRROR:
             advantages[:, games] = zero_sum_gae(*part, gamma, gae_lambda)
             known[:, games] = True
         else:

@@ -1,9 +1,6 @@
-"""What a policy is told of its decisions: the losses of one minibatch."""
+"""The losses of one minibatch."""
 
 from __future__ import annotations
-
-import dataclasses
-from typing import Any
 
 import numpy as np
 import torch
@@ -12,47 +9,11 @@ from torch import Tensor
 from torch.nn import functional
 
 from agents.networks.inputs import Inputs
-from agents.networks.legal_policy import NUM_POINTS
 from agents.networks.network import Judgement
 from thud_env.actions import NUM_ACTIONS
-from thud_env.rules.row import ROW_SIZE
 from training.config import PPOConfig
+from training.learner.batches import Batch
 from training.learner.targets import UNKNOWN
-
-
-@dataclasses.dataclass(frozen=True)
-class Batch:
-    """N decisions of one role."""
-
-    rows: NDArray[np.int16]
-    """[N, 432] the states that were decided in."""
-    actions: NDArray[np.int32]
-    """[N] what was decided."""
-    log_probs: NDArray[np.float32]
-    """[N] the log-probability it was drawn with."""
-    advantages: NDArray[np.float32]
-    """[N] from the role's view."""
-    returns: NDArray[np.float32]
-    """[N] targets of the value function."""
-    results: NDArray[np.int8] | None = None
-    """[N] 0 lost, 1 drawn, 2 won, or ``UNKNOWN``; None if nobody learns it."""
-    survival: NDArray[np.int8] | None = None
-    """[N, 225] which pieces will survive (``targets.endings``); None if nobody learns it."""
-
-    def __getitem__(self, chosen: NDArray[np.int64]) -> Batch:
-        arrays: Any = [getattr(self, field.name) for field in dataclasses.fields(self)]
-        picked: Any = (None if array is None else array[chosen] for array in arrays)
-        return Batch(*picked)
-
-    @classmethod
-    def empty(cls) -> Batch:
-        """No decisions."""
-        none = np.zeros(0, dtype=np.float32)
-        return cls(
-            np.zeros((0, ROW_SIZE), np.int16), np.zeros(0, np.int32), none, none, none,
-            np.zeros(0, np.int8), np.zeros((0, NUM_POINTS), np.int8),
-        )  # fmt: skip
-
 
 MEASURED = (
     *("policy_loss", "value_loss", "entropy", "effective_moves", "approx_kl", "clip_fraction"),

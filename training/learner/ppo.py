@@ -39,11 +39,13 @@ import torch
 from torch import nn
 
 from agents.networks.network import Network
-from training.config import PPOConfig
-from training.learner.losses import MEASURED, Batch, ppo_loss
+from training.config import PPOConfig, TrainConfig
+from training.learner.batches import Batch
+from training.learner.losses import MEASURED, ppo_loss
 from training.process.clock import ENVIRONMENT, LEARN, Clock
 from training.process.precision import Precision
 from training.process.ranks import Ranks
+from training.process.roles import Roles
 from training.process.state import (
     State,
     restore_generator,
@@ -239,6 +241,27 @@ class Learner:
         restore_optimiser(self._optimiser, state.part("optimiser"))
         restore_generator(self._random, state.part("random").values)
         restore_network(self._average_modules, state.part("averages"))
+
+
+def ppo_learners(config: TrainConfig, roles: Roles, ranks: Ranks | None = None) -> list[Learner]:
+    """One for each role, or one for both where they share their trunk."""
+    of_side = dict(enumerate(roles.networks))
+    if config.network.trunk == "shared":
+        groups = [of_side]
+    else:
+        groups = [{side: network} for side, network in of_side.items()]
+    seeds = (config.streams.dwarfs, config.streams.trolls)
+    return [
+        Learner(
+            networks,
+            config.ppo,
+            roles.precision,
+            np.random.default_rng(seed),
+            roles.clock,
+            (ranks or Ranks()).channel(),
+        )
+        for networks, seed in zip(groups, seeds, strict=False)
+    ]
 
 
 def _recent_kl(steps: list[dict[str, float]]) -> float:

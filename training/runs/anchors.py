@@ -18,6 +18,7 @@ from thud_env.position import SIDES
 from training.arena.battles import play_battles
 from training.config import TrainConfig
 from training.process.precision import Precision
+from training.process.roles import Roles
 from training.process.state import State, StateError
 from training.selfplay.opponents import decide
 
@@ -67,9 +68,7 @@ class Anchors:
         self.best: dict[str, Best] = {}
         """By role, once measured."""
 
-    def measure(
-        self, networks: tuple[Network, Network], precision: Precision, decisions: int
-    ) -> dict[str, float]:
+    def measure(self, roles: Roles, decisions: int) -> dict[str, float]:
         """Play, and return the mean margin of each role against each anchor, and over them all,
         from its view.
 
@@ -89,7 +88,7 @@ class Anchors:
         for side, role in enumerate(SIDES):
             margins = []
             for anchor in config.anchors:
-                policy = LivePolicy(networks[side], precision, next(drawn))
+                policy = LivePolicy(roles.networks[side], roles.precision, next(drawn))
                 other = agents.make(anchor, seed=next(drawn))
                 dwarfs, trolls = (policy, other) if side == 0 else (other, policy)
                 battles = play_battles(

@@ -22,23 +22,20 @@ import dataclasses
 import os
 import socket
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import ray
-import torch
 
 from agents.networks.network import Network
 from training.config import ConfigError, TrainConfig
-from training.process.clock import Clock
 from training.process.memory import keep_freed_memory
-from training.process.precision import Precision
+from training.process.roles import Roles
 from training.process.state import State, restore_network, state_of_network
-from training.selfplay.opponents import seat
-from training.selfplay.rollout import Rollout, SelfPlay, joined
-from training.trainer import Trainer, two_networks
+from training.selfplay.opponents import opponents_of
+from training.selfplay.play import SelfPlay
+from training.selfplay.rollout import Rollout, joined
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,14 +71,10 @@ class Player:
         for_opponents: np.random.SeedSequence,
     ) -> None:
         keep_freed_memory()
-        torch.set_num_threads(1)
-        self._networks = two_networks(config.network)
-        self._clock = Clock()
-        precision = Precision.named(config.precision)
-        self._play = SelfPlay.of(
-            config, self._networks, seat(config, games, snapshots, precision, for_opponents),
-            precision, for_play, ThreadPoolExecutor(2), self._clock,
-        )  # fmt: skip
+        # The weights come with every order; they run on a core of the actor's own.
+        self._roles = Roles.of(dataclasses.replace(config, start_from="", device="cpu"))
+        met = opponents_of(config, games, snapshots, self._roles.precision, for_opponents)
+        self._play = SelfPlay.of(config, self._roles, met, for_play)
 
     def start(self) -> State:
         """The battles before the first order."""
@@ -89,7 +82,7 @@ class Player:
 
     def play(self, order: Order, state: State) -> tuple[Rollout, State, dict[str, float]]:
         """Play on from a state: the rollout, the state after it, and the seconds by part."""
-        for number, network in enumerate(self._networks):
+        for number, network in enumerate(self._roles.networks):
             restore_network(network, order.networks.part(str(number)))
         self._play.restore(state)
         for decisions in order.snapshots:
@@ -97,7 +90,7 @@ class Player:
         if order.redraw:
             self._play.redraw()
         rollout = self._play.collect(order.steps)
-        return rollout, self._play.state(), self._clock.take()
+        return rollout, self._play.state(), self._roles.clock.take()
 
     def process(self) -> tuple[int, str]:
         """The number of the actor's process, and the node it runs on."""
@@ -108,31 +101,27 @@ class Actors:
     """The battles of a run, spread evenly over actors: see ``rollout.Play``.
 
     Args:
-        count: how many actors.
+        count: how many actors; they must share ``num_games`` evenly.
         config: of the run.
-        networks: the learner's, sent along with every order.
+        roles: the learner's, whose weights are sent along with every order.
         snapshots: where those of the run are.
-        for_play, for_opponents: seed what is drawn and who is met.
-        clock: told what the actors' time goes into.
     """
 
     def __init__(
         self,
         count: int,
         config: TrainConfig,
-        networks: tuple[Network, Network],
+        roles: Roles,
         snapshots: Path | None,
-        for_play: np.random.SeedSequence,
-        for_opponents: np.random.SeedSequence,
-        clock: Clock,
     ) -> None:
-        self._networks = networks
-        self._clock = clock
+        self.actors = count
+        self._roles = roles
+        streams = config.streams
         # Ray starts an actor that was lost anew, on any node, and asks it again.
         kind = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=-1)(Player)
         self.players = [
             kind.remote(config, config.num_games // count, snapshots, *seeds)
-            for seeds in zip(for_play.spawn(count), for_opponents.spawn(count), strict=True)
+            for seeds in zip(streams.play.spawn(count), streams.opponents.spawn(count), strict=True)
         ]
         """The handles of the actors."""
         self._states: list[State] = ray.get([player.start.remote() for player in self.players])
@@ -148,7 +137,7 @@ class Actors:
         played = ray.get(self._under_way)
         self._states = [state for _, state, _ in played]
         for _, _, seconds in played:
-            self._clock.add(seconds)
+            self._roles.clock.add(seconds)
         self._send(self._next(steps))
         return joined([rollout for rollout, _, _ in played])
 
@@ -161,7 +150,7 @@ class Actors:
         self._redraw = True
 
     def _next(self, steps: int) -> Order:
-        order = Order(_weights(self._networks), steps, tuple(self._snapshots), self._redraw)
+        order = Order(_weights(self._roles.networks), steps, tuple(self._snapshots), self._redraw)
         self._snapshots, self._redraw = [], False
         return order
 
@@ -197,30 +186,6 @@ def _weights(networks: tuple[Network, Network]) -> State:
     both = State.of_parts(parts)
     copied = {name: value.to("cpu", copy=True) for name, value in both.tensors.items()}
     return State(copied, both.values)
-
-
-class ClusterTrainer(Trainer):
-    """A run whose battles are played by actors.
-
-    Args:
-        config: what to train.
-        folder: the run's.
-        actors: how many play; they must share ``num_games`` evenly.
-    """
-
-    _play: Actors
-
-    def __init__(self, config: TrainConfig, folder: Path, actors: int) -> None:
-        self.actors = actors
-        super().__init__(config, folder.resolve())
-
-    def _players(
-        self, for_play: np.random.SeedSequence, for_opponents: np.random.SeedSequence
-    ) -> Actors:
-        return Actors(
-            self.actors, self.config, self.networks, self._snapshots, for_play, for_opponents,
-            self._clock,
-        )  # fmt: skip
 
 
 @contextlib.contextmanager

@@ -1,13 +1,14 @@
 """Who plays the seats of a rollout that the learners do not.
 
 Most battles are mirror play: both seats are the learners', and both learn from them. In the others
-one role meets an opponent that does not learn: a frozen snapshot of the other role (``pool.py``)
-or one of the configuration's ``players``. A seat's opponent changes only when a battle ends, so
-that no decision is ever paid for what another opponent did.
+one role meets an opponent that does not learn: a frozen snapshot of the other role
+(``snapshots.py``) or one of the configuration's ``players``. A seat's opponent changes only when a
+battle ends, so that no decision is ever paid for what another opponent did.
 """
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -19,23 +20,22 @@ from agents.networks.network import Network
 from agents.policy import sample_decisions
 from thud_env.position import SIDES
 from thud_env.rulesets import get_ruleset
-from training.config import TrainConfig
+from training.config import ConfigError, TrainConfig
 from training.process.precision import Precision
 from training.process.state import restore_generator, state_of_generator
+from training.selfplay.rollout import MIRROR
 from training.selfplay.snapshots import Pool
-
-MIRROR = -1
 
 
 class Opponents:
     """The seats of B battles that the learners do not have: none, unless a subclass fills some.
 
     Args:
-        frozen: [B] the side that an opponent plays, ``MIRROR`` where there is none.
+        sides: [B] the side that an opponent plays, ``MIRROR`` where there is none.
     """
 
-    def __init__(self, frozen: NDArray[np.int8]) -> None:
-        self.frozen = frozen
+    def __init__(self, sides: NDArray[np.int8]) -> None:
+        self.sides = sides
 
     @classmethod
     def none(cls, games: int) -> Opponents:
@@ -121,11 +121,11 @@ class League(Opponents):
         seed: np.random.SeedSequence,
     ) -> None:
         scripted, snapshots = config.opponents.in_each_seat(games)
-        frozen = np.full(games, MIRROR, dtype=np.int8)
+        sides = np.full(games, MIRROR, dtype=np.int8)
         mirror = games - 2 * (scripted + snapshots)
-        frozen[mirror:] = np.tile(np.array([1, 0], dtype=np.int8), scripted + snapshots)
+        sides[mirror:] = np.tile(np.array([1, 0], dtype=np.int8), scripted + snapshots)
         for_agents, for_draws = seed.spawn(2)
-        super().__init__(frozen)
+        super().__init__(sides)
         self._players = config.opponents.players
         seeds = for_agents.generate_state(len(SIDES) * len(self._players)).reshape(len(SIDES), -1)
         self._agents = [
@@ -145,11 +145,11 @@ class League(Opponents):
         self._names = ["" if side == MIRROR else self._next(game) for game, side in self._seats()]
 
     def _seats(self) -> list[tuple[int, int]]:
-        return list(enumerate(self.frozen.tolist()))
+        return list(enumerate(self.sides.tolist()))
 
     def _next(self, game: int) -> str:
         """Who plays the next battle of a seat. Before there are snapshots, a scripted player."""
-        snapshot = self._drawn[self.frozen[game]]
+        snapshot = self._drawn[self.sides[game]]
         if game in self._scripted or not snapshot:
             return str(self._random.choice(self._players))
         return snapshot
@@ -175,7 +175,7 @@ class League(Opponents):
 
     def finished(self, game: int, margin: int) -> None:
         """See ``Opponents``."""
-        side = int(self.frozen[game])
+        side = int(self.sides[game])
         if side == MIRROR:
             return
         name = self._names[game]
@@ -199,7 +199,7 @@ class League(Opponents):
         for side, pool in enumerate(self.pools):
             if pool.scores:
                 self._drawn[side] = pool.draw(self._random)
-            in_play = {self._names[game] for game, frozen in self._seats() if frozen == side}
+            in_play = {self._names[game] for game, taken in self._seats() if taken == side}
             pool.forget_all_but({*in_play, self._drawn[side]})
 
     def state(self) -> dict[str, Any]:
@@ -226,7 +226,7 @@ class League(Opponents):
                 players[spec].set_state(one)
 
 
-def seat(
+def opponents_of(
     config: TrainConfig,
     games: int,
     folder: Path | None,
@@ -243,6 +243,26 @@ def seat(
     if folder is None:
         raise ValueError("frozen opponents need a folder")
     return League(config, games, folder, precision, seed)
+
+
+def check_players(config: TrainConfig) -> None:
+    """See that anchors and opponents can be made, and will play the same wherever the run goes on.
+
+    Raises:
+        ConfigError: naming the one that cannot.
+    """
+    named = {"anchors": config.anchors, "opponents.players": config.opponents.players}
+    for key, specs in named.items():
+        for spec in specs:
+            try:
+                agents.make(spec)
+            except ValueError as error:
+                raise ConfigError(f"{key}: {error}") from None
+            if re.search("[:,]time=", spec):
+                raise ConfigError(
+                    f"{key}: with a time limit {spec} depends on the machine, and no run could be "
+                    "repeated: depth, nodes or sims would be right"
+                )
 
 
 def decide(

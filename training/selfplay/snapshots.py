@@ -25,6 +25,11 @@ LEAST_WEIGHT = 1e-3
 """So that no snapshot is given up for ever."""
 
 
+def pool_folder(folder: Path | None) -> Path | None:
+    """Where a run keeps its snapshots: in ``pool``, by all that play, wherever they run."""
+    return folder.resolve() / "pool" if folder else None
+
+
 def snapshot_name(decisions: int) -> str:
     """The name of the snapshots of both roles that were taken after so many decisions."""
     return f"{decisions:012d}"

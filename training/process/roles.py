@@ -1,0 +1,79 @@
+"""Both roles' networks, and what they run on."""
+
+from __future__ import annotations
+
+import dataclasses
+from concurrent.futures import ThreadPoolExecutor
+
+import torch
+
+from agents.networks.checkpoint import CheckpointError, load_policy, policy_folder
+from agents.networks.network import Network, NetworkConfig
+from thud_env.position import SIDES
+from training.config import ConfigError, TrainConfig
+from training.process.clock import Clock
+from training.process.precision import Precision, device_named
+
+
+@dataclasses.dataclass(frozen=True)
+class Roles:
+    """The dwarfs and the trolls: their networks, and what those run on."""
+
+    networks: tuple[Network, Network]
+    """The dwarfs' and the trolls'."""
+    precision: Precision = dataclasses.field(default_factory=lambda: Precision(bfloat16=False))
+    """The arithmetic of the networks, and their device."""
+    threads: ThreadPoolExecutor = dataclasses.field(
+        default_factory=lambda: ThreadPoolExecutor(2, thread_name_prefix="role")
+    )
+    """A worker for each role: that beats sharing every operation among the cores."""
+    clock: Clock = dataclasses.field(default_factory=Clock)
+    """Adds up what the time goes into."""
+
+    @classmethod
+    def of(cls, config: TrainConfig) -> Roles:
+        """Those that a run begins with. Lets torch use one thread for an operation.
+
+        Raises:
+            ConfigError: if the run cannot start from its ``start_from``.
+            DeviceError: if there is no GPU and one was asked for.
+        """
+        torch.set_num_threads(1)
+        torch.manual_seed(config.seed)
+        networks = two_networks(config.network)
+        if config.start_from:
+            start_from(config.start_from, networks)
+        precision = Precision.named(config.precision, device_named(config.device))
+        for network in networks:
+            network.to(precision.device)
+            network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        return cls(networks, precision)
+
+    def close(self) -> None:
+        """End the worker threads."""
+        self.threads.shutdown()
+
+
+def two_networks(config: NetworkConfig) -> tuple[Network, Network]:
+    """The dwarfs' and the trolls', which may share their trunk."""
+    dwarfs = Network(config)
+    return dwarfs, Network(config, dwarfs if config.trunk == "shared" else None)
+
+
+def start_from(folder: str, networks: tuple[Network, Network]) -> None:
+    """Give both networks the weights of a policy.
+
+    Raises:
+        ConfigError: if there is none of each role, it is damaged or of another size.
+    """
+    for role, network in zip(SIDES, networks, strict=True):
+        path = policy_folder(folder) / role
+        try:
+            found = load_policy(path).network
+        except CheckpointError as error:
+            raise ConfigError(f"start_from: {error}") from None
+        if found.config != network.config:
+            raise ConfigError(
+                f"start_from: {path} is a {found.config}, the run is to have a {network.config}"
+            )
+        network.load_state_dict(found.state_dict())
