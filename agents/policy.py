@@ -120,8 +120,7 @@ class PolicyAgent(Agent):
         for side, role in enumerate(SIDES):
             mine = np.flatnonzero(rows[:, TO_MOVE] == side)
             if len(mine):
-                network = self.network(role, rows[mine])
-                inputs = network.inputs(rows[mine])
+                network, inputs = self.asked(role, rows[mine])
                 drawn, _, _ = sample_decisions(
                     network,
                     inputs,
@@ -130,6 +129,19 @@ class PolicyAgent(Agent):
                 )
                 actions[mine] = inputs.decisions.numpy()[drawn]
         return actions
+
+    def asked(self, role: str, rows: NDArray[np.int16]) -> tuple[Network, Inputs]:
+        """The network of a role, and its inputs for rows. Trained without agreement, it has not
+        learnt to offer or to accept: its inputs list neither.
+
+        Raises:
+            CheckpointError: as ``network``.
+        """
+        network = self.network(role, rows)
+        inputs = network.inputs(rows)
+        if self._checkpoints[role].agreement:
+            return network, inputs
+        return network, inputs.without_agreement()
 
     def network(self, role: str, rows: NDArray[np.int16]) -> Network:
         """The network of a role, for rows of the ruleset that it was trained for.

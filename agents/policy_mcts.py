@@ -194,8 +194,7 @@ class PolicyMctsAgent(PlanningAgent):
             mine = np.flatnonzero((rows[:, TERMINATION] == ONGOING) & (rows[:, TO_MOVE] == side))
             if not len(mine):
                 continue
-            network = self._policy.network(role, rows[mine])
-            inputs = network.inputs(rows[mine])
+            network, inputs = self._policy.asked(role, rows[mine])
             with torch.no_grad():
                 log_probs, paid = network(inputs.planes, inputs.decisions, inputs.game)
             values[mine] += paid.numpy() * (1 if side == 0 else -1)

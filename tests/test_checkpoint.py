@@ -7,6 +7,7 @@ import hashlib
 import json
 import pickle
 import shutil
+from collections import Counter
 from pathlib import Path
 from random import Random
 
@@ -28,6 +29,8 @@ from agents.networks.checkpoint import (
 from agents.networks.network import Network, NetworkConfig
 from agents.policy import PolicyAgent
 from thud_env import BatchedGame, Position
+from thud_env.actions import describe_action
+from thud_env.position import SIDES
 
 torch.set_num_threads(1)
 
@@ -338,3 +341,42 @@ def test_temperature_0_ignores_the_seed(saved: Path) -> None:
     )
     assert len(cold) == 1
     assert len(warm) > 1
+
+
+# -- agreement -----------------------------------------------------------------------------
+
+
+def answers(folder: Path, agreement: bool) -> Counter[str]:
+    """How often a policy of random weights offers, accepts and declines where it may."""
+    torch.manual_seed(3)
+    for role in SIDES:
+        save_policy(
+            folder / role, a_network(), role=role, rules="classic", decisions=1, agreement=agreement
+        )
+    player = agents.make(f"policy:{folder}", seed=1)
+    start = Position.start("classic", agreement=True, offer_after=1, max_turns=100)
+    rows = np.tile(start.play(start.turns()[0]).row, (400, 1))
+    found = Counter(describe_action(int(action)) for action in player.act_rows(rows))
+    asked = Position(rows[0]).play("offer")
+    for action in player.act_rows(np.tile(asked.row, (100, 1))):
+        found[describe_action(int(action))] += 1
+    return Counter({word: found[word] for word in ("offer", "accept", "decline")})
+
+
+def test_what_was_not_trained_is_not_played(tmp_path: Path) -> None:
+    assert answers(tmp_path / "without", agreement=False) == {
+        "offer": 0, "accept": 0, "decline": 100,
+    }  # fmt: skip
+    trained = answers(tmp_path / "with", agreement=True)
+    assert min(trained.values()) > 0
+    assert load_policy(tmp_path / "with" / "dwarfs").agreement
+
+
+def test_a_manifest_from_before_is_of_training_without_agreement(tmp_path: Path) -> None:
+    save_policy(tmp_path / "a", a_network(), role="trolls", rules="classic", decisions=1)
+    path = tmp_path / "a" / MANIFEST
+    said = json.loads(path.read_text())
+    assert said.pop("agreement") is False
+    del said[OWN_HASH]  # manifests from before have none
+    path.write_text(json.dumps(said))
+    assert load_policy(tmp_path / "a").agreement is False

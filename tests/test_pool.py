@@ -76,7 +76,7 @@ def test_scores_follow_what_happens(tmp_path: Path) -> None:
 
 def test_a_snapshot_stays_as_it_was_frozen(tmp_path: Path) -> None:
     pool, network = Pool(tmp_path / "trolls"), Network(SMALL)
-    write_snapshot(tmp_path, (Network(SMALL), network), "classic", 7)
+    write_snapshot(tmp_path, (Network(SMALL), network), CONFIG, 7)
     pool.add(7)
     wanted = network.bias.detach().clone() + 1
     with torch.no_grad():

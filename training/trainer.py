@@ -150,7 +150,7 @@ class Trainer:
         if int(self._progress() * wanted.snapshots) > int(before * wanted.snapshots):
             if self.ranks.rank == 0:
                 networks = self.roles.networks
-                write_snapshot(self._snapshots, networks, self.config.rules, self.decisions)
+                write_snapshot(self._snapshots, networks, self.config, self.decisions)
             self.ranks.wait()
             self.play.add_snapshots(self.decisions)
         if self.updates % wanted.redraw_every == 0:

@@ -32,7 +32,10 @@ OWN_HASH = "manifest_sha256"
 _KINDS = {
     **{"format": str, "format_version": int, "role": str, "rules": str, "decisions": int},
     **{"network": dict, "planes": list, "actions": int, "sha256": str, "thud_env": str},
+    "agreement": bool,
 }
+_OLDER: dict[str, Any] = {"agreement": False}
+"""What older manifests do not say, and mean."""
 _MOST_BYTES = 1 << 20
 """Of a manifest; one of ours has some 1,000."""
 
@@ -72,6 +75,9 @@ class Checkpoint:
     rules: str
     decisions: int
     """Decisions played in training."""
+    agreement: bool = False
+    """Whether battles could end by agreement in training: else it has not learnt to offer or
+    accept."""
 
 
 def check_finite(tensors: Mapping[str, Tensor], whose: str) -> None:
@@ -85,7 +91,15 @@ def check_finite(tensors: Mapping[str, Tensor], whose: str) -> None:
             raise NotFiniteError(f"{whose} {name} has numbers that are infinite or NaN")
 
 
-def save_policy(folder: Path, network: Network, *, role: str, rules: str, decisions: int) -> None:
+def save_policy(
+    folder: Path,
+    network: Network,
+    *,
+    role: str,
+    rules: str,
+    decisions: int,
+    agreement: bool = False,
+) -> None:
     """Write a policy into a new folder: to a temporary name, flushed, then renamed.
 
     Raises:
@@ -116,6 +130,7 @@ def save_policy(folder: Path, network: Network, *, role: str, rules: str, decisi
             "role": role,
             "rules": rules,
             "decisions": decisions,
+            "agreement": agreement,
             "network": config,
             "planes": _plane_names(config["attack_planes"]),
             "actions": NUM_ACTIONS,
@@ -156,7 +171,8 @@ def load_policy(folder: str | Path) -> Checkpoint:
         reason = str(error).splitlines()[0]
         raise CheckpointError(f"{folder / MODEL} does not fit its manifest: {reason}") from None
     network.eval()
-    return Checkpoint(network, manifest["role"], manifest["rules"], manifest["decisions"])
+    said = {key: manifest[key] for key in ("role", "rules", "decisions", "agreement")}
+    return Checkpoint(network, **said)
 
 
 def _check_shapes(config: NetworkConfig, tensors: Mapping[str, Tensor]) -> None:
@@ -223,7 +239,7 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
                 f"{value!r}"
             )
     for key, kind in _KINDS.items():
-        if type(manifest.get(key)) is not kind:
+        if type(manifest.get(key, _OLDER.get(key))) is not kind:
             raise CheckpointError(f"{path} is damaged: {key} is missing or of the wrong kind")
     for key in manifest.keys() - _KINDS.keys() - {OWN_HASH}:
         raise CheckpointError(f"{path} is damaged: it has an unknown key {_short(key)}")
@@ -231,7 +247,7 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         raise CheckpointError(f"{path} is damaged: it does not match its own hash")
     if manifest["role"] not in SIDES or manifest["rules"] not in thud_env.RULESETS:
         raise CheckpointError(f"{path} names an unknown role or ruleset")
-    return manifest
+    return {**_OLDER, **manifest}
 
 
 def _short(value: object) -> str:

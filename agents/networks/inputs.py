@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from agents.networks.attacks import ATTACK_PLANES, attack_planes
+from thud_env.actions import ACCEPT, OFFER
 from thud_env.batch.game import legal_lists
 from thud_env.views.encoding import PLANES, Plane, encode_rows
 
@@ -50,6 +51,22 @@ class Inputs:
             torch.from_numpy(decisions.astype(np.int64)),
             torch.from_numpy(game),
             starts,
+        )
+
+    def without_agreement(self) -> Inputs:
+        """The same without offering and accepting: of what is legal in any state, something else
+        remains. On the CPU only.
+        """
+        decisions = self.decisions.numpy()
+        kept = (decisions != OFFER) & (decisions != ACCEPT)
+        if kept.all():
+            return self
+        counts = np.add.reduceat(kept, self.starts[:-1], dtype=np.int64)
+        return dataclasses.replace(
+            self,
+            decisions=self.decisions[kept],
+            game=self.game[kept],
+            starts=np.concatenate(([0], np.cumsum(counts))),
         )
 
     def to(self, device: str) -> Inputs:

@@ -224,12 +224,17 @@ class RunFolder:
         self._metrics.flush()
         folder = self.checkpoints / f"{decisions:012d}"
         if not folder.exists():
-            temporary, rules = temporary_path(folder), self.config.rules
+            temporary, config = temporary_path(folder), self.config
             shutil.rmtree(temporary, ignore_errors=True)
             try:
                 for role, network in zip(SIDES, networks, strict=True):
                     save_policy(
-                        temporary / role, network, role=role, rules=rules, decisions=decisions
+                        temporary / role,
+                        network,
+                        role=role,
+                        rules=config.rules,
+                        decisions=decisions,
+                        agreement=config.agreement,
                     )
                 for rank, state in enumerate(states):
                     save_state(temporary, state, state_name(rank))

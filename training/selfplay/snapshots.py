@@ -18,6 +18,7 @@ import numpy as np
 from agents.networks.checkpoint import load_policy, save_policy
 from agents.networks.network import Network
 from thud_env.position import SIDES
+from training.config import TrainConfig
 
 RECENT = 0.05
 """How much a battle counts in the running mean of the score."""
@@ -36,7 +37,7 @@ def snapshot_name(decisions: int) -> str:
 
 
 def write_snapshot(
-    folder: Path, networks: tuple[Network, Network], rules: str, decisions: int
+    folder: Path, networks: tuple[Network, Network], config: TrainConfig, decisions: int
 ) -> None:
     """Freeze both roles as they are, in ``dwarfs/NAME`` and ``trolls/NAME``. One that is there
     already stays: a run that goes on takes the same ones again.
@@ -44,7 +45,14 @@ def write_snapshot(
     for role, network in zip(SIDES, networks, strict=True):
         path = folder / role / snapshot_name(decisions)
         if not path.exists():
-            save_policy(path, network, role=role, rules=rules, decisions=decisions)
+            save_policy(
+                path,
+                network,
+                role=role,
+                rules=config.rules,
+                decisions=decisions,
+                agreement=config.agreement,
+            )
 
 
 class Pool:
