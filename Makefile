@@ -5,12 +5,19 @@
 #   CONFIG   what `make train` trains
 #   TESTS    what `make test` runs, for example TESTS="tests/test_docs.py -x"
 #   STEPS    decisions that each library learns from in `make integrations`
+#   LANES    what `make lanes` tests: Python versions, and lowest; PYTHON3.13=PATH names one that
+#            is neither on the PATH nor among pyenv's
+#   LANE_TESTS  what is run in each
 
 PYTHON ?= python3
 GPU ?= auto
 CONFIG ?= configs/smoke.yaml
 TESTS ?=
 STEPS ?= 8192
+LANES ?= lowest 3.11 3.12 3.13
+# The tests that need nothing but the core dependencies: no torch.
+LANE_TESTS ?= $(filter-out tests/test_command.py, $(shell grep -LE \
+	'^ *(from|import) (agents\.|training|torch|ladders|small_run)' tests/test_*.py))
 # The PyTorch project's own index of CPU builds; a mirror of it will do as well.
 TORCH_CPU_INDEX ?= https://download.pytorch.org/whl/cpu
 
@@ -33,7 +40,7 @@ PIP := $(PY) -m pip --disable-pip-version-check
 # The build backend is pinned and installed like everything else: no isolated builds.
 INSTALL := $(PIP) install --constraint constraints.txt --no-build-isolation
 
-.PHONY: help setup play train test chromium soak lint bench ladder rllib integrations bare cuda gpu lock clean
+.PHONY: help setup play train test chromium soak lint bench ladder rllib integrations bare lanes lane cuda gpu lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -84,6 +91,27 @@ integrations: $(LIBRARIES)/.done $(RLLIB)/.done ## train other libraries on it, 
 
 bare: $(BARE)/.done ## play every environment with nothing but the core dependencies installed
 	cd $(BARE) && bin/python -I ../../tests/bare_play.py
+
+lanes: ## test thud_env on Python 3.11 to 3.13, and with the lowest versions that it allows
+	@rm -f build/lane-*/signature
+	@$(foreach lane,$(LANES),$(call run_lane,$(lane),$(subst lowest,3.11,$(lane))))
+	@[ "$$(cat build/lane-*/signature | sort -u | wc -l)" = 1 ] || { \
+		echo "The lanes play differently:"; grep . build/lane-*/signature; exit 1; } >&2
+	@echo "The same signature in $$(ls build/lane-*/signature | wc -l) lanes: $$(cat build/lane-*/signature | head -1)"
+
+find_python = $(or $(PYTHON$(1)),$(shell for python in python$(1) \
+	"$${PYENV_ROOT:-$$HOME/.pyenv}"/versions/$(1).*/bin/python; do \
+	"$$python" -c "" 2> /dev/null && echo "$$python" && break; done))
+run_lane = python="$(call find_python,$(2))"; if [ -n "$$python" ]; \
+	then $(MAKE) --no-print-directory lane LANE=$(1) PYTHON="$$python"; \
+	else echo "Lane $(1) skipped: no Python $(2) here; PYTHON$(2)=PATH names one"; fi;
+
+# Each with a virtual environment and a compile cache of its own.
+lane: build/lane-$(LANE)/.done
+	@echo "Lane $(LANE): $$($(<D)/bin/python --version), $$($(<D)/bin/python -m pip freeze \
+		| grep -E '^($(CORE_NAMES))=' | paste -sd ' ')"
+	NUMBA_CACHE_DIR=$(<D)/cache $(<D)/bin/python -m thud_env.bench --signature > $(<D)/signature
+	NUMBA_CACHE_DIR=$(<D)/cache $(<D)/bin/python -m pytest -q -n auto --maxprocesses 2 $(LANE_TESTS)
 
 cuda: $(CUDA)/.done ## compile the CUDA kernels for an H200; needs no GPU
 	$(CUDA)/bin/python tests/compile_cuda.py
@@ -165,6 +193,28 @@ $(CUDA)/.done: constraints-cuda.txt pyproject.toml
 	$(CUDA)/bin/python -m pip --disable-pip-version-check install --constraint $< hatchling editables pytest
 	$(CUDA)/bin/python -m pip --disable-pip-version-check install --constraint $< \
 		--no-build-isolation --editable ".[cuda]"
+	@touch $@
+
+# Of the core dependencies, the lowest versions that pyproject.toml allows, NAME==VERSION.
+LOWEST = $(shell sed -n '/^dependencies/,/^]/s/.*"\(.*\)>=\(.*\)",/\1==\2/p' pyproject.toml)
+empty :=
+CORE_NAMES = $(subst $(empty) ,|,$(foreach pin,$(LOWEST),$(firstword $(subst ==, ,$(pin)))))
+
+build/lane-%/constraints.txt: constraints.txt pyproject.toml
+	@mkdir -p $(@D)
+	cp constraints.txt $@
+
+build/lane-lowest/constraints.txt: constraints.txt pyproject.toml
+	@mkdir -p $(@D)
+	{ printf '%s\n' $(LOWEST); grep -vE '^($(CORE_NAMES)|llvmlite)==' constraints.txt; } > $@
+
+.PRECIOUS: build/lane-%/constraints.txt
+build/lane-%/.done: build/lane-%/constraints.txt
+	$(call make_venv,$(@D))
+	$(@D)/bin/python -m pip install --quiet --constraint $< --upgrade pip
+	$(@D)/bin/python -m pip install --quiet --constraint $< \
+		hatchling editables pytest pytest-xdist pygame
+	$(@D)/bin/python -m pip install --quiet --constraint $< --no-build-isolation --editable .
 	@touch $@
 
 # Not editable: what is played is what a wheel would install.
