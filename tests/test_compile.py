@@ -6,6 +6,7 @@ On a copy of ``thud_env/jit/compile.py`` in a tiny house, in processes of their 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,9 @@ from pathlib import Path
 import pytest
 
 import thud_env.jit.compile
+from agents.registry import AGENTS
 
+ROOT = Path(__file__).parents[1]
 SOURCES = {
     "thud_env/__init__.py": "",
     "thud_env/inner.py": """
@@ -114,18 +117,44 @@ def test_compiled_functions_release_the_interpreter_lock(decorator: str) -> None
     assert nothing.targetoptions["nogil"] is True
 
 
-def test_a_first_start_says_that_it_compiles(call, tmp_path: Path) -> None:
+def test_compiling_that_takes_long_is_announced_once_a_module(call, tmp_path: Path) -> None:
     call()  # writes the package
-    said = [
-        subprocess.run(
+    source = tmp_path / "thud_env" / "jit" / "compile.py"
+    text = source.read_text()
+    assert text.count("PATIENCE = 1.0\n") == 1
+
+    def said(patience: float, cache: str) -> str:
+        source.write_text(text.replace("PATIENCE = 1.0\n", f"PATIENCE = {patience}\n"))
+        return subprocess.run(
             [sys.executable, "-c", CALL],
             cwd=tmp_path,
-            env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "elsewhere")},
+            env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / cache)},
             capture_output=True,
             text=True,
             check=True,
         ).stderr
+
+    first = said(0.0, "one")
+    assert re.findall(r"compiling ([\w.]+);", first) == ["thud_env.outer", "agents.player"]
+    assert said(0.0, "one") == "", "the second start should not compile"
+    assert said(1000.0, "other") == ""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", AGENTS)
+def test_a_second_start_of_an_agent_compiles_nothing(kind: str) -> None:
+    needed = {"alphabeta": ":depth=1", "policy": ":pretrained/classic"}
+    needed["policy+mcts"] = f"{needed['policy']},sims=10"
+    script = f"""
+import thud_env.jit.compile
+thud_env.jit.compile.PATIENCE = 0.0  # whatever is compiled is announced
+import agents, thud_env
+agents.make("{kind}{needed.get(kind, "")}").turn(thud_env.Position.start("classic"))
+"""
+    starts = [
+        subprocess.run(
+            [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
+        )
         for _ in range(2)
     ]
-    assert said[0].count("compiling for this machine") == 1
-    assert said[1] == ""
+    assert starts[1].stderr == ""

@@ -215,7 +215,6 @@ def run(
         started = time.monotonic()  # now: the shortest time must do for some updates
         until = started + 60 * minutes if minutes is not None else float("inf")
         _show(folder.notices, console)
-        console.print("compiling the rules, if this is the first time ...")
         with (
             asked_to_stop() as asked,
             Display(console, config.name, config.total_decisions, trainer.decisions) as display,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import sys
+import threading
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -12,6 +13,10 @@ from typing import Any
 
 import numba
 
+PATIENCE = 1.0
+"""Seconds of compiling after which the user is told."""
+_waiting: list[str] = []
+"""Modules whose functions are being compiled, the one that asked first in front."""
 _ROOT = Path(__file__).resolve().parents[2]
 _OUR_PACKAGES = ("thud_env", "agents", "training")
 _IMPORT = re.compile(r"^ *(?:from|import) +([\w.]+)(?: +import +(?:\(([^)]*)\)|([^\n]*)))?", re.M)
@@ -62,22 +67,34 @@ def _compile(function: Callable[..., Any], *, counts_references: bool, forceinli
     cache_file = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
     if cache_file is not None:  # None when caching is off or compilation is disabled
         cache_file._source_stamp = source_hash(Path(function.__code__.co_filename).resolve())
-        dispatcher._compiler.compile = _announced(dispatcher._compiler.compile)
+        dispatcher._compiler.compile = _announced(dispatcher._compiler.compile, function.__module__)
     return dispatcher
 
 
 @cache
-def _announce() -> None:
-    """Say, once a process, why nothing else happens for a while."""
-    print("thud_env: compiling for this machine, once; this can take 20 seconds", file=sys.stderr)
+def _announce(module: str) -> None:
+    """Say, once for each module in a process, why nothing else happens for a while."""
+    print(f"thud_env: compiling {module}; later starts find it compiled", file=sys.stderr)
 
 
-def _announced(compiler: Callable[..., Any]) -> Callable[..., Any]:
-    """The compiler, which is called only for what the cache does not have."""
+def _announced(compiler: Callable[..., Any], module: str) -> Callable[..., Any]:
+    """The compiler, which is called only for what the cache does not have.
+
+    It says so when it takes long. What is compiled on the way, because the function calls it, is
+    part of that wait.
+    """
 
     def compile_and_say_so(*arguments: Any, **options: Any) -> Any:
-        _announce()
-        return compiler(*arguments, **options)
+        timer = threading.Timer(PATIENCE, _announce, [module])
+        timer.daemon = True
+        if not _waiting:
+            timer.start()
+        _waiting.append(module)
+        try:
+            return compiler(*arguments, **options)
+        finally:
+            _waiting.pop()
+            timer.cancel()
 
     return compile_and_say_so
 
