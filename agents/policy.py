@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -20,9 +21,15 @@ from agents.networks.checkpoint import (
 )
 from agents.networks.inputs import Inputs
 from agents.networks.network import Network
+from thud_env import Position
+from thud_env.actions import NUM_ACTIONS
 from thud_env.position import SIDES
-from thud_env.rules.row import RULES, TO_MOVE
+from thud_env.rules.play import margin
+from thud_env.rules.row import ONGOING, RULES, TERMINATION, TO_MOVE
 from thud_env.rulesets import RULESET_BY_INDEX
+
+_AT_ONCE = 256
+"""Positions that are judged together."""
 
 
 def sample_decisions(
@@ -57,6 +64,16 @@ def sample_decisions(
     drawn = np.searchsorted(running, targets, side="right")
     # Rounding in the running sum must not carry a draw over into a neighbouring game.
     return np.clip(drawn, starts[:-1], starts[1:] - 1), log_probs, values
+
+
+@dataclasses.dataclass(frozen=True)
+class Opinion:
+    """What a policy makes of a position."""
+
+    probabilities: NDArray[np.float64]
+    """[6470] of every action, as the network gives them: 0 for those that are not legal."""
+    margin: float
+    """The margin that it expects at the end, from the dwarfs' view."""
 
 
 class PolicyAgent(Agent):
@@ -142,6 +159,56 @@ class PolicyAgent(Agent):
         if self._checkpoints[role].agreement:
             return network, inputs
         return network, inputs.without_agreement()
+
+    def judge(self, position: Position) -> Opinion:
+        """What the policy of the side that decides makes of a position.
+
+        Raises:
+            ValueError: if the battle is over.
+            CheckpointError: as ``act_rows`` does.
+        """
+        if position.outcome is not None:
+            raise ValueError(f"the battle is over: nothing to judge in {position.text!r}")
+        rows = position.row[np.newaxis]
+        decisions, log_probs, margins = self._judged(rows, position.to_move)
+        probabilities = np.zeros(NUM_ACTIONS)
+        probabilities[decisions.numpy()] = log_probs.double().exp().numpy()
+        return Opinion(probabilities, float(margins[0]))
+
+    def expected_margins(self, rows: NDArray[np.int16]) -> NDArray[np.float64]:
+        """The margin at the end that is expected in each of N positions, from the dwarfs' view; of
+        a battle that is over, the margin itself.
+
+        Args:
+            rows: [N, 432] state rows of one ruleset.
+
+        Returns:
+            [N] float64.
+
+        Raises:
+            CheckpointError: as ``act_rows`` does.
+        """
+        expected = np.array([float(margin(row)) for row in rows])
+        for side, role in enumerate(SIDES):
+            mine = np.flatnonzero((rows[:, TERMINATION] == ONGOING) & (rows[:, TO_MOVE] == side))
+            for first in range(0, len(mine), _AT_ONCE):
+                some = mine[first : first + _AT_ONCE]
+                expected[some] = self._judged(rows[some], role)[2]
+        return expected
+
+    def _judged(
+        self, rows: NDArray[np.int16], role: str
+    ) -> tuple[torch.Tensor, torch.Tensor, NDArray[np.float64]]:
+        """The legal decisions of N positions [L], their log-probabilities [L], and the margins
+        that are expected, [N], from the dwarfs' view.
+        """
+        network, inputs = self.asked(role, rows)
+        with torch.no_grad():
+            log_probs, values = network(inputs.planes, inputs.decisions, inputs.game)
+        most = RULESET_BY_INDEX[int(rows[0, RULES])].largest_margin
+        paid = values.double().numpy() * (most if role == SIDES[0] else -most)
+        margins = np.array([float(margin(row)) for row in rows])
+        return inputs.decisions, log_probs, np.clip(margins + paid, -most, most)
 
     def network(self, role: str, rows: NDArray[np.int16]) -> Network:
         """The network of a role, for rows of the ruleset that it was trained for.

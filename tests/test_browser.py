@@ -332,6 +332,25 @@ def test_the_keyboard_is_enough(visit):
     wait_for_turns(page, 0)
 
 
+def test_a_policy_shows_its_heat_map_and_a_search_its_main_line(visit):
+    page = visit(asked(position=SHOVE))
+    page.set_default_timeout(120_000)  # the search may have to be compiled
+    page.get_by_role("tab", name="Insight").click()
+    one, other = (page.get_by_role("region", name=f"{n} player") for n in ("First", "Second"))
+    image = one.get_by_role("img", name=re.compile("^Heat map"))
+    image.wait_for()
+    assert image.evaluate("image => image.decode().then(() => image.naturalWidth)") > 100
+    assert one.get_by_role("list", name="Best turns").get_by_role("listitem").count() > 1
+    other.get_by_role("combobox").select_option("alphabeta:depth=3")
+    other.get_by_role("button", name="Think").click()
+    other.get_by_label("Main line").wait_for()
+    playwright.expect(other).to_contain_text("deep")
+    shoot(page, "insight")
+    if other.get_by_role("button", name="Stop").is_visible():
+        other.get_by_role("button", name="Stop").click()
+    other.get_by_role("button", name="Think").wait_for()
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
 def test_the_page_fits_by_day_and_by_night(visit, width, scheme):

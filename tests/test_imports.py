@@ -30,7 +30,7 @@ GRANTED = {
     "render": {"actions", "board", "notation", "rules", "rulesets"},
     "position": {"actions", "notation", "render", "rules", "rulesets", "views"},
     "symmetry": {"actions", "board", "position", "rules", "rulesets"},
-    "record": {"board", "notation", "position", "rules", "rulesets"},
+    "record": {"board", "notation", "position", "render", "rules", "rulesets"},
     "command": {"rulesets"},
     "perft": {"command", "position", "rules"},
 }

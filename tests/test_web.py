@@ -3,11 +3,13 @@
 import pytest
 from page_server import serving
 
+from agents.analysis import Analysis, deeper
 from agents.web import protocol, views
+from agents.web.insight import best_turns, curve_of, finding_view, opinion_of
 from agents.web.lessons import LESSONS
 from agents.web.players import players, scores
 from agents.web.protocol import BadRequest
-from agents.web.records import load, points, save
+from agents.web.records import load, points, positions_of, save
 from thud_env import RULESETS, Position
 from thud_env.board import SQUARE_BY_NAME
 from thud_env.rules.row import PENDING
@@ -157,6 +159,97 @@ def test_points_are_the_sum_of_two_margins():
     assert points([3, 7]) == [-4, 4]  # docs/rules.md, section 6
     with pytest.raises(BadRequest):
         points([])
+
+
+# -- insight -------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def policy():
+    from agents import make
+
+    return make("policy:pretrained/classic")
+
+
+def test_a_policy_shows_its_chances_and_what_it_expects(policy):
+    opinion = policy.judge(LESSONS[3].start)
+    legal = LESSONS[3].start.legal_actions()
+    assert opinion.probabilities.sum() == pytest.approx(1)
+    assert opinion.probabilities[legal].sum() == pytest.approx(1)
+    assert -32 <= opinion.margin <= 32
+    shown = opinion_of(policy, LESSONS[3].start)
+    assert set(dict(shown["turns"])) <= set(LESSONS[3].start.turns())
+    assert sum(chance for _, chance in shown["turns"]) <= 1.0 + 1e-9
+    assert shown["heat"].startswith("<svg")
+
+
+def test_the_chance_of_a_turn_is_that_of_its_decisions():
+    position = LESSONS[2].start
+    turns = position.turns()
+    wanted = position.decisions("TG6-F5xE5")
+
+    class Sure:
+        def __init__(self, probabilities):
+            self.probabilities = probabilities
+
+    def judge(here):
+        import numpy as np
+
+        chances = np.zeros(6470)
+        legal = here.legal_actions()
+        chosen = [action for action in wanted if action in legal]
+        chances[legal] = 0.5 / len(legal)
+        chances[chosen[0]] += 0.5
+        return Sure(chances)
+
+    (turn, chance), *_ = best_turns(judge, position)
+    assert turn == "TG6-F5xE5"
+    first = len(position.legal_actions())
+    second = len(position.apply(wanted[0]).legal_actions())
+    assert chance == pytest.approx((0.5 + 0.5 / first) * (0.5 + 0.5 / second))
+    assert turn in turns
+
+
+def test_the_curve_of_a_battle_ends_at_its_margin(policy):
+    start = Position.start("classic", max_turns=2)
+    curve = curve_of(policy, positions_of(start, ["dF1-F5", "TG7-F6xF5"]))
+    assert curve["margins"] == [0, 0, -1]
+    assert curve["expected"][-1] == -1
+    assert len(curve["expected"]) == 3
+
+
+def test_a_search_is_watched_turn_by_turn():
+    found = []
+
+    class Watched(Analysis):
+        def _look(self, depth):
+            found.append(super()._look(depth))
+            if len(found) == 2:
+                self.stop()
+            return found[-1]
+
+    position = LESSONS[1].start
+    analysis = Watched("alphabeta:depth=9", position)
+    analysis.run()
+    assert [finding.depth for finding in found] == [1, 2]
+    assert analysis.finding is found[0]
+    assert found[1].line[0] in position.turns()
+    assert len(found[1].line) == 2
+    view = finding_view(found[0], position)
+    assert view["turns"][0][1] == 1.0
+
+
+def test_searches_are_asked_ever_deeper():
+    asked = list(deeper("alphabeta:depth=3,quiescence=2"))
+    assert asked[:2] == [
+        ("alphabeta:quiescence=2,depth=1", 1),
+        ("alphabeta:quiescence=2,depth=2", 2),
+    ]
+    assert [spec for spec, _ in deeper("mcts:time=3,c=2")][:2] == [
+        "mcts:c=2,sims=100",
+        "mcts:c=2,sims=200",
+    ]
+    assert list(deeper("greedy")) == [("greedy", None)]
 
 
 # -- the server ----------------------------------------------------------------------------

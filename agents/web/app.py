@@ -16,12 +16,12 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from agents.web import protocol, views
+from agents.web import insight, protocol, views
 from agents.web.guard import Guard
 from agents.web.lessons import lessons_view
 from agents.web.players import ADVISER, Player, players
 from agents.web.protocol import MOST_SECONDS, BadRequest, field
-from agents.web.records import load, points, save
+from agents.web.records import load, points, positions_of, save
 from agents.web.thinking import Thinkers
 from thud_env import Position
 
@@ -89,17 +89,45 @@ class Table:
 
     async def think(self, message: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:
         """An agent's turn, and what it thinks until it plays it."""
-        position = protocol.read_position(message)
+        position = self._going_on(message)
         spec = self.player(message, position).spec
         seconds = protocol.number(message, "seconds", 0.1, MOST_SECONDS, 10.0)
-        if position.outcome is not None:
-            raise BadRequest("the battle is over")
         thoughts = self.thinkers.turn(spec, position, seconds, protocol.read_name(message))
         async for thought in thoughts:
             if "turn" in thought:
                 after = position.play(thought["turn"])
                 thought["view"] = views.view(after, thought["turn"])
             yield thought
+
+    async def insight(self, message: dict[str, Any]) -> Any:
+        """What a policy makes of a position."""
+        position = self._going_on(message)
+        spec = self.player(message, position).spec
+        return await self.thinkers.ask(spec, lambda agent: insight.opinion_of(agent, position))
+
+    async def curve(self, message: dict[str, Any]) -> Any:
+        """A battle's margins, and how a policy expected them to end."""
+        start, turns = protocol.read_position(message), protocol.read_turns(message)
+        spec = self.player(message, start).spec
+        positions = await run_in_threadpool(positions_of, start, turns)
+        return await self.thinkers.ask(spec, lambda agent: insight.curve_of(agent, positions))
+
+    async def analyse(self, message: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:
+        """What a search makes of a position, as it goes on."""
+        position = self._going_on(message)
+        spec = self.player(message, position).spec
+        seconds = protocol.number(message, "seconds", 0.1, MOST_SECONDS, 10.0)
+        name = protocol.read_name(message)
+        async for found in self.thinkers.analyse(spec, position, seconds, name):
+            if found["finding"] is not None:
+                found["finding"] = insight.finding_view(found["finding"], position)
+            yield found
+
+    def _going_on(self, message: dict[str, Any]) -> Position:
+        position = protocol.read_position(message)
+        if position.outcome is not None:
+            raise BadRequest("the battle is over")
+        return position
 
     def player(self, message: dict[str, Any], position: Position) -> Player:
         """The player that a message names.
@@ -135,9 +163,10 @@ def make_app(hosts: Iterable[str], token: str | None = None, extra: Iterable[str
         if path.suffix in _KINDS
     ]
     for answer in (table.welcome, table.view, table.play, table.stop, table.load, table.save,
-                   table.score):  # fmt: skip
+                   table.score, table.insight, table.curve):  # fmt: skip
         routes.append(Route(f"/api/{answer.__name__}", _answering(answer), methods=["POST"]))
-    routes.append(Route("/api/think", _streaming(table.think), methods=["POST"]))
+    for stream in (table.think, table.analyse):
+        routes.append(Route(f"/api/{stream.__name__}", _streaming(stream), methods=["POST"]))
     app = Starlette(routes=routes, exception_handlers={HTTPException: _refused})
     return Guard(app, hosts, token)
 

@@ -59,7 +59,7 @@ class Thinkers:
     async def turn(
         self, spec: str, position: Position, seconds: float, name: str
     ) -> AsyncIterator[dict[str, Any]]:
-        """An agent's turn: ``{"thought": ...}`` as long as it thinks, then ``{"turn": ...}``.
+        """An agent's turn: ``{"thinks": true}`` as long as it thinks, then ``{"turn": ...}``.
 
         Args:
             spec: the agent.
@@ -70,50 +70,98 @@ class Thinkers:
         Raises:
             BadRequest: if too many are thinking, or one of that name is.
         """
-        if name in self._stops:
-            raise BadRequest("there is a thought of that name", 409)
-        self._admit()
-        stopped = self._stops[name] = asyncio.Event()
+        agent: Agent | None = None
+
+        def done() -> None:
+            if agent is not None:
+                self._idle = [*self._idle, (spec, agent)][-MOST_IDLE:]
+
+        stopped = self._begin(name)
         try:
             agent = await self._borrow(spec)
         except BaseException:
-            del self._stops[name]
-            self._busy -= 1
+            self._end(name)
             raise
         work = asyncio.ensure_future(self._run(lambda: agent.turn(position)))
+        async for _ in self._watch(agent, work, seconds, stopped, name, done):
+            yield {"thinks": True}
+        yield {"turn": await work}
+
+    async def analyse(
+        self, spec: str, position: Position, seconds: float, name: str
+    ) -> AsyncIterator[dict[str, Any]]:
+        """What a player thinks of a position, again and again: ``{"finding": ...}``, None as long
+        as there is nothing to say.
+
+        Args:
+            spec, position, seconds, name: as for ``turn``.
+
+        Raises:
+            BadRequest: as ``turn`` does.
+        """
+        stopped = self._begin(name)
+        try:
+            analysis = await self._run(lambda: _analysis(spec, position))
+        except BaseException:
+            self._end(name)
+            raise
+        work = asyncio.ensure_future(self._run(analysis.run))
+        shown = None
+        yield {"finding": None}  # whoever waits sees that it has begun, and can leave
+        async for _ in self._watch(analysis, work, seconds, stopped, name):
+            if analysis.finding is not shown:
+                shown = analysis.finding
+                yield {"finding": shown}
+        await work
+        yield {"finding": analysis.finding, "done": True}
+
+    async def _watch(
+        self,
+        worker: Any,
+        work: asyncio.Future[Any],
+        seconds: float,
+        stopped: asyncio.Event,
+        name: str,
+        done: Callable[[], None] = lambda: None,
+    ) -> AsyncIterator[None]:
+        """Ticks while some work is done; ends it when its time is up, when it is stopped, and when
+        nobody waits for the ticks any more.
+        """
         ends = monotonic() + seconds
         try:
             while not work.done():
-                await asyncio.wait({work, waiting := asyncio.ensure_future(stopped.wait())},
-                                   timeout=TICK, return_when=asyncio.FIRST_COMPLETED)  # fmt: skip
+                waiting = asyncio.ensure_future(stopped.wait())
+                first = asyncio.FIRST_COMPLETED
+                await asyncio.wait({work, waiting}, timeout=TICK, return_when=first)
                 waiting.cancel()
                 if stopped.is_set() or monotonic() > ends:
-                    break
-                if not work.done() and (thought := _thought(agent)) is not None:
-                    yield {"thought": thought}
-            turn = await self._end(agent, work)
-            if (thought := _thought(agent)) is not None:
-                yield {"thought": thought}
-            yield {"turn": turn}
+                    await _halt(worker, work)
+                elif not work.done():
+                    yield
         finally:
             # Also reached when the client goes away in the middle of a thought.
-            task = asyncio.ensure_future(self._let_go(spec, agent, work, name))
+            task = asyncio.ensure_future(self._let_go(worker, work, name, done))
             self._loose.add(task)
             task.add_done_callback(self._loose.discard)
 
-    async def _end(self, agent: Agent, work: asyncio.Future[str]) -> str:
-        # A search that has not begun yet forgets that it was to stop: say it until it does.
-        while not work.done():
-            if hasattr(agent, "stop"):
-                agent.stop()
-            await asyncio.wait({work}, timeout=TICK)
-        return await work
-
-    async def _let_go(self, spec: str, agent: Agent, work: asyncio.Future[str], name: str) -> None:
+    async def _let_go(
+        self, worker: Any, work: asyncio.Future[Any], name: str, done: Callable[[], None]
+    ) -> None:
+        await _halt(worker, work)
         with contextlib.suppress(Exception):
-            await self._end(agent, work)
-            self._idle = [*self._idle, (spec, agent)][-MOST_IDLE:]
-        self._stops.pop(name, None)
+            await work
+            done()
+        self._end(name)
+
+    def _begin(self, name: str) -> asyncio.Event:
+        if name in self._stops:
+            raise BadRequest("there is a thought of that name", 409)
+        self._admit()
+        self._stops[name] = asyncio.Event()
+        return self._stops[name]
+
+    def _end(self, name: str) -> None:
+        del self._stops[name]
         self._busy -= 1
 
     def _admit(self) -> None:
@@ -134,6 +182,16 @@ class Thinkers:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
 
-def _thought(agent: Agent) -> dict[str, Any] | None:
-    """What an agent thinks at the moment, if it shows that."""
-    return None
+async def _halt(worker: Any, work: asyncio.Future[Any]) -> None:
+    """Stop a worker. A search that has not begun yet forgets that it was to stop: say it again."""
+    while not work.done():
+        if hasattr(worker, "stop"):
+            worker.stop()
+        await asyncio.wait({work}, timeout=TICK)
+
+
+def _analysis(spec: str, position: Position) -> Any:
+    # Imported here because importing searches takes a while, and the page is to be there at once.
+    from agents.analysis import Analysis
+
+    return Analysis(spec, position)

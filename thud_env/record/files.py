@@ -118,6 +118,12 @@ class Record:
         """The ruleset that the battle is played by."""
         return self.start.rules
 
+    def _repr_html_(self) -> str:
+        """The battle as a stepper that plays by itself, which notebooks show."""
+        from thud_env.render import stepper
+
+        return stepper(self)
+
     @property
     def text(self) -> str:
         """The record as a ``.thud`` file holds it; ``Record.from_text`` is its inverse."""

@@ -23,6 +23,16 @@ from thud_env.rules.row import DWARF, STONE, TROLL
 Element = tuple[str, dict[str, str], str]
 """Tag, attributes, text."""
 
+
+class Picture(str):
+    """The text of an SVG document, which notebooks show as a picture."""
+
+    __slots__ = ()
+
+    def _repr_svg_(self) -> str:
+        return str(self)
+
+
 _IDS = {DWARF: "thud-dwarf", TROLL: "thud-troll", STONE: "thud-stone"}
 
 
@@ -32,8 +42,8 @@ def svg(
     last_turn: str | None = None,
     targets: str | Iterable[str] | None = None,
     size: int = 480,
-) -> str:
-    """A position as an SVG document.
+) -> Picture:
+    """A position as an SVG document: text, which notebooks show as a picture.
 
     Args:
         position: a ``Position``.
@@ -46,24 +56,33 @@ def svg(
         ValueError: if a turn or a square cannot be read.
     """
     scene = scene_of(position, last_turn, targets)
-    return "\n".join(_document(scene, size)) + "\n"
+    marks = (*marks_above(scene), *marks_beside(scene))
+    return document(scene, size, marks_below(scene), marks, _title(scene))
 
 
-def _document(scene: Scene, size: int) -> Iterator[str]:
+def document(
+    scene: Scene, size: int, below: Iterable[Shape], above: Iterable[Shape], title: str
+) -> Picture:
+    """A scene with shapes under its pieces and over them."""
+    return Picture("\n".join(_lines(scene, size, below, above, title)) + "\n")
+
+
+def _lines(
+    scene: Scene, size: int, below: Iterable[Shape], above: Iterable[Shape], title: str
+) -> Iterator[str]:
     yield opening(size)
-    yield f"<title>{escape(_title(scene))}</title>"
+    yield f"<title>{escape(title)}</title>"
     yield from definitions(scene.is_football)
     yield markup(paper())
     yield from map(markup, board_shapes(scene.goals))
-    yield from map(markup, marks_below(scene))
+    yield from map(markup, below)
     for piece, (x, y), scale in (*pieces_on(scene), *pieces_beside(scene)):
         scaled = "" if scale == 1 else f" scale({number(scale)})"
         yield (
             f'<use xlink:href="#{piece_id(piece, scene.is_football)}" '
             f'transform="translate({number(x)} {number(y)}){scaled}"/>'
         )
-    yield from map(markup, marks_above(scene))
-    yield from map(markup, marks_beside(scene))
+    yield from map(markup, above)
     yield "</svg>"
 
 

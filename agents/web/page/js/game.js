@@ -107,14 +107,12 @@ export class Game extends EventTarget {
   async think(player, seconds = 15) {
     const id = crypto.randomUUID?.() ?? `thought-${Date.now()}-${Math.floor(1e6 * Math.random())}`;
     const dropped = new AbortController();
-    const mine = (this.thinking = { id, player, dropped, thought: null });
+    const mine = (this.thinking = { id, player, dropped });
     this.#changed();
     try {
       const message = { ...this.battle, position: this.node.position, player, seconds, id };
       for await (const line of listen("think", message, dropped.signal)) {
         if (line.turn !== undefined) return line;
-        mine.thought = line.thought;
-        this.dispatchEvent(new Event("thought"));
       }
       return null;
     } catch (error) {

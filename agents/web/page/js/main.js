@@ -4,6 +4,7 @@ import { ask } from "./api.js";
 import { Dialogs } from "./dialogs.js";
 import { byId, complain } from "./dom.js";
 import { Game, YOU } from "./game.js";
+import { Insight } from "./insight.js";
 import { isFirstVisit, Lessons } from "./lessons.js";
 import { Panel } from "./panel.js";
 import { Table } from "./table.js";
@@ -16,7 +17,8 @@ async function main() {
   for (const [name, colour] of Object.entries(world.colours)) root.setProperty(`--${name}`, colour);
   const game = new Game(world);
   const table = new Table(world, game);
-  const panel = new Panel(world, game, table);
+  new Panel(world, game, table);
+  new Insight(world, game);
   const dialogs = new Dialogs(world, game);
   const lessons = new Lessons(world, game, () => {
     lessons.close();

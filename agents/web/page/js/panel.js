@@ -36,7 +36,6 @@ export class Panel {
     this.table = table;
     this.playing = 0;
     game.addEventListener("change", () => this.show());
-    game.addEventListener("thought", () => this.#thinking());
     this.#buttons();
     this.#keys();
   }
@@ -266,18 +265,7 @@ export class Panel {
       place.replaceChildren(
         make("span", { class: "dots" }, `${nameOf(this.world, thinking.player)} is thinking`),
         make("button", { onclick: () => this.game.hurry().catch(complain) }, "Stop"),
-        make("p", { class: "thought" }),
       );
     }
-    place.querySelector(".thought").textContent = thinking.thought ? thoughtLine(thinking.thought) : "";
   }
-}
-
-/** A thought in a line: how deep, what it is worth, the main line. */
-export function thoughtLine({ depth, visits, score, line }) {
-  const parts = [];
-  if (depth) parts.push(`depth ${depth}`);
-  if (visits) parts.push(`${visits.toLocaleString("en")} visits`);
-  if (score !== undefined) parts.push(score);
-  return `${parts.join(" · ")}${parts.length && line ? " · " : ""}${line ?? ""}`;
 }

@@ -1,0 +1,154 @@
+"""What a player makes of a position: its main line, its score, and where it looks.
+
+A search is asked again and again, one turn deeper or with twice the simulations each time, so that
+there is something to see while it goes on, and so that any search can be watched from outside.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.agent import Agent
+from agents.registry import make
+from thud_env import Position
+from thud_env.actions import NUM_ACTIONS
+from thud_env.notation.turns import turn_notation
+from thud_env.rules import row as fields
+
+DEEPEST = 12
+_FIRST_SIMULATIONS, _MOST_SIMULATIONS = 100, 1_000_000
+_LINE = 4
+"""Turns of a main line."""
+_POINT = 100
+"""Searches count in hundredths of a point."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """What a player thinks after some thought."""
+
+    line: tuple[str, ...]
+    """Its turn, the reply it expects, and so on."""
+    probabilities: NDArray[np.float64]
+    """[6470] how much it looked at each decision; all at its own, if it does not say."""
+    margin: float | None = None
+    """The margin it expects at the end, from the dwarfs' view, if it judges."""
+    depth: int | None = None
+    """How many turns it looked ahead, if it counts in turns."""
+    visits: int | None = None
+    """How many simulations it made, if it counts in those."""
+
+
+class Analysis:
+    """A player at work on a position.
+
+    Args:
+        spec: the player.
+        position: not over.
+
+    Raises:
+        ValueError: as ``make`` does.
+    """
+
+    def __init__(self, spec: str, position: Position) -> None:
+        self._spec, self._position = spec, position
+        self._agent = make(spec)
+        self._stopped = False
+        self.finding: Finding | None = None
+        """The newest."""
+
+    def stop(self) -> None:
+        """Make ``run`` end soon. Another thread may call this."""
+        self._stopped = True
+        stop = getattr(self._agent, "stop", None)
+        if stop is not None:
+            stop()
+
+    def run(self) -> None:
+        """Think until there is nothing deeper to look at, or until stopped."""
+        for spec, depth in deeper(self._spec):
+            self._agent = make(spec)
+            if self._stopped:
+                return
+            found = self._look(depth)
+            if self._stopped and self.finding is not None:
+                return  # half a search is worth less than the whole one before it
+            self.finding = found
+
+    def _look(self, depth: int | None) -> Finding:
+        # Imported here because importing searches takes a while.
+        from agents.mcts import TreeResult
+        from agents.search.planning import PlanningAgent
+
+        position, agent = self._position, self._agent
+        offered = position.row[fields.PENDING] == fields.ANSWER_OFFER
+        if not isinstance(agent, PlanningAgent) or offered:
+            actions = _turn_of(agent, position)
+            return Finding((turn_notation(position.row, actions),), _one(actions[0]))
+        thought = agent.think(position.row)
+        result = getattr(agent, "result", None)
+        sign = 1 if position.to_move == "dwarfs" else -1
+        line = tuple(self._line(thought.decisions, depth))
+        margin = sign * thought.value / _POINT
+        chances = _one(thought.decisions[0])
+        if isinstance(result, TreeResult) and sum(result.visits.values()) > 0:
+            chances = np.zeros(NUM_ACTIONS)
+            chances[list(result.visits)] = list(result.visits.values())
+            chances /= chances.sum()
+        most = float(position.rules.largest_margin)
+        return Finding(
+            line, chances, max(-most, min(most, margin)), depth,
+            getattr(result, "simulations", None),
+        )  # fmt: skip
+
+    def _line(self, decisions: list[int], depth: int | None) -> Iterator[str]:
+        """The turn that these decisions begin, and what the same player would play after it."""
+        here, planned = self._position, list(decisions)
+        for _ in range(min(_LINE, depth or _LINE)):
+            if here.outcome is not None or self._stopped:
+                return
+            actions = _turn_of(self._agent, here, planned)
+            turn = turn_notation(here.row, actions)
+            yield turn
+            here, planned = here.play(turn), []
+
+
+def deeper(spec: str) -> Iterator[tuple[str, int | None]]:
+    """A search's spec, ever deeper, and how deep that is in turns; any other player's as it is."""
+    kind, _, rest = spec.partition(":")
+    words = [word for word in rest.split(",") if word]
+    if kind == "alphabeta":
+        kept = [word for word in words if not re.match("(depth|time|nodes)=", word)]
+        for depth in range(1, DEEPEST + 1):
+            yield f"{kind}:{','.join([*kept, f'depth={depth}'])}", depth
+    elif kind in ("mcts", "policy+mcts"):
+        kept = [word for word in words if not re.match("(sims|time)=", word)]
+        simulations = _FIRST_SIMULATIONS
+        while simulations <= _MOST_SIMULATIONS:
+            yield f"{kind}:{','.join([*kept, f'sims={simulations}'])}", None
+            simulations *= 2
+    else:
+        yield spec, None
+
+
+def _turn_of(agent: Agent, position: Position, planned: list[int] | None = None) -> list[int]:
+    """The decisions of a player's turn, the first of them planned already."""
+    actions: list[int] = []
+    here = position
+    while not actions or here.row[fields.PENDING] not in (fields.NO_QUESTION, fields.ANSWER_OFFER):
+        if here.outcome is not None:
+            break
+        actions.append(planned.pop(0) if planned else agent.act(here))
+        here = here.apply(actions[-1])
+    return actions
+
+
+def _one(action: int) -> NDArray[np.float64]:
+    chances = np.zeros(NUM_ACTIONS)
+    chances[action] = 1.0
+    return chances

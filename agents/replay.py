@@ -1,0 +1,185 @@
+"""Make a moving picture of a battle from its record.
+
+::
+
+    python -m agents.replay game.thud -o game.gif
+    python -m agents.replay game.thud -o game.svg --seconds 0.5 --size 480
+    python -m agents.replay game.thud -o game.mp4 --first 100 --no-captions
+
+A ``.gif`` goes anywhere, a ``.svg`` is small and sharp, and a ``.mp4`` needs ffmpeg.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thud_env import Record, read_record
+from thud_env.command import Command, bounded
+from thud_env.render import animation, frames
+from thud_env.render.picture import INK, PAPER
+
+_COLOURS = 128
+_FPS_OF_VIDEO = 25
+
+Frame = tuple[NDArray[np.uint8], float]
+"""[H, W, 3], and for how many seconds it is shown."""
+
+
+def shortened(record: Record, turns: int | None) -> Record:
+    """The first turns of a record; all of them for None."""
+    return record if turns is None else Record(record.start, record.turns[:turns])
+
+
+def pictures(
+    record: Record, size: int, seconds: float, captions: bool, fps: float
+) -> Iterator[Any]:
+    """The frames of a battle as PIL images, each with how many seconds it is shown.
+
+    Raises:
+        ValueError: if Pillow is missing, or the size too small.
+    """
+    caption = _captioner(record, size) if captions else None
+    for pixels, duration, turn in frames(record, size=size, seconds=seconds, fps=fps):
+        yield (pixels if caption is None else caption(pixels, turn)), duration
+
+
+def _pillow() -> Any:
+    try:
+        import PIL.Image
+        import PIL.ImageDraw
+        import PIL.ImageFont
+    except ImportError:
+        raise ValueError(
+            "pictures that move need Pillow: pip install 'thud-env[render]' would be right"
+        ) from None
+    return PIL
+
+
+def _captioner(record: Record, size: int) -> Any:
+    """What puts a line below a picture: who plays, and the turn."""
+    pil = _pillow()
+    height = 2 * round(size / 30)
+    font = pil.ImageFont.load_default(size=round(0.6 * height))
+    sides = [record.tags.get(side, "") for side in ("Dwarfs", "Trolls")]
+    players = " against ".join(sides) if all(sides) else record.rules.title
+
+    def caption(pixels: NDArray[np.uint8], turn: int) -> NDArray[np.uint8]:
+        strip = pil.Image.new("RGB", (size, height), PAPER)
+        draw = pil.ImageDraw.Draw(strip)
+        words = f"{turn}. {record.turns[turn - 1]}" if turn else ""
+        room = size - height
+        while words and draw.textlength(words, font=font) > room:
+            words = words.rpartition("x")[0].removesuffix("x ...") + "x ..."
+        width = draw.textlength(words, font=font)
+        draw.text((height / 2, height / 2), words, INK, font, "lm")
+        if width + draw.textlength(players, font=font) + height < room:
+            draw.text((size - height / 2, height / 2), players, INK, font, "rm")
+        return np.concatenate([pixels, np.asarray(strip)])
+
+    return caption
+
+
+def write_gif(path: Path, record: Record, size: int, seconds: float, captions: bool) -> None:
+    """A GIF that plays again and again, with one palette for all frames."""
+    pil = _pillow()
+    shown = list(pictures(record, size, seconds, captions, fps=12.5))
+    some = [pixels for pixels, _ in shown[:: max(1, len(shown) // 8)]]
+    sample = pil.Image.fromarray(np.concatenate(some))
+    palette = sample.quantize(_COLOURS, pil.Image.Quantize.MEDIANCUT)
+    images = [
+        pil.Image.fromarray(pixels).quantize(palette=palette, dither=pil.Image.Dither.NONE)
+        for pixels, _ in shown
+    ]
+    images[0].save(
+        path, format="GIF", save_all=True, append_images=images[1:], loop=0, optimize=False,
+        duration=[10 * max(2, round(100 * duration)) for _, duration in shown[:-1]] + [2000],
+    )  # fmt: skip
+
+
+def write_mp4(path: Path, record: Record, size: int, seconds: float, captions: bool) -> None:
+    """A video, by ffmpeg.
+
+    Raises:
+        ValueError: if there is no ffmpeg, or it fails.
+    """
+    ffmpeg = shutil.which("ffmpeg")
+    if ffmpeg is None:
+        raise ValueError("a .mp4 needs ffmpeg, which is not here: a .gif or .svg would be right")
+    shown = pictures(record, size, seconds, captions, fps=_FPS_OF_VIDEO)
+    first, duration = next(shown)
+    height, width = first.shape[:2]
+    command = [
+        *(ffmpeg, "-y", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt", "rgb24"),
+        *("-s", f"{width}x{height}", "-r", str(_FPS_OF_VIDEO), "-i", "-", "-an"),
+        *("-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2", "-pix_fmt", "yuv420p", str(path)),
+    ]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as encoder:
+        assert encoder.stdin is not None
+        assert encoder.stderr is not None
+        clock = due = 0.0
+        for pixels, lasting in chain([(first, duration)], shown):
+            due += lasting
+            while clock < due:
+                encoder.stdin.write(pixels.tobytes())
+                clock += 1 / _FPS_OF_VIDEO
+        encoder.stdin.close()
+        said = encoder.stderr.read().decode(errors="replace")
+    if encoder.returncode != 0:
+        raise ValueError(f"ffmpeg failed: {said.strip()}")
+
+
+def write_svg(path: Path, record: Record, size: int, seconds: float, captions: bool) -> None:
+    """An animated SVG."""
+    picture = animation(record, size=size, seconds=seconds, captions=captions)
+    path.write_text(picture, encoding="utf-8")
+
+
+WRITERS = {".gif": write_gif, ".mp4": write_mp4, ".svg": write_svg}
+
+
+def main(words: list[str] | None = None) -> int:
+    """The command line; returns the exit code."""
+    command = Command("agents.replay", __doc__)
+    command.add_argument("record", type=Path, metavar="FILE", help="a .thud file")
+    command.add_argument(
+        "-o", "--out", type=Path, required=True, metavar="FILE",
+        help=f"what to write: {', '.join(WRITERS)}",
+    )  # fmt: skip
+    command.add_argument(
+        "--seconds", type=bounded(float, 0.1, 60), default=0.8, metavar="S",
+        help="how long a turn is shown (0.8)",
+    )  # fmt: skip
+    command.add_argument(
+        "--size", type=bounded(int, 102, 2040), default=408, metavar="N",
+        help="width in pixels (408); multiples of 17 are sharpest",
+    )  # fmt: skip
+    command.add_argument(
+        "--first", type=bounded(int, 0), metavar="N", help="only so many turns (all)"
+    )
+    command.add_argument("--no-captions", action="store_true", help="no line below the board")
+    command.add_argument("--rules", metavar="R", help="the ruleset (the record's own)")
+    return command.run(_replay, words)
+
+
+def _replay(arguments: argparse.Namespace) -> None:
+    out: Path = arguments.out
+    if out.suffix not in WRITERS:
+        raise ValueError(f"{out}: {', '.join(WRITERS)} can be written")
+    record = shortened(read_record(arguments.record, arguments.rules), arguments.first)
+    write = WRITERS[out.suffix]
+    write(out, record, arguments.size, arguments.seconds, not arguments.no_captions)
+    print(f"{out}: {len(record.turns)} turns, {out.stat().st_size / 1024:,.0f} KiB")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

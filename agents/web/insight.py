@@ -1,0 +1,100 @@
+"""What a player makes of a position, as the page shows it."""
+
+from __future__ import annotations
+
+import heapq
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.agent import Agent
+from agents.analysis import Finding
+from agents.web.protocol import BadRequest
+from agents.web.views import turn_is_over
+from thud_env import Position
+from thud_env.actions import describe_action
+from thud_env.notation.turns import turn_notation
+from thud_env.render import heat
+
+_TURNS = 6
+_LOOKS = 40
+"""Positions in the middle of a turn that are looked at to find its best turns."""
+_PICTURE = 360
+
+
+def opinion_of(agent: Agent, position: Position) -> dict[str, Any]:
+    """What a policy makes of a position.
+
+    Raises:
+        BadRequest: if the player is no policy.
+    """
+    judge = getattr(agent, "judge", None)
+    if judge is None:
+        raise BadRequest("this player has no probabilities to show")
+    opinion = judge(position)
+    return {
+        "margin": opinion.margin,
+        "turns": best_turns(judge, position),
+        "heat": heat(position, opinion.probabilities, size=_PICTURE),
+    }
+
+
+def best_turns(judge: Any, position: Position) -> list[tuple[str, float]]:
+    """The likeliest turns of a policy and their chances, likeliest first.
+
+    A turn's chance is that of its decisions, multiplied; of a turn that can be decided in several
+    orders, the sum over those that were seen.
+    """
+    found: dict[str, float] = {}
+    waiting: list[tuple[float, int, list[int], Position]] = [(-1.0, 0, [], position)]
+    looks = 0
+    while waiting and looks < _LOOKS:
+        negative, _, actions, here = heapq.heappop(waiting)
+        if actions and (turn_is_over(here) or here.outcome is not None):
+            turn = turn_notation(position.row, actions)
+            found[turn] = found.get(turn, 0.0) - negative
+            if len(found) >= _TURNS:
+                break
+            continue
+        looks += 1
+        chances = judge(here).probabilities
+        for action in np.argsort(-chances, kind="stable")[: 2 * _TURNS].tolist():
+            if chances[action] > 0:
+                order = (negative * float(chances[action]), len(waiting) + 1000 * looks)
+                heapq.heappush(waiting, (*order, [*actions, action], here.apply(action)))
+    return sorted(found.items(), key=lambda item: -item[1])
+
+
+def finding_view(finding: Finding, position: Position) -> dict[str, Any]:
+    """A search's finding."""
+    chances = finding.probabilities
+    shown = np.argsort(-chances, kind="stable")[:_TURNS]
+    return {
+        "line": list(finding.line),
+        "margin": finding.margin,
+        "depth": finding.depth,
+        "visits": finding.visits,
+        "turns": [
+            (describe_action(action), float(chances[action]))
+            for action in shown.tolist()
+            if chances[action] > 0
+        ],
+        "heat": heat(position, chances, size=_PICTURE),
+    }
+
+
+def curve_of(agent: Agent, positions: list[Position]) -> dict[str, Any]:
+    """The margins of a battle as they were, and as a policy expected them to end.
+
+    Raises:
+        BadRequest: if the player is no policy.
+    """
+    expect = getattr(agent, "expected_margins", None)
+    if expect is None:
+        raise BadRequest("this player has no values to show")
+    rows: NDArray[np.int16] = np.array([position.row for position in positions])
+    return {
+        "margins": [position.margin for position in positions],
+        "expected": [round(value, 2) for value in expect(rows).tolist()],
+    }

@@ -1,0 +1,194 @@
+// What players make of a position: two of them side by side, and a curve over the battle.
+
+import { ask, listen } from "./api.js";
+import { byId, complain, draw, make } from "./dom.js";
+import { nameOf, playersFor } from "./panel.js";
+
+const NOBODY = "";
+const SECONDS = 20;
+let thoughts = 0;
+
+/** One player's view of the position. */
+class View {
+  constructor(owner, label, player) {
+    this.owner = owner;
+    this.player = player;
+    this.asked = null;
+    this.dropped = null;
+    this.select = make("select", { "aria-label": label, onchange: () => {
+      this.player = this.select.value;
+      this.refresh(true);
+      owner.curve();
+    } });
+    this.button = make("button", { onclick: () => (this.dropped ? this.#stop() : this.#think()) });
+    this.body = make("div", { class: "opinion" });
+    this.card = make("section", { class: "view", "aria-label": label }, this.select, this.body, this.button);
+  }
+
+  get chosen() {
+    return this.owner.world.players.find(({ spec }) => spec === this.player);
+  }
+
+  /** Fill in the choice of players for these rules. */
+  fill(rules) {
+    const players = playersFor(this.owner.world, rules);
+    if (!players.some(({ spec }) => spec === this.player)) this.player = NOBODY;
+    this.select.replaceChildren(
+      make("option", { value: NOBODY, selected: this.player === NOBODY }, "Nobody"),
+      ...players.map(({ spec, name }) => make("option", { value: spec, selected: spec === this.player }, name)),
+    );
+  }
+
+  /** Look at the position that is shown; a search waits to be asked. */
+  refresh(force = false) {
+    const { game } = this.owner;
+    const key = `${this.player} ${game.view.position}`;
+    if (key === this.asked && !force) return;
+    this.asked = key;
+    this.dropped?.abort();
+    this.dropped = null;
+    this.body.replaceChildren();
+    const over = game.view.toMove === null;
+    this.button.hidden = !this.player || this.chosen?.is_policy || over;
+    this.button.textContent = "Think";
+    if (this.chosen?.is_policy && !over) this.#look(key).catch(complain);
+  }
+
+  async #look(key) {
+    const { game } = this.owner;
+    const { position } = game.view;
+    const found = await ask("insight", { ...game.battle, position, player: this.player });
+    if (this.asked === key) this.#show(found);
+  }
+
+  async #think() {
+    const { game } = this.owner;
+    const { position } = game.view;
+    const dropped = (this.dropped = new AbortController());
+    this.id = `analysis-${Date.now()}-${(thoughts += 1)}`;
+    this.button.textContent = "Stop";
+    try {
+      const message = { ...game.battle, position, player: this.player, seconds: SECONDS, id: this.id };
+      for await (const { finding } of listen("analyse", message, dropped.signal)) {
+        if (this.dropped === dropped && finding) this.#show(finding);
+      }
+    } catch (error) {
+      complain(error);
+    } finally {
+      if (this.dropped === dropped) {
+        this.dropped = null;
+        this.button.textContent = "Think";
+      }
+    }
+  }
+
+  #stop() {
+    ask("stop", { id: this.id }).catch(complain);
+  }
+
+  #show({ margin, turns, heat, line, depth, visits }) {
+    const { rules } = this.owner.game;
+    const parts = [];
+    if (margin !== null) parts.push(bar(margin, rules));
+    const facts = [
+      depth ? `${depth} ${depth === 1 ? "turn" : "turns"} deep` : null,
+      visits ? `${visits.toLocaleString("en")} tries` : null,
+    ].filter(Boolean);
+    if (facts.length) parts.push(make("p", { class: "quiet" }, facts.join(", ")));
+    if (line) parts.push(make("p", { class: "line", "aria-label": "Main line" }, line.join("  ")));
+    const best = turns[0]?.[0] ?? "nothing";
+    parts.push(make("img", {
+      src: `data:image/svg+xml,${encodeURIComponent(heat)}`,
+      alt: `Heat map: orange squares to move from, blue ones to move to. Likeliest: ${best}.`,
+    }));
+    parts.push(make("ol", { class: "best", "aria-label": "Best turns" },
+      ...turns.map(([turn, chance]) => {
+        const meter = make("span", { class: "meter" });
+        meter.style.width = `${100 * chance}%`;
+        return make("li", {}, make("span", { class: "name" }, turn), make("b", {}, percent(chance)), meter);
+      })));
+    this.body.replaceChildren(...parts);
+  }
+}
+
+const percent = (chance) => (chance >= 0.1 ? `${Math.round(100 * chance)}%` : `${(100 * chance).toFixed(1)}%`);
+
+/** Who is expected to win, and by how much. */
+function bar(margin, { most, scored }) {
+  const fill = make("span", { class: "dwarfs" });
+  fill.style.width = `${50 + (50 * margin) / most}%`;
+  const side = margin >= 0 ? "dwarfs" : "trolls";
+  const words = scored
+    ? `${side} by ${Math.abs(margin).toFixed(1)}`
+    : `${side}, ${Math.round(100 * Math.abs(margin / most))}%`;
+  return make("div", { class: "value" },
+    make("div", { class: "bar", role: "img", "aria-label": `Expected: ${words}` }, fill),
+    make("span", {}, words));
+}
+
+export class Insight {
+  constructor(world, game) {
+    this.world = world;
+    this.game = game;
+    const policy = world.players.find(({ is_policy }) => is_policy)?.spec ?? NOBODY;
+    this.views = [new View(this, "First player", policy), new View(this, "Second player", NOBODY)];
+    this.plot = make("figure", { class: "curve" });
+    byId("insight").append(
+      make("div", { class: "views" }, ...this.views.map(({ card }) => card)),
+      this.plot,
+    );
+    this.rules = null;
+    game.addEventListener("change", () => this.show());
+    game.addEventListener("tab", () => this.show());
+  }
+
+  /** Bring everything up to date, if it is to be seen. */
+  show() {
+    if (byId("insight").hidden || this.game.partial) return;
+    const { name } = this.game.rules;
+    if (this.rules !== name) {
+      this.rules = name;
+      for (const view of this.views) view.fill(name);
+    }
+    for (const view of this.views) view.refresh();
+    clearTimeout(this.clock);
+    this.clock = setTimeout(() => this.curve(), 300);
+  }
+
+  /** The margin over the battle, and what each policy expected. */
+  async curve() {
+    const { game } = this;
+    const turns = game.line.map(({ turn }) => turn);
+    const here = turns.length ? [game.root, ...game.line].indexOf(game.node) : 0;
+    const policies = this.views.filter(({ chosen }) => chosen?.is_policy);
+    const key = JSON.stringify([turns, here, policies.map(({ player }) => player)]);
+    if (key === this.drawn) return;
+    this.drawn = key;
+    if (turns.length < 2 || !policies.length) {
+      this.plot.replaceChildren();
+      return;
+    }
+    const message = { ...game.battle, position: game.root.position, turns };
+    const found = [];
+    for (const { player } of policies) found.push(await ask("curve", { ...message, player }).catch(complain));
+    if (this.drawn !== key || found.some((one) => !one)) return;
+    this.#plot(found, policies, here, turns.length);
+  }
+
+  #plot(found, policies, here, count) {
+    const [width, height] = [320, 120];
+    const { most } = this.game.rules;
+    const x = (turn) => 4 + ((width - 8) * turn) / count;
+    const y = (margin) => height / 2 - ((height / 2 - 4) * margin) / most;
+    const path = (values) => values.map((value, turn) => `${turn ? "L" : "M"}${x(turn).toFixed(1)} ${y(value).toFixed(1)}`).join("");
+    const names = policies.map(({ player }) => nameOf(this.world, player));
+    const picture = draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `The margin over ${count} turns, and what was expected by ${names.join(" and ")}` },
+      draw("path", { class: "zero", d: `M0 ${height / 2}H${width}` }),
+      draw("path", { class: "here", d: `M${x(here)} 0V${height}` }),
+      draw("path", { class: "margin", d: path(found[0].margins) }),
+      ...found.map(({ expected }, i) => draw("path", { class: `expected n${i}`, d: path(expected) })));
+    const key = [["margin", "as it stood"], ...names.map((name, i) => [`n${i}`, `as ${name} expected it to end`])];
+    this.plot.replaceChildren(picture, make("figcaption", {}, "The margin, dwarfs up, trolls down: ",
+      ...key.map(([kind, text]) => make("span", { class: `key ${kind}` }, text))));
+  }
+}

@@ -1,0 +1,206 @@
+"""Battles that move: animated SVG, steppers, frames, GIF and video."""
+
+import html
+import shutil
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from agents.replay import main as replay
+from thud_env import RULESETS, Position, Record, read_record, write_record
+from thud_env.board import NUM_SQUARES, SQUARE_NAMES
+from thud_env.render import animation, frames, heat, rgb_array, stepper, svg
+from thud_env.render.film import scenes_of
+from thud_env.render.picture import centre_of
+from thud_env.render.to_heat import squares_of
+from thud_env.render.to_svg import piece_id
+
+RECORDS = Path(__file__).parent / "data/records"
+SVG = "{http://www.w3.org/2000/svg}"
+XLINK = "{http://www.w3.org/1999/xlink}href"
+START = Position.start()
+
+
+def at_the_end(picture):
+    """What stands where once an animation has run: each piece's name and place."""
+    found = []
+    for group in ElementTree.fromstring(picture).iter(f"{SVG}g"):
+        (use,) = group.findall(f"{SVG}use") or (None,) if group.get("transform") else (None,)
+        fades = [one.get("values") for one in group.findall(f"{SVG}animate")]
+        if use is None or "1;0" in fades:
+            continue
+        way = group.find(f"{SVG}animateTransform")
+        start = group.get("transform").removeprefix("translate(").removesuffix(")")
+        place = start if way is None else way.get("values").split(";")[-1]
+        found.append((use.get(XLINK)[1:], place))
+    return sorted(found)
+
+
+@pytest.mark.parametrize("name", ["classic", "koom-valley", "football", "agreed"])
+def test_an_animation_ends_where_the_battle_did(name):
+    record = read_record(RECORDS / f"{name}.thud")
+    football = record.rules.name == "koom-valley-football"
+    final = scenes_of(record)[1][-1].after
+    expected = sorted(
+        (piece_id(piece, football), " ".join(f"{value:g}" for value in centre_of(square)))
+        for square, piece in enumerate(final.pieces)
+        if piece
+    )
+    assert at_the_end(animation(record)) == expected
+
+
+def test_an_animation_shows_turn_after_turn_without_a_script():
+    record = read_record(RECORDS / "classic.thud")
+    picture = animation(record)
+    texts = [text.text for text in ElementTree.fromstring(picture).iter(f"{SVG}text")]
+    for number, turn in enumerate(record.turns, start=1):
+        assert f"{number}. {turn}" in texts
+    assert "<script" not in picture
+    assert "http" not in picture.replace("http://www.w3.org", "")
+    times = [
+        [float(time) for time in one.get("keyTimes").split(";")]
+        for one in ElementTree.fromstring(picture).iter()
+        if one.get("keyTimes")
+    ]
+    assert all(line == sorted(line) and line[0] == 0 and line[-1] <= 1 for line in times)
+
+
+def test_a_stepper_stands_in_a_frame_of_its_own():
+    record = read_record(RECORDS / "opening.thud")
+    page = record._repr_html_()
+    assert page == stepper(record)
+    inner = html.unescape(page.partition('srcdoc="')[2].rpartition('"')[0])
+    assert animation(record) in inner
+    assert '"turns": 1' in inner
+    assert page.count("<iframe") == 1
+
+
+def test_frames_end_with_the_picture_of_the_end():
+    record = read_record(RECORDS / "opening.thud")
+    shown = list(frames(record, size=170, seconds=1.0))
+    assert np.array_equal(shown[0][0], rgb_array(record.start, size=170))
+    last = rgb_array(record.final, last_turn=record.turns[-1], size=170, targets=())
+    assert np.array_equal(shown[-1][0], last)
+    assert sum(duration for _, duration, _ in shown) == pytest.approx(1.0 + len(record.turns))
+    assert [turn for *_, turn in shown] == sorted(turn for *_, turn in shown)
+
+
+def test_a_battle_as_gif(tmp_path, capsys):
+    from PIL import Image
+
+    out = tmp_path / "battle.gif"
+    assert replay([str(RECORDS / "opening.thud"), "-o", str(out), "--size", "170"]) == 0
+    assert "1 turns" in capsys.readouterr().out
+    with Image.open(out) as picture:
+        assert picture.size == (170, 182)
+        assert picture.n_frames > 3
+
+
+def test_a_battle_of_a_hundred_turns_is_a_gif_below_3_mb(tmp_path):
+    record = random_battle(100)
+    write_record(tmp_path / "long.thud", record)
+    out = tmp_path / "long.gif"
+    assert replay([str(tmp_path / "long.thud"), "-o", str(out)]) == 0
+    assert out.stat().st_size < 3_000_000
+
+
+def random_battle(turns):
+    position, played = START, []
+    rng = np.random.default_rng(5)
+    for _ in range(turns):
+        played.append(str(rng.choice(position.turns())))
+        position = position.play(played[-1])
+    return Record(START, tuple(played))
+
+
+@pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="no ffmpeg here")
+def test_a_battle_as_video(tmp_path):
+    out = tmp_path / "battle.mp4"
+    assert replay([str(RECORDS / "opening.thud"), "-o", str(out), "--size", "170"]) == 0
+    assert out.read_bytes()[4:8] == b"ftyp"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["missing.thud", "-o", "a.gif"], "missing.thud"),
+        ([str(RECORDS / "opening.thud"), "-o", "a.webm"], ".gif, .mp4, .svg can be written"),
+        ([str(RECORDS / "opening.thud"), "-o", "a.gif", "--size", "5"], "in 102 .. 2040"),
+    ],
+)
+def test_what_cannot_be_replayed_is_refused_in_a_line(words, said, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert replay(words) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+
+
+def test_a_video_without_ffmpeg_is_refused(monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    words = [str(RECORDS / "opening.thud"), "-o", str(tmp_path / "a.mp4")]
+    assert replay(words) == 2
+    assert "needs ffmpeg" in capsys.readouterr().err
+
+
+# -- heat ----------------------------------------------------------------------------------
+
+
+def chances(position, *likely):
+    found = np.zeros(6470)
+    legal = position.legal_actions()
+    found[legal] = 0.1 / len(legal)
+    for turn, chance in likely:
+        found[position.decisions(turn)[0]] += chance
+    return found / found.sum()
+
+
+def test_heat_is_strongest_where_the_policy_would_move():
+    starts, ends = squares_of(chances(START, ("dF1-F5", 0.5), ("dG1-G4", 0.2)))
+    assert starts.sum() == pytest.approx(1)
+    assert ends.sum() == pytest.approx(1)
+
+    assert [SQUARE_NAMES[i] for i in np.argsort(-starts)[:2]] == ["F1", "G1"]
+    assert [SQUARE_NAMES[i] for i in np.argsort(-ends)[:2]] == ["F5", "G4"]
+
+
+@pytest.mark.parametrize("rules", RULESETS)
+def test_heat_draws_every_position(rules):
+    position = Position.start(rules)
+    rng = np.random.default_rng(1)
+    for _ in range(30):
+        probabilities = np.zeros(6470)
+        legal = position.legal_actions()
+        probabilities[legal] = rng.dirichlet(np.ones(len(legal)))
+        ElementTree.fromstring(heat(position, probabilities))
+        position = position.apply(int(rng.choice(legal)))
+        if position.outcome is not None:
+            break
+
+
+def test_notebooks_show_pictures():
+    picture = heat(START, chances(START))
+    assert picture._repr_svg_() == picture
+    assert svg(START)._repr_svg_() == START._repr_svg_()
+
+
+@pytest.mark.parametrize(
+    ("probabilities", "said"),
+    [
+        (np.zeros(10), "shape"),
+        (np.zeros(6470), "not all 0"),
+        (np.full(6470, np.nan), "finite"),
+        (-np.ones(6470), "0 or more"),
+        (np.ones(6470), "not legal"),
+    ],
+)
+def test_heat_refuses_what_are_no_probabilities(probabilities, said):
+    with pytest.raises(ValueError, match=said):
+        heat(START, probabilities)
+
+
+def test_squares_of_heat_are_those_of_the_board():
+    starts, ends = squares_of(np.eye(6470)[0])
+    assert len(starts) == len(ends) == NUM_SQUARES
