@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import threading
+from collections.abc import Callable
 from time import perf_counter
 
 import numpy as np
@@ -11,19 +12,26 @@ from numpy.typing import NDArray
 
 from agents.search import negamax, workspace
 from agents.search.evaluation import INFINITE, WIN
+from agents.search.pattern_files import no_tables, published_tables, tables_with
+from agents.search.patterns import Tables
 from agents.search.planning import PlanningAgent, Thought
+from agents.search.table import LAST_GENERATION
 from agents.search.weights import load_weights, material_weights
 from agents.search.workspace import MAX_DEPTH, MAX_QUIESCENCE, Workspace
 from thud_env.rules.legal import legal_actions
-from thud_env.rules.row import MAX_DECISIONS_AT_ONCE, Row
+from thud_env.rules.row import MAX_DECISIONS_AT_ONCE, RULES, Row
+from thud_env.rulesets import RULESET_BY_INDEX
 
-_TABLE_BITS = 18
+_TABLE_BITS = 20
 _NO_LIMIT = np.iinfo(np.int64).max
+
+
+EVALUATIONS = ("learned", "features")
 
 
 @dataclasses.dataclass(frozen=True)
 class SearchOptions:
-    """How to search. All but the depth leave the value of a search that is finished alone."""
+    """How to search."""
 
     depth: int = 3
     """Turns to look ahead, 1 or more."""
@@ -33,10 +41,15 @@ class SearchOptions:
     """Decisions to carry out for a turn; 0: no limit."""
     quiescence: int = 4
     """Turns of captures to look at beyond the depth."""
+    learned: bool = False
+    """Whether to judge by patterns, for rulesets that have tables of them, or by features."""
+    reductions: bool = False
+    """Whether to search late quiet moves less deep at first. Without, the value of a finished
+    search is that of minimax, with quiescence at its leaves."""
     ordered: bool = True
-    """Whether to try promising decisions first."""
+    """Whether to try promising decisions first. Changes no value."""
     use_table: bool = True
-    """Whether to use the transposition table."""
+    """Whether to use the transposition table. Changes no value without reductions."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,13 +68,20 @@ class Searcher:
     """An alpha-beta search with its arrays, ready to be used again and again.
 
     Args:
-        weights: [5, 2, 16] of the evaluation.
+        weights: [5, 2, 16] of the evaluation by features.
         rng: [1] uint64, what it draws from.
+        tables: returns the tables of a ruleset's evaluation by patterns, or None.
     """
 
-    def __init__(self, weights: NDArray[np.int64], rng: NDArray[np.uint64]) -> None:
-        self._work = Workspace.of_size(_TABLE_BITS, weights)
+    def __init__(
+        self,
+        weights: NDArray[np.int64],
+        rng: NDArray[np.uint64],
+        tables: Callable[[str], Tables | None] = published_tables,
+    ) -> None:
+        self._work = Workspace.of_size(_TABLE_BITS, weights, no_tables())
         self._rng = rng
+        self._tables = tables
 
     def stop(self) -> None:
         """Make the search that another thread is in return the best it has so far."""
@@ -75,7 +95,7 @@ class Searcher:
             options: how.
         """
         started = perf_counter()
-        self._prepare(options)
+        self._prepare(row, options)
         timer = threading.Timer(options.seconds, self.stop) if options.seconds > 0 else None
         if timer is not None:
             timer.daemon = True
@@ -94,12 +114,12 @@ class Searcher:
         """The value of one search at the full depth, without limits; a bound where it lies
         outside ``alpha`` .. ``beta``. Faster the closer together these are.
         """
-        self._prepare(dataclasses.replace(options, nodes=0))
+        self._prepare(row, dataclasses.replace(options, nodes=0))
         self._work.control[workspace.FIRST_MOVE] = -1
         negamax.search(self._work, row, options.depth, alpha, beta, self._rng)
         return int(self._work.frames[0, workspace.BEST])
 
-    def _prepare(self, options: SearchOptions) -> None:
+    def _prepare(self, row: Row, options: SearchOptions) -> None:
         control = self._work.control
         control[workspace.STOP] = 0
         control[workspace.NODES] = 0
@@ -107,7 +127,15 @@ class Searcher:
         control[workspace.ORDERED] = options.ordered
         control[workspace.USE_TABLE] = options.use_table
         control[workspace.QUIESCENCE] = options.quiescence
-        self._work.salt[0] = self._rng[0]
+        control[workspace.REDUCTIONS] = options.reductions
+        tables = self._tables(RULESET_BY_INDEX[row[RULES]].name) if options.learned else None
+        control[workspace.BY_PATTERNS] = tables is not None
+        if tables is not None:
+            self._work = self._work._replace(tables=tables)
+        control[workspace.GENERATION] += 1
+        if control[workspace.GENERATION] > LAST_GENERATION:
+            control[workspace.GENERATION] = 1
+            self._work.entries.fill(0)
         self._work.killers.fill(-1)
         self._work.history.fill(0)
 
@@ -142,12 +170,16 @@ class AlphaBetaAgent(PlanningAgent):
         nodes: decisions to try for a turn, some 2,000,000 a second. If neither this nor a time
             is given, 50,000,000.
         quiescence: turns of captures to look at beyond the depth.
+        evaluation: ``learned``, patterns fitted to self-play, or ``features``, few and set by
+            hand, which also judge where a ruleset has no patterns.
+        reductions: 1 searches late quiet moves less deep at first, 0 does not.
+        weights: a file instead of ``configs/search/patterns-RULES.npz`` for its ruleset or, with
+            ``evaluation=features``, instead of ``configs/search/weights.yaml``.
         seed: draws among turns that seem equal.
-        weights: a file of weights instead of ``configs/search/weights.yaml``.
 
     Raises:
         ValueError: if an option is out of range.
-        WeightsError: if there is something wrong with the weights.
+        WeightsError, TablesError: if there is something wrong with the weights.
     """
 
     def __init__(
@@ -156,26 +188,38 @@ class AlphaBetaAgent(PlanningAgent):
         time: float = 0.0,
         nodes: int = 0,
         quiescence: int = 4,
+        evaluation: str = "learned",
+        reductions: int = 1,
         weights: str = "",
         seed: int = 0,
     ) -> None:
         super().__init__(seed)
+        if evaluation not in EVALUATIONS:
+            raise ValueError(f"evaluation={evaluation} must be one of {', '.join(EVALUATIONS)}")
         for name, value, least, most in (
             ("depth", depth, 0, MAX_DEPTH),
             ("time", time, 0, 1e6),
             ("nodes", nodes, 0, 10**15),
             ("quiescence", quiescence, 0, MAX_QUIESCENCE),
+            ("reductions", reductions, 0, 1),
         ):
             if not least <= value <= most:
                 raise ValueError(f"{name}={value} must be in {least} .. {most:g}")
         limited = time > 0 or nodes > 0
+        learned = evaluation == "learned"
         self._options = SearchOptions(
             depth=depth or (MAX_DEPTH if limited else 3),
             seconds=time,
             nodes=nodes if limited else 50_000_000,
             quiescence=quiescence,
+            learned=learned,
+            reductions=reductions == 1,
         )
-        self._searcher = Searcher(load_weights(weights) if weights else load_weights(), self._rng)
+        self._searcher = Searcher(
+            load_weights(weights) if weights and not learned else load_weights(),
+            self._rng,
+            tables_with(weights) if weights and learned else published_tables,
+        )
         self.result: SearchResult | None = None
         """What the last search found."""
 

@@ -6,19 +6,22 @@
     python -m agents.bench --json
 
 Times are of processor, not of clock: what else the machine does matters less. A *node* is a
-decision carried out by the alpha-beta search, in the Classic start and in positions of the middle
-game. A *simulation* is one descent of a Monte Carlo tree from the Classic start and the judging
-of its leaf: by playing on at random to the very end of the battle, by playing on for so many turns
-and asking the evaluation then, or by the evaluation at once, as the player does by itself.
+decision whose outcome the alpha-beta search has judged, in the Classic start and in positions of
+the middle game: all of them are carried out if it judges by features, and few if by patterns. A
+*simulation* is one descent of a Monte Carlo tree from the Classic start and the judging of its
+leaf: by playing on at random to the very end of the battle, by playing on for so many turns and
+asking the evaluation then, or by the evaluation at once, as the player does by itself.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import sys
 from random import Random
 from time import process_time
+from typing import Any
 
 from agents.alphabeta import Searcher, SearchOptions
 from agents.mcts import MctsAgent
@@ -45,11 +48,12 @@ def middle_positions() -> list[Position]:
     return found
 
 
-def nodes_per_second(positions: list[Position], quiescence: int) -> float:
+def nodes_per_second(positions: list[Position], **how: Any) -> float:
     """Nodes a second of alpha-beta, deeper and deeper, NODES in each position."""
     searcher = Searcher(load_weights(), seed_generators(1, 0))
-    options = SearchOptions(depth=20, nodes=NODES, quiescence=quiescence)
-    searcher.search(positions[0].row, SearchOptions(depth=1))
+    options = SearchOptions(depth=20, nodes=NODES, **how)
+    for position in positions:  # compiled, and its arrays in memory
+        searcher.search(position.row, dataclasses.replace(options, nodes=NODES // 10))
     started = process_time()
     nodes = sum(searcher.search(position.row, options).nodes for position in positions)
     return nodes / (process_time() - started)
@@ -67,10 +71,12 @@ def simulations_per_second(position: Position, playouts: str, length: int, prior
 def measure() -> dict[str, float]:
     """All measurements, by name."""
     start, middle = Position.start("classic"), middle_positions()
+    learned = {"learned": True, "reductions": True}
     return {
-        "alphabeta, start, nodes/s": nodes_per_second([start], 4),
-        "alphabeta, middle game, nodes/s": nodes_per_second(middle, 4),
-        "alphabeta, middle game, no quiescence, nodes/s": nodes_per_second(middle, 0),
+        "alphabeta, start, nodes/s": nodes_per_second([start], **learned),
+        "alphabeta, middle game, nodes/s": nodes_per_second(middle, **learned),
+        "alphabeta by features, start, nodes/s": nodes_per_second([start]),
+        "alphabeta by features, middle game, nodes/s": nodes_per_second(middle),
         "mcts, random playouts of whole battles, sims/s": simulations_per_second(
             start, "random", 0, "captures"
         ),

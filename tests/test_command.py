@@ -41,9 +41,9 @@ def test_the_commands_are_these() -> None:
         "training.curves",
         "training.evaluate",
         "training.exploit",
+        "training.fit_evaluation",
         "training.ladder",
         "training.train",
-        "training.tune_search",
     ]
 
 

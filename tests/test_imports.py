@@ -44,8 +44,8 @@ ROOMS = {
     ],
     "training": [
         *("config", "usage", "process", "arena", "selfplay", "learner", "runs", "ladder"),
-        *("trainer", "options", "integrations"),
-        *("train", "exploit", "evaluate", "bench", "curves", "tune_search"),
+        *("trainer", "options", "integrations", "fitting"),
+        *("train", "exploit", "evaluate", "bench", "curves", "fit_evaluation"),
     ],
 }
 CORE_DEPENDENCIES = {"numpy", "numba", "gymnasium", "pettingzoo"}

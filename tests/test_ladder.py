@@ -144,8 +144,9 @@ def test_a_stop_keeps_what_was_played_and_leaves_no_process(tmp_path: Path) -> N
 
 def test_the_reference_field_can_be_played() -> None:
     field = read_field(ROOT / "configs" / "ladder" / "reference.yaml")
-    searching = {f"alphabeta:depth={depth}" for depth in (1, 2, 3)} | {"mcts:sims=1000"}
-    assert {"random", "greedy", "greedy2"} | searching <= set(field.agents)
+    fixed = "evaluation=features,reductions=0"
+    searching = {f"alphabeta:depth={depth},{fixed}" for depth in (1, 2, 3)}
+    assert {"random", "greedy", "greedy2", "mcts:sims=1000"} | searching <= set(field.agents)
     assert all(games >= 2 * ENOUGH_PAIRS for games in field.agents.values())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from itertools import islice
 from random import Random
@@ -23,39 +24,71 @@ from agents.search.evaluation import (
     features,
     final_value,
 )
+from agents.search.pattern_files import classes_of
+from agents.search.patterns import Tables, judge_afresh
 from agents.search.weights import feature_names, load_weights
 from thud_env import RULESETS, Position
 from thud_env.actions import OFFER
-from thud_env.board import CELL_OF_SQUARE, MIRROR_LEFT_RIGHT, SQUARE_SYMMETRY, SYMMETRIES
+from thud_env.board import (
+    CELL_OF_SQUARE,
+    MIRROR_LEFT_RIGHT,
+    NUM_CELLS,
+    SQUARE_SYMMETRY,
+    SYMMETRIES,
+)
 from thud_env.jit.rng import seed_generators
 from thud_env.perft import perft
 from thud_env.rules.legal import legal_actions
 from thud_env.rules.play import apply
 from thud_env.rules.row import (
+    DWARFS,
     MAX_DECISIONS_AT_ONCE,
     NO_QUESTION,
     NUM_DWARFS,
     NUM_TROLLS,
     ONGOING,
     PENDING,
+    RULES,
     TERMINATION,
     TO_MOVE,
     Row,
     index_row,
 )
-from thud_env.rulesets import KOOM_VALLEY
+from thud_env.rulesets import KOOM_VALLEY, RULESET_BY_INDEX
 
 WEIGHTS = load_weights()
 SCRATCH = np.zeros(NUM_FEATURES, dtype=np.int64)
 EACH_RULESET = pytest.mark.parametrize("rules", RULESETS)
 
 
-def minimax(row: Row, turns: int) -> int:
+Judge = Callable[[Row], int]
+
+
+def by_features(row: Row) -> int:
+    return int(evaluate(row, WEIGHTS, SCRATCH))
+
+
+@cache
+def random_tables(rules: str) -> Tables:
+    classes = classes_of(rules)
+    values = np.random.default_rng(8).integers(-200, 200, (classes.count, 2), dtype=np.int16)
+    return classes.spread(values, np.array([5, -7]))
+
+
+def by_patterns(row: Row) -> int:
+    sums = np.zeros(2, dtype=np.int64)
+    tables = random_tables(RULESET_BY_INDEX[row[RULES]].name)
+    judge_afresh(row, tables, np.zeros(NUM_CELLS, dtype=np.int32), sums)
+    side = row[TO_MOVE]
+    return int(sums[side]) if side == DWARFS else -int(sums[side])
+
+
+def minimax(row: Row, turns: int, judge: Judge = by_features) -> int:
     """The value for the side to move: every decision of every turn tried, nothing cut."""
     if row[TERMINATION] != ONGOING:
         return int(final_value(row))
     if turns == 0 and row[PENDING] == NO_QUESTION:
-        return int(evaluate(row, WEIGHTS, SCRATCH))
+        return judge(row)
     decisions = np.empty(MAX_DECISIONS_AT_ONCE, dtype=np.int32)
     best = -INFINITE
     for decision in decisions[: legal_actions(row, decisions)].tolist():
@@ -63,7 +96,7 @@ def minimax(row: Row, turns: int) -> int:
             continue
         child = row.copy()
         apply(child, decision)
-        value = minimax(child, turns - (1 if child[PENDING] == NO_QUESTION else 0))
+        value = minimax(child, turns - (1 if child[PENDING] == NO_QUESTION else 0), judge)
         best = max(best, value if child[TO_MOVE] == row[TO_MOVE] else -value)
     return best
 
@@ -86,17 +119,23 @@ def small_positions(rules: str, depth: int, count: int, most: int) -> tuple[Posi
 
 def search(position: Position, **options: object) -> SearchResult:
     plain: dict[str, object] = {"quiescence": 0, **options}
-    return Searcher(WEIGHTS, seed_generators(1, 1)).search(position.row, SearchOptions(**plain))  # type: ignore[arg-type]
+    searcher = Searcher(WEIGHTS, seed_generators(1, 1), random_tables)
+    return searcher.search(position.row, SearchOptions(**plain))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("depth", "count", "most"), [(1, 40, 1500), (2, 16, 6000), (3, 10, 12000)])
+@pytest.mark.parametrize("learned", [False, True], ids=["features", "patterns"])
 @EACH_RULESET
-def test_alpha_beta_finds_the_minimax_value(rules: str, depth: int, count: int, most: int) -> None:
-    searcher = Searcher(WEIGHTS, seed_generators(1, depth))
+def test_alpha_beta_finds_the_minimax_value(
+    rules: str, learned: bool, depth: int, count: int, most: int
+) -> None:
+    searcher = Searcher(WEIGHTS, seed_generators(1, depth), random_tables)
     for position in small_positions(rules, depth, count, most):
-        value = minimax(position.row, depth)
+        value = minimax(position.row, depth, by_patterns if learned else by_features)
         for ordered, use_table in ((True, True), (True, False), (False, True), (False, False)):
-            options = SearchOptions(depth=depth, quiescence=0, ordered=ordered, use_table=use_table)
+            options = SearchOptions(
+                depth, quiescence=0, learned=learned, ordered=ordered, use_table=use_table
+            )
             found = searcher.search(position.row, options)
             if abs(found.value) >= WIN:  # seen at a smaller depth already
                 assert found.value == value or found.depth < depth, position
@@ -135,15 +174,29 @@ def test_a_turn_that_has_begun_is_finished_at_its_best(rules: str) -> None:
     assert row[PENDING] == NO_QUESTION
 
 
+@pytest.mark.parametrize("learned", [False, True], ids=["features", "patterns"])
 @EACH_RULESET
-def test_quiescence_looks_no_further_than_captures(rules: str) -> None:
+def test_quiescence_looks_no_further_than_captures(rules: str, learned: bool) -> None:
+    """Quiet moves whose evaluation is too low are dismissed only where the moves are ordered."""
     for state in islice(from_play(rules, 60, Random(4)), 60):
         position = position_of(state)
         if position.outcome is None:
-            value = search(position, depth=1, quiescence=3).value
+            options = {"depth": 1, "quiescence": 3, "learned": learned}
+            value = search(position, **options).value
             for ordered, use_table in ((True, False), (False, True)):
-                options = {"ordered": ordered, "use_table": use_table, "quiescence": 3}
-                assert search(position, depth=1, **options).value == value
+                plain = {"ordered": ordered, "use_table": use_table}
+                assert search(position, **options, **plain).value == value
+
+
+@EACH_RULESET
+def test_reductions_change_values_little(rules: str) -> None:
+    """They may miss a turn; where they do not, the values agree."""
+    agreeing = 0
+    positions = small_positions(rules, 3, 10, 12000)
+    for position in positions:
+        full = search(position, depth=3, learned=True).value
+        agreeing += search(position, depth=3, learned=True, reductions=True).value == full
+    assert agreeing >= len(positions) / 2
 
 
 def test_quiescence_sees_the_recapture() -> None:

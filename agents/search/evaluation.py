@@ -1,9 +1,10 @@
-"""What a position looks worth to somebody who does not look ahead.
+"""What a position looks worth by a few features, and what a battle that is over is worth.
 
 A position is described by a few counts, its *features*, and judged by their weighted sum.
 The weights depend on the ruleset and on the side to move: a dwarf within a troll's reach
-is half lost if the trolls are to move and merely uncomfortable otherwise. They are found by
-self-play (``training/tune_search.py``) and kept in ``configs/search/weights.yaml``.
+is half lost if the trolls are to move and merely uncomfortable otherwise. They are kept in
+``configs/search/weights.yaml`` and do not change any more: searches that judge so are the fixed
+yardstick of the ladder. ``patterns.py`` judges better.
 """
 
 from __future__ import annotations

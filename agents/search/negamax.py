@@ -7,30 +7,39 @@ to end the battle inside the search: an offer is worth what accepting or declini
 
 Depth first without recursion (Numba's cache does not survive it): every decision on the
 path is a level with a row, a list of decisions and a *frame* of numbers. The search is
-fail-soft (Fishburn 1983). With quiescence off its value is exactly the minimax value.
+fail-soft (Fishburn 1983), and looks with a null window whether a decision beats the best so far
+before it looks by how much (principal variation search; Marsland and Campbell 1982). With
+quiescence and reductions off its value is exactly the minimax value.
+
+Reductions: quiet moves that come late in the order are searched a turn or two less deep, and again
+in full if they turn out better than what there is already.
 """
 
 from __future__ import annotations
 
 from agents.search.captures import capturing_moves, keep_hungry_answers
-from agents.search.evaluation import INFINITE, evaluate, final_value
+from agents.search.evaluation import INFINITE, LARGEST_EVALUATION, evaluate, final_value
 from agents.search.ordering import (
     FIRST,
+    QUIET,
     SORTED,
     arrange_answers,
     bring_best_forward,
     note_refutation,
+    score_judged_moves,
     score_moves,
 )
+from agents.search.patterns import copy_codes, has_replies, judge_afresh, judge_change, judge_moves
 from agents.search.table import (
     AT_LEAST,
     AT_MOST,
-    BOUND,
-    DEPTH,
     EXACT,
-    MOVE,
-    VALUE,
     clocks_matter,
+    entry_bound,
+    entry_depth,
+    entry_move,
+    entry_value,
+    key_after,
     look_up,
     position_key,
     store,
@@ -40,9 +49,15 @@ from agents.search.workspace import (
     BEST,
     BEST_MOVE,
     BETA,
+    BY_PATTERNS,
     COUNT,
     FIRST_MOVE,
+    FLOOR,
+    GENERATION,
+    HURRY,
+    IN_FULL,
     IN_TABLE,
+    JUDGED,
     LAST_CAPTURED,
     LINE,
     MAX_LINE,
@@ -51,17 +66,21 @@ from agents.search.workspace import (
     OLD_ALPHA,
     ORDERED,
     QUIESCENCE,
+    REDUCED,
+    REDUCTIONS,
+    SCOUTED,
     STOP,
     TRIED,
     TURNS_LEFT,
     USE_TABLE,
 )
 from thud_env.actions import CAPTURE, CAPTURE_ALL, OFFER
-from thud_env.jit.compile import compiled
+from thud_env.jit.compile import compiled, inlined
 from thud_env.jit.rng import random_below
 from thud_env.rules.legal import legal_actions
 from thud_env.rules.play import apply
 from thud_env.rules.row import (
+    DWARFS,
     NO_QUESTION,
     ONGOING,
     PENDING,
@@ -71,8 +90,24 @@ from thud_env.rules.row import (
     copy_row,
 )
 
+LATE, VERY_LATE = 8, 30
+"""Decisions searched in full depth, and with at most one turn less."""
+SHALLOWEST, DEEP = 3, 4
+"""Turns left from which on moves are searched one turn less deep, and replies two."""
 
-@compiled
+
+@inlined
+def _judge(work, level):
+    """What a position looks worth to the side to move."""
+    row = work.rows[level]
+    if work.control[BY_PATTERNS] == 0:
+        return evaluate(row, work.weights, work.scratch)
+    side = int(row[TO_MOVE])
+    value = min(max(work.sums[level, side], -LARGEST_EVALUATION), LARGEST_EVALUATION)
+    return value if side == DWARFS else -value
+
+
+@inlined
 def _list_answers(work, level):
     """The decisions in the middle of a turn."""
     row, frame, decisions = work.rows[level], work.frames[level], work.moves[level]
@@ -82,40 +117,59 @@ def _list_answers(work, level):
     return keep_hungry_answers(decisions, count, row[TAKEN])
 
 
-@compiled
+@inlined
 def _settle_quietly(work, level):
     """Beyond the depth: the side to move may stand pat, or capture."""
     row, frame = work.rows[level], work.frames[level]
-    frame[BEST] = evaluate(row, work.weights, work.scratch)
+    frame[BEST] = _judge(work, level)
     if frame[BEST] >= frame[BETA] or frame[TURNS_LEFT] <= -work.control[QUIESCENCE]:
         return True
     frame[COUNT] = capturing_moves(row, work.moves[level])
     return frame[COUNT] == 0
 
 
-@compiled
+@inlined
 def _settle_by_table(work, level):
     """Whether the table knows the value of the position, searched as deep as is wanted here.
-    Results from deeper down would not be the minimax value of this depth.
+    Results from deeper down would not be the minimax value of this depth: they are taken only
+    where reductions have given that up.
     """
-    frame = work.frames[level]
-    key = position_key(work.rows[level], work.salt[0])
-    work.path_keys[level] = key
+    frame, control = work.frames[level], work.control
     frame[IN_TABLE] = 1
-    slot = look_up(work.keys, key)
-    if slot < 0:
+    entry = look_up(work.keys, work.entries, work.path_keys[level], control[GENERATION])
+    if entry == 0:
         return False
-    entry = work.entries[slot]
-    frame[BEST_MOVE] = entry[MOVE]
-    if level == 0 or entry[DEPTH] != frame[TURNS_LEFT]:
+    frame[BEST_MOVE] = entry_move(entry)
+    deeper = entry_depth(entry) - frame[TURNS_LEFT]
+    if level == 0 or deeper < 0 or (deeper > 0 and control[REDUCTIONS] == 0):
         return False
-    frame[BEST] = entry[VALUE]
-    if entry[BOUND] == AT_LEAST:
+    frame[BEST] = entry_value(entry)
+    bound = entry_bound(entry)
+    if bound == AT_LEAST:
         return frame[BEST] >= frame[BETA]
-    return entry[BOUND] == EXACT or frame[BEST] <= frame[ALPHA]
+    return bound == EXACT or frame[BEST] <= frame[ALPHA]
 
 
-@compiled
+@inlined
+def _score_turn(work, level, first):
+    """Say how promising the moves at the start of a turn are."""
+    row, frame, scores = work.rows[level], work.frames[level], work.scores[level]
+    decisions, count = work.moves[level], frame[COUNT]
+    killers = work.killers[frame[TURNS_LEFT]]
+    if work.control[BY_PATTERNS] == 0:
+        score_moves(row, decisions, count, scores, first, killers, work.history[row[TO_MOVE]])
+        return
+    judge_moves(
+        row, decisions, count, work.tables, work.codes[level], work.sums[level],
+        work.arrivals, scores,
+    )  # fmt: skip
+    if frame[TURNS_LEFT] == 1:
+        killers = work.killers[0]  # none
+        frame[JUDGED] = not clocks_matter(row, 1) and has_replies(row)
+    score_judged_moves(row, decisions, count, scores, first, killers)
+
+
+@inlined
 def _open_level(work, level):
     """Set up a level whose row, window, turns left and last capture are in place.
 
@@ -129,6 +183,7 @@ def _open_level(work, level):
     frame[TRIED] = 0
     frame[IN_TABLE] = 0
     frame[LINE] = 0
+    frame[JUDGED] = 0
     turns_left = frame[TURNS_LEFT]
     if row[PENDING] != NO_QUESTION:
         frame[COUNT] = _list_answers(work, level)
@@ -150,12 +205,8 @@ def _open_level(work, level):
             count -= 1
         frame[COUNT] = count
         if work.control[ORDERED] == 1:
-            score_moves(
-                row, work.moves[level], count, scores,
-                first, work.killers[turns_left], work.history[row[TO_MOVE]],
-            )  # fmt: skip
+            _score_turn(work, level, first)
             return False
-    frame[TRIED] = 0
     for i in range(frame[COUNT]):
         # An interrupted search must have tried first what the one before it found.
         first = level == 0 and work.moves[level, i] == work.control[FIRST_MOVE]
@@ -163,7 +214,7 @@ def _open_level(work, level):
     return False
 
 
-@compiled
+@inlined
 def _close_level(work, level):
     """Remember what a level whose decisions are tried, or need no trying, came to."""
     row, frame = work.rows[level], work.frames[level]
@@ -179,51 +230,137 @@ def _close_level(work, level):
         bound = AT_MOST
     if frame[IN_TABLE] == 1:
         store(
-            work.keys, work.entries, work.path_keys[level],
+            work.keys, work.entries, work.path_keys[level], work.control[GENERATION],
             frame[BEST], turns_left, bound, frame[BEST_MOVE],
         )  # fmt: skip
 
 
-@compiled
-def _prepare_child(work, level):
-    """Carry out the decision whose turn it is on the next level.
+@inlined
+def _next_is_hopeless(work, level):
+    """Bring the most promising of the decisions left forward. If even that is a quiet move to a
+    position whose evaluation is too low, so are all the others: the opponent need only stand
+    pat. They count as tried then.
+    """
+    frame, scores = work.frames[level], work.scores[level]
+    i = frame[TRIED]
+    if work.control[ORDERED] == 1 and (i < SORTED or work.control[BY_PATTERNS] == 1 or level == 0):
+        bring_best_forward(work.moves[level], scores, i, frame[COUNT])
+    if frame[JUDGED] == 0 or scores[i] >= QUIET:
+        return False
+    value = min(max(int(scores[i]), -LARGEST_EVALUATION), LARGEST_EVALUATION)
+    if value > max(frame[ALPHA], frame[BEST]):
+        return False
+    if value > frame[BEST]:
+        frame[BEST] = value
+        frame[BEST_MOVE] = work.moves[level, i]
+        frame[LINE] = 0
+    work.control[NODES] += frame[COUNT] - i
+    frame[TRIED] = frame[COUNT]
+    return True
+
+
+@inlined
+def _may_be_reduced(work, level):
+    """Whether the decision whose turn it is may be searched less deep at first."""
+    frame = work.frames[level]
+    return (
+        work.control[REDUCTIONS] == 1
+        and frame[TURNS_LEFT] >= SHALLOWEST
+        and frame[TRIED] >= LATE
+        and work.rows[level, PENDING] == NO_QUESTION
+        and work.scores[level, frame[TRIED]] < QUIET
+    )
+
+
+@inlined
+def _carry_out(work, level):
+    """Carry out the decision whose turn it is on the next level, and say how to search it.
 
     Returns:
-        whether the child is settled already; BEST is then its value, from its own view.
+        whether that ended the battle; BEST of the next level is then its value, from its own view.
     """
     frame, child_frame = work.frames[level], work.frames[level + 1]
-    decisions = work.moves[level]
-    i = frame[TRIED]
-    if work.control[ORDERED] == 1 and (i < SORTED or level == 0):
-        bring_best_forward(decisions, work.scores[level], i, frame[COUNT])
-    decision = decisions[i]
+    decision = work.moves[level, frame[TRIED]]
     row, child = work.rows[level], work.rows[level + 1]
     copy_row(child, row)
     apply(child, decision)
     work.control[NODES] += 1
+    frame[FLOOR] = max(frame[ALPHA], frame[BEST])
+    frame[HURRY] = IN_FULL
     child_frame[LINE] = 0
     if child[TERMINATION] != ONGOING:
         child_frame[BEST] = final_value(child)
         return True
     turn_is_over = child[PENDING] == NO_QUESTION
-    child_frame[TURNS_LEFT] = frame[TURNS_LEFT] - (1 if turn_is_over else 0)
+    if frame[TURNS_LEFT] - (1 if turn_is_over else 0) > 0:
+        work.path_keys[level + 1] = key_after(row, child, work.path_keys[level])
+    if work.control[BY_PATTERNS] == 1:
+        codes, sums = work.codes[level + 1], work.sums[level + 1]
+        copy_codes(codes, work.codes[level])
+        sums[0], sums[1] = work.sums[level, 0], work.sums[level, 1]
+        judge_change(row, child, work.tables, codes, sums)
     child_frame[LAST_CAPTURED] = decision if CAPTURE <= decision < CAPTURE_ALL else -1
-    alpha = max(frame[ALPHA], frame[BEST])
+    if turn_is_over and _may_be_reduced(work, level):
+        frame[HURRY] = REDUCED
+    elif frame[TRIED] > 0 and frame[BETA] > frame[FLOOR] + 1:
+        frame[HURRY] = SCOUTED
+    return False
+
+
+@inlined
+def _open_child(work, level):
+    """Open the next level, whose row is in place, as HURRY says.
+
+    Returns:
+        whether the child is settled already; BEST is then its value, from its own view.
+    """
+    frame, child_frame = work.frames[level], work.frames[level + 1]
+    row, child = work.rows[level], work.rows[level + 1]
+    alpha = frame[FLOOR]
+    beta = frame[BETA] if frame[HURRY] == IN_FULL else alpha + 1
+    turns_left = frame[TURNS_LEFT] - (1 if child[PENDING] == NO_QUESTION else 0)
+    if frame[HURRY] == REDUCED:
+        turns_left -= 2 if turns_left >= DEEP and frame[TRIED] >= VERY_LATE else 1
+    child_frame[TURNS_LEFT] = turns_left
     if child[TO_MOVE] == row[TO_MOVE]:
-        child_frame[ALPHA], child_frame[BETA] = alpha, frame[BETA]
+        child_frame[ALPHA], child_frame[BETA] = alpha, beta
     else:
-        child_frame[ALPHA], child_frame[BETA] = -frame[BETA], -alpha
+        child_frame[ALPHA], child_frame[BETA] = -beta, -alpha
     return _open_level(work, level + 1)
 
 
-@compiled
+@inlined
+def _settled_value(work, level):
+    """The value of a settled child, for the side that decides at ``level``."""
+    value = work.frames[level + 1, BEST]
+    return value if work.rows[level + 1, TO_MOVE] == work.rows[level, TO_MOVE] else -value
+
+
+@inlined
+def _wants_another_look(work, level):
+    """Whether the child just settled in a hurry turned out better than it had to, so that it must
+    be searched again. The search that is wanted is noted in HURRY.
+    """
+    frame = work.frames[level]
+    if frame[HURRY] == IN_FULL:
+        return False
+    value = _settled_value(work, level)
+    if value <= frame[FLOOR]:
+        return False
+    if frame[HURRY] == REDUCED and frame[BETA] > frame[FLOOR] + 1:
+        frame[HURRY] = SCOUTED
+        return True
+    if frame[HURRY] == SCOUTED and value >= frame[BETA]:
+        return False
+    frame[HURRY] = IN_FULL
+    return True
+
+
+@inlined
 def _take_child(work, level, first_turn_ends):
     """Hold a settled child's value against the best so far."""
     frame, child_frame = work.frames[level], work.frames[level + 1]
-    value = child_frame[BEST]
-    same_side = work.rows[level + 1, TO_MOVE] == work.rows[level, TO_MOVE]
-    if not same_side:
-        value = -value
+    value = _settled_value(work, level)
     decision = work.moves[level, frame[TRIED]]
     frame[TRIED] += 1
     if value <= frame[BEST]:
@@ -232,6 +369,7 @@ def _take_child(work, level, first_turn_ends):
     frame[BEST_MOVE] = decision
     if level > MAX_LINE or not first_turn_ends:
         return
+    same_side = work.rows[level + 1, TO_MOVE] == work.rows[level, TO_MOVE]
     length = child_frame[LINE] if same_side else 0
     work.lines[level, 0] = decision
     for i in range(length):
@@ -267,6 +405,9 @@ def search(work, row, depth, alpha, beta, rng):
     """
     frames, control = work.frames, work.control
     copy_row(work.rows[0], row)
+    work.path_keys[0] = position_key(row)
+    if control[BY_PATTERNS] == 1:
+        judge_afresh(row, work.tables, work.codes[0], work.sums[0])
     frames[0, ALPHA] = alpha
     frames[0, BETA] = beta
     frames[0, TURNS_LEFT] = depth
@@ -279,12 +420,20 @@ def search(work, row, depth, alpha, beta, rng):
         if frame[TRIED] < frame[COUNT] and frame[BEST] < frame[BETA]:
             if control[STOP] != 0 or control[NODES] >= control[NODE_LIMIT]:
                 return False
-            if not _prepare_child(work, level):
-                level += 1
+            if _next_is_hopeless(work, level):
                 continue
+            settled = _carry_out(work, level)
         else:
             _close_level(work, level)
             if level == 0:
                 return True
             level -= 1
-        _take_child(work, level, frames[level, TURNS_LEFT] == depth)
+            settled = True
+        while not settled or _wants_another_look(work, level):
+            settled = _open_child(work, level)
+            if not settled:
+                break
+        if settled:
+            _take_child(work, level, frames[level, TURNS_LEFT] == depth)
+        else:
+            level += 1

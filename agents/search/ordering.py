@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from agents.search.captures import capturable_by
+from agents.search.evaluation import POINT
+from agents.search.patterns import UNKNOWN
 from thud_env.actions import CAPTURE, CAPTURE_ALL, DONE
 from thud_env.jit.compile import compiled
 from thud_env.rules.row import PENDING, TAKE_ALL, TAKE_ONE, TRAMPLE_ON
 
 FIRST, CAPTURES, KILLERS = 1 << 30, 1 << 24, 1 << 22
 MOST_HISTORY = 1 << 20
+LOUD = 1 << 26
+"""Quiet moves that are judged score less, all others more than half of it."""
+QUIET = LOUD >> 1
+KILLER_BONUS = 50
 SORTED = 12
 """Decisions brought to the front one by one; where so many have not helped, none will."""
 
@@ -40,6 +46,33 @@ def score_moves(row, decisions, count, scores, first, killers, history):
         elif action == killers[0] or action == killers[1]:
             score += KILLERS
         scores[i] = score
+
+
+@compiled
+def score_judged_moves(row, decisions, count, scores, first, killers):
+    """Score the decisions at the start of a turn by what they lead to: the one that proved best
+    before, those that capture, the others. The scores of the others are below LOUD, and what
+    they lead to if there are no killers.
+
+    Args:
+        row: [432] a state row at the start of a turn.
+        decisions: [count] int32 its legal moves.
+        count: how many.
+        scores: [count] int32, what they lead to (``judge_moves``); overwritten.
+        first: the decision to try first, or -1.
+        killers: [2] int32.
+    """
+    for i in range(count):
+        action = decisions[i]
+        captured = capturable_by(row, action)
+        if action == first:
+            scores[i] = FIRST
+        elif scores[i] == UNKNOWN:
+            scores[i] = LOUD
+        elif captured > 0:
+            scores[i] += LOUD + captured * POINT
+        elif action == killers[0] or action == killers[1]:
+            scores[i] += KILLER_BONUS
 
 
 @compiled

@@ -1,9 +1,13 @@
 """The transposition table: what the search already knows about a position.
 
-A position's key is Zobrist's (1970): one random word for each piece on each cell and one for
-the side to move, all XORed. It covers what stands where and whose turn it is, at the start
-of a turn only. It does not cover the clocks, so whoever asks must see to it that no limit
-is within the search's reach (``clocks_matter``).
+A position's key is Zobrist's (1970): one random word for each piece on each cell and one for the
+side to move, all XORed, so that a turn changes a few words of it. It covers what stands where and
+whose turn it is, at the start of a turn only. It does not cover the clocks, so the caller asks
+only where no limit is within the search's reach (``clocks_matter``).
+
+A key belongs to one bucket of four slots. Entries of earlier searches count as empty slots, so
+that what a search finds does not depend on those before it. Of four entries in use, the one that
+was searched least deep is replaced.
 """
 
 from __future__ import annotations
@@ -11,50 +15,62 @@ from __future__ import annotations
 import numpy as np
 
 from thud_env.board import NUM_CELLS
-from thud_env.jit.compile import compiled
+from thud_env.jit.bits import natural, trailing_zeros
+from thud_env.jit.compile import compiled, inlined
+from thud_env.jit.lanes import differing
 from thud_env.rules.row import (
-    DWARF_CELLS,
+    EMPTY,
     MAX_QUIET_TURNS,
     MAX_TURNS,
-    NUM_TROLLS,
+    OFF_BOARD,
     QUIET_TURNS,
     TO_MOVE,
-    TROLL_CELLS,
     TROLLS,
     TURNS,
-    num_dwarf_cells,
 )
 
 _PIECES = 5
 _WORDS = np.random.SeedSequence(1970).generate_state(_PIECES * NUM_CELLS + 1, dtype=np.uint64)
 ZOBRIST = _WORDS[:-1].reshape(_PIECES, NUM_CELLS)
 """[5, 272] one word for each piece on each cell."""
+ZOBRIST[[EMPTY, OFF_BOARD]] = 0
 TROLLS_TO_MOVE = _WORDS[-1]
 
-VALUE, DEPTH, BOUND, MOVE, ENTRY_SIZE = range(5)
-"""The columns of an entry."""
+BUCKET = 4
+"""Slots a bucket."""
 EXACT, AT_LEAST, AT_MOST = range(3)
 """What an entry's value says."""
 
+_VALUE_BITS, _MOVE_BITS, _BOUND_BITS, _DEPTH_BITS = 22, 13, 2, 6
+_MOVE = _VALUE_BITS
+_BOUND = _MOVE + _MOVE_BITS
+_DEPTH = _BOUND + _BOUND_BITS
+_GENERATION = _DEPTH + _DEPTH_BITS
+_ZERO_VALUE = 1 << (_VALUE_BITS - 1)
+LAST_GENERATION = (1 << (63 - _GENERATION)) - 1
+"""The number of the last search before the table has to be cleared; the first is 1."""
+
 
 @compiled
-def position_key(row, salt):
-    """The key of a row at the start of a turn.
+def position_key(row):
+    """The key of a row at the start of a turn."""
+    key = TROLLS_TO_MOVE if row[TO_MOVE] == TROLLS else np.uint64(0)
+    for cell in range(NUM_CELLS):
+        key ^= ZOBRIST[natural(row[cell]), cell]
+    return key
 
-    Args:
-        row: [432] a state row.
-        salt: uint64, another in every search: it makes the entries of earlier ones strangers,
-            which costs less than clearing them.
-    """
-    key = salt
-    for i in range(DWARF_CELLS, DWARF_CELLS + num_dwarf_cells(row)):
-        cell = int(row[i])
-        key ^= ZOBRIST[row[cell], cell]
-    for i in range(TROLL_CELLS, TROLL_CELLS + int(row[NUM_TROLLS])):
-        cell = int(row[i])
-        key ^= ZOBRIST[row[cell], cell]
-    if row[TO_MOVE] == TROLLS:
+
+@compiled
+def key_after(before, after, key):
+    """The key of a row that came of another, whose key is known."""
+    if before[TO_MOVE] != after[TO_MOVE]:
         key ^= TROLLS_TO_MOVE
+    for first in range(0, NUM_CELLS - 63, 64):
+        changed = differing(before, after, first)
+        while changed != 0:
+            cell = natural(first + trailing_zeros(changed))
+            changed &= changed - 1
+            key ^= ZOBRIST[natural(before[cell]), cell] ^ ZOBRIST[natural(after[cell]), cell]
     return key
 
 
@@ -64,26 +80,69 @@ def clocks_matter(row, turns):
     return row[QUIET_TURNS] + turns >= row[MAX_QUIET_TURNS] or row[TURNS] + turns >= row[MAX_TURNS]
 
 
-@compiled
-def look_up(keys, key):
-    """The slot that holds ``key``, or -1. Tables have a power of two of slots."""
-    slot = np.int64(key & np.uint64(keys.shape[0] - 1))
-    return slot if keys[slot] == key else -1
+@inlined
+def entry_value(entry):
+    """The value of an entry."""
+    return (entry & ((1 << _VALUE_BITS) - 1)) - _ZERO_VALUE
+
+
+@inlined
+def entry_move(entry):
+    """The decision that proved best, or -1."""
+    return ((entry >> _MOVE) & ((1 << _MOVE_BITS) - 1)) - 1
+
+
+@inlined
+def entry_bound(entry):
+    """EXACT, AT_LEAST or AT_MOST."""
+    return (entry >> _BOUND) & ((1 << _BOUND_BITS) - 1)
+
+
+@inlined
+def entry_depth(entry):
+    """How many turns deep the search was."""
+    return (entry >> _DEPTH) & ((1 << _DEPTH_BITS) - 1)
 
 
 @compiled
-def store(keys, entries, key, value, depth, bound, move):
-    """Remember a position, in place of whatever shared its slot.
+def look_up(keys, entries, key, generation):
+    """The entry of ``key`` that this search has made, or 0."""
+    bucket = np.int64(key & np.uint64(keys.shape[0] - 1))
+    for slot in range(BUCKET):
+        if keys[bucket, slot] == key and entries[bucket, slot] >> _GENERATION == generation:
+            return entries[bucket, slot]
+    return 0
+
+
+@compiled
+def store(keys, entries, key, generation, value, depth, bound, move):
+    """Remember a position.
 
     Args:
-        keys: [K] uint64.
-        entries: [K, 4] int32.
+        keys: [K, 4] uint64, K a power of two.
+        entries: [K, 4] int64.
         key: the position's.
+        generation: the search's number, 1 .. LAST_GENERATION.
         value, depth, bound, move: what was found out, searching ``depth`` turns deep.
     """
-    slot = np.int64(key & np.uint64(keys.shape[0] - 1))
-    keys[slot] = key
-    entries[slot, VALUE] = value
-    entries[slot, DEPTH] = depth
-    entries[slot, BOUND] = bound
-    entries[slot, MOVE] = move
+    bucket = np.int64(key & np.uint64(keys.shape[0] - 1))
+    chosen = 0
+    least = 1 << _DEPTH_BITS
+    for slot in range(BUCKET):
+        entry = entries[bucket, slot]
+        if entry >> _GENERATION != generation:
+            if least >= 0:
+                chosen, least = slot, -1
+        elif keys[bucket, slot] == key:
+            chosen = slot
+            break
+        elif entry_depth(entry) < least:
+            chosen, least = slot, entry_depth(entry)
+    keys[bucket, chosen] = key
+    entries[bucket, chosen] = (
+        (value + _ZERO_VALUE)
+        | (move + 1) << _MOVE
+        | bound << _BOUND
+        | depth << _DEPTH
+        | generation << _GENERATION
+    )

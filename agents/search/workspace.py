@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.search.evaluation import NUM_FEATURES
-from agents.search.table import ENTRY_SIZE
+from agents.search.patterns import Tables
+from agents.search.table import BUCKET
 from thud_env.actions import NUM_ACTIONS
+from thud_env.board import NUM_CELLS
 from thud_env.rules.row import MAX_DECISIONS_AT_ONCE, ROW_SIZE
 
 (
@@ -24,8 +26,15 @@ from thud_env.rules.row import MAX_DECISIONS_AT_ONCE, ROW_SIZE
     LAST_CAPTURED,  # the decision that captured the last dwarf in this turn, or -1
     IN_TABLE,  # 1 if the transposition table may be asked and told
     LINE,  # decisions to the end of the turn that are known to be best
+    JUDGED,  # 1 if the scores of quiet moves are what they lead to
+    FLOOR,  # what the child being searched has to exceed
+    HURRY,  # how it is searched: see the values below
     FRAME_SIZE,
-) = range(12)
+) = range(15)
+
+IN_FULL, SCOUTED, REDUCED = range(3)
+"""Values of HURRY: with the whole window; with a null window, to see whether it exceeds FLOOR at
+all; and so, a turn or two less deep."""
 
 (
     STOP,  # anything but 0 stops the search, also when set by another thread
@@ -35,8 +44,11 @@ from thud_env.rules.row import MAX_DECISIONS_AT_ONCE, ROW_SIZE
     USE_TABLE,  # 1: use the transposition table
     QUIESCENCE,  # turns of captures looked at beyond the depth; 0: none
     FIRST_MOVE,  # the decision to try first at the root, or -1
+    BY_PATTERNS,  # 1: judge by patterns, 0: by features
+    REDUCTIONS,  # 1: search late quiet moves less deep at first
+    GENERATION,  # number of the search, for the table
     CONTROL_SIZE,
-) = range(8)
+) = range(11)
 
 MAX_DEPTH = 24
 MAX_QUIESCENCE = 8
@@ -51,6 +63,10 @@ class Workspace(NamedTuple):
 
     rows: NDArray[np.int16]
     """[L, 432] the positions on the path."""
+    codes: NDArray[np.int32]
+    """[L, 272] the codes of their patterns, if these are what positions are judged by."""
+    sums: NDArray[np.int64]
+    """[L, 2] what they are worth by the patterns, by side to move."""
     moves: NDArray[np.int32]
     """[L, 2048] the decisions at each of them."""
     scores: NDArray[np.int32]
@@ -61,12 +77,10 @@ class Workspace(NamedTuple):
     """[MAX_LINE + 1, MAX_LINE + 1] the best decisions to the end of the first turn, from each of
     its levels."""
     path_keys: NDArray[np.uint64]
-    """[L] the keys of the positions on the path."""
-    salt: NDArray[np.uint64]
-    """[1] see ``position_key``."""
+    """[L] the keys of the positions on the path, while turns are left."""
     keys: NDArray[np.uint64]
-    """[K] the transposition table's keys."""
-    entries: NDArray[np.int32]
+    """[K, 4] the transposition table's keys."""
+    entries: NDArray[np.int64]
     """[K, 4] its entries."""
     killers: NDArray[np.int32]
     """[MAX_DEPTH + 1, 2] by turns left."""
@@ -74,28 +88,35 @@ class Workspace(NamedTuple):
     """[2, 6470] by side."""
     control: NDArray[np.int64]
     """[CONTROL_SIZE] the numbers above."""
+    tables: Tables
+    """Of the evaluation by patterns."""
+    arrivals: NDArray[np.int32]
+    """[272] for the evaluation by patterns."""
     weights: NDArray[np.int64]
-    """[5, 2, 16] of the evaluation."""
+    """[5, 2, 16] of the evaluation by features."""
     scratch: NDArray[np.int64]
-    """[16] for the evaluation."""
+    """[16] for the evaluation by features."""
 
     @classmethod
-    def of_size(cls, table_bits: int, weights: NDArray[np.int64]) -> Workspace:
-        """Arrays for a search with a table of 2 ** ``table_bits`` slots."""
-        slots = 1 << table_bits
+    def of_size(cls, table_bits: int, weights: NDArray[np.int64], tables: Tables) -> Workspace:
+        """Arrays for a search with a table of 2 ** ``table_bits`` entries."""
+        buckets = (1 << table_bits) // BUCKET
         return cls(
             rows=np.zeros((MAX_LEVELS, ROW_SIZE), dtype=np.int16),
+            codes=np.zeros((MAX_LEVELS, NUM_CELLS), dtype=np.int32),
+            sums=np.zeros((MAX_LEVELS, 2), dtype=np.int64),
             moves=np.zeros((MAX_LEVELS, MAX_DECISIONS_AT_ONCE), dtype=np.int32),
             scores=np.zeros((MAX_LEVELS, MAX_DECISIONS_AT_ONCE), dtype=np.int32),
             frames=np.zeros((MAX_LEVELS, FRAME_SIZE), dtype=np.int64),
             lines=np.zeros((MAX_LINE + 1, MAX_LINE + 1), dtype=np.int32),
             path_keys=np.zeros(MAX_LEVELS, dtype=np.uint64),
-            salt=np.zeros(1, dtype=np.uint64),
-            keys=np.zeros(slots, dtype=np.uint64),
-            entries=np.zeros((slots, ENTRY_SIZE), dtype=np.int32),
+            keys=np.zeros((buckets, BUCKET), dtype=np.uint64),
+            entries=np.zeros((buckets, BUCKET), dtype=np.int64),
             killers=np.zeros((MAX_DEPTH + 1, 2), dtype=np.int32),
             history=np.zeros((2, NUM_ACTIONS), dtype=np.int32),
             control=np.zeros(CONTROL_SIZE, dtype=np.int64),
+            tables=tables,
+            arrivals=np.zeros(NUM_CELLS, dtype=np.int32),
             weights=weights,
             scratch=np.zeros(NUM_FEATURES, dtype=np.int64),
         )

@@ -1,0 +1,199 @@
+"""The tables of the evaluation by patterns: made symmetric, written to files and read from them.
+
+A file, ``configs/search/patterns-RULES.npz``, holds a value for each *class* of patterns, of pieces
+on squares and of pieces beside the stone. A class is what the symmetries make the same, so that a
+position and its mirror image are worth the same whatever the values. The symmetries are those of
+the ruleset's setup, and for patterns that are not around the stone all eight of the board.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.search.patterns import (
+    AT_STONE,
+    INNER,
+    NUM_CODES,
+    NUM_PATTERNS,
+    NUM_PIECES,
+    NUM_PLACES,
+    RIM,
+    Tables,
+)
+from thud_env.board import CELL_OF_SQUARE, NUM_CELLS, SQUARE_SYMMETRY, SYMMETRIES
+from thud_env.rules.row import DWARF, STONE, TROLL, new_row
+from thud_env.rulesets import RULESETS, Ruleset, get_ruleset
+
+FOLDER = Path(__file__).parents[2] / "configs" / "search"
+VERSION = 1
+
+
+class TablesError(ValueError):
+    """A file of tables that is missing or not what it should be."""
+
+
+class Classes:
+    """Which entries of the tables of a ruleset are the same, and where each class is kept.
+
+    Attributes:
+        patterns: [78732] the class of each code, -1 where all is worth nothing.
+        pieces: [4, 272] the class of each piece on each cell, or -1.
+        beside_stone: [4, 1024] that of each piece at each place, or -1.
+        count: classes there are; they are numbered through.
+    """
+
+    def __init__(self, ruleset: Ruleset) -> None:
+        board = new_row(ruleset)[CELL_OF_SQUARE]
+        same = [bool((board[squares] == board).all()) for squares in SQUARE_SYMMETRY]
+        shared = [number for number, fits in enumerate(same) if fits]
+        self.count = 0
+        names = np.full(NUM_CODES, -1, dtype=np.int64)
+        everything = range(len(SYMMETRIES))
+        for first, symmetries in ((INNER, everything), (RIM, everything), (AT_STONE, shared)):
+            names[first : first + NUM_PATTERNS] = first + _smallest_codes(symmetries)
+        names[[INNER, RIM, AT_STONE]] = -1  # nothing there is worth nothing
+        self.patterns = self._number(names)
+        images = SQUARE_SYMMETRY[shared].min(axis=0)
+        names = np.full((NUM_PIECES, NUM_CELLS), -1, dtype=np.int64)
+        for piece in (DWARF, TROLL, *((STONE,) if ruleset.stone_moves else ())):
+            names[piece, CELL_OF_SQUARE] = piece * NUM_CELLS + images
+        self.pieces = self._number(names)
+        names = np.full((NUM_PIECES, NUM_PLACES), -1, dtype=np.int64)
+        if ruleset.stone_moves:
+            for piece in (DWARF, TROLL):
+                names[piece] = _smallest_places(shared) + piece * NUM_PLACES
+        self.beside_stone = self._number(names)
+
+    def _number(self, names: NDArray[np.int64]) -> NDArray[np.int64]:
+        known, numbers = np.unique(names[names >= 0], return_inverse=True)
+        classes = np.full(names.shape, -1, dtype=np.int64)
+        classes[names >= 0] = self.count + numbers
+        self.count += len(known)
+        return classes
+
+    def spread(self, values: NDArray[np.int16], constant: NDArray[np.int64]) -> Tables:
+        """The tables of which the classes have these values, [count, 2]."""
+        with_nothing = np.concatenate((values, np.zeros((1, 2), dtype=np.int16)))
+        return Tables(
+            patterns=with_nothing[self.patterns],
+            pieces=with_nothing[self.pieces],
+            beside_stone=with_nothing[self.beside_stone],
+            constant=constant,
+        )
+
+
+def _smallest_codes(symmetries: range | list[int]) -> NDArray[np.int64]:
+    """[19683] the smallest code that the symmetries make of each."""
+    codes = np.arange(NUM_PATTERNS)
+    digits = codes // 3 ** np.arange(9)[:, np.newaxis] % 3
+    smallest = codes
+    for number in symmetries:
+        image = SYMMETRIES[number][1]
+        row_and_column = [image(7 + k // 3 - 1, 7 + k % 3 - 1) for k in range(9)]
+        places = [(row - 6) * 3 + column - 6 for row, column in row_and_column]
+        smallest = np.minimum(smallest, (digits * 3 ** np.array(places)[:, np.newaxis]).sum(axis=0))
+    return smallest
+
+
+def _smallest_places(symmetries: list[int]) -> NDArray[np.int64]:
+    """[1024] the smallest place that the symmetries make of each."""
+    smallest = np.arange(NUM_PLACES)
+    middle = NUM_PLACES // 2 + 16
+    for place in range(NUM_PLACES):
+        rows, columns = divmod(place - middle + 16, 32)
+        columns -= 16
+        for number in symmetries:
+            row, column = SYMMETRIES[number][1](7 + rows, 7 + columns)
+            image = middle + 32 * (row - 7) + column - 7
+            if 0 <= image < NUM_PLACES:
+                smallest[place] = min(smallest[place], image)
+    return smallest
+
+
+@cache
+def classes_of(rules: str) -> Classes:
+    """The classes of a ruleset."""
+    return Classes(get_ruleset(rules))
+
+
+def no_tables() -> Tables:
+    """Tables by which every position is worth nothing."""
+    return Tables(
+        patterns=np.zeros((NUM_CODES, 2), dtype=np.int16),
+        pieces=np.zeros((NUM_PIECES, NUM_CELLS, 2), dtype=np.int16),
+        beside_stone=np.zeros((NUM_PIECES, NUM_PLACES, 2), dtype=np.int16),
+        constant=np.zeros(2, dtype=np.int64),
+    )
+
+
+def tables_path(rules: str) -> Path:
+    """Where the tables of a ruleset are."""
+    return FOLDER / f"patterns-{rules}.npz"
+
+
+def write_tables(
+    path: Path, rules: str, values: NDArray[np.int16], constant: NDArray[np.int64]
+) -> None:
+    """Write a file of tables.
+
+    Args:
+        path: the file.
+        rules: the ruleset.
+        values: [classes, 2] in hundredths of a point, by side to move.
+        constant: [2].
+    """
+    with path.open("wb") as file:
+        np.savez_compressed(
+            file, version=VERSION, rules=np.array(rules), values=values, constant=constant
+        )
+
+
+def read_tables(path: Path) -> tuple[str, Tables]:
+    """The ruleset of a file of tables, and the tables.
+
+    Raises:
+        TablesError: naming the file and what is wrong with it.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            content = {name: file[name] for name in file.files}
+    except (OSError, ValueError, AttributeError, zipfile.BadZipFile, EOFError) as error:
+        raise TablesError(f"{path} cannot be read: {error}") from None
+    if set(content) < {"version", "rules", "values", "constant"} or content["version"] != VERSION:
+        raise TablesError(f"{path} is no file of patterns, version {VERSION}")
+    rules, values, constant = str(content["rules"]), content["values"], content["constant"]
+    if rules not in RULESETS:
+        raise TablesError(f"{path} has patterns of {rules!r}: no such ruleset")
+    shape = (classes_of(rules).count, 2)
+    if values.shape != shape or values.dtype != np.int16 or constant.shape != (2,):
+        raise TablesError(f"{path}: values of shape {shape} and type int16 would be right")
+    return rules, classes_of(rules).spread(values, constant.astype(np.int64))
+
+
+@cache
+def published_tables(rules: str) -> Tables | None:
+    """The tables that come along for a ruleset: its own or, if it has none, those of
+    ``koom-valley`` where the stone moves and of ``classic`` where it does not. None if these are
+    missing too.
+    """
+    like = "koom-valley" if get_ruleset(rules).stone_moves else "classic"
+    for name in (rules, like):
+        if tables_path(name).exists():
+            return read_tables(tables_path(name))[1]
+    return None
+
+
+def tables_with(path: str) -> Callable[[str], Tables | None]:
+    """``published_tables``, but for the ruleset whose tables are in a file.
+
+    Raises:
+        TablesError: naming the file and what is wrong with it.
+    """
+    own, tables = read_tables(Path(path))
+    return lambda rules: tables if rules == own else published_tables(rules)

@@ -1,0 +1,309 @@
+"""What a position looks worth by its patterns: a sum of table values that a move changes little.
+
+The evaluation adds up, for each square of the board, a value of the 3 x 3 *pattern* around it and a
+value of the piece on it, by where the piece stands on the board and where beside the stone. There
+is a table for each side to move. ``training/fit_evaluation.py`` fits the tables to self-play.
+
+A pattern's code has a trinary digit for each of its nine squares, counted from the top left::
+
+    code of the centre = sum of 3**k * piece(k),  piece: 0 empty, 1 dwarf, 2 troll        0 1 2
+                                                                                          3 4 5
+                                                                                          6 7 8
+
+The stone and what is off the board count as empty, and a pattern whose centre is on the perimeter,
+off the board or the stone has codes of its own (``CODE_OF_CELL``, ``STONE_CODE``).
+
+Since a piece that moves changes at most 18 patterns, the value of a position is kept up to date
+from move to move, and that of all quiet moves of a position follows without carrying one out
+(``judge_moves``): most moves take one addition. Efficiently updatable evaluations are an idea of
+Nasu's ("NNUE", 2018), tables of patterns one of Buro's ("Experiments with Multi-ProbCut and a new
+high-quality evaluation function for Othello", 1997).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thud_env.actions import MOVE_DISTANCE, MOVE_FROM, MOVE_TO
+from thud_env.board import (
+    CELL_OF_SQUARE,
+    CELL_STEP,
+    IS_GOAL_CELL,
+    IS_PERIMETER_CELL,
+    NUM_CELLS,
+    NUM_DIRECTIONS,
+    STRIDE,
+)
+from thud_env.jit.bits import natural, trailing_zeros
+from thud_env.jit.compile import compiled, inlined
+from thud_env.jit.lanes import differing
+from thud_env.rules.moves import count_adjacent
+from thud_env.rules.play import TROLLS_TO_SURROUND
+from thud_env.rules.row import (
+    DWARF,
+    DWARF_CELLS,
+    DWARFS,
+    EMPTY,
+    NUM_TROLLS,
+    RULES,
+    STONE,
+    STONE_CELL,
+    TO_MOVE,
+    TROLL,
+    TROLL_CELLS,
+    TROLLS,
+    num_dwarf_cells,
+)
+from thud_env.rulesets import KOOM_VALLEY
+
+NUM_PATTERNS = 3**9
+NUM_PIECES = 4
+"""Empty, dwarf, troll and stone, as in a state row."""
+NUM_PLACES = 32 * 32
+"""Where a piece stands beside the stone: 32 rows and columns apart, more than there are."""
+
+PATTERN_STEP = np.array(
+    [STRIDE * row + column for row in (-1, 0, 1) for column in (-1, 0, 1)], dtype=np.int64
+)
+"""[9] what leads from a pattern's centre to its squares."""
+DIGIT = np.array([3**k for k in range(9)], dtype=np.int64)
+INNER, RIM, AT_STONE, OUTSIDE = (region * NUM_PATTERNS for region in range(4))
+"""Where the codes of the four kinds of centre begin. Those outside count for nothing."""
+NUM_CODES = 4 * NUM_PATTERNS
+
+CODE_OF_CELL: NDArray[np.int32] = np.full(NUM_CELLS, OUTSIDE, dtype=np.int32)
+"""[272] the code of an empty pattern with this centre."""
+CODE_OF_CELL[CELL_OF_SQUARE] = np.where(IS_PERIMETER_CELL[CELL_OF_SQUARE], RIM, INNER)
+ROW_AND_COLUMN = np.array([32 * (c // STRIDE) + c % STRIDE for c in range(NUM_CELLS)])
+"""[272] so that equal differences are equal ways."""
+SAME_PLACE = 32 * 16 + 16
+
+UNKNOWN = 1 << 30
+"""The value of a move that was not judged."""
+
+
+class Tables(NamedTuple):
+    """The evaluation of one ruleset, in hundredths of a point from the dwarfs' view. The last
+    index is the side to move.
+    """
+
+    patterns: NDArray[np.int16]
+    """[78732, 2] by code."""
+    pieces: NDArray[np.int16]
+    """[4, 272, 2] by piece and cell; 0 where there is none."""
+    beside_stone: NDArray[np.int16]
+    """[4, 1024, 2] by piece and ``place_beside``."""
+    constant: NDArray[np.int64]
+    """[2]."""
+
+
+@inlined
+def place_beside(cell, stone):
+    """Where ``cell`` lies beside the stone's: 0 .. 1023."""
+    return SAME_PLACE + ROW_AND_COLUMN[natural(cell)] - ROW_AND_COLUMN[natural(stone)]
+
+
+@inlined
+def _alone(tables, piece, cell, stone, side):
+    """What a piece is worth by where it stands."""
+    return int(tables.pieces[piece, cell, side]) + int(
+        tables.beside_stone[piece, natural(place_beside(cell, stone)), side]
+    )
+
+
+@inlined
+def _put(codes, patterns, cell, piece, sign, side):
+    """Add a piece to the patterns that its cell is in, or take it from them with a ``sign`` of -1;
+    returns what that changes for one side to move.
+    """
+    change = 0
+    for k in range(9):
+        centre = natural(cell - PATTERN_STEP[k])
+        old = natural(codes[centre])
+        new = natural(old + sign * piece * DIGIT[k])
+        codes[centre] = new
+        change += int(patterns[new, side]) - int(patterns[old, side])
+    return change
+
+
+@inlined
+def _would_put(codes, patterns, cell, piece, side):
+    """What adding a piece would change, without doing it."""
+    change = 0
+    for k in range(9):
+        old = natural(codes[natural(cell - PATTERN_STEP[k])])
+        change += int(patterns[natural(old + piece * DIGIT[k]), side]) - int(patterns[old, side])
+    return change
+
+
+@inlined
+def _move_stone(codes, cell, sign):
+    """Mark the pattern around the stone, or unmark it."""
+    codes[cell] += sign * (AT_STONE - CODE_OF_CELL[cell])
+
+
+@compiled
+def copy_codes(target, source):
+    """Overwrite one position's codes with another's."""
+    for i in range(NUM_CELLS):
+        target[i] = source[i]
+
+
+@compiled
+def has_replies(row):
+    """Whether the battle certainly goes on after any quiet move of a piece that is not the stone,
+    no limit being near: the opponent's pieces have two squares to step to, of which a move takes
+    at most one, and no stone is about to be won or lost.
+    """
+    side = row[TO_MOVE]
+    valley = row[RULES] >= KOOM_VALLEY
+    if valley:
+        stone = row[STONE_CELL]
+        if side == DWARFS and IS_GOAL_CELL[stone]:
+            return False
+        if side == TROLLS and count_adjacent(row, stone, TROLL) >= TROLLS_TO_SURROUND - 1:
+            return False
+    first, count = TROLL_CELLS, int(row[NUM_TROLLS])
+    if side == TROLLS:
+        first, count = DWARF_CELLS, num_dwarf_cells(row)
+    found = -1
+    for i in range(first, first + count):
+        cell = int(row[i])
+        if row[cell] == STONE:
+            continue
+        for direction in range(NUM_DIRECTIONS):
+            target = cell + int(CELL_STEP[direction])
+            if row[target] != EMPTY or target == found:
+                continue
+            if side == DWARFS and valley and IS_PERIMETER_CELL[target]:
+                continue  # where Football's trolls may not go
+            if found >= 0:
+                return True
+            found = target
+    return False
+
+
+@compiled
+def judge_afresh(row, tables, codes, sums):
+    """Write the codes of a position, and what it is worth for each side to move.
+
+    Args:
+        row: [432] a state row.
+        tables: of its ruleset.
+        codes: [272] int32, written.
+        sums: [2] int64, written; from the dwarfs' view.
+    """
+    stone = int(row[STONE_CELL])
+    for cell in range(NUM_CELLS):
+        codes[cell] = CODE_OF_CELL[cell]
+    sums[0], sums[1] = tables.constant[0], tables.constant[1]
+    _move_stone(codes, stone, 1)
+    for cell in range(STRIDE, NUM_CELLS - STRIDE):
+        piece = natural(row[cell])
+        if piece == EMPTY or piece > STONE:
+            continue
+        for side in range(2):
+            sums[side] += _alone(tables, piece, cell, stone, side)
+        if piece != STONE:
+            for k in range(9):
+                codes[cell - PATTERN_STEP[k]] += piece * DIGIT[k]
+    for cell in range(STRIDE, NUM_CELLS - STRIDE):
+        code = natural(codes[cell])
+        sums[0] += tables.patterns[code, 0]
+        sums[1] += tables.patterns[code, 1]
+
+
+@compiled
+def judge_change(before, after, tables, codes, sums):
+    """Bring codes and sums up to date.
+
+    Args:
+        before, after: [432] state rows.
+        tables: of their ruleset.
+        codes, sums: those of ``before``; become those of ``after``.
+    """
+    stone = int(after[STONE_CELL])
+    if before[STONE_CELL] != stone:
+        judge_afresh(after, tables, codes, sums)
+        return
+    for first in range(0, NUM_CELLS - 63, 64):
+        changed = differing(before, after, first)
+        while changed != 0:
+            cell = natural(first + trailing_zeros(changed))
+            changed &= changed - 1
+            old, new = natural(before[cell]), natural(after[cell])
+            step = new - old
+            for side in range(2):
+                sums[side] += _alone(tables, new, cell, stone, side)
+                sums[side] -= _alone(tables, old, cell, stone, side)
+            for k in range(9):
+                centre = natural(cell - PATTERN_STEP[k])
+                was = natural(codes[centre])
+                now = natural(was + step * DIGIT[k])
+                codes[centre] = now
+                sums[0] += int(tables.patterns[now, 0]) - int(tables.patterns[was, 0])
+                sums[1] += int(tables.patterns[now, 1]) - int(tables.patterns[was, 1])
+
+
+@compiled
+def judge_moves(row, decisions, count, tables, codes, sums, arrivals, values):
+    """What each move that captures nothing leads to, for the side that moves.
+
+    Args:
+        row: [432] a state row at the start of a turn.
+        decisions: [count] int32 its legal moves, those of a piece together.
+        count: how many.
+        tables: of its ruleset.
+        codes, sums: its own; ``codes`` is changed and restored.
+        arrivals: [272] int32, scratch space.
+        values: [count] int32, written: hundredths of a point with the opponent to move. What a
+            capturing move captures is not counted, but for the troll that a dwarf is hurled at;
+            UNKNOWN for moves of the stone.
+    """
+    side = int(row[TO_MOVE])
+    other = 1 - side
+    mine = DWARF if side == DWARFS else TROLL
+    sign = 1 if side == DWARFS else -1
+    stone = int(row[STONE_CELL])
+    patterns = tables.patterns
+    base = sums[other]
+    for cell in range(NUM_CELLS):
+        arrivals[cell] = UNKNOWN
+    start = -1
+    leaving = 0
+    for i in range(count):
+        action = natural(decisions[i])
+        if MOVE_FROM[action] != start:
+            if start >= 0 and row[start] != STONE:
+                _put(codes, patterns, start, mine, 1, other)
+            start = natural(MOVE_FROM[action])
+            if row[start] != STONE:
+                leaving = _put(codes, patterns, start, mine, -1, other)
+                leaving -= _alone(tables, mine, start, stone, other)
+        if row[start] == STONE:
+            values[i] = UNKNOWN
+            continue
+        target = natural(MOVE_TO[action])
+        change = leaving
+        if row[target] == TROLL:
+            taken = _put(codes, patterns, target, TROLL, -1, other)
+            change += taken - _alone(tables, TROLL, target, stone, other)
+            change += _would_put(codes, patterns, target, mine, other)
+            change += _alone(tables, mine, target, stone, other)
+            _put(codes, patterns, target, TROLL, 1, other)
+        elif MOVE_DISTANCE[action] <= 2:
+            change += _would_put(codes, patterns, target, mine, other)
+            change += _alone(tables, mine, target, stone, other)
+        else:
+            # Too far from where it left for any pattern to hold both squares.
+            if arrivals[target] == UNKNOWN:
+                arrivals[target] = _would_put(codes, patterns, target, mine, other) + _alone(
+                    tables, mine, target, stone, other
+                )
+            change += arrivals[target]
+        values[i] = sign * (base + change)
+    if start >= 0 and row[start] != STONE:
+        _put(codes, patterns, start, mine, 1, other)

@@ -1,0 +1,101 @@
+"""Fitting the evaluation by patterns: repeatable, resumable, and what it learns."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from agents.search.pattern_files import classes_of, read_tables
+from agents.search.patterns import judge_afresh
+from thud_env import Position
+from thud_env.board import CELL_OF_SQUARE, NUM_CELLS
+from thud_env.rules.row import STONE_CELL, TO_MOVE, Row
+from thud_env.rulesets import get_ruleset
+from training import fit_evaluation
+from training.fit_evaluation import main
+from training.fitting.positions import Positions, SelfPlay
+from training.fitting.regression import class_numbers, fit, predict, prior_values
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fit_evaluation, "SHARD", 150)
+
+
+def command(folder: Path, *more: str, rules: str = "classic") -> list[str]:
+    return [
+        rules, "--generations", "2", "--positions", "300", "--depth", "1", "--pairs", "2",
+        "--folder", str(folder), "--out", str(folder / "out.npz"), *more,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("rules", ["classic", "koom-valley-football"])
+def test_a_run_that_was_stopped_ends_as_one_that_was_not(rules: str, tmp_path: Path) -> None:
+    whole, stopped = tmp_path / "whole", tmp_path / "stopped"
+    assert main(command(whole, rules=rules)) == 0
+    assert main(command(stopped, "--threads", "2", rules=rules)) == 0
+    for name in ("generation-2.npz", "generation-2.json", "positions-2-1.npz", "generation-1.npz"):
+        (stopped / name).unlink()
+    assert main(command(stopped, rules=rules)) == 0
+    assert (whole / "out.npz").read_bytes() == (stopped / "out.npz").read_bytes()
+    report = json.loads((whole / "out.json").read_text(encoding="utf-8"))
+    assert [fitted["generation"] for fitted in report["fits"]] == [1, 2]
+    assert report["fits"][1]["positions"] > report["fits"][0]["positions"]
+    assert report["match"]["pairs"] == 2
+
+
+def test_a_folder_of_another_plan_is_left_alone(tmp_path: Path, capsys) -> None:
+    assert main(command(tmp_path)) == 0
+    assert main(command(tmp_path, "--seed", "2")) == 2
+    assert "was begun with other options" in capsys.readouterr().err
+
+
+def test_values_that_made_the_worth_are_found_again() -> None:
+    """Positions worth exactly what tables say are predicted, and by the tables that come of it."""
+    classes = classes_of("classic")
+    rng = np.random.default_rng(1)
+    boards = rng.choice([0, 1, 2], p=[0.75, 0.2, 0.05], size=(1500, 165)).astype(np.int8)
+    start = Position.start().row
+    boards[:, start[CELL_OF_SQUARE] == 3] = 3
+    positions = Positions(
+        boards=boards,
+        stones=np.full(1500, start[STONE_CELL]),
+        sides=np.zeros(1500, dtype=np.int8),
+        worth=np.zeros(1500, dtype=np.float32),
+        battles=np.zeros(1500, dtype=np.int32),
+    )
+    numbers = class_numbers(positions, classes)
+    hidden = np.zeros(classes.count + 2)
+    known = np.unique(classes.pieces[classes.pieces >= 0])
+    hidden[known] = rng.normal(size=len(known))
+    hidden[-1] = 3
+    worth = predict(numbers, hidden)
+    found = fit(numbers[:1200], worth[:1200], prior_values(get_ruleset("classic"), classes), 1.0)
+    errors = predict(numbers[1200:], found) - worth[1200:]
+    assert errors.std() < 0.3 * worth.std()
+    values = np.rint(np.stack([hidden, hidden], axis=1) * 100)
+    tables = classes.spread(values[:-2].astype(np.int16), values[-1].astype(np.int64))
+    row = start.copy()
+    row[CELL_OF_SQUARE] = boards[0]
+    row[TO_MOVE] = 0
+    sums = np.zeros(2, dtype=np.int64)
+    judge_afresh(row, tables, np.zeros(NUM_CELLS, dtype=np.int32), sums)
+    assert sums[0] / 100 == pytest.approx(worth[0], abs=0.5)
+
+
+def test_the_returns_mix_the_values_and_stop_at_random_turns() -> None:
+    class Scripted(SelfPlay):
+        def _battle(self) -> tuple[list[Row], list[int], list[bool], Row]:
+            rows = [Position.start().row] * 3
+            return rows, [100, 200, -400], [False, True, False], Position.start().row
+
+    played = Scripted(None, None, [], 0.5, np.random.default_rng(0)).play(1, "classic")  # type: ignore[arg-type]
+    assert played.worth.tolist() == [0.5 * 1 + 0.5 * 2, 2, 0.5 * -4 + 0.5 * 0]
+
+
+def test_tables_are_of_the_ruleset_that_was_named(tmp_path: Path) -> None:
+    assert main(command(tmp_path, rules="classic-any")) == 0
+    assert read_tables(tmp_path / "out.npz")[0] == "classic-any"

@@ -1,0 +1,225 @@
+"""The evaluation by patterns: kept up to date as it would be made afresh, symmetric, on file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+from by_hand import place
+from positions import constructed, from_play, position_of
+
+from agents.search.captures import capturable_by
+from agents.search.pattern_files import (
+    TablesError,
+    classes_of,
+    published_tables,
+    read_tables,
+    tables_with,
+    write_tables,
+)
+from agents.search.patterns import (
+    NUM_PATTERNS,
+    UNKNOWN,
+    Tables,
+    has_replies,
+    judge_afresh,
+    judge_change,
+    judge_moves,
+)
+from thud_env import RULESETS, Position
+from thud_env.actions import MOVE_FROM, MOVE_TO, OFFER
+from thud_env.board import (
+    CELL_OF_SQUARE,
+    MIRROR_LEFT_RIGHT,
+    NUM_CELLS,
+    SQUARE_SYMMETRY,
+    SYMMETRIES,
+    square_named,
+)
+from thud_env.rules.play import apply
+from thud_env.rules.row import (
+    DWARF,
+    DWARFS,
+    EMPTY,
+    MAX_QUIET_TURNS,
+    MAX_TURNS,
+    NO_QUESTION,
+    ONGOING,
+    PENDING,
+    QUIET_TURNS,
+    STONE,
+    TERMINATION,
+    TO_MOVE,
+    TROLL,
+    TURNS,
+    Row,
+    index_row,
+)
+
+EACH_RULESET = pytest.mark.parametrize("rules", RULESETS)
+
+
+def random_tables(rules: str) -> Tables:
+    classes = classes_of(rules)
+    values = np.random.default_rng(3).integers(-300, 300, (classes.count, 2), dtype=np.int16)
+    return classes.spread(values, np.array([11, -12]))
+
+
+def afresh(row: Row, tables: Tables) -> tuple[np.ndarray, np.ndarray]:
+    codes, sums = np.zeros(NUM_CELLS, dtype=np.int32), np.zeros(2, dtype=np.int64)
+    judge_afresh(row, tables, codes, sums)
+    return codes, sums
+
+
+def positions(rules: str) -> Iterator[Position]:
+    random = Random(9)
+    for state in [*islice(from_play(rules, 40, random), 40), *constructed(rules, 60, random)]:
+        position = position_of(state)
+        if position.outcome is None:
+            yield position
+
+
+@EACH_RULESET
+def test_a_decision_changes_what_it_would_afresh(rules: str) -> None:
+    tables = random_tables(rules)
+    for position in positions(rules):
+        codes, sums = afresh(position.row, tables)
+        for action in position.legal_actions()[::3].tolist():
+            child = position.row.copy()
+            apply(child, action)
+            new_codes, new_sums = codes.copy(), sums.copy()
+            judge_change(position.row, child, tables, new_codes, new_sums)
+            wanted_codes, wanted_sums = afresh(child, tables)
+            assert np.array_equal(new_codes, wanted_codes)
+            assert np.array_equal(new_sums, wanted_sums)
+
+
+@EACH_RULESET
+def test_moves_are_judged_as_if_they_were_carried_out(rules: str) -> None:
+    tables = random_tables(rules)
+    values = np.zeros(2048, dtype=np.int32)
+    judged = 0
+    for position in positions(rules):
+        row = position.row
+        if row[PENDING] != NO_QUESTION:
+            continue
+        moves = position.legal_actions()
+        moves = moves[moves < OFFER]
+        codes, sums = afresh(row, tables)
+        before = codes.copy()
+        judge_moves(
+            row, moves, len(moves), tables, codes, sums, np.zeros(NUM_CELLS, np.int32), values
+        )
+        assert np.array_equal(codes, before)
+        sign, opponent = (1, 1) if row[TO_MOVE] == DWARFS else (-1, 0)
+        for action, value in zip(moves.tolist(), values.tolist(), strict=False):
+            child = row.copy()
+            apply(child, action)
+            if row[MOVE_FROM[action]] == STONE:
+                assert value == UNKNOWN
+            elif capturable_by(row, action) == 0 or (row[MOVE_TO[action]] == TROLL):
+                if row[MOVE_TO[action]] == TROLL and rules == "koom-valley":
+                    continue
+                assert value == sign * afresh(child, tables)[1][opponent]
+                judged += 1
+    assert judged > 1000
+
+
+@EACH_RULESET
+def test_the_battle_goes_on_after_a_quiet_move_where_it_is_said_to(rules: str) -> None:
+    certain = 0
+    for position in positions(rules):
+        row = position.row
+        near = row[QUIET_TURNS] + 1 >= row[MAX_QUIET_TURNS] or row[TURNS] + 1 >= row[MAX_TURNS]
+        if row[PENDING] != NO_QUESTION or near or not has_replies(row):
+            continue
+        certain += 1
+        for action in position.legal_actions().tolist():
+            if action == OFFER or row[MOVE_FROM[action]] == STONE or capturable_by(row, action):
+                continue
+            child = row.copy()
+            apply(child, action)
+            assert child[TERMINATION] == ONGOING
+    assert certain > 20
+
+
+@EACH_RULESET
+def test_a_position_and_its_mirror_image_are_worth_the_same(rules: str) -> None:
+    classic = not RULESETS[rules].stone_moves
+    tables = random_tables(rules)
+    for position in positions(rules):
+        wanted = afresh(position.row, tables)[1]
+        for symmetry in range(len(SYMMETRIES)) if classic else (MIRROR_LEFT_RIGHT,):
+            image = position.row.copy()
+            image[CELL_OF_SQUARE[SQUARE_SYMMETRY[symmetry]]] = position.row[CELL_OF_SQUARE]
+            index_row(image)
+            assert np.array_equal(afresh(image, tables)[1], wanted)
+
+
+def test_the_code_of_a_pattern_is_what_is_drawn() -> None:
+    codes, _ = afresh(place("classic", "D6 E7", "F6").row, random_tables("classic"))
+    assert codes[CELL_OF_SQUARE[square_named("E6")]] == 1 * 3**3 + 2 * 3**5 + 1 * 3**7
+    assert codes[CELL_OF_SQUARE[square_named("H8")]] == 2 * NUM_PATTERNS
+
+
+def test_pieces_count_where_they_stand() -> None:
+    classes = classes_of("classic")
+    values = np.zeros((classes.count, 2), dtype=np.int16)
+    for piece, worth in ((DWARF, 100), (TROLL, -400)):
+        known = classes.pieces[piece]
+        values[known[known >= 0]] = worth
+    tables = classes.spread(values, np.zeros(2, dtype=np.int64))
+    position = place("classic", "D6 E6 F6", "H6 P8")
+    assert afresh(position.row, tables)[1].tolist() == [100 * position.margin] * 2
+    assert (classes.pieces[EMPTY] == -1).all()
+
+
+# -- files ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rules", ["classic", "classic-any", "classic-all"])
+def test_a_ruleset_has_tables_of_its_own_or_of_its_kind(rules: str) -> None:
+    tables = published_tables(rules)
+    assert tables is not None
+    assert tables.patterns.any()
+
+
+def test_a_file_gives_its_ruleset_its_tables_and_no_other(tmp_path: Path) -> None:
+    path = tmp_path / "mine.npz"
+    classes = classes_of("classic-any")
+    values = np.full((classes.count, 2), 3, dtype=np.int16)
+    write_tables(path, "classic-any", values, np.array([1, 2]))
+    rules, tables = read_tables(path)
+    assert rules == "classic-any"
+    assert tables.constant.tolist() == [1, 2]
+    assert tables.patterns.max() == 3
+    chosen = tables_with(str(path))
+    own = chosen("classic-any")
+    assert own is not None
+    assert own.patterns.max() == 3
+    assert chosen("classic") is published_tables("classic")
+
+
+def test_wrong_files_are_named_with_what_is_wrong(tmp_path: Path) -> None:
+    path = tmp_path / "bad.npz"
+
+    def said() -> str:
+        with pytest.raises(TablesError) as error:
+            read_tables(path)
+        assert str(path) in str(error.value)
+        assert "\n" not in str(error.value)
+        return str(error.value)
+
+    assert "cannot be read" in said()
+    path.write_text("nonsense")
+    assert "cannot be read" in said()
+    np.savez(path, values=np.zeros(3))
+    assert "no file of patterns" in said()
+    write_tables(path, "classic", np.zeros((5, 2), dtype=np.int16), np.zeros(2, dtype=np.int64))
+    assert "type int16 would be right" in said()
+    write_tables(path, "chess", np.zeros((5, 2), dtype=np.int16), np.zeros(2, dtype=np.int64))
+    assert "'chess': no such ruleset" in said()

@@ -1,0 +1,254 @@
+"""Fit the evaluation by patterns of the searching players to self-play by search.
+
+::
+
+    python -m training.fit_evaluation classic
+    python -m training.fit_evaluation koom-valley --generations 5 --threads 2
+
+Each generation plays battles from the starts of the book by alpha-beta, with what the generation
+before it has learnt, and fits the tables to all positions so far (training/fitting). The first
+generation plays by the features or, where the stone moves, by a guess. A tenth of the battles is
+held out, and the error there printed. At the end the tables play a match against those that are
+published, and are written to the file of the ruleset in ``configs/search``, with how they were made
+in a JSON file beside it.
+
+Everything is kept in ``runs/fit-RULES``: stopped at any time, the same command goes on from there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import shutil
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import agents
+from agents.alphabeta import Searcher, SearchOptions
+from agents.search.evaluation import POINT
+from agents.search.pattern_files import classes_of, tables_path, tables_with, write_tables
+from agents.search.weights import load_weights
+from agents.search.workspace import MAX_DEPTH
+from thud_env.command import Command, bounded
+from thud_env.jit.rng import seed_generators
+from thud_env.rulesets import get_ruleset
+from training.arena.battles import play_matches
+from training.arena.openings import read_openings
+from training.arena.summary import summarise_matches
+from training.fitting.positions import Positions, SelfPlay
+from training.fitting.regression import class_numbers, fit, predict, prior_values
+
+SHARD = 5000
+"""Positions that are played and kept at a time."""
+FIRST_DEPTH = 2
+"""Turns that the first generation looks ahead at most: by features a third takes long."""
+HELD_OUT = 10
+"""Of so many battles, one."""
+MATCH_DEPTH = 2
+LARGEST = 32_000
+"""What a value may come to, in hundredths of a point: it is kept in 16 bits."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """How tables are fitted."""
+
+    rules: str
+    generations: int = 3
+    positions: int = 60_000
+    depth: int = 3
+    trace: float = 0.8
+    ridge: float = 50.0
+    seed: int = 1
+
+
+_NUMBERS: tuple[tuple[str, float, float, str], ...] = (
+    ("generations", 1, 100, "how often to play and fit"),
+    ("positions", 1, 10**8, "of a generation"),
+    ("depth", 1, MAX_DEPTH, "turns that self-play looks ahead, once something is learnt"),
+    ("trace", 0, 1, "lambda of the returns"),
+    ("ridge", 1, 10**6, "how firmly values are held near the prior"),
+    ("seed", 0, 2**31, "seeds self-play"),
+)
+"""The plan's numbers: name, least and most, meaning."""
+
+
+def main(words: list[str] | None = None) -> int:
+    """The command line; returns the exit code."""
+    command = Command("training.fit_evaluation", __doc__)
+    command.add_argument("rules", metavar="RULES", help="the ruleset")
+    for name, least, most, meaning in _NUMBERS:
+        default = getattr(Plan, name)
+        command.add_argument(
+            f"--{name}", type=bounded(type(default), least, most), default=default, metavar="N",
+            help=f"{meaning} ({default:g})",
+        )  # fmt: skip
+    command.add_argument(
+        "--threads", type=bounded(int, 1), default=1, metavar="N", help="that play at a time (1)"
+    )
+    command.add_argument(
+        "--pairs", type=bounded(int, 2), default=50, metavar="N",
+        help="games of two battles of the match at the end (50)",
+    )  # fmt: skip
+    command.add_argument(
+        "--folder", type=Path, metavar="DIR", help="where everything is kept (runs/fit-RULES)"
+    )
+    command.add_argument(
+        "--out", type=Path, metavar="FILE", help="the file to write (configs/search/...)"
+    )
+    return command.run(_fit_evaluation, words)
+
+
+def _fit_evaluation(arguments: argparse.Namespace) -> None:
+    rules = get_ruleset(arguments.rules).name
+    plan = Plan(rules, **{name: getattr(arguments, name) for name, *_ in _NUMBERS})
+    folder: Path = arguments.folder or Path("runs") / f"fit-{rules}"
+    _claim(folder, plan)
+    fits = []
+    for generation in range(1, plan.generations + 1):
+        tables = _generation(folder, generation)
+        if not tables.exists():
+            _play(folder, plan, generation, arguments.threads)
+            _fit(folder, plan, generation)
+        fits.append(json.loads(tables.with_suffix(".json").read_text(encoding="utf-8")))
+        print("generation {generation}: {positions} positions, {words}".format(**fits[-1]))
+    newest = _generation(folder, plan.generations)
+    out: Path = arguments.out or tables_path(rules)
+    match = _match(newest, out, rules, arguments.pairs)
+    shutil.copyfile(newest, out)
+    report = {"plan": dataclasses.asdict(plan), "fits": fits, "match": match}
+    out.with_suffix(".json").write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+
+
+def _claim(folder: Path, plan: Plan) -> None:
+    """Make the folder, or see that it is of the same plan but for the number of generations.
+
+    Raises:
+        ValueError: if it is not.
+    """
+    path = folder / "plan.json"
+    wanted = {**dataclasses.asdict(plan), "generations": None}
+    if path.exists() and json.loads(path.read_text(encoding="utf-8")) != wanted:
+        raise ValueError(f"{folder} was begun with other options: another --folder would be right")
+    folder.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(wanted), encoding="utf-8")
+
+
+def _generation(folder: Path, number: int) -> Path:
+    return folder / f"generation-{number}.npz"
+
+
+def _shards(folder: Path, plan: Plan, generation: int) -> list[Path]:
+    count = -(-plan.positions // SHARD)
+    return [folder / f"positions-{generation}-{number}.npz" for number in range(count)]
+
+
+def _play(folder: Path, plan: Plan, generation: int, threads: int) -> None:
+    """Play a generation's battles, but for those that are kept already."""
+    shards = list(enumerate(_shards(folder, plan, generation)))
+    if generation > 1:
+        tables = tables_with(str(_generation(folder, generation - 1)))
+    elif get_ruleset(plan.rules).stone_moves:
+        guess = folder / "guess.npz"
+        _write(guess, plan.rules, np.stack([prior_values(*_kind(plan.rules))] * 2, axis=1))
+        tables = tables_with(str(guess))
+    else:
+        tables = _no_tables
+
+    def play(number: int, path: Path) -> None:
+        if path.exists():
+            return
+        rng = np.random.default_rng([plan.seed, generation, number])
+        searcher = Searcher(load_weights(), seed_generators(1, int(rng.integers(2**31))), tables)
+        depth = plan.depth if generation > 1 else min(plan.depth, FIRST_DEPTH)
+        options = SearchOptions(depth=depth, learned=True, reductions=True)
+        starts = [start.row for start in read_openings(plan.rules).starts]
+        SelfPlay(searcher, options, starts, plan.trace, rng).play(SHARD, plan.rules).save(path)
+        print(f"generation {generation}: played {number + 1} of {len(shards)}", flush=True)
+
+    with ThreadPoolExecutor(threads) as pool:
+        for _ in pool.map(lambda shard: play(*shard), shards):
+            pass
+
+
+def _no_tables(rules: str) -> None:
+    """By features."""
+
+
+def _kind(rules: str) -> tuple[Any, Any]:
+    return get_ruleset(rules), classes_of(rules)
+
+
+def _write(path: Path, rules: str, values: np.ndarray) -> None:
+    """Write values, [count + 2, 2] in points, as tables."""
+    rounded = np.clip(np.rint(values * POINT), -LARGEST, LARGEST)
+    write_tables(path, rules, rounded[:-2].astype(np.int16), rounded[-1].astype(np.int64))
+
+
+def _fit(folder: Path, plan: Plan, generation: int) -> None:
+    """Fit a generation's tables to all positions so far."""
+    parts = [
+        Positions.load(path)
+        for earlier in range(1, generation + 1)
+        for path in _shards(folder, plan, earlier)
+    ]
+    positions = Positions.joined(parts)
+    ruleset, classes = _kind(plan.rules)
+    numbers = class_numbers(positions, classes)
+    prior = prior_values(ruleset, classes)
+    held_out = positions.battles % HELD_OUT == 0
+    values = np.zeros((len(prior), 2))
+    worth = positions.worth.astype(np.float64)
+    squares = np.zeros(2)
+    for side in range(2):
+        mine = positions.sides == side
+        trial = fit(numbers[mine & ~held_out], worth[mine & ~held_out], prior, plan.ridge)
+        errors = predict(numbers[mine & held_out], trial) - worth[mine & held_out]
+        squares += float(errors @ errors), len(errors)
+        values[:, side] = fit(numbers[mine], worth[mine], prior, plan.ridge)
+    error = float(np.sqrt(squares[0] / squares[1]))
+    spread = float(worth[held_out].std())
+    path = _generation(folder, generation)
+    _write(path.with_suffix(".part"), plan.rules, values)
+    report = {
+        "generation": generation,
+        "positions": len(worth),
+        "held_out_error": round(error, 4),
+        "held_out_spread": round(spread, 4),
+        "words": f"held-out error {error:.3f} points, of a spread of {spread:.3f}",
+    }
+    path.with_suffix(".json").write_text(json.dumps(report), encoding="utf-8")
+    path.with_suffix(".part").replace(path)
+
+
+def _match(newest: Path, published: Path, rules: str, pairs: int) -> dict[str, Any]:
+    """Matches of the new tables against the features and, if there are any, those published."""
+    plain = f"alphabeta:depth={MATCH_DEPTH}"
+    opponents = {"features": f"{plain},evaluation=features"}
+    if published.exists():
+        opponents["tables before"] = f"{plain},weights={published}"
+    book = read_openings(rules).starts
+    starts = np.stack([book[-1 - number % len(book)].row for number in range(pairs)])
+    report: dict[str, Any] = {"depth": MATCH_DEPTH, "pairs": pairs}
+    for name, spec in opponents.items():
+        players = agents.make(f"{plain},weights={newest}", 1), agents.make(spec, 2)
+        result = summarise_matches(play_matches(*players, pairs, rules, starts=starts))
+        report[name] = {
+            meaning: "{:+.2f} ({:+.2f} to {:+.2f})".format(result[key], *result[f"{key}_95"])
+            for meaning, key in (
+                ("both seats", "mean_total"),
+                ("as dwarfs", "mean_as_dwarfs"),
+                ("as trolls", "mean_as_trolls"),
+            )
+        }
+        print(f"{pairs} pairs {MATCH_DEPTH} turns deep against the {name}: {report[name]}")
+    return report
+
+
+if __name__ == "__main__":
+    sys.exit(main())

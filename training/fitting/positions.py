@@ -1,0 +1,180 @@
+"""Positions of self-play by search, with what they turned out to be worth.
+
+Both players are the same search. Battles begin at starts of the book, some of them after random
+turns more, and a random turn is played now and then, so that mistakes are seen and punished.
+What a position is worth is the lambda return of the search's values (Sutton, "Learning to predict
+by the methods of temporal differences", 1988): its own value in part, and for the rest the return
+of the position that the search's turn leads to, the last being the result of the battle.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.alphabeta import Searcher, SearchOptions
+from agents.search.evaluation import POINT
+from thud_env.board import CELL_OF_SQUARE
+from thud_env.rules.legal import legal_actions
+from thud_env.rules.play import apply, margin
+from thud_env.rules.row import (
+    DWARFS,
+    MAX_DECISIONS_AT_ONCE,
+    MAX_QUIET_TURNS,
+    MAX_TURNS,
+    NO_QUESTION,
+    ONGOING,
+    PENDING,
+    STONE_CELL,
+    TERMINATION,
+    TO_MOVE,
+    Row,
+)
+from thud_env.rulesets import get_ruleset
+
+OUTCOME_POINTS = 10
+"""What a Koom Valley battle won counts as, in points."""
+LONGEST, LONGEST_QUIET = 260, 60
+"""Turns: battles in which nothing happens teach nothing."""
+OPENINGS = (0, 0, 0, 4, 10, 20)
+"""Random turns after the book's start; each as likely."""
+BLUNDERS = 0.05
+"""The share of random turns later."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Positions:
+    """N positions at the start of a turn."""
+
+    boards: NDArray[np.int8]
+    """[N, 165] what stands on each square."""
+    stones: NDArray[np.int16]
+    """[N] the cell of the stone."""
+    sides: NDArray[np.int8]
+    """[N] who is to move."""
+    worth: NDArray[np.float32]
+    """[N] the lambda returns, in points, for the dwarfs."""
+    battles: NDArray[np.int32]
+    """[N] which battle they are of."""
+
+    @classmethod
+    def joined(cls, parts: list[Positions]) -> Positions:
+        """All of them, their battles numbered through."""
+        starts = np.cumsum([0, *(int(part.battles.max()) + 1 for part in parts)])
+        parts = [
+            dataclasses.replace(part, battles=part.battles + start)
+            for part, start in zip(parts, starts[:-1], strict=True)
+        ]
+        names = [field.name for field in dataclasses.fields(cls)]
+        return cls(**{name: np.concatenate([getattr(p, name) for p in parts]) for name in names})
+
+    def save(self, path: Path) -> None:
+        """Write them to a file, all or nothing."""
+        trial = path.with_suffix(".part")
+        with trial.open("wb") as file:
+            np.savez_compressed(file, **dataclasses.asdict(self))
+        trial.replace(path)
+
+    @classmethod
+    def load(cls, path: Path) -> Positions:
+        """Read a file of them."""
+        with np.load(path, allow_pickle=False) as file:
+            return cls(**{name: file[name] for name in file.files})
+
+
+class SelfPlay:
+    """Plays battles and keeps their positions.
+
+    Args:
+        searcher: who plays both sides.
+        options: how it searches.
+        starts: rows that battles begin at.
+        trace: lambda of the returns, 0 .. 1.
+        rng: draws starts and random turns.
+    """
+
+    def __init__(
+        self,
+        searcher: Searcher,
+        options: SearchOptions,
+        starts: list[Row],
+        trace: float,
+        rng: np.random.Generator,
+    ) -> None:
+        self._searcher = searcher
+        self._options = options
+        self._starts = starts
+        self._trace = trace
+        self._rng = rng
+        self._decisions = np.empty(MAX_DECISIONS_AT_ONCE, dtype=np.int32)
+
+    def play(self, least: int, rules: str) -> Positions:
+        """Play whole battles until there are ``least`` positions or more."""
+        by_outcome = get_ruleset(rules).reward == "outcome"
+        unit = OUTCOME_POINTS if by_outcome else 1
+        largest = unit * get_ruleset(rules).largest_margin
+        rows: list[Row] = []
+        worth: list[float] = []
+        battles: list[int] = []
+        number = 0
+        while len(rows) < least:
+            seen, values, drawn, last = self._battle()
+            following = float(margin(last) * unit)
+            returns = []
+            for hundredths, was_drawn in zip(reversed(values), reversed(drawn), strict=True):
+                value = min(max(hundredths / POINT, -largest), largest)
+                if was_drawn:  # what a random turn leads to says nothing of the position
+                    following = value
+                else:
+                    following = (1 - self._trace) * value + self._trace * following
+                returns.append(following)
+            rows += seen
+            worth += reversed(returns)
+            battles += [number] * len(seen)
+            number += 1
+        found = np.stack(rows)
+        return Positions(
+            boards=found[:, CELL_OF_SQUARE].astype(np.int8),
+            stones=found[:, STONE_CELL],
+            sides=found[:, TO_MOVE].astype(np.int8),
+            worth=np.array(worth, dtype=np.float32),
+            battles=np.array(battles, dtype=np.int32),
+        )
+
+    def _battle(self) -> tuple[list[Row], list[int], list[bool], Row]:
+        """The rows of a battle, their values for the dwarfs, whether a random turn was played
+        there, and the row it ended with.
+        """
+        rng = self._rng
+        row = self._starts[int(rng.integers(len(self._starts)))].copy()
+        row[MAX_TURNS], row[MAX_QUIET_TURNS] = LONGEST, LONGEST_QUIET
+        for _ in range(OPENINGS[int(rng.integers(len(OPENINGS)))]):
+            self._play_randomly(row)
+        seen: list[Row] = []
+        values: list[int] = []
+        drawn: list[bool] = []
+        while row[TERMINATION] == ONGOING:
+            found = self._searcher.search(row, self._options)
+            seen.append(row.copy())
+            values.append(found.value if row[TO_MOVE] == DWARFS else -found.value)
+            drawn.append(bool(rng.random() < BLUNDERS))
+            if drawn[-1]:
+                self._play_randomly(row)
+                continue
+            for decision in found.decisions:
+                apply(row, decision)
+            while row[PENDING] != NO_QUESTION and row[TERMINATION] == ONGOING:
+                for decision in self._searcher.search(row, self._options).decisions:
+                    apply(row, decision)
+        return seen, values, drawn, row
+
+    def _play_randomly(self, row: Row) -> None:
+        """Play random decisions to the end of a turn, if the battle is not over."""
+        while row[TERMINATION] == ONGOING:
+            count = legal_actions(row, self._decisions)
+            apply(row, int(self._decisions[int(self._rng.integers(count))]))
+            if row[PENDING] == NO_QUESTION:
+                return

@@ -1,0 +1,160 @@
+"""Fitting the tables of the evaluation by patterns to positions: ridge regression.
+
+A position is described by the classes of its patterns and pieces, some 190 of several thousand.
+Its worth is predicted as the sum of their values, one fit for each side to move. Values are held
+near a prior, so that what is seldom seen counts for little beside the pieces.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.search.pattern_files import Classes
+from agents.search.patterns import (
+    AT_STONE,
+    CODE_OF_CELL,
+    DIGIT,
+    PATTERN_STEP,
+    ROW_AND_COLUMN,
+    SAME_PLACE,
+)
+from thud_env.board import CELL_OF_SQUARE, IS_GOAL_CELL, NUM_CELLS, SIZE, STRIDE, cell_at
+from thud_env.jit.compile import compiled
+from thud_env.rules.play import TROLL_VALUE
+from thud_env.rules.row import DWARF, STONE, TROLL
+from thud_env.rulesets import Ruleset
+from training.fitting.positions import Positions
+
+ROUNDS = 60
+"""Steps of the conjugate gradients; far fewer than there are values, which smooths too."""
+
+
+def class_numbers(positions: Positions, classes: Classes) -> NDArray[np.int32]:
+    """[N, K] the classes of each position, and first of all ``classes.count + 1``, the constant.
+    Rows are filled up with ``classes.count``, which is worth nothing.
+    """
+    cells = CELL_OF_SQUARE.astype(np.int64)
+    boards = positions.boards.astype(np.int64)
+    count = len(boards)
+    whole = np.zeros((count, NUM_CELLS), dtype=np.int64)
+    whole[:, cells] = np.where(boards == STONE, 0, boards)
+    codes = np.where(boards == STONE, AT_STONE, CODE_OF_CELL[cells])
+    for step, digit in zip(PATTERN_STEP, DIGIT, strict=True):
+        codes += whole[:, cells + step] * digit
+    stones = positions.stones.astype(np.int64)[:, np.newaxis]
+    beside = SAME_PLACE + ROW_AND_COLUMN[cells] - ROW_AND_COLUMN[stones]
+    found = np.concatenate(
+        (
+            classes.patterns[codes],
+            classes.pieces[boards, cells],
+            classes.beside_stone[boards, beside],
+        ),
+        axis=1,
+    )
+    found[found < 0] = classes.count
+    found.sort(axis=1)
+    most = int((found < classes.count).sum(axis=1).max())
+    constant = np.full((count, 1), classes.count + 1)
+    return np.concatenate((constant, found[:, :most]), axis=1).astype(np.int32)
+
+
+def prior_values(ruleset: Ruleset, classes: Classes) -> NDArray[np.float64]:
+    """[count + 2] what the classes are worth before anything is seen, in points: the margin or,
+    where the stone moves, a guess: its way to the goal, and who is near it and near the goal.
+    """
+    values = np.zeros(classes.count + 2)
+    if not ruleset.stone_moves:
+        for piece, points in ((DWARF, 1.0), (TROLL, -float(TROLL_VALUE))):
+            known = classes.pieces[piece]
+            values[known[known >= 0]] = points
+        return values
+    goals = np.flatnonzero(IS_GOAL_CELL).tolist()
+    for cell in CELL_OF_SQUARE.tolist():
+        values[classes.pieces[STONE, cell]] = -0.5 * (cell // STRIDE)
+        if min(_steps(cell, goal) for goal in goals) <= 1:
+            values[classes.pieces[DWARF, cell]] = 0.4
+    middle = cell_at(SIZE // 2, SIZE // 2)
+    for cell in CELL_OF_SQUARE.tolist():
+        place = SAME_PLACE + ROW_AND_COLUMN[cell] - ROW_AND_COLUMN[middle]
+        steps = _steps(cell, middle)
+        values[classes.beside_stone[DWARF, place]] = {1: 0.3, 2: 0.1}.get(steps, 0.0)
+        values[classes.beside_stone[TROLL, place]] = {1: -0.8, 2: -0.3}.get(steps, 0.04 * steps)
+    return values
+
+
+def _steps(cell: int, other: int) -> int:
+    """Steps between two cells."""
+    return max(abs(cell // STRIDE - other // STRIDE), abs(cell % STRIDE - other % STRIDE))
+
+
+@compiled
+def _predict(numbers, values, out):
+    """The sums of the values of each position's classes."""
+    for i in range(numbers.shape[0]):
+        total = 0.0
+        for k in range(numbers.shape[1]):
+            total += values[numbers[i, k]]
+        out[i] = total
+
+
+@compiled
+def _collect(numbers, errors, out):
+    """The sums of the errors of the positions that each class is in."""
+    for j in range(out.shape[0]):
+        out[j] = 0.0
+    for i in range(numbers.shape[0]):
+        for k in range(numbers.shape[1]):
+            out[numbers[i, k]] += errors[i]
+
+
+def predict(numbers: NDArray[np.int32], values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """[N] what positions are worth by the values of their classes."""
+    out = np.empty(len(numbers))
+    _predict(numbers, values, out)
+    return out
+
+
+def fit(
+    numbers: NDArray[np.int32],
+    worth: NDArray[np.float64],
+    prior: NDArray[np.float64],
+    ridge: float,
+) -> NDArray[np.float64]:
+    """The values, [count + 2], that predict ``worth`` best, by conjugate gradients on the normal
+    equations (Hestenes and Stiefel, "Methods of conjugate gradients", 1952), each value scaled by
+    how often its class is seen.
+
+    Args:
+        numbers: [N, K] the classes of each position: ``class_numbers``.
+        worth: [N].
+        prior: [count + 2] what the values are held near.
+        ridge: how firmly: as if so many more positions had said so of each class.
+    """
+    nothing = len(prior) - 2
+    predicted = np.empty(len(worth))
+    gathered = np.empty(len(prior))
+
+    def times_normal_matrix(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        _predict(numbers, values, predicted)
+        _collect(numbers, predicted, gathered)
+        return gathered + ridge * values
+
+    seen = np.bincount(numbers.ravel(), minlength=len(prior)) + ridge
+    values = prior.copy()
+    _collect(numbers, worth - predict(numbers, values), gathered)
+    left = gathered.copy()
+    left[nothing] = 0
+    scaled = left / seen
+    step = scaled.copy()
+    size = left @ scaled
+    for _ in range(ROUNDS):
+        product = times_normal_matrix(step)
+        product[nothing] = 0
+        length = size / (step @ product)
+        values += length * step
+        left -= length * product
+        scaled = left / seen
+        before, size = size, left @ scaled
+        step = scaled + size / before * step
+    return values
