@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from agents.search import negamax, workspace
 from agents.search.evaluation import INFINITE, WIN
-from agents.search.pattern_files import no_tables, published_tables, tables_with
+from agents.search.pattern_files import no_tables, published_tables
 from agents.search.patterns import Tables
 from agents.search.planning import PlanningAgent, Thought
+from agents.search.published import read_evaluation
 from agents.search.table import LAST_GENERATION
-from agents.search.weights import load_weights, material_weights
+from agents.search.weights import material_weights
 from agents.search.workspace import MAX_DEPTH, MAX_QUIESCENCE, Workspace
 from thud_env.rules.legal import legal_actions
 from thud_env.rules.row import MAX_DECISIONS_AT_ONCE, RULES, Row
@@ -24,9 +25,6 @@ from thud_env.rulesets import RULESET_BY_INDEX
 
 _TABLE_BITS = 20
 _NO_LIMIT = np.iinfo(np.int64).max
-
-
-EVALUATIONS = ("learned", "features")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -194,8 +192,6 @@ class AlphaBetaAgent(PlanningAgent):
         seed: int = 0,
     ) -> None:
         super().__init__(seed)
-        if evaluation not in EVALUATIONS:
-            raise ValueError(f"evaluation={evaluation} must be one of {', '.join(EVALUATIONS)}")
         for name, value, least, most in (
             ("depth", depth, 0, MAX_DEPTH),
             ("time", time, 0, 1e6),
@@ -206,20 +202,16 @@ class AlphaBetaAgent(PlanningAgent):
             if not least <= value <= most:
                 raise ValueError(f"{name}={value} must be in {least} .. {most:g}")
         limited = time > 0 or nodes > 0
-        learned = evaluation == "learned"
         self._options = SearchOptions(
             depth=depth or (MAX_DEPTH if limited else 3),
             seconds=time,
             nodes=nodes if limited else 50_000_000,
             quiescence=quiescence,
-            learned=learned,
+            learned=evaluation == "learned",
             reductions=reductions == 1,
         )
-        self._searcher = Searcher(
-            load_weights(weights) if weights and not learned else load_weights(),
-            self._rng,
-            tables_with(weights) if weights and learned else published_tables,
-        )
+        read_weights, tables = read_evaluation(evaluation, weights)
+        self._searcher = Searcher(read_weights, self._rng, tables)
         self.result: SearchResult | None = None
         """What the last search found."""
 

@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from agents.search import tree as trees
 from agents.search.evaluation import POINT, WIN
+from agents.search.judge import Judge
 from agents.search.planning import PlanningAgent, Thought
 from agents.search.playouts import BY_EVALUATION, BY_GREEDY_PLAY, BY_RANDOM_PLAY, MOST_POINTS
+from agents.search.published import read_evaluation
 from agents.search.tree import EDGE_COUNT, FIRST_EDGE, Tree
-from agents.search.weights import load_weights
 from thud_env.rules.play import apply
 from thud_env.rules.row import NO_QUESTION, ONGOING, PENDING, RULES, TERMINATION, Row
-from thud_env.rulesets import KOOM_VALLEY
+from thud_env.rulesets import KOOM_VALLEY, RULESET_BY_INDEX
 
 PLAYOUTS = {"eval": BY_EVALUATION, "random": BY_RANDOM_PLAY, "greedy": BY_GREEDY_PLAY}
 PRIORS = ("eval", "captures")
@@ -91,10 +92,12 @@ class MctsAgent(PlanningAgent):
         c: how much to explore.
         fpu: how much less than its siblings an untried decision is expected to be worth.
         temperature: of priors from the evaluation, in hundredths of a point.
+        evaluation, weights: as of ``AlphaBetaAgent``.
         seed: seeds the playouts, and draws among equals.
 
     Raises:
         ValueError: if an option is out of range.
+        WeightsError, TablesError: if there is something wrong with the weights.
     """
 
     def __init__(
@@ -107,9 +110,12 @@ class MctsAgent(PlanningAgent):
         c: float = 1.5,
         fpu: float = 0.2,
         temperature: float = 60.0,
+        evaluation: str = "learned",
+        weights: str = "",
         seed: int = 0,
     ) -> None:
         super().__init__(seed)
+        self._weights, self._tables = read_evaluation(evaluation, weights)
         for name, word, known in (("playouts", playouts, PLAYOUTS), ("priors", priors, PRIORS)):
             if word not in known:
                 raise ValueError(f"{name}={word} must be one of {', '.join(known)}")
@@ -124,7 +130,10 @@ class MctsAgent(PlanningAgent):
             if not least <= value <= most:
                 raise ValueError(f"{name}={value} must be in {least} .. {most:g}")
         edges = min(sims * _EDGES_A_SIMULATION, _MOST_EDGES)
-        self._tree = Tree.of_size(1, sims + 1, edges, (c, fpu, temperature), load_weights())
+        self._judges: dict[str, Judge] = {}
+        self._tree = Tree.of_size(
+            1, sims + 1, edges, (c, fpu, temperature), Judge.of(None, self._weights)
+        )
         control = self._tree.control
         control[trees.SIMULATIONS] = sims
         control[trees.HOW] = PLAYOUTS[playouts]
@@ -141,7 +150,10 @@ class MctsAgent(PlanningAgent):
     def think(self, row: Row) -> Thought:
         """See ``PlanningAgent``."""
         started = perf_counter()
-        tree = self._tree
+        rules = RULESET_BY_INDEX[row[RULES]].name
+        if rules not in self._judges:
+            self._judges[rules] = Judge.of(self._tables(rules), self._weights)
+        self._tree = tree = self._tree._replace(judge=self._judges[rules])
         tree.root[0] = row
         tree.control[trees.STOP] = 0
         timer = threading.Timer(self._seconds, self.stop) if self._seconds > 0 else None

@@ -19,6 +19,7 @@ from agents.policy import PolicyAgent
 from agents.search import leaves
 from agents.search import tree as trees
 from agents.search.gumbel import GumbelRoot
+from agents.search.judge import Judge
 from agents.search.planning import PlanningAgent, Thought
 from agents.search.playouts import standing
 from agents.search.tree import EDGE_COUNT, FIRST_EDGE, HIGHEST, LOWEST, Tree
@@ -141,7 +142,7 @@ class PolicyMctsAgent(PlanningAgent):
     def _search(self, rows: Sequence[Row], ends: float) -> tuple[list[Thought], int]:
         tree = Tree.of_size(
             len(rows), self._sims + 1, self._sims * _EDGES_A_SIMULATION,
-            self._constants, material_weights(),
+            self._constants, Judge.of(None, material_weights()),
         )  # fmt: skip
         games = np.arange(len(rows))
         lengths, last_captured = np.zeros_like(games), np.zeros_like(games)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from agents.mcts import WHOLE_BATTLE
-from agents.search.evaluation import NUM_FEATURES
+from agents.search.judge import Judge
 from agents.search.playouts import (
     BY_EVALUATION,
     BY_GREEDY_PLAY,
@@ -27,8 +27,7 @@ from thud_env.rules.row import (
     Row,
 )
 
-WEIGHTS = load_weights()
-SCRATCH = np.zeros(NUM_FEATURES, dtype=np.int64)
+JUDGE = Judge.of(None, load_weights())
 BY_PLAYING_ON = pytest.mark.parametrize("how", [BY_RANDOM_PLAY, BY_GREEDY_PLAY])
 EACH_RULESET = pytest.mark.parametrize("rules", RULESETS)
 
@@ -37,7 +36,7 @@ def judge(position: Position, how: int, length: int, seed: int = 0) -> tuple[flo
     row = position.row.copy()
     decisions = np.empty(MAX_DECISIONS_AT_ONCE, dtype=np.int32)
     rng = seed_generators(1, seed)
-    return leaf_value(row, how, length, WEIGHTS, SCRATCH, decisions, rng, 0), row
+    return leaf_value(row, how, length, JUDGE, decisions, rng, 0), row
 
 
 @EACH_RULESET
@@ -57,7 +56,7 @@ def test_a_playout_is_broken_off_and_judged(how: int, rules: str) -> None:
     value, row = judge(Position.start(rules), how, 7)
     assert row[TERMINATION] == ONGOING
     assert row[TURNS] == 7
-    assert value == static_value(row, WEIGHTS, SCRATCH)
+    assert value == static_value(row, JUDGE)
     assert -1 <= value <= 1
 
 
@@ -65,7 +64,7 @@ def test_a_playout_is_broken_off_and_judged(how: int, rules: str) -> None:
 def test_without_playing_on_the_position_is_judged_as_it_stands(rules: str) -> None:
     value, row = judge(Position.start(rules), BY_EVALUATION, 7)
     assert np.array_equal(row, Position.start(rules).row)
-    assert value == static_value(row, WEIGHTS, SCRATCH)
+    assert value == static_value(row, JUDGE)
 
 
 @pytest.mark.parametrize("rules", [rules for rules in RULESETS if "football" not in rules])

@@ -12,7 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from agents.search.captures import capturable_by, capturing_moves, keep_hungry_answers
-from agents.search.evaluation import POINT, evaluate
+from agents.search.evaluation import POINT
+from agents.search.judge import judge_position
 from thud_env.actions import OFFER
 from thud_env.jit.compile import compiled, compiled_with_arrays
 from thud_env.jit.rng import random_below
@@ -55,12 +56,12 @@ def finish_turn(row, decisions, rng, game):
 
 
 @compiled
-def static_value(row, weights, scratch):
+def static_value(row, judge):
     """What a position looks worth without playing on, for the dwarfs. No turn may be pending."""
     valley = row[RULES] >= KOOM_VALLEY
     if row[TERMINATION] != ONGOING:
         return float(margin(row)) if valley else margin(row) / MOST_POINTS
-    value = float(evaluate(row, weights, scratch))
+    value = float(judge_position(row, judge))
     if row[TO_MOVE] != DWARFS:
         value = -value
     if valley:
@@ -108,14 +109,14 @@ def _greedy_move(row, decisions, rng, game):
 
 
 @compiled
-def leaf_value(row, how, length, weights, scratch, decisions, rng, game):
+def leaf_value(row, how, length, judge, decisions, rng, game):
     """Judge a position, playing on in place as ``how`` says, for the dwarfs.
 
     Args:
         row: [432] a state row, no offer open; changed.
         how: BY_EVALUATION, BY_RANDOM_PLAY or BY_GREEDY_PLAY.
         length: turns of a playout.
-        weights, scratch: as in ``evaluate``.
+        judge: see ``judge_position``.
         decisions: [>= 2048] scratch space, int32.
         rng: [N] uint64, one generator a game.
         game: which of them to draw from.
@@ -131,4 +132,4 @@ def leaf_value(row, how, length, weights, scratch, decisions, rng, game):
                 action = _random_move(row, decisions, rng, game)
             apply(row, action)
             finish_turn(row, decisions, rng, game)
-    return static_value(row, weights, scratch)
+    return static_value(row, judge)

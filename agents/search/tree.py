@@ -21,9 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.search.captures import capturable_by
-from agents.search.evaluation import NUM_FEATURES, evaluate, final_value
+from agents.search.evaluation import final_value
+from agents.search.judge import Judge, judge_position
 from agents.search.ordering import arrange_answers
+from agents.search.patterns import UNKNOWN, has_replies, judge_afresh, judge_moves
 from agents.search.playouts import finish_turn, leaf_value
+from agents.search.table import clocks_matter
 from thud_env.actions import CAPTURE, CAPTURE_ALL, OFFER
 from thud_env.jit.compile import compiled
 from thud_env.jit.rng import random_below
@@ -90,17 +93,15 @@ class Tree(NamedTuple):
     """[2, 2048] lists of decisions."""
     constants: NDArray[np.float64]
     """[3] exploration, first-play reduction, temperature of the priors in hundredths."""
-    weights: NDArray[np.int64]
-    """[5, 2, 16] of the evaluation."""
-    scratch: NDArray[np.int64]
-    """[16] for the evaluation."""
+    judge: Judge
+    """What leaves and priors are judged with."""
     control: NDArray[np.int64]
     """[CONTROL_SIZE] the numbers above."""
 
     @classmethod
     def of_size(
         cls, games: int, nodes: int, edges: int, constants: tuple[float, float, float],
-        weights: NDArray[np.int64],
+        judge: Judge,
     ) -> Tree:  # fmt: skip
         """Arrays for so many games, and nodes and edges a game."""
         edges = max(edges, MAX_DECISIONS_AT_ONCE)
@@ -121,8 +122,7 @@ class Tree(NamedTuple):
             child=np.zeros(ROW_SIZE, dtype=np.int16),
             decisions=np.zeros((2, MAX_DECISIONS_AT_ONCE), dtype=np.int32),
             constants=np.array(constants, dtype=np.float64),
-            weights=weights,
-            scratch=np.zeros(NUM_FEATURES, dtype=np.int64),
+            judge=judge,
             control=np.zeros(CONTROL_SIZE, dtype=np.int64),
         )
 
@@ -178,8 +178,26 @@ def _judged(tree, game, row, decision, rng):
     if child[TERMINATION] != ONGOING:
         value = final_value(child)
     else:
-        value = evaluate(child, tree.weights, tree.scratch)
+        value = judge_position(child, tree.judge)
     return value if child[TO_MOVE] == row[TO_MOVE] else -value
+
+
+@compiled
+def _judge_quiet_moves(tree, row, count):
+    """What each of the decisions leads to, or UNKNOWN for those that must be carried out first."""
+    judge, decisions = tree.judge, tree.decisions[0]
+    if judge.by_patterns[0] == 0 or row[PENDING] != NO_QUESTION:
+        for i in range(count):
+            judge.values[i] = UNKNOWN
+        return
+    judge_afresh(row, judge.tables, judge.codes, judge.sums)
+    judge_moves(
+        row, decisions, count, judge.tables, judge.codes, judge.sums, judge.arrivals, judge.values
+    )
+    safe = has_replies(row) and not clocks_matter(row, 1)
+    for i in range(count):
+        if not safe or capturable_by(row, decisions[i]) > 0:
+            judge.values[i] = UNKNOWN
 
 
 @compiled
@@ -192,11 +210,15 @@ def _expand(tree, game, row, last_captured, rng):
     first = int(tree.nodes[game, node, FIRST_EDGE])
     temperature = tree.constants[2]
     judged = tree.control[JUDGED_PRIORS] == 1
+    known = tree.judge.values
+    if judged:
+        _judge_quiet_moves(tree, row, count)
     highest = -np.inf
     for i in range(count):
         decision = tree.decisions[0, i]
         if judged:
-            score = _judged(tree, game, row, decision, rng) / temperature
+            value = known[i] if known[i] != UNKNOWN else _judged(tree, game, row, decision, rng)
+            score = value / temperature
         elif row[PENDING] == NO_QUESTION:
             score = np.log(1.0 + 10.0 * capturable_by(row, decision))
         else:
@@ -325,7 +347,7 @@ def grow(tree, rng):
         length, _ = descend(tree, 0, True, rng)
         value = leaf_value(
             tree.rows[0], control[HOW], control[LENGTH],
-            tree.weights, tree.scratch, tree.decisions[0], rng, 0,
+            tree.judge, tree.decisions[0], rng, 0,
         )  # fmt: skip
         back_up(tree, 0, length, value)
         made += 1
