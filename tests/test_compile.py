@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -66,21 +67,25 @@ def call(tmp_path: Path):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("\n".join(line.removeprefix("        ") for line in text.splitlines()))
-    source = Path(thud_env.jit.compile.__file__).read_text()
     (tmp_path / "thud_env" / "jit").mkdir(exist_ok=True)
-    (tmp_path / "thud_env" / "jit" / "compile.py").write_text(source)
+    for source in Path(thud_env.jit.compile.__file__).parent.glob("c*.py"):
+        (tmp_path / "thud_env" / "jit" / source.name).write_text(source.read_text())
     # Without bytecode: a second edit within a second might otherwise go unseen by Python.
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     environment.pop("NUMBA_CACHE_DIR", None)
 
-    def in_a_process() -> tuple[list[int], list[bool]]:
+    def in_a_process(**how) -> tuple[list[int], list[bool]]:
         done = subprocess.run(
-            [sys.executable, "-c", CALL],
-            cwd=tmp_path, env=environment, capture_output=True, text=True, check=True,
+            [sys.executable, "-c", CALL], cwd=tmp_path, capture_output=True, text=True, check=True,
+            **{"env": environment, **how},
         )  # fmt: skip
+        said.append(done.stderr)
         numbers = [int(word) for word in done.stdout.split()]
         return numbers[:2], [hits > 0 for hits in numbers[2:]]
 
+    said: list[str] = []
+    in_a_process.said = said
+    in_a_process.environment = environment
     return in_a_process
 
 
@@ -158,3 +163,48 @@ agents.make("{kind}{needed.get(kind, "")}").turn(thud_env.Position.start("classi
         for _ in range(2)
     ]
     assert starts[1].stderr == ""
+
+
+def test_without_a_place_for_a_cache_it_compiles_and_says_so_once(call) -> None:
+    """A package that only root may write, and no home: what an image of a cluster has."""
+    places = {
+        "NUMBA_CACHE_LOCATOR_CLASSES": "UserProvidedCacheLocator",
+        "NUMBA_CACHE_DIR": "/dev/null/nowhere",
+    }
+    assert call(env={**call.environment, **places}) == ([20, -20], [False, False])
+    assert call.said[-1].count("compiled code cannot be kept, so every start compiles") == 1
+    assert "no locator available" in call.said[-1]
+
+
+def test_on_a_full_disk_it_compiles_and_says_so_once(call) -> None:
+    def no_byte_more() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+    assert call(preexec_fn=no_byte_more) == ([20, -20], [False, False])
+    assert call.said[-1].count("compiled code cannot be kept") == 1
+    assert call() == ([20, -20], [False, False])
+
+
+@pytest.mark.parametrize(("kind", "damage"), [("nbi", "cut"), ("nbc", "cut"), ("nbc", "flipped")])
+def test_a_damaged_cache_is_compiled_anew(call, tmp_path: Path, kind: str, damage: str) -> None:
+    call()
+    paths = sorted((tmp_path / "thud_env").rglob(f"*.{kind}"))
+    assert paths
+    for path in paths:
+        data = bytearray(path.read_bytes())
+        data[len(data) // 2] ^= 1
+        half = data[: len(data) // 2]
+        path.write_bytes({"cut": half, "flipped": data}[damage])
+    assert call()[0] == [20, -20]
+    assert call() == ([20, -20], [True, True])
+
+
+def test_code_of_other_sources_is_not_run_though_the_index_names_it(call, tmp_path: Path) -> None:
+    """Of two processes that compile at once, one may see the other's index before its code."""
+    call()
+    old = {path: path.read_bytes() for path in tmp_path.rglob("*.nbc")}
+    (tmp_path / "thud_env" / "deep" / "table.py").write_text("VALUE = 2\n")
+    assert call()[0] == [30, -30]
+    for path, data in old.items():
+        path.write_bytes(data)
+    assert call()[0] == [30, -30]

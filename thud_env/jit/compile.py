@@ -13,10 +13,13 @@ from typing import Any
 
 import numba
 
+from thud_env.jit.cache import check, warn_once
+
 PATIENCE = 1.0
 """Seconds of compiling after which the user is told."""
 _waiting: list[str] = []
 """Modules whose functions are being compiled, the one that asked first in front."""
+
 _ROOT = Path(__file__).resolve().parents[2]
 _OUR_PACKAGES = ("thud_env", "agents", "training")
 _IMPORT = re.compile(r"^ *(?:from|import) +([\w.]+)(?: +import +(?:\(([^)]*)\)|([^\n]*)))?", re.M)
@@ -60,13 +63,18 @@ def _compile(function: Callable[..., Any], *, counts_references: bool, forceinli
         "forceinline": forceinline,
         "_nrt": counts_references,
     }
-    dispatcher: Any = numba.njit(**options)(function)
+    try:
+        dispatcher: Any = numba.njit(**options)(function)
+    except RuntimeError as error:  # neither the package's folder nor the home can be written
+        warn_once(str(error))
+        dispatcher = numba.njit(**{**options, "cache": False})(function)
     # Numba's cache notices a change to the file that a function stands in, but not to the
     # files of the functions that it calls: an edit of the rules would leave every kernel
     # built on them stale. Here all that the function's module imports is part of the stamp.
-    cache_file = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
-    if cache_file is not None:  # None when caching is off or compilation is disabled
-        cache_file._source_stamp = source_hash(Path(function.__code__.co_filename).resolve())
+    function_cache = getattr(dispatcher, "_cache", None)
+    if hasattr(function_cache, "_cache_file"):
+        check(function_cache, source_hash(Path(function.__code__.co_filename).resolve()))
+    if function_cache is not None:  # None when compilation is disabled
         dispatcher._compiler.compile = _announced(dispatcher._compiler.compile, function.__module__)
     return dispatcher
 
