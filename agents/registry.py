@@ -72,6 +72,11 @@ def make(spec: str, seed: int = 0) -> Agent:
     return kind(*positional, **options)
 
 
+def is_own(spec: str) -> bool:
+    """Whether a spec names an agent of the user's own, whose code runs when it is made."""
+    return spec.partition(":")[0] == OWN
+
+
 def _path(spec: str, words: list[str], what: str) -> str:
     """The first word of a spec, which is a path, taken off ``words``."""
     if not words or "=" in words[0]:

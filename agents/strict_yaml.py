@@ -1,4 +1,7 @@
-"""YAML in which nothing is said twice: of two values of one key PyYAML silently takes the last."""
+"""YAML in which nothing is said twice: of two values of one key PyYAML silently takes the last.
+
+Nor is anything said by reference: a text of a few lines with aliases of aliases means gigabytes.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,30 @@ class YamlError(ValueError):
     """A text or a file that is no YAML, in one line."""
 
 
+_LONGEST_REASON = 500
+
+
 class _Loader(yaml.SafeLoader):
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            event = self.peek_event()  # type: ignore[no-untyped-call]
+            raise yaml.MarkedYAMLError(
+                problem=f"*{event.anchor} stands for something else: write that instead",
+                problem_mark=event.start_mark,
+            )
+        return super().compose_node(parent, index)
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        try:
+            return super().construct_object(node, deep)
+        except (yaml.YAMLError, RecursionError):
+            raise
+        except Exception as error:  # of a value that is none of its type, such as the 45th of May
+            kind = node.tag.rpartition(":")[2]
+            raise yaml.MarkedYAMLError(
+                problem=f"this is no {kind}: {error}", problem_mark=node.start_mark
+            ) from None
+
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen = set()
         for key, _ in node.value:
@@ -34,7 +60,9 @@ def parse_yaml(text: str) -> Any:
     try:
         return yaml.load(text, _Loader)
     except yaml.YAMLError as error:
-        raise YamlError(" ".join(str(error).split())) from None
+        raise YamlError(" ".join(str(error).split())[:_LONGEST_REASON]) from None
+    except RecursionError:
+        raise YamlError("it is nested too deeply") from None
 
 
 def read_yaml(path: Path) -> Any:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from thud_env.command import Command, bounded, whole_number
+from thud_env.command import BROKEN_PIPE, Command, bounded, say, whole_number
 
 ROOT = Path(__file__).parents[1]
 MODULES = sorted(
@@ -160,3 +160,36 @@ def test_a_whole_number_has_several_spellings(text: str) -> None:
 def test_other_words_are_no_whole_numbers(text: str) -> None:
     with pytest.raises(ValueError, match=r"whole number|convert"):
         whole_number(text)
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (OSError(28, "No space left on device", "a/b"), 1, "small: a/b: No space left on device\n"),
+        (MemoryError("Unable to allocate"), 1, "small: not enough memory. Unable to allocate\n"),
+        (ValueError("a\x1b[2Jb\n\nc"), 2, "small: a\\x1b[2Jb c\n"),
+    ],
+)
+def test_what_goes_wrong_is_said_in_one_line_that_any_terminal_bears(error, code, said, capsys):
+    def work(_arguments: object) -> None:
+        raise error
+
+    command = Command("package.small", "What it does.")
+    assert command.run(work, [], errors=(ValueError,)) == code
+    assert capsys.readouterr().err == said
+
+
+def test_a_line_is_short_whatever_it_quotes(capsys) -> None:
+    assert say("x" * 10**6, 2) == 2
+    assert len(capsys.readouterr().err) < 3000
+
+
+def test_a_reader_that_has_gone_away_ends_a_command_without_a_line() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "thud_env.perft", "--depth", "1"]
+    done = subprocess.run(
+        command, cwd=ROOT, stdout=writer, stderr=subprocess.PIPE, text=True, check=False
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (BROKEN_PIPE, "")

@@ -24,6 +24,7 @@ from thud_env.position import SIDES
 from training.config import OpponentConfig, PPOConfig, TrainConfig
 from training.options import Options
 from training.process.state import State, StateError, load_state, save_state
+from training.process.stopping import STOPPING
 from training.runs.folder import RunFolder
 from training.runs.lock import RunError
 from training.train import main, train
@@ -119,16 +120,16 @@ def test_a_run_cut_off_anywhere_ends_as_the_unbroken_one(
     assert_same(folder, unbroken)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", STOPPING)
 def test_a_signal_stops_after_the_update_and_loses_nothing(
     number: signal.Signals, unbroken: Path, tmp_path: Path, monkeypatch
 ) -> None:
-    handlers = [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)]
+    handlers = [signal.getsignal(one) for one in STOPPING]
     stopping(monkeypatch, 3, lambda: os.kill(os.getpid(), number))
     with pytest.raises(Stopped, match=number.name) as stopped:
         quietly(tmp_path)
     assert len(lines(stopped.value.folder.path)) == 3
-    assert [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)] == handlers
+    assert [signal.getsignal(one) for one in STOPPING] == handlers
     folder, shown = quietly(tmp_path, resume=True)
     assert "going on from 768 decisions" in shown
     assert_same(folder, unbroken)

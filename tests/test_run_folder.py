@@ -7,6 +7,7 @@ import dataclasses
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -14,17 +15,20 @@ from random import Random
 
 import pytest
 import torch
+import yaml
 from rich.console import Console
 from small_run import SMALL_RUN
 
 from agents.networks.checkpoint import NotFiniteError
+from training.config import ConfigError, load_config
 from training.process.state import State, StateError, load_state, save_state
+from training.process.stopping import asked_to_stop
 from training.runs import folder as run_module
 from training.runs.alarms import Collapsed
 from training.runs.folder import RunFolder
 from training.runs.lock import FILE, RunError, RunLock
 from training.runs.metrics import keep_until
-from training.train import Options, train
+from training.train import Options, main, train
 from training.trainer import Trainer
 
 TINY = dataclasses.replace(
@@ -318,3 +322,60 @@ def test_a_run_goes_on_without_tensorboard(tmp_path: Path, monkeypatch) -> None:
     shown = quietly(tmp_path)
     assert shown.count("TensorBoard's files are not written any more") == 1
     assert len((tmp_path / "tiny" / "metrics.jsonl").read_text().splitlines()) == 2
+
+
+def test_a_failing_disk_ends_a_run_in_one_line_and_the_last_checkpoint_stands(
+    tmp_path: Path, monkeypatch, capsys
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "tiny.yaml"
+    path.write_text(yaml.safe_dump(dataclasses.asdict(TINY)))
+    save = run_module.save_state
+
+    def full_disk(folder: Path, *arguments: object) -> None:
+        if "512" in folder.name:
+            raise OSError(28, "No space left on device", str(folder / "state.json"))
+        save(folder, *arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(run_module, "save_state", full_disk)
+        assert main([str(path)]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("train: runs/tiny/checkpoints/.000000000512.")
+    assert said.endswith("state.json: No space left on device\n")
+    assert said.count("\n") == 1
+    assert "going on from 256 decisions" in quietly(tmp_path / "runs", resume=True)
+
+
+@pytest.mark.parametrize("name", ["a,b", "a=b"])
+def test_a_path_that_no_spec_can_name_is_refused_before_training(name: str, tmp_path) -> None:
+    (tmp_path / name).mkdir()
+    config = dataclasses.replace(TINY, evaluation_games=2)
+    with pytest.raises(ConfigError, match="no spec can name a path with , or ="):
+        quietly(tmp_path / name, config)
+    assert list((tmp_path / name).iterdir()) == []
+
+
+def test_a_run_keeps_the_arithmetic_that_it_began_with(tmp_path: Path, monkeypatch) -> None:
+    """Whatever the processor has where it goes on."""
+    automatic = dataclasses.replace(TINY, precision="auto")
+    has = "training.process.precision.torch.cpu._is_avx512_bf16_supported"
+    also = "training.process.precision.torch.cpu._is_amx_tile_supported"
+    for supported in (False, True):
+        monkeypatch.setattr(has, lambda supported=supported: supported)
+        monkeypatch.setattr(also, lambda: False)
+        quietly(tmp_path, automatic, resume=True)
+        assert load_config(tmp_path / "tiny" / "config.yaml").precision == "float32"
+
+
+@pytest.mark.parametrize("ignored", [False, True])
+def test_a_closed_terminal_stops_a_run_unless_it_was_started_by_nohup(ignored: bool) -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN if ignored else signal.SIG_DFL)
+    console = Console(file=io.StringIO())
+    try:
+        with asked_to_stop(console) as asked:
+            os.kill(os.getpid(), signal.SIGHUP)
+        assert asked == ([] if ignored else ["SIGHUP"])
+        assert console.quiet is not ignored
+    finally:
+        signal.signal(signal.SIGHUP, before)

@@ -1,19 +1,26 @@
 """Command lines: argparse, with one clear line for what is wrong.
 
-Bad input ends a command with exit code 2, Ctrl-C with 130, either with one line on standard error.
+Bad input ends a command with exit code 2, Ctrl-C with 130, a disk that fails or too little memory
+with 1, each with one line on standard error. A reader that has gone away ends it without a line.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import difflib
 import inspect
 import math
+import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from thud_env.rulesets import RULESETS, get_ruleset
+
+BROKEN_PIPE = 141
+"""The exit code after a reader has gone away, as a shell gives it for SIGPIPE."""
+_LONGEST_LINE = 2000
 
 
 class Command(argparse.ArgumentParser):
@@ -76,17 +83,28 @@ class Command(argparse.ArgumentParser):
         except SystemExit as end:  # argparse has printed the help, or what is wrong
             return int(end.code or 0)
         except KeyboardInterrupt:
-            return _say(stopped, 130)
+            return say(stopped, 130)
         try:
-            return work(arguments) or 0
+            code = work(arguments) or 0
+            if sys.stdout is not None:
+                sys.stdout.flush()
+        except BrokenPipeError:  # what reads the output has ended, as head does
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return BROKEN_PIPE
         except errors as error:
-            return _say(f"{self._name}: {error}", 2)
+            return say(f"{self._name}: {error}", 2)
+        except OSError as error:
+            where = f"{error.filename}: " if error.filename is not None else ""
+            return say(f"{self._name}: {where}{error.strerror or error}", 1)
+        except MemoryError as error:
+            return say(f"{self._name}: not enough memory. {error}", 1)
         except KeyboardInterrupt:
-            return _say(stopped, 130)
+            return say(stopped, 130)
+        return code
 
     def error(self, message: str) -> NoReturn:
         """Say in one line what is wrong with the command line, and exit."""
-        sys.exit(_say(f"{self._name}: {message.removeprefix('argument ')}", 2))
+        sys.exit(say(f"{self._name}: {message.removeprefix('argument ')}", 2))
 
     def _read(self, words: list[str]) -> argparse.Namespace:
         for word in words:
@@ -150,6 +168,20 @@ def _ruleset_name(text: str) -> str:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
-def _say(line: str, code: int) -> int:
-    print(" ".join(line.split()), file=sys.stderr)
+def say(line: str, code: int) -> int:
+    """Print one line on standard error, whatever an input that it quotes holds.
+
+    Args:
+        line: what to say.
+        code: the exit code.
+
+    Returns:
+        the exit code.
+    """
+    if len(line) > _LONGEST_LINE:
+        line = f"{line[:_LONGEST_LINE]} ..."
+    line = " ".join(line.split())
+    line = "".join(one if one.isprintable() else ascii(one)[1:-1] for one in line)
+    with contextlib.suppress(OSError):  # the terminal may be gone
+        print(line, file=sys.stderr)
     return code

@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from agents.networks.network import NetworkConfig
+from agents.registry import is_own
 from agents.strict_yaml import YamlError, parse_yaml, read_yaml
 from thud_env.command import whole_number
 from thud_env.rules.row import new_row
@@ -174,10 +175,18 @@ _AT_LEAST_ONE = (
     *("snapshots", "redraw_every"),
 )
 _NOT_NEGATIVE = ("seed", "blocks", "anchor_games", "evaluation_games")
+_LARGEST = 2**63 - 1
 
 
-def load_config(path: Path, overrides: list[str] | None = None) -> TrainConfig:
+def load_config(
+    path: Path, overrides: list[str] | None = None, *, allow_python: bool = False
+) -> TrainConfig:
     """Read a YAML file, then apply overrides such as ``ppo.learning_rate=3e-4``.
+
+    Args:
+        path: the file. Another person may have written it.
+        overrides: what the user gave.
+        allow_python: whether the file may name agents ``python:MODULE:CLASS``, whose code will run.
 
     Raises:
         ConfigError: naming the key and what would be right.
@@ -192,6 +201,8 @@ def load_config(path: Path, overrides: list[str] | None = None) -> TrainConfig:
         _override(tree, override)
     config: TrainConfig = _build(TrainConfig, tree, "")
     _check_ranges(config, "")
+    if not allow_python:
+        _refuse_code(config, path, overrides or [])
     if not re.fullmatch(r"\w[\w.-]*", config.name):
         raise ConfigError(f"name: {config.name!r} must be letters, digits, _, - and dots")
     try:
@@ -204,6 +215,18 @@ def load_config(path: Path, overrides: list[str] | None = None) -> TrainConfig:
     if config.shaping and get_ruleset(config.rules).reward != "outcome":
         raise ConfigError(f"shaping: {config.rules} pays captures already: 0 would be right")
     return config
+
+
+def _refuse_code(config: TrainConfig, path: Path, overrides: list[str]) -> None:
+    """See that code runs only if the user, and not a file alone, names it."""
+    named = {"anchors": config.anchors, "opponents.players": config.opponents.players}
+    for key, specs in named.items():
+        for spec in specs:
+            if is_own(spec) and not any(spec in word for word in overrides):
+                raise ConfigError(
+                    f"{key}: {path} names {spec}, whose code would run: give --allow-python if you "
+                    "trust it"
+                )
 
 
 def _override(tree: Any, override: str) -> None:
@@ -275,6 +298,8 @@ def _check_ranges(config: Any, where: str) -> None:
             raise ConfigError(f"{where}{field.name}: [] must name one player or more")
         elif field.name in _AT_LEAST_ONE and value < 1:
             raise ConfigError(f"{where}{field.name}: {value} must be 1 or more")
+        elif isinstance(value, int) and value > _LARGEST:
+            raise ConfigError(f"{where}{field.name}: {str(value)[:40]} must be at most {_LARGEST}")
         elif field.name in _NOT_NEGATIVE and value < 0:
             raise ConfigError(f"{where}{field.name}: {value} must not be negative")
         elif isinstance(value, float) and not 0 <= value < math.inf:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import json
 import math
 import sys
 from pathlib import Path
@@ -22,6 +21,7 @@ from thud_env.command import Command
 from thud_env.position import SIDES
 from thud_env.rulesets import get_ruleset
 from training.config import load_config
+from training.runs.metrics import FILE, whole_lines
 
 _WIDTH, _HEIGHT, _LEFT, _TOP, _GAP = 330, 240, 52, 46, 60
 _COLOURS = ("#2166ac", "#b2182b", "#1b7837", "#e08214", "#762a83", "#666666")
@@ -41,9 +41,9 @@ def read_curves(run: Path) -> tuple[int, dict[tuple[str, str], Points]]:
         ConfigError: if the folder holds no run.
         CurveError: if nothing has been measured in it.
     """
-    config = load_config(run / "config.yaml")
+    config = load_config(run / "config.yaml", allow_python=True)  # no agent is made of it
     most = get_ruleset(config.rules).largest_margin
-    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    lines = [entry for entry, _ in whole_lines(run / FILE)]
     curves: dict[tuple[str, str], Points] = {
         (role, anchor): [
             (float(line["decisions"]), float(line[name])) for line in lines if name in line

@@ -26,6 +26,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import dataclasses
+import re
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -34,13 +35,13 @@ from pathlib import Path
 from rich.console import Console
 
 from thud_env.batch.threads import available_cores
-from thud_env.command import Command
+from thud_env.command import Command, say
 from thud_env.rulesets import get_ruleset
 from training.config import ConfigError, TrainConfig, load_config
 from training.learner.ppo import ppo_learners
 from training.options import DEFAULTS, Options, add_options, given_options
 from training.process.memory import keep_freed_memory
-from training.process.precision import DeviceError, device_named
+from training.process.precision import DeviceError, Precision, device_named
 from training.process.ranks import Ranks
 from training.process.roles import Roles, start_from, two_networks
 from training.process.state import StateError
@@ -49,10 +50,11 @@ from training.runs.folder import RunFolder
 from training.runs.follower import Follower
 from training.runs.head_to_head import head_to_head
 from training.runs.lock import RunError
+from training.runs.told import told
 from training.selfplay.opponents import check_players
 from training.selfplay.snapshots import pool_folder
 from training.trainer import Stopped, Trainer, run, self_play_trainer
-from training.usage import add_config, keys_help
+from training.usage import add_config, config_file, keys_help
 
 STOPPED = "stopped; the checkpoints written so far are kept"
 
@@ -78,6 +80,11 @@ def train(
         Stopped: when it was asked to stop before it was through.
     """
     device_named(config.device)
+    if config.evaluation_games and re.search("[,=]", str(runs)):
+        raise ConfigError(
+            f"{runs / config.name}: no spec can name a path with , or =, and the table at the end "
+            "does: name another folder, or give evaluation_games=0"
+        )
     ranks = Ranks.from_environment()
     if options.actors and ranks.size > 1:
         raise ConfigError("--actors: one learner learns from them, not several of torchrun")
@@ -117,9 +124,19 @@ def _folder(path: Path, config: TrainConfig, ranks: Ranks, resume: bool) -> RunF
     resumed = resume and path.exists()
     ranks.wait()  # before the folder is made, all must have seen whether it was there
     if ranks.rank == 0:
-        folder = RunFolder.resume(path, config) if resumed else RunFolder.begin(path, config)
+        folder = (
+            RunFolder.resume(path, config)
+            if resumed
+            else RunFolder.begin(path, _with_precision(config))
+        )
     ranks.wait()
-    return Follower(path, config, ranks.rank, resumed) if ranks.rank > 0 else folder
+    return Follower(path, told(path), ranks.rank, resumed) if ranks.rank > 0 else folder
+
+
+def _with_precision(config: TrainConfig) -> TrainConfig:
+    """A configuration whose arithmetic stays the same wherever its run goes on."""
+    precision = Precision.named(config.precision, device_named(config.device))
+    return dataclasses.replace(config, precision=precision.name)
 
 
 def _check_shares(config: TrainConfig, processes: int) -> None:
@@ -182,38 +199,23 @@ def main(words: list[str] | None = None) -> int:
 
 def _train(arguments: argparse.Namespace) -> int:
     options = given_options(arguments)
-    config, runs = load_config(config_file(arguments.config), arguments.overrides), Path("runs")
-    path = Path(arguments.config)
+    path, runs = Path(arguments.config), Path("runs")
+    config = load_config(
+        config_file(path), arguments.overrides, allow_python=arguments.allow_python
+    )
     if path.is_dir():
         if config.name != path.resolve().name:
             raise ConfigError(f"{path}: the run in it is called {config.name}: rename the folder")
-        runs, options = path.resolve().parent, dataclasses.replace(options, resume=True)
+        parent = path.parent if path.name == config.name else path.resolve().parent
+        runs, options = parent, dataclasses.replace(options, resume=True)
     keep_freed_memory()
     try:
         train(config, Console(), runs, options)
     except Stopped as stop:
         why = "the time is up" if stop.reason == "time" else f"stopped by {stop.reason}"
-        print(f"{why}; to go on: python -m training.train {stop.folder.path}", file=sys.stderr)
-        return 0 if stop.reason == "time" else 128 + signal.Signals[stop.reason]
+        code = 0 if stop.reason == "time" else 128 + signal.Signals[stop.reason]
+        return say(f"{why}; to go on: python -m training.train {stop.folder.path}", code)
     return 0
-
-
-def config_file(name: str) -> Path:
-    """The file that a CONFIG means: that file, or the one in the folder of a run.
-
-    Raises:
-        ConfigError: if it is a folder without a run.
-    """
-    path = Path(name)
-    if not path.is_dir():
-        return path
-    if not (path / "config.yaml").exists():
-        example = min(path.glob("*.yaml"), default=Path("configs/smoke.yaml"))
-        raise ConfigError(
-            f"{path} is a folder without a run: the folder of a run, or a file such as "
-            f"{example}, would be right"
-        )
-    return path / "config.yaml"
 
 
 if __name__ == "__main__":

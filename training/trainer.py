@@ -203,8 +203,8 @@ def run(
 
     Raises:
         Collapsed: if a metric became NaN or infinite; the checkpoints are as they were.
-        Stopped: after ``minutes``, or at SIGINT or SIGTERM; the update under way is finished and
-            a checkpoint written.
+        Stopped: after ``minutes``, or at SIGINT, SIGTERM or SIGHUP; the update under way is
+            finished and a checkpoint written.
     """
     config, ranks = trainer.config, trainer.ranks
     anchors = Anchors(dataclasses.replace(config, anchor_games=0) if ranks.rank else config)
@@ -216,7 +216,7 @@ def run(
         until = started + 60 * minutes if minutes is not None else float("inf")
         _show(folder.notices, console)
         with (
-            asked_to_stop() as asked,
+            asked_to_stop(console) as asked,
             Display(console, config.name, config.total_decisions, trainer.decisions) as display,
         ):
             while trainer.decisions < config.total_decisions:

@@ -15,10 +15,13 @@ from typing import Any
 import yaml
 
 from thud_env.command import Command, plain
-from training.config import TrainConfig, load_config
+from training.config import ConfigError, TrainConfig, load_config
 
 WIDTH, COLUMN = 98, 30
 """Of a line, and of what stands left in it."""
+
+
+ALLOW_PYTHON = "let the file name agents python:MODULE:CLASS, and their code run"
 
 
 def add_config(command: Command, meaning: str, default: Path | None = None) -> None:
@@ -39,6 +42,7 @@ def add_config(command: Command, meaning: str, default: Path | None = None) -> N
         metavar="KEY=VALUE",
         help="other values for keys of the configuration: ppo.learning_rate=3e-4",
     )
+    command.add_argument("--allow-python", action="store_true", help=ALLOW_PYTHON)
 
 
 def read_config(arguments: argparse.Namespace, default: Path) -> TrainConfig:
@@ -50,7 +54,25 @@ def read_config(arguments: argparse.Namespace, default: Path) -> TrainConfig:
     words = [*filter(None, [arguments.config]), *arguments.overrides]
     if not words or "=" in words[0]:
         return load_config(default, words)
-    return load_config(Path(words[0]), words[1:])
+    allowed = arguments.allow_python
+    return load_config(Path(words[0]), words[1:], allow_python=allowed)
+
+
+def config_file(path: Path) -> Path:
+    """The file that a CONFIG means: that file, or the one in the folder of a run.
+
+    Raises:
+        ConfigError: if it is a folder without a run.
+    """
+    if not path.is_dir():
+        return path
+    if not (path / "config.yaml").exists():
+        example = min(path.glob("*.yaml"), default=Path("configs/smoke.yaml"))
+        raise ConfigError(
+            f"{path} is a folder without a run: the folder of a run, or a file such as "
+            f"{example}, would be right"
+        )
+    return path / "config.yaml"
 
 
 def keys_help() -> str:

@@ -37,6 +37,9 @@ def wants_outcome(reward: str | None, ruleset: Ruleset) -> bool:
 class BatchedGame:
     """Many battles of one ruleset, stepped together.
 
+    A batch belongs to one thread at a time: two that step it at once corrupt its rows. It shares
+    its own work among threads by itself; threads of yours want a batch each.
+
     With B games and C planes, all arrays are written in place and never reallocated. They are
     to be read, not written, but for ``rows`` (see ``set_rows``). The rows of ``masks`` lie a few
     bytes apart, on whole words, unless ``buffers`` gives an array of its own for them.

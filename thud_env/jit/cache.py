@@ -21,7 +21,7 @@ from numba.core.caching import IndexDataCacheFile
 _HASH_BYTES = 32
 
 
-class CheckedCacheFile(IndexDataCacheFile):  # type: ignore[misc]
+class CheckedCacheFile(IndexDataCacheFile):
     """Numba's files of one function: an index, and the machine code of each signature."""
 
     def load(self, key: Any) -> Any:

@@ -11,7 +11,7 @@ from thud_env.board import SQUARE_BY_NAME
 from thud_env.notation.turns import PIECES
 from thud_env.position import Position
 
-_TAG = re.compile(r'\[([A-Za-z][A-Za-z0-9_]*)[ \t]+"((?:[^"\\]|\\["\\])*)"\]')
+_TAG = re.compile(r'\[([A-Za-z][A-Za-z0-9_]*)[ \t]+"((?:[^"\\]++|\\["\\])*+)"\]')
 _TAG_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _ESCAPE = re.compile(r"\\(.)")
 _NOT_TEXT = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")

@@ -29,6 +29,7 @@ from training.ladder.publish import publish
 from training.ladder.report import PICTURE, REPORT, write_report
 from training.ladder.schedule import Field
 from training.ladder.store import Store
+from training.usage import ALLOW_PYTHON
 
 
 def games_help() -> str:
@@ -53,6 +54,7 @@ def main(words: list[str] | None = None) -> int:
     add("--workers", type=bounded(int, 1), metavar="N", help="processes (one a core)")
     add("--report", type=Path, metavar="DIR", help="play nothing, write the report of DIR anew")
     add("--publish", type=Path, metavar="FILE", help="write the report as a page of the docs, too")
+    add("--allow-python", action="store_true", help=ALLOW_PYTHON)
     return command.run(
         _ladder,
         words,
@@ -85,7 +87,7 @@ def _field(options: argparse.Namespace) -> Field:
         return make_field(options.specs, **known)
     if options.specs:
         raise ValueError("agents are named either on the command line or by --field")
-    return read_field(options.field, **given)
+    return read_field(options.field, allow_python=options.allow_python, **given)
 
 
 def play_ladder(field: Field, folder: Path, workers: int, console: Console) -> None:

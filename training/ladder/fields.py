@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import agents
+from agents.registry import is_own
 from agents.strict_yaml import YamlError, read_yaml
 from training.arena.openings import Openings, read_openings
 from training.ladder.schedule import Field, LadderError
@@ -60,11 +61,12 @@ def make_field(
     return Field({spec: min(games, caps.get(spec, games)) for spec in specs}, rules, book, seed)
 
 
-def read_field(path: Path, **overrides: Any) -> Field:
+def read_field(path: Path, *, allow_python: bool = False, **overrides: Any) -> Field:
     """The field of a YAML file.
 
     Args:
-        path: the file.
+        path: the file. Another person may have written it.
+        allow_python: whether it may name agents ``python:MODULE:CLASS``, whose code will run.
         **overrides: ``games``, ``rules`` and ``seed`` to be used instead of the file's, if not
             None.
 
@@ -84,6 +86,11 @@ def read_field(path: Path, **overrides: Any) -> Field:
             raise LadderError(f"{path}: {key}: {value!r} must be of type {_KEYS[key].__name__}")
     entries = [_entry(path, entry) for entry in tree.pop("agents")]
     settings = {**tree, **{key: value for key, value in overrides.items() if value is not None}}
+    for spec, _ in entries:
+        if is_own(spec) and not allow_python:
+            raise LadderError(
+                f"{path} names {spec}, whose code would run: give --allow-python if you trust it"
+            )
     most = {spec: games for spec, games in entries if games is not None}
     return make_field([spec for spec, _ in entries], most=most, **settings)
 

@@ -37,6 +37,9 @@ class Field:
     def __post_init__(self) -> None:
         if len(self.agents) < 2:
             raise LadderError("a ladder needs two agents or more")
+        for spec in self.agents:
+            if not spec.isprintable():
+                raise LadderError(f"{spec!r} would upset a terminal: another path would be right")
         most = 2 * len(self.openings.starts)
         for spec, games in self.agents.items():
             if games < 2 or games % 2:

@@ -16,29 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from agents.registry import own_source
+from training.ladder.entries import Header, read_header, read_result
 from training.ladder.play import Result
 from training.ladder.schedule import Field, LadderError
 
 FILE = "games.jsonl"
 _ROOT = Path(__file__).resolve().parents[2]
-
-
-@dataclasses.dataclass(frozen=True)
-class Header:
-    """What the games of a ladder have in common."""
-
-    rules: str
-    seed: int
-    book: str
-    """The digest of the opening book."""
-    agents: dict[str, int]
-    """As in ``Field``."""
-    code: str
-    """A hash of the sources that the games were played with."""
-    own_code: dict[str, str] = dataclasses.field(default_factory=dict)
-    """The same of the agents that are somebody's own, by spec: of the files with their classes."""
-    ladder: int = 1
-    """The version of this format."""
 
 
 @dataclasses.dataclass
@@ -104,11 +87,13 @@ def read_games(folder: Path) -> Games:
         try:
             entry = json.loads(line)
             if "ladder" in entry:
-                headers.append(_header(entry))
+                headers.append(read_header(entry))
             else:
-                result = _result(entry)
+                result = read_result(entry, headers)
                 results[result.game] = result
-        except (ValueError, TypeError, KeyError) as error:
+        except RecursionError:
+            raise LadderError(f"{path}, line {number} is damaged: nested too deeply") from None
+        except (ValueError, TypeError, LookupError, ArithmeticError) as error:
             raise LadderError(f"{path}, line {number} is damaged: {error}") from None
     if not headers:
         raise LadderError(f"{path} has no header: it is no ladder")
@@ -121,19 +106,8 @@ def read_games(folder: Path) -> Games:
 def _is_json(line: bytes) -> bool:
     try:
         return isinstance(json.loads(line), dict)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
-
-
-def _header(entry: dict[str, Any]) -> Header:
-    if entry["ladder"] != Header.ladder:
-        raise ValueError(f"version {entry['ladder']} of the format is not known here")
-    return Header(**entry)
-
-
-def _result(entry: dict[str, Any]) -> Result:
-    pairs = {name: tuple(entry[name]) for name in ("moves", "seconds", "nodes")}
-    return Result(**{**entry, **pairs})
 
 
 class Store:
@@ -185,7 +159,7 @@ class Store:
                 "thud_env or agents have changed since the games that are kept were played"
             )
         for spec, code in games.header.own_code.items():
-            if games.results and header.own_code[spec] != code:
+            if games.results and header.own_code.get(spec) != code:
                 self.notes.append(f"{spec} has changed since the games that are kept were played")
         if games.header != header:
             self._write(dataclasses.asdict(header))

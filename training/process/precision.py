@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+from typing import Literal
 
 import torch
 
@@ -40,6 +41,11 @@ class Precision:
             return cls(torch.cuda.is_bf16_supported(), device)
         supported = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
         return cls(supported, device)
+
+    @property
+    def name(self) -> Literal["bfloat16", "float32"]:
+        """As ``named`` takes it."""
+        return "bfloat16" if self.bfloat16 else "float32"
 
     def autocast(self) -> contextlib.AbstractContextManager[object]:
         """The context to run networks in; it concerns the calling thread only."""

@@ -48,15 +48,16 @@ from agents.durable import (
 from agents.networks.checkpoint import CheckpointError, load_policy, save_policy
 from agents.networks.network import Network
 from thud_env.position import SIDES
-from training.config import ConfigError, TrainConfig, load_config
+from training.config import TrainConfig
 from training.process.state import State, StateError, load_state, save_state
 from training.runs.anchors import Best
 from training.runs.links import check_links
 from training.runs.lock import RunError, RunLock
+from training.runs.metrics import FILE as METRICS
 from training.runs.metrics import MetricsFile, keep_until
 from training.runs.starts import add_start, free_name
+from training.runs.told import CONFIG, told_again
 
-CONFIG, METRICS = "config.yaml", "metrics.jsonl"
 _CHECKPOINT = re.compile(r"[0-9]{12,}")
 
 
@@ -116,7 +117,7 @@ class RunFolder:
         check_links(path)
         for folder in (path, path / "checkpoints", *(path / "pool" / role for role in SIDES)):
             sweep(folder)
-        return cls(path, _told(path, config), lock, resumed=True)
+        return cls(path, told_again(path, config), lock, resumed=True)
 
     @property
     def has_checkpoint(self) -> bool:
@@ -323,29 +324,6 @@ def _numbered(checkpoints: Path) -> list[Path]:
     if not checkpoints.exists():
         return []
     return sorted(path for path in checkpoints.iterdir() if _CHECKPOINT.fullmatch(path.name))
-
-
-def _told(path: Path, config: TrainConfig) -> TrainConfig:
-    """What a run was told when it began, which is what it is told now."""
-    try:
-        before = load_config(path / CONFIG)
-    except ConfigError as error:
-        raise RunError(f"{path} is no run to go on with: {error}") from None
-    told, now = _flat(dataclasses.asdict(before)), _flat(dataclasses.asdict(config))
-    changed = [f"{key} was {told[key]!r}, not {now[key]!r}" for key in now if told[key] != now[key]]
-    if changed:
-        raise RunError(f"{path} cannot go on otherwise than it began: {', '.join(changed)}")
-    return before
-
-
-def _flat(tree: Mapping[str, Any], start: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for key, value in tree.items():
-        if isinstance(value, Mapping):
-            flat |= _flat(value, f"{start}{key}.")
-        else:
-            flat[f"{start}{key}"] = value
-    return flat
 
 
 def _move_aside_unused(path: Path) -> Path | None:

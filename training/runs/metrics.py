@@ -9,6 +9,8 @@ from typing import Any
 
 from agents.durable import naming, replace_flushed
 
+FILE = "metrics.jsonl"
+
 
 class MetricsFile:
     """The file, open to add lines to."""
@@ -46,10 +48,9 @@ def keep_until(path: Path, decisions: int, step: int) -> list[str]:
         What is missing, a sentence each.
     """
     kept, last, gaps = [], 0, []
-    lines = path.read_bytes().split(b"\n") if path.exists() else []
-    for line in lines:
-        at = _decisions(line)
-        if at is None or not last < at <= decisions:
+    for entry, line in whole_lines(path):
+        at = entry["decisions"]
+        if not last < at <= decisions:
             continue
         gaps += _gap(path, last, at - step)
         kept.append(line + b"\n")
@@ -65,11 +66,19 @@ def _gap(path: Path, last: int, until: int) -> list[str]:
     return [f"{path}: the lines after {last:,} and up to {until:,} decisions are lost"]
 
 
-def _decisions(line: bytes) -> int | None:
-    """What a line is after, or None if it is damaged."""
+def whole_lines(path: Path) -> list[tuple[dict[str, Any], bytes]]:
+    """The lines that are not damaged: what each says, and its text. None if there is no file."""
+    lines = path.read_bytes().split(b"\n") if path.exists() else []
+    return [(entry, line) for line in lines if (entry := _entry(line)) is not None]
+
+
+def _entry(line: bytes) -> dict[str, Any] | None:
+    """What a line says, or None if it is damaged."""
     try:
         entry: Any = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    at = entry.get("decisions") if isinstance(entry, dict) else None
-    return at if type(at) is int else None
+    if not isinstance(entry, dict) or type(entry.get("decisions")) is not int:
+        return None
+    numbers = all(type(value) in (int, float) for value in entry.values())
+    return entry if numbers else None
