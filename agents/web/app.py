@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import aclosing
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -87,17 +88,19 @@ class Table:
         """The points of a game of two battles, of whoever had the dwarfs first, and the other."""
         return {"points": points(field(message, "margins", list))}
 
-    async def think(self, message: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:
+    async def think(self, message: dict[str, Any]) -> AsyncGenerator[dict[str, Any]]:
         """An agent's turn, and what it thinks until it plays it."""
         position = self._going_on(message)
-        spec = self.player(message, position).spec
+        player = self.player(message, position)
         seconds = protocol.number(message, "seconds", 0.1, MOST_SECONDS, 10.0)
-        thoughts = self.thinkers.turn(spec, position, seconds, protocol.read_name(message))
-        async for thought in thoughts:
-            if "turn" in thought:
-                after = position.play(thought["turn"])
-                thought["view"] = views.view(after, thought["turn"])
-            yield thought
+        name = protocol.read_name(message)
+        thoughts = self.thinkers.turn(player.spec, position, seconds, name, quick=player.quick)
+        async with aclosing(thoughts):
+            async for thought in thoughts:
+                if "turn" in thought:
+                    after = position.play(thought["turn"])
+                    thought["view"] = views.view(after, thought["turn"])
+                yield thought
 
     async def insight(self, message: dict[str, Any]) -> Any:
         """What a policy makes of a position."""
@@ -112,16 +115,18 @@ class Table:
         positions = await run_in_threadpool(positions_of, start, turns)
         return await self.thinkers.ask(spec, lambda agent: insight.curve_of(agent, positions))
 
-    async def analyse(self, message: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:
+    async def analyse(self, message: dict[str, Any]) -> AsyncGenerator[dict[str, Any]]:
         """What a search makes of a position, as it goes on."""
         position = self._going_on(message)
         spec = self.player(message, position).spec
         seconds = protocol.number(message, "seconds", 0.1, MOST_SECONDS, 10.0)
         name = protocol.read_name(message)
-        async for found in self.thinkers.analyse(spec, position, seconds, name):
-            if found["finding"] is not None:
-                found["finding"] = insight.finding_view(found["finding"], position)
-            yield found
+        findings = self.thinkers.analyse(spec, position, seconds, name)
+        async with aclosing(findings):
+            async for found in findings:
+                if found["finding"] is not None:
+                    found["finding"] = insight.finding_view(found["finding"], position)
+                yield found
 
     def _going_on(self, message: dict[str, Any]) -> Position:
         position = protocol.read_position(message)
@@ -192,7 +197,7 @@ def _answering(answer: Answer) -> Callable[[Request], Awaitable[Response]]:
 
 
 def _streaming(
-    answer: Callable[[dict[str, Any]], AsyncIterator[dict[str, Any]]],
+    answer: Callable[[dict[str, Any]], AsyncGenerator[dict[str, Any]]],
 ) -> Callable[[Request], Awaitable[Response]]:
     """Answers line by line, each one JSON, as they come."""
 
@@ -205,11 +210,9 @@ def _streaming(
 
         async def send() -> AsyncIterator[str]:
             yield json.dumps(first) + "\n"
-            try:
+            async with aclosing(lines):
                 async for line in lines:
                     yield json.dumps(line) + "\n"
-            finally:
-                await lines.aclose()  # type: ignore[attr-defined] # an async generator
 
         return StreamingResponse(send(), media_type="application/x-ndjson")
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from agents.registry import AGENTS, make
+from agents.registry import make
 
 _CHECKOUT = Path(__file__).parents[2]
 STRENGTH = _CHECKOUT / "docs/strength.md"
@@ -47,8 +47,8 @@ class Player:
     """The rulesets that it plays; None: all."""
     is_policy: bool = False
     """Whether it is a network alone, whose probabilities can be shown."""
-    thinks: bool = False
-    """Whether it searches, and has thoughts to show."""
+    quick: bool = False
+    """Whether it answers at once; others may search, and think for seconds."""
 
 
 def scores(page: Path = STRENGTH) -> dict[str, str]:
@@ -69,8 +69,8 @@ def players(extra: Iterable[str] = ()) -> dict[str, Player]:
     found = {}
     for spec, (name, does) in _SCRIPTED.items():
         score = f"; {measured[spec]} points a game" if spec in measured else ""
-        thinks = spec.partition(":")[0] in ("alphabeta", "mcts")
-        found[spec] = Player(spec, name, does + score, thinks=thinks)
+        quick = spec.startswith(("random", "greedy"))
+        found[spec] = Player(spec, name, does + score, quick=quick)
     for folder in sorted(PRETRAINED.iterdir()):
         if folder.is_dir():
             found |= {player.spec: player for player in _trained(folder)}
@@ -78,11 +78,8 @@ def players(extra: Iterable[str] = ()) -> dict[str, Player]:
         if spec in found:
             continue
         make(spec)  # refuse it now, and not when it is chosen
-        kind = spec.partition(":")[0]
-        found[spec] = Player(
-            spec, spec, f"{kind}, named at the start", None,
-            is_policy=kind == "policy", thinks=kind in AGENTS and kind.endswith("mcts"),
-        )  # fmt: skip
+        is_policy = spec.startswith("policy:")
+        found[spec] = Player(spec, spec, "named at the start", None, is_policy, is_policy)
     return found
 
 
@@ -98,9 +95,9 @@ def _trained(folder: Path) -> Iterable[Player]:
     path = f"pretrained/{folder.name}"
     yield Player(
         f"policy:{path},temperature=0.3", f"Policy, {folder.name}",
-        "a trained network, which plays at a glance", rules, is_policy=True,
+        "a trained network, which plays at a glance", rules, is_policy=True, quick=True,
     )  # fmt: skip
     yield Player(
         f"policy+mcts:{path},sims=100", f"Policy with search, {folder.name}",
-        "the trained network, with 100 tries a turn", rules, thinks=True,
+        "the trained network, with 100 tries a turn", rules,
     )  # fmt: skip
