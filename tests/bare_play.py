@@ -22,6 +22,7 @@ ABSENT = (
     *("pytest", "agents", "training"),
 )
 AEC = ("thud", "koom-valley", "koom-valley-football", "thud-match")
+RULES = {f"{name}-v0": name for name in AEC[1:3]}
 SEATS = ("Thud", "KoomValley", "KoomValleyFootball", "ThudMatch")
 
 
@@ -32,7 +33,12 @@ def legal(mask: np.ndarray, rng: np.random.Generator) -> int:
 
 def play_aec(name: str, rng: np.random.Generator) -> str:
     """A game to its end, a copy of it alongside; how it ended."""
-    env = pettingzoo.make("aec", f"thud/{name}", render_mode="rgb_array", max_turns=120)
+    options = {"render_mode": "rgb_array", "max_turns": 120}
+    if hasattr(pettingzoo, "make"):  # from 1.27 on
+        env = pettingzoo.make("aec", f"thud/{name}", **options)
+    else:
+        make = thud_env.match_env if name.startswith("thud-match") else thud_env.env
+        env = make(rules=RULES.get(name, "classic"), **options)
     env.reset()
     twin = copy.deepcopy(env)
     while env.agents:
@@ -55,7 +61,8 @@ def play_seat(name: str, rng: np.random.Generator) -> str:
         _, _, terminated, truncated, info = env.step(legal(info["action_mask"], rng))
         over = terminated or truncated
     assert isinstance(env.render(), str)
-    return str(info["termination"] if "termination" in info else info["second_termination"])
+    ending = info["termination"] if "termination" in info else info["second_termination"]
+    return thud_env.Termination(ending).name.lower()
 
 
 def play_vector(name: str, rng: np.random.Generator) -> str:
@@ -64,7 +71,7 @@ def play_vector(name: str, rng: np.random.Generator) -> str:
     _, infos = envs.reset(seed=1)
     ended = 0
     while ended < 8:
-        actions = [legal(mask, rng) if mask.any() else 0 for mask in infos["action_mask"]]
+        actions = [legal(mask, rng) for mask in infos["action_mask"]]
         _, _, terminated, truncated, infos = envs.step(np.array(actions))
         ended += int((terminated | truncated).sum())
     return f"{ended} ended"
@@ -81,7 +88,7 @@ def main() -> None:
         print(f"pettingzoo.make('aec', 'thud/{name}-v0'): {play_aec(f'{name}-v0', rng)}")
     for name in SEATS:
         print(f"gymnasium.make('thud/{name}-v0'): {play_seat(f'{name}-v0', rng)}")
-    for name in SEATS[:-1]:  # the game of two battles has no vector environment
+    for name in SEATS:
         print(f"gymnasium.make_vec('thud/{name}-v0'): {play_vector(f'{name}-v0', rng)}")
     for rules in thud_env.RULESETS:
         lengths, _ = thud_env.random_playouts(100, rules)

@@ -5,8 +5,8 @@ import pickle
 
 import gymnasium
 import numpy as np
-import pettingzoo
 import pytest
+from named import make_aec
 from seat_play import assert_same, some_legal
 
 import thud_env
@@ -99,7 +99,7 @@ def check_vector(envs, rng):
 
 def check_many_aec(name, games):
     rng = np.random.default_rng(games)
-    env = pettingzoo.make("aec", f"thud/{name}-v0", render_mode="ansi")
+    env = make_aec(f"thud/{name}-v0", render_mode="ansi")
     for _ in range(games):
         check_aec(env, rng)
 

@@ -4,19 +4,19 @@ import doctest
 import importlib
 import inspect
 import re
+from typing import get_args
 
 import gymnasium
 import numpy as np
-import pettingzoo
 import pytest
 from golden.make import GAMES
+from named import make_aec
 from test_docs import ROOT, table
 
 import thud_env
 from thud_env.envs import aec, match, single, vector
-from thud_env.envs.base import BoardEnv
-from thud_env.envs.rendering import RENDER_MODES
-from thud_env.envs.seat import SEATS
+from thud_env.envs.rendering import RenderMode
+from thud_env.envs.single import Seat
 from thud_env.rules.row import new_row
 
 PAGE = (ROOT / "docs" / "environment.md").read_text(encoding="utf-8")
@@ -92,7 +92,9 @@ def test_reward_table():
 
 def test_ending_table():
     _, *rows = table("endings")
-    assert [row[0] for row in rows] == [ending.name.lower() for ending in thud_env.Termination]
+    assert [row[:2] for row in rows] == [
+        [ending.name.lower(), str(ending.value)] for ending in thud_env.Termination
+    ]
     seen = {}
     for game in GAMES:
         *_, last, _ = game.path.read_text(encoding="utf-8").splitlines()
@@ -100,10 +102,19 @@ def test_ending_table():
         env = thud_env.env(game.rules, **game.limits)
         env.reset(options={"position": text})
         env.step(int(action.split()[0]))
-        name = env.infos["dwarf_0"]["termination"]
+        name = thud_env.Termination(env.infos["dwarf_0"]["termination"]).name.lower()
         seen[name] = "truncated" if env.truncations["dwarf_0"] else "terminated"
         assert env.terminations["dwarf_0"] != env.truncations["dwarf_0"]
-    assert seen == {row[0]: row[2] for row in rows}
+    assert seen == {row[0]: row[3] for row in rows}
+
+
+def test_info_table():
+    _, *rows = table("infos")
+    env = thud_env.env()
+    env.reset()
+    _, info = gymnasium.make("thud/Thud-v0").reset()
+    assert [row[0] for row in rows] == list(info)
+    assert [row[0] for row in rows[2:]] == list(env.infos["dwarf_0"])
 
 
 def defaults_of(*functions):
@@ -125,22 +136,21 @@ def test_parameter_tables():
         assert {getattr(other, name) for other in thud_env.RULESETS.values()} == {
             getattr(ruleset, name)
         }
-    assert shared == defaults_of(thud_env.ThudEnv, BoardEnv) | limits
-    assert defaults_of(thud_env.MatchEnv, BoardEnv) | limits == shared
+    assert shared == defaults_of(thud_env.ThudEnv) | limits
+    assert shared == defaults_of(thud_env.MatchEnv) | limits
     seat = {name: default for name, default, _ in table("seat parameters")[1:]}
     assert shared | seat == defaults_of(single.ThudSeatEnv) | limits
     many = {name: default for name, default, _ in table("vector parameters")[1:]}
-    del seat["match"]
     of_vector = defaults_of(vector.ThudVectorEnv) | limits
     del of_vector["num_envs"]
     assert shared | seat | many == of_vector
 
 
 def test_side_and_mode_tables():
-    assert {row[0] for row in table("sides")[1:]} == set(SEATS)
+    assert {row[0] for row in table("sides")[1:]} == set(get_args(Seat))
     modes = {mode.value for mode in gymnasium.vector.AutoresetMode}
     assert {row[0].strip('"') for row in table("autoreset")[1:]} == modes
-    assert [row[0].strip('"') for row in table("render modes")[1:]] == list(RENDER_MODES)
+    assert [row[0].strip('"') for row in table("render modes")[1:]] == list(get_args(RenderMode))
 
 
 def test_batch_table():
@@ -160,7 +170,7 @@ def test_batch_table():
 def test_name_table():
     _, *rows = table("names")
     for game, aec_name, gymnasium_name in rows:
-        env = pettingzoo.make("aec", aec_name)
+        env = make_aec(aec_name)
         seat = gymnasium.make(gymnasium_name).unwrapped
         assert env.rules == seat.rules
         assert isinstance(env, thud_env.MatchEnv) == (game == "two battles")
@@ -168,7 +178,9 @@ def test_name_table():
     assert {row[2] for row in rows} == ours
 
 
-@pytest.mark.parametrize("name", ["thud_env.position", "thud_env.symmetry", "agents"])
+@pytest.mark.parametrize(
+    "name", ["thud_env.envs.aec", "thud_env.position", "thud_env.symmetry", "agents"]
+)
 def test_examples_in_docstrings_run(name):
     result = doctest.testmod(importlib.import_module(name))
     assert result.attempted > 0

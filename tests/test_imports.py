@@ -20,6 +20,7 @@ SOURCES = {
 # What each part of thud_env, a module or a package, may import of thud_env. Parts that are not
 # named stand at the end of the line and may import any of them.
 GRANTED = {
+    "arguments": set(),
     "jit": {"board"},
     "board": set(),
     "actions": {"board"},
@@ -28,7 +29,7 @@ GRANTED = {
     "views": {"actions", "board", "jit", "rules"},
     "notation": {"actions", "board", "rules", "rulesets"},
     "render": {"actions", "board", "notation", "rules", "rulesets"},
-    "position": {"actions", "notation", "render", "rules", "rulesets", "views"},
+    "position": {"actions", "arguments", "notation", "render", "rules", "rulesets", "views"},
     "symmetry": {"actions", "board", "position", "rules", "rulesets"},
     "record": {"board", "notation", "position", "render", "rules", "rulesets"},
     "command": {"rulesets"},

@@ -25,6 +25,9 @@ def play(env, turns):
     return deciders, paid
 
 
+AGREED = thud_env.Termination.AGREEMENT.value
+
+
 def started(**options):
     env = thud_env.match_env(**options)
     env.reset()
@@ -35,13 +38,19 @@ def test_won_by_3_and_lost_by_7_is_lost_by_4():
     env = started(**LIMITS)
     _, first = play(env, WON_BY_3)
     assert first == {"player_0": 3 / 32, "player_1": -3 / 32}
-    assert env.infos["player_1"] == {"first_termination": "agreement", "first_margin": -3}
+    assert env.infos["player_1"] == {
+        "first_termination": AGREED,
+        "first_margin": -3,
+        "second_termination": 0,
+        "second_margin": 0,
+        "total": -3,
+    }
     _, second = play(env, LOST_BY_7)
     assert second == {"player_0": -7 / 32, "player_1": 7 / 32}
     assert env.infos["player_0"] == {
-        "first_termination": "agreement",
+        "first_termination": AGREED,
         "first_margin": 3,
-        "second_termination": "agreement",
+        "second_termination": AGREED,
         "second_margin": -7,
         "total": -4,
     }
@@ -80,7 +89,7 @@ def test_after_a_battle_that_the_dwarfs_ended_the_other_player_decides():
 def test_a_turn_limit_in_the_first_battle_ends_that_battle_only():
     env = started(max_turns=4)
     play(env, QUIET)
-    assert env.infos["player_0"] == {"first_termination": "turn_limit", "first_margin": 0}
+    assert env.infos["player_0"]["first_termination"] == thud_env.Termination.TURN_LIMIT.value
     assert not any((*env.terminations.values(), *env.truncations.values()))
     play(env, QUIET)
     assert env.truncations == {"player_0": True, "player_1": True}
@@ -90,7 +99,7 @@ def test_a_turn_limit_in_the_first_battle_ends_that_battle_only():
 def test_the_game_ends_as_its_second_battle_does():
     env = started(max_turns=4, **LIMITS)
     play(env, QUIET)
-    assert env.infos["player_0"]["first_termination"] == "turn_limit"
+    assert env.infos["player_0"]["first_termination"] == thud_env.Termination.TURN_LIMIT.value
     play(env, ("dA6-B6", "offer", "accept"))
     assert env.terminations == {"player_0": True, "player_1": True}
     assert not any(env.truncations.values())
@@ -98,7 +107,7 @@ def test_the_game_ends_as_its_second_battle_does():
 
 @pytest.mark.parametrize("rules", thud_env.RULESETS)
 def test_rewards_sum_to_the_total(rules):
-    env = thud_env.match_env(rules=rules, max_turns=120)
+    env = thud_env.match_env(rules=rules, max_quiet_turns=30)
     options = None if rules.startswith("classic") else {"position": NEAR_THE_GOAL}
     rng = np.random.default_rng(6)
     totals = set()
@@ -172,7 +181,8 @@ def test_a_state_of_the_second_battle_goes_back_to_it():
     _, paid = play(env, LOST_BY_7)
     twin = started(**LIMITS)
     twin.set_state(state)
-    assert twin.infos["player_0"] == {"first_termination": "agreement", "first_margin": 3}
+    assert twin.infos["player_0"]["first_termination"] == AGREED
+    assert twin.infos["player_0"]["first_margin"] == 3
     assert play(twin, LOST_BY_7)[1] == paid
     assert twin.infos == env.infos
 

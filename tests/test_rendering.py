@@ -3,16 +3,17 @@ import functools
 import pickle
 import sys
 import time
+from typing import get_args
 
 import numpy as np
-import pettingzoo
 import pytest
 from gymnasium.error import DependencyNotInstalled
+from named import make_aec
 from pettingzoo.test import render_test
 
 import thud_env
 from thud_env import Position
-from thud_env.envs.rendering import RENDER_MODES, Renderer
+from thud_env.envs.rendering import Renderer, RenderMode
 from thud_env.render import ansi, rgb_array
 from thud_env.render.window import Window
 
@@ -99,7 +100,7 @@ def test_without_a_render_mode_nothing_is_remembered_and_a_warning_given():
 
 
 def test_unknown_modes_are_refused():
-    for mode in RENDER_MODES:
+    for mode in get_args(RenderMode):
         assert Renderer(mode).mode == mode
     with pytest.raises(ValueError, match="'human', 'rgb_array', 'ansi' or None would be right"):
         Renderer("video")
@@ -159,7 +160,7 @@ def test_the_window_shows_how_the_first_battle_of_two_ended(no_display, monkeypa
 
 @pytest.mark.parametrize("name", ["thud", "koom-valley", "koom-valley-football", "thud-match"])
 def test_pettingzoo_renders_every_mode(no_display, name):
-    render_test(functools.partial(pettingzoo.make, "aec", f"thud/{name}-v0"))
+    render_test(functools.partial(make_aec, f"thud/{name}-v0"))
 
 
 def test_a_window_keeps_its_pace(no_display):

@@ -12,10 +12,12 @@ from seat_play import BESIDE_TWO_DWARFS, assert_same, first_legal, play_randomly
 import agents
 import thud_env
 from thud_env.actions import NUM_ACTIONS
+from thud_env.envs import base
 from thud_env.envs.match import MATCH_PLANES
 from thud_env.envs.single import ThudSeatEnv
 from thud_env.position import SIDES
 
+TURN_LIMIT = thud_env.Termination.TURN_LIMIT.value
 IDS = {
     "thud/Thud-v0": "classic",
     "thud/KoomValley-v0": "koom-valley",
@@ -78,10 +80,10 @@ def test_what_an_opening_of_the_opponent_earns_comes_with_the_first_step():
 def test_a_battle_that_the_opening_ends_is_over_after_one_step():
     env = ThudSeatEnv(side="trolls", max_turns=1)
     _, info = env.reset()
-    assert not info["action_mask"].any()
+    assert info["termination"] == TURN_LIMIT
     _, reward, terminated, truncated, info = env.step(0)
     assert (reward, terminated, truncated) == (0, False, True)
-    assert info["termination"] == "turn_limit"
+    assert info["termination"] == TURN_LIMIT
 
 
 def test_one_turn_may_take_several_steps():
@@ -100,11 +102,11 @@ def test_both_sides_are_paid_from_the_view_of_who_decided():
     decisions = env.position.decisions("TH3-H2xG1")
     assert env.step(decisions[0])[1] == 0
     _, reward, _, _, info = env.step(decisions[1])
-    assert (reward, info["side"]) == (1 / 32, "dwarfs")
+    assert (reward, info["side"]) == (1 / 32, 0)
     start = thud_env.Position.start().play("dE2-E6").play("TG7-F6")
     env.reset(options={"position": start})
     _, reward, _, _, info = env.step(start.decisions("dE6-F6xF6")[0])
-    assert (reward, info["side"]) == (4 / 32, "trolls")
+    assert (reward, info["side"]) == (4 / 32, 1)
 
 
 @pytest.mark.parametrize("side", [*SIDES, "both"])
@@ -122,11 +124,42 @@ def test_a_match_changes_sides_and_pays_the_total(side):
     assert sum(step[1] for step in seen) * 32 == seen[-1][-1]["total"]
 
 
+def test_infos_always_have_the_same_keys_and_numbers_only():
+    for name in IDS:
+        env = gymnasium.make(name, side="random", max_turns=20)
+        _, first = env.reset(seed=1)
+        seen, over = play_randomly(env, seed=1)
+        assert over
+        for info in (first, *(step[-1] for step in seen)):
+            assert info.keys() == first.keys()
+            numbers = [value for key, value in info.items() if key != "action_mask"]
+            assert {type(number) for number in numbers} == {int}
+
+
+def test_unknown_arguments_are_refused_as_python_does():
+    for maker in (ThudSeatEnv, lambda **arguments: gymnasium.make("thud/Thud-v0", **arguments)):
+        with pytest.raises(TypeError, match="got an unexpected keyword argument 'frameskip'"):
+            maker(frameskip=1)
+        with pytest.raises(TypeError, match="'oponent': did you mean 'opponent'"):
+            maker(oponent="random")
+
+
+def test_the_mask_is_built_once_a_step(monkeypatch):
+    built = []
+    build = base.action_mask
+    monkeypatch.setattr(base, "action_mask", lambda row: built.append(row) or build(row))
+    env = ThudSeatEnv(opponent=first_legal)
+    env.reset()
+    built.clear()
+    env.step(first_legal(env.position))
+    assert len(built) == 1
+
+
 def test_random_sides_are_drawn_from_the_seed():
     env = ThudSeatEnv(side="random")
     sides = [env.reset(seed=0)[1]["side"], *(env.reset()[1]["side"] for _ in range(40))]
     assert sides == [env.reset(seed=0)[1]["side"], *(env.reset()[1]["side"] for _ in range(40))]
-    assert 10 < sides.count("dwarfs") < 31
+    assert 10 < sides.count(0) < 31
 
 
 @pytest.mark.parametrize("opponent", ["random", "agents:greedy", "object"])
@@ -149,7 +182,8 @@ def test_the_turn_limit_truncates_and_the_quiet_limit_terminates():
         for turn in ("dA6-B6", "dB6-C6", "dC6-B6"):
             _, _, terminated, truncated, info = env.step(env.position.decisions(turn)[0])
         assert (terminated, truncated) == (ending == "terminated", ending == "truncated")
-        assert info["termination"] == ("turn_limit" if truncated else "quiet_limit")
+        quiet_limit = thud_env.Termination.QUIET_LIMIT.value
+        assert info["termination"] == (TURN_LIMIT if truncated else quiet_limit)
 
 
 def test_the_mask_is_told_three_times_alike():
@@ -177,8 +211,8 @@ def test_an_illegal_action_loses():
     before = env.position
     _, reward, terminated, truncated, info = env.step(NUM_ACTIONS - 1)
     assert (reward, terminated, truncated) == (-1, True, False)
-    assert info["termination"] == "illegal_action"
-    assert not info["action_mask"].any()
+    assert info["termination"] == -1
+    assert info["action_mask"].all()
     assert env.position == before
     with pytest.raises(ResetNeeded):
         env.step(first_legal(before))

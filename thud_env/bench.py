@@ -26,7 +26,7 @@ from statistics import median
 import numpy as np
 from numpy.typing import NDArray
 
-from thud_env.batch.game import BatchedGame, random_playouts
+from thud_env.batch.game import BatchedGame, Device, random_playouts
 from thud_env.batch.threads import available_cores
 from thud_env.command import Command
 from thud_env.envs.aec import env as make_env
@@ -129,7 +129,7 @@ def _batch_loop(
     observations: bool | str,
     masks: str | None,
     num_games: int,
-    device: str = "cpu",
+    device: Device = "cpu",
 ) -> Callable[[], int]:
     games = BatchedGame(
         num_games,
@@ -152,7 +152,7 @@ def _batch_loop(
 
 
 def _playouts(
-    num_threads: int | None, num_games: int = 500, device: str = "cpu"
+    num_threads: int | None, num_games: int = 500, device: Device = "cpu"
 ) -> Callable[[], int]:
     def play() -> int:
         playouts = random_playouts(num_games, "classic", num_threads=num_threads, device=device)

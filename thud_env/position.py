@@ -7,18 +7,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Literal
+from typing import Any, Literal, Never
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thud_env.actions import NUM_ACTIONS, as_index, describe_action
+from thud_env.arguments import refuse_unknown
 from thud_env.notation.positions import board_diagram, position_text, read_position
 from thud_env.notation.turns import normalise_turn, turn_decisions, walk_turns, why_illegal
 from thud_env.rules import row as fields
 from thud_env.rules.legal import is_legal, legal_actions
 from thud_env.rules.play import apply, margin
-from thud_env.rulesets import RULESET_BY_INDEX, Ruleset, get_ruleset
+from thud_env.rulesets import RULESET_BY_INDEX, Rules, Ruleset, get_ruleset
 from thud_env.views.encoding import encode_rows
 from thud_env.views.masks import action_mask
 
@@ -87,29 +88,69 @@ class Position:
         self._row = copy
 
     @classmethod
-    def start(cls, rules: str | Ruleset = "classic", **limits: Any) -> Position:
+    def start(
+        cls,
+        rules: Rules = "classic",
+        *,
+        max_quiet_turns: int | None = None,
+        max_turns: int | None = None,
+        offer_after: int | None = None,
+        agreement: bool = False,
+        **unknown: Never,
+    ) -> Position:
         """The start of a battle.
 
         Args:
-            rules: the name of a ruleset.
-            **limits: ``max_quiet_turns``, ``max_turns``, ``offer_after``, ``agreement``.
+            rules: a ruleset, or the name of one.
+            max_quiet_turns, max_turns, offer_after: the limits; None for the ruleset's.
+            agreement: whether the battle may end by agreement.
 
         Raises:
             ValueError: for an unknown ruleset or a limit out of range.
+            TypeError: for any other keyword, naming the nearest there is.
         """
-        return cls(fields.new_row(get_ruleset(rules), **limits))
+        refuse_unknown(cls.start, unknown)
+        row = fields.new_row(
+            get_ruleset(rules),
+            max_quiet_turns=max_quiet_turns,
+            max_turns=max_turns,
+            offer_after=offer_after,
+            agreement=agreement,
+        )
+        return cls(row)
 
     @classmethod
-    def from_text(cls, text: str, rules: str | Ruleset = "classic", **limits: Any) -> Position:
+    def from_text(
+        cls,
+        text: str,
+        rules: Rules = "classic",
+        *,
+        max_quiet_turns: int | None = None,
+        max_turns: int | None = None,
+        offer_after: int | None = None,
+        agreement: bool = False,
+        **unknown: Never,
+    ) -> Position:
         """The position that ``text`` describes; ``position.text`` is its inverse.
+
+        Args:
+            text: position text (docs/notation.md).
+            rules, max_quiet_turns, max_turns, offer_after, agreement: as for ``start``.
 
         Raises:
             ValueError: naming what is wrong in the text, and where.
-            TypeError: if it is no text.
+            TypeError: if it is no text, or for a keyword that there is not.
         """
+        refuse_unknown(cls.from_text, unknown)
         if not isinstance(text, str):
             raise TypeError(f"position {text!r}: position text would be right")
-        row = fields.new_row(get_ruleset(rules), **limits)
+        row = fields.new_row(
+            get_ruleset(rules),
+            max_quiet_turns=max_quiet_turns,
+            max_turns=max_turns,
+            offer_after=offer_after,
+            agreement=agreement,
+        )
         read_position(text, row)
         return cls(row)
 

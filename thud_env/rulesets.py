@@ -82,6 +82,12 @@ RULESETS: dict[str, Ruleset] = {
 RULESET_BY_INDEX = tuple(RULESETS.values())
 
 
+RulesName = Literal["classic", "classic-any", "classic-all", "koom-valley", "koom-valley-football"]
+"""The keys of ``RULESETS``, so that type checkers find a misspelt one."""
+Rules = RulesName | Ruleset
+"""What is played, wherever something is told by which rules."""
+
+
 def get_ruleset(rules: str | Ruleset) -> Ruleset:
     """The ruleset of that name; a ``Ruleset`` that is one of ``RULESETS`` stands for itself.
 

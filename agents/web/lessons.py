@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from thud_env import Position
+from thud_env.rulesets import get_ruleset
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Lesson:
     @property
     def start(self) -> Position:
         """The position to begin with."""
-        return Position.from_text(self.position, self.rules, agreement=self.agreement)
+        return Position.from_text(self.position, get_ruleset(self.rules), agreement=self.agreement)
 
     @property
     def solutions(self) -> list[str]:

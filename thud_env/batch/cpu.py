@@ -99,9 +99,21 @@ class CpuDevice:
         results.terminated[games] = False
         results.truncated[games] = False
 
-    def tell(self, rows: Any, start_row: Any, resets_at_once: bool, results: Results) -> None:
+    def set_rows(self, rows: Any, games: NDArray[np.int64], states: Any) -> None:
+        """Set some games to states of their own."""
+        rows[games] = states
+
+    def tell(
+        self,
+        rows: Any,
+        games: NDArray[np.int64],
+        start_row: Any,
+        resets_at_once: bool,
+        results: Results,
+    ) -> None:
         """See ``kernels.tell_games``."""
-        self._run(kernels.tell_games, rows, start_row, resets_at_once, *results)
+        arguments = (rows, games, start_row, resets_at_once, *results)
+        self._run(kernels.tell_games, *arguments, num_items=len(games))
 
     def step(
         self,

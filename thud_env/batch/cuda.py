@@ -81,10 +81,18 @@ def _step(rows, games, actions, start_row, results, modes):
 
 
 @cuda.jit
-def _tell(rows, start_row, resets_at_once, results):
-    game = cuda.grid(1)
-    if game < rows.shape[0]:
+def _tell(rows, games, start_row, resets_at_once, results):
+    index = cuda.grid(1)
+    if index < games.shape[0]:
+        game = games[index]
         tell_game(rows[game], start_row, results, game, resets_at_once)
+
+
+@cuda.jit
+def _set(rows, games, states):
+    index = cuda.grid(1)
+    if index < games.shape[0]:
+        copy_row(rows[games[index]], states[index])
 
 
 @cuda.jit
@@ -272,11 +280,27 @@ class CudaDevice:
 
     def reset(self, rows: Any, results: Results, start_row: Any, games: Any) -> None:
         """Set some games to the start."""
-        self._launch(_start, len(games), rows, results, start_row, cuda.to_device(games))
+        self._launch(_start, len(games), rows, results, start_row, self._numbers(games))
 
-    def tell(self, rows: Any, start_row: Any, resets_at_once: bool, results: Results) -> None:
+    def _numbers(self, games: Any) -> Any:
+        """The numbers of games, on the device."""
+        return self._every if len(games) == self._num_games else cuda.to_device(games)
+
+    def set_rows(self, rows: Any, games: Any, states: Any) -> None:
+        """Set some games to states of their own, of the device or the host."""
+        if len(games) == self._num_games:
+            rows[...] = states
+        else:
+            on_device = hasattr(states, "__cuda_array_interface__")
+            given = cuda.as_cuda_array(states) if on_device else cuda.to_device(states)
+            self._launch(_set, len(games), rows, self._numbers(games), given)
+
+    def tell(
+        self, rows: Any, games: Any, start_row: Any, resets_at_once: bool, results: Results
+    ) -> None:
         """See ``kernels.tell_games``."""
-        self._launch(_tell, self._num_games, rows, start_row, resets_at_once, results)
+        chosen = self._numbers(games)
+        self._launch(_tell, len(games), rows, chosen, start_row, resets_at_once, results)
 
     def _first_illegal(self, rows: Any, games: Any, actions: Any) -> int:
         self._found[:] = NO_GAME
@@ -295,7 +319,7 @@ class CudaDevice:
         view: View,
     ) -> int:
         """Play one decision in some games, unless one is illegal; see ``CpuDevice.step``."""
-        chosen = self._every if len(games) == self._num_games else cuda.to_device(games)
+        chosen = self._numbers(games)
         illegal = self._first_illegal(rows, chosen, actions)
         if illegal < 0:
             self._launch(_step, len(games), rows, chosen, actions, start_row, results, modes)

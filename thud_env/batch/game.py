@@ -3,32 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Never, get_args
 
 import numpy as np
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from thud_env.actions import NUM_ACTIONS
+from thud_env.arguments import one_of, refuse_unknown
 from thud_env.batch import kernels
 from thud_env.batch.cpu import CpuDevice
 from thud_env.jit.rng import seed_generators
 from thud_env.position import IllegalMove, Position
 from thud_env.rules.row import MAX_DECISIONS_AT_ONCE, ONGOING, ROW_SIZE, TERMINATION, new_row
-from thud_env.rulesets import Ruleset, get_ruleset
+from thud_env.rulesets import Rules, Ruleset, get_ruleset
 from thud_env.views.encoding import BYTE_UNIT, NUM_PLANES, NUM_POINTS, OBSERVATION_SHAPE
 from thud_env.views.masks import NUM_BIT_BYTES, NUM_BYTE_WORDS, bits_view, bytes_view
 
+AutoresetName = Literal["NextStep", "SameStep", "Disabled"]
+"""The values of Gymnasium's ``AutoresetMode``."""
+Device = Literal["cpu", "cuda"]
+Reward = Literal["margin", "outcome"]
 
-def wants_outcome(reward: str | None, ruleset: Ruleset) -> bool:
+
+def wants_outcome(reward: Reward | None, ruleset: Ruleset) -> bool:
     """Whether rewards are by outcome; ``None`` means as the ruleset scores.
 
     Raises:
         ValueError: if ``reward`` is neither, or the ruleset has no margins.
     """
-    kind = ruleset.reward if reward is None else reward
-    if kind not in ("margin", "outcome"):
-        raise ValueError(f"unknown reward {reward!r}: 'margin' or 'outcome' would be right")
+    kind = ruleset.reward if reward is None else one_of("reward", reward, get_args(Reward))
     if kind == "margin" and ruleset.reward == "outcome":
         raise ValueError(f"{ruleset.name} is won or lost: it has reward='outcome' only")
     return kind == "outcome"
@@ -80,45 +84,47 @@ class BatchedGame:
             where the turn limit truncates it. None is as the ruleset scores.
         buffers: arrays to write into instead of our own, by attribute name; on a GPU anything
             with ``__cuda_array_interface__``.
-        **limits: ``max_quiet_turns``, ``max_turns``, ``offer_after``, ``agreement``.
+        max_quiet_turns, max_turns, offer_after: the limits of a battle; None for the ruleset's.
+        agreement: whether a battle may end by agreement.
 
     Raises:
-        ValueError: for an argument that is none of the above.
+        ValueError: for a value that is none of the above.
+        TypeError: for any other keyword, naming the nearest there is.
         RuntimeError: if ``device`` is ``"cuda"`` and there is no GPU, or no Numba for it.
     """
 
     def __init__(
         self,
         num_games: int,
-        rules: str | Ruleset = "classic",
-        device: str = "cpu",
+        rules: Rules = "classic",
+        device: Device = "cpu",
         seed: int = 0,
         *,
         observations: bool | Literal["float32", "uint8"] = True,
         masks: Literal["bytes", "bits"] | None = "bytes",
         num_threads: int | None = None,
-        autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
-        reward: str | None = None,
+        autoreset_mode: AutoresetMode | AutoresetName = AutoresetMode.SAME_STEP,
+        reward: Reward | None = None,
         buffers: Mapping[str, NDArray[Any]] | None = None,
-        **limits: Any,
+        max_quiet_turns: int | None = None,
+        max_turns: int | None = None,
+        offer_after: int | None = None,
+        agreement: bool = False,
+        **unknown: Never,
     ) -> None:
+        refuse_unknown(type(self).__init__, unknown)
         if num_games < 1:
             raise ValueError(f"num_games must be 1 or more, not {num_games}")
-        if masks not in ("bytes", "bits", None):
-            raise ValueError(f"unknown masks {masks!r}: 'bytes', 'bits' or None would be right")
+        one_of("masks", masks, ("bytes", "bits", None))
         self.num_games = num_games
         self.rules = get_ruleset(rules)
-        self.autoreset_mode = AutoresetMode(autoreset_mode)
+        self.autoreset_mode = read_autoreset_mode(autoreset_mode)
         self._modes = (
             wants_outcome(reward, self.rules),
             self.autoreset_mode is AutoresetMode.NEXT_STEP,
             self.autoreset_mode is AutoresetMode.SAME_STEP,
         )
-        if observations not in (True, False, "float32", "uint8"):
-            raise ValueError(
-                f"unknown observations {observations!r}: 'float32', 'uint8', True or False "
-                "would be right"
-            )
+        one_of("observations", observations, ("float32", "uint8", True, False))
         self._with_observations = bool(observations)
         self._unit = BYTE_UNIT if observations == "uint8" else 1.0
         kind = np.uint8 if observations == "uint8" else np.float32
@@ -126,7 +132,14 @@ class BatchedGame:
         self._as_bytes = masks == "bytes"
         self._counted = False
         self._device = _device(device, num_games, num_threads)
-        self._start_row = self._device.copy(new_row(self.rules, **limits))
+        start_row = new_row(
+            self.rules,
+            max_quiet_turns=max_quiet_turns,
+            max_turns=max_turns,
+            offer_after=offer_after,
+            agreement=agreement,
+        )
+        self._start_row = self._device.copy(start_row)
         self._rng = self._device.copy(seed_generators(num_games, seed))
         self._sampled = self._device.zeros((num_games,), np.int64)
         self._every = np.arange(num_games)
@@ -253,17 +266,22 @@ class BatchedGame:
             self._device.assign(self.final_rows, self.rows)
         self._show(chosen)
 
-    def set_rows(self, rows: Any) -> None:
-        """Set every game to a state of its own, [B, 432].
+    def set_rows(self, rows: Any, games: NDArray[Any] | None = None) -> None:
+        """Set every game, or some, to a state of its own.
 
-        A state that is over is told of like one that a step led to, by ``terminated`` or
-        ``truncated`` and in ``final_rows``: with ``"SameStep"`` its game is reset at once, with
+        Args:
+            rows: [B, 432], or [N, 432] for N games in the order of their numbers.
+            games: as for ``step``.
+
+        A finished state sets ``terminated`` or ``truncated`` and ``final_rows`` as a step that led
+        to it would: with ``"SameStep"`` its game is reset at once, with
         ``"NextStep"`` by the next step. Nothing is paid.
         """
-        self._device.assign(self.rows, rows)
+        chosen = self._chosen(games)
+        self._device.set_rows(self.rows, chosen, rows)
         _, _, resets_at_once = self._modes
-        self._device.tell(self.rows, self._start_row, resets_at_once, self._results)
-        self._show(self._every)
+        self._device.tell(self.rows, chosen, self._start_row, resets_at_once, self._results)
+        self._show(chosen)
 
     def step(self, actions: Any, games: NDArray[Any] | None = None) -> None:
         """Play one decision in every game, or in some, and write all arrays anew.
@@ -360,14 +378,30 @@ def legal_lists(rows: NDArray[np.int16]) -> tuple[NDArray[np.int32], NDArray[np.
     return decisions[: starts[-1]].copy(), starts
 
 
-def _device(name: str, num_games: int, num_threads: int | None) -> Any:
-    if name == "cpu":
+def _device(name: Device, num_games: int, num_threads: int | None) -> Any:
+    if one_of("device", name, get_args(Device)) == "cpu":
         return CpuDevice(num_games, num_threads)
-    if name == "cuda":
-        from thud_env.batch.cuda import CudaDevice
+    from thud_env.batch.cuda import CudaDevice
 
-        return CudaDevice(num_games)
-    raise ValueError(f"unknown device {name!r}: 'cpu' or 'cuda' would be right")
+    return CudaDevice(num_games)
+
+
+def read_autoreset_mode(mode: AutoresetMode | AutoresetName) -> AutoresetMode:
+    """An autoreset mode by Gymnasium's enumeration or its value.
+
+    Raises:
+        ValueError: if there is no such mode.
+    """
+    if isinstance(mode, AutoresetMode):
+        return mode
+    return AutoresetMode(one_of("autoreset_mode", mode, get_args(AutoresetName)))
+
+
+def margins(rows: NDArray[np.int16]) -> NDArray[np.int64]:
+    """The margins of [N, 432] states as they stand, [N], from the dwarfs' view."""
+    found = np.empty(len(rows), dtype=np.int64)
+    kernels.margin_games(rows, found)
+    return found
 
 
 class Playouts(NamedTuple):
@@ -381,12 +415,16 @@ class Playouts(NamedTuple):
 
 def random_playouts(
     num_games: int,
-    rules: str | Ruleset = "classic",
+    rules: Rules = "classic",
     seed: int = 0,
     *,
-    device: str = "cpu",
+    device: Device = "cpu",
     num_threads: int | None = None,
-    **limits: Any,
+    max_quiet_turns: int | None = None,
+    max_turns: int | None = None,
+    offer_after: int | None = None,
+    agreement: bool = False,
+    **unknown: Never,
 ) -> Playouts:
     """Play whole battles by decisions drawn uniformly from the legal ones.
 
@@ -396,16 +434,26 @@ def random_playouts(
         seed: the same seed plays the same battles, on every device.
         device: ``"cpu"`` or ``"cuda"``.
         num_threads: threads that share the work; None for one a core.
-        **limits: ``max_quiet_turns``, ``max_turns``, ``offer_after``, ``agreement``.
+        max_quiet_turns, max_turns, offer_after: the limits of a battle; None for the ruleset's.
+        agreement: whether a battle may end by agreement.
 
     Raises:
-        ValueError: for an argument that is none of the above.
+        ValueError: for a value that is none of the above.
+        TypeError: for any other keyword, naming the nearest there is.
         RuntimeError: if ``device`` is ``"cuda"`` and there is no GPU, or no Numba for it.
     """
+    refuse_unknown(random_playouts, unknown)
     if num_games < 1:
         raise ValueError(f"num_games must be 1 or more, not {num_games}")
     place = _device(device, num_games, num_threads)
-    rows = place.copy(np.tile(new_row(get_ruleset(rules), **limits), (num_games, 1)))
+    start_row = new_row(
+        get_ruleset(rules),
+        max_quiet_turns=max_quiet_turns,
+        max_turns=max_turns,
+        offer_after=offer_after,
+        agreement=agreement,
+    )
+    rows = place.copy(np.tile(start_row, (num_games, 1)))
     lengths = place.zeros((num_games,), np.int32)
     margins = place.zeros((num_games,), np.int16)
     place.play(rows, place.copy(seed_generators(num_games, seed)), lengths, margins)

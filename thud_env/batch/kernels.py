@@ -56,13 +56,17 @@ ILLEGAL = -1000
 
 
 @compiled
-def play_if_legal(row, action):
-    """Play a decision if it is legal; the margin before it, or ILLEGAL."""
+def play_if_legal(row, action, by_outcome):
+    """Play a decision if it is legal.
+
+    Returns:
+        the margin after it, or ILLEGAL, and what it pays the dwarfs.
+    """
     if not is_legal(row, action):
-        return ILLEGAL
+        return ILLEGAL, 0.0
     before = margin(row)
     apply(row, action)
-    return before
+    return margin(row), float(reward_for_dwarfs(row, before, by_outcome))
 
 
 class View(NamedTuple):
@@ -307,19 +311,21 @@ def step_games(
 
 @compiled_with_arrays
 def tell_games(
-    rows, start_row, resets_at_once, rewards, terminated, truncated, final_rows, first, last
+    rows, games, start_row, resets_at_once, rewards, terminated, truncated, final_rows, first, last
 ):
-    """Tell of states that were set which of them are over.
+    """Write which of the states that were set are over.
 
     Args:
         rows: [B, 432] the games.
+        games: [N] int64, which of them were set.
         start_row: [432] what a game is reset to.
         resets_at_once: whether a game that is over is reset.
         rewards, terminated, truncated, final_rows: ``Results``, written.
-        first, last: the games to tell of.
+        first, last: the part of ``games`` to look at.
     """
     results = Results(rewards, terminated, truncated, final_rows)
-    for game in range(first, last):
+    for i in range(first, last):
+        game = games[i]
         tell_game(rows[game], start_row, results, game, resets_at_once)
 
 
@@ -367,6 +373,13 @@ def list_games(rows, starts, decisions):
     for game in range(rows.shape[0]):
         first = starts[game]
         starts[game + 1] = first + legal_actions(rows[game], decisions[first:])
+
+
+@compiled
+def margin_games(rows, margins):
+    """Write the margins of [N, 432] states, as they stand, into [N] int64."""
+    for game in range(rows.shape[0]):
+        margins[game] = margin(rows[game])
 
 
 @inlined

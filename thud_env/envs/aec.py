@@ -48,7 +48,9 @@ distance | 6300 |
 | 6467 .. 6469 | offer to end the battle, accept, decline | 3 |
 
 `action_mask` is 1 where an action is legal. That of the agent that is not to decide, and those
-of both once the battle is over, are as `idle_mask` says: all 0 or all 1.
+of both once the battle is over, are as `idle_mask` says: all 0 or all 1. An action that is not
+legal raises `IllegalMove`, and nothing has changed; with `illegal_action="lose"` it ends the
+battle, terminated, and pays that agent -1 and the other 1.
 
 ### Rewards
 
@@ -56,7 +58,7 @@ of both once the battle is over, are as `idle_mask` says: all 0 or all 1.
 |---|---|---|
 | `classic`, `classic-any`, `classic-all` | `margin`, the default | captures as they happen: a \
 dwarf 1/32 to the trolls, a troll 4/32 to the dwarfs |
-| `classic`, `classic-any`, `classic-all` | `outcome` | the end: 1, 0 or -1 |
+| `classic`, `classic-any`, `classic-all` | `outcome` | the end: 1, 0 or -1; nothing if truncated |
 | `koom-valley`, `koom-valley-football` | `outcome`, the default | the end: 1, 0 or -1 |
 
 What one agent is paid the other pays. The rewards of a battle that `margin` pays sum to its
@@ -64,17 +66,20 @@ final margin / 32, since the margin begins at 0.
 
 ### Endings
 
-| `termination` | because | the battle is |
-|---|---|---|
-| `no_legal_turn` | the side to move has no legal turn | terminated |
-| `agreement` | an offer to end the battle was accepted | terminated |
-| `quiet_limit` | no capture and no move of the stone in `max_quiet_turns` turns | terminated |
-| `turn_limit` | `max_turns` turns were played | truncated |
-| `goal` | the Rock or ball is on a goal square | terminated |
-| `surrounded` | three trolls are beside the Rock or ball | terminated |
+| `termination` | value | because | the battle is |
+|---|---|---|---|
+| `no_legal_turn` | 1 | the side to move has no legal turn | terminated |
+| `agreement` | 2 | an offer to end the battle was accepted | terminated |
+| `quiet_limit` | 3 | no capture and no move of the stone in `max_quiet_turns` turns | terminated |
+| `turn_limit` | 4 | `max_turns` turns were played | truncated |
+| `goal` | 5 | the Rock or ball is on a goal square | terminated |
+| `surrounded` | 6 | three trolls are beside the Rock or ball | terminated |
 
-All pay their last reward. The `infos` of both agents then hold `termination` and `margin`, the
-dwarfs' for both.
+### Infos
+
+The `infos` of both agents always hold two integers: `termination`, 0 while the battle goes on, then
+the value of a `thud_env.Termination`, or -1 where an illegal action has lost; and `margin`, the
+score as it stands, from the dwarfs' view for both.
 
 ### Parameters
 
@@ -84,6 +89,7 @@ dwarfs' for both.
 | `render_mode` | `None` | one of the render modes |
 | `reward` | `None` | `'margin'` or `'outcome'`; None is as the ruleset scores |
 | `idle_mask` | `'zeros'` | the mask of who is not to decide: `'zeros'` or `'ones'` |
+| `illegal_action` | `'raise'` | what an illegal action does: `'lose'` or `'raise'` |
 | `max_quiet_turns` | `200` | turns in a row that end a battle: no capture, no move of the stone |
 | `max_turns` | `800` | turns that truncate a battle |
 | `offer_after` | `20` | quiet turns before an offer, and own turns between offers |
@@ -96,11 +102,14 @@ dwarfs' for both.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Never
 
-from thud_env.envs.base import BoardEnv
-from thud_env.position import Termination
-from thud_env.rulesets import Ruleset
+from thud_env.arguments import refuse_unknown
+from thud_env.batch.game import Reward
+from thud_env.envs.base import BoardEnv, IdleMask, IllegalAction
+from thud_env.envs.rendering import RenderMode
+from thud_env.rules.play import margin
+from thud_env.rulesets import Rules
 from thud_env.views.encoding import PLANES
 
 AGENTS = ("dwarf_0", "troll_0")
@@ -110,34 +119,73 @@ AGENTS = ("dwarf_0", "troll_0")
 class ThudEnv(BoardEnv):
     """One battle as a PettingZoo AEC environment, with all its checks inside.
 
+    The agents are ``dwarf_0`` and ``troll_0``. ``observe(agent)`` returns a dictionary of
+    ``observation``, [C, 15, 15] float32 planes in 0 .. 1, the same for both agents, and
+    ``action_mask``, [6470] int8, 1 where an action is legal. An action is one decision, an integer
+    in 0 .. 6469. The module's docstring tables planes, actions, rewards and endings.
+
     Args:
-        rules: the name of a ruleset.
-        render_mode: ``"human"``, ``"rgb_array"``, ``"ansi"`` or None, as ``BoardEnv`` tells.
-        **options: ``reward``, ``idle_mask`` and the limits, as ``BoardEnv`` tells.
+        rules: a ruleset, or the name of one.
+        render_mode: ``"human"`` opens a window (which needs pygame) and shows every decision in
+            it, ``"rgb_array"`` returns pixels, ``"ansi"`` coloured text, None nothing.
+        reward: ``"margin"`` pays captures as they happen, in 1/32; ``"outcome"`` pays 1, 0 or -1 at
+            the end; None is as the ruleset scores. Rewards are zero-sum.
+        idle_mask: the action mask of the agent that is not to decide, and of both agents
+            once the game is over: ``"zeros"``, as PettingZoo's own board games have it, or
+            ``"ones"``, for libraries that normalise over the mask without looking.
+        illegal_action: what an action that is not legal does: ``"raise"`` raises ``IllegalMove``
+            and changes nothing; ``"lose"`` terminates the game and pays its agent -1, as
+            PettingZoo's own board games do, and the other 1.
+        max_quiet_turns: turns in a row without a capture or a move of the stone that end a battle;
+            None for the ruleset's 200.
+        max_turns: turns that truncate a battle; None for the ruleset's 800.
+        offer_after: quiet turns before an offer to end the battle, and own turns between offers;
+            None for the ruleset's 20.
+        agreement: whether a battle may end by agreement.
 
     Raises:
-        ValueError: for an argument that is none of the above.
+        ValueError: for a value that is none of the above.
+        TypeError: for any other keyword, naming the nearest there is.
+
+    Examples:
+        >>> env = ThudEnv("koom-valley", max_turns=200)
+        >>> env.reset()
+        >>> observation, reward, terminated, truncated, info = env.last()
+        >>> env.agent_selection, int(observation["action_mask"].sum())
+        ('dwarf_0', 388)
     """
 
     metadata: ClassVar[dict[str, Any]] = {**BoardEnv.metadata, "name": "thud_v0"}
 
     def __init__(
-        self, rules: str | Ruleset = "classic", render_mode: str | None = None, **options: Any
+        self,
+        rules: Rules = "classic",
+        render_mode: RenderMode | None = None,
+        *,
+        reward: Reward | None = None,
+        idle_mask: IdleMask = "zeros",
+        illegal_action: IllegalAction = "raise",
+        max_quiet_turns: int | None = None,
+        max_turns: int | None = None,
+        offer_after: int | None = None,
+        agreement: bool = False,
+        **unknown: Never,
     ) -> None:
-        super().__init__(AGENTS, PLANES, rules, render_mode, **options)
-
-    def _battle_ended(self) -> None:
-        outcome = self.position.outcome
-        assert outcome is not None
-        result = {"termination": outcome.termination.name.lower(), "margin": outcome.margin}
-        self._end_game(
-            truncated=outcome.termination is Termination.TURN_LIMIT,
-            infos={agent: dict(result) for agent in AGENTS},
+        refuse_unknown(type(self).__init__, unknown)
+        limits = {
+            "max_quiet_turns": max_quiet_turns,
+            "max_turns": max_turns,
+            "offer_after": offer_after,
+            "agreement": agreement,
+        }
+        super().__init__(
+            AGENTS, PLANES, rules, render_mode, reward, idle_mask, illegal_action, limits
         )
 
+    def _new_infos(self) -> dict[str, dict[str, Any]]:
+        info = {"termination": self._termination, "margin": int(margin(self._row))}
+        return {agent: dict(info) for agent in self.agents}
 
-def env(
-    rules: str | Ruleset = "classic", render_mode: str | None = None, **options: Any
-) -> ThudEnv:
-    """The battle of a ruleset as a PettingZoo AEC environment: see ``ThudEnv``."""
-    return ThudEnv(rules, render_mode, **options)
+
+env = ThudEnv
+"""What makes the environment, by PettingZoo's name."""

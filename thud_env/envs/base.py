@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+import copy
+from typing import Any, ClassVar, Literal, get_args
 
 import gymnasium
 import numpy as np
@@ -11,43 +12,73 @@ from numpy.typing import NDArray
 from pettingzoo import AECEnv
 
 from thud_env.actions import NUM_ACTIONS, as_index
-from thud_env.batch.game import wants_outcome
-from thud_env.batch.kernels import ILLEGAL, play_if_legal, reward_for_dwarfs
-from thud_env.envs.arguments import read_start
-from thud_env.envs.rendering import RENDER_MODES, Renderer
+from thud_env.arguments import one_of
+from thud_env.batch.game import Reward, wants_outcome
+from thud_env.batch.kernels import ILLEGAL, play_if_legal
+from thud_env.envs.rendering import Renderer, RenderMode
+from thud_env.envs.reset_options import read_start
 from thud_env.position import SIDES, IllegalMove, Position, Side
-from thud_env.rules.row import DWARFS, TERMINATION, TO_MOVE, TROLLS, new_row
-from thud_env.rulesets import Ruleset, get_ruleset
+from thud_env.rules.row import DWARFS, TERMINATION, TO_MOVE, TROLLS, TURN_LIMIT, new_row
+from thud_env.rulesets import Rules, get_ruleset
 from thud_env.views.encoding import NUM_POINTS, OBSERVATION_SHAPE, Plane, encode_row
 from thud_env.views.masks import action_mask
 
 Observation = dict[str, NDArray[Any]]
+IllegalAction = Literal["lose", "raise"]
+IdleMask = Literal["zeros", "ones"]
+
+ILLEGAL_ACTION = -1
+"""``termination`` in infos where an illegal action has lost; every other is a ``Termination``."""
+ILLEGAL_REWARD = -1.0
+"""What an illegal action is paid where it loses: as much as the lowest margin there is."""
+
+_STATE = (
+    "_row",
+    "_start_row",
+    "_seats",
+    "is_over",
+    "_forfeited",
+    "agents",
+    "agent_selection",
+    "_skip_agent_selection",
+    "rewards",
+    "_cumulative_rewards",
+    "terminations",
+    "truncations",
+    "infos",
+)
+"""The attributes that ``get_state`` returns, beside the renderer's."""
+
+
+def observation_space(num_planes: int) -> gymnasium.spaces.Dict:
+    """What an agent sees: planes and its action mask."""
+    planes = gymnasium.spaces.Box(0.0, 1.0, (num_planes, *OBSERVATION_SHAPE[1:]), np.float32)
+    mask = gymnasium.spaces.Box(0, 1, (NUM_ACTIONS,), np.int8)
+    return gymnasium.spaces.Dict({"observation": planes, "action_mask": mask})
 
 
 class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZoo is untyped
     """Two agents who decide in turn at one board.
 
     What is played, one battle or two, is for a subclass to say: it names the agents and
-    writes ``_battle_ended``; the other methods with an underscore may be extended.
+    writes the methods under "for subclasses".
 
     Args:
         agents: the agents' names; the first plays the dwarfs from the start.
         planes: what the agents see: those of a battle, then any others.
-        rules: the name of a ruleset.
-        render_mode: ``"human"`` opens a window (which needs pygame) and shows every decision in
-            it, ``"rgb_array"`` gives pixels, ``"ansi"`` coloured text, None nothing.
-        reward: ``"margin"``, ``"outcome"`` or None, which is as the ruleset scores.
-        idle_mask: the action mask of the agent that is not to decide, and of both agents
-            once the game is over: ``"zeros"``, as PettingZoo's own board games have it, or
-            ``"ones"``, for libraries that normalise over the mask without looking.
-        **limits: ``max_quiet_turns``, ``max_turns``, ``offer_after``, ``agreement``.
+        rules: a ruleset, or the name of one.
+        render_mode: as ``ThudEnv``.
+        reward: as ``ThudEnv``.
+        idle_mask: as ``ThudEnv``.
+        illegal_action: as ``ThudEnv``.
+        limits: ``max_quiet_turns``, ``max_turns``, ``offer_after`` and ``agreement``.
 
     Raises:
         ValueError: for an argument that is none of the above.
     """
 
     metadata: ClassVar[dict[str, Any]] = {
-        "render_modes": list(RENDER_MODES),
+        "render_modes": list(get_args(RenderMode)),
         "is_parallelizable": False,
         "render_fps": 2,
     }
@@ -56,35 +87,32 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         self,
         agents: tuple[str, str],
         planes: tuple[Plane, ...],
-        rules: str | Ruleset,
-        render_mode: str | None,
-        *,
-        reward: str | None = None,
-        idle_mask: str = "zeros",
-        **limits: Any,
+        rules: Rules,
+        render_mode: RenderMode | None,
+        reward: Reward | None,
+        idle_mask: IdleMask,
+        illegal_action: IllegalAction,
+        limits: dict[str, Any],
     ) -> None:
         super().__init__()
         self.rules = get_ruleset(rules)
         self._renderer = Renderer(render_mode)
-        if idle_mask not in ("zeros", "ones"):
-            raise ValueError(f"unknown idle_mask {idle_mask!r}: 'zeros' or 'ones' would be right")
         self.render_mode = render_mode
-        self._idle_mask = 1 if idle_mask == "ones" else 0
+        self._idle_mask = int(one_of("idle_mask", idle_mask, get_args(IdleMask)) == "ones")
+        self._loses = one_of("illegal_action", illegal_action, get_args(IllegalAction)) == "lose"
         self._by_outcome = wants_outcome(reward, self.rules)
         self._limits = limits
         self._row = self._start_row = new_row(self.rules, **limits)
         self._seats = agents
+        self.is_over = True
+        """Whether there is nothing left to decide, or nothing yet."""
+        self._forfeited = False
         self._observation_shape = (len(planes), *OBSERVATION_SHAPE[1:])
 
         self.possible_agents = list(agents)
-        seen = gymnasium.spaces.Box(0.0, 1.0, self._observation_shape, np.float32)
-        mask = gymnasium.spaces.Box(0, 1, (NUM_ACTIONS,), np.int8)
-        self.observation_spaces = {
-            agent: gymnasium.spaces.Dict({"observation": seen, "action_mask": mask})
-            for agent in agents
-        }
+        self.observation_spaces = {agent: observation_space(len(planes)) for agent in agents}
         self.action_spaces = {agent: gymnasium.spaces.Discrete(NUM_ACTIONS) for agent in agents}
-        self.state_space = seen
+        self.state_space = self.observation_spaces[agents[0]]["observation"]
         self.agents: list[str] = []
         self.infos: dict[str, dict[str, Any]] = {}
 
@@ -129,9 +157,11 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
-        self.infos = {agent: {} for agent in self.agents}
+        self.is_over = self._forfeited = False
         self._skip_agent_selection = None
         self.agent_selection = self._seats[self._row[TO_MOVE]]
+        self._new_game()
+        self.infos = self._new_infos()
         self._renderer.start()
         if self.render_mode == "human":
             self.render()
@@ -141,41 +171,53 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
 
         Raises:
             ResetNeeded: before the first reset, and after both agents have left.
-            IllegalMove: if ``action`` is not legal; nothing has changed then.
+            IllegalMove: if ``action`` is not in 0 .. 6469; if it is not legal, only with
+                ``illegal_action="raise"``; nothing has changed then.
             TypeError: if ``action`` is not an integer.
         """
         if not self.agents:
             raise ResetNeeded("call reset() before step(): nothing is being played")
         agent = self.agent_selection
-        if self.terminations[agent] or self.truncations[agent]:
+        if self.is_over:
             if action is not None:
                 raise IllegalMove(f"the game is over: {agent} can only step(None), not {action}")
             self._was_dead_step(None)
             return
+        index = as_index(action)
         row = self._row
         before = None if self.render_mode is None else row.copy()
-        index = as_index(action)
         in_range = 0 <= index < NUM_ACTIONS
-        margin_before = play_if_legal(row, index) if in_range else ILLEGAL
-        if margin_before == ILLEGAL:
+        margin, paid = play_if_legal(row, index, self._by_outcome) if in_range else (ILLEGAL, 0.0)
+        if margin == ILLEGAL:
+            if self._loses and in_range:
+                self.forfeit()
+                return
             self.position.apply(index)  # raises, and says why
         if before is not None:
             self._renderer.note(before, index)
-        paid = self._paid_to_dwarfs(margin_before)
-        dwarfs, trolls = self._seats[DWARFS], self._seats[TROLLS]
-        self.rewards[dwarfs], self.rewards[trolls] = paid, -paid
-        self._cumulative_rewards[agent] = 0.0
-        self._cumulative_rewards[dwarfs] += paid
-        self._cumulative_rewards[trolls] -= paid
+        self._pay(agent, self._paid_to_dwarfs(paid))
         self.agent_selection = self._seats[row[TO_MOVE]]
         if self.render_mode == "human":
             self.render()
-        if row[TERMINATION]:
+        termination = int(row[TERMINATION])
+        if termination:
             self._battle_ended()
-            if self._row is not row:  # another battle begins
-                self._renderer.start()
-                if self.render_mode == "human":
-                    self.render()
+        self.infos = self._new_infos()
+        if self._row is not row:  # another battle begins
+            self._renderer.start()
+            if self.render_mode == "human":
+                self.render()
+
+    def forfeit(self) -> None:
+        """End the game as an illegal action of ``agent_selection`` does with
+        ``illegal_action="lose"``: that agent is paid -1 and the other 1, and the board stays.
+        """
+        agent = self.agent_selection
+        dwarfs, _ = self._seats
+        self._forfeited = True
+        self._pay(agent, ILLEGAL_REWARD if agent == dwarfs else -ILLEGAL_REWARD)
+        self._end_game(truncated=False)
+        self.infos = self._new_infos()
 
     def observe(self, agent: str) -> Observation:
         """What ``agent`` sees: ``observation`` [C, 15, 15] float32, ``action_mask`` [6470] int8.
@@ -186,7 +228,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
             ValueError: if there is no such agent.
         """
         self._check_agent(agent)
-        return {"observation": self._planes(agent), "action_mask": self._mask(agent)}
+        return {"observation": self._planes(agent), "action_mask": self.mask(agent)}
 
     def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """What ``agent_selection`` sees, was paid since its last decision, and is told.
@@ -204,7 +246,14 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
             ResetNeeded: before the first reset.
         """
         self._check_reset("action_masks")
-        return self._mask(self.agent_selection)
+        return self.mask(self.agent_selection)
+
+    def mask(self, agent: str) -> NDArray[np.int8]:
+        """The action mask of an agent, [6470] int8, new."""
+        row = self._row
+        if agent == self._seats[row[TO_MOVE]] and not self.is_over:
+            return action_mask(row)
+        return np.full(NUM_ACTIONS, self._idle_mask, dtype=np.int8)
 
     def state(self) -> NDArray[np.float32]:
         """The whole state as planes, [C, 15, 15] float32, as the first agent sees it."""
@@ -231,20 +280,8 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
             ResetNeeded: before the first reset.
         """
         self._check_reset("get_state")
-        return {
-            "row": self._row.copy(),
-            "start_row": self._start_row.copy(),
-            "seats": self._seats,
-            "agents": list(self.agents),
-            "agent_selection": self.agent_selection,
-            "skip_agent_selection": self._skip_agent_selection,
-            "rewards": dict(self.rewards),
-            "cumulative_rewards": dict(self._cumulative_rewards),
-            "terminations": dict(self.terminations),
-            "truncations": dict(self.truncations),
-            "infos": {agent: dict(info) for agent, info in self.infos.items()},
-            "renderer": self._renderer.get_state(),
-        }
+        state = {name: copy.copy(getattr(self, name)) for name in _STATE}
+        return {**state, "renderer": self._renderer.get_state()}
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Return to a state that ``get_state`` gave; the state is left as it is.
@@ -252,26 +289,17 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         Raises:
             ValueError: if it is a state of another game; nothing has changed then.
         """
-        given = Position(state["row"]).rules
+        given = Position(state["_row"]).rules
         if given != self.rules:
             raise ValueError(
                 f"a state of {given.name} cannot be set in a battle of {self.rules.name}"
             )
-        if state["seats"][0] not in self.possible_agents:
+        if state["_seats"][0] not in self.possible_agents:
             raise ValueError(
-                f"a state of {state['seats']} cannot be set where {self.possible_agents} play"
+                f"a state of {state['_seats']} cannot be set where {self.possible_agents} play"
             )
-        self._row = state["row"].copy()
-        self._start_row = state["start_row"].copy()
-        self._seats = state["seats"]
-        self.agents = list(state["agents"])
-        self.agent_selection = state["agent_selection"]
-        self._skip_agent_selection = state["skip_agent_selection"]
-        self.rewards = dict(state["rewards"])
-        self._cumulative_rewards = dict(state["cumulative_rewards"])
-        self.terminations = dict(state["terminations"])
-        self.truncations = dict(state["truncations"])
-        self.infos = {agent: dict(info) for agent, info in state["infos"].items()}
+        for name in _STATE:
+            setattr(self, name, copy.copy(state[name]))
         self._renderer.set_state(state["renderer"])
 
     def render(self) -> Any:
@@ -288,15 +316,25 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
 
     # -- for subclasses ------------------------------------------------------------------------
 
+    def _new_game(self) -> None:
+        """Forget what was kept of the game before; the board has been set up."""
+
     def _battle_ended(self) -> None:
         """What follows from the end of a battle; the last decision has been paid."""
+        self._end_game(truncated=self._row[TERMINATION] == TURN_LIMIT)
+
+    def _new_infos(self) -> dict[str, dict[str, Any]]:
+        """What each agent is told: always the same keys, and numbers only."""
         raise NotImplementedError
 
-    def _paid_to_dwarfs(self, margin_before: int) -> float:
-        """What the decision just played pays whoever plays the dwarfs; the other is paid its
+    def _paid_to_dwarfs(self, paid: float) -> float:
+        """What the decision just played pays the side of the dwarfs; the other is paid its
         negative.
+
+        Args:
+            paid: what it pays in a single battle.
         """
-        return float(reward_for_dwarfs(self._row, margin_before, self._by_outcome))
+        return paid
 
     def _planes(self, agent: str) -> NDArray[np.float32]:
         """What ``agent`` sees, [C, 15, 15]: here the battle, the same for both."""
@@ -313,15 +351,29 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         last = f", last turn {turn}" if turn else ""
         return f"{ending}, turn {position.turn_number}, margin {position.margin}{last}"
 
-    def _end_game(self, truncated: bool, infos: dict[str, dict[str, Any]]) -> None:
+    def _end_game(self, truncated: bool) -> None:
         """End the game for both agents, who may then only step(None)."""
-        self.infos.update(infos)
+        self.is_over = True
         ended = self.truncations if truncated else self.terminations
         for agent in self.agents:
             ended[agent] = True
         self._deads_step_first()
 
     # -- inside --------------------------------------------------------------------------------
+
+    @property
+    def _termination(self) -> int:
+        """How the battle on the board ended, 0 while it goes on."""
+        return ILLEGAL_ACTION if self._forfeited else int(self._row[TERMINATION])
+
+    def _pay(self, agent: str, paid_to_dwarfs: float) -> None:
+        """Pay both sides for a decision of ``agent``."""
+        dwarfs, trolls = self._seats[DWARFS], self._seats[TROLLS]
+        paid_to_trolls = 0.0 - paid_to_dwarfs  # never -0.0
+        self.rewards[dwarfs], self.rewards[trolls] = paid_to_dwarfs, paid_to_trolls
+        self._cumulative_rewards[agent] = 0.0
+        self._cumulative_rewards[dwarfs] += paid_to_dwarfs
+        self._cumulative_rewards[trolls] += paid_to_trolls
 
     def _check_reset(self, method: str) -> None:
         if not hasattr(self, "rewards"):
@@ -331,9 +383,3 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         if agent not in self.action_spaces:
             first, second = self.possible_agents
             raise ValueError(f"unknown agent {agent!r}: {first!r} or {second!r} would be right")
-
-    def _mask(self, agent: str) -> NDArray[np.int8]:
-        row = self._row
-        if agent == self._seats[row[TO_MOVE]] and not row[TERMINATION]:
-            return action_mask(row)
-        return np.full(NUM_ACTIONS, self._idle_mask, dtype=np.int8)

@@ -26,9 +26,12 @@ the second battle pays the sign of the total, and nothing is paid before. The Ko
 have the latter only; their margins are 1, 0 and -1.
 
 A first battle that reaches `max_turns` ends like any other, and the second follows. The game
-is *truncated* if its second battle is, and *terminated* otherwise. From the swap on, `infos`
-holds `first_termination` and `first_margin`; at the end also `second_termination`,
-`second_margin` and `total`, all seen from the agent's own side.
+is *truncated* if its second battle is, and *terminated* otherwise. Where the second battle is
+truncated, `reward="outcome"` pays nothing.
+
+`infos` always holds integers: `first_termination` and `second_termination`, as `termination` in a
+single battle (0 before its end); `first_margin` and `second_margin`, as they stand, 0 before a
+battle begins, and their sum `total`, all three seen from the agent's own side.
 
 ### Version history
 
@@ -37,16 +40,19 @@ holds `first_termination` and `first_margin`; at the end also `second_terminatio
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Never
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thud_env.envs.base import BoardEnv
-from thud_env.position import Outcome, Termination
+from thud_env.arguments import refuse_unknown
+from thud_env.batch.game import Reward
+from thud_env.envs.base import BoardEnv, IdleMask, IllegalAction
+from thud_env.envs.rendering import RenderMode
+from thud_env.position import Outcome
 from thud_env.rules.play import margin
-from thud_env.rules.row import ONGOING, TERMINATION, TO_MOVE
-from thud_env.rulesets import Ruleset
+from thud_env.rules.row import ONGOING, TERMINATION, TO_MOVE, TURN_LIMIT
+from thud_env.rulesets import Rules
 from thud_env.views.encoding import NUM_PLANES, PLANES, Plane
 
 PLAYERS = ("player_0", "player_1")
@@ -59,34 +65,66 @@ MATCH_PLANES = (
 )
 
 
-class MatchEnv(BoardEnv):
-    """Two battles with the sides swapped, with all the checks inside.
+def show_match(planes: Any, is_second: Any, own_first_margin: Any, largest_margin: int) -> None:
+    """Write the planes that ``MATCH_PLANES`` add, for one game or for many.
 
     Args:
-        rules: the name of a ruleset, for both battles.
-        render_mode: ``"human"``, ``"rgb_array"``, ``"ansi"`` or None, as ``BoardEnv`` tells.
-        **options: ``reward``, ``idle_mask`` and the limits, as ``BoardEnv`` tells; the limits
-            are those of each battle.
+        planes: [..., 16, 15, 15] float32, of which the last two are written.
+        is_second: [...] whether the second battle is played.
+        own_first_margin: [...] the viewer's margin of the first battle; 0 before its end.
+        largest_margin: of a battle.
+    """
+    share = (np.asarray(own_first_margin) / largest_margin + 1) / 2
+    planes[..., NUM_PLANES, :, :] = np.asarray(is_second)[..., np.newaxis, np.newaxis]
+    planes[..., NUM_PLANES + 1, :, :] = share[..., np.newaxis, np.newaxis]
+
+
+class MatchEnv(BoardEnv):
+    """Two battles with the sides changed, with all the checks inside.
+
+    The agents are ``player_0``, who plays the dwarfs first, and ``player_1``. All is as in
+    ``ThudEnv``, and so are the arguments; the limits are those of each battle. Observations have
+    two planes more (``MATCH_PLANES``).
 
     ``reset(options={"position": text})`` starts both battles from a position.
 
+    Args:
+        rules, render_mode, reward, idle_mask, illegal_action: as ``ThudEnv``.
+        max_quiet_turns, max_turns, offer_after, agreement: as ``ThudEnv``.
+
     Raises:
-        ValueError: for an argument that is none of the above.
+        ValueError: for a value that is none of the above.
+        TypeError: for any other keyword, naming the nearest there is.
     """
 
     metadata: ClassVar[dict[str, Any]] = {**BoardEnv.metadata, "name": "thud_match_v0"}
 
     def __init__(
-        self, rules: str | Ruleset = "classic", render_mode: str | None = None, **options: Any
+        self,
+        rules: Rules = "classic",
+        render_mode: RenderMode | None = None,
+        *,
+        reward: Reward | None = None,
+        idle_mask: IdleMask = "zeros",
+        illegal_action: IllegalAction = "raise",
+        max_quiet_turns: int | None = None,
+        max_turns: int | None = None,
+        offer_after: int | None = None,
+        agreement: bool = False,
+        **unknown: Never,
     ) -> None:
-        super().__init__(PLAYERS, MATCH_PLANES, rules, render_mode, **options)
+        refuse_unknown(type(self).__init__, unknown)
+        limits = {
+            "max_quiet_turns": max_quiet_turns,
+            "max_turns": max_turns,
+            "offer_after": offer_after,
+            "agreement": agreement,
+        }
+        super().__init__(
+            PLAYERS, MATCH_PLANES, rules, render_mode, reward, idle_mask, illegal_action, limits
+        )
         self.battles: tuple[Outcome, ...] = ()
         """How the battles that are over ended, margins from the view of their dwarfs."""
-
-    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """See ``BoardEnv.reset``; a position given is where both battles start."""
-        super().reset(seed, options)
-        self.battles = ()
 
     def get_state(self) -> dict[str, Any]:
         """See ``BoardEnv.get_state``."""
@@ -97,48 +135,61 @@ class MatchEnv(BoardEnv):
         super().set_state(state)
         self.battles = state["battles"]
 
+    def _new_game(self) -> None:
+        self.battles = ()
+
     def _battle_ended(self) -> None:
         outcome = self.position.outcome
         assert outcome is not None
         self.battles += (outcome,)
-        infos = {player: self._results(player) for player in PLAYERS}
         if len(self.battles) == 2:
-            self._end_game(outcome.termination is Termination.TURN_LIMIT, infos)
+            super()._battle_ended()
             return
-        self.infos.update(infos)
         self._row = self._start_row.copy()
         self._seats = (PLAYERS[1], PLAYERS[0])
         self.agent_selection = self._seats[self._row[TO_MOVE]]
 
-    def _own_margin(self, player: str, battle: int) -> int:
-        """A player's margin of a battle that is over, the first or the second: 0 or 1."""
-        margin_of_dwarfs = self.battles[battle].margin
-        return margin_of_dwarfs if player == PLAYERS[battle] else -margin_of_dwarfs
+    def _own(self, player: str, margins_of_dwarfs: list[int]) -> list[int]:
+        """A player's margins of the first battle and the second."""
+        first, second = margins_of_dwarfs
+        return [first, -second] if player == PLAYERS[0] else [-first, second]
 
-    def _results(self, player: str) -> dict[str, Any]:
-        """What ``infos`` tells a player of the battles that are over."""
-        results: dict[str, Any] = {}
-        for battle, outcome in enumerate(self.battles):
-            name = ("first", "second")[battle]
-            results[f"{name}_termination"] = outcome.termination.name.lower()
-            results[f"{name}_margin"] = self._own_margin(player, battle)
-        if len(self.battles) == 2:
-            results["total"] = results["first_margin"] + results["second_margin"]
-        return results
+    def _margins(self) -> list[int]:
+        """The margins of both battles as they stand, from the view of their dwarfs."""
+        margins = [outcome.margin for outcome in self.battles]
+        if len(margins) < 2:
+            margins.append(int(margin(self._row)))
+        return [*margins, 0][:2]
 
-    def _paid_to_dwarfs(self, margin_before: int) -> float:
+    def _new_infos(self) -> dict[str, dict[str, Any]]:
+        endings = [outcome.termination.value for outcome in self.battles]
+        if len(endings) < 2:
+            endings.append(self._termination)
+        first, second = [*endings, 0][:2]
+        infos = {}
+        for player in self.agents:
+            own_first, own_second = self._own(player, self._margins())
+            infos[player] = {
+                "first_termination": first,
+                "first_margin": own_first,
+                "second_termination": second,
+                "second_margin": own_second,
+                "total": own_first + own_second,
+            }
+        return infos
+
+    def _paid_to_dwarfs(self, paid: float) -> float:
         if not self._by_outcome:
-            return super()._paid_to_dwarfs(margin_before)
-        if self._row[TERMINATION] == ONGOING or not self.battles:
+            return paid
+        if self._row[TERMINATION] in (ONGOING, TURN_LIMIT) or not self.battles:
             return 0.0
         dwarfs, _ = self._seats
-        return float(np.sign(self._own_margin(dwarfs, 0) + margin(self._row)))
+        return float(np.sign(sum(self._own(dwarfs, self._margins()))))
 
     def _planes(self, agent: str) -> NDArray[np.float32]:
         planes = super()._planes(agent)
-        first = self._own_margin(agent, 0) if self.battles else 0
-        planes[NUM_PLANES] = bool(self.battles)
-        planes[NUM_PLANES + 1] = (first / self.rules.largest_margin + 1) / 2
+        first, _ = self._own(agent, self._margins()) if self.battles else (0, 0)
+        show_match(planes, bool(self.battles), first, self.rules.largest_margin)
         return planes
 
     def _caption(self) -> str:
@@ -147,8 +198,5 @@ class MatchEnv(BoardEnv):
         return f"battle {battle} of 2, {dwarfs} plays the dwarfs\n{super()._caption()}"
 
 
-def match_env(
-    rules: str | Ruleset = "classic", render_mode: str | None = None, **options: Any
-) -> MatchEnv:
-    """The two-battle game of a ruleset as a PettingZoo AEC environment: see ``MatchEnv``."""
-    return MatchEnv(rules, render_mode, **options)
+match_env = MatchEnv
+"""What makes the environment, by PettingZoo's name."""

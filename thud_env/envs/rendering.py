@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, get_args
 
 import gymnasium
 
+from thud_env.arguments import one_of
 from thud_env.notation.turns import turn_notation
 from thud_env.position import Position
 from thud_env.render import ansi, rgb_array
 from thud_env.render.window import Window
 from thud_env.rules.row import ANSWER_OFFER, NO_QUESTION, PENDING, Row
 
-RENDER_MODES = ("human", "rgb_array", "ansi")
+RenderMode = Literal["human", "rgb_array", "ansi"]
 
 
 class Renderer:
     """Remembers the turn that is being played, and draws.
 
     Args:
-        mode: one of ``RENDER_MODES``, or None, which draws nothing.
+        mode: None draws nothing.
 
     Raises:
         ValueError: for any other mode.
     """
 
-    def __init__(self, mode: str | None) -> None:
-        if mode not in (None, *RENDER_MODES):
-            right = ", ".join(map(repr, RENDER_MODES))
-            raise ValueError(f"unknown render_mode {mode!r}: {right} or None would be right")
-        self.mode = mode
+    def __init__(self, mode: RenderMode | None) -> None:
+        self.mode = one_of("render_mode", mode, (*get_args(RenderMode), None))
         self._before: Row | None = None
         """[432] where the last turn started from."""
         self._actions: tuple[int, ...] = ()
@@ -63,7 +61,7 @@ class Renderer:
             gymnasium.error.DependencyNotInstalled: for a window without pygame.
         """
         if self.mode is None:
-            names = ", ".join(map(repr, RENDER_MODES))
+            names = ", ".join(map(repr, get_args(RenderMode)))
             gymnasium.logger.warn(f"render() does nothing without a render_mode: pass {names}")
             return None
         turn = self.last_turn

@@ -14,10 +14,19 @@ included; what an opening move of the opponent pays comes with the first step. S
 of a battle sum exactly to what its captures were worth. A turn is one or more decisions:
 several steps in a row may belong to one turn of the learner's.
 
-`info["action_mask"]`, [6470] int8, tells which actions are legal, and so does
-`action_masks()`, where sb3-contrib looks. `info["side"]` is the side that the learner decides
-for. Once the battle is over, `info` also has `termination` and `margin`, and the mask is as
-`idle_mask` says.
+`info` always has the same keys, and numbers only:
+
+| key | holds |
+|---|---|
+| `action_mask` | [6470] int8, 1 where an action is legal |
+| `side` | the side that the learner decides for: 0 dwarfs, 1 trolls |
+| `termination` | 0 while the battle goes on, then the value of a `thud_env.Termination`; \
+-1 where an illegal action has lost |
+| `margin` | the score as it stands, from the dwarfs' view |
+
+`action_masks()` returns the mask as well, where sb3-contrib looks. Once the battle is over nothing
+is left to decide, and the mask is all 1: with a mask of all 0, a masked softmax over the last
+observation, which learners ask for, is NaN. `idle_mask="zeros"` gives that.
 
 | `side` | the learner plays |
 |---|---|
@@ -28,11 +37,12 @@ for. Once the battle is over, `info` also has `termination` and `margin`, and th
 decided |
 
 `match=True`, or `thud/ThudMatch-v0`, plays the two-battle game (`thud_env.envs.match`), whose
-observations have two planes more; `side` is then the side of the first battle.
+observations have two planes more, and whose `info` has its five keys instead of `termination` and
+`margin`; `side` is then the side of the first battle.
 
 An action that is not legal loses: the battle ends, terminated, with a reward of -1 and the
-`termination` `illegal_action`. Agents that use the mask never see this, those that do not need
-something to learn from. `illegal_action="raise"` raises `IllegalMove` instead.
+`termination` -1. Agents that use the mask never see this, those that do not need something to learn
+from. `illegal_action="raise"` raises `IllegalMove` instead.
 
 ### Version history
 
@@ -41,17 +51,18 @@ something to learn from. `illegal_action="raise"` raises `IllegalMove` instead.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, Never, get_args
 
 import gymnasium
 import numpy as np
 from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
-from thud_env.actions import NUM_ACTIONS
+from thud_env.actions import NUM_ACTIONS, as_index
+from thud_env.arguments import one_of, refuse_unknown
+from thud_env.batch.game import Reward
 from thud_env.envs.aec import ThudEnv
-from thud_env.envs.arguments import read_options
-from thud_env.envs.base import BoardEnv
+from thud_env.envs.base import BoardEnv, IdleMask, IllegalAction
 from thud_env.envs.match import MatchEnv
 from thud_env.envs.opponents import (
     make_opponent,
@@ -59,26 +70,20 @@ from thud_env.envs.opponents import (
     restore_opponent,
     seed_opponent,
 )
-from thud_env.envs.seat import (
-    ILLEGAL_ACTIONS,
-    ILLEGAL_REWARD,
-    ILLEGAL_TERMINATION,
-    OBSERVATION_KINDS,
-    SEATS,
-    Seat,
-    action_index,
-    one_of,
-    seat_observation_space,
-)
-from thud_env.position import IllegalMove, Position
-from thud_env.rulesets import Ruleset
+from thud_env.envs.rendering import RenderMode
+from thud_env.envs.reset_options import read_options
+from thud_env.position import SIDES, IllegalMove, Position
+from thud_env.rulesets import Rules
+
+Seat = Literal["dwarfs", "trolls", "both", "random"]
+ObservationKind = Literal["planes", "dict"]
 
 
 class ThudSeatEnv(gymnasium.Env[Any, Any]):
     """One seat of a battle, with an opponent in the other.
 
     Args:
-        rules: the name of a ruleset.
+        rules: a ruleset, or the name of one.
         side: ``"dwarfs"``, ``"trolls"``, ``"random"`` or ``"both"``, as tabled above.
         opponent: who plays the other side: ``"random"``, a function from a ``Position`` to an
             action, an object with ``act(position)``, such as ``agents.make(spec)``
@@ -87,43 +92,56 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         render_mode: as ``ThudEnv``.
         observation: ``"planes"`` or ``"dict"``, as tabled above.
         illegal_action: ``"lose"`` or ``"raise"``, as told above.
-        reward: ``"margin"``, ``"outcome"`` or None, which is as the ruleset scores.
-        idle_mask: the action mask once the battle is over, ``"zeros"`` or ``"ones"``.
-        **limits: ``max_quiet_turns``, ``max_turns``, ``offer_after``, ``agreement``.
+        reward: as ``ThudEnv``.
+        idle_mask: the action mask once the battle is over, ``"ones"`` or ``"zeros"``.
+        max_quiet_turns, max_turns, offer_after, agreement: as ``ThudEnv``.
 
     Raises:
-        ValueError: for an argument that is none of the above.
-        TypeError: for an opponent that cannot play.
+        ValueError: for a value that is none of the above.
+        TypeError: for an opponent that cannot play, and for any other keyword, naming the nearest
+            there is.
     """
 
     metadata = ThudEnv.metadata
 
     def __init__(
         self,
-        rules: str | Ruleset = "classic",
+        rules: Rules = "classic",
         side: Seat = "dwarfs",
         opponent: Any = "random",
         *,
         match: bool = False,
-        render_mode: str | None = None,
-        observation: str = "planes",
-        illegal_action: str = "lose",
-        reward: str | None = None,
-        idle_mask: str = "zeros",
-        **limits: Any,
+        render_mode: RenderMode | None = None,
+        observation: ObservationKind = "planes",
+        illegal_action: IllegalAction = "lose",
+        reward: Reward | None = None,
+        idle_mask: IdleMask = "ones",
+        max_quiet_turns: int | None = None,
+        max_turns: int | None = None,
+        offer_after: int | None = None,
+        agreement: bool = False,
+        **unknown: Never,
     ) -> None:
-        self.side: Seat = one_of("side", side, SEATS)
-        self._is_dict = one_of("observation", observation, OBSERVATION_KINDS) == "dict"
-        self._illegal_action = one_of("illegal_action", illegal_action, ILLEGAL_ACTIONS)
+        refuse_unknown(type(self).__init__, unknown)
+        self.side: Seat = one_of("side", side, get_args(Seat))
+        self._is_dict = one_of("observation", observation, get_args(ObservationKind)) == "dict"
+        self._loses = one_of("illegal_action", illegal_action, get_args(IllegalAction)) == "lose"
         game = MatchEnv if match else ThudEnv
         self._game: BoardEnv = game(
-            rules, render_mode, reward=reward, idle_mask=idle_mask, **limits
+            rules,
+            render_mode,
+            reward=reward,
+            idle_mask=idle_mask,
+            max_quiet_turns=max_quiet_turns,
+            max_turns=max_turns,
+            offer_after=offer_after,
+            agreement=agreement,
         )
-        self._idle_mask = idle_mask
         self._opponent = make_opponent(opponent)
         self.rules = self._game.rules
         self.render_mode = render_mode
-        self.observation_space = seat_observation_space(self._game, observation)
+        space = self._game.observation_space(self._game.possible_agents[0])
+        self.observation_space = space if self._is_dict else space["observation"]
         self.action_space = gymnasium.spaces.Discrete(NUM_ACTIONS)
         self._agent = self._game.possible_agents[0]
         self._owed = 0.0
@@ -148,12 +166,12 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         self._game.reset(options=read_options(options, ("position",)))
         if self.side != "both":
             drawn = self.side == "random"
-            number = int(self.np_random.integers(2)) if drawn else SEATS.index(self.side)
+            number = int(self.np_random.integers(2)) if drawn else SIDES.index(self.side)
             self._agent = self._game.possible_agents[number]
         self._owed = 0.0
         self._needs_reset = False
         self._reply()
-        return self._observation(), self._info()
+        return self._seen()
 
     def step(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Play one decision of the learner's, then the opponent's until it is asked again.
@@ -166,30 +184,31 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         """
         if self._needs_reset:
             raise ResetNeeded("call reset() before step(): no battle is being played")
-        index = action_index(action)
+        index = as_index(action)
+        if not 0 <= index < NUM_ACTIONS:
+            raise IllegalMove(f"action {index} is out of range: actions are 0 to {NUM_ACTIONS - 1}")
         game = self._game
         if self.side == "both":
             self._agent = game.agent_selection
-        if not self._is_over:  # an opponent's opening may have ended it
+        if not game.is_over:  # an opponent's opening may have ended it
             try:
                 game.step(index)
             except IllegalMove:
-                if self._illegal_action == "raise":
+                if not self._loses:
                     raise
-                return self._lose()
+                game.forfeit()
             self._owed += game.rewards[self._agent]
             self._reply()
         reward, self._owed = self._owed, 0.0
         terminated = game.terminations[self._agent]
         truncated = game.truncations[self._agent]
         self._needs_reset = terminated or truncated
-        return self._observation(), reward, terminated, truncated, self._info()
+        observation, info = self._seen()
+        return observation, reward, terminated, truncated, info
 
     def action_masks(self) -> NDArray[np.int8]:
         """The learner's action mask, [6470] int8, for libraries that look here."""
-        if self._needs_reset:
-            return np.full(NUM_ACTIONS, self._idle_mask == "ones", dtype=np.int8)
-        return self._game.action_masks()
+        return self._game.mask(self._viewer)
 
     @property
     def position(self) -> Position:
@@ -240,17 +259,12 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         first, second = self._game.possible_agents
         return first if self._game.side_of(first) == self.position.to_move else second
 
-    @property
-    def _is_over(self) -> bool:
-        game = self._game
-        return bool(game.terminations[self._agent] or game.truncations[self._agent])
-
     def _reply(self) -> None:
         """Let the opponent decide until the learner is asked or the battle is over."""
         game = self._game
         if self.side == "both":
             return
-        while game.agent_selection != self._agent and not self._is_over:
+        while game.agent_selection != self._agent and not game.is_over:
             (action,) = self._opponent.act_rows(game.position.row[np.newaxis])
             try:
                 game.step(action)
@@ -258,22 +272,14 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
                 raise type(error)(f"the opponent's choice: {error}") from None
             self._owed += game.rewards[self._agent]
 
-    def _lose(self) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """What ``step`` returns for an illegal action. The position stays as it was."""
-        reward = self._owed + ILLEGAL_REWARD
-        self._owed = 0.0
-        self._needs_reset = True
-        info = self._info() | {"termination": ILLEGAL_TERMINATION, "margin": self.position.margin}
-        return self._observation(), reward, True, False, info
-
-    def _observation(self) -> Any:
-        mask = self.action_masks()
-        planes = self._game.observe(self._viewer)["observation"]
-        return {"observation": planes, "action_mask": mask} if self._is_dict else planes
-
-    def _info(self) -> dict[str, Any]:
-        return {
-            "action_mask": self.action_masks(),
-            "side": self._game.side_of(self._viewer),
-            **self._game.infos[self._viewer],
+    def _seen(self) -> tuple[Any, dict[str, Any]]:
+        """The observation and the info of whoever's view is returned."""
+        viewer = self._viewer
+        seen = self._game.observe(viewer)
+        mask = seen["action_mask"]
+        info = {
+            "action_mask": mask.copy() if self._is_dict else mask,
+            "side": SIDES.index(self._game.side_of(viewer)),
+            **self._game.infos[viewer],
         }
+        return seen if self._is_dict else seen["observation"], info

@@ -1,9 +1,10 @@
 """Thud as a Gymnasium vector environment: many seats at once over one ``BatchedGame``.
 
-``gymnasium.make_vec("thud/Thud-v0", num_envs=B)`` makes it. Each of the B environments behaves
-as ``ThudSeatEnv`` does, whose page holds for all that is not said here: spaces, rewards, sides,
-opponents, illegal actions. Nothing is looped over in Python but the opponents' decisions within
-a turn, and each of those is one call of ``act_rows`` for all games that wait for one.
+``gymnasium.make_vec("thud/Thud-v0", num_envs=B)`` makes it, and so with the other names. Each of
+the B environments behaves as ``ThudSeatEnv`` does, whose page holds for all that is not said here:
+spaces, rewards, sides, opponents, illegal actions, matches. Nothing is looped over in Python but
+the opponents' decisions within a turn, and each of those is one call of ``act_rows`` for all games
+that wait for one.
 
 | returned | shape and dtype |
 |---|---|
@@ -11,10 +12,11 @@ a turn, and each of those is one call of ``act_rows`` for all games that wait fo
 | rewards | [B] float64 |
 | terminations, truncations | [B] bool |
 | `infos["action_mask"]` | [B, 6470] int8 |
-| `infos["side"]` | [B] object, `"dwarfs"` or `"trolls"` |
-| `infos["termination"]`, `infos["margin"]` | [B], where a battle ended |
+| `infos["side"]`, `infos["termination"]`, `infos["margin"]` | [B] int64 |
 
-As everywhere in Gymnasium, `infos["_key"]` tells for which environments `infos["key"]` holds.
+As everywhere in Gymnasium, `infos["_key"]`, [B] bool, says for which environments `infos["key"]`
+holds: for all, except after a `reset` of some. Matches have the five keys of `thud_env.envs.match`
+instead of `termination` and `margin`.
 
 | `autoreset_mode` | a battle that ended |
 |---|---|
@@ -26,6 +28,9 @@ and `infos["final_info"]` |
 With `copy=False`, observations and masks are not copied: every call returns the same arrays,
 which the next call overwrites. All else is new with every call.
 
+Nothing is drawn here, and a limit on decisions would be one more clock that is not seen: for
+`render_mode` and `max_episode_steps`, pass `vectorization_mode="sync"` to `make_vec`.
+
 ### Version history
 
 * v0: first release.
@@ -33,7 +38,7 @@ which the next call overwrites. All else is new with every call.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Never, get_args
 
 import gymnasium
 import numpy as np
@@ -43,107 +48,92 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from thud_env.actions import NUM_ACTIONS
-from thud_env.batch.game import BatchedGame, wants_outcome
-from thud_env.envs.aec import ThudEnv
-from thud_env.envs.arguments import read_options
-from thud_env.envs.opponents import (
-    make_opponent,
-    opponent_state,
-    restore_opponent,
-    seed_opponent,
-)
-from thud_env.envs.seat import (
-    ILLEGAL_ACTIONS,
-    ILLEGAL_REWARD,
-    OBSERVATION_KINDS,
-    SEATS,
-    Seat,
-    one_of,
-    seat_observation_space,
-)
-from thud_env.envs.seat_kernels import judge, play
-from thud_env.envs.vector_parts import as_final, ends, integers, read_mask, read_starts
-from thud_env.position import SIDES, IllegalMove, Position
-from thud_env.rules.row import DWARFS, ONGOING, TERMINATION, TO_MOVE, TURN_LIMIT
-from thud_env.rulesets import Ruleset
+from thud_env.arguments import one_of, refuse_unknown
+from thud_env.batch.game import AutoresetName, Reward, read_autoreset_mode
+from thud_env.envs.base import IdleMask, IllegalAction, observation_space
+from thud_env.envs.match import MATCH_PLANES
+from thud_env.envs.reset_options import read_mask, read_options, read_starts
+from thud_env.envs.seats import SeatedGames, integers
+from thud_env.envs.single import ObservationKind, Seat
+from thud_env.position import Position
+from thud_env.rulesets import Rules, get_ruleset
+from thud_env.views.encoding import PLANES
 
-RANDOM = SEATS.index("random")
-AUTORESET_MODES = tuple(mode.value for mode in AutoresetMode)
-_SIDE_NAMES = np.array(SIDES, dtype=object)
+_SINGLE_ONLY = 'make_vec(..., vectorization_mode="sync") makes single environments, which have it'
 
 
 class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
-    """B seats, each in a battle of its own, with opponents in the others.
+    """B seats, each in a battle or a match of its own, with opponents in the others.
 
     Args:
         num_envs: B.
-        rules, side, opponent, observation, illegal_action, reward, idle_mask, **limits: as for
+        rules, side, opponent, match, observation, illegal_action, reward, idle_mask: as for
             ``ThudSeatEnv``. All games have the same; with ``side="random"`` every game draws
             its own.
+        max_quiet_turns, max_turns, offer_after, agreement: as for ``ThudSeatEnv``.
         autoreset_mode: as Gymnasium names it, see above.
         copy: whether observations and masks are copies.
         num_threads: threads that share the work; None for one a core.
-        render_mode: None; a single environment renders.
+        render_mode: None; single environments render.
 
     Raises:
-        ValueError: for an argument that is none of the above.
-        TypeError: for an opponent that cannot play.
+        ValueError: for a value that is none of the above.
+        TypeError: for an opponent that cannot play, and for any other keyword, naming the nearest
+            there is.
     """
 
     def __init__(
         self,
         num_envs: int = 1,
-        rules: str | Ruleset = "classic",
+        rules: Rules = "classic",
         side: Seat = "dwarfs",
         opponent: Any = "random",
         *,
-        observation: str = "planes",
-        illegal_action: str = "lose",
-        reward: str | None = None,
-        idle_mask: str = "zeros",
-        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        match: bool = False,
+        observation: ObservationKind = "planes",
+        illegal_action: IllegalAction = "lose",
+        reward: Reward | None = None,
+        idle_mask: IdleMask = "ones",
+        max_quiet_turns: int | None = None,
+        max_turns: int | None = None,
+        offer_after: int | None = None,
+        agreement: bool = False,
+        autoreset_mode: AutoresetMode | AutoresetName = AutoresetMode.NEXT_STEP,
         copy: bool = True,
         num_threads: int | None = None,
-        render_mode: str | None = None,
-        **limits: Any,
+        render_mode: None = None,
+        **unknown: Never,
     ) -> None:
-        self.render_mode = one_of("render_mode", render_mode, (None,))
-        self.side: Seat = one_of("side", side, SEATS)
-        self._is_dict = one_of("observation", observation, OBSERVATION_KINDS) == "dict"
-        self._illegal_action = one_of("illegal_action", illegal_action, ILLEGAL_ACTIONS)
-        mode = getattr(autoreset_mode, "value", autoreset_mode)
-        self.autoreset_mode = AutoresetMode(one_of("autoreset_mode", mode, AUTORESET_MODES))
-        # Reads starts, and checks the arguments that it shares with this class.
-        self._reader = ThudEnv(rules, reward=reward, idle_mask=idle_mask, **limits)
-        self._reader.reset()
-        self._start_row = self._reader.position.row
-        self.rules = self._reader.rules
-        self._by_outcome = wants_outcome(reward, self.rules)
-        self._idle_mask = int(idle_mask == "ones")
-        self._copy = bool(copy)
-        self._opponent = make_opponent(opponent)
-        self._games = BatchedGame(
-            num_envs,
-            self.rules,
-            autoreset_mode=AutoresetMode.DISABLED,
-            num_threads=num_threads,
-            # Masks that are handed out are also written: idle ones.
-            buffers=None if copy else {"masks": np.empty((num_envs, NUM_ACTIONS), np.int8)},
-            **limits,
+        refuse_unknown(type(self).__init__, unknown, {"max_episode_steps": _SINGLE_ONLY})
+        if render_mode is not None:
+            raise ValueError(f"render_mode {render_mode!r}: {_SINGLE_ONLY}")
+        self.side: Seat = one_of("side", side, get_args(Seat))
+        self._is_dict = one_of("observation", observation, get_args(ObservationKind)) == "dict"
+        self._loses = one_of("illegal_action", illegal_action, get_args(IllegalAction)) == "lose"
+        self._idle_mask = int(one_of("idle_mask", idle_mask, get_args(IdleMask)) == "ones")
+        self.autoreset_mode = read_autoreset_mode(autoreset_mode)
+        self.metadata = {"autoreset_mode": self.autoreset_mode}
+        self.rules = get_ruleset(rules)
+        self._limits = {
+            "max_quiet_turns": max_quiet_turns,
+            "max_turns": max_turns,
+            "offer_after": offer_after,
+            "agreement": agreement,
+        }
+        self._seated = SeatedGames(
+            num_envs, self.rules, side, opponent, match, reward, self._limits, num_threads
         )
         self.num_envs = num_envs
-        self.metadata = {"render_modes": [], "autoreset_mode": self.autoreset_mode}
-        self.single_observation_space = seat_observation_space(self._reader, observation)
+        space = observation_space(len(MATCH_PLANES if match else PLANES))
+        self.single_observation_space = space if self._is_dict else space["observation"]
         self.single_action_space = gymnasium.spaces.Discrete(NUM_ACTIONS)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-
-        self._seats = np.zeros(num_envs, dtype=np.int8)
-        """[B] the learner's, as an index of SEATS; never RANDOM."""
-        self._owed = np.zeros(num_envs, dtype=np.float64)
-        """[B] what the dwarfs were paid and no step has returned yet."""
+        self._copy = bool(copy)
+        self._masks = np.empty((num_envs, NUM_ACTIONS), dtype=np.int8)
+        """[B, 6470] what is returned with ``copy=False``: the masks, with idle ones filled."""
         self._ended = np.zeros(num_envs, dtype=np.bool_)
-        """[B] the last step returned the end of the battle."""
+        """[B] the last step returned the end of the game."""
         self._needs_reset = True
 
     def reset(
@@ -168,15 +158,18 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
                 f"environments {np.flatnonzero(~chosen).tolist()} have never been reset: "
                 "call reset() without reset_mask first"
             )
+        start = options.get("position")
+        starts = None
+        if start is not None:
+            starts = read_starts(start, self.rules, self._limits, self.num_envs)
         super().reset(seed=seed)
         if seed is not None:
-            seed_opponent(self._opponent, self.np_random)
-        starts = read_starts(options.get("position"), self._reader, self.num_envs)
-        self._start(chosen, starts)
+            self._seated.seed(self.np_random)
+        self._seated.start(chosen, self.np_random, starts)
+        self._seated.reply(chosen)
+        self._ended[chosen] = False
         self._needs_reset = False
-        self._games.set_rows(self._rows)
-        infos = self._infos(chosen)
-        return self._observations(infos["action_mask"]), infos
+        return self._seen(chosen)
 
     def step(
         self, actions: NDArray[Any]
@@ -195,55 +188,51 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
                 ignored may be anything.
         """
         chosen = self._checked(actions)
-        rows, restarted = self._rows, self._ended.copy()
-        signs = self._signs()
-        deciding = np.flatnonzero((rows[:, TERMINATION] == ONGOING) & ~restarted)
-        legal = self._judged(deciding, chosen[deciding])
-        play(rows, deciding[legal], chosen[deciding[legal]], self._by_outcome, self._owed)
-        forfeited = np.zeros(self.num_envs, dtype=np.bool_)
-        forfeited[deciding[~legal]] = True
-        self._reply(~restarted & ~forfeited)
+        games, restarted = self._seated, self._ended
+        deciding = ~restarted & ~games.is_over  # an opponent's opening may have ended it
+        illegal = deciding & ~games.are_legal(deciding, chosen)
+        if illegal.any() and not self._loses:
+            games.raise_illegal("the action", illegal, chosen)
+        games.start(restarted, self.np_random)
+        games.play(deciding & ~illegal, chosen)
+        games.forfeit(illegal)
+        games.reply(~games.forfeited)
 
-        rewards = signs * self._owed + ILLEGAL_REWARD * forfeited
-        self._owed[:] = 0.0
-        truncated = (rows[:, TERMINATION] == TURN_LIMIT) & ~restarted
-        terminated = (rows[:, TERMINATION] != ONGOING) & ~restarted & ~truncated | forfeited
-        ended = terminated | truncated
-        infos = ends(rows, ended, forfeited) if ended.any() else {}
-        if self.autoreset_mode is AutoresetMode.SAME_STEP:
-            if infos:
-                infos |= {"side": self._sides(), "_side": ended}
-                infos = as_final(rows, ended, infos, self._idle_mask, self._is_dict)
-            self._start(ended)
+        rewards = np.where(restarted, 0.0, games.owed)  # an opening is paid with the first step
+        games.owed[~restarted] = 0.0
+        over = games.is_over & ~restarted
+        truncated = over & games.games.truncated
+        final = {}
+        if self.autoreset_mode is AutoresetMode.SAME_STEP and over.any():
+            final = self._final(over)
+            games.start(over, self.np_random)
+            games.reply(over)
         else:
-            self._start(restarted)
-            self._ended = ended
-        self._games.set_rows(rows)
-        infos |= self._infos(np.ones(self.num_envs, dtype=np.bool_))
-        return self._observations(infos["action_mask"]), rewards, terminated, truncated, infos
+            self._ended = over
+        observations, infos = self._seen(np.ones(self.num_envs, dtype=np.bool_))
+        return observations, rewards, over & ~truncated, truncated, final | infos
 
     def action_masks(self) -> NDArray[np.int8]:
         """The action masks, [B, 6470] int8, as in ``infos["action_mask"]``."""
-        masks = self._games.masks.copy() if self._copy else self._games.masks
-        masks[self._ended] = self._idle_mask
-        return masks
+        if self._copy:
+            return self._seated.masks(self._idle_mask)
+        self._masks[:] = self._seated.games.masks
+        self._masks[self._seated.is_over] = self._idle_mask
+        return self._masks
 
     def position(self, env: int) -> Position:
         """The state of one of the battles as a ``Position``."""
-        return self._games.position(env)
+        return self._seated.games.position(env)
 
     def get_state(self) -> dict[str, Any]:
         """Everything that ``set_state`` needs to continue exactly from here: see
         ``ThudSeatEnv.get_state``.
         """
         return {
-            "rows": self._rows.copy(),
-            "seats": self._seats.copy(),
-            "owed": self._owed.copy(),
+            "games": self._seated.get_state(),
             "ended": self._ended.copy(),
             "needs_reset": self._needs_reset,
             "np_random": self.np_random.bit_generator.state,
-            "opponent": opponent_state(self._opponent),
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
@@ -253,76 +242,14 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             ValueError: if it is a state of another game, or of more or fewer environments;
                 nothing has changed then.
         """
-        given, rules = len(state["rows"]), Position(state["rows"][0]).rules
-        if given != self.num_envs or rules != self.rules:
-            raise ValueError(
-                f"a state of {given} environments of {rules.name} cannot be set in "
-                f"{self.num_envs} of {self.rules.name}"
-            )
-        self._games.set_rows(state["rows"])
-        self._seats = state["seats"].copy()
-        self._owed = state["owed"].copy()
+        self._seated.set_state(state["games"])
         self._ended = state["ended"].copy()
         self._needs_reset = state["needs_reset"]
         self.np_random.bit_generator.state = state["np_random"]
-        restore_opponent(self._opponent, state["opponent"])
 
-    # -- playing -------------------------------------------------------------------------------
+    # -- inside --------------------------------------------------------------------------------
 
-    @property
-    def _rows(self) -> NDArray[np.int16]:
-        return self._games.rows
-
-    def _start(self, which: NDArray[np.bool_], starts: NDArray[np.int16] | None = None) -> None:
-        """Start the battles that a mask chooses, from [B, 432] rows or the usual start."""
-        chosen = np.flatnonzero(which)
-        if not len(chosen):
-            return
-        self._rows[chosen] = self._start_row if starts is None else starts[chosen]
-        seat = SEATS.index(self.side)
-        self._seats[chosen] = (
-            self.np_random.integers(2, size=len(chosen)) if seat == RANDOM else seat
-        )
-        self._owed[chosen] = 0.0
-        self._ended[chosen] = False
-        self._reply(which)
-
-    def _reply(self, which: NDArray[np.bool_]) -> None:
-        """Let the opponents decide until the learner is asked or a battle is over."""
-        if self.side == "both":
-            return
-        rows = self._rows
-        while True:
-            others_turn = (rows[:, TERMINATION] == ONGOING) & (rows[:, TO_MOVE] != self._seats)
-            waiting = np.flatnonzero(which & others_turn)
-            if not len(waiting):
-                return
-            chosen = self._opponent.act_rows(rows[waiting])
-            replies = integers("the opponent's choices", chosen, len(waiting)).astype(np.int32)
-            legal = self._are_legal(waiting, replies)
-            if not legal.all():
-                self._raise_illegal("the opponent's choice", waiting[~legal], replies[~legal])
-            play(rows, waiting, replies, self._by_outcome, self._owed)
-
-    def _are_legal(self, games: NDArray[np.int64], actions: NDArray[np.int32]) -> NDArray[np.bool_]:
-        legal = np.empty(len(games), dtype=np.bool_)
-        judge(self._rows, games, actions, legal)
-        return legal
-
-    def _raise_illegal(self, whose: str, games: NDArray[np.int64], actions: NDArray[Any]) -> None:
-        try:
-            self.position(int(games[0])).apply(int(actions[0]))
-        except IllegalMove as error:
-            raise IllegalMove(f"{whose} in environment {games[0]}: {error}") from None
-
-    def _signs(self) -> NDArray[np.int64]:
-        """[B] 1 where the learner's next reward is the dwarfs', -1 where it is the trolls'."""
-        deciding = self._rows[:, TO_MOVE] if self.side == "both" else self._seats
-        return np.where(deciding == DWARFS, 1, -1)
-
-    # -- reading arguments ---------------------------------------------------------------------
-
-    def _checked(self, actions: Any) -> NDArray[np.int32]:
+    def _checked(self, actions: Any) -> NDArray[np.integer[Any]]:
         if self._needs_reset:
             raise ResetNeeded("call reset() before step(): no battle is being played")
         if self.autoreset_mode is AutoresetMode.DISABLED and self._ended.any():
@@ -331,34 +258,39 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
                 "reset(options={'reset_mask': terminated | truncated}) before step()"
             )
         chosen = integers("actions", actions, self.num_envs)
-        # A battle that has ended is about to be started anew, which ignores its action.
-        outside = np.flatnonzero(((chosen < 0) | (chosen >= NUM_ACTIONS)) & ~self._ended)
-        if len(outside):
-            self._raise_illegal("the action", outside, chosen[outside])
-        return chosen.astype(np.int32)
+        outside = ((chosen < 0) | (chosen >= NUM_ACTIONS)) & ~self._ended  # which are ignored
+        if outside.any():
+            self._seated.raise_illegal("the action", outside, chosen)
+        return chosen
 
-    def _judged(self, games: NDArray[np.int64], actions: NDArray[np.int32]) -> NDArray[np.bool_]:
-        legal = self._are_legal(games, actions)
-        if self._illegal_action == "raise" and not legal.all():
-            self._raise_illegal("the action", games[~legal], actions[~legal])
-        return legal
-
-    # -- what is returned ----------------------------------------------------------------------
-
-    def _observations(self, masks: NDArray[np.int8]) -> Any:
-        planes = self._games.observations
+    def _seen(self, which: NDArray[np.bool_]) -> tuple[Any, dict[str, Any]]:
+        """Observations and infos, and for which environments these hold."""
+        masks, planes = self.action_masks(), self._seated.planes()
         if self._copy:
             planes = planes.copy()
-        return {"observation": planes, "action_mask": masks} if self._is_dict else planes
+        infos = {"action_mask": masks, **self._seated.results()}
+        infos |= {f"_{name}": which.copy() for name in infos}
+        if not self._is_dict:
+            return planes, infos
+        return {"observation": planes, "action_mask": masks}, infos
 
-    def _infos(self, which: NDArray[np.bool_]) -> dict[str, Any]:
-        return {
-            "action_mask": self.action_masks(),
-            "_action_mask": which,
-            "side": self._sides(),
-            "_side": which.copy(),
+    def _final(self, over: NDArray[np.bool_]) -> dict[str, Any]:
+        """``final_obs`` and ``final_info`` of the games that are over, before they start anew."""
+        planes, masks = self._seated.planes(), np.zeros((self.num_envs, NUM_ACTIONS), dtype=np.int8)
+        masks[over] = self._idle_mask
+        seen = np.full(self.num_envs, None, dtype=object)
+        for env in np.flatnonzero(over):
+            copy = planes[env].copy()
+            seen[env] = (
+                {"observation": copy, "action_mask": masks[env].copy()} if self._is_dict else copy
+            )
+        info = {"action_mask": masks} | {
+            name: np.where(over, values, 0) for name, values in self._seated.results().items()
         }
-
-    def _sides(self) -> NDArray[Any]:
-        deciding = self._rows[:, TO_MOVE] if self.side == "both" else self._seats
-        return _SIDE_NAMES[deciding]
+        holds = {f"_{name}": over.copy() for name in info}
+        return {
+            "final_obs": seen,
+            "_final_obs": over.copy(),
+            "final_info": info | holds,
+            "_final_info": over.copy(),
+        }

@@ -19,7 +19,6 @@ because a walk along a line is then one shift of a word, and nothing ever search
 
 from __future__ import annotations
 
-import difflib
 import operator
 from typing import Any
 
@@ -177,24 +176,12 @@ def new_row(
     max_turns: int | None = None,
     offer_after: int | None = None,
     agreement: bool = False,
-    **unknown: Any,
 ) -> Row:
     """The start of a battle, [432] int16. Limits left at None are the ruleset's.
 
-    Every environment hands on the limits it is given, and whatever else it does not know.
-
     Raises:
-        ValueError: if a limit is not an integer in 1 .. 32767, ``agreement`` not True or False,
-            or an argument none of these; the message names the nearest.
+        ValueError: if a limit is not an integer in 1 .. 32767, or ``agreement`` not True or False.
     """
-    if unknown:
-        name, *_ = unknown
-        near = difflib.get_close_matches(name, LIMITS, n=1)
-        hint = f"did you mean {near[0]!r}? " if near else ""
-        *limits, last = LIMITS
-        raise ValueError(
-            f"unknown argument {name!r}: {hint}{', '.join(limits)} and {last} are limits"
-        )
     if not isinstance(agreement, bool | np.bool_):
         raise ValueError(f"agreement must be True or False, not {agreement!r}")
     row: Row = np.zeros(ROW_SIZE, dtype=np.int16)

@@ -24,7 +24,7 @@ from thud_env.rules.row import (
     TROLLS,
     TURNS,
 )
-from thud_env.rulesets import Ruleset
+from thud_env.rulesets import Ruleset, get_ruleset
 
 _HURLS_AND_SHOVES = {"dwarfs": "hurls", "trolls": "shoves"}
 STRIKES = {
@@ -104,7 +104,12 @@ def play_battles(
         **limits: ``max_quiet_turns``, ``max_turns``, ``offer_after``, ``agreement``.
     """
     batch = BatchedGame(
-        games, rules, observations=False, masks=None, autoreset_mode="Disabled", **limits
+        games,
+        get_ruleset(rules),
+        observations=False,
+        masks=None,
+        autoreset_mode="Disabled",
+        **limits,
     )
     if starts is not None:
         batch.set_rows(starts)

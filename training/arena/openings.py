@@ -75,7 +75,7 @@ class Openings:
         rows = []
         for number, start in enumerate(self.starts[:count], start=1):
             try:
-                limited = Position.from_text(start.text, self.rules, **limits)
+                limited = Position.from_text(start.text, start.rules, **limits)
             except ValueError as error:
                 raise OpeningsError(f"start {number} of the book: {error}") from None
             if limited.outcome is not None:
@@ -113,7 +113,7 @@ def read_openings(rules: str, path: Path | None = None) -> Openings:
         if line.startswith("#"):
             continue
         try:
-            starts.append(Position.from_text(line, rules))
+            starts.append(Position.from_text(line, get_ruleset(rules)))
         except ValueError as error:
             raise OpeningsError(f"{path}, line {number}: {error}") from None
         if starts[-1].outcome is not None:

@@ -67,7 +67,7 @@ def margins(choose: Choose, battles: int, seed: int, **task: Any) -> Margins:
         **task: what differs from ``TASK``.
     """
     task = TASK | task
-    envs = gymnasium.make_vec("thud/Thud-v0", num_envs=battles, idle_mask="ones", **task)
+    envs = gymnasium.make_vec("thud/Thud-v0", num_envs=battles, **task)
     observations, infos = envs.reset(seed=seed)
     margins_of_dwarfs = np.zeros(battles)
     over = np.zeros(battles, dtype=np.bool_)

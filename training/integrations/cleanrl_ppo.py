@@ -64,6 +64,11 @@ class Agent(nn.Module):
         return logits, self.critic(features).squeeze(1)
 
     @torch.no_grad()
+    def value(self, observations: Tensor) -> Tensor:
+        """Values [N], which no mask changes."""
+        return self.critic(self.body(observations)).squeeze(1)
+
+    @torch.no_grad()
     def choose(self, observations: np.ndarray, masks: np.ndarray) -> np.ndarray:
         """Actions [N] drawn from the policy."""
         logits, _ = self(torch.from_numpy(observations), torch.from_numpy(masks) == 1)
@@ -102,6 +107,9 @@ def train(agent: Agent, total_steps: int, seed: int, config: Config) -> None:
             )
             rewards[t] = torch.from_numpy(reward)
             dones[t] = torch.from_numpy(terminated | truncated)
+            if truncated.any():  # what a battle that was cut short was still worth
+                last = torch.from_numpy(np.stack(list(infos["final_obs"][truncated])))
+                rewards[t, truncated] += config.gamma * agent.value(last)
         with torch.no_grad():
             _, values[T] = agent(
                 torch.from_numpy(next_observation), torch.from_numpy(infos["action_mask"]) == 1

@@ -29,21 +29,6 @@ BATCH = 2048
 """Decisions between two updates."""
 
 
-class WithoutInfos(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """Tells nothing but the observation.
-
-    Tianshou's buffer keeps infos, and takes it for damage that some keys come at the end only.
-    """
-
-    def reset(self, **arguments: Any) -> tuple[Any, dict[str, Any]]:
-        """See ``gymnasium.Env.reset``."""
-        return self.env.reset(**arguments)[0], {}
-
-    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        """See ``gymnasium.Env.step``."""
-        return *self.env.step(action)[:-1], {}
-
-
 def hidden_layer(inputs: int = math.prod(OBSERVATION_SHAPE), width: int = 64) -> nn.Sequential:
     """Planes to features."""
     return nn.Sequential(nn.Flatten(), nn.Linear(inputs, width), nn.ReLU())
@@ -92,11 +77,7 @@ def main() -> None:
     torch.set_num_threads(1)  # more only get in each other's way with so small a network
 
     def make_env() -> gymnasium.Env[Any, Any]:
-        # The log-probabilities of a final observation are asked for, too, so that its mask
-        # must not rule out everything.
-        return WithoutInfos(
-            gymnasium.make("thud/Thud-v0", observation="dict", idle_mask="ones", **TASK)
-        )
+        return gymnasium.make("thud/Thud-v0", observation="dict", **TASK)
 
     envs = DummyVectorEnv([make_env] * NUM_ENVS)
     envs.seed(args.seed)

@@ -60,7 +60,6 @@ def main() -> None:
             num_envs=64,
             observation="dict",
             autoreset_mode="Disabled",
-            idle_mask="ones",  # the mask of a final observation must not rule out everything
             **TASK,
         ),
         categorical_action_encoding=True,

@@ -25,6 +25,7 @@ from thud_env.position import IllegalMove, Position
 from thud_env.rules import row as fields
 from thud_env.rules.legal import is_legal
 from thud_env.rules.play import apply
+from thud_env.rulesets import get_ruleset
 from training.ladder.schedule import Field, Game
 
 
@@ -100,7 +101,7 @@ def _warm_up(spec: str, rules: str, side: int) -> None:
     """Let an agent load what it needs, once a process, so that its first game is timed like
     the others.
     """
-    position = Position.start(rules)
+    position = Position.start(get_ruleset(rules))
     if side:
         position = position.play(position.turns()[0])
     agents.make(spec).act(position)

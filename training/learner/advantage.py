@@ -50,7 +50,7 @@ def zero_sum_gae(
     What the next decision is worth counts negatively if the other side makes it, and as it
     is if the same side decides again: value and running advantage change sign exactly when
     the mover changes. A battle's end, by rule or by limit, is worth nothing beyond its
-    rewards: the limits are part of the game and of what the players see.
+    rewards: the players see how near the limits are (Pardo et al. 2018, "time-aware" agents).
 
     Args:
         rewards: [T, B] what each decision paid the dwarfs.

@@ -12,6 +12,7 @@ from agents.policy import sample_decisions
 from thud_env import BatchedGame
 from thud_env.rules.play import margin
 from thud_env.rules.row import ROW_SIZE
+from thud_env.rulesets import get_ruleset
 from thud_env.symmetry import symmetries_of
 from training.arena.battles import strikes_of
 from training.config import TrainConfig
@@ -64,7 +65,7 @@ class SelfPlay:
         """The battles that a configuration asks for, as many as the opponents have seats for."""
         games = BatchedGame(
             len(opponents.sides),
-            config.rules,
+            get_ruleset(config.rules),
             observations=False,
             masks=None,
             num_threads=1,

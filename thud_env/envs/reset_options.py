@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thud_env.arguments import nearest
 from thud_env.position import Position
 from thud_env.rulesets import RULESETS, Ruleset
 
@@ -16,14 +17,30 @@ def read_options(options: dict[str, Any] | None, known: tuple[str, ...]) -> dict
     """The options of a reset, none if there are none.
 
     Raises:
-        ValueError: if one is not known: a misspelt one would start from where nobody meant.
+        ValueError: if one is not known: a misspelt one would start somewhere else than meant.
     """
     for name in options or {}:
         if name not in known:
-            near = difflib.get_close_matches(str(name), known, n=1)
-            hint = f"did you mean {near[0]!r}? " if near else ""
+            hint = nearest(str(name), known)
             raise ValueError(f"unknown option {name!r}: {hint}known: {', '.join(known)}")
     return options or {}
+
+
+def read_mask(mask: Any, count: int) -> NDArray[np.bool_]:
+    """``options["reset_mask"]``, [count] bool; all True if it is None.
+
+    Raises:
+        ValueError: if it is anything else.
+    """
+    if mask is None:
+        return np.ones(count, dtype=np.bool_)
+    array = np.asarray(mask)
+    if array.shape != (count,) or array.dtype != np.bool_:
+        raise ValueError(
+            f"reset_mask is {array.dtype} of shape {array.shape}: "
+            f"bool of shape ({count},) would be right"
+        )
+    return array
 
 
 def read_start(start: str | Position, rules: Ruleset, limits: dict[str, Any]) -> NDArray[np.int16]:
@@ -49,16 +66,38 @@ def read_start(start: str | Position, rules: Ruleset, limits: dict[str, Any]) ->
     return start.row.copy()
 
 
+def read_starts(
+    position: Any, rules: Ruleset, limits: dict[str, Any], count: int
+) -> NDArray[np.int16]:
+    """The state rows that ``count`` battles start from, [count, 432].
+
+    Args:
+        position: a start for all, or a sequence of ``count`` of them.
+        rules: what is played.
+        limits: of the battles, for starts given as text.
+        count: how many battles there are.
+
+    Raises:
+        TypeError: as ``read_start``.
+        ValueError: as ``read_start``, or if there are too few or too many.
+    """
+    if isinstance(position, str) or not isinstance(position, Sequence):
+        return np.tile(read_start(position, rules, limits), (count, 1))
+    if len(position) != count:
+        raise ValueError(f"{len(position)} positions for {count} environments: one each is needed")
+    return np.stack([read_start(start, rules, limits) for start in position])
+
+
 def _read_text(text: str, rules: Ruleset, limits: dict[str, Any]) -> Position:
     try:
         return Position.from_text(text, rules, **limits)
     except ValueError as error:
-        readers = [name for name in RULESETS if _reads(text, name, limits)]
+        readers = [name for name, other in RULESETS.items() if _reads(text, other, limits)]
         hint = f"; rules={readers[0]!r} would read it" if readers else ""
         raise ValueError(f"{error}{hint}") from None
 
 
-def _reads(text: str, rules: str, limits: dict[str, Any]) -> bool:
+def _reads(text: str, rules: Ruleset, limits: dict[str, Any]) -> bool:
     try:
         Position.from_text(text, rules, **{**limits, "agreement": True})
     except ValueError:

@@ -1,0 +1,73 @@
+"""What type checkers and editors find out about the public functions."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+import thud_env
+from thud_env.batch.game import AutoresetName
+from thud_env.envs.single import ThudSeatEnv
+from thud_env.envs.vector import ThudVectorEnv
+from thud_env.rulesets import RulesName
+
+ROOT = Path(__file__).parents[1]
+RIGHT = """
+import thud_env
+
+thud_env.env(rules="classic", reward="margin", idle_mask="ones", max_turns=9)
+thud_env.match_env("koom-valley", "ansi", illegal_action="lose")
+thud_env.env(rules=thud_env.RULESETS["classic-all"])
+thud_env.BatchedGame(2, "classic", device="cpu", autoreset_mode="NextStep")
+"""
+WRONG = """
+import thud_env
+
+thud_env.env(rules="clasic")
+thud_env.match_env(rules="clasic")
+thud_env.env(render_mode="humna")
+thud_env.env(reward="points")
+thud_env.env(idle_mask="twos")
+thud_env.env(illegal_action="pass")
+thud_env.env(max_turnz=9)
+thud_env.BatchedGame(2, device="gpu")
+thud_env.BatchedGame(2, autoreset_mode="Never")
+thud_env.random_playouts(2, rules="clasic")
+thud_env.Position.start("clasic")
+"""
+
+
+def test_the_literal_types_are_what_there_is() -> None:
+    from gymnasium.vector import AutoresetMode
+
+    assert get_args(RulesName) == tuple(thud_env.RULESETS)
+    assert set(get_args(AutoresetName)) == {mode.value for mode in AutoresetMode}
+
+
+@pytest.mark.parametrize(
+    "made",
+    [thud_env.env, thud_env.match_env, ThudSeatEnv, ThudVectorEnv, thud_env.BatchedGame],
+)
+def test_editors_see_every_argument(made: type) -> None:
+    names = inspect.signature(made).parameters
+    assert {"rules", "reward", "max_quiet_turns", "max_turns", "agreement"} <= names.keys()
+    told = inspect.getdoc(made)
+    assert told is not None
+    for name in names.keys() - {"unknown"}:
+        assert name in told, name
+
+
+@pytest.mark.slow
+def test_mypy_finds_what_is_misspelt(tmp_path: Path) -> None:
+    api = pytest.importorskip("mypy.api", reason="make lint installs mypy")
+    for name, text in (("right", RIGHT), ("wrong", WRONG)):
+        (tmp_path / f"{name}.py").write_text(text)
+    config = ["--config-file", str(ROOT / "pyproject.toml"), "--follow-imports", "silent"]
+    out, err, _ = api.run([*config, str(tmp_path / "right.py"), str(tmp_path / "wrong.py")])
+    found = [line.split(":")[:2] for line in out.splitlines() if ": error: " in line]
+    calls = [number for number, line in enumerate(WRONG.splitlines(), 1) if "(" in line]
+    assert [Path(path).name for path, _ in found] == ["wrong.py"] * len(calls), out + err
+    assert [int(number) for _, number in found] == calls

@@ -1,0 +1,55 @@
+"""Arguments of the public functions, checked: each error names what was given and what is right."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+
+def one_of(name: str, value: Any, allowed: Iterable[Any]) -> Any:
+    """``value``, if it is allowed.
+
+    Raises:
+        ValueError: if it is not, naming what would be right.
+    """
+    values = list(allowed)
+    if value in values:
+        return value
+    *others, last = map(repr, values)
+    right = f"{', '.join(others)} or {last}" if others else last
+    raise ValueError(f"unknown {name} {value!r}: {right} would be right")
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """``"did you mean ...? "`` for a misspelt name, or nothing if none of those known is near."""
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f"did you mean {near[0]!r}? " if near else ""
+
+
+def refuse_unknown(
+    function: Callable[..., Any], unknown: Mapping[str, Any], hints: Mapping[str, str] | None = None
+) -> None:
+    """Refuse the keyword arguments that a function does not have.
+
+    The functions that use this declare ``**unknown: Never``, so that type checkers refuse what
+    is refused here, and the message can name the nearest argument there is.
+
+    Args:
+        function: what was called.
+        unknown: the arguments that it does not have.
+        hints: what to say of some of them.
+
+    Raises:
+        TypeError: as Python's own, for the first of them.
+    """
+    for name in unknown:
+        known = [
+            parameter.name
+            for parameter in inspect.signature(function).parameters.values()
+            if parameter.kind is not parameter.VAR_KEYWORD and parameter.name != "self"
+        ]
+        hint = (hints or {}).get(name) or f"{nearest(name, known)}known: {', '.join(known)}"
+        called = function.__qualname__
+        raise TypeError(f"{called}() got an unexpected keyword argument {name!r}: {hint}")

@@ -1,0 +1,293 @@
+"""Many games with the learner in one seat of each and an opponent in the other.
+
+What ``ThudVectorEnv`` plays: a ``BatchedGame``, whose turn it is, who is owed what, and how far the
+matches have come. Every method that takes a mask, [B] bool, leaves the other games alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thud_env.actions import NUM_ACTIONS
+from thud_env.batch.game import BatchedGame, Reward, margins, wants_outcome
+from thud_env.envs.base import ILLEGAL_ACTION, ILLEGAL_REWARD
+from thud_env.envs.match import MATCH_PLANES, show_match
+from thud_env.envs.opponents import (
+    make_opponent,
+    opponent_state,
+    restore_opponent,
+    seed_opponent,
+)
+from thud_env.envs.single import Seat
+from thud_env.position import SIDES, IllegalMove
+from thud_env.rules.row import DWARFS, TERMINATION
+from thud_env.rulesets import Ruleset
+from thud_env.views.encoding import NUM_PLANES, OBSERVATION_SHAPE
+
+_STATE = ("sides", "owed", "forfeited", "_is_second", "_first_ends", "_starts")
+"""The arrays that ``get_state`` returns, beside the rows."""
+
+
+class SeatedGames:
+    """B games, each a battle or a match, in which the learner has a seat.
+
+    Args:
+        num_games: B.
+        rules: what is played.
+        side: the learner's, as for ``ThudSeatEnv``.
+        opponent: as for ``ThudSeatEnv``.
+        match: whether a game is a match of two battles.
+        reward: as for ``ThudSeatEnv``.
+        limits: of each battle.
+        num_threads: threads that share the work; None for one a core.
+
+    Raises:
+        ValueError: for a limit, reward or number out of range.
+        TypeError: for an opponent that cannot play.
+    """
+
+    def __init__(
+        self,
+        num_games: int,
+        rules: Ruleset,
+        side: Seat,
+        opponent: Any,
+        match: bool,
+        reward: Reward | None,
+        limits: dict[str, Any],
+        num_threads: int | None,
+    ) -> None:
+        self.side, self.match, self.rules = side, match, rules
+        self._opponent = make_opponent(opponent)
+        # Battles are reset by ``start``, as an illegal action ends one that by the rules goes on.
+        self.games = BatchedGame(
+            num_games,
+            rules,
+            reward=reward,
+            autoreset_mode="Disabled",
+            num_threads=num_threads,
+            **limits,
+        )
+        self._by_total = match and wants_outcome(reward, rules)
+        self.sides = np.zeros(num_games, dtype=np.int64)
+        """[B] the side that the learner decides for: 0 dwarfs, 1 trolls."""
+        self.owed = np.zeros(num_games)
+        """[B] what the learner has been paid since it was last told."""
+        self.forfeited = np.zeros(num_games, dtype=np.bool_)
+        """[B] an illegal action has ended the game."""
+        self._is_second = np.zeros(num_games, dtype=np.bool_)
+        """[B] the second battle of a match is played."""
+        self._first_ends = np.zeros((num_games, 2), dtype=np.int64)
+        """[B, 2] how the first battle of a match ended, and its margin from its dwarfs' view."""
+        self._start_row = self.games.rows[0].copy()
+        self._starts = self.games.rows.copy()
+        """[B, 432] where the battles start."""
+        seen = (len(MATCH_PLANES), *OBSERVATION_SHAPE[1:])
+        self._match_planes = np.empty((num_games if match else 0, *seen), dtype=np.float32)
+
+    @property
+    def over_by_rules(self) -> NDArray[np.bool_]:
+        """[B] whether the battle on the board is over. No first battle of a match ever is: the
+        second begins at once.
+        """
+        return self.games.terminated | self.games.truncated
+
+    @property
+    def is_over(self) -> NDArray[np.bool_]:
+        """[B] whether the game is over, by the rules or by an illegal action."""
+        return self.over_by_rules | self.forfeited
+
+    def seed(self, generator: np.random.Generator) -> None:
+        """Seed the opponent, if it can be seeded."""
+        seed_opponent(self._opponent, generator)
+
+    def start(
+        self,
+        which: NDArray[np.bool_],
+        generator: np.random.Generator,
+        starts: NDArray[np.int16] | None = None,
+    ) -> None:
+        """Start the games that a mask chooses; it may be the opponents' turn then.
+
+        Args:
+            which: [B] bool.
+            generator: draws the sides, if they are random.
+            starts: [B, 432] where the battles start; None for the usual start.
+        """
+        count = int(which.sum())
+        if not count:
+            return
+        self._starts[which] = self._start_row if starts is None else starts[which]
+        self.games.set_rows(self._starts[which], which)
+        if self.side == "random":
+            self.sides[which] = generator.integers(2, size=count)
+        elif self.side != "both":
+            self.sides[which] = SIDES.index(self.side)
+        self.owed[which] = 0.0
+        self.forfeited[which] = self._is_second[which] = False
+        self._look()
+
+    def play(self, which: NDArray[np.bool_], actions: NDArray[np.integer[Any]]) -> None:
+        """Play one legal decision, [B], in the games that a mask chooses."""
+        if not which.any():
+            return
+        signs = np.where(self.sides == DWARFS, 1, -1)
+        self.games.step(actions, which)
+        paid = self._paid_by_total() if self._by_total else self.games.rewards[:, DWARFS]
+        self.owed[which] += (signs * paid)[which]
+        if self.match:
+            self._begin_second(which & self.over_by_rules & ~self._is_second)
+        self._look()
+
+    def forfeit(self, which: NDArray[np.bool_]) -> None:
+        """End the games that a mask chooses as an illegal action of the learner's does."""
+        self.forfeited |= which
+        self.owed[which] += ILLEGAL_REWARD
+
+    def reply(self, which: NDArray[np.bool_]) -> None:
+        """Let the opponents decide until the learner is asked or a game is over."""
+        if self.side == "both":
+            return
+        actions = np.zeros(self.games.num_games, dtype=np.int64)
+        while True:
+            waiting = which & ~self.over_by_rules & (self.games.to_move != self.sides)
+            if not waiting.any():
+                return
+            rows = self.games.rows[waiting]
+            replies = integers("the opponent's choices", self._opponent.act_rows(rows), len(rows))
+            actions[waiting] = replies
+            illegal = waiting & ~self.are_legal(waiting, actions)
+            if illegal.any():
+                self.raise_illegal("the opponent's choice", illegal, actions)
+            self.play(waiting, actions)
+
+    def are_legal(
+        self, which: NDArray[np.bool_], actions: NDArray[np.integer[Any]]
+    ) -> NDArray[np.bool_]:
+        """[B] whether an action is legal, in the games that a mask chooses."""
+        legal = np.zeros(self.games.num_games, dtype=np.bool_)
+        (games,) = np.nonzero(which & (actions >= 0) & (actions < NUM_ACTIONS))
+        legal[games] = self.games.masks[games, actions[games]] == 1
+        return legal
+
+    def raise_illegal(
+        self, whose: str, which: NDArray[np.bool_], actions: NDArray[np.integer[Any]]
+    ) -> None:
+        """Raise for the first of the games that a mask chooses, whose action is not legal.
+
+        Raises:
+            IllegalMove: naming whose action it is, and why it is not legal.
+        """
+        env = int(np.flatnonzero(which)[0])
+        try:
+            self.games.position(env).apply(int(actions[env]))
+        except IllegalMove as error:
+            raise IllegalMove(f"{whose} in environment {env}: {error}") from None
+
+    def masks(self, idle_mask: int) -> NDArray[np.int8]:
+        """The learner's action masks, [B, 6470] int8, new.
+
+        Args:
+            idle_mask: what they are filled with where the game is over.
+        """
+        masks = self.games.masks.copy()
+        masks[self.is_over] = idle_mask
+        return masks
+
+    def planes(self) -> NDArray[np.float32]:
+        """[B, C, 15, 15] what is seen now, in an array that is used again."""
+        if not self.match:
+            return self.games.observations
+        signs = np.where(self.sides == DWARFS, -1, 1)  # the sides of the first battle
+        own_first = signs * self._first_ends[:, 1] * self._is_second
+        self._match_planes[:, :NUM_PLANES] = self.games.observations
+        show_match(self._match_planes, self._is_second, own_first, self.rules.largest_margin)
+        return self._match_planes
+
+    def results(self) -> dict[str, NDArray[np.int64]]:
+        """The infos beside the masks, [B] int64 each: how the games stand, and how they ended."""
+        rows, sides = self.games.rows, self.sides.copy()
+        ending = np.where(self.forfeited, ILLEGAL_ACTION, rows[:, TERMINATION]).astype(np.int64)
+        margin = margins(rows)
+        if not self.match:
+            return {"side": sides, "termination": ending, "margin": margin}
+        is_second = self._is_second
+        own = np.where(sides == DWARFS, 1, -1)
+        first = np.where(is_second, -own * self._first_ends[:, 1], own * margin)
+        second = np.where(is_second, own * margin, 0)
+        return {
+            "side": sides,
+            "first_termination": np.where(is_second, self._first_ends[:, 0], ending),
+            "first_margin": first,
+            "second_termination": np.where(is_second, ending, 0),
+            "second_margin": second,
+            "total": first + second,
+        }
+
+    def get_state(self) -> dict[str, Any]:
+        """Everything that ``set_state`` needs to continue exactly from here."""
+        return {
+            "rules": self.rules.name,
+            "rows": self.games.rows.copy(),
+            **{name: getattr(self, name).copy() for name in _STATE},
+            "opponent": opponent_state(self._opponent),
+        }
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Return to a state that ``get_state`` gave; the state is left as it is.
+
+        Raises:
+            ValueError: if it is a state of another game, or of more or fewer; nothing has
+                changed then.
+        """
+        given, rules = len(state["rows"]), state["rules"]
+        if given != self.games.num_games or rules != self.rules.name:
+            raise ValueError(
+                f"a state of {given} environments of {rules} cannot be set in "
+                f"{self.games.num_games} of {self.rules.name}"
+            )
+        self.games.set_rows(state["rows"])
+        for name in _STATE:
+            setattr(self, name, state[name].copy())
+        restore_opponent(self._opponent, state["opponent"])
+
+    # -- inside --------------------------------------------------------------------------------
+
+    def _look(self) -> None:
+        """Who decides for both sides decides for the one to move."""
+        if self.side == "both":
+            self.sides[:] = self.games.to_move
+
+    def _paid_by_total(self) -> NDArray[np.int64]:
+        """[B] what the last decision pays the dwarfs where the end pays the sign of the total."""
+        _, first = self._first_ends.T  # of those who were the dwarfs then, and are the trolls now
+        at_end = self._is_second & self.games.terminated
+        return np.where(at_end, np.sign(margins(self.games.rows) - first), 0)
+
+    def _begin_second(self, which: NDArray[np.bool_]) -> None:
+        """Begin the second battle of the matches that a mask chooses, with the sides changed."""
+        if not which.any():
+            return
+        ended = self.games.rows[which]
+        self._first_ends[which] = np.column_stack((ended[:, TERMINATION], margins(ended)))
+        self._is_second[which] = True
+        self.sides[which] = 1 - self.sides[which]
+        self.games.set_rows(self._starts[which], which)
+
+
+def integers(what: str, given: Any, count: int) -> NDArray[np.integer[Any]]:
+    """``given`` as integers, [count].
+
+    Raises:
+        ValueError: if it is anything else.
+    """
+    array = np.asarray(given)
+    if array.shape != (count,) or array.dtype.kind not in "iu":
+        raise ValueError(
+            f"{what} are {array.dtype} of shape {array.shape}: "
+            f"integers of shape ({count},) would be right"
+        )
+    return array
