@@ -18,6 +18,8 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 SHOTS = ROOT / "build" / "screenshots"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
 FLAGS += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
+PATIENCE = 120_000
+"""Milliseconds to wait for anything: an agent may have to be compiled first."""
 SHOVE = LESSONS[3].position
 TRAMPLES = "5/7/9/11/13/1Td1d1d8/15/7R7/15/15/13/11/9/7/5 t - 0 0"
 QUIET = "5/1dd4/9/6T4/2dd9/3dd10/15/7R7/10dd3/2T7dd3/13/11/2ddd4/7/5 d - 24 130"
@@ -36,6 +38,7 @@ def server():
 
 @pytest.fixture(scope="module")
 def browser():
+    playwright.expect.set_options(timeout=PATIENCE)
     with playwright.sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield browser
@@ -55,7 +58,7 @@ def visit(server, browser):
         if not first:
             context.add_init_script("localStorage.setItem('thud-lessons-seen', 'yes')")
         page = context.new_page()
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(PATIENCE)
         page.on("console", lambda m: m.type == "error" and complaints.append(m.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.goto(server.address + (f"#{urlencode(asked)}" if asked else ""))
@@ -334,7 +337,6 @@ def test_the_keyboard_is_enough(visit):
 
 def test_a_policy_shows_its_heat_map_and_a_search_its_main_line(visit):
     page = visit(asked(position=SHOVE))
-    page.set_default_timeout(120_000)  # the search may have to be compiled
     page.get_by_role("tab", name="Insight").click()
     one, other = (page.get_by_role("region", name=f"{n} player") for n in ("First", "Second"))
     image = one.get_by_role("img", name=re.compile("^Heat map"))
