@@ -98,7 +98,10 @@ def export(checkpoint: Path, target: Path) -> int:
         raise FileExistsError(f"{target} exists: name another file")
     if not target.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {target.parent} to write {target.name} to")
-    dense = DensePolicy(load_policy(folder).network).eval()
+    network = load_policy(folder).network
+    if not isinstance(network, Network):
+        raise CheckpointError(f"{folder} is a {network.config.kind} network: residual ones export")
+    dense = DensePolicy(network).eval()
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     batch = torch.export.Dim("N", min=1)
     try:

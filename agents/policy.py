@@ -20,7 +20,7 @@ from agents.networks.checkpoint import (
     policy_folder,
 )
 from agents.networks.inputs import Inputs
-from agents.networks.network import Network
+from agents.networks.network import PolicyNetwork
 from thud_env import Position
 from thud_env.actions import NUM_ACTIONS
 from thud_env.position import SIDES
@@ -33,7 +33,7 @@ _AT_ONCE = 256
 
 
 def sample_decisions(
-    network: Network, inputs: Inputs, uniforms: NDArray[np.float64], temperature: float = 1.0
+    network: PolicyNetwork, inputs: Inputs, uniforms: NDArray[np.float64], temperature: float = 1.0
 ) -> tuple[NDArray[np.int64], torch.Tensor, torch.Tensor]:
     """Draw a decision for each game from a network's policy.
 
@@ -147,7 +147,7 @@ class PolicyAgent(Agent):
                 actions[mine] = inputs.decisions.numpy()[drawn]
         return actions
 
-    def asked(self, role: str, rows: NDArray[np.int16]) -> tuple[Network, Inputs]:
+    def asked(self, role: str, rows: NDArray[np.int16]) -> tuple[PolicyNetwork, Inputs]:
         """The network of a role, and its inputs for rows. Trained without agreement, it has not
         learnt to offer or to accept: its inputs list neither.
 
@@ -210,7 +210,7 @@ class PolicyAgent(Agent):
         margins = np.array([float(margin(row)) for row in rows])
         return inputs.decisions, log_probs, np.clip(margins + paid, -most, most)
 
-    def network(self, role: str, rows: NDArray[np.int16]) -> Network:
+    def network(self, role: str, rows: NDArray[np.int16]) -> PolicyNetwork:
         """The network of a role, for rows of the ruleset that it was trained for.
 
         Raises:

@@ -26,6 +26,7 @@ from agents.networks.checkpoint import (
     load_policy,
     save_policy,
 )
+from agents.networks.kinds import network_config
 from agents.networks.network import Network, NetworkConfig
 from agents.policy import PolicyAgent
 from thud_env import BatchedGame, Position
@@ -380,3 +381,21 @@ def test_a_manifest_from_before_is_of_training_without_agreement(tmp_path: Path)
     del said[OWN_HASH]  # manifests from before have none
     path.write_text(json.dumps(said))
     assert load_policy(tmp_path / "a").agreement is False
+
+
+# -- kinds of networks ---------------------------------------------------------------------
+
+
+def test_settings_that_are_gone_are_read_if_they_changed_nothing() -> None:
+    config = network_config({"channels": 4, "trunk": "separate", "result_head": False})
+    assert config == NetworkConfig(channels=4)
+    with pytest.raises(ValueError, match="unknown setting 'trunk'"):
+        network_config({"trunk": "shared"})
+
+
+def test_a_manifest_can_name_the_kinds_that_are_listed_and_no_other(saved: Path) -> None:
+    said = json.loads((saved / MANIFEST).read_text())
+    assert said["network"]["kind"] == "residual"
+    edit_manifest(saved, network={**said["network"], "kind": "os:system"})
+    with pytest.raises(CheckpointError, match="no kind of network is called 'os:system'"):
+        load_policy(saved)

@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[1]
 @pytest.fixture
 def network() -> Network:
     torch.manual_seed(4)
-    made = Network(NetworkConfig(channels=6, blocks=2, key_size=4, survival_head=True))
+    made = Network(NetworkConfig(channels=6, blocks=2, key_size=4))
     with torch.no_grad():
         for parameter in made.parameters():
             parameter.copy_(torch.randn_like(parameter) * 0.2)
@@ -135,7 +135,7 @@ def test_the_documented_lines_load_a_policy_without_the_training_package(saved: 
         cwd=saved.parent, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    network = Network(NetworkConfig(channels=6, blocks=2, key_size=4, survival_head=True))
+    network = Network(NetworkConfig(channels=6, blocks=2, key_size=4))
     from agents.networks.checkpoint import load_policy
 
     network = load_policy(saved).network

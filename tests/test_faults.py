@@ -86,10 +86,10 @@ def learnt_from(made: Trainer, played: Rollout) -> np.ndarray:
 def what_is_learnt_from_has_the_chances_it_was_played_with(made: Trainer, played: Rollout) -> None:
     learnt = batches_of(played, CONFIG)
     assert (made.play._frames > 0).any()
-    for learner in made.learners:
-        for measured in learner.learn(learnt, 0.0).values():
-            assert measured["approx_kl"] < 1e-5
-            assert measured["clip_fraction"] == 0
+    for side, learner in enumerate(made.learners):
+        measured = learner.learn(learnt[side], 0.0)
+        assert measured["approx_kl"] < 1e-5
+        assert measured["clip_fraction"] == 0
 
 
 def frozen_opponents_are_met_and_scored(made: Trainer, played: Rollout) -> None:
@@ -123,18 +123,15 @@ def beyond_the_end(rewards: Any, values: Any, movers: Any, ended: Any, *rest: An
     return GAE(rewards, values, movers, np.zeros_like(ended), *rest)
 
 
-class AllDecisions(Inputs):
+def all_decisions(_learner: Any, rows: np.ndarray) -> Inputs:
     """Every decision counts as legal."""
-
-    @classmethod
-    def of_rows(cls, rows: np.ndarray) -> Inputs:
-        inputs, count = Inputs.of_rows(rows), len(rows)
-        return Inputs(
-            inputs.planes,
-            torch.arange(NUM_ACTIONS).repeat(count),
-            torch.arange(count).repeat_interleave(NUM_ACTIONS),
-            np.arange(count + 1) * NUM_ACTIONS,
-        )
+    inputs, count = Inputs.of_rows(rows), len(rows)
+    return Inputs(
+        inputs.planes,
+        torch.arange(NUM_ACTIONS).repeat(count),
+        torch.arange(count).repeat_interleave(NUM_ACTIONS),
+        np.arange(count + 1) * NUM_ACTIONS,
+    )
 
 
 INTO, OUT_OF = play.into_frames, play.out_of_frames
@@ -157,7 +154,8 @@ FAULTS: dict[str, tuple[Callable[[Trainer, Rollout], None], Any, str, Any]] = {
         no_battle_is_paid_for_another, advantage, "zero_sum_gae", beyond_the_end,
     ),
     "mask not applied in the loss": (
-        what_is_learnt_from_has_the_chances_it_was_played_with, ppo, "Inputs", AllDecisions,
+        what_is_learnt_from_has_the_chances_it_was_played_with, ppo.Learner, "_inputs",
+        all_decisions,
     ),
     "wrong symmetry of the policy": (
         what_is_learnt_from_has_the_chances_it_was_played_with, play, "out_of_frames", INTO,

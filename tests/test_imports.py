@@ -40,8 +40,8 @@ GRANTED = {
 ROOMS = {
     "agents": [
         *("durable", "strict_yaml", "agent", "registry", "networks", "search"),
-        *("simple", "policy", "alphabeta", "mcts", "policy_mcts", "terminal", "web"),
-        *("play", "bench", "export"),
+        *("simple", "policy", "alphabeta", "mcts", "policy_mcts", "analysis", "terminal", "web"),
+        *("play", "replay", "bench", "export"),
     ],
     "training": [
         *("config", "usage", "process", "arena", "selfplay", "learner", "runs", "ladder"),

@@ -209,30 +209,6 @@ def test_the_compiled_policy_equals_the_gathered_one(key_size: int, dtype: torch
         )
 
 
-def test_two_roles_may_share_a_trunk_and_nothing_else() -> None:
-    config = NetworkConfig(channels=4, blocks=1, key_size=2, trunk="shared")
-    dwarfs = Network(config)
-    trolls = Network(config, dwarfs)
-    shared = {id(one) for one in dwarfs.parameters()} & {id(one) for one in trolls.parameters()}
-    trunk = [*dwarfs.stem.parameters(), *dwarfs.trunk.parameters()]
-    assert shared == {id(one) for one in trunk}
-    alone = Network(config)
-    alone.load_state_dict(trolls.state_dict())  # each is whole by itself
-
-
-def test_auxiliary_heads_are_there_when_asked_for() -> None:
-    inputs = inputs_of(some_positions())
-    given = (inputs.planes, inputs.decisions, inputs.game)
-    bare = a_network().judge(*given)
-    assert bare.results is None
-    assert bare.survival is None
-    full = a_network(result_head=True, survival_head=True).judge(*given)
-    assert full.results is not None
-    assert full.survival is not None
-    assert full.results.shape == (len(inputs.planes), 3)
-    assert full.survival.shape == (len(inputs.planes), 225)
-
-
 def test_a_block_starts_as_the_identity() -> None:
     torch.manual_seed(3)
     network = Network(NetworkConfig(channels=4, blocks=2, key_size=2))

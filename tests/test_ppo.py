@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import math
 
@@ -18,7 +17,6 @@ from thud_env import BatchedGame, Position
 from training.config import PPOConfig
 from training.learner.batches import Batch
 from training.learner.losses import (
-    auxiliary_losses,
     entropy_share,
     find_decisions,
     ppo_loss,
@@ -61,24 +59,13 @@ def a_batch(
     )
 
 
-class Alone:
-    """A learner of one role."""
-
-    def __init__(self, network: Network, config: PPOConfig, seed: int) -> None:
-        random = np.random.default_rng(seed)
-        self.learner = Learner({0: network}, config, Precision(bfloat16=False), random)
-        self._optimiser = self.learner._optimiser
-
-    def learn(self, batch: Batch, progress: float) -> dict[str, float]:
-        return self.learner.learn({0: batch}, progress)[0]
-
-
-def a_learner(network: Network, seed: int = 0, **settings: float) -> Alone:
-    return Alone(network, PPOConfig(**settings), seed)  # type: ignore[arg-type]
+def a_learner(network: Network, seed: int = 0, **settings: float) -> Learner:
+    config = PPOConfig(**settings)  # type: ignore[arg-type]
+    return Learner(network, config, Precision(bfloat16=False), np.random.default_rng(seed))
 
 
 def judged(inputs: Inputs, log_probs: torch.Tensor, values: torch.Tensor) -> Judgement:
-    return Judgement(log_probs, entropies_of(inputs, log_probs), values, None, None)
+    return Judgement(log_probs, entropies_of(inputs, log_probs), values)
 
 
 def entropies_of(inputs: Inputs, log_probs: torch.Tensor) -> torch.Tensor:
@@ -378,117 +365,3 @@ def test_a_seed_repeats_what_is_learnt() -> None:
         learnt.append(torch.cat([p.detach().flatten() for p in network.parameters()]))
     assert torch.equal(learnt[0], learnt[1])
     assert not torch.equal(learnt[0], learnt[2])
-
-
-# -- two roles, averages, auxiliary heads ---------------------------------------------------
-
-
-def a_pair(**settings: object) -> tuple[Network, Network]:
-    torch.manual_seed(8)
-    config = NetworkConfig(channels=6, blocks=1, key_size=4, **settings)  # type: ignore[arg-type]
-    dwarfs = Network(config)
-    return dwarfs, Network(config, dwarfs if config.trunk == "shared" else None)
-
-
-def a_shared_learner(networks: tuple[Network, Network], **settings: float) -> Learner:
-    config = PPOConfig(**settings)  # type: ignore[arg-type]
-    random = np.random.default_rng(1)
-    return Learner(dict(enumerate(networks)), config, Precision(bfloat16=False), random)
-
-
-def test_both_roles_move_a_shared_trunk_and_only_their_own_heads() -> None:
-    for side in (0, 1):
-        networks = a_pair(trunk="shared")
-        before = [copy.deepcopy(network) for network in networks]
-        batch = capture_batch(networks[side], ONE_OR_NONE, copies=4)
-        measured = a_shared_learner(networks).learn({side: batch}, 0.0)
-        assert list(measured) == [side]
-        moved = [
-            not torch.equal(one.bias, other.bias)
-            for one, other in zip(networks, before, strict=True)
-        ]
-        assert moved == [side == 0, side == 1]
-        assert not torch.equal(networks[0].stem.weight, before[0].stem.weight)
-
-
-def test_a_shared_step_has_the_gradient_of_both_roles(monkeypatch) -> None:
-    networks = a_pair(trunk="shared")
-    batches = {side: capture_batch(networks[side], ONE_OR_NONE, 2) for side in (0, 1)}
-    batches[1] = dataclasses.replace(batches[1], advantages=-2 * batches[1].advantages)
-    found = {}
-    for sides in ((0,), (1,), (0, 1)):
-        learner = a_shared_learner(networks, update_epochs=1, max_grad_norm=1e9)
-        monkeypatch.setattr(learner._optimiser, "step", lambda: None)
-        learner.learn({side: batches[side] for side in sides}, 0.0)
-        found[sides] = networks[0].stem.weight.grad.clone()  # type: ignore[union-attr]
-    torch.testing.assert_close(found[0,] + found[1,], found[0, 1], rtol=1e-4, atol=1e-6)
-
-
-def test_roles_with_more_decisions_take_more_steps() -> None:
-    networks = a_pair(trunk="shared")
-    batches = {
-        0: capture_batch(networks[0], ONE_OR_NONE, 20),  # 60 decisions
-        1: capture_batch(networks[1], ONE_OR_NONE, 4),
-    }
-    learner = a_shared_learner(networks, update_epochs=1, minibatch_size=6, target_kl=1e9)
-    seen: dict[int, list[dict[str, float]]] = {0: [], 1: []}
-    learner._epoch({0: (batches[0], 10), 1: (batches[1], 2)}, seen)
-    assert {side: len(steps) for side, steps in seen.items()} == {0: 10, 1: 2}
-
-
-def test_the_averaged_policy_follows_slowly_and_draws_back() -> None:
-    moved = {}
-    for coef in (0.0, 10.0):
-        network = a_network()
-        before = chances(network, ONE_OR_NONE)
-        batch = capture_batch(network, ONE_OR_NONE)
-        learner = a_learner(
-            network, average_coef=coef, average_decay=0.99, learning_rate=3e-3, target_kl=1e9,
-            update_epochs=4, minibatch_size=30,
-        )  # fmt: skip
-        measured = learner.learn(batch, 0.0)
-        moved[coef] = float((chances(network, ONE_OR_NONE) - before).abs().max())
-        assert (measured["average_kl"] > 0) == (coef > 0)
-    assert moved[10.0] < 0.5 * moved[0.0]
-
-
-def test_the_average_is_that_of_the_weights() -> None:
-    network = a_network()
-    start = network.bias.detach().clone()
-    learner = a_learner(network, average_coef=1.0, average_decay=0.75, update_epochs=1)
-    learner.learn(capture_batch(network, ONE_OR_NONE, 1), 0.0)
-    average = learner.learner._averages[0].bias
-    torch.testing.assert_close(average, 0.75 * start + 0.25 * network.bias)
-
-
-def test_auxiliary_heads_learn_what_is_known() -> None:
-    network = a_pair(result_head=True, survival_head=True)[0]
-    batch = capture_batch(network, ONE_OR_NONE, copies=10)
-    count = len(batch.actions)
-    results = np.where(np.arange(count) % 2, 2, -1).astype(np.int8)
-    survival = np.full((count, 225), -1, dtype=np.int8)
-    survival[:, 100], survival[:, 101] = 1, 0
-    batch = dataclasses.replace(batch, results=results, survival=survival)
-    learner = a_learner(
-        network, update_epochs=60, target_kl=1e9, learning_rate=1e-2, minibatch_size=30,
-        result_coef=1.0, survival_coef=1.0,
-    )  # fmt: skip
-    learner.learn(batch, 0.0)
-    inputs = inputs_of([ONE_OR_NONE])
-    with torch.no_grad():
-        judged = network.judge(inputs.planes, inputs.decisions, inputs.game)
-    assert judged.results is not None
-    assert judged.survival is not None
-    assert judged.results.softmax(1)[0, 2] > 0.9
-    assert judged.survival[0, 100] > judged.survival[0, 101]
-
-
-def test_what_is_not_known_teaches_auxiliary_heads_nothing() -> None:
-    network = a_pair(result_head=True, survival_head=True)[0]
-    inputs = inputs_of([ONE_OR_NONE])
-    judged = network.judge(inputs.planes, inputs.decisions, inputs.game)
-    unknown = dataclasses.replace(
-        capture_batch(network, ONE_OR_NONE, 1)[np.array([0])],
-        results=np.array([-1], np.int8), survival=np.full((1, 225), -1, np.int8),
-    )  # fmt: skip
-    assert [float(loss) for loss in auxiliary_losses(judged, unknown)] == [0, 0]

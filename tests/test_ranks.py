@@ -47,35 +47,44 @@ def batches() -> dict[int, Batch]:
     return found
 
 
-def learn(trunk: str, ranks: Ranks) -> torch.Tensor:
+def learn(ranks: Ranks) -> torch.Tensor:
     """Three updates of a batch in one minibatch, this process's share, and one of the dwarfs alone;
     the weights.
     """
     torch.set_num_threads(1)
     torch.manual_seed(3)
-    config = NetworkConfig(channels=4, blocks=1, key_size=2, trunk=trunk)  # type: ignore[arg-type]
-    dwarfs = Network(config)
-    networks = {0: dwarfs, 1: Network(config, dwarfs if trunk == "shared" else None)}
-    learner = Learner(
-        networks, PPOConfig(minibatch_size=1000, update_epochs=2, target_kl=1e9),
-        Precision(bfloat16=False), np.random.default_rng(ranks.rank), None, ranks.channel(),
-    )  # fmt: skip
+    config = NetworkConfig(channels=4, blocks=1, key_size=2)
+    networks = [Network(config), Network(config)]
+    learners = [
+        Learner(
+            network,
+            PPOConfig(minibatch_size=1000, update_epochs=2, target_kl=1e9),
+            Precision(bfloat16=False),
+            np.random.default_rng(ranks.rank),
+            None,
+            ranks.channel(),
+        )
+        for network in networks
+    ]
     shares = {}
     for side, batch in batches().items():
         cut = int(0.3 * len(batch.actions))  # not even
         edges = [0, cut, len(batch.actions)] if ranks.size > 1 else [0, len(batch.actions)]
         shares[side] = batch[np.arange(edges[ranks.rank], edges[ranks.rank + 1])]
     for _ in range(3):
-        measured = learner.learn(shares, 0.0)
-    learner.learn({0: shares[0]}, 0.0)  # what only the trolls have must stay as it is
-    weights = [p.detach().flatten() for network in networks.values() for p in network.parameters()]
-    return torch.cat([*weights, torch.tensor([measured[side]["policy_loss"] for side in (0, 1)])])
+        losses = [
+            learner.learn(shares[side], 0.0)["policy_loss"] for side, learner in enumerate(learners)
+        ]
+    learners[0].learn(shares[0], 0.0)
+    assert learners[1].learn(Batch.empty(), 0.0) == {}
+    weights = [p.detach().flatten() for network in networks for p in network.parameters()]
+    return torch.cat([*weights, torch.tensor(losses)])
 
 
-def one_of_two(rank: int, port: int, trunk: str, folder: str) -> None:
+def one_of_two(rank: int, port: int, folder: str) -> None:
     os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
     dist.init_process_group("gloo", rank=rank, world_size=2)
-    torch.save(learn(trunk, Ranks(rank, 2)), Path(folder) / str(rank))
+    torch.save(learn(Ranks(rank, 2)), Path(folder) / str(rank))
     dist.destroy_process_group()
 
 
@@ -88,12 +97,11 @@ def free_port() -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("trunk", ["separate", "shared"])
-def test_two_processes_learn_as_one_with_the_doubled_batch(trunk: str, tmp_path: Path) -> None:
+def test_two_processes_learn_as_one_with_the_doubled_batch(tmp_path: Path) -> None:
     before = torch.get_num_threads()
-    alone = learn(trunk, Ranks())
+    alone = learn(Ranks())
     torch.set_num_threads(before)
-    processes.spawn(one_of_two, (free_port(), trunk, str(tmp_path)), nprocs=2)
+    processes.spawn(one_of_two, (free_port(), str(tmp_path)), nprocs=2)
     first, second = (torch.load(tmp_path / str(rank)) for rank in (0, 1))
     assert torch.equal(first, second)
     torch.testing.assert_close(first, alone, rtol=1e-4, atol=1e-5)

@@ -196,14 +196,13 @@ def test_frozen_opponents_go_on_too(tmp_path: Path, monkeypatch) -> None:
 
 
 def test_every_option_of_the_learner_goes_on_too(tmp_path: Path, monkeypatch) -> None:
-    """A shared trunk, auxiliary heads, an averaged policy, frames."""
+    """Frames, half the precision, attack planes."""
     config = dataclasses.replace(
-        TINY, symmetric_frames=True, precision="bfloat16",
-        network=dataclasses.replace(
-            TINY.network, trunk="shared", result_head=True, survival_head=True
-        ),
-        ppo=dataclasses.replace(TINY.ppo, average_coef=0.1),
-    )  # fmt: skip
+        TINY,
+        symmetric_frames=True,
+        precision="bfloat16",
+        network=dataclasses.replace(TINY.network, attack_planes=True),
+    )
     unbroken, _ = quietly(tmp_path / "unbroken", config)
     with monkeypatch.context() as patch:
         stopping(patch, 4, lambda: os.kill(os.getpid(), signal.SIGTERM))
@@ -211,11 +210,6 @@ def test_every_option_of_the_learner_goes_on_too(tmp_path: Path, monkeypatch) ->
             quietly(tmp_path, config)
     folder, _ = quietly(tmp_path, config, resume=True)
     assert_same(folder, unbroken)
-    last = lines(folder)[-1]
-    for role in SIDES:
-        assert last[f"{role}/survival_loss"] > 0
-        assert last[f"{role}/result_loss"] > 0
-        assert last[f"{role}/average_kl"] > 0
 
 
 @pytest.mark.slow

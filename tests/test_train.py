@@ -21,6 +21,7 @@ from test_config import CONFIGS
 
 import agents
 from agents.networks.checkpoint import load_policy
+from agents.networks.kinds import NETWORKS
 from agents.networks.network import NetworkConfig
 from thud_env import RULESETS, Position
 from thud_env.position import SIDES
@@ -417,6 +418,28 @@ def test_a_run_that_breaks_off_keeps_what_it_has_written(tmp_path: Path, monkeyp
     assert load_policy(tmp_path / "tiny" / "checkpoints" / "latest" / "trolls").decisions == 256
 
 
+# -- another network -----------------------------------------------------------------------
+
+
+def test_a_second_architecture_is_one_file(tmp_path: Path, monkeypatch) -> None:
+    """It is trained, saved, loaded, played and gone on with."""
+    monkeypatch.setitem(NETWORKS, "flat", "flat_network:FlatNetwork")
+    config = dataclasses.replace(QUICK, network=NetworkConfig(kind="flat"))
+    with pytest.raises(Stopped):
+        train(config, plain_console(), tmp_path, Options(minutes=1e-9))
+    folder = train(config, plain_console(), tmp_path, Options(resume=True)).path
+    latest = folder / "checkpoints" / "latest"
+    network = load_policy(latest / "trolls").network
+    assert type(network).__name__ == "FlatNetwork"
+    assert network.scores.abs().max() > 0
+    assert agents.make(f"policy:{latest}").turn(Position.start()) in Position.start().turns()
+
+
+def test_a_kind_of_network_that_is_not_there_is_named(tmp_path: Path, capsys) -> None:
+    assert main([str(ROOT / "configs" / "smoke.yaml"), "network.kind=deep"]) == 2
+    assert "network.kind: no kind of network is called 'deep'" in capsys.readouterr().err
+
+
 # -- starting from a policy ----------------------------------------------------------------
 
 
@@ -425,19 +448,11 @@ def test_a_run_starts_from_a_policys_weights_and_goes_on_without_it(
 ) -> None:
     policy = tmp_path / "policy"
     shutil.copytree(finished.folder / "checkpoints" / "latest", policy)
-    config = dataclasses.replace(
-        QUICK, start_from=str(policy), ppo=PPOConfig(minibatch_size=64, average_coef=0.1)
-    )
+    config = dataclasses.replace(QUICK, start_from=str(policy))
     trainer = self_play_trainer(config)
-    for role, network, average in zip(
-        SIDES,
-        trainer.roles.networks,
-        [one._average_modules[0] for one in trainer.learners],
-        strict=True,
-    ):
+    for role, network in zip(SIDES, trainer.roles.networks, strict=True):
         wanted = load_policy(policy / role).network.state_dict()
-        for started in (network, average):
-            assert all(torch.equal(wanted[k], v) for k, v in started.state_dict().items())
+        assert all(torch.equal(wanted[k], v) for k, v in network.state_dict().items())
     trainer.roles.close()
     with pytest.raises(Stopped):
         train(config, plain_console(), tmp_path, Options(minutes=0.0))

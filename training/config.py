@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from agents.networks.kinds import config_class
 from agents.networks.network import NetworkConfig
 from agents.registry import is_own
 from agents.strict_yaml import YamlError, parse_yaml, read_yaml
@@ -50,14 +51,6 @@ class PPOConfig:
     """Decisions of one role to a gradient step."""
     target_kl: float = 0.03
     """A role makes no further pass over a rollout once its policy has moved this far."""
-    result_coef: float = 0.1
-    """Weight of predicting the result, where the network has a head for it."""
-    survival_coef: float = 0.1
-    """Weight of predicting which pieces survive, where the network has a head for it."""
-    average_coef: float = 0.0
-    """Weight of the KL divergence from an averaged copy of the policy; 0 for no copy."""
-    average_decay: float = 0.999
-    """How much of the averaged copy stays at each gradient step."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -260,6 +253,11 @@ def _build(kind: Any, tree: Any, where: str) -> Any:
 
 
 def _convert(hint: Any, value: Any, key: str) -> Any:
+    if hint is NetworkConfig and isinstance(value, dict):
+        try:
+            hint = config_class(value)
+        except ValueError as error:
+            raise ConfigError(f"{key}.kind: {error}") from None
     if dataclasses.is_dataclass(hint):
         return _build(hint, value, f"{key}.")
     if typing.get_origin(hint) is Literal:
@@ -304,5 +302,5 @@ def _check_ranges(config: Any, where: str) -> None:
             raise ConfigError(f"{where}{field.name}: {value} must not be negative")
         elif isinstance(value, float) and not 0 <= value < math.inf:
             raise ConfigError(f"{where}{field.name}: {value} must be a number, 0 or more")
-        elif field.name in ("gamma", "gae_lambda", "average_decay") and value > 1:
+        elif field.name in ("gamma", "gae_lambda") and value > 1:
             raise ConfigError(f"{where}{field.name}: {value} must be in 0 .. 1")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -57,7 +56,7 @@ class Trainer:
         config: what to train.
         roles: the networks.
         play: who plays.
-        learners: who learns: of the roles' networks, all or some.
+        learners: who learns: the dwarfs' and the trolls' learner.
         ranks: the processes of the run.
         snapshots: where frozen snapshots are kept; None: none are taken.
     """
@@ -67,7 +66,7 @@ class Trainer:
         config: TrainConfig,
         roles: Roles,
         play: Play,
-        learners: Sequence[Learner],
+        learners: tuple[Learner, Learner],
         ranks: Ranks | None = None,
         snapshots: Path | None = None,
     ) -> None:
@@ -126,15 +125,15 @@ class Trainer:
             their metrics, each named ``role/name``.
         """
         learning = [
-            self.roles.threads.submit(learner.learn, batches, progress) for learner in self.learners
+            self.roles.threads.submit(learner.learn, batches.get(side, Batch.empty()), progress)
+            for side, learner in enumerate(self.learners)
         ]
         metrics: dict[str, float] = {}
-        for work in learning:
-            for side, measured in work.result().items():
-                metrics |= {f"{SIDES[side]}/{name}": value for name, value in measured.items()}
-                if side in batches:
-                    explained = batches[side].explained_variance
-                    metrics[f"{SIDES[side]}/explained_variance"] = explained
+        for side, work in enumerate(learning):
+            measured, role = work.result(), SIDES[side]
+            metrics |= {f"{role}/{name}": value for name, value in measured.items()}
+            if side in batches:
+                metrics[f"{role}/explained_variance"] = batches[side].explained_variance
         return metrics
 
     def _freeze(self, before: float) -> None:

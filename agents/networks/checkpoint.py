@@ -18,7 +18,8 @@ from torch import Tensor
 import thud_env
 from agents.durable import flush_folder, make_folder, rename_flushed, temporary_path, write_flushed
 from agents.networks.inputs import planes_read
-from agents.networks.network import Network, NetworkConfig
+from agents.networks.kinds import make_network, network_config
+from agents.networks.network import NetworkConfig, PolicyNetwork
 from thud_env.actions import NUM_ACTIONS
 from thud_env.position import SIDES
 
@@ -38,6 +39,8 @@ _OLDER: dict[str, Any] = {"agreement": False}
 """What older manifests do not say, and mean."""
 _MOST_BYTES = 1 << 20
 """Of a manifest; one of ours has some 1,000."""
+_MANY_BLOCKS = 100
+"""More than so many are built only if the model has as many tensors."""
 
 PRETRAINED = Path(__file__).parents[1] / "pretrained"
 """Policies that come with the checkout, a folder for each ruleset that has some."""
@@ -69,7 +72,7 @@ class NotFiniteError(ValueError):
 class Checkpoint:
     """One role's policy, as loaded."""
 
-    network: Network
+    network: PolicyNetwork
     role: str
     """``"dwarfs"`` or ``"trolls"``."""
     rules: str
@@ -93,7 +96,7 @@ def check_finite(tensors: Mapping[str, Tensor], whose: str) -> None:
 
 def save_policy(
     folder: Path,
-    network: Network,
+    network: PolicyNetwork,
     *,
     role: str,
     rules: str,
@@ -162,10 +165,10 @@ def load_policy(folder: str | Path) -> Checkpoint:
         raise CheckpointError(f"{folder / MODEL} is damaged: it does not match its manifest")
     try:
         tensors = load_tensors(model)
-        config = NetworkConfig(**manifest["network"])
+        config = network_config(manifest["network"])
         _check_shapes(config, tensors)
         check_finite(tensors, "its tensor")
-        network = Network(config)
+        network = make_network(config)
         network.load_state_dict(tensors)
     except Exception as error:
         reason = str(error).splitlines()[0]
@@ -179,14 +182,10 @@ def _check_shapes(config: NetworkConfig, tensors: Mapping[str, Tensor]) -> None:
     """See that a network of this size has tensors of these shapes, before one is built: a manifest
     may ask for any size.
     """
-    for field in dataclasses.fields(config):
-        value = getattr(config, field.name)
-        if type(value) is not type(field.default):
-            raise ValueError(f"its network's {field.name} is {value!r}")
-    if config.blocks > len(tensors):  # each has several
+    if config.blocks > max(len(tensors), _MANY_BLOCKS):
         raise ValueError(f"it has too few tensors for {config.blocks} blocks")
     with torch.device("meta"):  # shapes without memory
-        wanted = {name: one.shape for name, one in Network(config).state_dict().items()}
+        wanted = {name: one.shape for name, one in make_network(config).state_dict().items()}
     for name in sorted(wanted.keys() | tensors.keys()):
         shape = tensors[name].shape if name in tensors else None
         if wanted.get(name) != shape:

@@ -7,7 +7,7 @@ the 6,470. N is the number of games, L the number of legal decisions of all of t
 from __future__ import annotations
 
 import dataclasses
-from typing import Literal, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import torch
@@ -21,8 +21,10 @@ from agents.networks.legal_policy import NUM_BIASES, NUM_WORDS, legal_policy
 
 @dataclasses.dataclass(frozen=True)
 class NetworkConfig:
-    """The size of a network."""
+    """The size of a network; other kinds derive theirs from it, with defaults of their own."""
 
+    kind: str = "residual"
+    """What it is (``kinds.NETWORKS``)."""
     channels: int = 32
     """Feature planes of the trunk."""
     blocks: int = 3
@@ -31,13 +33,6 @@ class NetworkConfig:
     """Length of the queries and keys that score moves."""
     attack_planes: bool = False
     """Whether to read, beside the observation, what each side could reach, strike and lose."""
-    trunk: Literal["separate", "shared"] = "separate"
-    """Whether each role has a trunk of its own or both have one; the heads are each role's own."""
-    result_head: bool = False
-    """Whether to predict who wins: a task beside, which helps the trunk to features."""
-    survival_head: bool = False
-    """Whether to predict which pieces will still be there when the battle ends (compare the
-    ownership head of Wu, "Accelerating self-play learning in Go", 2019)."""
 
 
 class Judgement(NamedTuple):
@@ -49,10 +44,46 @@ class Judgement(NamedTuple):
     """[N] float32, of the policy in each state, in nats."""
     values: Tensor
     """[N] float32: what the role expects to be paid until the end, 1 being a margin of 32."""
-    results: Tensor | None
-    """[N, 3] logits of lost, drawn and won, from the role's view."""
-    survival: Tensor | None
-    """[N, 225] logits that the piece on a point will be there when the battle ends."""
+
+
+class PolicyNetwork(nn.Module):
+    """Policy and value of one role: what every kind of network offers. Subclasses write ``judge``,
+    and ``inputs`` if they read more of a row than the usual planes.
+
+    Args:
+        config: its size.
+    """
+
+    Config: ClassVar[type[NetworkConfig]] = NetworkConfig
+    """The class of its sizes."""
+
+    def __init__(self, config: NetworkConfig) -> None:
+        super().__init__()
+        self.config = config
+
+    def inputs(self, rows: NDArray[np.int16]) -> Inputs:
+        """What this network reads of [N, 432] state rows of battles that are not over."""
+        return Inputs.of_rows(rows, self.config.attack_planes)
+
+    def judge(self, planes: Tensor, decisions: Tensor, game: Tensor) -> Judgement:
+        """Score the legal decisions and value the states; the arguments are those of
+        ``forward``.
+        """
+        raise NotImplementedError
+
+    def forward(self, planes: Tensor, decisions: Tensor, game: Tensor) -> tuple[Tensor, Tensor]:
+        """Score the legal decisions and value the states.
+
+        Args:
+            planes: [N, C, 15, 15] float32, those of ``inputs``.
+            decisions: [L] int64, the legal decisions of all games.
+            game: [L] int64, ascending, the game of each.
+
+        Returns:
+            log-probabilities [L] and values [N], as in a ``Judgement``.
+        """
+        judged = self.judge(planes, decisions, game)
+        return judged.log_probs, judged.values
 
 
 class Block(nn.Module):
@@ -73,24 +104,19 @@ class Block(nn.Module):
         return self.second(inner).add_(features)
 
 
-class Network(nn.Module):
-    """Policy and value of one role.
+class Network(PolicyNetwork):
+    """A residual trunk, a policy over the legal decisions, a value.
 
     Args:
         config: its size.
-        trunk_of: the other role's network, if the two are to have one trunk.
     """
 
-    def __init__(self, config: NetworkConfig, trunk_of: Network | None = None) -> None:
-        super().__init__()
-        self.config = config
+    def __init__(self, config: NetworkConfig) -> None:
+        super().__init__(config)
         self.num_planes = len(planes_read(config.attack_planes))
         channels, keys = config.channels, config.key_size
-        if trunk_of is None:
-            self.stem = nn.Conv2d(self.num_planes, channels, 3, padding=1)
-            self.trunk = nn.Sequential(*(Block(channels) for _ in range(config.blocks)))
-        else:
-            self.stem, self.trunk = trunk_of.stem, trunk_of.trunk
+        self.stem = nn.Conv2d(self.num_planes, channels, 3, padding=1)
+        self.trunk = nn.Sequential(*(Block(channels) for _ in range(config.blocks)))
         self.queries = nn.Conv2d(channels, keys, 1)
         self.keys = nn.Conv2d(channels, keys, 1)
         self.bias = nn.Parameter(torch.zeros(NUM_BIASES))
@@ -98,39 +124,15 @@ class Network(nn.Module):
         self.value = nn.Sequential(
             nn.Linear(2 * channels, 2 * channels), nn.ReLU(), nn.Linear(2 * channels, 1)
         )
-        if config.result_head:
-            self.result = nn.Linear(2 * channels, 3)
-        if config.survival_head:
-            self.survival = nn.Linear(channels, 1)
-
-    def inputs(self, rows: NDArray[np.int16]) -> Inputs:
-        """What this network reads of [N, 432] state rows of battles that are not over."""
-        return Inputs.of_rows(rows, self.config.attack_planes)
-
-    def forward(self, planes: Tensor, decisions: Tensor, game: Tensor) -> tuple[Tensor, Tensor]:
-        """Score the legal decisions and value the states.
-
-        Args:
-            planes: [N, C, 15, 15] float32, those of ``inputs``.
-            decisions: [L] int64, the legal decisions of all games.
-            game: [L] int64, ascending, the game of each.
-
-        Returns:
-            log-probabilities [L] and values [N], as in a ``Judgement``.
-        """
-        judged = self.judge(planes, decisions, game)
-        return judged.log_probs, judged.values
 
     def judge(self, planes: Tensor, decisions: Tensor, game: Tensor) -> Judgement:
-        """All heads at once; the arguments are those of ``forward``."""
+        """See ``PolicyNetwork``."""
         points, pooled = self.features(planes)
         return Judgement(
             *legal_policy(
                 self.queries_and_keys(points), self.bias, self.words(pooled), decisions, game
             ),
             self.value(pooled).squeeze(1).float(),
-            self.result(pooled).float() if self.config.result_head else None,
-            self.survival(points).squeeze(2).float() if self.config.survival_head else None,
         )
 
     def features(self, planes: Tensor) -> tuple[Tensor, Tensor]:

@@ -8,7 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 import torch
 
 from agents.networks.checkpoint import CheckpointError, load_policy, policy_folder
-from agents.networks.network import Network, NetworkConfig
+from agents.networks.kinds import make_network
+from agents.networks.network import NetworkConfig, PolicyNetwork
 from thud_env.position import SIDES
 from training.config import ConfigError, TrainConfig
 from training.process.clock import Clock
@@ -19,7 +20,7 @@ from training.process.precision import Precision, device_named
 class Roles:
     """The dwarfs and the trolls: their networks, and what those run on."""
 
-    networks: tuple[Network, Network]
+    networks: tuple[PolicyNetwork, PolicyNetwork]
     """The dwarfs' and the trolls'."""
     precision: Precision = dataclasses.field(default_factory=lambda: Precision(bfloat16=False))
     """The arithmetic of the networks, and their device."""
@@ -54,13 +55,12 @@ class Roles:
         self.threads.shutdown()
 
 
-def two_networks(config: NetworkConfig) -> tuple[Network, Network]:
-    """The dwarfs' and the trolls', which may share their trunk."""
-    dwarfs = Network(config)
-    return dwarfs, Network(config, dwarfs if config.trunk == "shared" else None)
+def two_networks(config: NetworkConfig) -> tuple[PolicyNetwork, PolicyNetwork]:
+    """The dwarfs' and the trolls'."""
+    return make_network(config), make_network(config)
 
 
-def start_from(folder: str, networks: tuple[Network, Network]) -> None:
+def start_from(folder: str, networks: tuple[PolicyNetwork, PolicyNetwork]) -> None:
     """Give both networks the weights of a policy.
 
     Raises:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import agents
-from agents.networks.network import Network
+from agents.networks.network import PolicyNetwork
 from thud_env.position import SIDES
 from training.arena.battles import play_battles
 from training.config import TrainConfig
@@ -35,7 +35,7 @@ class LivePolicy:
         seed: seeds the draws.
     """
 
-    def __init__(self, network: Network, precision: Precision, seed: int) -> None:
+    def __init__(self, network: PolicyNetwork, precision: Precision, seed: int) -> None:
         self._network = network
         self._precision = precision
         self._random = np.random.default_rng(seed)

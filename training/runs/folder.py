@@ -46,7 +46,7 @@ from agents.durable import (
     write_flushed,
 )
 from agents.networks.checkpoint import CheckpointError, load_policy, save_policy
-from agents.networks.network import Network
+from agents.networks.network import PolicyNetwork
 from thud_env.position import SIDES
 from training.config import TrainConfig
 from training.process.state import State, StateError, load_state, save_state
@@ -210,7 +210,7 @@ class RunFolder:
     def checkpoint(
         self,
         decisions: int,
-        networks: tuple[Network, Network],
+        networks: tuple[PolicyNetwork, PolicyNetwork],
         states: Sequence[State],
         best: Mapping[str, Best] | None = None,
     ) -> Path:

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 import ray
 
-from agents.networks.network import Network
+from agents.networks.network import PolicyNetwork
 from training.config import ConfigError, TrainConfig
 from training.process.memory import keep_freed_memory
 from training.process.roles import Roles
@@ -180,7 +180,7 @@ class Actors:
             self._send(Order(state.part("networks"), steps, tuple(snapshots), redraw))
 
 
-def _weights(networks: tuple[Network, Network]) -> State:
+def _weights(networks: tuple[PolicyNetwork, PolicyNetwork]) -> State:
     """A copy of both roles' weights, on the CPU."""
     parts = {str(number): state_of_network(network) for number, network in enumerate(networks)}
     both = State.of_parts(parts)

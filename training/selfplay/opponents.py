@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import agents
-from agents.networks.network import Network
+from agents.networks.network import PolicyNetwork
 from agents.policy import sample_decisions
 from thud_env.position import SIDES
 from thud_env.rulesets import get_ruleset
@@ -266,7 +266,7 @@ def check_players(config: TrainConfig) -> None:
 
 
 def decide(
-    network: Network,
+    network: PolicyNetwork,
     precision: Precision,
     rows: NDArray[np.int16],
     uniforms: NDArray[np.float64],

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from agents.networks.checkpoint import load_policy, save_policy
-from agents.networks.network import Network
+from agents.networks.network import PolicyNetwork
 from thud_env.position import SIDES
 from training.config import TrainConfig
 
@@ -37,7 +37,7 @@ def snapshot_name(decisions: int) -> str:
 
 
 def write_snapshot(
-    folder: Path, networks: tuple[Network, Network], config: TrainConfig, decisions: int
+    folder: Path, networks: tuple[PolicyNetwork, PolicyNetwork], config: TrainConfig, decisions: int
 ) -> None:
     """Freeze both roles as they are, in ``dwarfs/NAME`` and ``trolls/NAME``. One that is there
     already stays: a run that goes on takes the same ones again.
@@ -67,7 +67,7 @@ class Pool:
     def __init__(self, folder: Path, device: str = "cpu") -> None:
         self._device = device
         self._folder = folder
-        self._loaded: dict[str, Network] = {}
+        self._loaded: dict[str, PolicyNetwork] = {}
         self.scores: dict[str, float] = {}
         """By snapshot, what the other role's learner scores against it, 0 .. 1."""
 
@@ -94,7 +94,7 @@ class Pool:
         """Count a battle that a learner played against a snapshot, ``score`` in 0 .. 1."""
         self.scores[name] += RECENT * (score - self.scores[name])
 
-    def network(self, name: str) -> Network:
+    def network(self, name: str) -> PolicyNetwork:
         """A snapshot's network, read from disk once."""
         if name not in self._loaded:
             network = load_policy(self._folder / name).network.to(self._device)

@@ -1,0 +1,26 @@
+"""A second kind of network in one file: every legal decision alike, whatever the position."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from agents.networks.legal_policy import log_softmax_by_game
+from agents.networks.network import Judgement, NetworkConfig, PolicyNetwork
+from thud_env.actions import NUM_ACTIONS
+
+
+class FlatNetwork(PolicyNetwork):
+    """A score for each action, and one value."""
+
+    def __init__(self, config: NetworkConfig) -> None:
+        super().__init__(config)
+        self.scores = nn.Parameter(torch.zeros(NUM_ACTIONS))
+        self.value = nn.Parameter(torch.zeros(1))
+
+    def judge(self, planes: Tensor, decisions: Tensor, game: Tensor) -> Judgement:
+        count = len(planes)
+        log_probs = log_softmax_by_game(self.scores[decisions], game, count)
+        terms = -log_probs.exp() * log_probs
+        entropies = torch.zeros(count).index_add(0, game, terms)
+        return Judgement(log_probs, entropies, self.value * torch.ones(count))
