@@ -17,11 +17,10 @@ from agents.search.patterns import Tables
 from agents.search.planning import PlanningAgent, Thought
 from agents.search.published import read_evaluation
 from agents.search.table import LAST_GENERATION
-from agents.search.weights import material_weights
+from agents.search.weights import Weights, material_weights
 from agents.search.workspace import MAX_DEPTH, MAX_QUIESCENCE, Workspace
 from thud_env.rules.legal import legal_actions
-from thud_env.rules.row import MAX_DECISIONS_AT_ONCE, RULES, Row
-from thud_env.rulesets import RULESET_BY_INDEX
+from thud_env.rules.row import MAX_DECISIONS_AT_ONCE, Row, ruleset_of
 
 _TABLE_BITS = 20
 _NO_LIMIT = np.iinfo(np.int64).max
@@ -66,18 +65,19 @@ class Searcher:
     """An alpha-beta search with its arrays, ready to be used again and again.
 
     Args:
-        weights: [5, 2, 16] of the evaluation by features.
+        weights: of the evaluation by features.
         rng: [1] uint64, what it draws from.
         tables: returns the tables of a ruleset's evaluation by patterns, or None.
     """
 
     def __init__(
         self,
-        weights: NDArray[np.int64],
+        weights: Weights,
         rng: NDArray[np.uint64],
         tables: Callable[[str], Tables | None] = published_tables,
     ) -> None:
-        self._work = Workspace.of_size(_TABLE_BITS, weights, no_tables())
+        self._work = Workspace.of_size(_TABLE_BITS, no_tables())
+        self._weights = weights
         self._rng = rng
         self._tables = tables
 
@@ -118,6 +118,8 @@ class Searcher:
         return int(self._work.frames[0, workspace.BEST])
 
     def _prepare(self, row: Row, options: SearchOptions) -> None:
+        ruleset = ruleset_of(row)
+        self._work.weights[:] = self._weights.of(ruleset)
         control = self._work.control
         control[workspace.STOP] = 0
         control[workspace.NODES] = 0
@@ -126,7 +128,7 @@ class Searcher:
         control[workspace.USE_TABLE] = options.use_table
         control[workspace.QUIESCENCE] = options.quiescence
         control[workspace.REDUCTIONS] = options.reductions
-        tables = self._tables(RULESET_BY_INDEX[row[RULES]].name) if options.learned else None
+        tables = self._tables(ruleset.spec) if options.learned else None
         control[workspace.BY_PATTERNS] = tables is not None
         if tables is not None:
             self._work = self._work._replace(tables=tables)

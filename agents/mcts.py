@@ -17,8 +17,9 @@ from agents.search.playouts import BY_EVALUATION, BY_GREEDY_PLAY, BY_RANDOM_PLAY
 from agents.search.published import read_evaluation
 from agents.search.tree import EDGE_COUNT, FIRST_EDGE, Tree
 from thud_env.rules.play import apply
-from thud_env.rules.row import NO_QUESTION, ONGOING, PENDING, RULES, TERMINATION, Row
-from thud_env.rulesets import KOOM_VALLEY, RULESET_BY_INDEX
+from thud_env.rules.row import NO_QUESTION, ONGOING, PENDING, TERMINATION, Row, ruleset_of
+from thud_env.rules.traits import scored_by_points
+from thud_env.rulesets import CLASSIC
 
 PLAYOUTS = {"eval": BY_EVALUATION, "random": BY_RANDOM_PLAY, "greedy": BY_GREEDY_PLAY}
 PRIORS = ("eval", "captures")
@@ -76,7 +77,7 @@ def best_line(tree: Tree, game: int, edge: int = -1) -> tuple[list[int], float]:
 
 def in_hundredths(value: float, row: Row) -> int:
     """A value of -1 .. 1 on the scale of the evaluation."""
-    return round(value * (WIN if row[RULES] >= KOOM_VALLEY else POINT * MOST_POINTS))
+    return round(value * (POINT * MOST_POINTS if scored_by_points(row) else WIN))
 
 
 class MctsAgent(PlanningAgent):
@@ -132,7 +133,7 @@ class MctsAgent(PlanningAgent):
         edges = min(sims * _EDGES_A_SIMULATION, _MOST_EDGES)
         self._judges: dict[str, Judge] = {}
         self._tree = Tree.of_size(
-            1, sims + 1, edges, (c, fpu, temperature), Judge.of(None, self._weights)
+            1, sims + 1, edges, (c, fpu, temperature), Judge.of(None, self._weights.of(CLASSIC))
         )
         control = self._tree.control
         control[trees.SIMULATIONS] = sims
@@ -150,9 +151,10 @@ class MctsAgent(PlanningAgent):
     def think(self, row: Row) -> Thought:
         """See ``PlanningAgent``."""
         started = perf_counter()
-        rules = RULESET_BY_INDEX[row[RULES]].name
+        ruleset = ruleset_of(row)
+        rules = ruleset.spec
         if rules not in self._judges:
-            self._judges[rules] = Judge.of(self._tables(rules), self._weights)
+            self._judges[rules] = Judge.of(self._tables(rules), self._weights.of(ruleset))
         self._tree = tree = self._tree._replace(judge=self._judges[rules])
         tree.root[0] = row
         tree.control[trees.STOP] = 0

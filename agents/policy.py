@@ -25,8 +25,8 @@ from thud_env import Position
 from thud_env.actions import NUM_ACTIONS
 from thud_env.position import SIDES
 from thud_env.rules.play import margin
-from thud_env.rules.row import ONGOING, RULES, TERMINATION, TO_MOVE
-from thud_env.rulesets import RULESET_BY_INDEX
+from thud_env.rules.row import ONGOING, TERMINATION, TO_MOVE, ruleset_of
+from thud_env.rulesets import get_ruleset
 
 _AT_ONCE = 256
 """Positions that are judged together."""
@@ -205,7 +205,7 @@ class PolicyAgent(Agent):
         network, inputs = self.asked(role, rows)
         with torch.no_grad():
             log_probs, values = network(inputs.planes, inputs.decisions, inputs.game)
-        most = RULESET_BY_INDEX[int(rows[0, RULES])].largest_margin
+        most = ruleset_of(rows[0]).largest_margin
         paid = values.double().numpy() * (most if role == SIDES[0] else -most)
         margins = np.array([float(margin(row)) for row in rows])
         return inputs.decisions, log_probs, np.clip(margins + paid, -most, most)
@@ -219,7 +219,9 @@ class PolicyAgent(Agent):
         checkpoint = self._checkpoints.get(role)
         if checkpoint is None:
             raise CheckpointError(f"{self.path} holds no policy for the {role}")
-        rules = RULESET_BY_INDEX[int(rows[0, RULES])].name
-        if checkpoint.rules != rules:
-            raise CheckpointError(f"{self.path} was trained for {checkpoint.rules}, not {rules}")
+        rules = ruleset_of(rows[0])
+        if get_ruleset(checkpoint.rules) != rules:
+            raise CheckpointError(
+                f"{self.path} was trained for {checkpoint.rules}, not {rules.spec}"
+            )
         return checkpoint.network

@@ -142,7 +142,7 @@ class PolicyMctsAgent(PlanningAgent):
     def _search(self, rows: Sequence[Row], ends: float) -> tuple[list[Thought], int]:
         tree = Tree.of_size(
             len(rows), self._sims + 1, self._sims * _EDGES_A_SIMULATION,
-            self._constants, Judge.of(None, material_weights()),
+            self._constants, Judge.of(None, material_weights().own["classic"]),
         )  # fmt: skip
         games = np.arange(len(rows))
         lengths, last_captured = np.zeros_like(games), np.zeros_like(games)

@@ -17,12 +17,11 @@ from thud_env.rules.row import (
     NUM_TROLLS,
     ONGOING,
     ROW_SIZE,
-    RULES,
     TERMINATION,
     TO_MOVE,
 )
+from thud_env.rules.traits import scored_by_points
 from thud_env.rules.turns import MAX_TRAMPLES, most_captures, random_turn_decision
-from thud_env.rulesets import KOOM_VALLEY
 
 WIN = 1000
 """What greedy holds a won battle for, in captures. Only the Koom Valley games have any
@@ -52,7 +51,7 @@ def _value(before, after, scratch):
     """What greedy sees in the decision that led from ``before`` to ``after``: the captures
     that the turn can come to, or a battle won or lost outright.
     """
-    if after[TERMINATION] != ONGOING and after[RULES] >= KOOM_VALLEY:
+    if after[TERMINATION] != ONGOING and not scored_by_points(after):
         won = margin(after)
         return WIN * (won if before[TO_MOVE] == DWARFS else -won)
     if before[TO_MOVE] == DWARFS:

@@ -29,13 +29,7 @@ from agents.search.patterns import Tables, judge_afresh
 from agents.search.weights import feature_names, load_weights
 from thud_env import RULESETS, Position
 from thud_env.actions import OFFER
-from thud_env.board import (
-    CELL_OF_SQUARE,
-    MIRROR_LEFT_RIGHT,
-    NUM_CELLS,
-    SQUARE_SYMMETRY,
-    SYMMETRIES,
-)
+from thud_env.board import CELL_OF_SQUARE, NUM_CELLS, SQUARE_SYMMETRY
 from thud_env.jit.rng import seed_generators
 from thud_env.perft import perft
 from thud_env.rules.legal import legal_actions
@@ -48,13 +42,13 @@ from thud_env.rules.row import (
     NUM_TROLLS,
     ONGOING,
     PENDING,
-    RULES,
     TERMINATION,
     TO_MOVE,
     Row,
     index_row,
+    ruleset_of,
 )
-from thud_env.rulesets import KOOM_VALLEY, RULESET_BY_INDEX
+from thud_env.symmetry import symmetries_of
 
 WEIGHTS = load_weights()
 SCRATCH = np.zeros(NUM_FEATURES, dtype=np.int64)
@@ -65,7 +59,7 @@ Judge = Callable[[Row], int]
 
 
 def by_features(row: Row) -> int:
-    return int(evaluate(row, WEIGHTS, SCRATCH))
+    return int(evaluate(row, WEIGHTS.of(ruleset_of(row)), SCRATCH))
 
 
 @cache
@@ -77,7 +71,7 @@ def random_tables(rules: str) -> Tables:
 
 def by_patterns(row: Row) -> int:
     sums = np.zeros(2, dtype=np.int64)
-    tables = random_tables(RULESET_BY_INDEX[row[RULES]].name)
+    tables = random_tables(ruleset_of(row).name)
     judge_afresh(row, tables, np.zeros(NUM_CELLS, dtype=np.int32), sums)
     side = row[TO_MOVE]
     return int(sums[side]) if side == DWARFS else -int(sums[side])
@@ -267,9 +261,8 @@ def turned(row: Row, symmetry: int) -> Row:
 
 @EACH_RULESET
 def test_a_position_and_its_mirror_image_are_worth_the_same(rules: str) -> None:
-    classic = RULESETS[rules].index < KOOM_VALLEY
-    symmetries = range(len(SYMMETRIES)) if classic else (MIRROR_LEFT_RIGHT,)
-    random_weights = np.random.default_rng(6).integers(-100, 100, WEIGHTS.shape)
+    symmetries = symmetries_of(rules)
+    random_weights = np.random.default_rng(6).integers(-100, 100, (2, NUM_FEATURES))
     for state in from_play(rules, 40, Random(7)):
         row = position_of(state).row
         values = {int(evaluate(turned(row, s), random_weights, SCRATCH)) for s in symmetries}

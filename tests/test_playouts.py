@@ -25,18 +25,23 @@ from thud_env.rules.row import (
     TERMINATION,
     TURNS,
     Row,
+    ruleset_of,
 )
 
-JUDGE = Judge.of(None, load_weights())
+WEIGHTS = load_weights()
 BY_PLAYING_ON = pytest.mark.parametrize("how", [BY_RANDOM_PLAY, BY_GREEDY_PLAY])
 EACH_RULESET = pytest.mark.parametrize("rules", RULESETS)
+
+
+def judge_of(row: Row) -> Judge:
+    return Judge.of(None, WEIGHTS.of(ruleset_of(row)))
 
 
 def judge(position: Position, how: int, length: int, seed: int = 0) -> tuple[float, Row]:
     row = position.row.copy()
     decisions = np.empty(MAX_DECISIONS_AT_ONCE, dtype=np.int32)
     rng = seed_generators(1, seed)
-    return leaf_value(row, how, length, JUDGE, decisions, rng, 0), row
+    return leaf_value(row, how, length, judge_of(row), decisions, rng, 0), row
 
 
 @EACH_RULESET
@@ -56,7 +61,7 @@ def test_a_playout_is_broken_off_and_judged(how: int, rules: str) -> None:
     value, row = judge(Position.start(rules), how, 7)
     assert row[TERMINATION] == ONGOING
     assert row[TURNS] == 7
-    assert value == static_value(row, JUDGE)
+    assert value == static_value(row, judge_of(row))
     assert -1 <= value <= 1
 
 
@@ -64,7 +69,7 @@ def test_a_playout_is_broken_off_and_judged(how: int, rules: str) -> None:
 def test_without_playing_on_the_position_is_judged_as_it_stands(rules: str) -> None:
     value, row = judge(Position.start(rules), BY_EVALUATION, 7)
     assert np.array_equal(row, Position.start(rules).row)
-    assert value == static_value(row, JUDGE)
+    assert value == static_value(row, judge_of(row))
 
 
 @pytest.mark.parametrize("rules", [rules for rules in RULESETS if "football" not in rules])

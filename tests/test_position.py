@@ -40,13 +40,13 @@ def test_an_unknown_ruleset_is_refused_with_the_nearest_name() -> None:
         Position.from_text(Position.start().text, "chess")
 
 
-def test_a_ruleset_of_ones_own_is_refused() -> None:
-    # A row knows no more of its ruleset than which of the five it is.
-    own = dataclasses.replace(RULESETS["classic"], max_turns=100)
-    with pytest.raises(ValueError, match=r"'classic' with other fields .* rules='classic', max_"):
-        Position.start(own)
+def test_a_ruleset_of_ones_own_needs_a_name_of_its_own() -> None:
+    with pytest.raises(ValueError, match="'classic': that name is taken"):
+        dataclasses.replace(RULESETS["classic"], max_turns=100)
+    own = RULESETS["classic"].replace(name="short", max_turns=100)
+    assert Position.start(own).rules is own
     copied = copy.deepcopy(RULESETS["classic"])
-    assert Position.start(copied).rules is RULESETS["classic"]
+    assert Position.start(copied).rules == RULESETS["classic"]
 
 
 @pytest.mark.parametrize("limit", ["max_quiet_turns", "max_turns", "offer_after"])

@@ -276,7 +276,7 @@ def test_rulesets_of_a_kind_share_weights_unless_they_have_their_own(tmp_path: P
     own = "{dwarfs: {dwarfs: 7}, trolls: {dwarfs: 8}}"
     path.write_text(f"classic: {GOOD}\nkoom-valley: {GOOD}\nclassic-any: {own}\n")
     weights = load_weights(path)
-    of = {rules: weights[ruleset.index] for rules, ruleset in RULESETS.items()}
+    of = {rules: weights.of(ruleset) for rules, ruleset in RULESETS.items()}
     assert np.array_equal(of["classic"], of["classic-all"])
     assert of["classic-any"][:, 1].tolist() == [7, 8]
     assert of["koom-valley-football"][1, 2] == -4

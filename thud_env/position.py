@@ -19,7 +19,7 @@ from thud_env.notation.turns import normalise_turn, turn_decisions, walk_turns, 
 from thud_env.rules import row as fields
 from thud_env.rules.legal import is_legal, legal_actions
 from thud_env.rules.play import apply, margin
-from thud_env.rulesets import RULESET_BY_INDEX, Rules, Ruleset, get_ruleset
+from thud_env.rulesets import Rules, Ruleset, get_ruleset
 from thud_env.views.encoding import encode_rows
 from thud_env.views.masks import action_mask
 
@@ -162,7 +162,7 @@ class Position:
     @property
     def rules(self) -> Ruleset:
         """The ruleset that the battle is played by."""
-        return RULESET_BY_INDEX[int(self._row[fields.RULES])]
+        return fields.ruleset_of(self._row)
 
     @property
     def text(self) -> str:
@@ -281,11 +281,11 @@ class Position:
     def __hash__(self) -> int:
         return hash(self._row.tobytes())
 
-    def __reduce__(self) -> tuple[type[Position], tuple[fields.Row]]:
-        return (Position, (self._row,))
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickle, (self._row, self.rules)
 
     def __repr__(self) -> str:
-        return f"Position.from_text({self.text!r}, {self.rules.name!r})"
+        return f"Position.from_text({self.text!r}, {self.rules.spec!r})"
 
     def _repr_svg_(self) -> str:
         """The board as SVG, which notebooks show."""
@@ -295,3 +295,8 @@ class Position:
 
     def __str__(self) -> str:
         return board_diagram(self._row)
+
+
+def _unpickle(row: fields.Row, rules: Ruleset) -> Position:
+    """A position from a pickle, which carries the ruleset for a process that has not made it."""
+    return Position(row)

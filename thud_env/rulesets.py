@@ -1,36 +1,139 @@
-"""The named rulesets: what differs between the games, as data.
+"""Rulesets: what differs between the games, as data.
 
-Section numbers are those of docs/rules.md. The compiled rules know a ruleset by its
-``index``, which stands in every state row.
+Section numbers are those of docs/rules.md. The compiled rules ask a state row for single traits
+(``rules/traits.py``), never for a ruleset: any combination of traits is a game.
+
+>>> six = CLASSIC.replace(name="six-trolls", trolls=("G7", "H7", "J7", "G9", "H9", "J9"))
+>>> six.spec
+'classic:name=six-trolls,trolls=G7+H7+J7+G9+H9+J9'
+>>> get_ruleset(six.spec) == six
+True
 """
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
-from dataclasses import dataclass
-from typing import Literal
+import hashlib
+import json
+import operator
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, Literal, get_args
 
-from thud_env.board import PERIMETER, SQUARE_NAMES
+import numpy as np
 
-CLASSIC, CLASSIC_ANY, CLASSIC_ALL, KOOM_VALLEY, FOOTBALL = range(5)
+from thud_env.board import (
+    CELL_OF_SQUARE,
+    CELL_STEP,
+    GOAL_SQUARES,
+    PERIMETER,
+    SQUARE_NAMES,
+    SQUARE_OF_CELL,
+    SQUARE_SYMMETRY,
+    square_named,
+)
+
+MAX_DWARFS = 32
+MAX_TROLLS = 8
+TROLL_VALUE = 4
+"""What a troll counts in the score; a dwarf counts 1 (section 2, "Score")."""
+TROLLS_TO_SURROUND = 3
+"""Trolls beside the Rock or ball that win (section 3, "End of the battle")."""
+LARGEST_LIMIT = int(np.iinfo(np.int16).max)
+
+(
+    DWARFS_HURL,
+    DWARFS_SANDWICH,
+    TROLLS_CAPTURE_BESIDE,
+    TROLLS_TRAMPLE,
+    SHOVES_TAKE_ALL,
+    TROLLS_KEEP_OFF_EDGE,
+    STONE_MOVES,
+    STONE_GOES_FAR,
+    STONE_WINS,
+    SCORED_BY_POINTS,
+) = (1 << bit for bit in range(10))
+"""The bits of ``Ruleset.traits``."""
+STEP_BITS = 10
+"""Where the two bits of ``Ruleset.traits`` begin that number what a step captures."""
+STEP_TAKES_NONE, STEP_TAKES_ONE, STEP_TAKES_ANY, STEP_TAKES_ALL = range(4)
+
+StepCaptures = Literal["none", "one", "any", "all"]
+_STEP_NUMBERS: dict[str, int] = {word: number for number, word in enumerate(get_args(StepCaptures))}
 
 
-@dataclass(frozen=True)
+def read_limit(name: str, value: Any) -> int:
+    """A limit of a battle.
+
+    Raises:
+        ValueError: if it is not an integer in 1 .. 32767.
+    """
+    try:
+        limit = operator.index(value)
+    except TypeError:
+        limit = None
+    if limit is None or isinstance(value, bool):
+        raise ValueError(f"{name} must be an integer in 1 .. {LARGEST_LIMIT}, not {value!r}")
+    if not 1 <= limit <= LARGEST_LIMIT:
+        raise ValueError(f"{name} must be in 1 .. {LARGEST_LIMIT}, not {limit}")
+    return limit
+
+
+def _read_squares(what: str, names: str | Iterable[str]) -> tuple[str, ...]:
+    """Names of squares, in the board's order."""
+    words = names.split() if isinstance(names, str) else list(names)
+    squares = sorted(square_named(word) for word in words)
+    for square, following in pairwise(squares):
+        if square == following:
+            raise ValueError(f"{what} has {SQUARE_NAMES[square]} twice: once would be right")
+    return tuple(SQUARE_NAMES[square] for square in squares)
+
+
+def _beside(square: int) -> set[int]:
+    """The squares around a square."""
+    return {int(SQUARE_OF_CELL[CELL_OF_SQUARE[square] + step]) for step in CELL_STEP} - {-1}
+
+
+@dataclass(frozen=True, kw_only=True)
 class Ruleset:
-    """One of the games, with the wording it is played by."""
+    """A game, with the wording it is played by.
+
+    Two rulesets are equal if all but their titles is. ``replace`` makes others from one of
+    ``RULESETS``; all that takes the name of a ruleset takes them, or their ``spec``.
+
+    Raises:
+        ValueError: for fields that no game can be played by; the message names the field.
+    """
 
     name: str
-    index: int
-    """The number by which state rows and the compiled rules know this ruleset."""
-    title: str
+    """Lower-case letters, digits and hyphens. The names in ``RULESETS`` are taken."""
+    title: str = field(default="", compare=False)
+    """For people; the name if left out."""
     dwarfs: tuple[str, ...]
-    """The squares the dwarfs start on (sections 2 and 3)."""
+    """The squares the dwarfs start on, 1 to 32, or 31 if the stone moves (sections 2 and 3)."""
     trolls: tuple[str, ...]
-    """The squares the trolls start on (sections 2 and 3)."""
+    """The squares the trolls start on, 1 to 8 (sections 2 and 3)."""
     stone: str = "H8"
     """Where the Thudstone, Rock or ball starts (sections 2 and 3)."""
-    stone_moves: bool = False
-    """Whether it is the Rock or ball, which moves, or the Thudstone, which does not."""
+    dwarfs_capture: Literal["hurl", "sandwich", "nothing"] = "hurl"
+    """By hurls (section 2), by standing on both sides (section 3), or not (section 4)."""
+    trolls_capture: Literal["beside", "trample", "nothing"] = "beside"
+    """Beside where a step or shove ends (section 2); by jumps, between moves of 1 to 3 squares
+    (section 3); or not, moving in the same way (section 4)."""
+    step_captures: StepCaptures = "one"
+    """What a step may capture, if trolls capture beside: always none too (section 2)."""
+    shove_captures: Literal["any", "all"] = "any"
+    """What a shove captures, if trolls capture beside: one or more of them, or all (section 2)."""
+    trolls_keep_off_edge: bool = False
+    """Whether trolls may neither end a move on the edge nor pass over it (section 4)."""
+    stone_goes: Literal["nowhere", "one", "far"] = "nowhere"
+    """The Thudstone nowhere, the Rock one square, the ball any distance (sections 2, 3, 4)."""
+    stone_wins: bool = False
+    """Whether the stone on a goal square, or trolls around it, end the battle (section 3)."""
     reward: Literal["margin", "outcome"] = "margin"
     """The scoring: points left on the board (section 2), or won, drawn, lost (section 3)."""
     max_quiet_turns: int = 200
@@ -40,46 +143,227 @@ class Ruleset:
     offer_after: int = 20
     """Quiet turns before an offer to end the battle, and turns between offers (section 5)."""
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "title", self.title or self.name)
+        for what in ("dwarfs", "trolls"):
+            object.__setattr__(self, what, _read_squares(what, getattr(self, what)))
+        try:
+            self._check()
+        except ValueError as error:
+            raise ValueError(f"ruleset {self.name!r}: {error}") from None
+        _BY_KEY.setdefault(self.key, self)
+
+    def _check(self) -> None:
+        """Refuse what the compiled rules cannot play, and battles that are over at the start."""
+        if not (isinstance(self.name, str) and re.fullmatch(r"[a-z0-9][a-z0-9-]*", self.name)):
+            raise ValueError("a name of lower-case letters, digits and hyphens would be right")
+        if RULESETS.get(self.name, self) != self:
+            raise ValueError("that name is taken; a name of its own, name='mine' say, is right")
+        for name, words in _WORDS.items():
+            if getattr(self, name) not in words:
+                listed = ", ".join(map(repr, words))
+                raise ValueError(f"{name} {getattr(self, name)!r}: one of {listed} is right")
+        for name in ("max_quiet_turns", "max_turns", "offer_after"):
+            read_limit(name, getattr(self, name))
+        # The Rock or ball stands in the row's list of the pieces that dwarfs may move.
+        most_dwarfs = MAX_DWARFS - self.stone_moves
+        for name, most in (("dwarfs", most_dwarfs), ("trolls", MAX_TROLLS)):
+            if not 1 <= len(getattr(self, name)) <= most:
+                raise ValueError(f"{len(getattr(self, name))} {name}: 1 to {most} would be right")
+        taken = [*self.dwarfs, *self.trolls, SQUARE_NAMES[square_named(self.stone)]]
+        for name in taken:
+            if taken.count(name) > 1:
+                raise ValueError(f"two pieces start on {name}: one would be right")
+        if self.step_captures == "one" and self.shove_captures == "all":
+            raise ValueError("step_captures 'one' needs shove_captures 'any'")
+        if self.reward == "outcome" and not self.stone_wins:
+            raise ValueError("reward 'outcome' needs stone_wins=True: nothing else is an object")
+        self._check_start({square_named(name) for name in taken})
+
+    def _check_start(self, taken: set[int]) -> None:
+        if not any(_beside(square_named(name)) - taken for name in self.dwarfs):
+            raise ValueError("no dwarf has an empty square beside it at the start")
+        stone = square_named(self.stone)
+        around = _beside(stone) & {square_named(name) for name in self.trolls}
+        if self.stone_wins and (stone in GOAL_SQUARES or len(around) >= TROLLS_TO_SURROUND):
+            raise ValueError(f"the battle is won at once with stone_wins and the stone on {stone}")
+
+    def replace(self, **changes: Any) -> Ruleset:
+        """A ruleset of your own: this one with other fields, and a ``name`` of its own.
+
+        Raises:
+            ValueError: for fields that no game can be played by.
+            TypeError: for a field that there is not.
+        """
+        return dataclasses.replace(self, **{"title": "", **changes})
+
+    @cached_property
+    def traits(self) -> int:
+        """What the compiled rules ask for, packed into one word: the bits above."""
+        return (
+            DWARFS_HURL * (self.dwarfs_capture == "hurl")
+            | DWARFS_SANDWICH * (self.dwarfs_capture == "sandwich")
+            | TROLLS_CAPTURE_BESIDE * (self.trolls_capture == "beside")
+            | TROLLS_TRAMPLE * (self.trolls_capture == "trample")
+            | SHOVES_TAKE_ALL * (self.shove_captures == "all")
+            | TROLLS_KEEP_OFF_EDGE * self.trolls_keep_off_edge
+            | STONE_MOVES * self.stone_moves
+            | STONE_GOES_FAR * (self.stone_goes == "far")
+            | STONE_WINS * self.stone_wins
+            | SCORED_BY_POINTS * (self.reward == "margin")
+            | _STEP_NUMBERS[self.step_captures] << STEP_BITS
+        )
+
+    @cached_property
+    def key(self) -> tuple[int, ...]:
+        """[4] int16 by which a state row knows its ruleset: a digest of the definition, so that
+        it depends on nothing else, such as the order of ``RULESETS``.
+        """
+        digest = hashlib.sha256(json.dumps(self._definition(), sort_keys=True).encode()).digest()
+        return tuple(np.frombuffer(digest[:8], dtype="<i2").tolist())
+
     @property
     def largest_margin(self) -> int:
-        """The margin of a battle won with nothing lost: a point a dwarf, or the bare result."""
-        return len(self.dwarfs) if self.reward == "margin" else 1
+        """The margin of a battle won with nothing lost: in points, or the bare result."""
+        if self.reward == "outcome":
+            return 1
+        return max(len(self.dwarfs), TROLL_VALUE * len(self.trolls))
+
+    @property
+    def stone_moves(self) -> bool:
+        """Whether the stone is the Rock or a ball."""
+        return self.stone_goes != "nowhere"
+
+    @cached_property
+    def symmetries(self) -> tuple[int, ...]:
+        """The symmetries of ``board.SYMMETRIES`` that the rules do not notice, the identity
+        first: those that leave the goal squares and a stone that never moves in place.
+        """
+        kept = [{square_named(self.stone)}] if not self.stone_moves else []
+        kept += [set(GOAL_SQUARES)] if self.stone_wins else []
+        return tuple(
+            number
+            for number, image in enumerate(SQUARE_SYMMETRY)
+            if all({int(image[square]) for square in squares} == squares for squares in kept)
+        )
+
+    @cached_property
+    def spec(self) -> str:
+        """The definition in one line, which ``get_ruleset`` reads: the name alone for one of
+        ``RULESETS``, else ``"classic:name=mine,trolls=G7+H7,max_turns=300"``, say.
+        """
+        if self.name in RULESETS:
+            return self.name
+        changes = {
+            base: {k: v for k, v in self._fields() if v != getattr(ruleset, k)}
+            for base, ruleset in RULESETS.items()
+        }
+        base = min(changes, key=lambda name: len(changes[name]))
+        return f"{base}:" + ",".join(f"{k}={_spell(v)}" for k, v in changes[base].items())
+
+    def _fields(self) -> list[tuple[str, Any]]:
+        return [(f.name, getattr(self, f.name)) for f in dataclasses.fields(self) if f.compare]
+
+    def _definition(self) -> dict[str, Any]:
+        """The fields that are not left at their defaults, so that a new one changes no key."""
+        defaults = {f.name: f.default for f in dataclasses.fields(self)}
+        return {name: value for name, value in self._fields() if value != defaults[name]}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _remake, (dict(self._fields(), title=self.title),)
 
 
-_CLASSIC_DWARFS = tuple(
-    SQUARE_NAMES[square]
-    for square in sorted(PERIMETER)
-    if SQUARE_NAMES[square] not in ("H1", "A8", "P8", "H15")
-)
-_CLASSIC_TROLLS = ("G7", "H7", "J7", "G8", "J8", "G9", "H9", "J9")
-_VALLEY_DWARFS = (
-    *("H9", "A10", "P10", "B11", "O11", "C12", "N12", "D13", "M13"),
-    *("E14", "L14", "F15", "G15", "H15", "J15", "K15"),
-)
-_VALLEY_TROLLS = ("F2", "H2", "K2", "E3", "F3", "H3", "K3", "L3")
-
-
-def _classic(name: str, index: int, title: str) -> Ruleset:
-    return Ruleset(name, index, title, _CLASSIC_DWARFS, _CLASSIC_TROLLS)
-
-
-def _valley(name: str, index: int, title: str) -> Ruleset:
-    return Ruleset(
-        name, index, title, _VALLEY_DWARFS, _VALLEY_TROLLS, stone_moves=True, reward="outcome"
-    )
-
-
-RULESETS: dict[str, Ruleset] = {
-    ruleset.name: ruleset
-    for ruleset in (
-        _classic("classic", CLASSIC, "Classic Thud, a step captures none or one"),
-        _classic("classic-any", CLASSIC_ANY, "Classic Thud, a step captures any or none"),
-        _classic("classic-all", CLASSIC_ALL, "Classic Thud, captures take all or none"),
-        _valley("koom-valley", KOOM_VALLEY, "Koom Valley Thud"),
-        _valley("koom-valley-football", FOOTBALL, "Koom Valley Football"),
-    )
+_WORDS: dict[str, tuple[Any, ...]] = {
+    "dwarfs_capture": ("hurl", "sandwich", "nothing"),
+    "trolls_capture": ("beside", "trample", "nothing"),
+    "step_captures": get_args(StepCaptures),
+    "shove_captures": ("any", "all"),
+    "trolls_keep_off_edge": (False, True),
+    "stone_goes": ("nowhere", "one", "far"),
+    "stone_wins": (False, True),
+    "reward": ("margin", "outcome"),
 }
-RULESET_BY_INDEX = tuple(RULESETS.values())
+"""The fields that are one of a few words, and these."""
+
+RULESETS: dict[str, Ruleset] = {}
+"""The games that have names."""
+_BY_KEY: dict[tuple[int, ...], Ruleset] = {}
+"""Every ruleset made in this process, by its key, so that a row alone leads back to its own. A
+key is a digest of the definition, so that it does not matter who made one first."""
+
+
+def _remake(fields: dict[str, Any]) -> Ruleset:
+    return Ruleset(**fields)
+
+
+def _spell(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "+".join(value) if isinstance(value, tuple) else str(value)
+
+
+CLASSIC = Ruleset(
+    name="classic",
+    title="Classic Thud, a step captures none or one",
+    dwarfs=tuple(
+        SQUARE_NAMES[square]
+        for square in PERIMETER
+        if SQUARE_NAMES[square] not in ("H1", "A8", "P8", "H15")
+    ),
+    trolls=("G7", "H7", "J7", "G8", "J8", "G9", "H9", "J9"),
+)
+CLASSIC_ANY = CLASSIC.replace(
+    name="classic-any",
+    title="Classic Thud, a step captures any or none",
+    step_captures="any",
+)
+CLASSIC_ALL = CLASSIC.replace(
+    name="classic-all",
+    title="Classic Thud, captures take all or none",
+    step_captures="all",
+    shove_captures="all",
+)
+KOOM_VALLEY = Ruleset(
+    name="koom-valley",
+    title="Koom Valley Thud",
+    dwarfs=(
+        *("H9", "A10", "P10", "B11", "O11", "C12", "N12", "D13", "M13"),
+        *("E14", "L14", "F15", "G15", "H15", "J15", "K15"),
+    ),
+    trolls=("F2", "H2", "K2", "E3", "F3", "H3", "K3", "L3"),
+    dwarfs_capture="sandwich",
+    trolls_capture="trample",
+    stone_goes="one",
+    stone_wins=True,
+    reward="outcome",
+)
+KOOM_VALLEY_FOOTBALL = KOOM_VALLEY.replace(
+    name="koom-valley-football",
+    title="Koom Valley Football",
+    dwarfs_capture="nothing",
+    trolls_capture="nothing",
+    trolls_keep_off_edge=True,
+    stone_goes="far",
+)
+RULESETS.update(
+    (ruleset.name, ruleset)
+    for ruleset in (CLASSIC, CLASSIC_ANY, CLASSIC_ALL, KOOM_VALLEY, KOOM_VALLEY_FOOTBALL)
+)
+
+
+def ruleset_of_key(key: Iterable[int]) -> Ruleset:
+    """The ruleset that a state row names by its key, [4].
+
+    Raises:
+        ValueError: if no such ruleset has been made in this process.
+    """
+    found = _BY_KEY.get(tuple(int(word) for word in key))
+    if found is None:
+        raise ValueError(
+            f"a row of a ruleset that is not known here (key {list(key)}): "
+            "make that ruleset first, with every field as it was"
+        )
+    return found
 
 
 RulesName = Literal["classic", "classic-any", "classic-all", "koom-valley", "koom-valley-football"]
@@ -89,21 +373,39 @@ Rules = RulesName | Ruleset
 
 
 def get_ruleset(rules: str | Ruleset) -> Ruleset:
-    """The ruleset of that name; a ``Ruleset`` that is one of ``RULESETS`` stands for itself.
+    """The ruleset of that name or ``spec``; a ``Ruleset`` stands for itself.
 
     Raises:
-        ValueError: if there is no such ruleset; the message names the nearest. Nor is there one
-            with other fields: of its ruleset a state row keeps the index alone.
+        ValueError: if there is no such ruleset; the message names the nearest.
     """
     if isinstance(rules, Ruleset):
-        if rules != RULESETS.get(rules.name):
-            raise ValueError(
-                f"ruleset {rules.name!r} with other fields than RULESETS has: a name, and limits "
-                "beside it, rules='classic', max_turns=100 say, would be right"
-            )
-        return RULESETS[rules.name]
+        return rules
     if rules in RULESETS:
         return RULESETS[rules]
-    near = difflib.get_close_matches(str(rules), RULESETS, n=1)
+    base, colon, changes = str(rules).partition(":")
+    if colon and base in RULESETS:
+        return RULESETS[base].replace(**_read_changes(rules, changes))
+    near = difflib.get_close_matches(base, RULESETS, n=1)
     hint = f"did you mean {near[0]!r}? " if near else ""
     raise ValueError(f"unknown ruleset {rules!r}: {hint}there are {', '.join(RULESETS)}")
+
+
+def _read_changes(spec: str, text: str) -> dict[str, Any]:
+    """The fields that a spec changes."""
+    changes: dict[str, Any] = {}
+    known = {f.name: f.type for f in dataclasses.fields(Ruleset)}
+    for part in text.split(","):
+        name, equals, value = part.partition("=")
+        if not equals or name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]!r}? " if near else ""
+            raise ValueError(f"ruleset {spec!r}: {part!r}: {hint}name=mine, say, would be right")
+        if known[name] == "int" and value.isascii() and value.isdigit():
+            changes[name] = int(value)
+        elif known[name] == "bool" and value in ("yes", "no"):
+            changes[name] = value == "yes"
+        elif known[name].startswith("tuple"):
+            changes[name] = tuple(value.split("+"))
+        else:
+            changes[name] = value
+    return changes

@@ -1,9 +1,9 @@
 """The board's symmetries: observations, masks and policies turned and mirrored together.
 
 Classic Thud is the same game after any of the eight symmetries of ``board.SYMMETRIES``; the
-Koom Valley games, which have a goal, only after the left-right mirror. An observation, its
-mask and a policy for it, mapped by the same symmetry, belong together again: a learner may
-train on any of them, or average its policy over all.
+Koom Valley games, which have a goal, only after the left-right mirror (``Ruleset.symmetries``).
+An observation, its mask and a policy for it, mapped by the same symmetry, belong together again:
+a learner may train on any of them, or average its policy over all.
 
 >>> from thud_env import Position
 >>> start = Position.start()
@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 from thud_env.actions import ACTION_SYMMETRY, NUM_ACTIONS
 from thud_env.board import (
     CELL_OF_SQUARE,
-    MIRROR_LEFT_RIGHT,
     SIZE,
     SQUARE_OF_CELL,
     SQUARE_SYMMETRY,
@@ -74,8 +73,7 @@ def symmetries_of(rules: str | Ruleset) -> tuple[int, ...]:
     Raises:
         ValueError: if there is no such ruleset.
     """
-    has_goal = get_ruleset(rules).stone_moves
-    return (0, MIRROR_LEFT_RIGHT) if has_goal else tuple(range(NUM_SYMMETRIES))
+    return get_ruleset(rules).symmetries
 
 
 def map_observation(symmetry: int, observation: Array) -> Array:
@@ -139,7 +137,7 @@ def map_together(symmetry: int, observation: Array, *policies: Array) -> tuple[A
 def map_position(symmetry: int, position: Position) -> Position:
     """A position mapped: its board and the square that it remembers.
 
-    In the Koom Valley games only ``symmetries_of`` give a position of the same worth.
+    Only those of ``symmetries_of`` give a position of the same worth.
 
     Raises:
         ValueError: if ``symmetry`` is not in 0 .. 7.

@@ -23,13 +23,17 @@ from thud_env.rules.row import (
     EMPTY,
     NUM_TROLLS,
     OFF_BOARD,
-    RULES,
     STONE,
     TROLL,
     TROLL_CELLS,
     num_dwarf_cells,
 )
-from thud_env.rulesets import FOOTBALL, KOOM_VALLEY
+from thud_env.rules.traits import (
+    dwarfs_hurl,
+    dwarfs_sandwich,
+    trolls_capture_beside,
+    trolls_trample,
+)
 from thud_env.views.encoding import NUM_POINTS, Plane
 
 ATTACK_PLANES = (
@@ -124,20 +128,21 @@ def _show_valley_strikes(row, planes):
     """Koom Valley: sandwiches, with the free square where the second dwarf is wanting; and
     tramples, with the free square that a troll would land on.
     """
+    sandwich, trample = dwarfs_sandwich(row), trolls_trample(row)
     for i in range(TROLL_CELLS, TROLL_CELLS + int(row[NUM_TROLLS])):
         troll = int(row[i])
         for direction in range(NUM_DIRECTIONS):
             step = int(CELL_STEP[direction])
             near, across = natural(troll + step), natural(troll - step)
-            if row[near] == EMPTY and row[across] == DWARF:
+            if sandwich and row[near] == EMPTY and row[across] == DWARF:
                 planes[_DWARF_STRIKES, _point(near)] += 0.25
                 if planes[_DWARF_MOVES, _point(near)] > 0:
                     planes[_TROLLS_STRUCK, _point(troll)] += 0.25
             beyond = natural(near + step) if row[near] != OFF_BOARD else near
-            if row[near] == DWARF and row[beyond] == EMPTY:
+            if trample and row[near] == DWARF and row[beyond] == EMPTY:
                 planes[_TROLL_CAPTURES, _point(beyond)] += 0.125
                 planes[_DWARFS_STRUCK, _point(near)] += 0.125
-            if row[near] == EMPTY and row[beyond] == EMPTY:
+            if trample and row[near] == EMPTY and row[beyond] == EMPTY:
                 planes[_DWARFS_UNSAFE, _point(near)] += 0.125
 
 
@@ -152,23 +157,22 @@ def show_attacks(row, planes):
     for plane in range(NUM_ATTACK_PLANES):
         for point in range(NUM_POINTS):
             planes[plane, point] = 0
-    rules = row[RULES]
     for i in range(DWARF_CELLS, DWARF_CELLS + num_dwarf_cells(row)):
         cell = natural(row[i])
         if row[cell] == STONE:
             _show_moves(row, cell, planes, _STONE_MOVES, 1.0)
             continue
         _show_moves(row, cell, planes, _DWARF_MOVES, 0.125)
-        if rules < KOOM_VALLEY:
+        if dwarfs_hurl(row):
             _show_hurls(row, cell, planes)
     for i in range(TROLL_CELLS, TROLL_CELLS + int(row[NUM_TROLLS])):
         cell = natural(row[i])
         _show_moves(row, cell, planes, _TROLL_MOVES, 0.125)
-        if rules < KOOM_VALLEY:
+        if trolls_capture_beside(row):
             _show_leaps(row, cell, planes)
-    if rules < KOOM_VALLEY:
+    if trolls_capture_beside(row):
         _show_landings(row, planes)
-    elif rules != FOOTBALL:
+    if dwarfs_sandwich(row) or trolls_trample(row):
         _show_valley_strikes(row, planes)
 
 

@@ -22,6 +22,7 @@ from agents.networks.kinds import make_network, network_config
 from agents.networks.network import NetworkConfig, PolicyNetwork
 from thud_env.actions import NUM_ACTIONS
 from thud_env.position import SIDES
+from thud_env.rulesets import get_ruleset
 
 FORMAT = "thud-policy"
 FORMAT_VERSION = 1
@@ -244,8 +245,12 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         raise CheckpointError(f"{path} is damaged: it has an unknown key {_short(key)}")
     if OWN_HASH in manifest and manifest[OWN_HASH] != _hash(manifest):
         raise CheckpointError(f"{path} is damaged: it does not match its own hash")
-    if manifest["role"] not in SIDES or manifest["rules"] not in thud_env.RULESETS:
+    if manifest["role"] not in SIDES:
         raise CheckpointError(f"{path} names an unknown role or ruleset")
+    try:
+        get_ruleset(manifest["rules"])
+    except ValueError as error:
+        raise CheckpointError(f"{path} names an unknown role or ruleset: {error}") from None
     return {**_OLDER, **manifest}
 
 

@@ -17,19 +17,25 @@ from thud_env.rules.row import (
     DWARF_CELLS,
     DWARFS,
     NUM_TROLLS,
-    RULES,
     STONE,
     TO_MOVE,
     TROLL,
     TROLL_CELLS,
     num_dwarf_cells,
 )
-from thud_env.rulesets import FOOTBALL, KOOM_VALLEY
+from thud_env.rules.traits import (
+    dwarfs_hurl,
+    dwarfs_sandwich,
+    step_captures,
+    trolls_capture_beside,
+    trolls_trample,
+)
+from thud_env.rulesets import STEP_TAKES_NONE
 
 
 @compiled
 def sandwiched_by(row, start, target):
-    """How many trolls a dwarf captures in Koom Valley by moving from ``start`` to ``target``."""
+    """How many trolls a dwarf sandwiches by moving from ``start`` to ``target``."""
     captured = 0
     for direction in range(NUM_DIRECTIONS):
         step = CELL_STEP[direction]
@@ -51,16 +57,18 @@ def capturable_by(row, action):
     start = int(MOVE_FROM[action])
     target = int(MOVE_TO[action])
     piece = row[start]
-    rules = row[RULES]
-    if piece == STONE or rules == FOOTBALL:
-        return 0
     if piece == DWARF:
-        if rules == KOOM_VALLEY:
+        if dwarfs_sandwich(row):
             return sandwiched_by(row, start, target)
         return 1 if row[target] == TROLL else 0
-    if rules == KOOM_VALLEY:
-        return 1 if MOVE_DISTANCE[action] == 2 and row[(start + target) >> 1] == DWARF else 0
-    return count_adjacent(row, target, DWARF)
+    if piece == STONE:
+        return 0
+    if trolls_capture_beside(row):
+        is_shove = MOVE_DISTANCE[action] > 1 or row[2 * start - target] == TROLL
+        if is_shove or step_captures(row) != STEP_TAKES_NONE:
+            return count_adjacent(row, target, DWARF)
+        return 0
+    return 1 if MOVE_DISTANCE[action] == 2 and row[(start + target) >> 1] == DWARF else 0
 
 
 @compiled
@@ -102,14 +110,13 @@ def capturing_moves(row, out):
         row: [432] a state row at the start of a turn.
         out: [>= 2048] int32.
     """
-    rules = row[RULES]
-    if rules == FOOTBALL:
-        return 0
     if row[TO_MOVE] != DWARFS:
-        return _capturing_moves(row, TROLL_CELLS, int(row[NUM_TROLLS]), out)
-    if rules == KOOM_VALLEY:
+        if trolls_capture_beside(row) or trolls_trample(row):
+            return _capturing_moves(row, TROLL_CELLS, int(row[NUM_TROLLS]), out)
+        return 0
+    if dwarfs_sandwich(row):
         return _capturing_moves(row, DWARF_CELLS, num_dwarf_cells(row), out)
-    return _hurls(row, out)
+    return _hurls(row, out) if dwarfs_hurl(row) else 0
 
 
 @compiled

@@ -37,14 +37,13 @@ from thud_env.rules.row import (
     EMPTY,
     NUM_DWARFS,
     NUM_TROLLS,
-    RULES,
     STONE_CELL,
     TO_MOVE,
     TROLL,
     TROLL_CELLS,
     num_dwarf_cells,
 )
-from thud_env.rulesets import KOOM_VALLEY
+from thud_env.rules.traits import scored_by_points, stone_wins
 
 POINT = 100
 """One point of the margin."""
@@ -211,10 +210,10 @@ def features(row, out):
     out[0] = 1
     out[1] = row[NUM_DWARFS]
     out[2] = row[NUM_TROLLS]
-    if row[RULES] < KOOM_VALLEY:
-        _classic_features(row, out)
-    else:
+    if stone_wins(row):
         _valley_features(row, out)
+    else:
+        _classic_features(row, out)
 
 
 @compiled
@@ -223,15 +222,14 @@ def evaluate(row, weights, scratch):
 
     Args:
         row: [432] a state row at the start of a turn, its battle not over.
-        weights: [5, 2, 16] int64, by ruleset, side to move and feature, from the dwarfs' view.
+        weights: [2, 16] int64, by side to move and feature, from the dwarfs' view.
         scratch: [16] int64.
     """
     side = int(row[TO_MOVE])
-    rules = int(row[RULES])
     features(row, scratch)
     value = 0
     for i in range(NUM_FEATURES):
-        value += weights[rules, side, i] * scratch[i]
+        value += weights[side, i] * scratch[i]
     value = min(max(value, -LARGEST_EVALUATION), LARGEST_EVALUATION)
     return value if side == DWARFS else -value
 
@@ -241,5 +239,5 @@ def final_value(row):
     """What a position whose battle ended here is worth to the side to move, or what it would
     be worth if the battle ended now.
     """
-    value = margin(row) * (POINT if row[RULES] < KOOM_VALLEY else WIN)
+    value = margin(row) * (POINT if scored_by_points(row) else WIN)
     return value if row[TO_MOVE] == DWARFS else -value

@@ -23,7 +23,7 @@ class Judge(NamedTuple):
     tables: Tables
     """Of the patterns."""
     weights: NDArray[np.int64]
-    """[5, 2, 16] of the features."""
+    """[2, 16] of the features."""
     codes: NDArray[np.int32]
     """[272] of the position judged last."""
     sums: NDArray[np.int64]

@@ -134,7 +134,7 @@ def no_tables() -> Tables:
 
 def tables_path(rules: str) -> Path:
     """Where the tables of a ruleset are."""
-    return FOLDER / f"patterns-{rules}.npz"
+    return FOLDER / f"patterns-{get_ruleset(rules).name}.npz"
 
 
 def write_tables(

@@ -41,14 +41,12 @@ from thud_env.jit.bits import natural, trailing_zeros
 from thud_env.jit.compile import compiled, inlined
 from thud_env.jit.lanes import differing
 from thud_env.rules.moves import count_adjacent
-from thud_env.rules.play import TROLLS_TO_SURROUND
 from thud_env.rules.row import (
     DWARF,
     DWARF_CELLS,
     DWARFS,
     EMPTY,
     NUM_TROLLS,
-    RULES,
     STONE,
     STONE_CELL,
     TO_MOVE,
@@ -57,7 +55,8 @@ from thud_env.rules.row import (
     TROLLS,
     num_dwarf_cells,
 )
-from thud_env.rulesets import KOOM_VALLEY
+from thud_env.rules.traits import stone_wins, trolls_keep_off_edge
+from thud_env.rulesets import TROLLS_TO_SURROUND
 
 NUM_PATTERNS = 3**9
 NUM_PIECES = 4
@@ -159,8 +158,8 @@ def has_replies(row):
     at most one, and no stone is about to be won or lost.
     """
     side = row[TO_MOVE]
-    valley = row[RULES] >= KOOM_VALLEY
-    if valley:
+    off_edge = stone_wins(row) or trolls_keep_off_edge(row)
+    if stone_wins(row):
         stone = row[STONE_CELL]
         if side == DWARFS and IS_GOAL_CELL[stone]:
             return False
@@ -178,8 +177,8 @@ def has_replies(row):
             target = cell + int(CELL_STEP[direction])
             if row[target] != EMPTY or target == found:
                 continue
-            if side == DWARFS and valley and IS_PERIMETER_CELL[target]:
-                continue  # where Football's trolls may not go
+            if side == DWARFS and off_edge and IS_PERIMETER_CELL[target]:
+                continue  # where trolls may not be allowed to go
             if found >= 0:
                 return True
             found = target

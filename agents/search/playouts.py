@@ -25,12 +25,11 @@ from thud_env.rules.row import (
     NO_QUESTION,
     ONGOING,
     PENDING,
-    RULES,
     TAKEN,
     TERMINATION,
     TO_MOVE,
 )
-from thud_env.rulesets import KOOM_VALLEY
+from thud_env.rules.traits import scored_by_points
 
 BY_EVALUATION, BY_RANDOM_PLAY, BY_GREEDY_PLAY = range(3)
 """How a leaf of the tree is judged."""
@@ -58,15 +57,15 @@ def finish_turn(row, decisions, rng, game):
 @compiled
 def static_value(row, judge):
     """What a position looks worth without playing on, for the dwarfs. No turn may be pending."""
-    valley = row[RULES] >= KOOM_VALLEY
+    by_points = scored_by_points(row)
     if row[TERMINATION] != ONGOING:
-        return float(margin(row)) if valley else margin(row) / MOST_POINTS
+        return margin(row) / MOST_POINTS if by_points else float(margin(row))
     value = float(judge_position(row, judge))
     if row[TO_MOVE] != DWARFS:
         value = -value
-    if valley:
-        return value / (abs(value) + EVEN_ODDS)
-    return min(max(value / (POINT * MOST_POINTS), -1.0), 1.0)
+    if by_points:
+        return min(max(value / (POINT * MOST_POINTS), -1.0), 1.0)
+    return value / (abs(value) + EVEN_ODDS)
 
 
 @compiled_with_arrays
@@ -76,7 +75,7 @@ def standing(rows):
     """
     scores = np.empty(rows.shape[0])
     for n in range(rows.shape[0]):
-        scale = 1 if rows[n, RULES] >= KOOM_VALLEY else MOST_POINTS
+        scale = MOST_POINTS if scored_by_points(rows[n]) else 1
         scores[n] = margin(rows[n]) / scale
     return scores
 

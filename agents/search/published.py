@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-from numpy.typing import NDArray
-
 from agents.search.pattern_files import published_tables, tables_with
 from agents.search.patterns import Tables
-from agents.search.weights import load_weights
+from agents.search.weights import Weights, load_weights
 
 EVALUATIONS = ("learned", "features")
 
 
 def read_evaluation(
     evaluation: str, weights: str
-) -> tuple[NDArray[np.int64], Callable[[str], Tables | None]]:
-    """The weights of the features, [5, 2, 16], and what returns a ruleset's tables of patterns.
+) -> tuple[Weights, Callable[[str], Tables | None]]:
+    """The weights of the features, and what returns a ruleset's tables of patterns.
 
     Args:
         evaluation: ``learned``: by patterns, and by features where a ruleset has no tables; or

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -11,40 +12,48 @@ from numpy.typing import NDArray
 from agents.search.evaluation import CLASSIC_FEATURES, NUM_FEATURES, POINT, VALLEY_FEATURES
 from agents.strict_yaml import YamlError, read_yaml
 from thud_env.position import SIDES
-from thud_env.rules.play import TROLL_VALUE
-from thud_env.rulesets import KOOM_VALLEY, RULESETS, get_ruleset
+from thud_env.rulesets import RULESETS, TROLL_VALUE, Ruleset, get_ruleset
 
 WEIGHTS_FILE = Path(__file__).parents[2] / "configs" / "search" / "weights.yaml"
-
-_LIKE = {
-    "classic-any": "classic",
-    "classic-all": "classic",
-    "koom-valley-football": "koom-valley",
-}
-"""Rulesets that, unless the file has weights of their own, are judged like another."""
 
 
 class WeightsError(ValueError):
     """A file of weights that is missing or not what it should be."""
 
 
-def feature_names(rules: str) -> tuple[str, ...]:
+@dataclasses.dataclass(frozen=True)
+class Weights:
+    """The weights of every ruleset."""
+
+    own: dict[str, NDArray[np.int64]]
+    """[2, 16] by side to move and feature, of the rulesets that have their own."""
+
+    def of(self, ruleset: Ruleset) -> NDArray[np.int64]:
+        """A ruleset's weights, [2, 16]: its own, or those of the first with the same features.
+
+        Raises:
+            KeyError: if there are none.
+        """
+        alike = (name for name in self.own if feature_names(name) == feature_names(ruleset))
+        name = ruleset.name if ruleset.name in self.own else next(alike, ruleset.name)
+        return self.own[name]
+
+
+def feature_names(rules: str | Ruleset) -> tuple[str, ...]:
     """The features of a ruleset."""
-    return CLASSIC_FEATURES if get_ruleset(rules).index < KOOM_VALLEY else VALLEY_FEATURES
+    return VALLEY_FEATURES if get_ruleset(rules).stone_wins else CLASSIC_FEATURES
 
 
-def material_weights() -> NDArray[np.int64]:
-    """The margin and nothing else, [5, 2, 16]."""
-    weights = np.zeros((len(RULESETS), len(SIDES), NUM_FEATURES), dtype=np.int64)
-    for ruleset in RULESETS.values():
-        names = feature_names(ruleset.name)
-        weights[ruleset.index, :, names.index("dwarfs")] = POINT
-        weights[ruleset.index, :, names.index("trolls")] = -TROLL_VALUE * POINT
-    return weights
+def material_weights() -> Weights:
+    """The margin and nothing else."""
+    weights = np.zeros((len(SIDES), NUM_FEATURES), dtype=np.int64)
+    weights[:, CLASSIC_FEATURES.index("dwarfs")] = POINT
+    weights[:, CLASSIC_FEATURES.index("trolls")] = -TROLL_VALUE * POINT
+    return Weights({"classic": weights, "koom-valley": weights})
 
 
-def load_weights(path: str | Path = WEIGHTS_FILE) -> NDArray[np.int64]:
-    """The weights in a file, [5, 2, 16] by ruleset, side to move and feature.
+def load_weights(path: str | Path = WEIGHTS_FILE) -> Weights:
+    """The weights in a file.
 
     Raises:
         WeightsError: naming the file and what is wrong with it.
@@ -55,17 +64,22 @@ def load_weights(path: str | Path = WEIGHTS_FILE) -> NDArray[np.int64]:
         raise WeightsError(str(error)) from None
     if not isinstance(content, dict):
         raise WeightsError(f"{path} holds no weights: rulesets with theirs would be right")
-    for rules in content:
+    own = {}
+    for rules, by_side in content.items():
         if rules not in RULESETS:
             raise WeightsError(f"{path} has weights for {rules!r}: no such ruleset")
-    weights = np.zeros((len(RULESETS), len(SIDES), NUM_FEATURES), dtype=np.int64)
-    for rules, ruleset in RULESETS.items():
-        by_side = content.get(rules, content.get(_LIKE.get(rules, "")))
+        own[rules] = np.zeros((len(SIDES), NUM_FEATURES), dtype=np.int64)
         for side, name in enumerate(SIDES):
             given = by_side.get(name) if isinstance(by_side, dict) else None
             if not isinstance(given, dict):
                 raise WeightsError(f"{path} has no weights for the {name} of {rules}")
-            _fill(weights[ruleset.index, side], given, feature_names(rules), path)
+            _fill(own[rules][side], given, feature_names(rules), path)
+    weights = Weights(own)
+    for ruleset in RULESETS.values():
+        try:
+            weights.of(ruleset)
+        except KeyError:
+            raise WeightsError(f"{path} has no weights for the dwarfs of {ruleset.name}") from None
     return weights
 
 

@@ -93,12 +93,12 @@ class Workspace(NamedTuple):
     arrivals: NDArray[np.int32]
     """[272] for the evaluation by patterns."""
     weights: NDArray[np.int64]
-    """[5, 2, 16] of the evaluation by features."""
+    """[2, 16] of the evaluation by features, for the ruleset that is searched."""
     scratch: NDArray[np.int64]
     """[16] for the evaluation by features."""
 
     @classmethod
-    def of_size(cls, table_bits: int, weights: NDArray[np.int64], tables: Tables) -> Workspace:
+    def of_size(cls, table_bits: int, tables: Tables) -> Workspace:
         """Arrays for a search with a table of 2 ** ``table_bits`` entries."""
         buckets = (1 << table_bits) // BUCKET
         return cls(
@@ -117,6 +117,6 @@ class Workspace(NamedTuple):
             control=np.zeros(CONTROL_SIZE, dtype=np.int64),
             tables=tables,
             arrivals=np.zeros(NUM_CELLS, dtype=np.int32),
-            weights=weights,
+            weights=np.zeros((2, NUM_FEATURES), dtype=np.int64),
             scratch=np.zeros(NUM_FEATURES, dtype=np.int64),
         )

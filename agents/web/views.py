@@ -91,7 +91,7 @@ def rules_view(rules: Ruleset) -> dict[str, Any]:
     return {
         "name": rules.name,
         "title": rules.title,
-        "board": "goals" if rules.stone_moves else "plain",
+        "board": "goals" if rules.stone_wins else "plain",
         "stone": "ball" if picture_is_football(rules) else "R",
         "stoneName": stone_name(rules),
         "scored": rules.reward == "margin",

@@ -19,6 +19,8 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
+import numpy as np
+
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
@@ -36,7 +38,7 @@ from positions import (  # noqa: E402 - found through the line above
 import agents  # noqa: E402
 from agents.alphabeta import Searcher, SearchOptions  # noqa: E402
 from agents.search.evaluation import INFINITE, POINT, WIN, final_value  # noqa: E402
-from agents.search.weights import material_weights  # noqa: E402
+from agents.search.weights import Weights, material_weights  # noqa: E402
 from thud_env import Position  # noqa: E402
 from thud_env.jit.rng import seed_generators  # noqa: E402
 from thud_env.notation.turns import walk_turns  # noqa: E402
@@ -49,7 +51,7 @@ from thud_env.rules.row import (  # noqa: E402
     TO_MOVE,
     Row,
 )
-from thud_env.rulesets import KOOM_VALLEY, get_ruleset  # noqa: E402
+from thud_env.rulesets import get_ruleset  # noqa: E402
 
 DEPTHS = (4, 5)
 """Turns that a proof looks ahead: an even and an odd number, so that neither side always has the
@@ -103,9 +105,9 @@ class Prover:
     """Searches that see captures and battles won, and nothing else."""
 
     def __init__(self) -> None:
-        weights = material_weights()
-        weights[KOOM_VALLEY:] = 0  # captures are no aim there
-        self._searcher = Searcher(weights, seed_generators(1, 0))
+        own = material_weights().own
+        own["koom-valley"] = np.zeros_like(own["classic"])  # captures are no aim there
+        self._searcher = Searcher(Weights(own), seed_generators(1, 0))
 
     def best_turns(self, position: Position) -> tuple[list[str], int] | None:
         """The turns that are best by far and their value in hundredths of a point, if there are
@@ -167,7 +169,7 @@ def _after(row: Row, decisions: list[int]) -> Row:
 
 def kind_of(position: Position, turn: str, value: int) -> str:
     """What makes a turn the best: see ``HEADER``."""
-    if position.rules.index >= KOOM_VALLEY:
+    if position.rules.stone_wins:
         return "hold" if value < WIN else "win"
     trolls_move = position.to_move == "trolls"
     taken = _taken(position, turn)
@@ -231,7 +233,7 @@ def candidates(rules: str) -> Iterator[Position]:
     """All positions to be looked at, from all sources in turn."""
     random = Random(f"tactics {rules}")
     sources = [from_games(rules, random), built(rules, random), threatened(rules, random)]
-    if get_ruleset(rules).index >= KOOM_VALLEY:
+    if get_ruleset(rules).stone_wins:
         return islice(_usable(chain.from_iterable(zip(*sources, strict=False))), VALLEY_CANDIDATES)
     sources.append(cornered(rules, random))
     mixed = islice(_usable(chain.from_iterable(zip(*sources, strict=False))), CANDIDATES)

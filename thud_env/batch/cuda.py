@@ -34,7 +34,6 @@ from thud_env.rules.draw import draw_legal
 from thud_env.rules.legal import NUM_WORDS, is_legal, legal_actions, may_offer
 from thud_env.rules.moves import piece_moves
 from thud_env.rules.row import (
-    MAX_DWARFS,
     NO_QUESTION,
     ONGOING,
     PENDING,
@@ -43,6 +42,7 @@ from thud_env.rules.row import (
     copy_row,
     movable_pieces,
 )
+from thud_env.rulesets import MAX_DWARFS
 from thud_env.views.encoding import NUM_PLANES, NUM_POINTS, value_at
 from thud_env.views.masks import NUM_BYTE_WORDS
 

@@ -23,7 +23,7 @@ from thud_env.rules.legal import has_trample, may_offer
 from thud_env.rules.moves import count_adjacent
 from thud_env.rules.play import settle
 from thud_env.rules.row import DWARF, EMPTY, STONE, TROLL, Row
-from thud_env.rulesets import RULESET_BY_INDEX
+from thud_env.rulesets import Ruleset
 
 _QUESTIONS = {
     fields.TAKE_ONE: "one",
@@ -32,18 +32,20 @@ _QUESTIONS = {
     fields.TAKE_ALL: "all",
     fields.TRAMPLE_ON: "trample",
 }
-_QUESTIONS_ASKED = {
-    "classic": ("one", "any", "some"),
-    "classic-any": ("any", "some"),
-    "classic-all": ("all",),
-    "koom-valley": ("trample",),
-    "koom-valley-football": (),
-}
-"""What a ruleset may ask in the middle of a turn."""
 _MOST_AROUND = 7
 """Dwarfs that a troll finds beside it: the square it came from, or passed last, is empty."""
 
 _ROW_COLUMNS = [[col for row, col in SQUARE_POSITIONS if row == y] for y in range(SIZE)]
+
+
+def questions_asked(ruleset: Ruleset) -> set[str]:
+    """What a ruleset may ask in the middle of a turn, in the words of position text."""
+    if ruleset.trolls_capture != "beside":
+        return {"trample"} if ruleset.trolls_capture == "trample" else set()
+    after_step = {str(ruleset.step_captures)} - {"none"}
+    if ruleset.shove_captures == "any":
+        return {"any", "some"} | after_step
+    return after_step or {"all"}
 
 
 def position_text(row: Row) -> str:
@@ -142,7 +144,7 @@ def _read_board(text: str, row: Row) -> None:
 
 
 def _check_pieces(squares: list[int], row: Row) -> None:
-    ruleset = RULESET_BY_INDEX[row[fields.RULES]]
+    ruleset = fields.ruleset_of(row)
     for piece, most, name in (
         (DWARF, len(ruleset.dwarfs), "dwarfs"),
         (TROLL, len(ruleset.trolls), "trolls"),
@@ -170,7 +172,7 @@ def _read_waits(word: str, row: Row) -> None:
 def _read_pending(word: str, row: Row) -> None:
     if word == "-":
         return
-    ruleset = RULESET_BY_INDEX[row[fields.RULES]]
+    ruleset = fields.ruleset_of(row)
     if word in ("offer", "agreed"):
         if not row[fields.AGREEMENT]:
             raise ValueError(f"pending {word!r}, but the battle is played with agreement=False")
@@ -186,7 +188,7 @@ def _read_pending(word: str, row: Row) -> None:
             "F6:any say, would be right"
         )
     name, question, taken = match[1], match[2], int(match[3] or 0)
-    if question not in _QUESTIONS_ASKED[ruleset.name]:
+    if question not in questions_asked(ruleset):
         raise ValueError(f"pending {word!r}: {ruleset.name} never asks {question!r}")
     cell = int(CELL_OF_SQUARE[SQUARE_BY_NAME[name]])
     if row[fields.TO_MOVE] != fields.TROLLS or row[cell] != TROLL:

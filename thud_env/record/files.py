@@ -56,11 +56,10 @@ from thud_env.notation.turns import PIECES, normalise_turn
 from thud_env.position import Position, Termination
 from thud_env.record.text import RecordError, RecordText, check_tag, decode_record, format_record
 from thud_env.rules import row as fields
-from thud_env.rulesets import RULESETS, Ruleset, get_ruleset
+from thud_env.rulesets import LARGEST_LIMIT, RULESETS, Ruleset, get_ruleset
 
 __all__ = ["Record", "RecordError", "read_record", "write_record"]
 
-LARGEST_LIMIT = 32767
 _PLAIN_START = " d - 0 0"
 """How the position text of a start ends of which the setup line says all."""
 _LIMITS = {
@@ -293,7 +292,7 @@ def _facts(start: Position, final: Position) -> dict[str, str]:
     limits = {tag: str(start.row[cell]) for tag, (_, cell) in _LIMITS.items()}
     outcome = final.outcome
     return {
-        "Rules": start.rules.name,
+        "Rules": start.rules.spec,
         **limits,
         "Agreement": "yes" if start.row[fields.AGREEMENT] else "no",
         "Position": start.text,

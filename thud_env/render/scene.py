@@ -21,7 +21,7 @@ from thud_env.rules import row as fields
 from thud_env.rules.legal import legal_actions
 from thud_env.rules.play import margin
 from thud_env.rules.row import DWARF, DWARFS, EMPTY, TROLL, TROLLS, Row
-from thud_env.rulesets import FOOTBALL, RULESET_BY_INDEX, Ruleset
+from thud_env.rulesets import Ruleset
 
 
 class HasRow(Protocol):
@@ -60,7 +60,7 @@ class Scene:
     @property
     def is_football(self) -> bool:
         """Whether the stone is a ball."""
-        return self.rules.index == FOOTBALL
+        return self.rules.stone_goes == "far"
 
     def count(self, piece: int) -> int:
         """How many pieces of a kind stand on the board."""
@@ -84,7 +84,7 @@ def scene_of(
         ValueError: if a turn or a square cannot be read.
     """
     row = position.row
-    rules = RULESET_BY_INDEX[int(row[fields.RULES])]
+    rules = fields.ruleset_of(row)
     deciding = None
     if row[fields.PENDING] not in (fields.NO_QUESTION, fields.ANSWER_OFFER):
         deciding = int(SQUARE_OF_CELL[row[fields.PENDING_CELL]])
@@ -109,7 +109,7 @@ def scene_of(
         captured=captured,
         captured_piece=captured_piece,
         targets=marked,
-        goals=GOAL_SQUARES if rules.stone_moves else (),
+        goals=GOAL_SQUARES if rules.stone_wins else (),
     )
 
 

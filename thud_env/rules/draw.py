@@ -16,27 +16,28 @@ from thud_env.jit.bits import choose, count_ones, natural, nth_one
 from thud_env.jit.compile import compiled, inlined
 from thud_env.jit.rng import random_below
 from thud_env.rules.legal import legal_actions, may_offer
-from thud_env.rules.moves import VALLEY_TROLL_REACH, piece_moves, troll_shoves, troll_steps
+from thud_env.rules.moves import TROLL_REACH, piece_moves, troll_shoves, troll_steps
 from thud_env.rules.row import (
     DWARF,
     DWARF_CELLS,
     DWARFS,
     EMPTY,
-    MAX_TROLLS,
     NO_QUESTION,
     NUM_TROLLS,
     PENDING,
-    RULES,
     TAKEN_LINES,
     TO_MOVE,
     TROLL_CELLS,
     num_dwarf_cells,
 )
-from thud_env.rulesets import KOOM_VALLEY
+from thud_env.rules.traits import trolls_capture_beside
+from thud_env.rulesets import MAX_TROLLS
 
 MAX_MOVES_OF_TROLL = NUM_DIRECTIONS + MAX_TROLLS - 1
-"""A troll has a step in each direction; every square more needs another troll behind it."""
-MAX_MOVES_OF_VALLEY_TROLL = NUM_DIRECTIONS * VALLEY_TROLL_REACH
+"""Where trolls capture beside: a step in each direction, and for every square more another troll
+behind. Elsewhere a troll slides.
+"""
+MAX_SLIDES_OF_TROLL = NUM_DIRECTIONS * TROLL_REACH
 
 
 @inlined
@@ -68,8 +69,8 @@ def _draw_from_trolls(row, rng, game):
     """A troll and a rank are drawn until that troll has a move of that rank. Steps are ranked by
     their direction, shoves come after them.
     """
-    classic = row[RULES] < KOOM_VALLEY
-    ranks = MAX_MOVES_OF_TROLL if classic else MAX_MOVES_OF_VALLEY_TROLL
+    steps = trolls_capture_beside(row)
+    ranks = MAX_MOVES_OF_TROLL if steps else MAX_SLIDES_OF_TROLL
     moves = int(row[NUM_TROLLS]) * ranks
     tickets = moves + (1 if may_offer(row) else 0)
     while True:
@@ -78,12 +79,12 @@ def _draw_from_trolls(row, rng, game):
             return OFFER
         cell = natural(row[TROLL_CELLS + ticket // ranks])
         rank = ticket % ranks
-        if classic and rank < NUM_DIRECTIONS:
+        if steps and rank < NUM_DIRECTIONS:
             if (troll_steps(row, cell) >> rank) & 1 == 1:
                 return natural(MOVE_BASE[cell, rank])
             continue
-        legal = troll_shoves(row, cell) if classic else piece_moves(row, cell)
-        rank -= NUM_DIRECTIONS if classic else 0
+        legal = troll_shoves(row, cell) if steps else piece_moves(row, cell)
+        rank -= NUM_DIRECTIONS if steps else 0
         if rank < count_ones(legal):
             return natural(MOVE_BASE[cell, 0]) + nth_one(legal, rank)
 

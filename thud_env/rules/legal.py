@@ -39,7 +39,6 @@ from thud_env.rules.row import (
     PENDING,
     PENDING_CELL,
     QUIET_TURNS,
-    RULES,
     STONE,
     TAKE_ALL,
     TAKE_ONE,
@@ -49,8 +48,8 @@ from thud_env.rules.row import (
     TRAMPLE_ON,
     TROLL,
     movable_pieces,
+    stone_moves,
 )
-from thud_env.rulesets import KOOM_VALLEY
 
 NUM_WORDS = (NUM_ACTIONS + 63) // 64
 """64-bit words that hold a bit for each action."""
@@ -61,7 +60,7 @@ def may_move(row, cell):
     """Whether ``cell`` holds a piece that the side to move may move: dwarfs also carry the Rock."""
     piece = row[cell]
     if row[TO_MOVE] == DWARFS:
-        return piece == DWARF or (piece == STONE and row[RULES] >= KOOM_VALLEY)
+        return piece == DWARF or (piece == STONE and stone_moves(row))
     return piece == TROLL
 
 

@@ -1,23 +1,42 @@
-"""How pieces move (docs/rules.md, sections 2 and 3). Everything follows from ``piece_moves``."""
+"""How pieces move (docs/rules.md, sections 2 to 4). Everything follows from ``piece_moves``."""
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from thud_env.actions import MOVE_OFFSET
 from thud_env.board import (
+    CELL_OF_SQUARE,
     CELL_STEP,
     IS_PERIMETER_CELL,
     LINE_OF_CELL,
     NUM_AXES,
+    NUM_CELLS,
     NUM_DIRECTIONS,
     POINT_OF_CELL,
 )
 from thud_env.jit.bits import choose, count_ones, leading_zeros, natural, trailing_zeros
 from thud_env.jit.compile import compiled, inlined
 from thud_env.jit.lanes import neighbours
-from thud_env.rules.row import DWARF, EMPTY, RULES, TAKEN_LINES, TROLL
-from thud_env.rulesets import FOOTBALL, KOOM_VALLEY
+from thud_env.rules.row import DWARF, EMPTY, TAKEN_LINES, TROLL
+from thud_env.rules.traits import (
+    dwarfs_hurl,
+    stone_goes_far,
+    trolls_capture_beside,
+    trolls_keep_off_edge,
+    trolls_trample,
+)
 
-VALLEY_TROLL_REACH = 3
+TROLL_REACH = 3
+"""How far a troll goes that does not capture beside (section 3)."""
+
+
+_OFF_EDGE: NDArray[np.int16] = np.zeros(NUM_CELLS, dtype=np.int16)
+"""[272] the directions in which a square's neighbour is not on the edge, a bit each."""
+for _cell in CELL_OF_SQUARE:
+    for _direction, _step in enumerate(CELL_STEP):
+        _OFF_EDGE[_cell] |= int(not IS_PERIMETER_CELL[_cell + _step]) << _direction
 
 
 @inlined
@@ -60,34 +79,42 @@ def count_adjacent(row, cell, piece):
 
 
 @inlined
+def _before_edge(cell, step, run):
+    """How many of ``run`` squares along a line come before the first one on the edge."""
+    distance = 0
+    while distance < run and not IS_PERIMETER_CELL[natural(cell + (distance + 1) * step)]:
+        distance += 1
+    return distance
+
+
+@inlined
 def can_trample(row, cell, step):
     """Whether a troll on ``cell`` can jump a dwarf onto the square behind it."""
-    return row[natural(cell + step)] == DWARF and row[natural(cell + 2 * step)] == EMPTY
+    if row[natural(cell + step)] != DWARF or row[natural(cell + 2 * step)] != EMPTY:
+        return False
+    return not trolls_keep_off_edge(row) or _before_edge(cell, step, 2) == 2
 
 
 @compiled
-def _valley_troll_ray(row, cell, step, run):
-    """Up to three squares; or one jump over a dwarf. In Football the edge is out of bounds
-    and nothing is trampled.
-    """
-    reach = min(run, VALLEY_TROLL_REACH)
-    if row[RULES] != FOOTBALL:
-        return 0b10 if can_trample(row, cell, step) else (1 << reach) - 1
-    moves = 0
-    for distance in range(1, reach + 1):
-        if IS_PERIMETER_CELL[cell + distance * step]:
-            break
-        moves |= 1 << (distance - 1)
-    return moves
+def _troll_slides(row, cell, step, run):
+    """Up to three squares; or one jump over a dwarf, where trolls trample (section 3)."""
+    if trolls_trample(row) and can_trample(row, cell, step):
+        return 0b10
+    reach = min(run, TROLL_REACH)
+    if trolls_keep_off_edge(row):
+        reach = _before_edge(cell, step, reach)
+    return (1 << reach) - 1
 
 
 @compiled
 def _stone_ray(row, cell, step, run):
-    """The Rock goes one square, the ball any distance, from beside a dwarf to beside a dwarf."""
+    """The Rock goes one square (section 3), the ball any distance (section 4), from beside a
+    dwarf to beside a dwarf.
+    """
     if count_adjacent(row, cell, DWARF) == 0:
         return 0
     moves = 0
-    for distance in range(1, (run if row[RULES] == FOOTBALL else min(run, 1)) + 1):
+    for distance in range(1, (run if stone_goes_far(row) else min(run, 1)) + 1):
         if count_adjacent(row, cell + distance * step, DWARF) > 0:
             moves |= 1 << (distance - 1)
     return moves
@@ -120,9 +147,10 @@ def _glide(row, cell):
 
 
 @inlined
-def _classic_dwarf_moves(row, cell):
+def _glides_and_hurls(row, cell):
     """Any distance over empty squares; or hurled, as far as the line behind is long, onto a
-    troll. The squares up to the troll are empty, so its distance is one more than theirs.
+    troll (section 2). The squares up to the troll are empty, so its distance is one more than
+    theirs.
     """
     moves, targets = _glide(row, cell)
     # A line of one reaches a neighbour, and a longer one has a dwarf behind.
@@ -138,13 +166,18 @@ def _classic_dwarf_moves(row, cell):
 
 @inlined
 def troll_steps(row, cell):
-    """Classic: one square in any direction. A set of directions."""
-    return neighbours(row, cell, EMPTY)
+    """One square in any direction, where trolls capture beside (section 2). A set of directions."""
+    steps = neighbours(row, cell, EMPTY)
+    return steps & natural(_OFF_EDGE[cell]) if trolls_keep_off_edge(row) else steps
 
 
 @inlined
 def troll_shoves(row, cell):
-    """Classic: two squares or more for the front of a line of trolls. A word of moves."""
+    """Two squares or more for the front of a line of trolls (section 2). A word of moves.
+
+    Ruling: a shove needs two trolls. What a shove by one square captures is asked when the
+    troll has moved, as that of a step is (``play.py``).
+    """
     moves = 0
     shoved = neighbours(row, cell, EMPTY) & _opposite(neighbours(row, cell, TROLL))
     while shoved != 0:
@@ -155,7 +188,7 @@ def troll_shoves(row, cell):
 
 
 @inlined
-def _classic_troll_moves(row, cell):
+def _steps_and_shoves(row, cell):
     moves = troll_shoves(row, cell)
     steps = troll_steps(row, cell)
     for direction in range(NUM_DIRECTIONS):
@@ -169,6 +202,8 @@ def _shoves(row, cell, direction):
     step = int(CELL_STEP[direction])
     moves = 0
     reach = min(empty_run(row, cell, direction), line_length(row, cell, step))
+    if trolls_keep_off_edge(row):
+        reach = _before_edge(cell, step, reach)
     for distance in range(2, reach + 1):
         if count_adjacent(row, cell + distance * step, DWARF) > 0:
             moves |= 1 << (distance - 1)
@@ -176,14 +211,14 @@ def _shoves(row, cell, direction):
 
 
 @compiled
-def _valley_moves(row, cell):
-    """The moves of a troll or the stone in the Koom Valley games."""
+def _moves_by_ray(row, cell):
+    """The moves of the stone, or of a troll that slides, one direction after the other."""
     moves = 0
     for direction in range(NUM_DIRECTIONS):
         step = int(CELL_STEP[direction])
         run = empty_run(row, cell, direction)
         if row[cell] == TROLL:
-            reach = _valley_troll_ray(row, cell, step, run)
+            reach = _troll_slides(row, cell, step, run)
         else:
             reach = _stone_ray(row, cell, step, run)
         moves |= reach << natural(MOVE_OFFSET[cell, direction])
@@ -198,17 +233,18 @@ def piece_moves(row, cell):
     """
     cell = natural(cell)
     piece = row[cell]
-    if row[RULES] < KOOM_VALLEY:
-        if piece == DWARF:
-            return _classic_dwarf_moves(row, cell)
-        return _classic_troll_moves(row, cell)
     if piece == DWARF:
+        if dwarfs_hurl(row):
+            return _glides_and_hurls(row, cell)
         return _glide(row, cell)[0]
-    return _valley_moves(row, cell)
+    if piece == TROLL and trolls_capture_beside(row):
+        return _steps_and_shoves(row, cell)
+    return _moves_by_ray(row, cell)
 
 
 @inlined
 def may_step(row, cell):
     """Whether a piece that may go to any empty neighbour has one. It may have other moves."""
-    steps_anywhere = row[cell] == DWARF or row[RULES] < KOOM_VALLEY
+    piece = row[cell]
+    steps_anywhere = piece == DWARF or (piece == TROLL and not trolls_keep_off_edge(row))
     return steps_anywhere and neighbours(row, cell, EMPTY) != 0

@@ -27,9 +27,7 @@ from thud_env.rules.row import (
     DWARFS,
     EMPTY,
     GOAL,
-    MAX_DWARFS,
     MAX_QUIET_TURNS,
-    MAX_TROLLS,
     MAX_TURNS,
     NO_LEGAL_TURN,
     NO_QUESTION,
@@ -42,7 +40,6 @@ from thud_env.rules.row import (
     PENDING_CELL,
     QUIET_LIMIT,
     QUIET_TURNS,
-    RULES,
     STONE_CELL,
     SURROUNDED,
     TAKE_ALL,
@@ -60,10 +57,24 @@ from thud_env.rules.row import (
     TURNS,
     flip_lines,
 )
-from thud_env.rulesets import CLASSIC, CLASSIC_ALL, KOOM_VALLEY
-
-TROLLS_TO_SURROUND = 3
-TROLL_VALUE = 4
+from thud_env.rules.traits import (
+    dwarfs_sandwich,
+    scored_by_points,
+    shoves_take_all,
+    step_captures,
+    stone_wins,
+    trolls_capture_beside,
+)
+from thud_env.rulesets import (
+    MAX_DWARFS,
+    MAX_TROLLS,
+    STEP_TAKES_ALL,
+    STEP_TAKES_ANY,
+    STEP_TAKES_NONE,
+    STEP_TAKES_ONE,
+    TROLL_VALUE,
+    TROLLS_TO_SURROUND,
+)
 
 ASKED, QUIET, LOUD = range(3)
 """What a decision leads to: a question to the same side, or the end of its turn, of which
@@ -118,7 +129,7 @@ def _capture_adjacent_dwarfs(row, cell):
 
 @compiled
 def _capture_sandwiched_trolls(row, cell):
-    """Koom Valley: every troll between the dwarf on ``cell`` and another dwarf, in line."""
+    """Every troll between the dwarf on ``cell`` and another dwarf, in line (section 3)."""
     captured = 0
     for direction in range(NUM_DIRECTIONS):
         step = CELL_STEP[direction]
@@ -141,7 +152,7 @@ def settle(row):
     turn, then the limits (docs/rules.md, sections 2 and 3).
     """
     termination = ONGOING
-    if row[RULES] >= KOOM_VALLEY:
+    if stone_wins(row):
         stone = row[STONE_CELL]
         if row[TO_MOVE] == TROLLS and IS_GOAL_CELL[stone]:
             termination = GOAL
@@ -179,32 +190,47 @@ def _play_dwarf(row, start, target):
         _remove_troll(row, target)
         captured = 1
     _move_piece(row, start, target)
-    if row[RULES] == KOOM_VALLEY:
+    if dwarfs_sandwich(row):
         captured += _capture_sandwiched_trolls(row, target)
     return LOUD if captured > 0 else QUIET
 
 
 @compiled
-def _play_classic_troll(row, start, target, step, distance):
+def _step_question(row, is_shove_too):
+    """What is asked after a move of one square beside dwarfs (section 2, the table).
+
+    Ruling: a shove by one square is not told apart from a step, so that what either may
+    capture may be captured.
+    """
+    captures = step_captures(row)
+    if is_shove_too:
+        return TAKE_ALL if shoves_take_all(row) and captures != STEP_TAKES_ANY else TAKE_ANY
+    if captures == STEP_TAKES_NONE:
+        return NO_QUESTION
+    if captures == STEP_TAKES_ONE:
+        return TAKE_ONE
+    return TAKE_ALL if captures == STEP_TAKES_ALL else TAKE_ANY
+
+
+@compiled
+def _play_step_or_shove(row, start, target, step, distance):
     """Move, then ask what to capture if there is a choice."""
     in_line = row[natural(start - step)] == TROLL
     _move_piece(row, start, target)
     adjacent = count_adjacent(row, target, DWARF)
-    rules = row[RULES]
     if adjacent == 0:
         return QUIET
-    if distance > 1 and (adjacent == 1 or rules == CLASSIC_ALL):
+    if distance > 1:
+        if adjacent > 1 and not shoves_take_all(row):
+            return _ask(row, TAKE_SOME, target)
         _capture_adjacent_dwarfs(row, target)
         return LOUD
-    if distance > 1:
-        return _ask(row, TAKE_SOME, target)
-    if rules == CLASSIC_ALL:
-        return _ask(row, TAKE_ALL, target)
-    return _ask(row, TAKE_ONE if rules == CLASSIC and not in_line else TAKE_ANY, target)
+    question = _step_question(row, in_line)
+    return QUIET if question == NO_QUESTION else _ask(row, question, target)
 
 
 @compiled
-def _play_valley_troll(row, start, target, step, distance):
+def _play_slide_or_trample(row, start, target, step, distance):
     tramples = distance == 2 and row[start + step] == DWARF
     _move_piece(row, start, target)
     if not tramples:
@@ -224,9 +250,9 @@ def _play_move(row, action):
     if piece == DWARF:
         return _play_dwarf(row, start, target)
     if piece == TROLL:
-        if row[RULES] >= KOOM_VALLEY:
-            return _play_valley_troll(row, start, target, step, distance)
-        return _play_classic_troll(row, start, target, step, distance)
+        if trolls_capture_beside(row):
+            return _play_step_or_shove(row, start, target, step, distance)
+        return _play_slide_or_trample(row, start, target, step, distance)
     _move_piece(row, start, target)
     row[STONE_CELL] = target
     return LOUD
@@ -278,12 +304,12 @@ def apply(row, action):
 def margin(row):
     """The score, from the dwarfs' view.
 
-    Classic: dwarfs left less four times the trolls left, -32 .. 32, at any time. Koom
-    Valley games: 1, 0 or -1 as the battle ended, 0 until then.
+    By points (section 2): dwarfs left less four times the trolls left, -32 .. 32, at any time.
+    By the result (section 3): 1, 0 or -1 as the battle ended, 0 until then.
     """
     dwarfs = int(row[NUM_DWARFS])
     trolls = int(row[NUM_TROLLS])
-    if row[RULES] < KOOM_VALLEY:
+    if scored_by_points(row):
         return dwarfs - TROLL_VALUE * trolls
     termination = row[TERMINATION]
     if termination == GOAL:

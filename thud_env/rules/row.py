@@ -6,8 +6,8 @@
     272 .. 359   which squares of each line are taken, one word of bits a line
     360 .. 391   the cells of the pieces that the dwarfs may move, ascending
     392 .. 399   the cells of the trolls, ascending
-    400 .. 415   the fields named below
-    416 .. 431   unused, 0
+    400 .. 420   the fields named below
+    421 .. 431   unused, 0
 
 A batch is a 2-D array of rows. Copying, hashing, comparing or sending a game is copying,
 hashing, comparing or sending its bytes, so every field always has one canonical value:
@@ -19,7 +19,6 @@ because a walk along a line is then one shift of a word, and nothing ever search
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
@@ -37,7 +36,14 @@ from thud_env.board import (
 )
 from thud_env.jit.bits import natural
 from thud_env.jit.compile import compiled, inlined
-from thud_env.rulesets import KOOM_VALLEY, Ruleset
+from thud_env.rulesets import (
+    MAX_DWARFS,
+    MAX_TROLLS,
+    STONE_MOVES,
+    Ruleset,
+    read_limit,
+    ruleset_of_key,
+)
 
 Row = NDArray[np.int16]
 
@@ -53,10 +59,8 @@ points that are not on the board count as taken, and so does point 15, the sign 
 DWARF_CELLS = TAKEN_LINES + NUM_LINES
 """Where the list of the pieces that dwarfs may move begins: the dwarfs, and in the Koom
 Valley games the Rock or ball. Entries not in use are -1."""
-MAX_DWARFS = 32
 TROLL_CELLS = DWARF_CELLS + MAX_DWARFS
 """Where the list of the trolls begins. Entries not in use are -1."""
-MAX_TROLLS = 8
 
 _FIELDS = TROLL_CELLS + MAX_TROLLS
 TO_MOVE = _FIELDS
@@ -74,8 +78,8 @@ TURNS = _FIELDS + 5
 NUM_DWARFS = _FIELDS + 6
 NUM_TROLLS = _FIELDS + 7
 STONE_CELL = _FIELDS + 8
-RULES = _FIELDS + 9
-"""``Ruleset.index``."""
+TRAITS = _FIELDS + 9
+"""``Ruleset.traits``, which ``traits.py`` reads."""
 TERMINATION = _FIELDS + 10
 """How the battle ended, one of the values below."""
 MAX_QUIET_TURNS = _FIELDS + 11
@@ -85,6 +89,8 @@ AGREEMENT = _FIELDS + 14
 """1 if the battle may end by agreement, else 0."""
 OFFER_WAIT = _FIELDS + 15
 """Turns of its own for which a side may not offer: dwarfs here, trolls in the next cell."""
+RULESET_KEY = _FIELDS + 17
+"""``Ruleset.key``, in this cell and the three after it."""
 ROW_SIZE = _FIELDS + 32
 
 NO_QUESTION, TAKE_ONE, TAKE_ANY, TAKE_SOME, TAKE_ALL, TRAMPLE_ON, ANSWER_OFFER = range(7)
@@ -99,7 +105,6 @@ MAX_DECISIONS_AT_ONCE = 2048
 
 LIMITS = ("max_quiet_turns", "max_turns", "offer_after", "agreement")
 """The arguments of ``new_row``, and of all that starts a battle."""
-_LARGEST = int(np.iinfo(np.int16).max)
 
 _NOTHING_TAKEN: NDArray[np.int16] = np.full(NUM_LINES, -1, dtype=np.int16)
 """[88] the lines of an empty board."""
@@ -122,6 +127,12 @@ def flip_lines(row, cell):
     for axis in range(NUM_AXES):
         line = natural(LINE_OF_CELL[cell, axis])
         row[TAKEN_LINES + line] ^= 1 << natural(POINT_OF_CELL[cell, axis])
+
+
+@inlined
+def stone_moves(row):
+    """Whether the stone is the Rock or a ball, which the dwarfs move (sections 3 and 4)."""
+    return row[TRAITS] & STONE_MOVES != 0
 
 
 @compiled
@@ -148,7 +159,7 @@ def index_row(row):
             row[STONE_CELL] = cell
         else:
             row[NUM_DWARFS] += 1
-        if piece == DWARF or row[RULES] >= KOOM_VALLEY:
+        if piece == DWARF or stone_moves(row):
             row[DWARF_CELLS + movable] = cell
             movable += 1
 
@@ -156,7 +167,7 @@ def index_row(row):
 @inlined
 def num_dwarf_cells(row):
     """How many pieces the dwarfs may move."""
-    return int(row[NUM_DWARFS]) + (1 if row[RULES] >= KOOM_VALLEY else 0)
+    return int(row[NUM_DWARFS]) + (1 if stone_moves(row) else 0)
 
 
 @inlined
@@ -194,25 +205,23 @@ def new_row(
     ):
         for name in names:
             row[CELL_OF_SQUARE[square_named(name)]] = piece
-    row[RULES] = ruleset.index
+    row[TRAITS] = ruleset.traits
+    row[RULESET_KEY : RULESET_KEY + len(ruleset.key)] = ruleset.key
     row[AGREEMENT] = agreement
     for field, name, value, default in (
         (MAX_QUIET_TURNS, "max_quiet_turns", max_quiet_turns, ruleset.max_quiet_turns),
         (MAX_TURNS, "max_turns", max_turns, ruleset.max_turns),
         (OFFER_AFTER, "offer_after", offer_after, ruleset.offer_after),
     ):
-        row[field] = default if value is None else _read_limit(name, value)
+        row[field] = default if value is None else read_limit(name, value)
     index_row(row)
     return row
 
 
-def _read_limit(name: str, value: Any) -> int:
-    try:
-        limit = operator.index(value)
-    except TypeError:
-        limit = None
-    if limit is None or isinstance(value, bool):
-        raise ValueError(f"{name} must be an integer in 1 .. {_LARGEST}, not {value!r}")
-    if not 1 <= limit <= _LARGEST:
-        raise ValueError(f"{name} must be in 1 .. {_LARGEST}, not {limit}")
-    return limit
+def ruleset_of(row: Row) -> Ruleset:
+    """The ruleset that a state row, [432], is of.
+
+    Raises:
+        ValueError: if that ruleset has not been made in this process.
+    """
+    return ruleset_of_key(row[RULESET_KEY : RULESET_KEY + 4].tolist())

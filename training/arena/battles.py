@@ -26,15 +26,18 @@ from thud_env.rules.row import (
 )
 from thud_env.rulesets import Ruleset, get_ruleset
 
-_HURLS_AND_SHOVES = {"dwarfs": "hurls", "trolls": "shoves"}
 STRIKES = {
-    "classic": _HURLS_AND_SHOVES,
-    "classic-any": _HURLS_AND_SHOVES,
-    "classic-all": _HURLS_AND_SHOVES,
-    "koom-valley": {"dwarfs": "sandwiches", "trolls": "tramples"},
-    "koom-valley-football": {},
+    "dwarfs": {"hurl": "hurls", "sandwich": "sandwiches"},
+    "trolls": {"beside": "shoves", "trample": "tramples"},
 }
-"""What each side's strikes are called, by ruleset; Football has none."""
+"""What each side's strikes are called, by how it captures."""
+
+
+def strike_names(rules: str | Ruleset) -> dict[str, str]:
+    """What the strikes of the sides that capture are called, by side."""
+    ruleset = get_ruleset(rules)
+    captures = {"dwarfs": ruleset.dwarfs_capture, "trolls": ruleset.trolls_capture}
+    return {side: STRIKES[side][how] for side, how in captures.items() if how in STRIKES[side]}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,8 +53,8 @@ class Battles:
     terminations: NDArray[np.int64]
     """How they ended: values of ``Termination``."""
     strikes: dict[str, NDArray[np.int64]]
-    """By side, as ``STRIKES`` calls them. Hurls and sandwiches: turns in which dwarfs captured.
-    Shoves: those of two squares or more, as the others may be steps. Tramples: turns with any.
+    """By side, see ``strike_names``. Hurls and sandwiches: turns in which dwarfs captured. Shoves:
+    those of two squares or more, as the others may be steps. Tramples: turns with any.
     """
     trolls_lost: NDArray[np.int64]
     """Trolls captured."""
@@ -133,7 +136,7 @@ def play_battles(
         batch.step(actions)
         strikes += alive & strikes_of(before, actions, batch.rows, batch.rules)
     return Battles(
-        rules=batch.rules.name,
+        rules=batch.rules.spec,
         margins=np.array([batch.position(game).margin for game in range(games)]),
         turns=batch.rows[:, TURNS].astype(np.int64),
         terminations=batch.rows[:, TERMINATION].astype(np.int64),
@@ -161,10 +164,10 @@ def strikes_of(
     by_dwarfs = after[:, NUM_TROLLS] < before[:, NUM_TROLLS]
     begins = (before[:, TO_MOVE] == TROLLS) & (before[:, PENDING] == NO_QUESTION)
     moves = begins & (actions < NUM_MOVES)
-    if ruleset.stone_moves:
-        by_trolls = moves & (after[:, NUM_DWARFS] < before[:, NUM_DWARFS])
-    else:
+    if ruleset.trolls_capture == "beside":
         by_trolls = moves & (MOVE_DISTANCE[np.minimum(actions, NUM_MOVES - 1)] > 1)
+    else:
+        by_trolls = moves & (after[:, NUM_DWARFS] < before[:, NUM_DWARFS])
     return np.stack((by_dwarfs, by_trolls))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from thud_env import Termination
 from thud_env.position import SIDES
 from thud_env.rulesets import get_ruleset
-from training.arena.battles import STRIKES, Battles, Matches
+from training.arena.battles import Battles, Matches, strike_names
 from training.arena.intervals import Interval, mean_interval, wilson
 
 
@@ -29,7 +29,7 @@ def summarise(battles: Battles) -> dict[str, Any]:
         "dwarfs": _share(int((battles.margins > 0).sum()), games),
         "trolls": _share(int((battles.margins < 0).sum()), games),
     }
-    for side, name in STRIKES[battles.rules].items():
+    for side, name in strike_names(battles.rules).items():
         sides[side][f"{name}_per_battle"] = float(battles.strikes[side].mean())
     for side, lost in (("dwarfs", battles.trolls_lost), ("trolls", battles.dwarfs_lost)):
         sides[side]["captures_per_battle"] = float(lost.mean())
@@ -69,8 +69,8 @@ def print_battles(dwarfs: str, trolls: str, rules: str, result: dict[str, Any]) 
     for role in SIDES:
         side = result[role]
         did = f"{side['captures_per_battle']:.2f} captures a battle"
-        if role in STRIKES[rules]:
-            strikes = STRIKES[rules][role]
+        strikes = strike_names(rules).get(role)
+        if strikes is not None:
             did = f"{side[f'{strikes}_per_battle']:.2f} {strikes} and {did}"
         print(f"  {role}: {_won(side)}, {did}")
     print(

@@ -21,9 +21,8 @@ from agents.search.patterns import (
 )
 from thud_env.board import CELL_OF_SQUARE, IS_GOAL_CELL, NUM_CELLS, SIZE, STRIDE, cell_at
 from thud_env.jit.compile import compiled
-from thud_env.rules.play import TROLL_VALUE
 from thud_env.rules.row import DWARF, STONE, TROLL
-from thud_env.rulesets import Ruleset
+from thud_env.rulesets import TROLL_VALUE, Ruleset
 from training.fitting.positions import Positions
 
 ROUNDS = 60

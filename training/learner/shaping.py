@@ -16,17 +16,17 @@ from numpy.typing import NDArray
 
 from thud_env.board import SIZE, STRIDE
 from thud_env.rules.row import (
-    MAX_TROLLS,
     NUM_DWARFS,
     NUM_TROLLS,
+    ROW_SIZE,
     STONE_CELL,
     TROLL_CELLS,
+    ruleset_of,
 )
-from thud_env.rulesets import RULESETS
+from thud_env.rulesets import MAX_TROLLS
 from training.config import TrainConfig
 from training.selfplay.rollout import Rollout
 
-_START = RULESETS["koom-valley"]
 _FAR = 7
 """Squares from which a troll counts as far from the stone."""
 
@@ -40,12 +40,13 @@ def potential(rows: NDArray[np.int16]) -> NDArray[np.float32]:
     keeping away from them.
 
     Args:
-        rows: [..., 432] state rows.
+        rows: [..., 432] state rows of one ruleset.
     """
     stone_y, stone_x = np.divmod(rows[..., STONE_CELL], STRIDE)
     middle = SIZE // 2
     advanced = (middle + 1 - stone_y) / middle  # cells have a border above row 1
-    pieces = rows[..., NUM_DWARFS] / len(_START.dwarfs) - rows[..., NUM_TROLLS] / len(_START.trolls)
+    start = ruleset_of(rows.reshape(-1, ROW_SIZE)[0])
+    pieces = rows[..., NUM_DWARFS] / len(start.dwarfs) - rows[..., NUM_TROLLS] / len(start.trolls)
     trolls = rows[..., TROLL_CELLS : TROLL_CELLS + MAX_TROLLS]
     y, x = np.divmod(trolls, STRIDE)
     squares = np.maximum(abs(y - stone_y[..., None]), abs(x - stone_x[..., None]))

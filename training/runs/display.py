@@ -31,7 +31,7 @@ _ROLE_ROWS = (
     ("value_loss", "value loss", "{:.4f}"),
     ("explained_variance", "explained variance", "{:.3f}"),
 )
-_STRIKES = sorted({names[role] for names in STRIKES.values() for role in names})
+_STRIKES = sorted({name for names in STRIKES.values() for name in names.values()})
 
 
 class Display:

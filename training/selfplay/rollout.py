@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from thud_env.position import SIDES
 from thud_env.rules.play import margin
 from thud_env.rules.row import TURNS
-from training.arena.battles import STRIKES
+from training.arena.battles import strike_names
 from training.process.state import State
 
 MIRROR = -1
@@ -51,7 +51,7 @@ class Rollout:
     final_rows: NDArray[np.int16]
     """[E, 432] their last states."""
     strikes: NDArray[np.int64]
-    """[2, B] the dwarfs' and the trolls' strikes (``arena.battles.STRIKES``)."""
+    """[2, B] the dwarfs' and the trolls' strikes (``arena.battles.strike_names``)."""
 
     @property
     def final_margins(self) -> NDArray[np.int64]:
@@ -116,7 +116,7 @@ def battle_metrics(rollout: Rollout, rules: str) -> dict[str, float]:
         metrics["battles/finished"] = finished
         metrics["battles/margin"] = float(margins[mirror].mean())
         metrics["battles/turns"] = float(turns[mirror].mean())
-        for striker, name in STRIKES[rules].items():
+        for striker, name in strike_names(rules).items():
             struck = rollout.strikes[SIDES.index(striker)][rollout.opponent_sides == MIRROR].sum()
             metrics[f"battles/{name}"] = float(struck / finished)
     for side, role in enumerate(SIDES):
