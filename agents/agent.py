@@ -74,7 +74,7 @@ class Agent:
         actions = [self.act(position)]
         row = position.row.copy()
         apply(row, actions[0])
-        while row[fields.PENDING] not in (fields.NO_QUESTION, fields.ANSWER_OFFER):
+        while not fields.is_between_turns(row):
             actions.append(self.act(Position(row)))
             apply(row, actions[-1])
         return turn_notation(position.row, actions)

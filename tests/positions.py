@@ -13,18 +13,20 @@ from reference import (
     ADJACENT,
     AHEAD,
     BOARD,
-    CLASSIC_RULES,
     DIRECTIONS,
+    GAMES,
     GOAL,
     PERIMETER,
     STONE_ON_H8,
-    VALLEY_RULES,
     WIDTHS,
+    Game,
     Square,
     State,
+    named,
+    squares,
 )
 
-from thud_env import Position
+from thud_env import Position, Ruleset
 
 SQUARES = sorted(BOARD)
 EDGE = sorted(PERIMETER)
@@ -51,6 +53,13 @@ def text_of(state: State) -> str:
     return f"{'/'.join(lines)} {state.side} - {state.quiet} {state.played}"
 
 
+def learn(ruleset: Ruleset) -> None:
+    """Add a ruleset to those that the reference knows, under its spec."""
+    traits = {name: getattr(ruleset, name) for name in Game._fields[3:]}
+    setup = (squares(" ".join(names)) for names in (ruleset.dwarfs, ruleset.trolls))
+    GAMES[ruleset.spec] = Game(*setup, named(ruleset.stone), **traits)
+
+
 def position_of(state: State) -> Position:
     return Position.from_text(
         text_of(state), state.rules, max_quiet_turns=state.max_quiet, max_turns=state.max_turns
@@ -74,7 +83,7 @@ def state_of(position: Position, max_quiet: int = 200, max_turns: int = 800) -> 
     (stone,) = pieces["R"]
     dwarfs, trolls = frozenset(pieces["d"]), frozenset(pieces["T"])
     return State(
-        position.rules.name, dwarfs, trolls, stone, side, int(quiet), int(played),
+        position.rules.spec, dwarfs, trolls, stone, side, int(quiet), int(played),
         max_quiet, max_turns,
     )  # fmt: skip
 
@@ -110,10 +119,11 @@ class Builder:
     def __init__(self, rules: str, random: Random) -> None:
         self.rules = rules
         self.random = random
-        self.classic = rules in CLASSIC_RULES
+        self.game = GAMES[rules]
         self.pieces: dict[str, set[Square]] = {"d": set(), "T": set()}
-        self.most = {"d": 32 if self.classic else 16, "T": 8}
-        self.stone = STONE_ON_H8 if self.classic else random.choice(SQUARES)
+        self.most = {"d": len(self.game.dwarfs), "T": len(self.game.trolls)}
+        fixed = self.game.stone_goes == "nowhere"
+        self.stone = self.game.stone if fixed else random.choice(SQUARES)
 
     def is_free(self, square: Square) -> bool:
         return square != self.stone and not any(square in held for held in self.pieces.values())
@@ -125,7 +135,7 @@ class Builder:
 
     def put_stone(self, square: Square) -> None:
         """Put the Rock on a square, whatever stands there. The Thudstone stays."""
-        if not self.classic:
+        if self.game.stone_goes != "nowhere":
             for held in self.pieces.values():
                 held.discard(square)
             self.stone = square
@@ -299,7 +309,7 @@ VALLEY_KINDS: tuple[Callable[[Builder], str], ...] = (
 
 def constructed(rules: str, count: int, random: Random) -> Iterator[State]:
     """Awkward positions of every kind in turn."""
-    kinds = VALLEY_KINDS if rules in VALLEY_RULES else CLASSIC_KINDS
+    kinds = CLASSIC_KINDS if GAMES[rules].stone_goes == "nowhere" else VALLEY_KINDS
     for number in range(count):
         build = Builder(rules, random)
         side = kinds[number % len(kinds)](build)

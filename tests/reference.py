@@ -8,7 +8,7 @@ and nothing from ``thud_env``. A turn is told by its piece, its path and what it
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import NamedTuple
 
 Square = tuple[int, int]
@@ -71,9 +71,43 @@ VALLEY_SETUP = (
     squares("H9 A10 P10 B11 O11 C12 N12 D13 M13 E14 L14 F15 G15 H15 J15 K15"),
     squares("F2 H2 K2 E3 F3 H3 K3 L3"),
 )
-CLASSIC_RULES = ("classic", "classic-any", "classic-all")
-VALLEY_RULES = ("koom-valley", "koom-valley-football")
-RULES = CLASSIC_RULES + VALLEY_RULES
+
+
+class Game(NamedTuple):
+    """What a ruleset says, in the words of section 8."""
+
+    dwarfs: Squares
+    trolls: Squares
+    stone: Square = STONE_ON_H8
+    dwarfs_capture: str = "hurl"
+    trolls_capture: str = "beside"
+    step_captures: str = "one"
+    shove_captures: str = "any"
+    trolls_keep_off_edge: bool = False
+    stone_goes: str = "nowhere"
+    stone_wins: bool = False
+    reward: str = "margin"
+
+
+CLASSIC = Game(*CLASSIC_SETUP)
+VALLEY = Game(
+    *VALLEY_SETUP, STONE_ON_H8, "sandwich", "trample",
+    stone_goes="one", stone_wins=True, reward="outcome",
+)  # fmt: skip
+GAMES = {
+    "classic": CLASSIC,
+    "classic-any": CLASSIC._replace(step_captures="any"),
+    "classic-all": CLASSIC._replace(step_captures="all", shove_captures="all"),
+    "koom-valley": VALLEY,
+    "koom-valley-football": VALLEY._replace(
+        dwarfs_capture="nothing",
+        trolls_capture="nothing",
+        trolls_keep_off_edge=True,
+        stone_goes="far",
+    ),
+}
+RULES = tuple(GAMES)
+CLASSIC_RULES, VALLEY_RULES = RULES[:3], RULES[3:]
 
 
 class State(NamedTuple):
@@ -104,7 +138,7 @@ class Turn(NamedTuple):
 
 
 def start(rules: str) -> State:
-    return State(rules, *(CLASSIC_SETUP if rules in CLASSIC_RULES else VALLEY_SETUP))
+    return State(rules, *GAMES[rules][:3])
 
 
 # -- section 2: Classic Thud ---------------------------------------------------------------
@@ -155,20 +189,20 @@ def subsets(captives: Squares, sizes: range) -> Iterator[Squares]:
         yield from map(frozenset, combinations(sorted(captives), size))
 
 
-def step_captures(rules: str, captives: Squares) -> Iterator[Squares]:
-    """What a step may capture: the table of section 2."""
+def step_captures(game: Game, captives: Squares) -> Iterator[Squares]:
+    """What a step may capture: the table of section 2, and section 8."""
     yield frozenset()
-    if rules == "classic":
+    if game.step_captures == "one":
         yield from subsets(captives, range(1, 2))
-    elif rules == "classic-any":
+    elif game.step_captures == "any":
         yield from subsets(captives, range(1, len(captives) + 1))
-    else:
+    elif game.step_captures == "all":
         yield captives
 
 
-def shove_captures(rules: str, captives: Squares) -> Iterator[Squares]:
+def shove_captures(game: Game, captives: Squares) -> Iterator[Squares]:
     """What a shove captures: one dwarf at least."""
-    if rules != "classic-all":
+    if game.shove_captures == "any":
         yield from subsets(captives, range(1, len(captives) + 1))
     elif captives:
         yield captives
@@ -179,7 +213,7 @@ def steps(state: State) -> Iterator[Turn]:
     for troll in state.trolls:
         for direction in DIRECTIONS:
             for target in empty_ahead(state, troll, direction)[:1]:
-                for captured in step_captures(state.rules, ADJACENT[target] & state.dwarfs):
+                for captured in step_captures(GAMES[state.rules], ADJACENT[target] & state.dwarfs):
                     yield Turn("T", (troll, target), captured)
 
 
@@ -191,7 +225,7 @@ def shoves(state: State) -> Iterator[Turn]:
             if line < 2:
                 continue
             for target in empty_ahead(state, troll, direction)[:line]:
-                for captured in shove_captures(state.rules, ADJACENT[target] & state.dwarfs):
+                for captured in shove_captures(GAMES[state.rules], ADJACENT[target] & state.dwarfs):
                     yield Turn("T", (troll, target), captured)
 
 
@@ -225,7 +259,7 @@ def rock_moves(state: State, reach: int) -> Iterator[Turn]:
                 yield Turn("R", (state.stone, target))
 
 
-def valley_troll_moves(state: State) -> Iterator[Turn]:
+def slides(state: State) -> Iterator[Turn]:
     """One to three squares in a line."""
     for troll in state.trolls:
         for direction in DIRECTIONS:
@@ -249,42 +283,49 @@ def tramples(state: State, path: tuple[Square, ...], taken: Squares) -> Iterator
 # -- section 4: Koom Valley Football -------------------------------------------------------
 
 
-def football_troll_moves(state: State) -> Iterator[Turn]:
-    """As in the valley, but neither onto the edge nor over it."""
-    for move in valley_troll_moves(state):
-        here, target = move.path
-        way = [
-            square
-            for direction in DIRECTIONS
-            if target in AHEAD[here, direction]
-            for square in AHEAD[here, direction][: AHEAD[here, direction].index(target) + 1]
-        ]
-        if not PERIMETER.intersection(way):
-            yield move
+def keeps_off_edge(turn: Turn) -> bool:
+    """Whether a turn goes neither onto the edge nor over it."""
+    for here, target in pairwise(turn.path):
+        for direction in DIRECTIONS:
+            ahead = AHEAD[here, direction]
+            if target in ahead and not PERIMETER.isdisjoint(ahead[: ahead.index(target) + 1]):
+                return False
+    return True
 
 
 # -- all turns, and what comes after one ---------------------------------------------------
 
 
-def possible_turns(state: State) -> Iterator[Turn]:
-    """The turns of the side to move, whether or not the battle is over; some come twice."""
-    if state.rules in CLASSIC_RULES:
-        if state.side == "d":
-            yield from dwarf_moves(state)
-            yield from hurls(state)
-        else:
-            yield from steps(state)
-            yield from shoves(state)
-    elif state.side == "d":
-        football = state.rules == "koom-valley-football"
-        yield from dwarf_moves(state) if football else valley_dwarf_moves(state)
-        yield from rock_moves(state, reach=14 if football else 1)
-    elif state.rules == "koom-valley":
-        yield from valley_troll_moves(state)
+def dwarf_turns(state: State) -> Iterator[Turn]:
+    game = GAMES[state.rules]
+    yield from (
+        valley_dwarf_moves(state) if game.dwarfs_capture == "sandwich" else dwarf_moves(state)
+    )
+    if game.dwarfs_capture == "hurl":
+        yield from hurls(state)
+    if game.stone_goes != "nowhere":
+        yield from rock_moves(state, reach=14 if game.stone_goes == "far" else 1)
+
+
+def troll_turns(state: State) -> Iterator[Turn]:
+    game = GAMES[state.rules]
+    if game.trolls_capture == "beside":
+        yield from steps(state)
+        yield from shoves(state)
+        return
+    yield from slides(state)
+    if game.trolls_capture == "trample":
         for troll in state.trolls:
             yield from tramples(state, (troll,), frozenset())
-    else:
-        yield from football_troll_moves(state)
+
+
+def possible_turns(state: State) -> Iterator[Turn]:
+    """The turns of the side to move, whether or not the battle is over; some come twice."""
+    if state.side == "d":
+        return dwarf_turns(state)
+    if GAMES[state.rules].trolls_keep_off_edge:
+        return filter(keeps_off_edge, troll_turns(state))
+    return troll_turns(state)
 
 
 def turns(state: State) -> dict[str, Turn]:
@@ -319,22 +360,25 @@ def margin(state: State) -> int:
 
 def outcome(state: State) -> tuple[str, int] | None:
     """How the battle ended, before the turn of the side to move, and its margin."""
-    valley = state.rules in VALLEY_RULES
-    drawn = 0 if valley else margin(state)
-    if valley and state.side == "t" and state.stone in GOAL:
-        return "GOAL", 1
-    if valley and state.side == "d" and len(ADJACENT[state.stone] & state.trolls) >= 3:
-        return "SURROUNDED", -1
+    game = GAMES[state.rules]
+
+    def scored(result: int) -> int:
+        return result if game.reward == "outcome" else margin(state)
+
+    if game.stone_wins and state.side == "t" and state.stone in GOAL:
+        return "GOAL", scored(1)
+    if game.stone_wins and state.side == "d" and len(ADJACENT[state.stone] & state.trolls) >= 3:
+        return "SURROUNDED", scored(-1)
     if next(possible_turns(state), None) is None:
-        if valley and state.side == "t" and state.dwarfs:
-            return "NO_LEGAL_TURN", 1
-        if valley and state.side == "d" and len(state.trolls) >= 3:
-            return "NO_LEGAL_TURN", -1
-        return "NO_LEGAL_TURN", drawn
+        if state.side == "t" and state.dwarfs:
+            return "NO_LEGAL_TURN", scored(1)
+        if state.side == "d" and len(state.trolls) >= 3:
+            return "NO_LEGAL_TURN", scored(-1)
+        return "NO_LEGAL_TURN", scored(0)
     if state.quiet >= state.max_quiet:
-        return "QUIET_LIMIT", drawn
+        return "QUIET_LIMIT", scored(0)
     if state.played >= state.max_turns:
-        return "TURN_LIMIT", drawn
+        return "TURN_LIMIT", scored(0)
     return None
 
 

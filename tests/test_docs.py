@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from agents.registry import AGENTS, OWN, agent_class
-from thud_env import RULESETS, Position, actions
+from thud_env import RULESETS, Position, Ruleset, actions
 from thud_env.envs.match import MATCH_PLANES
 from thud_env.perft import perft
 from thud_env.views.encoding import PLANES
@@ -183,6 +183,34 @@ def test_capture_table() -> None:
                 for size in SIZES_MEANT[cell]
                 for captured in combinations(dwarfs, size)
             }
+
+
+def test_trait_table() -> None:
+    (_, *names), *rows = table("traits")
+    assert names == list(RULESETS)
+    for trait, *cells in rows:
+        assert cells == [str(getattr(ruleset, trait)) for ruleset in RULESETS.values()]
+    told = {row[0] for row in rows}
+    known = {field.name for field in dataclasses.fields(Ruleset)}
+    assert known - told == {
+        *("name", "title", "dwarfs", "trolls", "stone"),
+        *("max_quiet_turns", "max_turns", "offer_after"),
+    }
+
+
+def test_every_ruling_is_cited_where_the_code_follows_it() -> None:
+    page = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
+    assert "**Ruling.**" not in page, "a ruling has a name: **Ruling: a shove needs two trolls.**"
+    rulings = []
+    for section in re.split(r"^## ", page, flags=re.MULTILINE)[1:]:
+        names = re.findall(r"\*\*Ruling: ([^*]+)\.\*\*", section)
+        rulings += [(section[0], " ".join(name.split())) for name in names]
+    sources = [path.read_text(encoding="utf-8") for path in (ROOT / "thud_env").rglob("*.py")]
+    cited = [
+        ruling for text in sources for ruling in re.findall(r"Ruling, section (\d): (.+)\.", text)
+    ]
+    assert sorted(cited) == sorted(rulings)
+    assert ("2", "a shove needs two trolls") in rulings
 
 
 def test_integrations_table() -> None:

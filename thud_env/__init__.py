@@ -6,9 +6,11 @@ from thud_env.envs.match import MatchEnv, match_env
 from thud_env.envs.registration import register_environments
 from thud_env.position import IllegalMove, Outcome, Position, Termination
 from thud_env.record.files import Record, RecordError, read_record, write_record
-from thud_env.rulesets import RULESETS, Ruleset
+from thud_env.rulesets import CLASSIC, KOOM_VALLEY, RULESETS, Ruleset
 
 __all__ = [
+    "CLASSIC",
+    "KOOM_VALLEY",
     "RULESETS",
     "BatchedGame",
     "IllegalMove",

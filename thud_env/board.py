@@ -60,7 +60,10 @@ DIRECTION_VECTORS = ((-1, 0), (-1, 1), (0, 1), (1, 1), (1, 0), (1, -1), (0, -1),
 
 
 def is_on_board(row: int, col: int) -> bool:
-    """Whether (row, col) is one of the 165 squares."""
+    """Whether (row, col) is one of the 165 squares.
+
+    Ruling, section 1: the corners cut are triangles of side 5.
+    """
     return 0 <= row < SIZE and 0 <= col < SIZE and abs(row - 7) + abs(col - 7) <= 9
 
 

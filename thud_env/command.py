@@ -163,7 +163,7 @@ def plain(docstring: str | None) -> str:
 
 def _ruleset_name(text: str) -> str:
     try:
-        return get_ruleset(text).name
+        return get_ruleset(text).spec
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 

@@ -29,7 +29,7 @@ def perft(position: Position, depth: int) -> int:
         ValueError: if ``position`` is in the middle of a turn, or ``depth`` is negative. An
             offer to end the battle is a turn, and so is its answer.
     """
-    if position.row[fields.PENDING] not in (fields.NO_QUESTION, fields.ANSWER_OFFER):
+    if not fields.is_between_turns(position.row):
         raise ValueError(f"{position.text!r} is in the middle of a turn: turns cannot be counted")
     if depth < 0:
         raise ValueError(f"depth {depth}: 0 or more would be right")

@@ -145,9 +145,9 @@ class Ruleset:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "title", self.title or self.name)
-        for what in ("dwarfs", "trolls"):
-            object.__setattr__(self, what, _read_squares(what, getattr(self, what)))
         try:
+            for what in ("dwarfs", "trolls"):
+                object.__setattr__(self, what, _read_squares(what, getattr(self, what)))
             self._check()
         except ValueError as error:
             raise ValueError(f"ruleset {self.name!r}: {error}") from None
@@ -186,7 +186,7 @@ class Ruleset:
         stone = square_named(self.stone)
         around = _beside(stone) & {square_named(name) for name in self.trolls}
         if self.stone_wins and (stone in GOAL_SQUARES or len(around) >= TROLLS_TO_SURROUND):
-            raise ValueError(f"the battle is won at once with stone_wins and the stone on {stone}")
+            raise ValueError(f"the battle is won at once with the stone on {self.stone}")
 
     def replace(self, **changes: Any) -> Ruleset:
         """A ruleset of your own: this one with other fields, and a ``name`` of its own.
@@ -323,6 +323,7 @@ CLASSIC_ALL = CLASSIC.replace(
     step_captures="all",
     shove_captures="all",
 )
+# Ruling, section 3: the setup is that of the one public program.
 KOOM_VALLEY = Ruleset(
     name="koom-valley",
     title="Koom Valley Thud",
@@ -337,6 +338,7 @@ KOOM_VALLEY = Ruleset(
     stone_wins=True,
     reward="outcome",
 )
+# Ruling, section 4: the rest is Koom Valley's.
 KOOM_VALLEY_FOOTBALL = KOOM_VALLEY.replace(
     name="koom-valley-football",
     title="Koom Valley Football",
@@ -397,7 +399,7 @@ def _read_changes(spec: str, text: str) -> dict[str, Any]:
     for part in text.split(","):
         name, equals, value = part.partition("=")
         if not equals or name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
+            near = [] if name in known else difflib.get_close_matches(name, known, n=1)
             hint = f"did you mean {near[0]!r}? " if near else ""
             raise ValueError(f"ruleset {spec!r}: {part!r}: {hint}name=mine, say, would be right")
         if known[name] == "int" and value.isascii() and value.isdigit():

@@ -11,7 +11,7 @@ from thud_env.notation.turns import turn_notation
 from thud_env.position import Position
 from thud_env.render import ansi, rgb_array
 from thud_env.render.window import Window
-from thud_env.rules.row import ANSWER_OFFER, NO_QUESTION, PENDING, Row
+from thud_env.rules.row import Row, is_between_turns
 
 RenderMode = Literal["human", "rgb_array", "ansi"]
 
@@ -45,7 +45,7 @@ class Renderer:
             before: [432] the state it was played in, which is kept.
             action: the decision.
         """
-        if self._before is None or before[PENDING] in (NO_QUESTION, ANSWER_OFFER):
+        if self._before is None or is_between_turns(before):
             self._before, self._actions = before, ()
         self._actions += (action,)
 

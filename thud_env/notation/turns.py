@@ -119,15 +119,15 @@ def turn_decisions(row: Row, turn: str) -> list[int] | None:
         return path if decide(_AGREEMENT_ACTIONS.get(turn, -1)) else None
     _, start, steps, captures = match.groups()
     route = [int(CELL_OF_SQUARE[SQUARE_BY_NAME[name]]) for name in (start + steps).split("-")]
-    if not _is_between_turns(here) and here[fields.PENDING_CELL] != route[0]:
+    if not fields.is_between_turns(here) and here[fields.PENDING_CELL] != route[0]:
         return None
     for step in pairwise(route):
         # A turn that is over must not be gone on with in the other side's name.
-        turn_is_over = bool(path) and _is_between_turns(here)
+        turn_is_over = bool(path) and fields.is_between_turns(here)
         if turn_is_over or not decide(_MOVE_BETWEEN.get(step, -1)):
             return None
     targets = sorted(SQUARE_BY_NAME[name] for name in captures.split("x")[1:])
-    while not _is_between_turns(here):
+    while not fields.is_between_turns(here):
         answer = DONE
         if here[fields.PENDING] == fields.TAKE_ALL and targets:
             answer = CAPTURE_ALL
@@ -136,10 +136,6 @@ def turn_decisions(row: Row, turn: str) -> list[int] | None:
         if not decide(answer):
             return None
     return path if path and _turn_text(row, here, route) == turn else None
-
-
-def _is_between_turns(row: Row) -> bool:
-    return row[fields.PENDING] in (fields.NO_QUESTION, fields.ANSWER_OFFER)
 
 
 def walk_turns(row: Row) -> Iterator[tuple[str, list[int]]]:
@@ -152,7 +148,7 @@ def walk_turns(row: Row) -> Iterator[tuple[str, list[int]]]:
         row: [432] a state row.
     """
     buffer = np.empty(fields.MAX_DECISIONS_AT_ONCE, dtype=np.int32)
-    origin = [] if _is_between_turns(row) else [int(row[fields.PENDING_CELL])]
+    origin = [] if fields.is_between_turns(row) else [int(row[fields.PENDING_CELL])]
     unfinished: list[tuple[Row, list[int], list[int]]] = [(row, [], origin)]
     while unfinished:
         here, path, cells = unfinished.pop()
@@ -168,7 +164,7 @@ def walk_turns(row: Row) -> Iterator[tuple[str, list[int]]]:
             route = cells
             if is_move:
                 route = [*(cells or [int(MOVE_FROM[decision])]), int(MOVE_TO[decision])]
-            if _is_between_turns(child):
+            if fields.is_between_turns(child):
                 word = AGREEMENT_WORDS.get(decision) or _turn_text(row, child, route)
                 yield word, [*path, decision]
             else:
@@ -178,7 +174,7 @@ def walk_turns(row: Row) -> Iterator[tuple[str, list[int]]]:
 def turn_notation(row: Row, actions: Iterable[int]) -> str:
     """The notation of a turn, or the rest of one, from the legal actions that make it up."""
     after = row.copy()
-    route = [] if _is_between_turns(row) else [int(row[fields.PENDING_CELL])]
+    route = [] if fields.is_between_turns(row) else [int(row[fields.PENDING_CELL])]
     word = None
     for action in actions:
         word = AGREEMENT_WORDS.get(action)

@@ -86,7 +86,7 @@ def scene_of(
     row = position.row
     rules = fields.ruleset_of(row)
     deciding = None
-    if row[fields.PENDING] not in (fields.NO_QUESTION, fields.ANSWER_OFFER):
+    if not fields.is_between_turns(row):
         deciding = int(SQUARE_OF_CELL[row[fields.PENDING_CELL]])
     if isinstance(targets, str):
         deciding = square_named(targets)

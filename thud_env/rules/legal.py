@@ -66,7 +66,10 @@ def may_move(row, cell):
 
 @compiled
 def may_offer(row):
-    """Whether the side to move may offer to end the battle (docs/rules.md, section 5)."""
+    """Whether the side to move may offer to end the battle (docs/rules.md, section 5).
+
+    Ruling, section 5: an offer waits.
+    """
     return (
         row[AGREEMENT] == 1
         and row[QUIET_TURNS] >= row[OFFER_AFTER]

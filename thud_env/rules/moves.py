@@ -80,7 +80,10 @@ def count_adjacent(row, cell, piece):
 
 @inlined
 def _before_edge(cell, step, run):
-    """How many of ``run`` squares along a line come before the first one on the edge."""
+    """How many of ``run`` squares along a line come before the first one on the edge.
+
+    Ruling, section 4: trolls keep off the edge.
+    """
     distance = 0
     while distance < run and not IS_PERIMETER_CELL[natural(cell + (distance + 1) * step)]:
         distance += 1
@@ -110,6 +113,8 @@ def _troll_slides(row, cell, step, run):
 def _stone_ray(row, cell, step, run):
     """The Rock goes one square (section 3), the ball any distance (section 4), from beside a
     dwarf to beside a dwarf.
+
+    Ruling, section 4: the ball goes from dwarf to dwarf.
     """
     if count_adjacent(row, cell, DWARF) == 0:
         return 0
@@ -172,14 +177,21 @@ def troll_steps(row, cell):
 
 
 @inlined
-def troll_shoves(row, cell):
-    """Two squares or more for the front of a line of trolls (section 2). A word of moves.
+def _where_shove_has_two_trolls(row, cell):
+    """The directions in which a troll has another behind it.
 
-    Ruling: a shove needs two trolls. What a shove by one square captures is asked when the
-    troll has moved, as that of a step is (``play.py``).
+    Ruling, section 2: a shove needs two trolls.
+    """
+    return _opposite(neighbours(row, cell, TROLL))
+
+
+@inlined
+def troll_shoves(row, cell):
+    """Two squares or more for the front of a line of trolls (section 2). A word of moves. A shove
+    by one square moves as a step does.
     """
     moves = 0
-    shoved = neighbours(row, cell, EMPTY) & _opposite(neighbours(row, cell, TROLL))
+    shoved = neighbours(row, cell, EMPTY) & _where_shove_has_two_trolls(row, cell)
     while shoved != 0:
         direction = trailing_zeros(shoved)
         moves |= _shoves(row, cell, direction) << natural(MOVE_OFFSET[cell, direction])

@@ -150,6 +150,8 @@ def _ask(row, question, cell):
 def settle(row):
     """Set TERMINATION at the start of a turn: the object of the game first, then no legal
     turn, then the limits (docs/rules.md, sections 2 and 3).
+
+    Ruling, section 2: two limits end a battle.
     """
     termination = ONGOING
     if stone_wins(row):
@@ -199,8 +201,7 @@ def _play_dwarf(row, start, target):
 def _step_question(row, is_shove_too):
     """What is asked after a move of one square beside dwarfs (section 2, the table).
 
-    Ruling: a shove by one square is not told apart from a step, so that what either may
-    capture may be captured.
+    Ruling, section 2: a step in line may be a shove.
     """
     captures = step_captures(row)
     if is_shove_too:
@@ -255,7 +256,7 @@ def _play_move(row, action):
         return _play_slide_or_trample(row, start, target, step, distance)
     _move_piece(row, start, target)
     row[STONE_CELL] = target
-    return LOUD
+    return LOUD  # Ruling, section 3: a move of the stone is not quiet.
 
 
 @compiled
@@ -317,6 +318,7 @@ def margin(row):
     if termination == SURROUNDED:
         return -1
     if termination == NO_LEGAL_TURN:
+        # Ruling, section 3: who cannot move loses to a side that can still win.
         if row[TO_MOVE] == TROLLS:
             return 1 if dwarfs > 0 else 0
         return -1 if trolls >= TROLLS_TO_SURROUND else 0

@@ -19,8 +19,6 @@ because a walk along a line is then one shift of a word, and nothing ever search
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -168,6 +166,12 @@ def index_row(row):
 def num_dwarf_cells(row):
     """How many pieces the dwarfs may move."""
     return int(row[NUM_DWARFS]) + (1 if stone_moves(row) else 0)
+
+
+@inlined
+def is_between_turns(row):
+    """Whether the side to move begins a turn, or answers an offer, which is a turn too."""
+    return row[PENDING] == NO_QUESTION or row[PENDING] == ANSWER_OFFER
 
 
 @inlined

@@ -17,10 +17,8 @@ from thud_env.rules.legal import legal_actions
 from thud_env.rules.moves import can_trample, count_adjacent
 from thud_env.rules.play import apply
 from thud_env.rules.row import (
-    ANSWER_OFFER,
     DWARF,
     MAX_DECISIONS_AT_ONCE,
-    NO_QUESTION,
     PENDING,
     PENDING_CELL,
     ROW_SIZE,
@@ -30,6 +28,7 @@ from thud_env.rules.row import (
     TAKE_SOME,
     TAKEN,
     TRAMPLE_ON,
+    is_between_turns,
 )
 
 MAX_TRAMPLES = 32
@@ -77,9 +76,9 @@ def count_endings(row, rows):
         row: [432] a state row.
         rows: [>= 33, 432] scratch space.
     """
-    pending = row[PENDING]
-    if pending == NO_QUESTION or pending == ANSWER_OFFER:
+    if is_between_turns(row):
         return 1
+    pending = row[PENDING]
     if pending == TRAMPLE_ON:
         return _walk_tramples(row, rows)[0]
     adjacent = count_adjacent(row, row[PENDING_CELL], DWARF)
@@ -100,9 +99,9 @@ def most_captures(row, rows):
         row: [432] a state row.
         rows: [>= 33, 432] scratch space.
     """
-    pending = row[PENDING]
-    if pending == NO_QUESTION or pending == ANSWER_OFFER:
+    if is_between_turns(row):
         return 0
+    pending = row[PENDING]
     if pending == TRAMPLE_ON:
         return _walk_tramples(row, rows)[1]
     adjacent = count_adjacent(row, row[PENDING_CELL], DWARF)
@@ -170,7 +169,7 @@ def perft(row, depth):
         child = rows[level + 1]
         child[:] = here
         apply(child, decision)
-        turn_is_over = child[PENDING] == NO_QUESTION or child[PENDING] == ANSWER_OFFER
+        turn_is_over = is_between_turns(child)
         left = turns_left[level] - (1 if turn_is_over else 0)
         if left == 1 and turn_is_over:
             nodes += count_turns(child, scratch)

@@ -58,7 +58,7 @@ class Openings:
     @classmethod
     def of(cls, starts: list[Position]) -> Openings:
         """The book of these starts, one or more, all of one ruleset."""
-        rules = starts[0].rules.name
+        rules = starts[0].rules.spec
         text = "\n".join((rules, *(start.text for start in starts)))
         return cls(rules, tuple(starts), hashlib.sha256(text.encode()).hexdigest()[:16])
 
@@ -87,7 +87,7 @@ class Openings:
 
 def book_path(rules: str) -> Path:
     """Where the published book of a ruleset is."""
-    return FOLDER / f"openings-{rules}.txt"
+    return FOLDER / f"openings-{get_ruleset(rules).name}.txt"
 
 
 def read_openings(rules: str, path: Path | None = None) -> Openings:
@@ -97,8 +97,14 @@ def read_openings(rules: str, path: Path | None = None) -> Openings:
         OpeningsError: naming file, line and what is wrong.
         ValueError: if there is no ruleset called ``rules``.
     """
-    rules = get_ruleset(rules).name
-    path = book_path(rules) if path is None else path
+    rules = get_ruleset(rules).spec
+    if path is None:
+        path = book_path(rules)
+        if not path.exists():
+            raise OpeningsError(
+                f"there is no book of openings of {rules}: "
+                f"python -m training.arena.openings --rules {rules} > {path} makes one"
+            )
     try:
         header, *lines = path.read_text(encoding="utf-8").splitlines() or [""]
     except (OSError, UnicodeDecodeError) as error:

@@ -21,6 +21,7 @@ from rich.console import Console
 
 from thud_env.batch.threads import available_cores
 from thud_env.command import Command, bounded
+from thud_env.rulesets import get_ruleset
 from training.arena.intervals import resolution
 from training.ladder.fields import GAMES, RULES, make_field, read_field
 from training.ladder.play import play_games
@@ -71,7 +72,7 @@ def _ladder(arguments: argparse.Namespace) -> None:
         _report(arguments.report, arguments.publish, console)
         return
     field = _field(arguments)
-    name = arguments.field.stem if arguments.field else field.rules
+    name = arguments.field.stem if arguments.field else get_ruleset(field.rules).name
     folder = arguments.out or Path("runs") / "ladder" / name
     try:
         play_ladder(field, folder, arguments.workers or available_cores(), console)

@@ -20,6 +20,7 @@ from typing import Any
 import agents
 from agents.registry import is_own
 from agents.strict_yaml import YamlError, read_yaml
+from thud_env.rulesets import get_ruleset
 from training.arena.openings import Openings, read_openings
 from training.ladder.schedule import Field, LadderError
 
@@ -42,7 +43,7 @@ def make_field(
     Args:
         specs: the agents.
         games: of every two.
-        rules: the name of a ruleset.
+        rules: the name of a ruleset, or its spec.
         seed: seeds all agents in all games.
         most: agents that play no more games than this against any other.
         openings: the starts; None for the published book.
@@ -52,6 +53,7 @@ def make_field(
     """
     if games < 2:
         raise LadderError(f"--games {games}: an even number, 2 or more, would be right")
+    rules = get_ruleset(rules).spec
     book = read_openings(rules, None) if openings is None else openings
     for number, spec in enumerate(specs):
         if spec in specs[:number]:

@@ -66,7 +66,7 @@ def play_game(game: Game, start: Position, seeds: tuple[int, int]) -> Result:
     """
     specs = (game.dwarfs, game.trolls)
     for side, spec in enumerate(specs):
-        _warm_up(spec, start.rules.name, side)
+        _warm_up(spec, start.rules.spec, side)
     clock = [_Clock(spec, seed) for spec, seed in zip(specs, seeds, strict=True)]
     row = start.row.copy()
     turns: list[str] = []
@@ -77,7 +77,7 @@ def play_game(game: Game, start: Position, seeds: tuple[int, int]) -> Result:
         while True:
             decisions.append(clock[side].act(row))
             apply(row, decisions[-1])
-            if row[fields.PENDING] in (fields.NO_QUESTION, fields.ANSWER_OFFER):
+            if fields.is_between_turns(row):
                 break
         turns.append(turn_notation(before, decisions))
         moves[side] += 1
