@@ -16,7 +16,9 @@ TESTS ?=
 STEPS ?= 8192
 LANES ?= lowest 3.11 3.12 3.13
 # The tests that need nothing but the core dependencies: no torch.
-LANE_TESTS ?= $(filter-out tests/test_command.py, $(shell grep -LE \
+NEED_MORE := $(patsubst %,tests/test_%.py,command environment_page tactics batch_cuda)
+LANE_TESTS ?= -m "not slow and not soak" tests/clients/test_gymnasium_wrappers.py \
+	$(filter-out $(NEED_MORE), $(shell grep -LE \
 	'^ *(from|import) (agents\.|training|torch|ladders|small_run)' tests/test_*.py))
 # The PyTorch project's own index of CPU builds; a mirror of it will do as well.
 TORCH_CPU_INDEX ?= https://download.pytorch.org/whl/cpu
@@ -78,7 +80,7 @@ ladder: $(VENV)/.train ## play the reference agents all against all, and write d
 rllib: $(RLLIB)/.done ## install RLlib into .venv-rllib, run nothing
 
 integrations: $(LIBRARIES)/.done $(RLLIB)/.done ## train other libraries on it, for some seconds each
-	$(LIBRARIES)/bin/python -m pytest tests/test_integrations.py tests/test_learners.py
+	$(LIBRARIES)/bin/python -m pytest tests/clients tests/test_integrations.py tests/test_learners.py
 	$(LIBRARIES)/bin/python -m training.integrations.cleanrl_ppo --steps $(STEPS)
 	$(LIBRARIES)/bin/python -m training.integrations.sb3_maskable_ppo --steps $(STEPS)
 	$(LIBRARIES)/bin/python -m training.integrations.torchrl_ppo --steps $(STEPS)
@@ -177,9 +179,17 @@ $(1)/bin/python -m pip --disable-pip-version-check install --constraint $(2) \
 $(call check_no_cuda,$(1)/bin/python)
 endef
 
+# AgileRL asks for older versions of PettingZoo and tensordict, and for much that it does not import
+# here (jax, wheels of games): it is installed without, beside what its masked DQN does import.
+# array-api-compat is for Gymnasium's own wrappers.
+AGILERL := agilerl agilerl-arena fastrand
+CLIENTS_NEED := accelerate array-api-compat dill flatten-dict lazy-loader peft pydantic transformers wandb
+
 $(LIBRARIES)/.done: constraints-integrations.txt pyproject.toml
 	$(call make_venv,$(LIBRARIES))
 	$(call install_extra,$(LIBRARIES),$<,integrations)
+	$(LIBRARIES)/bin/python -m pip --disable-pip-version-check install --constraint $< $(CLIENTS_NEED)
+	$(LIBRARIES)/bin/python -m pip --disable-pip-version-check install --constraint $< --no-deps $(AGILERL)
 	@touch $@
 
 $(RLLIB)/.done: constraints-rllib.txt pyproject.toml
@@ -260,7 +270,7 @@ EVERYTHING := --editable ".[train,cluster,export,render,web]" --group dev
 
 lock: ## pin afresh, in constraints*.txt, everything that the targets install
 	$(call lock_in,constraints.txt,$(EVERYTHING))
-	$(call lock_in,constraints-integrations.txt,--editable ".[integrations]" pytest pygame)
+	$(call lock_in,constraints-integrations.txt,--editable ".[integrations]" pytest pygame $(CLIENTS_NEED),$(AGILERL))
 	$(call lock_in,constraints-rllib.txt,--editable ".[rllib]" pytest pygame)
 	$(call lock_in,constraints-cuda.txt,--editable ".[cuda]" pytest)
 
@@ -272,6 +282,7 @@ $(LOCK_VENV)/bin/python -m pip install --upgrade pip
 $(LOCK_VENV)/bin/python -m pip install hatchling editables
 $(call install_torch,$(LOCK_VENV)/bin/python)
 $(LOCK_VENV)/bin/python -m pip install --no-build-isolation $(2) "$$(grep '^torch==' constraints.txt)"
+$(if $(3),$(LOCK_VENV)/bin/python -m pip install --no-deps $(3))
 @echo "Writing $(1)"; { sed '/^[^#]/,$$d' $(1); \
   $(LOCK_VENV)/bin/python -m pip freeze --all --exclude-editable \
   | sed 's/+cpu$$//' | grep -ivE '^(nvidia-|cuda-|triton)' | LC_ALL=C sort --ignore-case; \
