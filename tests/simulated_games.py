@@ -53,6 +53,8 @@ def play(device: str, rules: str, steps: int, rows: Any = None) -> dict[str, Any
         shown |= {f"{kind} one stepped {name}": array for name, array in show(games).items()}
         games.set_rows(np.stack([position.row for position in (over, start)]))
         shown |= {f"{kind} set {name}": array for name, array in show(games).items()}
+        games.set_rows(start.row[np.newaxis], np.array([0]))
+        shown |= {f"{kind} one set {name}": array for name, array in show(games).items()}
         games.reset(np.array([1]), seed=6)
         shown[f"{kind} drawn"] = games.to_host(games.sample_actions()).copy()
     return shown
