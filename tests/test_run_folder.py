@@ -94,6 +94,18 @@ def test_the_lock_of_a_killed_process_is_not_in_the_way(tmp_path: Path) -> None:
         assert f"process {os.getpid()}" in (tmp_path / FILE).read_text()
 
 
+def test_a_failing_disk_does_not_keep_a_lock(tmp_path: Path, monkeypatch) -> None:
+    lock = RunLock(tmp_path)
+
+    def failing(_file: int, _length: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("training.runs.lock.os.ftruncate", failing)
+        lock.release()
+    RunLock(tmp_path).release()
+
+
 def test_a_lock_of_a_folder_that_was_moved_meanwhile_is_refused(tmp_path, monkeypatch) -> None:
     run = tmp_path / "run"
     run.mkdir()

@@ -6,6 +6,7 @@ process that is. The lock ends with the process, however that ends, so no lock i
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import platform
@@ -59,9 +60,10 @@ class RunLock:
     def release(self) -> None:
         """Let others have the folder."""
         if self._file is not None:
-            os.ftruncate(self._file, 0)
-            os.close(self._file)
-            self._file = None
+            file, self._file = self._file, None
+            with contextlib.suppress(OSError):  # what the file says counts only while it is locked
+                os.ftruncate(file, 0)
+            os.close(file)
 
     __del__ = release
 
