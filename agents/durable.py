@@ -87,10 +87,15 @@ def link_flushed(link: Path, target: Path) -> None:
     flush_folder(link.parent)
 
 
+def is_temporary(path: Path) -> bool:
+    """Whether a path is of something that was to be renamed."""
+    return _TEMPORARY.fullmatch(path.name) is not None
+
+
 def sweep(folder: Path) -> None:
     """Remove what killed writers left in a folder in which nobody else writes."""
     for path in folder.iterdir() if folder.is_dir() else ():
-        if _TEMPORARY.fullmatch(path.name):
+        if is_temporary(path):
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path)
             else:

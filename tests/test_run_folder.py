@@ -185,13 +185,17 @@ def test_what_killed_processes_left_is_swept(tmp_path: Path) -> None:
     quietly(tmp_path)
     run = tmp_path / "tiny"
     left = [run / ".config.yaml.7.tmp", run / "checkpoints" / ".000000000512.7.tmp"]
+    left += [run / "checkpoints" / ".latest.7.tmp", run / "checkpoints" / "best" / ".trolls.7.tmp"]
+    left[3].parent.mkdir(exist_ok=True)
+    for link in left[2:]:
+        link.symlink_to("000000000512")
     left[0].write_text("")
     left[1].mkdir()
     (left[1] / "half").write_text("")
     mine = run / ".notes.tmp"
     mine.write_text("somebody's own")
     quietly(tmp_path, resume=True)
-    assert [path.exists() for path in (*left, mine)] == [False, False, True]
+    assert [os.path.lexists(path) for path in (*left, mine)] == [False] * 4 + [True]
 
 
 # -- states --------------------------------------------------------------------------------

@@ -115,7 +115,7 @@ class RunFolder:
         """
         lock = RunLock(path)
         check_links(path)
-        for folder in (path, path / "checkpoints", *(path / "pool" / role for role in SIDES)):
+        for folder in _written_folders(path):
             sweep(folder)
         return cls(path, told_again(path, config), lock, resumed=True)
 
@@ -295,6 +295,12 @@ class RunFolder:
 def state_name(rank: int) -> str:
     """The name of the state of a process."""
     return f"state-{rank}" if rank else "state"
+
+
+def _written_folders(path: Path) -> Iterator[Path]:
+    """Those in which something is renamed, which a kill may leave half done."""
+    yield from (path, path / "checkpoints", path / "checkpoints" / "best")
+    yield from (path / "pool" / role for role in SIDES)
 
 
 def _restore_from(checkpoint: Path, restore: Callable[[State], None]) -> None:

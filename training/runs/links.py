@@ -7,6 +7,7 @@ import re
 import stat
 from pathlib import Path
 
+from agents.durable import is_temporary
 from thud_env.position import SIDES
 from training.runs.lock import RunError
 
@@ -28,6 +29,8 @@ def check_links(run: Path) -> None:
             path = Path(folder, name)
             mode = path.lstat().st_mode
             if stat.S_ISLNK(mode):
+                if is_temporary(path):  # left by a kill, and swept without following it
+                    continue
                 own = _OWN_LINKS.get(path.relative_to(run).as_posix())
                 if own is None or not re.fullmatch(own, str(path.readlink())):
                     to = str(path.readlink())
