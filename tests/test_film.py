@@ -115,6 +115,14 @@ def random_battle(turns):
     return Record(START, tuple(played))
 
 
+def test_the_readme_shows_the_battle_as_it_is(tmp_path):
+    root = Path(__file__).parents[1]
+    out = tmp_path / "battle.svg"
+    record = root / "docs/battles/policies.thud"
+    assert replay([str(record), "-o", str(out), "--size", "480"]) == 0
+    assert out.read_bytes() == (root / "docs/images/battle.svg").read_bytes()
+
+
 @pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="no ffmpeg here")
 def test_a_battle_as_video(tmp_path):
     out = tmp_path / "battle.mp4"
