@@ -4,6 +4,7 @@
 #   GPU      auto, 0 or 1: whether torch should be a CUDA build (auto asks nvidia-smi)
 #   CONFIG   what `make train` trains
 #   TESTS    what `make test` runs, for example TESTS="tests/test_docs.py -x"
+#   FULL     1: prove at full size in `make reliability`; ROWS names some of its rows
 #   STEPS    decisions that each library learns from in `make integrations`
 #   LANES    what `make lanes` tests: Python versions, and lowest; PYTHON3.13=PATH names one that
 #            is neither on the PATH nor among pyenv's
@@ -42,7 +43,7 @@ PIP := $(PY) -m pip --disable-pip-version-check
 # The build backend is pinned and installed like everything else: no isolated builds.
 INSTALL := $(PIP) install --constraint constraints.txt --no-build-isolation
 
-.PHONY: help setup play train test chromium soak lint bench ladder rllib integrations bare lanes lane cuda gpu lock clean
+.PHONY: help setup play train test chromium soak reliability lint bench ladder rllib integrations bare lanes lane cuda gpu lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -65,6 +66,9 @@ chromium: ## install Debian's Chromium, in which the tests look at the page; wit
 
 soak: $(VENV)/.test ## run the long tests, which `make test` leaves out
 	$(PY) -m pytest -m soak $(TESTS)
+
+reliability: $(VENV)/.test ## prove what docs/reliability.md promises, and write that page
+	PYTHONPATH=tests $(PY) -m reliability $(if $(filter 1,$(FULL)),--full) $(ROWS)
 
 lint: $(VENV)/.lint ## check style, format and types
 	$(VENV)/bin/ruff check .

@@ -1,0 +1,124 @@
+"""Inputs of any kind are read or refused by name, and nothing else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+from unittest import mock
+
+import yaml
+from test_fuzz import LIMITS, attempt, battles, check_position, check_reads, damaged
+
+import agents
+from agents.registry import AGENTS
+from reliability.row import Row
+from thud_env import Position, Record, RecordError
+from thud_env.record.text import decode_record
+from training.config import ConfigError, load_config
+
+_PROMISE = "Any input is read or refused by name"
+
+
+def _corpus(random: Random) -> tuple[list[bytes], list[tuple[Position, Any]]]:
+    found = list(battles(random))
+    records = [record.text.encode() for record, _ in found]
+    return records, [(one, record.rules) for record, many in found for one in many]
+
+
+def check_records(size: int, random: Random, folder: Path) -> int:
+    """Records of battles, and what becomes of them."""
+    texts, _ = _corpus(random)
+    for _ in range(size):
+        data = damaged(random.choice(texts), texts, random)
+        found = attempt(lambda data: Record.from_text(decode_record(data)), data)
+        if isinstance(found, Record):
+            check_reads(found)
+        else:
+            assert type(found) is RecordError and found.line, data
+    return size
+
+
+def check_positions(size: int, random: Random, folder: Path) -> int:
+    """Texts of positions, and turns."""
+    records, positions = _corpus(random)
+    texts = [position.text.encode() for position, _ in positions]
+    turns = [line for text in records for line in text.splitlines() if b"-" in line[:4]]
+    for number in range(size):
+        position, rules = random.choice(positions)
+        if number % 2:
+            data = damaged(random.choice(turns), turns, random)
+            found = attempt(position.play, data.decode(errors="replace"))
+        else:
+            text = damaged(position.text.encode(), texts, random).decode(errors="surrogateescape")
+            found = attempt(
+                lambda text, rules: Position.from_text(text, rules, **LIMITS), text, rules
+            )
+        if isinstance(found, Position):
+            check_position(found)
+    return size
+
+
+def check_configs(size: int, random: Random, folder: Path) -> int:
+    """Configurations and overrides, refused in one line that is not long."""
+    root = Path(__file__).parents[2]
+    texts = [path.read_bytes() for path in sorted((root / "configs").glob("*.yaml"))]
+    texts += [b"a: &a [1]\nb: *a\n", b"? [1]: 2\n", b"seed: !!int 2026-13-01\n", b"[" * 3000]
+    path = folder / "config.yaml"
+    for _ in range(size):
+        path.write_bytes(damaged(random.choice(texts), texts, random))
+        _in_a_line(lambda: load_config(path), ConfigError)
+    return size
+
+
+def check_specs(size: int, random: Random, folder: Path) -> int:
+    """Specs of agents."""
+    texts = [f"{name}:depth=1,sims=4,temperature=0.5,PATH".encode() for name in AGENTS]
+    texts += [b"alphabeta:depth=2,quiescence=1", b"mcts:sims=10", b"policy:pretrained/classic"]
+    for _ in range(size):
+        spec = damaged(random.choice(texts), texts, random).decode(errors="replace")
+        if spec.startswith("python:"):
+            continue
+        _in_a_line(lambda spec=spec: agents.make(spec), ValueError)
+    return size
+
+
+def _in_a_line(read: Callable[[], object], error: type[Exception]) -> None:
+    try:
+        read()
+    except error as refusal:
+        assert re.search(r"\w", str(refusal)), "nothing is said"
+
+
+def _raw(*_arguments: object, **_named: object) -> None:
+    raise KeyError("raw")
+
+
+ROWS = [
+    Row(
+        "records", _PROMISE, "fuzzed inputs", check_records, 3_000, 10_000_000,
+        {"tags raise raw": lambda: mock.patch("thud_env.record.text.RecordText._add_tag", _raw)},
+    ),
+    Row(
+        "positions and turns", _PROMISE, "fuzzed inputs", check_positions, 3_000, 10_000_000,
+        {
+            "a text is not the one of its position": lambda: mock.patch.object(
+                Position, "text", property(lambda _position: "nothing")
+            )
+        },
+    ),
+    Row(
+        "configurations", _PROMISE, "fuzzed inputs", check_configs, 500, 10_000_000,
+        {
+            "PyYAML's own errors are let through": lambda: mock.patch(
+                "agents.strict_yaml._Loader", yaml.SafeLoader
+            )
+        },
+    ),
+    Row(
+        "specs of agents", _PROMISE, "fuzzed inputs", check_specs, 2_000, 10_000_000,
+        {"options raise raw": lambda: mock.patch("agents.registry._options", _raw)},
+    ),
+]  # fmt: skip

@@ -1,0 +1,71 @@
+"""The page of proofs is that of the results, and a row cannot pass by asserting nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+
+import pytest
+from reliability.every import ROWS
+from reliability.report import PAGE, page, read_results
+from reliability.row import NotProvenError, Row, prove
+
+
+def test_the_page_is_made_of_the_results() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(read_results(), ROWS)
+
+
+def test_every_result_is_of_a_row_and_of_its_size() -> None:
+    rows = {row.name: row for row in ROWS}
+    assert len(rows) == len(ROWS)
+    for name, result in read_results().items():
+        row = rows[name]
+        assert result["checked"] >= (row.full if result["size"] == "full" else row.ci)
+        assert set(result["faults"]) == set(row.faults)
+        assert all(result["faults"].values())
+        for key in ("machine", "commit", "seed", "date", "python"):
+            assert result[key], f"{name} does not say its {key}"
+
+
+_LIES = {"on": False}
+
+
+@contextlib.contextmanager
+def _fault():
+    _LIES["on"] = True
+    try:
+        yield
+    finally:
+        _LIES["on"] = False
+
+
+def _checked(size, random, folder) -> int:
+    assert not _LIES["on"]
+    return size
+
+
+SOUND = Row("sound", "a promise", "cases", _checked, 3, 5, {"a lie": _fault})
+
+
+def test_a_sound_row_is_proven() -> None:
+    result = prove(SOUND, full=False, seed=1)
+    assert (result["checked"], result["faults"]) == (3, {"a lie": "AssertionError"})
+    assert prove(SOUND, full=True, seed=1)["checked"] == 5
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"check": lambda *_: 0}, "0 cases were checked, not 3"),
+        ({"check": lambda size, *_: size}, "nothing notices a lie"),
+        ({"faults": {}}, "plants no fault"),
+    ],
+)
+def test_a_row_that_asserts_nothing_is_not_proven(change, said: str) -> None:
+    with pytest.raises(NotProvenError, match=said):
+        prove(dataclasses.replace(SOUND, **change), full=False, seed=1)
+
+
+def test_a_broken_promise_is_raised() -> None:
+    with _fault(), pytest.raises(AssertionError):
+        prove(SOUND, full=False, seed=1)
