@@ -25,8 +25,26 @@ class BatchPolicy(Protocol):
 
         Returns:
             [B] legal actions.
+
+        Raises:
+            ValueError: if one of the battles is over.
         """
         ...
+
+
+def refuse_finished(rows: NDArray[np.int16]) -> None:
+    """Refuse battles in which there is nothing to decide.
+
+    Args:
+        rows: [B, 432] state rows.
+
+    Raises:
+        ValueError: if one of them is over.
+    """
+    over = np.flatnonzero(rows[:, fields.TERMINATION])
+    if len(over):
+        text = Position.unchecked(rows[over[0]]).text
+        raise ValueError(f"the battle is over: nothing to decide in {text!r} (row {over[0]})")
 
 
 class Agent:
@@ -75,7 +93,7 @@ class Agent:
         row = position.row.copy()
         apply(row, actions[0])
         while not fields.is_between_turns(row):
-            actions.append(self.act(Position(row)))
+            actions.append(self.act(Position.unchecked(row)))
             apply(row, actions[-1])
         return turn_notation(position.row, actions)
 

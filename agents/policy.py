@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from agents.agent import Agent
+from agents.agent import Agent, refuse_finished
 from agents.networks.checkpoint import (
     MANIFEST,
     Checkpoint,
@@ -133,6 +133,7 @@ class PolicyAgent(Agent):
         Raises:
             CheckpointError: if the checkpoint is not of a role that decides or of the ruleset.
         """
+        refuse_finished(rows)
         actions = np.empty(len(rows), dtype=np.int32)
         for side, role in enumerate(SIDES):
             mine = np.flatnonzero(rows[:, TO_MOVE] == side)

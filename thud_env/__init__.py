@@ -6,6 +6,7 @@ from thud_env.envs.match import MatchEnv, match_env
 from thud_env.envs.registration import register_environments
 from thud_env.position import IllegalMove, Outcome, Position, Termination
 from thud_env.record.files import Record, RecordError, read_record, write_record
+from thud_env.rules.check import RowError
 from thud_env.rulesets import CLASSIC, KOOM_VALLEY, RULESETS, Ruleset
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "Position",
     "Record",
     "RecordError",
+    "RowError",
     "Ruleset",
     "Termination",
     "ThudEnv",

@@ -17,6 +17,7 @@ from thud_env.arguments import refuse_unknown
 from thud_env.notation.positions import board_diagram, position_text, read_position
 from thud_env.notation.turns import normalise_turn, turn_decisions, walk_turns, why_illegal
 from thud_env.rules import row as fields
+from thud_env.rules.check import check_row
 from thud_env.rules.legal import is_legal, legal_actions
 from thud_env.rules.play import apply, margin
 from thud_env.rulesets import Rules, Ruleset, get_ruleset
@@ -80,12 +81,19 @@ class Position:
     __slots__ = ("_row",)
 
     def __init__(self, row: NDArray[np.integer[Any]]) -> None:
-        """A position over a copy of a state row, [432] (``rules/row.py``)."""
-        copy: fields.Row = np.array(row, dtype=np.int16)
-        if copy.shape != (fields.ROW_SIZE,):
-            raise ValueError(f"a state row has shape ({fields.ROW_SIZE},), not {copy.shape}")
-        copy.flags.writeable = False
-        self._row = copy
+        """A position over a copy of a state row, [432] integers (``rules/row.py``).
+
+        Raises:
+            RowError: if play cannot have led to that row; the message names the wrong entry.
+        """
+        self._row = _frozen(check_row(row))
+
+    @classmethod
+    def unchecked(cls, row: fields.Row) -> Position:
+        """The same for a row that play has led to, [432] int16, which is not looked at."""
+        position = cls.__new__(cls)
+        position._row = _frozen(row)
+        return position
 
     @classmethod
     def start(
@@ -117,7 +125,7 @@ class Position:
             offer_after=offer_after,
             agreement=agreement,
         )
-        return cls(row)
+        return cls.unchecked(row)
 
     @classmethod
     def from_text(
@@ -152,7 +160,7 @@ class Position:
             agreement=agreement,
         )
         read_position(text, row)
-        return cls(row)
+        return cls.unchecked(row)
 
     @property
     def row(self) -> fields.Row:
@@ -223,7 +231,7 @@ class Position:
             raise IllegalMove(self._why_illegal(index))
         successor = self._row.copy()
         apply(successor, index)
-        return Position(successor)
+        return Position.unchecked(successor)
 
     def turns(self) -> list[str]:
         """Every distinct complete legal turn, sorted (docs/notation.md).
@@ -242,7 +250,7 @@ class Position:
         successor = self._row.copy()
         for action in self.decisions(turn):
             apply(successor, action)
-        return Position(successor)
+        return Position.unchecked(successor)
 
     def decisions(self, turn: str) -> list[int]:
         """The actions that make up a complete turn, in the order they are to be played.
@@ -295,6 +303,12 @@ class Position:
 
     def __str__(self) -> str:
         return board_diagram(self._row)
+
+
+def _frozen(row: fields.Row) -> fields.Row:
+    copy = row.copy()
+    copy.flags.writeable = False
+    return copy
 
 
 def _unpickle(row: fields.Row, rules: Ruleset) -> Position:

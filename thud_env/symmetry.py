@@ -148,7 +148,7 @@ def map_position(symmetry: int, position: Position) -> Position:
     index_row(row)
     if row[PENDING_CELL] != 0:
         row[PENDING_CELL] = CELL_OF_SQUARE[squares[SQUARE_OF_CELL[row[PENDING_CELL]]]]
-    return Position(row)
+    return Position.unchecked(row)
 
 
 def _checked(symmetry: int) -> int:

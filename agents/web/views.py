@@ -193,7 +193,7 @@ def _move(row: Row, action: int) -> dict[str, Any]:
         taken = np.flatnonzero(lost).tolist()
     asked = after[fields.PENDING]
     if asked not in (fields.NO_QUESTION, fields.TRAMPLE_ON):
-        offered = scene_of(Position(after)).targets
+        offered = scene_of(Position.unchecked(after)).targets
     move: dict[str, Any] = {"to": int(SQUARE_OF_CELL[MOVE_TO[action]]), "action": action}
     kind = _kind(row, action, bool(taken), asked == fields.TAKE_SOME)
     if kind != "move":

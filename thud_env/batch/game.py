@@ -15,6 +15,7 @@ from thud_env.batch import kernels
 from thud_env.batch.cpu import CpuDevice
 from thud_env.jit.rng import seed_generators
 from thud_env.position import IllegalMove, Position
+from thud_env.rules.check import RowError, check_rows
 from thud_env.rules.row import MAX_DECISIONS_AT_ONCE, ONGOING, ROW_SIZE, TERMINATION, new_row
 from thud_env.rulesets import Rules, Ruleset, get_ruleset
 from thud_env.views.encoding import BYTE_UNIT, NUM_PLANES, NUM_POINTS, OBSERVATION_SHAPE
@@ -209,6 +210,8 @@ class BatchedGame:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+        for rows in (self.rows, self.final_rows):
+            check_rows(self._device.to_host(rows), self.rules)
         self._make_views()
 
     def to_host(self, array: Any) -> NDArray[Any]:
@@ -266,18 +269,29 @@ class BatchedGame:
             self._device.assign(self.final_rows, self.rows)
         self._show(chosen)
 
-    def set_rows(self, rows: Any, games: NDArray[Any] | None = None) -> None:
+    def set_rows(
+        self, rows: Any, games: NDArray[Any] | None = None, *, are_checked: bool = False
+    ) -> None:
         """Set every game, or some, to a state of its own.
 
         Args:
-            rows: [B, 432], or [N, 432] for N games in the order of their numbers.
+            rows: [B, 432] integers, or [N, 432] for N games in the order of their numbers: states
+                of this batch's ruleset, with any limits.
             games: as for ``step``.
+            are_checked: whether the rows are known to be such states; they are not looked at then.
 
         A finished state sets ``terminated`` or ``truncated`` and ``final_rows`` as a step that led
         to it would: with ``"SameStep"`` its game is reset at once, with
         ``"NextStep"`` by the next step. Nothing is paid.
+
+        Raises:
+            RowError: if one is not; it names the row and the entry. No game has been changed then.
         """
         chosen = self._chosen(games)
+        if not are_checked:
+            rows = check_rows(self._device.to_host(rows), self.rules)
+            if len(rows) != len(chosen):
+                raise RowError(f"{len(rows)} rows for {len(chosen)} games: one each is right")
         self._device.set_rows(self.rows, chosen, rows)
         _, _, resets_at_once = self._modes
         self._device.tell(self.rows, chosen, self._start_row, resets_at_once, self._results)
@@ -316,7 +330,7 @@ class BatchedGame:
 
     def position(self, game: int) -> Position:
         """One game as a ``Position``."""
-        return Position(self._device.to_host(self.rows[game]))
+        return Position.unchecked(self._device.to_host(self.rows[game]))
 
     def final_position(self, game: int) -> Position:
         """The last state of the last battle that ended in a game.
@@ -327,7 +341,7 @@ class BatchedGame:
         row = self._device.to_host(self.final_rows[game])
         if row[TERMINATION] == ONGOING:
             raise ValueError(f"no battle has ended in game {game} yet")
-        return Position(row)
+        return Position.unchecked(row)
 
     def _chosen(self, games: Any) -> NDArray[np.int64]:
         """The numbers of the games that a caller means."""

@@ -18,6 +18,7 @@ from thud_env.batch.kernels import ILLEGAL, play_if_legal
 from thud_env.envs.rendering import Renderer, RenderMode
 from thud_env.envs.reset_options import read_start
 from thud_env.position import SIDES, IllegalMove, Position, Side
+from thud_env.rules.check import check_row
 from thud_env.rules.row import DWARFS, TERMINATION, TO_MOVE, TROLLS, TURN_LIMIT, new_row
 from thud_env.rulesets import Rules, get_ruleset
 from thud_env.views.encoding import NUM_POINTS, OBSERVATION_SHAPE, Plane, encode_row
@@ -271,7 +272,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
     @property
     def position(self) -> Position:
         """The state of the battle that is being played as a ``Position``."""
-        return Position(self._row)
+        return Position.unchecked(self._row)
 
     def get_state(self) -> dict[str, Any]:
         """Everything that ``set_state`` needs to continue exactly from here.
@@ -283,11 +284,16 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         state = {name: copy.copy(getattr(self, name)) for name in _STATE}
         return {**state, "renderer": self._renderer.get_state()}
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        for row in (self._row, self._start_row):
+            check_row(row)
+
     def set_state(self, state: dict[str, Any]) -> None:
         """Return to a state that ``get_state`` gave; the state is left as it is.
 
         Raises:
-            ValueError: if it is a state of another game; nothing has changed then.
+            ValueError: if it is a state of another game, or of none; nothing has changed then.
         """
         given = Position(state["_row"]).rules
         if given != self.rules:
@@ -298,6 +304,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
             raise ValueError(
                 f"a state of {state['_seats']} cannot be set where {self.possible_agents} play"
             )
+        check_row(state["_start_row"])
         for name in _STATE:
             setattr(self, name, copy.copy(state[name]))
         self._renderer.set_state(state["renderer"])

@@ -76,7 +76,7 @@ class _OneByOne:
 
     def act_rows(self, rows: NDArray[np.int16]) -> NDArray[np.integer[Any]]:
         """See ``BatchOpponent``."""
-        return np.array([self._choose(Position(row)) for row in rows])
+        return np.array([self._choose(Position.unchecked(row)) for row in rows])
 
 
 def _from_module(opponent: str) -> Any:

@@ -121,7 +121,7 @@ class SeatedGames:
         if not count:
             return
         self._starts[which] = self._start_row if starts is None else starts[which]
-        self.games.set_rows(self._starts[which], which)
+        self.games.set_rows(self._starts[which], which, are_checked=True)
         if self.side == "random":
             self.sides[which] = generator.integers(2, size=count)
         elif self.side != "both":
@@ -275,7 +275,7 @@ class SeatedGames:
         self._first_ends[which] = np.column_stack((ended[:, TERMINATION], margins(ended)))
         self._is_second[which] = True
         self.sides[which] = 1 - self.sides[which]
-        self.games.set_rows(self._starts[which], which)
+        self.games.set_rows(self._starts[which], which, are_checked=True)
 
 
 def integers(what: str, given: Any, count: int) -> NDArray[np.integer[Any]]:

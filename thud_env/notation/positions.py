@@ -19,11 +19,16 @@ from thud_env.board import (
 )
 from thud_env.notation.turns import PIECES
 from thud_env.rules import row as fields
-from thud_env.rules.legal import has_trample, may_offer
+from thud_env.rules.check import (
+    MIGHT_NOT_OFFER,
+    WAS_OVER,
+    how_turn_began,
+    is_asked,
+    may_be_pending,
+)
 from thud_env.rules.moves import count_adjacent
 from thud_env.rules.play import settle
 from thud_env.rules.row import DWARF, EMPTY, STONE, TROLL, Row
-from thud_env.rulesets import Ruleset
 
 _QUESTIONS = {
     fields.TAKE_ONE: "one",
@@ -32,20 +37,8 @@ _QUESTIONS = {
     fields.TAKE_ALL: "all",
     fields.TRAMPLE_ON: "trample",
 }
-_MOST_AROUND = 7
-"""Dwarfs that a troll finds beside it: the square it came from, or passed last, is empty."""
 
 _ROW_COLUMNS = [[col for row, col in SQUARE_POSITIONS if row == y] for y in range(SIZE)]
-
-
-def questions_asked(ruleset: Ruleset) -> set[str]:
-    """What a ruleset may ask in the middle of a turn, in the words of position text."""
-    if ruleset.trolls_capture != "beside":
-        return {"trample"} if ruleset.trolls_capture == "trample" else set()
-    after_step = {str(ruleset.step_captures)} - {"none"}
-    if ruleset.shove_captures == "any":
-        return {"any", "some"} | after_step
-    return after_step or {"all"}
 
 
 def position_text(row: Row) -> str:
@@ -188,27 +181,21 @@ def _read_pending(word: str, row: Row) -> None:
             "F6:any say, would be right"
         )
     name, question, taken = match[1], match[2], int(match[3] or 0)
-    if question not in questions_asked(ruleset):
+    value = {word: value for value, word in _QUESTIONS.items()}[question]
+    if not is_asked(row, value):
         raise ValueError(f"pending {word!r}: {ruleset.name} never asks {question!r}")
     cell = int(CELL_OF_SQUARE[SQUARE_BY_NAME[name]])
     if row[fields.TO_MOVE] != fields.TROLLS or row[cell] != TROLL:
         raise ValueError(f"pending {word!r}: only for a troll on {name} with the trolls to move")
     adjacent = int(count_adjacent(row, cell, DWARF))
-    possible = {
-        "trample": bool(has_trample(row, cell)) and taken > 0,
-        "any": adjacent > 0 and adjacent + taken <= _MOST_AROUND,
-        "one": adjacent > 0 and taken == 0,
-        "all": adjacent > 0 and taken == 0,
-        "some": adjacent > 1 and taken == 0,
-    }[question]
-    if not possible or row[fields.NUM_DWARFS] + taken > len(ruleset.dwarfs):
+    row[fields.PENDING] = value
+    row[fields.PENDING_CELL] = cell
+    row[fields.TAKEN] = taken
+    if not may_be_pending(row) or row[fields.NUM_DWARFS] + taken > len(ruleset.dwarfs):
         raise ValueError(
             f"pending {word!r} cannot be: {adjacent} dwarfs stand beside {name}, "
             f"{row[fields.NUM_DWARFS]} on the board"
         )
-    row[fields.PENDING] = {word: value for value, word in _QUESTIONS.items()}[question]
-    row[fields.PENDING_CELL] = cell
-    row[fields.TAKEN] = taken
 
 
 def _check_turn_was_possible(word: str, row: Row) -> None:
@@ -217,15 +204,10 @@ def _check_turn_was_possible(word: str, row: Row) -> None:
     Without this, a turn in the middle could carry the clocks past their limits, and a declined
     offer could hand the turn to a side that has none. An offer that was accepted is one, too.
     """
-    before = row.copy()
-    before[fields.PENDING] = fields.NO_QUESTION
-    is_offer = word in ("offer", "agreed")
-    if is_offer:
-        before[fields.TO_MOVE] = 1 - row[fields.TO_MOVE]
-    settle(before)
-    if before[fields.TERMINATION] != fields.ONGOING:
+    began = how_turn_began(row, row.copy())
+    if began == WAS_OVER:
         raise ValueError(f"pending {word!r} cannot be: the battle was over before this turn")
-    if is_offer and not may_offer(before):
+    if began == MIGHT_NOT_OFFER:
         raise ValueError(f"pending {word!r} cannot be: the other side might not offer yet")
 
 

@@ -161,7 +161,7 @@ def _after_random_turns(start: Position, turns: int, draws: random.Random) -> Po
         row = position.row.copy()
         for decision in decisions:
             apply(row, decision)
-        position = Position(row)
+        position = Position.unchecked(row)
     return position
 
 

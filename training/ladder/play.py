@@ -81,7 +81,7 @@ def play_game(game: Game, start: Position, seeds: tuple[int, int]) -> Result:
                 break
         turns.append(turn_notation(before, decisions))
         moves[side] += 1
-    outcome = Position(row).outcome
+    outcome = Position.unchecked(row).outcome
     assert outcome is not None
     return Result(
         dwarfs=game.dwarfs,
@@ -123,7 +123,9 @@ class _Clock:
         self.seconds += time.perf_counter() - started
         self._count_nodes()
         if not (0 <= action < NUM_ACTIONS and is_legal(row, action)):
-            raise IllegalMove(f"{self._spec} plays action {action} in {Position(row).text!r}")
+            raise IllegalMove(
+                f"{self._spec} plays action {action} in {Position.unchecked(row).text!r}"
+            )
         return action
 
     def _count_nodes(self) -> None:

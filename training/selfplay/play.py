@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from agents.policy import sample_decisions
 from thud_env import BatchedGame
+from thud_env.rules.check import RowError
 from thud_env.rules.play import margin
 from thud_env.rules.row import ROW_SIZE
 from thud_env.rulesets import get_ruleset
@@ -138,7 +139,7 @@ class SelfPlay:
         """Go on from a state.
 
         Raises:
-            StateError: if it is of another number of battles.
+            StateError: if it is of another number of battles, or its rows are damaged.
         """
         rows = state.tensors["rows"].numpy()
         if rows.shape != self.games.rows.shape:
@@ -146,7 +147,10 @@ class SelfPlay:
                 f"the state is of {len(rows)} battles, not of {self.games.num_games}: a run of "
                 "training.exploit cannot go on"
             )
-        self.games.set_rows(rows)
+        try:
+            self.games.set_rows(rows)
+        except RowError as error:
+            raise StateError(f"the battles cannot go on: {error}") from None
         self._frames[:] = state.tensors["frames"].numpy()
         restore_generator(self._random, state.values["random"])
         self.opponents.restore(state.values["opponents"])
