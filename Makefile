@@ -169,7 +169,7 @@ $(VENV)/.test: $(VENV)/.play
 	$(INSTALL) --group test
 	@touch $@
 
-$(VENV)/.lint: $(VENV)/.train
+$(VENV)/.lint: $(VENV)/.play
 	$(INSTALL) --group lint
 	@touch $@
 
