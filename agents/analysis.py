@@ -19,6 +19,7 @@ from thud_env import Position
 from thud_env.actions import NUM_ACTIONS
 from thud_env.notation.turns import turn_notation
 from thud_env.rules import row as fields
+from thud_env.rules.row import is_between_turns
 
 DEEPEST = 12
 _FIRST_SIMULATIONS, _MOST_SIMULATIONS = 100, 1_000_000
@@ -140,7 +141,7 @@ def _turn_of(agent: Agent, position: Position, planned: list[int] | None = None)
     """The decisions of a player's turn, the first of them planned already."""
     actions: list[int] = []
     here = position
-    while not actions or here.row[fields.PENDING] not in (fields.NO_QUESTION, fields.ANSWER_OFFER):
+    while not actions or not is_between_turns(here.row):
         if here.outcome is not None:
             break
         actions.append(planned.pop(0) if planned else agent.act(here))

@@ -40,7 +40,7 @@ from thud_env.render.shapes import Shape
 from thud_env.render.to_svg import Element, element
 from thud_env.rules import row as fields
 from thud_env.rules.play import apply
-from thud_env.rules.row import DWARF, EMPTY, STONE, TROLL, Row
+from thud_env.rules.row import DWARF, EMPTY, STONE, TROLL, Row, is_between_turns
 from thud_env.rulesets import RULESETS, Ruleset
 
 _LETTERS = {EMPTY: ".", **PIECES}
@@ -125,9 +125,8 @@ def view(position: Position, last_turn: str | None = None) -> dict[str, Any]:
     """
     row = position.row
     scene = scene_of(position, last_turn, targets=())
-    pending = int(row[fields.PENDING])
     deciding = None
-    if pending not in (fields.NO_QUESTION, fields.ANSWER_OFFER):
+    if not is_between_turns(row):
         deciding = int(SQUARE_OF_CELL[row[fields.PENDING_CELL]])
     outcome = position.outcome
     return {
@@ -141,7 +140,7 @@ def view(position: Position, last_turn: str | None = None) -> dict[str, Any]:
         "margin": position.margin,
         "standing": standing(position),
         "verdict": verdict(position) if outcome else None,
-        "asks": None if outcome else _ASKED.get(pending, "capture"),
+        "asks": None if outcome else _ASKED.get(int(row[fields.PENDING]), "capture"),
         "deciding": deciding,
         "path": list(scene.path),
         "captured": list(scene.captured),
@@ -238,4 +237,4 @@ def decide(position: Position, actions: list[int]) -> tuple[str | None, Position
 
 def turn_is_over(position: Position) -> bool:
     """Whether a position stands between turns."""
-    return position.row[fields.PENDING] in (fields.NO_QUESTION, fields.ANSWER_OFFER)
+    return bool(is_between_turns(position.row))
