@@ -180,12 +180,16 @@ def test_steps_out_of_place_are_refused(make):
         ({"rules": "koom-valley", "reward": "margin"}, "outcome"),
         ({"idle_mask": "twos"}, "idle_mask 'twos'"),
         ({"max_turns": 0}, "max_turns"),
-        ({"max_turn": 3}, "did you mean 'max_turns'"),
     ],
 )
 def test_bad_arguments_are_named(make, arguments, named):
     with pytest.raises(ValueError, match=named):
         make(**arguments)
+
+
+def test_an_unknown_argument_is_pythons_own_error(make):
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'max_turn'.*'max_turns'"):
+        make(max_turn=3)
 
 
 @pytest.mark.parametrize(

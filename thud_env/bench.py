@@ -30,6 +30,7 @@ from thud_env.batch.game import BatchedGame, Device, random_playouts
 from thud_env.batch.threads import available_cores
 from thud_env.command import Command
 from thud_env.envs.aec import env as make_env
+from thud_env.jit.bits import product_of
 from thud_env.jit.compile import compiled_with_arrays
 from thud_env.jit.rng import random_below, seed_generators
 from thud_env.rules.legal import legal_actions
@@ -61,22 +62,25 @@ def _hash_games(rows, rng, hashes):
         while row[TERMINATION] == ONGOING:
             count = legal_actions(row, decisions)
             for i in range(count):
-                code = (code ^ np.uint64(decisions[i])) * _PRIME
+                code = product_of(code ^ np.uint64(decisions[i]), _PRIME)
             action = decisions[random_below(rng, game, count)]
             apply(row, action)
-            code = (code ^ np.uint64(action)) * _PRIME
-            code = (code ^ np.uint64(row[TO_MOVE])) * _PRIME
-            code = (code ^ np.uint64(margin(row) + 32)) * _PRIME
-            code = (code ^ np.uint64(row[TERMINATION])) * _PRIME
+            code = product_of(code ^ np.uint64(action), _PRIME)
+            code = product_of(code ^ np.uint64(row[TO_MOVE]), _PRIME)
+            code = product_of(code ^ np.uint64(margin(row) + 32), _PRIME)
+            code = product_of(code ^ np.uint64(row[TERMINATION]), _PRIME)
         hashes[game] = code
 
 
-def signature() -> str:
-    """Hash over 1,000 seeded random games, an equal share of each ruleset, half of each with
-    agreement: every list of legal decisions, every decision, mover, margin and ending.
+def signature(games: int = SIGNATURE_GAMES) -> str:
+    """Hash of seeded random games: every list of legal decisions, every decision, mover, margin
+    and ending.
+
+    Args:
+        games: how many, an equal share of each ruleset, half of each with agreement.
     """
     digest = hashlib.sha256()
-    share = SIGNATURE_GAMES // len(RULESETS) // 2
+    share = games // len(RULESETS) // 2
     for seed, ruleset in enumerate(RULESETS.values()):
         for agreement in (False, True):
             rows = np.tile(new_row(ruleset, agreement=agreement), (share, 1))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic, overload
@@ -41,6 +42,22 @@ def natural(number: int) -> int:
     return int(number)
 
 
+def signed(word: int) -> int:
+    """The low 64 bits of a number as a signed word, which is how arrays of words keep them."""
+    word = int(word) & (2**_WORD - 1)
+    return word - 2**_WORD if word >> (_WORD - 1) else word
+
+
+def sum_of(first: np.uint64, second: np.uint64) -> np.uint64:
+    """The sum of two unsigned words, modulo 2**64."""
+    return np.uint64((int(first) + int(second)) % 2**_WORD)
+
+
+def product_of(first: np.uint64, second: np.uint64) -> np.uint64:
+    """The product of two unsigned words, modulo 2**64."""
+    return np.uint64((int(first) * int(second)) % 2**_WORD)
+
+
 def choose(condition: bool, if_true: int, if_false: int) -> int:
     """One of two numbers, both computed: no branch, where nobody could predict which."""
     return if_true if condition else if_false
@@ -71,6 +88,17 @@ def _promise_natural(builder: Any, number: Any) -> Any:
 
 
 _compile_as(natural, _promise_natural)
+_compile_as(signed, lambda builder, word: word)
+
+
+@overload(sum_of, inline="always")
+def _(first, second):
+    return lambda first, second: first + second
+
+
+@overload(product_of, inline="always")
+def _(first, second):
+    return lambda first, second: first * second
 
 
 @intrinsic  # type: ignore[arg-type, unused-ignore]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from thud_env.jit.bits import natural
+from thud_env.jit.bits import natural, product_of, sum_of
 from thud_env.jit.compile import compiled
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -34,14 +34,14 @@ def seed_generators(count: int, seed: int) -> NDArray[np.uint64]:
 def next_random(rng, game):
     """The next 64 random bits of generator ``game``."""
     game = natural(game)
-    rng[game] += _GOLDEN
+    rng[game] = sum_of(rng[game], _GOLDEN)
     bits = rng[game]
-    bits = (bits ^ (bits >> _SHIFT_30)) * _MIX_1
-    bits = (bits ^ (bits >> _SHIFT_27)) * _MIX_2
+    bits = product_of(bits ^ (bits >> _SHIFT_30), _MIX_1)
+    bits = product_of(bits ^ (bits >> _SHIFT_27), _MIX_2)
     return bits ^ (bits >> _SHIFT_31)
 
 
 @compiled
 def random_below(rng, game, bound):
     """An integer in 0 .. bound-1, bound up to 2**31; the bias is below bound / 2**32."""
-    return natural(((next_random(rng, game) >> _HALF) * np.uint64(bound)) >> _HALF)
+    return natural(product_of(next_random(rng, game) >> _HALF, np.uint64(bound)) >> _HALF)

@@ -24,7 +24,7 @@ from thud_env.board import (
     SQUARE_OF_CELL,
     STRIDE,
 )
-from thud_env.jit.bits import count_ones, natural, trailing_zeros
+from thud_env.jit.bits import count_ones, natural, signed, trailing_zeros
 from thud_env.jit.compile import compiled, inlined
 from thud_env.rules.moves import can_trample, count_adjacent, may_step, piece_moves
 from thud_env.rules.row import (
@@ -173,9 +173,10 @@ def legal_actions(row, out):
 @inlined
 def _put(words, first, bits):
     """Set bits of a long row of 64-bit words, from bit ``first`` on."""
+    first = natural(first)
     word = first >> 6
     shift = first & 63
-    words[word] |= bits << shift
+    words[word] |= signed(bits << shift)
     words[word + 1] |= (bits >> 1) >> (63 - shift)
 
 
