@@ -25,13 +25,14 @@ def signatures() -> dict[str, tuple[object, ...]]:
     games = BatchedGame(2)
     view, results = games._view, games._results
     rows, actions, rng = games.rows, np.zeros(2, np.int64), np.zeros(2, np.uint64)
-    words = view.words.view(np.uint64)
+    words, chosen = view.words.view(np.uint64), np.zeros(2, np.int64)
     bools = (True, True, False)
     arguments = {
-        "_find_illegal": (rows, actions, np.zeros(1, np.int32)),
-        "_step": (rows, actions, rows[0], results, bools),
-        "_tell": (rows, rows[0], True, results),
-        "_start": (rows, results, rows[0], np.zeros(2, np.bool_)),
+        "_find_illegal": (rows, chosen, actions, np.zeros(1, np.int32)),
+        "_step": (rows, chosen, actions, rows[0], results, bools),
+        "_tell": (rows, chosen, rows[0], True, results),
+        "_set": (rows, chosen, rows),
+        "_start": (rows, results, rows[0], chosen),
         "_look": (rows, view.to_move),
         "_forget_legal": (words, view.legal_counts),
         "_mark_legal": (rows, words, view.legal_counts),

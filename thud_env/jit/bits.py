@@ -91,14 +91,24 @@ _compile_as(natural, _promise_natural)
 _compile_as(signed, lambda builder, word: word)
 
 
-@overload(sum_of, inline="always")
-def _(first, second):
-    return lambda first, second: first + second
+def _compile_pair_as(function: Callable[..., Any], emit: Callable[[Any, Any, Any], Any]) -> None:
+    @intrinsic  # type: ignore[arg-type, unused-ignore]
+    def instruction(typing_context, first, second):
+        def generate(context, builder, signature, arguments):
+            return emit(builder, *arguments)
+
+        return types.uint64(types.uint64, types.uint64), generate
+
+    @overload(function, inline="always")
+    def _(first, second):
+        def paired(first, second):
+            return instruction(first, second)  # type: ignore[call-arg]
+
+        return paired
 
 
-@overload(product_of, inline="always")
-def _(first, second):
-    return lambda first, second: first * second
+_compile_pair_as(sum_of, lambda builder, first, second: builder.add(first, second))
+_compile_pair_as(product_of, lambda builder, first, second: builder.mul(first, second))
 
 
 @intrinsic  # type: ignore[arg-type, unused-ignore]
