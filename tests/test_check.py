@@ -73,7 +73,7 @@ def test_every_state_of_play_is_taken(rules: str) -> None:
         (changed(fields.TRAITS, 0), "is not of classic: entry 409 (TRAITS) differs"),
         (changed(fields.RULESET_KEY, 1), "ruleset that is not known here"),
         (changed(431, 1), "entry 431 (unused) cannot be 1"),
-        (START[:-1], "rows are integers of shape (1, 432)"),
+        (START[:-1], "a state row has shape (432,), not (431,)"),
         (START.astype(float), "not float64"),
         (START.astype(np.int64) * 30_000, "16-bit integers"),
     ],

@@ -146,7 +146,9 @@ def test_the_reference_field_can_be_played() -> None:
     field = read_field(ROOT / "configs" / "ladder" / "reference.yaml")
     fixed = "evaluation=features,reductions=0"
     searching = {f"alphabeta:depth={depth},{fixed}" for depth in (1, 2, 3)}
-    assert {"random", "greedy", "greedy2", "mcts:sims=1000"} | searching <= set(field.agents)
+    assert {"random", "greedy", "greedy2", "mcts:sims=1000,evaluation=features"} | searching <= set(
+        field.agents
+    )
     assert all(games >= 2 * ENOUGH_PAIRS for games in field.agents.values())
 
 

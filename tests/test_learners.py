@@ -119,4 +119,4 @@ def test_what_is_missing_is_said_in_one_line(learners, monkeypatch, capsys) -> N
 
 def test_bad_input_is_one_line(learners, capsys) -> None:
     assert learners.main(["--updates", "0"]) == 2
-    assert "--updates 0: 1 or more would be right" in capsys.readouterr().err
+    assert "--updates: '0': a whole number, 1 or more, would be right" in capsys.readouterr().err

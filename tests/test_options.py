@@ -27,7 +27,7 @@ def test_every_option_is_read() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--resum"], "unknown option --resum: did you mean --resume? there are --help, --resume,"),
+        (["--resum"], "unknown option --resum: did you mean --resume? there are --help, --allow"),
         (["--minutes", "soon"], "--minutes: 'soon': a number, 0 or more, would be right"),
         (["--minutes", "-1"], "--minutes: '-1': a number, 0 or more, would be right"),
         (["--actors", "2.5"], "--actors: '2.5': a whole number, 1 or more, would be right"),

@@ -479,7 +479,7 @@ def test_help_lists_the_options_and_the_keys(words: list[str], capsys) -> None:
     [
         ([], "train: the following arguments are required: CONFIG"),
         (["--resume"], "train: the following arguments are required: CONFIG"),
-        ([str(ROOT / "configs")], f"or a file such as {ROOT / 'configs' / 'classic-all.yaml'},"),
+        ([str(ROOT / "configs")], f"or a file such as {ROOT / 'configs' / 'agreement.yaml'},"),
         (
             [str(ROOT / "docs")],
             "a folder without a run: the folder of a run, or a file such as conf",
@@ -507,7 +507,7 @@ def test_help_lists_the_options_and_the_keys(words: list[str], capsys) -> None:
         (["{}", "start_from=nowhere"], "start_from: nowhere/dwarfs is no policy"),
         (
             ["{}", "start_from=pretrained/classic", "network.channels=5"],
-            "classic/dwarfs is a NetworkConfig(channels=16",
+            "classic/dwarfs is a NetworkConfig(kind='residual', channels=16",
         ),
     ],
 )

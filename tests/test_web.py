@@ -124,7 +124,9 @@ def test_players_name_their_strength_as_the_ladder_measured_it():
     measured = scores()
     found = players()
     assert measured["greedy"] in found["greedy"].line
-    assert sum(score in found[spec].line for spec, score in measured.items()) >= 8
+    offered = [spec for spec in measured if spec in found]
+    assert len(offered) >= 3
+    assert all(measured[spec] in found[spec].line for spec in offered)
 
 
 def test_policies_are_offered_for_the_games_they_know():

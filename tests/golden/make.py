@@ -79,7 +79,7 @@ GAMES = (
 
 MATCHES = (
     Game("classic", 33, TALK, is_match=True),
-    Game("koom-valley-football", 36, {"max_turns": 170}, NEAR_THE_GOAL, is_match=True),
+    Game("koom-valley-football", 36, {"max_quiet_turns": 25}, NEAR_THE_GOAL, is_match=True),
 )
 
 

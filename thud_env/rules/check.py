@@ -280,7 +280,10 @@ def check_row(row: Any) -> Row:
     Raises:
         RowError: if play cannot have led to it; the message names the first wrong entry.
     """
-    given = _as_rows(np.asarray(row)[np.newaxis], 1)
+    one = np.asarray(row)
+    if one.shape != (ROW_SIZE,):
+        raise RowError(f"a state row has shape ({ROW_SIZE},), not {one.shape}")
+    given = _as_rows(one[np.newaxis])
     try:
         ruleset = ruleset_of(given[0])
     except ValueError as error:
@@ -295,7 +298,7 @@ def check_rows(rows: Any, ruleset: Ruleset) -> NDArray[np.int16]:
         RowError: if one is not of the ruleset, or play cannot have led to it; the message names
             the row, if there are several, and the first wrong entry.
     """
-    given = _as_rows(np.asarray(rows), None)
+    given = _as_rows(np.asarray(rows))
     start = _start_of(ruleset.key)
     game, cell = _first_wrong_of(given, start, len(ruleset.dwarfs), len(ruleset.trolls))
     if cell < 0:
@@ -308,10 +311,11 @@ def check_rows(rows: Any, ruleset: Ruleset) -> NDArray[np.int16]:
     )
 
 
-def _as_rows(given: NDArray[Any], count: int | None) -> NDArray[np.int16]:
-    shape = f"({'N' if count is None else count}, {ROW_SIZE})"
+def _as_rows(given: NDArray[Any]) -> NDArray[np.int16]:
     if given.ndim != 2 or given.shape[1] != ROW_SIZE or given.dtype.kind not in "iu":
-        raise RowError(f"rows are integers of shape {shape}, not {given.dtype} of {given.shape}")
+        raise RowError(
+            f"rows are integers of shape (N, {ROW_SIZE}), not {given.dtype} of {given.shape}"
+        )
     if given.dtype != np.int16:
         limits = np.iinfo(np.int16)
         if given.size and (given.min() < limits.min or given.max() > limits.max):
