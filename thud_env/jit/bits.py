@@ -7,7 +7,7 @@ compiled; compiled code gets LLVM's intrinsics, on the CPU and on a GPU alike.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, SupportsInt
 
 import numpy as np
 from llvmlite import ir
@@ -35,7 +35,7 @@ def count_ones(word: int) -> int:
     return (int(word) & (2**_WORD - 1)).bit_count()
 
 
-def natural(number: int) -> int:
+def natural(number: SupportsInt) -> int:
     """The number itself, which the caller knows is not negative: an index made of it cannot
     count from an array's end, and compiled code need not look whether it does.
     """
