@@ -45,7 +45,7 @@ ROOMS = {
     ],
     "training": [
         *("config", "usage", "process", "arena", "selfplay", "learner", "runs", "ladder"),
-        *("trainer", "options", "integrations", "fitting"),
+        *("trainer", "options", "distill", "integrations", "fitting"),
         *("train", "exploit", "evaluate", "bench", "curves", "fit_evaluation"),
     ],
 }

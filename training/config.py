@@ -10,7 +10,7 @@ import re
 import types
 import typing
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar, overload
 
 import numpy as np
 
@@ -92,8 +92,8 @@ class Streams(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class TrainConfig:
-    """One training run."""
+class RunConfig:
+    """What every run is told, however it learns."""
 
     name: str = "run"
     """The run is written to ``runs/NAME``."""
@@ -130,21 +130,12 @@ class TrainConfig:
     """As the ruleset, unless given."""
     agreement: bool = False
     """Whether the players may offer to end a battle."""
-    shaping: float = 0.0
-    """What progress is paid at the start of a Koom Valley run, falling to 0 halfway through
-    (training/learner/shaping.py); in Classic Thud captures are paid already."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """Where the networks run; auto is a GPU if there is one."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     """Arithmetic of the convolutions; auto is bfloat16 where the processor has it."""
     network: NetworkConfig = dataclasses.field(default_factory=NetworkConfig)
     """The size of each role's network."""
-    symmetric_frames: bool = False
-    """Whether each battle is seen turned and mirrored at random (training/selfplay/frames.py)."""
-    opponents: OpponentConfig = dataclasses.field(default_factory=OpponentConfig)
-    """The opponents that do not learn."""
-    ppo: PPOConfig = dataclasses.field(default_factory=PPOConfig)
-    """The learner."""
 
     @property
     def streams(self) -> Streams:
@@ -161,6 +152,31 @@ class TrainConfig:
             "agreement": self.agreement,
         }
 
+    @property
+    def players_named(self) -> dict[str, tuple[str, ...]]:
+        """The specs of agents that it names, by key."""
+        return {"anchors": self.anchors}
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainConfig(RunConfig):
+    """One run of self-play."""
+
+    shaping: float = 0.0
+    """What progress is paid at the start of a Koom Valley run, falling to 0 halfway through
+    (training/learner/shaping.py); in Classic Thud captures are paid already."""
+    symmetric_frames: bool = False
+    """Whether each battle is seen turned and mirrored at random (training/selfplay/frames.py)."""
+    opponents: OpponentConfig = dataclasses.field(default_factory=OpponentConfig)
+    """The opponents that do not learn."""
+    ppo: PPOConfig = dataclasses.field(default_factory=PPOConfig)
+    """The learner."""
+
+    @property
+    def players_named(self) -> dict[str, tuple[str, ...]]:
+        """See ``RunConfig``."""
+        return {**super().players_named, "opponents.players": self.opponents.players}
+
 
 _AT_LEAST_ONE = (
     *("total_decisions", "num_games", "rollout_decisions", "checkpoint_every"),
@@ -171,14 +187,34 @@ _NOT_NEGATIVE = ("seed", "blocks", "anchor_games", "evaluation_games")
 _LARGEST = 2**63 - 1
 
 
+Config = TypeVar("Config", bound=RunConfig)
+
+
+@overload
 def load_config(
     path: Path, overrides: list[str] | None = None, *, allow_python: bool = False
-) -> TrainConfig:
+) -> TrainConfig: ...
+@overload
+def load_config(
+    path: Path,
+    overrides: list[str] | None = None,
+    kind: type[Config] = ...,
+    *,
+    allow_python: bool = False,
+) -> Config: ...
+def load_config(
+    path: Path,
+    overrides: list[str] | None = None,
+    kind: type[Any] = TrainConfig,
+    *,
+    allow_python: bool = False,
+) -> Any:
     """Read a YAML file, then apply overrides such as ``ppo.learning_rate=3e-4``.
 
     Args:
         path: the file. Another person may have written it.
         overrides: what the user gave.
+        kind: what it is a configuration of.
         allow_python: whether the file may name agents ``python:MODULE:CLASS``, whose code will run.
 
     Raises:
@@ -192,7 +228,7 @@ def load_config(
         tree = {}
     for override in overrides or []:
         _override(tree, override)
-    config: TrainConfig = _build(TrainConfig, tree, "")
+    config = _build(kind, tree, "")
     _check_ranges(config, "")
     if not allow_python:
         _refuse_code(config, path, overrides or [])
@@ -202,18 +238,22 @@ def load_config(
         new_row(get_ruleset(config.rules), **config.limits)
     except ValueError as error:
         raise ConfigError(str(error)) from None
+    if isinstance(config, TrainConfig):
+        _check_self_play(config)
+    return config
+
+
+def _check_self_play(config: TrainConfig) -> None:
     shares = config.opponents.frozen + config.opponents.scripted
     if shares > 1:
         raise ConfigError(f"opponents: frozen and scripted are {shares:g} together: 1 is all")
     if config.shaping and get_ruleset(config.rules).reward != "outcome":
         raise ConfigError(f"shaping: {config.rules} pays captures already: 0 would be right")
-    return config
 
 
-def _refuse_code(config: TrainConfig, path: Path, overrides: list[str]) -> None:
+def _refuse_code(config: RunConfig, path: Path, overrides: list[str]) -> None:
     """See that code runs only if the user, and not a file alone, names it."""
-    named = {"anchors": config.anchors, "opponents.players": config.opponents.players}
-    for key, specs in named.items():
+    for key, specs in config.players_named.items():
         for spec in specs:
             if is_own(spec) and not any(spec in word for word in overrides):
                 raise ConfigError(

@@ -28,11 +28,17 @@ class Options:
 DEFAULTS = Options()
 
 
-def add_options(command: Command) -> None:
-    """Add every option to a command line, with its docstring as its help."""
+def add_running_options(command: Command) -> None:
+    """Add ``--resume`` and ``--minutes`` to a command line, with their docstrings as their help."""
     told = meanings(Options)
     command.add_argument("--resume", action="store_true", help=told["resume"])
     command.add_argument("--minutes", type=bounded(float, 0), metavar="N", help=told["minutes"])
+
+
+def add_options(command: Command) -> None:
+    """Add every option to a command line, with its docstring as its help."""
+    add_running_options(command)
+    told = meanings(Options)
     command.add_argument(
         "--actors", type=bounded(int, 1), default=0, metavar="N", help=told["actors"]
     )

@@ -27,7 +27,6 @@ import argparse
 import contextlib
 import dataclasses
 import re
-import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -35,9 +34,9 @@ from pathlib import Path
 from rich.console import Console
 
 from thud_env.batch.threads import available_cores
-from thud_env.command import Command, say
+from thud_env.command import Command
 from thud_env.rulesets import get_ruleset
-from training.config import ConfigError, TrainConfig, load_config
+from training.config import ConfigError, TrainConfig
 from training.learner.ppo import ppo_learners
 from training.options import DEFAULTS, Options, add_options, given_options
 from training.process.memory import keep_freed_memory
@@ -53,10 +52,8 @@ from training.runs.lock import RunError
 from training.runs.told import told
 from training.selfplay.opponents import check_players
 from training.selfplay.snapshots import pool_folder
-from training.trainer import Stopped, Trainer, run, self_play_trainer
-from training.usage import add_config, config_file, keys_help
-
-STOPPED = "stopped; the checkpoints written so far are kept"
+from training.trainer import STOPPED, Stopped, Trainer, run, self_play_trainer
+from training.usage import add_config, keys_help, read_run
 
 
 def train(
@@ -96,6 +93,7 @@ def train(
         _trainers(ranks, options) as trainer_of,
         _folder(runs / config.name, config, ranks, options.resume) as folder,
     ):
+        assert isinstance(folder.config, TrainConfig)
         config = folder.config
         if folder.has_checkpoint:  # what the run began with may be gone
             config = dataclasses.replace(config, start_from="")
@@ -130,7 +128,9 @@ def _folder(path: Path, config: TrainConfig, ranks: Ranks, resume: bool) -> RunF
             else RunFolder.begin(path, _with_precision(config))
         )
     ranks.wait()
-    return Follower(path, told(path), ranks.rank, resumed) if ranks.rank > 0 else folder
+    return (
+        Follower(path, told(path, type(config)), ranks.rank, resumed) if ranks.rank > 0 else folder
+    )
 
 
 def _with_precision(config: TrainConfig) -> TrainConfig:
@@ -199,22 +199,13 @@ def main(words: list[str] | None = None) -> int:
 
 def _train(arguments: argparse.Namespace) -> int:
     options = given_options(arguments)
-    path, runs = Path(arguments.config), Path("runs")
-    config = load_config(
-        config_file(path), arguments.overrides, allow_python=arguments.allow_python
-    )
-    if path.is_dir():
-        if config.name != path.resolve().name:
-            raise ConfigError(f"{path}: the run in it is called {config.name}: rename the folder")
-        parent = path.parent if path.name == config.name else path.resolve().parent
-        runs, options = parent, dataclasses.replace(options, resume=True)
+    config, runs, goes_on = read_run(arguments, TrainConfig)
+    options = dataclasses.replace(options, resume=options.resume or goes_on)
     keep_freed_memory()
     try:
         train(config, Console(), runs, options)
     except Stopped as stop:
-        why = "the time is up" if stop.reason == "time" else f"stopped by {stop.reason}"
-        code = 0 if stop.reason == "time" else 128 + signal.Signals[stop.reason]
-        return say(f"{why}; to go on: python -m training.train {stop.folder.path}", code)
+        return stop.say("training.train")
     return 0
 
 

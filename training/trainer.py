@@ -8,14 +8,17 @@ policies against anchors and writes checkpoints.
 from __future__ import annotations
 
 import dataclasses
+import signal
 import time
 from pathlib import Path
+from typing import Protocol
 
 from rich.console import Console
 
 from agents.networks.checkpoint import NotFiniteError
+from thud_env.command import say
 from thud_env.position import SIDES
-from training.config import TrainConfig
+from training.config import RunConfig, TrainConfig
 from training.learner.batches import Batch, batches_of
 from training.learner.pace import Pace
 from training.learner.ppo import Learner, ppo_learners
@@ -34,6 +37,8 @@ from training.selfplay.play import SelfPlay
 from training.selfplay.rollout import Play, battle_metrics
 from training.selfplay.snapshots import pool_folder, write_snapshot
 
+STOPPED = "stopped; the checkpoints written so far are kept"
+
 
 class Stopped(Exception):  # noqa: N818 (nothing went wrong)
     """A run was asked to stop, and has: it can go on from its newest checkpoint.
@@ -47,6 +52,49 @@ class Stopped(Exception):  # noqa: N818 (nothing went wrong)
         super().__init__(reason)
         self.folder = folder
         self.reason = reason
+
+    def say(self, command: str) -> int:
+        """Say how the run goes on, by ``python -m COMMAND``; returns the exit code."""
+        why = "the time is up" if self.reason == "time" else f"stopped by {self.reason}"
+        code = 0 if self.reason == "time" else 128 + signal.Signals[self.reason]
+        return say(f"{why}; to go on: python -m {command} {self.folder.path}", code)
+
+
+class Learning(Protocol):
+    """What gets better update by update: a run, however it learns."""
+
+    @property
+    def config(self) -> RunConfig:
+        """What the run was told."""
+
+    @property
+    def roles(self) -> Roles:
+        """The networks."""
+
+    @property
+    def ranks(self) -> Ranks:
+        """The processes of the run."""
+
+    @property
+    def actors(self) -> int:
+        """How many processes play for this one."""
+
+    @property
+    def decisions(self) -> int:
+        """How far the run is, of ``config.total_decisions``."""
+
+    @property
+    def updates(self) -> int:
+        """Updates so far."""
+
+    def update(self) -> dict[str, float]:
+        """Get better; the update's metrics, each named ``group/name``."""
+
+    def state(self) -> State:
+        """All that the next update depends on."""
+
+    def restore(self, state: State) -> None:
+        """Go on from a state of a run of the same configuration."""
 
 
 class Trainer:
@@ -81,6 +129,11 @@ class Trainer:
         self.updates = 0
         """Rollouts played so far."""
         self._snapshots = snapshots
+
+    @property
+    def actors(self) -> int:
+        """How many processes play for this one."""
+        return self.play.actors
 
     def update(self) -> dict[str, float]:
         """Play a rollout and learn from it.
@@ -196,7 +249,7 @@ def self_play_trainer(
 
 
 def run(
-    trainer: Trainer, folder: RunFolder, console: Console, minutes: float | None = None
+    trainer: Learning, folder: RunFolder, console: Console, minutes: float | None = None
 ) -> None:
     """Update until all decisions are played; measure and save now and then.
 
@@ -245,15 +298,15 @@ def run(
         console.print(f"  {role}: {folder.latest / role}", highlight=False, soft_wrap=True)
 
 
-def _save(trainer: Trainer, anchors: Anchors, folder: RunFolder) -> None:
+def _save(trainer: Learning, anchors: Anchors, folder: RunFolder) -> None:
     """Write a checkpoint."""
-    size = State(values={"size": trainer.ranks.size, "actors": trainer.play.actors})
+    size = State(values={"size": trainer.ranks.size, "actors": trainer.actors})
     parts = {"trainer": trainer.state(), "anchors": anchors.state(), "ranks": size}
     states = trainer.ranks.gather(State.of_parts(parts))
     folder.checkpoint(trainer.decisions, trainer.roles.networks, states, anchors.best)
 
 
-def _go_on(trainer: Trainer, anchors: Anchors, folder: RunFolder) -> None:
+def _go_on(trainer: Learning, anchors: Anchors, folder: RunFolder) -> None:
     """Restore all processes from the checkpoint that the first one chooses."""
 
     def restore(state: State) -> None:
@@ -268,10 +321,10 @@ def _go_on(trainer: Trainer, anchors: Anchors, folder: RunFolder) -> None:
     folder.point_to_best(anchors.best)
 
 
-def _check_size(trainer: Trainer, state: State) -> None:
+def _check_size(trainer: Learning, state: State) -> None:
     """Raise a ``RunError`` if the run was trained by another number of processes."""
     before = {"actors": 0, **state.part("ranks").values}
-    for kind, now in (("size", trainer.ranks.size), ("actors", trainer.play.actors)):
+    for kind, now in (("size", trainer.ranks.size), ("actors", trainer.actors)):
         if before[kind] != now:
             what = "processes together" if kind == "size" else "actors"
             raise RunError(

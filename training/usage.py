@@ -15,7 +15,7 @@ from typing import Any
 import yaml
 
 from thud_env.command import Command, plain
-from training.config import ConfigError, TrainConfig, load_config
+from training.config import Config, ConfigError, RunConfig, TrainConfig, load_config
 
 WIDTH, COLUMN = 98, 30
 """Of a line, and of what stands left in it."""
@@ -75,21 +75,46 @@ def config_file(path: Path) -> Path:
     return path / "config.yaml"
 
 
-def keys_help() -> str:
+def read_run(arguments: argparse.Namespace, kind: type[Config]) -> tuple[Config, Path, bool]:
+    """The configuration of a command line on which CONFIG may be a run's folder; the folder of runs
+    that it is in; and whether the run goes on.
+
+    Raises:
+        ConfigError: naming the key, or the folder, and what would be right.
+    """
+    path = Path(arguments.config)
+    config = load_config(
+        config_file(path), arguments.overrides, kind, allow_python=arguments.allow_python
+    )
+    if not path.is_dir():
+        return config, Path("runs"), False
+    if config.name != path.resolve().name:
+        raise ConfigError(f"{path}: the run in it is called {config.name}: rename the folder")
+    return config, path.parent if path.name == config.name else path.resolve().parent, True
+
+
+def keys_help(config: RunConfig | None = None) -> str:
     """Every key of a configuration with its default and its meaning, a line each."""
     return "\n".join(
         (
             "keys of a configuration, and what they are if it does not say:",
-            *(_line(key, meaning) for key, meaning in _keys(TrainConfig())),
+            *(_line(key, meaning) for key, meaning in _keys(config or TrainConfig())),
         )
     )
 
 
 def meanings(kind: type[Any]) -> dict[str, str]:
-    """What the docstrings under the fields of a dataclass say, by field."""
-    body = ast.parse(inspect.getsource(kind)).body[0].body  # type: ignore[attr-defined]
+    """What the docstrings under the fields of a dataclass say, by field; those that it inherits
+    included.
+    """
+    bodies = [
+        ast.parse(inspect.getsource(one)).body[0].body  # type: ignore[attr-defined]
+        for one in reversed(kind.__mro__)
+        if dataclasses.is_dataclass(one)
+    ]
     return {
         field.target.id: " ".join(plain(ast.literal_eval(text.value)).split())
+        for body in bodies
         for field, text in pairwise(body)
         if isinstance(field, ast.AnnAssign)
         and isinstance(field.target, ast.Name)

@@ -11,7 +11,7 @@ from agents.networks.checkpoint import CheckpointError, load_policy, policy_fold
 from agents.networks.kinds import make_network
 from agents.networks.network import NetworkConfig, PolicyNetwork
 from thud_env.position import SIDES
-from training.config import ConfigError, TrainConfig
+from training.config import ConfigError, RunConfig
 from training.process.clock import Clock
 from training.process.precision import Precision, device_named
 
@@ -32,7 +32,7 @@ class Roles:
     """Adds up what the time goes into."""
 
     @classmethod
-    def of(cls, config: TrainConfig) -> Roles:
+    def of(cls, config: RunConfig) -> Roles:
         """Those that a run begins with. Lets torch use one thread for an operation.
 
         Raises:

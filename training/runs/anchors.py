@@ -16,7 +16,7 @@ import agents
 from agents.networks.network import PolicyNetwork
 from thud_env.position import SIDES
 from training.arena.battles import play_battles
-from training.config import TrainConfig
+from training.config import RunConfig
 from training.process.precision import Precision
 from training.process.roles import Roles
 from training.process.state import State, StateError
@@ -63,7 +63,7 @@ class Anchors:
             decisions, seeds all draws: nothing is carried over.
     """
 
-    def __init__(self, config: TrainConfig) -> None:
+    def __init__(self, config: RunConfig) -> None:
         self._config = config
         self.best: dict[str, Best] = {}
         """By role, once measured."""

@@ -27,6 +27,8 @@ _ROLE_ROWS = (
     (_OPPONENTS, "margin against opponents in training", "{:+.2f}"),
     ("entropy", "entropy, share of uniform", "{:.3f}"),
     ("effective_moves", "effective moves", "{:.1f}"),
+    ("agreement", "likeliest decision is a best one", "{:.3f}"),
+    ("excess", "cross-entropy over the labels' own", "{:.3f}"),
     ("approx_kl", "approximate KL", "{:.4f}"),
     ("value_loss", "value loss", "{:.4f}"),
     ("explained_variance", "explained variance", "{:.3f}"),

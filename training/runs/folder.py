@@ -48,7 +48,7 @@ from agents.durable import (
 from agents.networks.checkpoint import CheckpointError, load_policy, save_policy
 from agents.networks.network import PolicyNetwork
 from thud_env.position import SIDES
-from training.config import TrainConfig
+from training.config import RunConfig
 from training.process.state import State, StateError, load_state, save_state
 from training.runs.anchors import Best
 from training.runs.links import check_links
@@ -66,7 +66,7 @@ class RunFolder:
     manager, which lets others have the folder at its end.
     """
 
-    def __init__(self, path: Path, config: TrainConfig, lock: RunLock, resumed: bool) -> None:
+    def __init__(self, path: Path, config: RunConfig, lock: RunLock, resumed: bool) -> None:
         self.path = path
         self.config = config
         """What the run was told when it began."""
@@ -79,7 +79,7 @@ class RunFolder:
         self._tensorboard: SummaryWriter | None = None
 
     @classmethod
-    def begin(cls, path: Path, config: TrainConfig) -> Self:
+    def begin(cls, path: Path, config: RunConfig) -> Self:
         """A new run. A folder that exists is moved aside, to ``NAME.1`` and so on: a run is never
         written over another.
 
@@ -107,7 +107,7 @@ class RunFolder:
         return folder
 
     @classmethod
-    def resume(cls, path: Path, config: TrainConfig) -> Self:
+    def resume(cls, path: Path, config: RunConfig) -> Self:
         """A run that is to go on; ``restore`` says from where.
 
         Raises:

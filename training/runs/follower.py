@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from training.config import TrainConfig
+from training.config import RunConfig
 from training.process.state import State, load_state
 from training.runs.anchors import Best
 from training.runs.folder import RunFolder, state_name
@@ -22,7 +22,7 @@ class Follower(RunFolder):
         resumed: whether the run goes on.
     """
 
-    def __init__(self, path: Path, config: TrainConfig, rank: int, resumed: bool) -> None:
+    def __init__(self, path: Path, config: RunConfig, rank: int, resumed: bool) -> None:
         self.path = path
         self.config = config
         self.notices = []

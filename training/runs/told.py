@@ -7,31 +7,33 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from training.config import ConfigError, TrainConfig, load_config
+from training.config import Config, ConfigError, load_config
 from training.runs.lock import RunError
 
 CONFIG = "config.yaml"
 
 
-def told(path: Path) -> TrainConfig:
-    """What a run was told when it began.
+def told(path: Path, kind: type[Config]) -> Config:
+    """What a run, which is told such a configuration, was told when it began.
 
     Raises:
         RunError: if there is no run.
     """
     try:
-        return load_config(path / CONFIG, allow_python=True)  # nothing is made of it here
+        return load_config(
+            path / CONFIG, None, kind, allow_python=True
+        )  # nothing is made of it here
     except ConfigError as error:
         raise RunError(f"{path} is no run to go on with: {error}") from None
 
 
-def told_again(path: Path, config: TrainConfig) -> TrainConfig:
+def told_again(path: Path, config: Config) -> Config:
     """What a run was told when it began, which is what it is told now.
 
     Raises:
         RunError: if there is no run, or it was told something else.
     """
-    before = told(path)
+    before = told(path, type(config))
     if config.precision == "auto":  # was settled then
         config = dataclasses.replace(config, precision=before.precision)
     had, now = _flat(dataclasses.asdict(before)), _flat(dataclasses.asdict(config))

@@ -1,0 +1,255 @@
+"""Distilling a search: labels, lessons, students, and a run that is stopped and goes on."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pytest
+import torch
+from rich.console import Console
+
+from agents.alphabeta import Searcher, SearchOptions
+from agents.networks.network import Network, NetworkConfig
+from agents.search.evaluation import final_value
+from agents.search.weights import load_weights
+from thud_env import BatchedGame, Position
+from thud_env.jit.rng import seed_generators
+from thud_env.rules.row import NO_QUESTION, ONGOING, PENDING, TERMINATION, TO_MOVE
+from thud_env.rulesets import RULESETS
+from thud_env.symmetry import map_action, map_position, symmetries_of
+from training.distill.__main__ import distil, main
+from training.distill.config import DistillConfig, LessonConfig, StudentConfig, TeacherConfig
+from training.distill.distillation import Distillation
+from training.distill.labels import Labels, Teacher
+from training.distill.lessons import Lesson, Lessons, followed_values
+from training.distill.student import Student, soft_targets, worth_to
+from training.distill.turned import map_rows
+from training.options import Options
+from training.process.precision import Precision
+
+torch.set_num_threads(1)
+FLOAT32 = Precision(bfloat16=False)
+SMALL = TeacherConfig(depth=2, quiescence=2, considered=2000, reach=60)
+TINY = DistillConfig(
+    name="tiny",
+    total_decisions=96,
+    num_games=4,
+    rollout_decisions=6,
+    checkpoint_every=1,
+    keep_checkpoints=9,
+    evaluation_games=0,
+    precision="float32",
+    network=NetworkConfig(channels=4, blocks=1, key_size=2, attack_planes=True),
+    teacher=TeacherConfig(depth=1, quiescence=1),
+    lessons=LessonConfig(scripted=0.3),
+    student=StudentConfig(minibatch_size=8, passes=2.0),
+)
+
+
+def some_rows(rules: str, seed: int = 3) -> np.ndarray:
+    """A few states of random play, in the middle of turns too."""
+    games = BatchedGame(4, rules, seed=seed, observations=False)
+    rows = []
+    for step in range(90):
+        games.step(games.sample_actions())
+        if step % 30 == 29:
+            rows += [row.copy() for row in games.rows if row[TERMINATION] == ONGOING]
+    return np.stack(rows)
+
+
+# -- labels --------------------------------------------------------------------------------
+
+
+def searched(row: np.ndarray, decision: int, config: TeacherConfig) -> int:
+    """What a decision is worth to the side that makes it, by a search of its own."""
+    child = Position(row).apply(decision).row
+    same_side = child[TO_MOVE] == row[TO_MOVE]
+    if child[TERMINATION] != ONGOING:
+        value = int(final_value(child))
+    else:
+        turns = config.depth - 1 if child[PENDING] == NO_QUESTION else config.depth
+        searcher = Searcher(load_weights(), seed_generators(1, 0))
+        options = SearchOptions(
+            turns, quiescence=config.quiescence, learned=config.evaluation == "learned"
+        )
+        value = searcher.value(child, options)
+    return value if same_side else -value
+
+
+@pytest.mark.parametrize(
+    ("rules", "evaluation"),
+    [("classic", "features"), ("classic", "learned"), ("koom-valley", "features")],
+)
+def test_labels_are_what_the_search_says_of_each_decision(
+    rules: str, evaluation: Literal["features", "learned"]
+) -> None:
+    config = dataclasses.replace(SMALL, depth=1, evaluation=evaluation)
+    rows = some_rows(rules)[:4]
+    labels = Teacher(config, rules).label(rows)
+    for n, row in enumerate(rows):
+        legal = Position(row).legal_actions()
+        scores = np.array([searched(row, int(decision), config) for decision in legal])
+        near = scores > scores.max() - config.reach
+        mine = slice(labels.starts[n], labels.starts[n + 1])
+        assert labels.decisions[mine].tolist() == legal[near].tolist()
+        assert labels.gaps[mine].tolist() == (scores.max() - scores[near]).tolist()
+        assert labels.values[n] == scores.max() * (1 if row[TO_MOVE] == 0 else -1)
+
+
+def test_two_turns_deep_the_best_is_the_searchs() -> None:
+    rows = some_rows("classic")[:3]
+    labels = Teacher(SMALL, "classic").label(rows)
+    for n, row in enumerate(rows):
+        for k in range(labels.starts[n], min(labels.starts[n] + 3, labels.starts[n + 1])):
+            value = searched(row, int(labels.decisions[k]), SMALL)
+            best = labels.values[n] * (1 if row[TO_MOVE] == 0 else -1)
+            assert best - labels.gaps[k] == value
+
+
+@pytest.mark.parametrize("rules", ["classic", "koom-valley-football"])
+def test_labels_turn_with_the_board(rules: str) -> None:
+    rows = some_rows(rules)[:2]
+    labels = Teacher(SMALL, rules).label(rows)
+    for symmetry in symmetries_of(rules)[1:3]:
+        images = np.empty_like(rows)
+        map_rows(rows, np.full(len(rows), symmetry), images)
+        for row, image in zip(rows, images, strict=True):
+            assert np.array_equal(image, map_position(symmetry, Position(row)).row)
+        turned = Teacher(SMALL, rules).label(images)
+        assert np.array_equal(turned.values, labels.values)
+        for n in range(len(rows)):
+            one, other = (
+                dict(zip(decisions.tolist(), gaps.tolist(), strict=True))
+                for decisions, gaps in (
+                    (map_action(symmetry, labels[np.array([n])].decisions),
+                     labels[np.array([n])].gaps),
+                    (turned[np.array([n])].decisions, turned[np.array([n])].gaps),
+                )
+            )  # fmt: skip
+            assert one == other
+
+
+def test_some_labels_of_several_lots() -> None:
+    one = Labels(*(np.array(a) for a in ([2, 1], [3, 5, 9], [0, 7, 0], [10, -20])))
+    two = Labels(*(np.array(a) for a in ([1], [4], [0], [30])))
+    chosen = Labels.joined([one, two])[np.array([2, 0])]
+    assert [array.tolist() for array in vars(chosen).values()] == [
+        [1, 2], [4, 3, 5], [0, 0, 7], [30, 10],
+    ]  # fmt: skip
+
+
+# -- lessons -------------------------------------------------------------------------------
+
+
+def test_followed_values_by_hand() -> None:
+    values = np.array([[0.0, 0.4], [0.2, 0.4], [0.6, -0.4]], dtype=np.float32)
+    ended = np.array([[False, True], [False, False], [False, False]])
+    finals = np.array([[0.0, 1.0], [0.0, 0.0], [0.0, 0.0]], dtype=np.float32)
+    found = followed_values(values, ended, finals, decay=0.5)
+    assert found[:, 0].tolist() == pytest.approx([0.2, 0.4, 0.6])
+    assert found[:, 1].tolist() == pytest.approx([0.7, 0.0, -0.4])
+
+
+def networks() -> tuple[Network, Network]:
+    torch.manual_seed(1)
+    return Network(TINY.network), Network(TINY.network)
+
+
+@pytest.mark.parametrize("rules", RULESETS)
+def test_a_lesson_is_of_battles_that_go_on(rules: str) -> None:
+    config = dataclasses.replace(TINY, rules=rules, max_turns=40)
+    teacher = Teacher(config.teacher, config.rules)
+    lessons = Lessons(config, teacher, networks(), FLOAT32, np.random.SeedSequence(1))
+    both = Lesson.joined([lessons.give(with_student=False), lessons.give(with_student=True)])
+    assert len(both.rows) == 2 * config.num_games * config.rollout_decisions
+    assert (both.rows[:, TERMINATION] == ONGOING).all()
+    assert np.abs(both.values).max() <= 1
+    again = teacher.label(both.rows)
+    for name, array in vars(both.labels).items():
+        assert np.array_equal(array, getattr(again, name))
+
+
+# -- students ------------------------------------------------------------------------------
+
+
+def test_targets_are_the_softmax_of_the_scores() -> None:
+    labels = Labels(*(np.array(a) for a in ([2, 1], [3, 5, 9], [0, 10, 0], [0, 0])))
+    lesson = Lesson(np.zeros((2, 432), np.int16), labels, np.zeros(2, np.float32))
+    share = 1 / (1 + np.exp(-1))
+    assert soft_targets(lesson, 10).tolist() == pytest.approx([share, 1 - share, 1])
+
+
+def test_what_is_still_to_be_paid() -> None:
+    rows = Position.start().play("dE2-E6").play("TG7-F6").play("dE6-F6xF6").row[None]
+    lesson = Lesson(
+        rows, Teacher(TINY.teacher, "classic").label(rows), np.array([0.25], np.float32)
+    )
+    assert worth_to(0, lesson).tolist() == [0.25 - 4 / 32]  # the dwarfs lead by 4 already
+    assert worth_to(1, lesson).tolist() == [4 / 32 - 0.25]
+
+
+def test_a_student_learns_what_it_is_taught() -> None:
+    config = dataclasses.replace(TINY, num_games=16)
+    pair = networks()
+    seeds = np.random.SeedSequence(1).spawn(2)
+    lesson = Lessons(config, Teacher(config.teacher, config.rules), pair, FLOAT32, seeds[0]).give(
+        False
+    )
+    how = StudentConfig(minibatch_size=32, learning_rate=1e-2, temperature=30)
+    student = Student(1, pair[1], "classic", how, FLOAT32, np.random.default_rng(seeds[1]))
+    student.add(lesson)
+    before, after = student.learn(3, 0.0), [student.learn(40, 0.0) for _ in range(2)][-1]
+    assert after["excess"] < 0.7 * before["excess"]
+    assert after["value_loss"] < before["value_loss"]
+
+
+# -- runs ----------------------------------------------------------------------------------
+
+
+def quietly(runs: Path, **named: object) -> Path:
+    console = Console(file=io.StringIO(), force_terminal=False, width=200)
+    return distil(TINY, console, runs, Options(**named))  # type: ignore[arg-type]
+
+
+def test_a_run_that_breaks_off_and_goes_on_equals_the_unbroken_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = quietly(tmp_path / "whole")
+    update = Distillation.update
+
+    def breaks_off(distillation: Distillation) -> dict[str, float]:
+        metrics = update(distillation)
+        if distillation.updates == 3:  # its lesson is written, its checkpoint is not
+            raise ConnectionError
+        return metrics
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Distillation, "update", breaks_off)
+        with pytest.raises(ConnectionError):
+            quietly(tmp_path / "broken")
+    broken = quietly(tmp_path / "broken", resume=True)
+    last = f"{96:012d}"
+    for name in ("state.json", "state.safetensors", "dwarfs/model.safetensors"):
+        one, other = (run / "checkpoints" / last / name for run in (whole, broken))
+        assert one.read_bytes() == other.read_bytes(), name
+    lines = [
+        [
+            {key: value for key, value in json.loads(line).items() if "speed/" not in key}
+            for line in (run / "metrics.jsonl").read_text().splitlines()
+        ]
+        for run in (whole, broken)
+    ]
+    assert lines[0] == lines[1]
+    assert len(lines[0]) == 4
+
+
+def test_a_misspelt_key_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("teacher: {dept: 2}\n")
+    assert main([str(path)]) == 2
+    assert "did you mean teacher.depth" in capsys.readouterr().err

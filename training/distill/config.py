@@ -1,0 +1,104 @@
+"""What a distillation is told."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Literal
+
+from agents.networks.network import NetworkConfig
+from training.config import RunConfig
+
+
+@dataclasses.dataclass(frozen=True)
+class TeacherConfig:
+    """The search that labels states (training/distill/labels.py)."""
+
+    depth: int = 2
+    """Turns it looks ahead."""
+    quiescence: int = 4
+    """Turns of captures that it looks at beyond the depth."""
+    considered: int = 16
+    """Decisions of a state that are searched deeper than one turn."""
+    reach: int = 150
+    """Hundredths of a point: decisions worth this much less than the best are not chosen."""
+    evaluation: Literal["learned", "features"] = "learned"
+    """How it judges: by patterns fitted to self-play, where a ruleset has some, or by features."""
+
+
+@dataclasses.dataclass(frozen=True)
+class LessonConfig:
+    """The battles in which states are labelled (training/distill/lessons.py)."""
+
+    book: float = 0.25
+    """Share of the battles that begin from the book of openings; the others begin after random
+    decisions."""
+    random_start: int = 24
+    """At most so many random decisions."""
+    student: float = 0.6
+    """Share of the seats in which the student plays; the teacher plays the others. In the first
+    round there is no student yet."""
+    scripted: float = 0.0
+    """Share of the seats that one of the players below has."""
+    players: tuple[str, ...] = ("random", "greedy")
+    """Their specs (docs/agents.md), each drawn as often: who is weak leads to states that a teacher
+    among its like never sees, such as battles that can be won."""
+    random: float = 0.03
+    """Chance that a decision is drawn from all legal ones instead."""
+    teacher_temperature: float = 20.0
+    """In hundredths of a point: how the teacher draws among its decisions."""
+
+
+@dataclasses.dataclass(frozen=True)
+class StudentConfig:
+    """How the student learns (training/distill/student.py)."""
+
+    temperature: float = 15.0
+    """In hundredths of a point: the policy to learn is the softmax of the scores divided by it."""
+    value_decay: float = 0.9
+    """How much the value of a state to learn is that of what followed: lambda of TD(lambda)."""
+    value_coef: float = 0.05
+    """Weight of the value's squared error, of the largest margin."""
+    learning_rate: float = 2e-3
+    """Adam's step size at the start; it falls linearly to a twentieth by the end."""
+    minibatch_size: int = 256
+    """States to a gradient step."""
+    passes: float = 8.0
+    """How often each label is learnt from, on average, over the run."""
+    max_grad_norm: float = 1.0
+    """Gradients are scaled down to this norm."""
+
+
+@dataclasses.dataclass(frozen=True)
+class DistillConfig(RunConfig):
+    """One distillation."""
+
+    name: str = "distill"
+    """The run is written to ``runs/NAME``."""
+    total_decisions: int = 100_000
+    """States to label, of both sides together; only whole lessons are given."""
+    num_games: int = 128
+    """Battles played side by side."""
+    rollout_decisions: int = 32
+    """Decisions in each battle to a lesson; every state is labelled."""
+    checkpoint_every: int = 2
+    """Lessons between checkpoints."""
+    anchor_games: int = 0
+    """Battles of each role against each anchor at every checkpoint; 0 for none."""
+    max_quiet_turns: int | None = 60
+    """Quiet turns that end a battle; nothing: as the ruleset. The long dead ends of battles teach
+    nothing."""
+    network: NetworkConfig = dataclasses.field(
+        default_factory=lambda: NetworkConfig(attack_planes=True)
+    )
+    """The size of each role's network."""
+    teacher: TeacherConfig = dataclasses.field(default_factory=TeacherConfig)
+    """Who labels."""
+    lessons: LessonConfig = dataclasses.field(default_factory=LessonConfig)
+    """What is labelled."""
+    student: StudentConfig = dataclasses.field(default_factory=StudentConfig)
+    """How it is learnt."""
+
+    @property
+    def players_named(self) -> dict[str, tuple[str, ...]]:
+        """See ``RunConfig``."""
+        return {**super().players_named, "lessons.players": self.lessons.players}

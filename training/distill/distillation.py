@@ -1,0 +1,127 @@
+"""A distillation: lessons and learning in turns."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from agents.durable import make_folder
+from thud_env.position import SIDES
+from thud_env.rules.row import TO_MOVE
+from training.distill.config import DistillConfig
+from training.distill.labels import Labels, Teacher
+from training.distill.lessons import Lesson, Lessons
+from training.distill.student import Student
+from training.process.clock import ENVIRONMENT, LEARN
+from training.process.ranks import Ranks
+from training.process.roles import Roles
+from training.process.state import State, load_state, save_state
+
+
+class Distillation:
+    """A run: a lesson, then both students learn from all lessons so far, again and again.
+
+    Args:
+        config: what is distilled.
+        folder: the run's, in which the lessons are kept.
+    """
+
+    actors = 0
+
+    def __init__(self, config: DistillConfig, folder: Path) -> None:
+        self.config = config
+        self.ranks = Ranks()
+        self.roles = Roles.of(config)
+        streams = config.streams
+        self._folder = folder / "lessons"
+        networks, precision = self.roles.networks, self.roles.precision
+        teacher = Teacher(config.teacher, config.rules)
+        self._lessons = Lessons(config, teacher, networks, precision, streams.play)
+        self._students = [
+            Student(
+                side, network, config.rules, config.student, precision, np.random.default_rng(seed)
+            )
+            for side, (network, seed) in enumerate(
+                zip(networks, (streams.dwarfs, streams.trolls), strict=True)
+            )
+        ]
+        self.decisions = 0
+        """States labelled so far."""
+        self.updates = 0
+        """Lessons given so far."""
+
+    def update(self) -> dict[str, float]:
+        """One lesson, and what both roles learn; its numbers."""
+        started = time.perf_counter()
+        with self.roles.clock.on(ENVIRONMENT):
+            # Untrained networks lead to states that nobody will see again.
+            taught_before = self.updates > 0 or bool(self.config.start_from)
+            lesson = self._lessons.give(with_student=taught_before)
+        progress = min(1.0, self.decisions / self.config.total_decisions)
+        self.decisions += len(lesson.rows)
+        self.updates += 1
+        self._keep(lesson)
+        learning = [
+            self.roles.threads.submit(self._learn, student, lesson, progress)
+            for student in self._students
+        ]
+        metrics: dict[str, float] = {}
+        for role, work in zip(SIDES, learning, strict=True):
+            metrics |= {f"{role}/{name}": value for name, value in work.result().items()}
+        seconds = self.roles.clock.take()
+        return {
+            "speed/decisions_per_second": len(lesson.rows) / (time.perf_counter() - started),
+            **{f"speed/{part}": spent / sum(seconds.values()) for part, spent in seconds.items()},
+            **metrics,
+        }
+
+    def _learn(self, student: Student, lesson: Lesson, progress: float) -> dict[str, float]:
+        wanted = self.config.student
+        with self.roles.clock.on(LEARN):
+            student.add(lesson)
+            mine = int((lesson.rows[:, TO_MOVE] == student.side).sum())
+            return student.learn(round(wanted.passes * mine / wanted.minibatch_size), progress)
+
+    def _keep(self, lesson: Lesson) -> None:
+        """Write a lesson into the run's folder: a run that goes on learns from it again."""
+        labels = lesson.labels
+        arrays = (lesson.rows, lesson.values, *vars(labels).values())
+        names = ("rows", "followed", *vars(labels))
+        tensors = {name: torch.from_numpy(one) for name, one in zip(names, arrays, strict=True)}
+        make_folder(self._folder)
+        save_state(self._folder, State(tensors), f"{self.decisions:012d}")
+
+    def _kept(self, path: Path) -> Lesson:
+        """A lesson that ``_keep`` wrote."""
+        tensors = load_state(self._folder, path.stem).tensors
+        arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
+        rows, followed = arrays.pop("rows"), arrays.pop("followed")
+        return Lesson(rows, Labels(**arrays), followed)
+
+    def state(self) -> State:
+        """All that the next update depends on, but for the lessons, which the folder keeps."""
+        counts = {"decisions": self.decisions, "updates": self.updates}
+        parts = {"counts": State(values=counts), "lessons": self._lessons.state()}
+        for role, student in zip(SIDES, self._students, strict=True):
+            parts[str(role)] = student.state()
+        return State.of_parts(parts)
+
+    def restore(self, state: State) -> None:
+        """Go on from a state of a run of the same configuration.
+
+        Raises:
+            StateError: if a lesson before it is missing or damaged.
+        """
+        counts = state.part("counts").values
+        self.decisions, self.updates = counts["decisions"], counts["updates"]
+        self._lessons.restore(state.part("lessons"))
+        before = sorted(self._folder.glob("*.json"))[: self.updates]
+        for path in before:
+            lesson = self._kept(path)
+            for student in self._students:
+                student.add(lesson)
+        for role, student in zip(SIDES, self._students, strict=True):
+            student.restore(state.part(role))

@@ -1,0 +1,221 @@
+"""What a search says of the legal decisions of a state: what a student is to learn.
+
+Every decision is searched one turn deep. The best of them are searched to the full depth, the most
+promising first, so that those which fall behind the best are cut off soon. Scores are exact for
+the decisions that come within ``reach`` of the best; how far the others fall behind does not
+matter to a policy that is a softmax of the scores.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.search import negamax
+from agents.search.evaluation import INFINITE, final_value
+from agents.search.pattern_files import no_tables, published_tables
+from agents.search.weights import load_weights
+from agents.search.workspace import (
+    BEST,
+    BY_PATTERNS,
+    FIRST_MOVE,
+    NODE_LIMIT,
+    ORDERED,
+    QUIESCENCE,
+    REDUCTIONS,
+    USE_TABLE,
+    Workspace,
+)
+from thud_env.jit.compile import compiled
+from thud_env.rules.legal import legal_actions
+from thud_env.rules.play import apply
+from thud_env.rules.row import (
+    DWARFS,
+    MAX_DECISIONS_AT_ONCE,
+    NO_QUESTION,
+    ONGOING,
+    PENDING,
+    ROW_SIZE,
+    TERMINATION,
+    TO_MOVE,
+    copy_row,
+)
+from thud_env.rulesets import get_ruleset
+from training.distill.config import TeacherConfig
+
+_TABLE_BITS = 4  # the table is not used: a search of two turns hardly meets a position twice
+
+
+@compiled
+def _value(work, row, child, decision, depth, alpha, rng):
+    """What a decision is worth to the side that makes it, searched ``depth`` turns deep, the one
+    under way included; no more than ``alpha`` if it is not worth more than that.
+    """
+    copy_row(child, row)
+    apply(child, decision)
+    same_side = child[TO_MOVE] == row[TO_MOVE]
+    if child[TERMINATION] != ONGOING:
+        value = final_value(child)
+        return value if same_side else -value
+    turns = depth - 1 if child[PENDING] == NO_QUESTION else depth
+    if same_side:
+        negamax.search(work, child, turns, alpha, INFINITE, rng)
+        return work.frames[0, BEST]
+    negamax.search(work, child, turns, -INFINITE, -alpha, rng)
+    return -work.frames[0, BEST]
+
+
+@compiled
+def _sort(order, scores, count):
+    """Order by falling score, equals as they were; lists of moves are short."""
+    for i in range(1, count):
+        number = order[i]
+        j = i - 1
+        while j >= 0 and scores[order[j]] < scores[number]:
+            order[j + 1] = order[j]
+            j -= 1
+        order[j + 1] = number
+
+
+@compiled
+def _score(work, row, child, decisions, scores, order, tried, depth, reach, rng):
+    """Score the first ``tried`` decisions of an order, so deep."""
+    best = -INFINITE
+    for k in range(tried):
+        i = order[k]
+        floor = max(best - reach, -INFINITE)
+        scores[i] = _value(work, row, child, decisions[i], depth, floor, rng)
+        best = max(best, scores[i])
+    return best
+
+
+@compiled
+def label_row(work, row, depth, reach, considered, child, decisions, scores, order, rng):
+    """Score every legal decision of a state.
+
+    Args:
+        work: the search's arrays.
+        row: [432] a state row whose battle is not over; offers are not made.
+        depth: turns to look ahead.
+        reach: hundredths of a point; scores this far below the best are cut off there.
+        considered: how many decisions are searched deeper than one turn.
+        child: [432] for trying a decision.
+        decisions, scores: [>= 2048] written: the legal decisions, ascending, and what they are
+            worth to the side that decides, in hundredths of a point.
+        order: [>= 2048] overwritten.
+        rng: [1] uint64.
+
+    Returns:
+        how many decisions there are.
+    """
+    count = legal_actions(row, decisions)
+    tried = count
+    for i in range(count):
+        order[i] = i
+    best = _score(work, row, child, decisions, scores, order, count, 1, reach, rng)
+    if depth > 1:
+        _sort(order, scores, count)
+        tried = min(count, considered)
+        best = _score(work, row, child, decisions, scores, order, tried, depth, reach, rng)
+    for k in range(count):
+        i = order[k]
+        scores[i] = max(scores[i], best - reach) if k < tried else best - reach
+    return count
+
+
+@compiled
+def _label_each(
+    work, rows, depth, reach, considered, scratch, decisions, gaps, counts, values, rng
+):
+    """Label rows, keeping the decisions within reach of the best only: see ``Labels``."""
+    child, listed, scores, order = scratch
+    kept = 0
+    for n in range(rows.shape[0]):
+        count = label_row(
+            work, rows[n], depth, reach, considered, child, listed, scores, order, rng
+        )
+        best = scores[0]
+        for i in range(1, count):
+            best = max(best, scores[i])
+        counts[n] = 0
+        for i in range(count):
+            if scores[i] > best - reach:
+                decisions[kept] = listed[i]
+                gaps[kept] = best - scores[i]
+                kept += 1
+                counts[n] += 1
+        values[n] = best if rows[n, TO_MOVE] == DWARFS else -best
+    return kept
+
+
+@dataclasses.dataclass(frozen=True)
+class Labels:
+    """What a search says of N states, with K decisions in all that come near the best."""
+
+    counts: NDArray[np.int32]
+    """[N] how many of these each state has, one at least."""
+    decisions: NDArray[np.int16]
+    """[K] each state's, ascending."""
+    gaps: NDArray[np.int16]
+    """[K] how much less than the best each is worth, in hundredths of a point."""
+    values: NDArray[np.int32]
+    """[N] what the best is worth to the dwarfs, in hundredths of a point."""
+
+    @property
+    def starts(self) -> NDArray[np.int64]:
+        """[N + 1] where each state's decisions begin."""
+        return np.concatenate(([0], np.cumsum(self.counts, dtype=np.int64)))
+
+    def __getitem__(self, chosen: NDArray[np.int64]) -> Labels:
+        """Those of some of the states."""
+        counts = self.counts[chosen]
+        firsts = self.starts[chosen]
+        into = np.concatenate(([0], np.cumsum(counts)))[:-1]
+        where = np.arange(counts.sum()) - np.repeat(into - firsts, counts)
+        return Labels(counts, self.decisions[where], self.gaps[where], self.values[chosen])
+
+    @classmethod
+    def joined(cls, parts: Sequence[Labels]) -> Labels:
+        """Labels of several lots of states, one after the other."""
+        fields = (field.name for field in dataclasses.fields(cls))
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in fields))
+
+
+class Teacher:
+    """A search that labels states.
+
+    Args:
+        config: how it searches.
+        rules: the ruleset of the states.
+    """
+
+    def __init__(self, config: TeacherConfig, rules: str) -> None:
+        self._config = config
+        tables = published_tables(rules) if config.evaluation == "learned" else None
+        self._work = Workspace.of_size(_TABLE_BITS, tables or no_tables())
+        self._work.weights[:] = load_weights().of(get_ruleset(rules))
+        control = self._work.control
+        control[ORDERED], control[USE_TABLE], control[REDUCTIONS] = 1, 0, 0
+        control[BY_PATTERNS] = tables is not None
+        control[QUIESCENCE] = config.quiescence
+        control[NODE_LIMIT], control[FIRST_MOVE] = np.iinfo(np.int64).max, -1
+        size = MAX_DECISIONS_AT_ONCE
+        self._scratch = (
+            np.zeros(ROW_SIZE, dtype=np.int16), np.zeros(size, dtype=np.int32),
+            np.zeros(size, dtype=np.int32), np.zeros(size, dtype=np.int64),
+        )  # fmt: skip
+
+    def label(self, rows: NDArray[np.int16]) -> Labels:
+        """Label [N, 432] state rows of battles that are not over."""
+        config, number = self._config, len(rows)
+        decisions = np.empty(number * MAX_DECISIONS_AT_ONCE, dtype=np.int16)
+        gaps = np.empty_like(decisions)
+        counts, values = np.empty(number, dtype=np.int32), np.empty(number, dtype=np.int32)
+        kept = _label_each(
+            self._work, rows, config.depth, config.reach, config.considered, self._scratch,
+            decisions, gaps, counts, values, np.ones(1, dtype=np.uint64),
+        )  # fmt: skip
+        return Labels(counts, decisions[:kept].copy(), gaps[:kept].copy(), values)

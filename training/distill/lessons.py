@@ -1,0 +1,253 @@
+"""Battles whose every state is labelled: by whom they are played, and what is kept of them.
+
+States come from where the student will be: it plays in most of the seats itself (DAgger; Ross et
+al., "A reduction of imitation learning and structured prediction to no-regret online learning",
+2011), against the teacher and against itself.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+import agents
+from agents.networks.network import PolicyNetwork
+from agents.policy import sample_decisions
+from agents.search.evaluation import POINT
+from agents.search.playouts import EVEN_ODDS, MOST_POINTS
+from thud_env.batch.game import legal_lists
+from thud_env.position import SIDES
+from thud_env.rules.play import apply, margin
+from thud_env.rules.row import (
+    MAX_QUIET_TURNS,
+    MAX_TURNS,
+    ONGOING,
+    TERMINATION,
+    TO_MOVE,
+    new_row,
+)
+from thud_env.rulesets import get_ruleset
+from training.arena.openings import read_openings
+from training.distill.config import DistillConfig
+from training.distill.labels import Labels, Teacher
+from training.process.precision import Precision
+from training.process.state import State, restore_generator, state_of_generator
+
+TEACHER, STUDENT = -1, -2
+"""Who plays a side, when it is none of the players of the configuration."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Lesson:
+    """N labelled states, in the order in which they were met."""
+
+    rows: NDArray[np.int16]
+    """[N, 432]."""
+    labels: Labels
+    """Theirs."""
+    values: NDArray[np.float32]
+    """[N] what each state came to for the dwarfs, -1 .. 1: see ``followed_values``."""
+
+    def __getitem__(self, chosen: NDArray[np.int64]) -> Lesson:
+        """Some of the states."""
+        return Lesson(self.rows[chosen], self.labels[chosen], self.values[chosen])
+
+    @classmethod
+    def joined(cls, parts: Sequence[Lesson]) -> Lesson:
+        """Several lessons as one."""
+        return cls(
+            np.concatenate([part.rows for part in parts]),
+            Labels.joined([part.labels for part in parts]),
+            np.concatenate([part.values for part in parts]),
+        )
+
+
+def followed_values(
+    values: NDArray[np.float32],
+    ended: NDArray[np.bool_],
+    finals: NDArray[np.float32],
+    decay: float,
+) -> NDArray[np.float32]:
+    """Lambda-returns (Sutton 1988) of undiscounted battles that are paid at the end.
+
+    Args:
+        values: [T, B] what the search says of each state.
+        ended: [T, B] whether the battle ended with the decision made there.
+        finals: [T, B] what it ended with, where it did.
+        decay: lambda.
+
+    Returns:
+        [T, B] each state's own value, weighing ``1 - decay``, and what followed.
+    """
+    found = np.empty_like(values)
+    after = values[-1]
+    for step in range(len(values) - 1, -1, -1):
+        after = np.where(ended[step], finals[step], after)
+        after = (1 - decay) * values[step] + decay * after
+        found[step] = after
+    return found
+
+
+def as_share(values: NDArray[np.int32], by_margin: bool) -> NDArray[np.float32]:
+    """What a search says of states, in hundredths of a point, as a share of the largest margin, or
+    of a battle won.
+    """
+    if by_margin:
+        return (values / (POINT * MOST_POINTS)).astype(np.float32)
+    return (values / (np.abs(values) + EVEN_ODDS)).astype(np.float32)
+
+
+class Lessons:
+    """B battles that go on from one lesson to the next.
+
+    Args:
+        config: what is played, and by whom.
+        teacher: labels the states.
+        networks: the student's, the dwarfs' and the trolls'.
+        precision: their arithmetic.
+        seed: of all draws: of starts, seats and decisions.
+    """
+
+    def __init__(
+        self,
+        config: DistillConfig,
+        teacher: Teacher,
+        networks: tuple[PolicyNetwork, PolicyNetwork],
+        precision: Precision,
+        seed: np.random.SeedSequence,
+    ) -> None:
+        self._config = config
+        self._teacher = teacher
+        self._networks = networks
+        self._precision = precision
+        self._random = np.random.default_rng(seed)
+        self._setup = new_row(get_ruleset(config.rules), **config.limits)
+        self._largest = get_ruleset(config.rules).largest_margin
+        self._by_margin = get_ruleset(config.rules).reward == "margin"
+        self._book = [start.row for start in read_openings(config.rules).starts]
+        count = config.num_games
+        self._rows = np.stack([self._start() for _ in range(count)])
+        self._seats = np.stack([self._draw_seats() for _ in range(count)])
+        seeds = seed.spawn(1)[0].generate_state(len(config.lessons.players))
+        self._players = [
+            agents.make(spec, int(own))
+            for spec, own in zip(config.lessons.players, seeds, strict=True)
+        ]
+
+    def _draw_seats(self) -> NDArray[np.int64]:
+        """Who plays each side of a battle: TEACHER, STUDENT, or the number of a player."""
+        wanted, drawn = self._config.lessons, self._random.random(len(SIDES))
+        seats = np.where(drawn < wanted.student, STUDENT, TEACHER)
+        scripted = drawn >= 1 - wanted.scripted
+        if scripted.any():
+            seats[scripted] = self._random.integers(len(wanted.players), size=int(scripted.sum()))
+        return seats
+
+    def _start(self) -> NDArray[np.int16]:
+        """A state to begin a battle from."""
+        row = self._setup.copy()
+        if self._random.random() < self._config.lessons.book:
+            row = self._book[self._random.integers(len(self._book))].copy()
+            row[[MAX_QUIET_TURNS, MAX_TURNS]] = self._setup[[MAX_QUIET_TURNS, MAX_TURNS]]
+            return row
+        for _ in range(self._random.integers(self._config.lessons.random_start + 1)):
+            decisions, _ = legal_lists(row[None])
+            apply(row, int(decisions[self._random.integers(len(decisions))]))
+            if row[TERMINATION] != ONGOING:
+                return self._start()
+        return row
+
+    def give(self, with_student: bool) -> Lesson:
+        """Play on in all battles, and label every state that is met.
+
+        Args:
+            with_student: whether the student plays in its seats; else the teacher plays in all.
+        """
+        steps = self._config.rollout_decisions
+        rows, labels, ended, finals = [], [], [], []
+        for _ in range(steps):
+            rows.append(self._rows.copy())
+            labels.append(self._teacher.label(self._rows))
+            over, paid = self._step(labels[-1], with_student)
+            ended.append(over)
+            finals.append(paid)
+        values = as_share(np.array([label.values for label in labels]), self._by_margin)
+        followed = followed_values(
+            values, np.array(ended), np.array(finals, dtype=np.float32),
+            self._config.student.value_decay,
+        )  # fmt: skip
+        return Lesson(np.concatenate(rows), Labels.joined(labels), followed.reshape(-1))
+
+    def _step(
+        self, labels: Labels, with_student: bool
+    ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+        """Decide and carry out in every battle; whether each ended [B], and with what [B]."""
+        decided = self._decide(labels, with_student)
+        over = np.zeros(len(decided), dtype=np.bool_)
+        paid = np.zeros(len(decided))
+        for number, decision in enumerate(decided):
+            row = self._rows[number]
+            apply(row, decision)
+            if row[TERMINATION] != ONGOING:
+                over[number], paid[number] = True, margin(row) / self._largest
+                row[:] = self._start()
+                self._seats[number] = self._draw_seats()
+        return over, paid
+
+    def _decide(self, labels: Labels, with_student: bool) -> NDArray[np.int64]:
+        """[B] a decision for each battle."""
+        wanted = self._config.lessons
+        to_move = self._rows[:, TO_MOVE].astype(np.int64)
+        drawn = self._random.random((2, len(to_move)))
+        decided = _drawn_decisions(labels, wanted.teacher_temperature, drawn[0])
+        seats = self._seats[np.arange(len(to_move)), to_move]
+        for number, player in enumerate(self._players):
+            theirs = np.flatnonzero(seats == number)
+            if len(theirs):
+                decided[theirs] = player.act_rows(self._rows[theirs])
+        for side, network in enumerate(self._networks):
+            mine = np.flatnonzero((seats == STUDENT) & (to_move == side) & with_student)
+            if len(mine):
+                inputs = network.inputs(self._rows[mine])
+                with self._precision.autocast():
+                    chosen, _, _ = sample_decisions(network, inputs, drawn[0][mine])
+                decided[mine] = inputs.decisions.numpy()[chosen]
+        strays = np.flatnonzero(drawn[1] < wanted.random)
+        if len(strays):
+            decisions, starts = legal_lists(self._rows[strays])
+            among = starts[:-1] + (drawn[0][strays] * np.diff(starts)).astype(np.int64)
+            decided[strays] = decisions[among]
+        return decided
+
+    def state(self) -> State:
+        """All that the next lesson depends on, but for the networks."""
+        return State(
+            {"rows": torch.from_numpy(self._rows), "seats": torch.from_numpy(self._seats)},
+            {
+                "random": state_of_generator(self._random),
+                "players": [player.get_state() for player in self._players],
+            },
+        )
+
+    def restore(self, state: State) -> None:
+        """Go on from a state."""
+        self._rows[:] = state.tensors["rows"].numpy()
+        self._seats[:] = state.tensors["seats"].numpy()
+        restore_generator(self._random, state.values["random"])
+        for player, kept in zip(self._players, state.values["players"], strict=True):
+            player.set_state(kept)
+
+
+def _drawn_decisions(
+    labels: Labels, temperature: float, uniforms: NDArray[np.float64]
+) -> NDArray[np.int64]:
+    """[N] decisions drawn from the softmax of their scores."""
+    weights = np.cumsum(np.exp(-labels.gaps / temperature))
+    starts = labels.starts
+    below = np.concatenate(([0.0], weights))[starts]
+    found = np.searchsorted(weights, below[:-1] + uniforms * np.diff(below), side="right")
+    return labels.decisions[np.clip(found, starts[:-1], starts[1:] - 1)].astype(np.int64)

@@ -1,0 +1,160 @@
+"""One role's network, learning what the teacher's labels say."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from agents.networks.network import PolicyNetwork
+from agents.search.playouts import standing
+from thud_env.actions import ACTION_SYMMETRY, NUM_ACTIONS
+from thud_env.rules.row import DWARFS, TO_MOVE
+from thud_env.rulesets import get_ruleset
+from thud_env.symmetry import symmetries_of
+from training.distill.config import StudentConfig
+from training.distill.lessons import Lesson
+from training.distill.turned import map_rows
+from training.process.precision import Precision
+from training.process.state import (
+    State,
+    restore_generator,
+    restore_network,
+    restore_optimiser,
+    state_of_generator,
+    state_of_network,
+    state_of_optimiser,
+)
+
+MEASURED = ("policy_loss", "excess", "value_loss", "agreement", "explained_variance")
+"""What is reported of learning: the cross-entropy of the policy; how much of it is not the
+entropy of the labels; the value's squared error, in points or results; how often the most likely
+decision is one of the best; the share of the values' variance that is predicted."""
+
+
+class Student:
+    """A network with what it has learnt from so far.
+
+    Args:
+        side: whose.
+        network: the role's; it is changed in place.
+        rules: the ruleset's name.
+        config: how it learns.
+        precision: its arithmetic.
+        random: draws the examples and how they are turned.
+    """
+
+    def __init__(
+        self,
+        side: int,
+        network: PolicyNetwork,
+        rules: str,
+        config: StudentConfig,
+        precision: Precision,
+        random: np.random.Generator,
+    ) -> None:
+        self.side = side
+        self._network = network
+        self._config = config
+        self._precision = precision
+        self._random = random
+        self._symmetries = np.array(symmetries_of(rules))
+        self._points = get_ruleset(rules).largest_margin
+        self._optimiser = torch.optim.Adam(network.parameters(), config.learning_rate, eps=1e-6)
+        self._lessons: list[Lesson] = []
+        self._sizes = np.zeros(0, dtype=np.int64)
+
+    def add(self, lesson: Lesson) -> None:
+        """Keep the states of a lesson in which the side decides, to learn from."""
+        self._lessons.append(lesson[np.flatnonzero(lesson.rows[:, TO_MOVE] == self.side)])
+        self._sizes = np.array([len(one.rows) for one in self._lessons])
+
+    def learn(self, steps: int, progress: float) -> dict[str, float]:
+        """Some gradient steps on examples from all lessons.
+
+        Args:
+            steps: how many.
+            progress: how much of the run is over, 0 .. 1.
+
+        Returns:
+            means over the steps by the names of ``MEASURED``, and the ``learning_rate``.
+        """
+        rate = self._config.learning_rate * (1 - 0.95 * progress)
+        for group in self._optimiser.param_groups:
+            group["lr"] = rate
+        seen = [self._step() for _ in range(steps)]
+        means = np.mean(seen, axis=0)
+        return {**dict(zip(MEASURED, means.tolist(), strict=True)), "learning_rate": rate}
+
+    def _draw(self) -> Lesson:
+        """A minibatch, each state as likely as any."""
+        numbers = self._random.integers(self._sizes.sum(), size=self._config.minibatch_size)
+        firsts = np.concatenate(([0], np.cumsum(self._sizes)))
+        which = np.searchsorted(firsts, numbers, side="right") - 1
+        return Lesson.joined(
+            [self._lessons[one][numbers[which == one] - firsts[one]] for one in np.unique(which)]
+        )
+
+    def _step(self) -> list[float]:
+        lesson = self._draw()
+        chosen = self._random.choice(self._symmetries, size=len(lesson.rows))
+        rows = np.empty_like(lesson.rows)
+        map_rows(lesson.rows, chosen, rows)
+        labels = lesson.labels
+        owner = np.repeat(np.arange(len(rows)), labels.counts)
+        decisions = ACTION_SYMMETRY[chosen[owner], labels.decisions].astype(np.int64)
+        inputs = self._network.inputs(rows)
+        listed = (inputs.game * NUM_ACTIONS + inputs.decisions).numpy()
+        places = torch.from_numpy(np.searchsorted(listed, owner * NUM_ACTIONS + decisions))
+        targets = torch.from_numpy(soft_targets(lesson, self._config.temperature))
+        worth = torch.from_numpy(worth_to(self.side, lesson))
+        self._optimiser.zero_grad(set_to_none=True)
+        with self._precision.autocast():
+            judged = self._network.judge(inputs.planes, inputs.decisions, inputs.game)
+        policy_loss = -(targets * judged.log_probs[places]).sum() / len(rows)
+        errors = self._points * (judged.values - worth)
+        value_loss = errors.square().mean()
+        loss = policy_loss + self._config.value_coef * value_loss
+        loss.backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_(self._network.parameters(), self._config.max_grad_norm)
+        self._optimiser.step()
+        with torch.no_grad():
+            entropy = -(targets * (targets + 1e-12).log()).sum() / len(rows)
+            best = np.array(labels.gaps == 0)
+            top = judged.log_probs.new_full((len(rows),), -torch.inf)
+            top.scatter_reduce_(0, inputs.game, judged.log_probs, "amax")
+            hit = (judged.log_probs[places[best]] >= top[torch.from_numpy(owner[best])]).float()
+            explained = 1 - value_loss / ((self._points**2) * worth.var() + 1e-8)
+            return [
+                float(policy_loss), float(policy_loss - entropy), float(value_loss),
+                float(hit.sum() / len(rows)), float(explained),
+            ]  # fmt: skip
+
+    def state(self) -> State:
+        """All that the next step depends on, but for the lessons."""
+        return State.of_parts(
+            {
+                "network": state_of_network(self._network),
+                "optimiser": state_of_optimiser(self._optimiser),
+                "random": State(values=state_of_generator(self._random)),
+            }
+        )
+
+    def restore(self, state: State) -> None:
+        """Go on from a state; the lessons so far are added again by the caller."""
+        restore_network(self._network, state.part("network"))
+        restore_optimiser(self._optimiser, state.part("optimiser"))
+        restore_generator(self._random, state.part("random").values)
+
+
+def soft_targets(lesson: Lesson, temperature: float) -> NDArray[np.float32]:
+    """[K] the softmax of each state's scores divided by the temperature."""
+    weights = np.exp(-lesson.labels.gaps / temperature)
+    totals = np.add.reduceat(weights, lesson.labels.starts[:-1])
+    return (weights / np.repeat(totals, lesson.labels.counts)).astype(np.float32)
+
+
+def worth_to(side: int, lesson: Lesson) -> NDArray[np.float32]:
+    """[N] what the side is still to be paid in each state, the largest margin being 1."""
+    paid = lesson.values - standing(lesson.rows).astype(np.float32)
+    return paid if side == DWARFS else -paid
