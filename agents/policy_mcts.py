@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from agents.mcts import MOST_SIMULATIONS, best_line, in_hundredths
 from agents.policy import PolicyAgent
-from agents.search import leaves
 from agents.search import tree as trees
 from agents.search.gumbel import GumbelRoot
 from agents.search.judge import Judge
+from agents.search.leaves import Leaves, absorb_all, descend_all
 from agents.search.planning import PlanningAgent, Thought
 from agents.search.playouts import standing
 from agents.search.tree import EDGE_COUNT, FIRST_EDGE, HIGHEST, LOWEST, Tree
@@ -30,6 +30,8 @@ from thud_env.rules.row import DWARFS, ONGOING, TERMINATION, TO_MOVE, Row
 _GAMES_AT_ONCE = 64
 _EDGES_A_SIMULATION = 300
 _UNUSED = 1.0
+_YOUNG = 4
+"""Simulations for each leaf that is judged together with others."""
 _ROOTS = ("puct", "gumbel")
 
 
@@ -57,6 +59,8 @@ class PolicyMctsAgent(PlanningAgent):
         noise: with ``gumbel``, how much chance there is in which these are; 0 for none.
         scale: with ``gumbel``, how much values count against priors.
         time: seconds for a call, 0: no limit. What is played then depends on the machine.
+        leaves: how many leaves of a tree are judged together at most; with ``gumbel``, one. More
+            are faster, and a little less well chosen.
         seed: seeds the noise, if there is any.
 
     Raises:
@@ -75,6 +79,7 @@ class PolicyMctsAgent(PlanningAgent):
         noise: float = 0.0,
         scale: float = 1.0,
         time: float = 0.0,
+        leaves: int = 8,
         seed: int = 0,
     ) -> None:
         super().__init__(seed)
@@ -88,6 +93,7 @@ class PolicyMctsAgent(PlanningAgent):
             ("noise", noise, 0, 1e6),
             ("scale", scale, 0, 1e6),
             ("time", time, 0, 1e6),
+            ("leaves", leaves, 1, 1e3),
         ):
             if not least <= value <= most:
                 raise ValueError(f"{name}={value} must be in {least} .. {most:g}")
@@ -96,6 +102,7 @@ class PolicyMctsAgent(PlanningAgent):
         self._constants = (c, fpu, _UNUSED)
         self._gumbel = root == "gumbel"
         self._considered, self._noise, self._scale = considered, noise, scale
+        self._leaves = 1 if self._gumbel else leaves
         self._seconds = time
         self._stopped = False
         self._seed = seed
@@ -145,7 +152,7 @@ class PolicyMctsAgent(PlanningAgent):
             self._constants, Judge.of(None, material_weights().own["classic"]),
         )  # fmt: skip
         games = np.arange(len(rows))
-        lengths, last_captured = np.zeros_like(games), np.zeros_like(games)
+        in_hand = Leaves.of_size(len(rows) * self._leaves)
         for game, row in enumerate(rows):
             tree.root[game] = row
             trees.clear(tree, game)
@@ -158,12 +165,13 @@ class PolicyMctsAgent(PlanningAgent):
                 for game, root in enumerate(roots):
                     first, visits, values = read_root(tree, game)
                     tree.first_edge[game] = first + root.next_decision(made - 1, visits, values)
-            leaves.descend_all(tree, games, lengths, last_captured, self._rng)
-            starts, decisions, log_probs, values = self._judge(tree.rows)
-            leaves.absorb_all(
-                tree, games, lengths, last_captured, starts, decisions, log_probs, values
-            )
-            made += 1
+            # A young tree has few leaves that are worth a look.
+            together = min(self._leaves, self._sims - made, 1 + made // _YOUNG)
+            whose = np.repeat(games, together)
+            descend_all(tree, whose, in_hand, self._rng)
+            judged = self._judge(in_hand.rows[: len(whose)])
+            absorb_all(tree, whose, in_hand, *judged)
+            made += together
         thoughts = []
         for game, row in enumerate(rows):
             edge = -1

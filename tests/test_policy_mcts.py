@@ -11,9 +11,11 @@ import torch
 from by_hand import place
 
 import agents
+from agents import policy_mcts
 from agents.networks.checkpoint import CheckpointError, save_policy
 from agents.networks.network import Network, NetworkConfig
-from agents.policy_mcts import PolicyMctsAgent
+from agents.policy_mcts import PolicyMctsAgent, read_root
+from agents.search.tree import Tree
 from thud_env import RULESETS, Position
 
 
@@ -39,7 +41,7 @@ def test_battles_are_played_by_the_rules(rules: str, folder: Path) -> None:
         position = position.apply(chosen)
 
 
-@pytest.mark.parametrize("options", ["", ",root=gumbel", ",root=gumbel,noise=1"])
+@pytest.mark.parametrize("options", ["", ",leaves=1", ",root=gumbel", ",root=gumbel,noise=1"])
 def test_games_searched_side_by_side_are_searched_as_if_alone(options: str, folder: Path) -> None:
     spec = f"policy+mcts:{folder / 'classic-any'},sims=40{options}"
     positions = [
@@ -51,7 +53,7 @@ def test_games_searched_side_by_side_are_searched_as_if_alone(options: str, fold
     assert together.tolist() == [agents.make(spec).act(p) for p in positions]
 
 
-@pytest.mark.parametrize("options", ["", ",root=gumbel,considered=64"])
+@pytest.mark.parametrize("options", ["", ",leaves=32", ",root=gumbel,considered=64"])
 def test_even_an_untrained_network_finds_the_only_capture(options: str, folder: Path) -> None:
     position = place("classic", "E6 F6 A9", "H6", "d")
     agent = agents.make(f"policy+mcts:{folder / 'classic'},sims=400{options}")
@@ -78,6 +80,27 @@ def test_a_search_is_bounded_by_time_and_can_be_stopped(root: str, folder: Path)
         assert agent.act(start) in start.legal_actions()
         assert agent.result is not None
         assert 1 <= agent.result.simulations < 20000
+
+
+@pytest.mark.parametrize("leaves", [1, 8])
+def test_every_simulation_is_counted_once(leaves: int, folder: Path) -> None:
+    agent = agents.make(f"policy+mcts:{folder / 'classic'},sims=60,leaves={leaves}")
+    assert isinstance(agent, PolicyMctsAgent)
+    trees: list[Tree] = []
+    absorb = policy_mcts.absorb_all
+
+    def watched(tree: Tree, *rest: object) -> None:
+        absorb(tree, *rest)
+        trees.append(tree)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(policy_mcts, "absorb_all", watched)
+        agent.act(Position.start())
+    _, visits, _ = read_root(trees[-1], 0)
+    assert visits.sum() == 59  # the first simulation judged the root
+    assert np.isfinite(trees[-1].totals).all()
+    assert np.abs(trees[-1].totals[0]).max() <= visits.max() + 1e-3
+    assert (len(trees) < 20) == (leaves == 8)
 
 
 def test_a_wrong_spec_or_checkpoint_is_told(folder: Path) -> None:

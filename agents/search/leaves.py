@@ -1,60 +1,163 @@
-"""Trees whose leaves somebody else judges, many at once: a network, say."""
+"""Trees whose leaves somebody else judges, many at once: a network, say.
+
+Several leaves of one tree may be in hand at a time. Until a leaf is judged, its path counts as
+tried once more, with the worst value seen in the tree, so that the next descent goes elsewhere
+(virtual loss; Chaslot et al., "Parallel Monte-Carlo tree search", 2008).
+"""
 
 from __future__ import annotations
 
-import numpy as np
+from typing import NamedTuple
 
-from agents.search.tree import FIRST_EDGE, NUM_NODES, add_node, back_up, descend, list_decisions
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.search.tree import (
+    FIRST_EDGE,
+    HIGHEST,
+    LOWEST,
+    MAX_PATH,
+    NUM_NODES,
+    add_node,
+    back_up,
+    descend,
+    list_decisions,
+)
 from thud_env.jit.compile import compiled
-from thud_env.rules.row import NO_QUESTION, ONGOING, PENDING, TERMINATION, copy_row
+from thud_env.rules.row import (
+    DWARFS,
+    NO_QUESTION,
+    ONGOING,
+    PENDING,
+    ROW_SIZE,
+    TERMINATION,
+    copy_row,
+)
+
+
+class Leaves(NamedTuple):
+    """Arrays for H leaves in hand."""
+
+    rows: NDArray[np.int16]
+    """[H, 432] the leaves."""
+    paths: NDArray[np.int32]
+    """[H, MAX_PATH] the edges from the root to each."""
+    sides: NDArray[np.int8]
+    """[H, MAX_PATH] who decides there."""
+    lengths: NDArray[np.int64]
+    """[H] how many edges."""
+    last_captured: NDArray[np.int64]
+    """[H] as ``descend`` returns it."""
+    worst: NDArray[np.float64]
+    """[H, 2] by side, for that side: the worst value in the tree when the leaf was found."""
+
+    @classmethod
+    def of_size(cls, leaves: int) -> Leaves:
+        """Arrays for so many."""
+        return cls(
+            rows=np.zeros((leaves, ROW_SIZE), dtype=np.int16),
+            paths=np.zeros((leaves, MAX_PATH), dtype=np.int32),
+            sides=np.zeros((leaves, MAX_PATH), dtype=np.int8),
+            lengths=np.zeros(leaves, dtype=np.int64),
+            last_captured=np.zeros(leaves, dtype=np.int64),
+            worst=np.zeros((leaves, 2), dtype=np.float64),
+        )
 
 
 @compiled
-def descend_all(tree, games, lengths, last_captured, rng):
+def descend_all(tree, games, leaves, rng):
     """``descend`` in several trees, whose nodes are the caller's business. A tree without a
     root has its root as its leaf.
+
+    Args:
+        tree: the trees.
+        games: [N] in which to descend; one may be named several times.
+        leaves: for N leaves or more; written.
+        rng: one generator a game.
     """
     for i in range(games.shape[0]):
         game = games[i]
+        length = 0
+        last_captured = -1
         if tree.counters[game, NUM_NODES] == 0:
             copy_row(tree.rows[game], tree.root[game])
-            lengths[i], last_captured[i] = 0, -1
         else:
-            lengths[i], last_captured[i] = descend(tree, game, False, rng)
+            length, last_captured = descend(tree, game, False, rng)
+        copy_row(leaves.rows[i], tree.rows[game])
+        leaves.lengths[i], leaves.last_captured[i] = length, last_captured
+        low, high = tree.bounds[game, LOWEST], tree.bounds[game, HIGHEST]
+        known = low <= high
+        leaves.worst[i, 0] = low if known else 0.0
+        leaves.worst[i, 1] = -high if known else 0.0
+        for j in range(length):
+            leaves.paths[i, j] = tree.path[game, j]
+            leaves.sides[i, j] = tree.path_sides[game, j]
+        _count_as_lost(tree, game, leaves, i, 1)
 
 
 @compiled
-def absorb_all(tree, games, lengths, last_captured, starts, decisions, log_probs, values):
+def _count_as_lost(tree, game, leaves, i, sign):
+    """Add a virtual loss to the path of a leaf, or, with ``sign`` -1, take it away."""
+    for j in range(leaves.lengths[i]):
+        edge = leaves.paths[i, j]
+        side = 0 if leaves.sides[i, j] == DWARFS else 1
+        tree.visits[game, edge] += sign
+        tree.totals[game, edge] += sign * leaves.worst[i, side]
+
+
+@compiled
+def absorb_all(tree, games, leaves, starts, decisions, log_probs, values):
     """Give the leaves in hand nodes with a network's priors, and add its values to the paths.
 
     Args:
         tree: the trees.
-        games, lengths, last_captured: [N] as ``descend_all`` left them.
+        games: [N] whose leaf each is.
+        leaves: as ``descend_all`` left them.
         starts: [N + 1] where each leaf's decisions begin; none where its battle is over.
         decisions: [L] the legal ones, each leaf's ascending.
         log_probs: [L] theirs.
         values: [N] the leaves' values for the dwarfs.
     """
     for i in range(games.shape[0]):
-        game, length = games[i], lengths[i]
-        row = tree.rows[game]
-        if row[TERMINATION] == ONGOING:
-            count = list_decisions(row, tree.decisions[0], last_captured[i])
-            node = add_node(tree, game, count)
-            if node >= 0:
-                first = int(tree.nodes[game, node, FIRST_EDGE])
-                total = 0.0
-                j = starts[i]
-                for edge in range(first, first + count):
-                    # In the same order as the legal ones, but for answers, of which there are few.
-                    if row[PENDING] != NO_QUESTION:
-                        j = starts[i]
-                    while decisions[j] != tree.actions[game, edge]:
-                        j += 1
-                    tree.priors[game, edge] = np.exp(log_probs[j])
-                    total += tree.priors[game, edge]
-                for edge in range(first, first + count):
-                    tree.priors[game, edge] /= total
-                if length > 0:
-                    tree.children[game, tree.path[game, length - 1]] = node
+        _count_as_lost(tree, games[i], leaves, i, -1)
+    for i in range(games.shape[0]):
+        game, length = games[i], leaves.lengths[i]
+        for j in range(length):
+            tree.path[game, j] = leaves.paths[i, j]
+            tree.path_sides[game, j] = leaves.sides[i, j]
+        if leaves.rows[i, TERMINATION] == ONGOING and _is_new(tree, game, length):
+            _grow(tree, game, leaves, i, starts[i], decisions, log_probs)
         back_up(tree, game, length, values[i])
+
+
+@compiled
+def _is_new(tree, game, length):
+    """Whether the leaf at the end of the path has no node: several in hand may be the same."""
+    if length == 0:
+        return tree.counters[game, NUM_NODES] == 0
+    return tree.children[game, tree.path[game, length - 1]] < 0
+
+
+@compiled
+def _grow(tree, game, leaves, i, start, decisions, log_probs):
+    """A node for a leaf, if there is room."""
+    row, length = leaves.rows[i], leaves.lengths[i]
+    count = list_decisions(row, tree.decisions[0], leaves.last_captured[i])
+    node = add_node(tree, game, count)
+    if node < 0:
+        return
+    first = int(tree.nodes[game, node, FIRST_EDGE])
+    total = 0.0
+    j = start
+    for edge in range(first, first + count):
+        # In the same order as the legal ones, but for answers, of which there are few.
+        if row[PENDING] != NO_QUESTION:
+            j = start
+        while decisions[j] != tree.actions[game, edge]:
+            j += 1
+        tree.priors[game, edge] = np.exp(log_probs[j])
+        total += tree.priors[game, edge]
+    for edge in range(first, first + count):
+        tree.priors[game, edge] /= total
+    if length > 0:
+        tree.children[game, tree.path[game, length - 1]] = node
