@@ -16,15 +16,7 @@ from training.distill.config import StudentConfig
 from training.distill.lessons import Lesson
 from training.distill.turned import map_rows
 from training.process.precision import Precision
-from training.process.state import (
-    State,
-    restore_generator,
-    restore_network,
-    restore_optimiser,
-    state_of_generator,
-    state_of_network,
-    state_of_optimiser,
-)
+from training.process.state import State, restore_learning, state_of_learning
 
 MEASURED = ("policy_loss", "excess", "value_loss", "agreement", "explained_variance")
 """What is reported of learning: the cross-entropy of the policy; how much of it is not the
@@ -132,19 +124,11 @@ class Student:
 
     def state(self) -> State:
         """All that the next step depends on, but for the lessons."""
-        return State.of_parts(
-            {
-                "network": state_of_network(self._network),
-                "optimiser": state_of_optimiser(self._optimiser),
-                "random": State(values=state_of_generator(self._random)),
-            }
-        )
+        return state_of_learning(self._network, self._optimiser, self._random)
 
     def restore(self, state: State) -> None:
         """Go on from a state; the lessons so far are added again by the caller."""
-        restore_network(self._network, state.part("network"))
-        restore_optimiser(self._optimiser, state.part("optimiser"))
-        restore_generator(self._random, state.part("random").values)
+        restore_learning(state, self._network, self._optimiser, self._random)
 
 
 def soft_targets(lesson: Lesson, temperature: float) -> NDArray[np.float32]:

@@ -36,15 +36,7 @@ from training.process.clock import ENVIRONMENT, LEARN, Clock
 from training.process.precision import Precision
 from training.process.ranks import Ranks
 from training.process.roles import Roles
-from training.process.state import (
-    State,
-    restore_generator,
-    restore_network,
-    restore_optimiser,
-    state_of_generator,
-    state_of_network,
-    state_of_optimiser,
-)
+from training.process.state import State, restore_learning, state_of_learning
 
 
 class Learner:
@@ -168,19 +160,11 @@ class Learner:
 
     def state(self) -> State:
         """All that the next step depends on."""
-        return State.of_parts(
-            {
-                "network": state_of_network(self._network),
-                "optimiser": state_of_optimiser(self._optimiser),
-                "random": State(values=state_of_generator(self._random)),
-            }
-        )
+        return state_of_learning(self._network, self._optimiser, self._random)
 
     def restore(self, state: State) -> None:
         """Go on from a state."""
-        restore_network(self._network, state.part("network"))
-        restore_optimiser(self._optimiser, state.part("optimiser"))
-        restore_generator(self._random, state.part("random").values)
+        restore_learning(state, self._network, self._optimiser, self._random)
 
 
 def ppo_learners(

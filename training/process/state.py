@@ -114,6 +114,31 @@ def restore_optimiser(optimiser: torch.optim.Optimizer, state: State) -> None:
     optimiser.load_state_dict({"state": kept, "param_groups": groups})
 
 
+def state_of_learning(
+    network: nn.Module, optimiser: torch.optim.Optimizer, random: np.random.Generator
+) -> State:
+    """All that a network's next gradient step depends on, but for what it learns from."""
+    return State.of_parts(
+        {
+            "network": state_of_network(network),
+            "optimiser": state_of_optimiser(optimiser),
+            "random": State(values=state_of_generator(random)),
+        }
+    )
+
+
+def restore_learning(
+    state: State,
+    network: nn.Module,
+    optimiser: torch.optim.Optimizer,
+    random: np.random.Generator,
+) -> None:
+    """Put a ``state_of_learning`` back in place."""
+    restore_network(network, state.part("network"))
+    restore_optimiser(optimiser, state.part("optimiser"))
+    restore_generator(random, state.part("random").values)
+
+
 def save_state(folder: Path, state: State, name: str = "state") -> None:
     """Write ``NAME.safetensors`` and ``NAME.json`` into a folder that nobody reads yet.
 
