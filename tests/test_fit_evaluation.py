@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agents.search.pattern_files import classes_of, read_tables
+from agents.search.pattern_files import classes_of, read_tables, read_values, tables_path
 from agents.search.patterns import judge_afresh
 from thud_env import Position
 from thud_env.board import CELL_OF_SQUARE, NUM_CELLS
@@ -40,8 +40,9 @@ def test_a_run_that_was_stopped_ends_as_one_that_was_not(rules: str, tmp_path: P
     for name in ("generation-2.npz", "generation-2.json", "positions-2-1.npz", "generation-1.npz"):
         (stopped / name).unlink()
     assert main(command(stopped, rules=rules)) == 0
-    assert (whole / "out.npz").read_bytes() == (stopped / "out.npz").read_bytes()
-    report = json.loads((whole / "out.json").read_text(encoding="utf-8"))
+    newest = "generation-2.npz"
+    assert (whole / newest).read_bytes() == (stopped / newest).read_bytes()
+    report = json.loads((whole / "report.json").read_text(encoding="utf-8"))
     assert [fitted["generation"] for fitted in report["fits"]] == [1, 2]
     assert report["fits"][1]["positions"] > report["fits"][0]["positions"]
     assert report["match"]["pairs"] == 2
@@ -98,4 +99,30 @@ def test_the_returns_mix_the_values_and_stop_at_random_turns() -> None:
 
 def test_tables_are_of_the_ruleset_that_was_named(tmp_path: Path) -> None:
     assert main(command(tmp_path, rules="classic-any")) == 0
-    assert read_tables(tmp_path / "out.npz")[0] == "classic-any"
+    assert read_tables(tmp_path / "generation-2.npz")[0] == "classic-any"
+
+
+@pytest.mark.parametrize("won", [True, False])
+def test_only_tables_that_win_their_match_are_published(
+    won: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fit_evaluation, "_match", lambda *_: {"won": won})
+    assert main(command(tmp_path)) == 0
+    assert (tmp_path / "out.npz").exists() == (tmp_path / "out.json").exists() == won
+    if won:
+        assert json.loads((tmp_path / "out.json").read_bytes())["commit"]
+
+
+def test_tables_to_start_from_are_kept_where_nothing_is_seen(tmp_path: Path) -> None:
+    start = tables_path("classic")
+    assert main(command(tmp_path, "--start", str(start), rules="classic-any")) == 0
+    _, before, _ = read_values(start)
+    rules, after, _ = read_values(tmp_path / "generation-2.npz")
+    assert rules == "classic-any"
+    assert 0.5 < (before == after).mean() < 1
+
+
+def test_tables_of_another_setup_are_no_start(tmp_path: Path, capsys) -> None:
+    start = str(tables_path("koom-valley-football"))
+    assert main(command(tmp_path, "--start", start)) == 2
+    assert "has tables of koom-valley-football, which do not fit classic" in capsys.readouterr().err

@@ -4,12 +4,14 @@
 
     python -m training.fit_evaluation classic
     python -m training.fit_evaluation koom-valley --generations 5 --threads 2
+    python -m training.fit_evaluation classic-any --start configs/search/patterns-classic.npz
 
 Each generation plays battles from the starts of the book by alpha-beta, with what the generation
 before it has learnt, and fits the tables to all positions so far (training/fitting). The first
-generation plays by the features or, where the stone moves, by a guess. A tenth of the battles is
-held out, and the error there printed. At the end the tables play a match against those that are
-published, and are written to the file of the ruleset in ``configs/search``, with how they were made
+generation plays by the tables to start from or, without any, by the features or, where the stone
+moves, by a guess. A tenth of the battles is held out, and the error there printed. At the end the
+tables play a match against what ``alphabeta`` plays by now. If they win it by more than its
+interval they are written to the file of the ruleset in ``configs/search``, with how they were made
 in a JSON file beside it.
 
 Everything is kept in ``runs/fit-RULES``: stopped at any time, the same command goes on from there.
@@ -19,6 +21,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import hashlib
 import json
 import shutil
 import sys
@@ -31,7 +34,14 @@ import numpy as np
 import agents
 from agents.alphabeta import Searcher, SearchOptions
 from agents.search.evaluation import POINT
-from agents.search.pattern_files import classes_of, tables_path, tables_with, write_tables
+from agents.search.pattern_files import (
+    classes_of,
+    published_tables,
+    read_values,
+    tables_path,
+    tables_with,
+    write_tables,
+)
 from agents.search.weights import load_weights
 from agents.search.workspace import MAX_DEPTH
 from thud_env.command import Command, bounded
@@ -42,6 +52,7 @@ from training.arena.openings import read_openings
 from training.arena.summary import summarise_matches
 from training.fitting.positions import Positions, SelfPlay
 from training.fitting.regression import class_numbers, fit, predict, prior_values
+from training.runs.starts import checkout_commit
 
 SHARD = 5000
 """Positions that are played and kept at a time."""
@@ -65,6 +76,8 @@ class Plan:
     trace: float = 0.8
     ridge: float = 50.0
     seed: int = 1
+    start: str = ""
+    """The digest of the tables to start from, if there are any."""
 
 
 _NUMBERS: tuple[tuple[str, float, float, str], ...] = (
@@ -89,6 +102,10 @@ def main(words: list[str] | None = None) -> int:
             help=f"{meaning} ({default:g})",
         )  # fmt: skip
     command.add_argument(
+        "--start", type=Path, metavar="FILE",
+        help="tables that the first generation plays by, and that values are held near",
+    )  # fmt: skip
+    command.add_argument(
         "--threads", type=bounded(int, 1), default=1, metavar="N", help="that play at a time (1)"
     )
     command.add_argument(
@@ -99,16 +116,25 @@ def main(words: list[str] | None = None) -> int:
         "--folder", type=Path, metavar="DIR", help="where everything is kept (runs/fit-RULES)"
     )
     command.add_argument(
-        "--out", type=Path, metavar="FILE", help="the file to write (configs/search/...)"
+        "--out",
+        type=Path,
+        metavar="FILE",
+        help="the file to write if the match is won (configs/search/...)",
     )
     return command.run(_fit_evaluation, words)
 
 
 def _fit_evaluation(arguments: argparse.Namespace) -> None:
     rules = get_ruleset(arguments.rules).name
-    plan = Plan(rules, **{name: getattr(arguments, name) for name, *_ in _NUMBERS})
+    plan = Plan(
+        rules,
+        **{name: getattr(arguments, name) for name, *_ in _NUMBERS},
+        start="" if arguments.start is None else _digest(arguments.start),
+    )
     folder: Path = arguments.folder or Path("runs") / f"fit-{rules}"
     _claim(folder, plan)
+    if not _generation(folder, 0).exists():
+        _write_beginning(_generation(folder, 0), rules, arguments.start)
     fits = []
     for generation in range(1, plan.generations + 1):
         tables = _generation(folder, generation)
@@ -118,11 +144,27 @@ def _fit_evaluation(arguments: argparse.Namespace) -> None:
         fits.append(json.loads(tables.with_suffix(".json").read_text(encoding="utf-8")))
         print("generation {generation}: {positions} positions, {words}".format(**fits[-1]))
     newest = _generation(folder, plan.generations)
+    match = _match(newest, rules, arguments.pairs)
+    report = {
+        "plan": dataclasses.asdict(plan),
+        "commit": checkout_commit(),
+        "fits": fits,
+        "match": match,
+    }
+    words = json.dumps(report, indent=1) + "\n"
+    (folder / "report.json").write_text(words, encoding="utf-8")
     out: Path = arguments.out or tables_path(rules)
-    match = _match(newest, out, rules, arguments.pairs)
+    if not match["won"]:
+        print(f"{out} stays as it is: the match is not won by more than its interval")
+        return
     shutil.copyfile(newest, out)
-    report = {"plan": dataclasses.asdict(plan), "fits": fits, "match": match}
-    out.with_suffix(".json").write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    out.with_suffix(".json").write_text(words, encoding="utf-8")
+    print(f"{out} is written")
+
+
+def _digest(path: Path) -> str:
+    read_values(path)
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
 
 
 def _claim(folder: Path, plan: Plan) -> None:
@@ -143,6 +185,28 @@ def _generation(folder: Path, number: int) -> Path:
     return folder / f"generation-{number}.npz"
 
 
+def _write_beginning(path: Path, rules: str, start: Path | None) -> None:
+    """Write generation 0: the tables to start from or, without any, the prior.
+
+    Raises:
+        ValueError: if the tables are of a ruleset with another setup.
+    """
+    if start is None:
+        _write(path, rules, np.stack([prior_values(*_kind(rules))] * 2, axis=1))
+        return
+    of, values, constant = read_values(start)
+    if len(values) != classes_of(rules).count:
+        raise ValueError(f"{start} has tables of {of}, which do not fit {rules}")
+    write_tables(path, rules, values, constant)
+
+
+def _prior(folder: Path) -> np.ndarray:
+    """[count + 2, 2] the values of generation 0, in points."""
+    _, values, constant = read_values(_generation(folder, 0))
+    nothing = np.zeros_like(constant)
+    return np.vstack((values, nothing, constant)).astype(np.float64) / POINT
+
+
 def _shards(folder: Path, plan: Plan, generation: int) -> list[Path]:
     count = -(-plan.positions // SHARD)
     return [folder / f"positions-{generation}-{number}.npz" for number in range(count)]
@@ -151,12 +215,9 @@ def _shards(folder: Path, plan: Plan, generation: int) -> list[Path]:
 def _play(folder: Path, plan: Plan, generation: int, threads: int) -> None:
     """Play a generation's battles, but for those that are kept already."""
     shards = list(enumerate(_shards(folder, plan, generation)))
-    if generation > 1:
+    learnt = generation > 1 or plan.start != ""
+    if learnt or get_ruleset(plan.rules).stone_moves:
         tables = tables_with(str(_generation(folder, generation - 1)))
-    elif get_ruleset(plan.rules).stone_moves:
-        guess = folder / "guess.npz"
-        _write(guess, plan.rules, np.stack([prior_values(*_kind(plan.rules))] * 2, axis=1))
-        tables = tables_with(str(guess))
     else:
         tables = _no_tables
 
@@ -165,7 +226,7 @@ def _play(folder: Path, plan: Plan, generation: int, threads: int) -> None:
             return
         rng = np.random.default_rng([plan.seed, generation, number])
         searcher = Searcher(load_weights(), seed_generators(1, int(rng.integers(2**31))), tables)
-        depth = plan.depth if generation > 1 else min(plan.depth, FIRST_DEPTH)
+        depth = plan.depth if learnt else min(plan.depth, FIRST_DEPTH)
         options = SearchOptions(depth=depth, learned=True, reductions=True)
         starts = [start.row for start in read_openings(plan.rules).starts]
         SelfPlay(searcher, options, starts, plan.trace, rng).play(SHARD, plan.rules).save(path)
@@ -198,19 +259,18 @@ def _fit(folder: Path, plan: Plan, generation: int) -> None:
         for path in _shards(folder, plan, earlier)
     ]
     positions = Positions.joined(parts)
-    ruleset, classes = _kind(plan.rules)
-    numbers = class_numbers(positions, classes)
-    prior = prior_values(ruleset, classes)
+    numbers = class_numbers(positions, classes_of(plan.rules))
+    prior = _prior(folder)
     held_out = positions.battles % HELD_OUT == 0
-    values = np.zeros((len(prior), 2))
+    values = np.zeros_like(prior)
     worth = positions.worth.astype(np.float64)
     squares = np.zeros(2)
     for side in range(2):
         mine = positions.sides == side
-        trial = fit(numbers[mine & ~held_out], worth[mine & ~held_out], prior, plan.ridge)
+        trial = fit(numbers[mine & ~held_out], worth[mine & ~held_out], prior[:, side], plan.ridge)
         errors = predict(numbers[mine & held_out], trial) - worth[mine & held_out]
         squares += float(errors @ errors), len(errors)
-        values[:, side] = fit(numbers[mine], worth[mine], prior, plan.ridge)
+        values[:, side] = fit(numbers[mine], worth[mine], prior[:, side], plan.ridge)
     error = float(np.sqrt(squares[0] / squares[1]))
     spread = float(worth[held_out].std())
     path = _generation(folder, generation)
@@ -226,12 +286,14 @@ def _fit(folder: Path, plan: Plan, generation: int) -> None:
     path.with_suffix(".part").replace(path)
 
 
-def _match(newest: Path, published: Path, rules: str, pairs: int) -> dict[str, Any]:
-    """Matches of the new tables against the features and, if there are any, those published."""
+def _match(newest: Path, rules: str, pairs: int) -> dict[str, Any]:
+    """Matches of the new tables against the features and, if there are any, the tables that
+    ``alphabeta`` plays by. The last of them has to be won by more than its interval.
+    """
     plain = f"alphabeta:depth={MATCH_DEPTH}"
     opponents = {"features": f"{plain},evaluation=features"}
-    if published.exists():
-        opponents["tables before"] = f"{plain},weights={published}"
+    if published_tables(rules) is not None:
+        opponents["tables before"] = plain
     book = read_openings(rules).starts
     starts = np.stack([book[-1 - number % len(book)].row for number in range(pairs)])
     report: dict[str, Any] = {"depth": MATCH_DEPTH, "pairs": pairs}
@@ -246,6 +308,7 @@ def _match(newest: Path, published: Path, rules: str, pairs: int) -> dict[str, A
                 ("as trolls", "mean_as_trolls"),
             )
         }
+        report["won"] = result["mean_total_95"][0] > 0
         print(f"{pairs} pairs {MATCH_DEPTH} turns deep against the {name}: {report[name]}")
     return report
 

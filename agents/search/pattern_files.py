@@ -154,8 +154,9 @@ def write_tables(
         )
 
 
-def read_tables(path: Path) -> tuple[str, Tables]:
-    """The ruleset of a file of tables, and the tables.
+def read_values(path: Path) -> tuple[str, NDArray[np.int16], NDArray[np.int64]]:
+    """The ruleset of a file of tables, the values of its classes, [classes, 2] in hundredths of a
+    point by side to move, and the constants, [2].
 
     Raises:
         TablesError: naming the file and what is wrong with it.
@@ -173,7 +174,17 @@ def read_tables(path: Path) -> tuple[str, Tables]:
     shape = (classes_of(rules).count, 2)
     if values.shape != shape or values.dtype != np.int16 or constant.shape != (2,):
         raise TablesError(f"{path}: values of shape {shape} and type int16 would be right")
-    return rules, classes_of(rules).spread(values, constant.astype(np.int64))
+    return rules, values, constant.astype(np.int64)
+
+
+def read_tables(path: Path) -> tuple[str, Tables]:
+    """The ruleset of a file of tables, and the tables.
+
+    Raises:
+        TablesError: naming the file and what is wrong with it.
+    """
+    rules, values, constant = read_values(path)
+    return rules, classes_of(rules).spread(values, constant)
 
 
 @cache

@@ -39,7 +39,7 @@ def add_start(path: Path, seed: int, decisions: int) -> list[str]:
             "decisions": decisions,
             "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             "seed": seed,
-            "commit": _commit(),
+            "commit": checkout_commit(),
             "python": platform.python_version(),
             "machine": f"{platform.system()} {platform.machine()}",
             "versions": {name: _version(name) for name in _PACKAGES},
@@ -77,7 +77,7 @@ def _version(package: str) -> str | None:
         return None
 
 
-def _commit() -> str | None:
+def checkout_commit() -> str | None:
     """The commit of this checkout, with ``+`` if files were changed; None if it is none."""
     try:
         found = subprocess.run(
