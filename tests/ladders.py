@@ -6,22 +6,21 @@ import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
-from thud_env import Position
 from training.arena.openings import Openings, read_openings
 from training.ladder.play import Result
 from training.ladder.schedule import Field
 from training.ladder.store import Store
 
 
-def short_openings(count: int = 40, turns: int = 30) -> Openings:
-    """The first starts of the book, of battles that end after so many turns."""
-    texts = [start.text for start in read_openings("classic").starts[:count]]
-    return Openings.of([Position.from_text(text, "classic", max_turns=turns) for text in texts])
+def short_openings(count: int = 40) -> Openings:
+    """The first starts of the book."""
+    return Openings.of(list(read_openings("classic").starts[:count]))
 
 
 def short_field(agents: dict[str, int] | None = None, seed: int = 1) -> Field:
     """A field whose games are short."""
-    return Field(agents or {"random": 6, "greedy": 6}, "classic", short_openings(), seed)
+    agents = agents or {"random": 6, "greedy": 6}
+    return Field(agents, "classic", short_openings(), seed, {"max_turns": 30})
 
 
 def untimed(results: list[Result]) -> list[Result]:

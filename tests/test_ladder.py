@@ -14,9 +14,11 @@ import pytest
 from ladders import untimed
 
 import agents
+from thud_env.rules.row import MAX_QUIET_TURNS, MAX_TURNS
 from training.arena.intervals import ENOUGH_PAIRS
 from training.ladder.__main__ import main
 from training.ladder.fields import read_field
+from training.ladder.report import REPORT
 from training.ladder.schedule import LadderError
 from training.ladder.store import FILE, read_games
 
@@ -158,6 +160,23 @@ def test_a_slow_agent_plays_fewer_games(tmp_path: Path) -> None:
     assert read_field(path).agents == {"random": 8, "greedy": 4}
     assert read_field(path, games=2).agents == {"random": 2, "greedy": 2}
     assert read_field(path, rules="koom-valley", seed=None).rules == "koom-valley"
+
+
+def test_a_field_may_have_limits(tmp_path: Path) -> None:
+    path = tmp_path / "field.yaml"
+    path.write_text("max_quiet_turns: 60\nagents: [random, greedy]\n")
+    assert read_field(path).limits == {"max_quiet_turns": 60}
+    field = read_field(path, max_quiet_turns=50, max_turns=300)
+    assert field.limits == {"max_quiet_turns": 50, "max_turns": 300}
+    row = field.beginning(next(field.games())).row
+    assert (row[MAX_QUIET_TURNS], row[MAX_TURNS]) == (50, 300)
+
+
+def test_the_limits_of_a_ladder_are_in_its_report(tmp_path: Path) -> None:
+    words = ["random", "greedy", "--games", "2", "--max-turns", "20", "--out", str(tmp_path)]
+    assert main([*words, "--workers", "1"]) == 0
+    assert "Battles end after 20 turns." in (tmp_path / REPORT).read_text()
+    assert {result.ending for result in read_games(tmp_path).results} == {"turn_limit"}
 
 
 @pytest.mark.parametrize(

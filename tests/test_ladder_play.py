@@ -15,6 +15,8 @@ from thud_env.position import IllegalMove
 from training.ladder.play import play_game, play_games
 from training.ladder.schedule import Field, Game, LadderError
 
+BEGINNING = short_field().beginning(Game("", "", 0))
+
 # -- the schedule --------------------------------------------------------------------------
 
 
@@ -58,13 +60,18 @@ def test_a_field_that_cannot_be_played_is_refused(agents, complaint: str) -> Non
         Field(agents, "classic", short_openings())
 
 
+def test_a_limit_at_which_a_battle_would_be_over_is_refused() -> None:
+    with pytest.raises(ValueError, match="start 1 of the book is over by these limits: turn_limit"):
+        Field({"a": 2, "b": 2}, "classic", short_openings(), limits={"max_turns": 4})
+
+
 # -- one game ------------------------------------------------------------------------------
 
 
 def test_a_result_is_the_record_of_its_game() -> None:
     field = short_field()
     for game in field.games():
-        start = field.openings.starts[game.start]
+        start = field.beginning(game)
         result = play_game(game, start, field.seeds(game))
         record = Record(start, tuple(result.turns.split()))
         outcome = record.final.outcome
@@ -128,17 +135,17 @@ class Once(Fake):
 def test_nodes_are_summed_where_the_agent_tells(monkeypatch) -> None:
     monkeypatch.setitem(agents.AGENTS, "fake", f"{__name__}:Fake")
     game = Game("fake", "random", 0)
-    result = play_game(game, short_openings().starts[0], (1, 2))
+    result = play_game(game, BEGINNING, (1, 2))
     assert result.nodes == (7 * result.moves[0], None)
     assert result.seconds[0] > 0
 
 
 def test_one_search_that_serves_several_decisions_counts_once(monkeypatch) -> None:
     monkeypatch.setitem(agents.AGENTS, "once", f"{__name__}:Once")
-    assert play_game(Game("once", "once", 0), short_openings().starts[0], (1, 2)).nodes == (7, 7)
+    assert play_game(Game("once", "once", 0), BEGINNING, (1, 2)).nodes == (7, 7)
 
 
 def test_an_illegal_decision_is_an_error_that_names_the_agent(monkeypatch) -> None:
     monkeypatch.setitem(agents.AGENTS, "cheat", f"{__name__}:Cheat")
     with pytest.raises(IllegalMove, match="cheat plays action 6469 in"):
-        play_game(Game("cheat", "random", 0), short_openings().starts[0], (1, 2))
+        play_game(Game("cheat", "random", 0), BEGINNING, (1, 2))

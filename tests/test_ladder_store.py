@@ -10,7 +10,7 @@ import pytest
 from ladders import made_up_results, short_field, short_openings, store_results
 
 from training.ladder import store as store_module
-from training.ladder.schedule import Field, LadderError
+from training.ladder.schedule import LadderError
 from training.ladder.store import FILE, Store, header_of, read_games
 
 FIELD = short_field({"a": 4, "b": 4})
@@ -108,16 +108,18 @@ def test_a_folder_without_games_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("other", "complaint"),
     [
-        (Field({"a": 4, "c": 4}, "classic", short_openings()), "another field, with b"),
-        (Field({"a": 4, "b": 4}, "classic-any", short_openings()), "ruleset classic, not"),
-        (Field({"a": 4, "b": 4}, "classic", short_openings(39)), "opening book"),
-        (short_field({"a": 4, "b": 4}, seed=2), "seed 1, not 2"),
+        ({"agents": {"a": 4, "c": 4}}, "another field, with b"),
+        ({"rules": "classic-any"}, "ruleset classic, not"),
+        ({"openings": short_openings(39)}, "opening book"),
+        ({"seed": 2}, "seed 1, not 2"),
+        ({"limits": {"max_turns": 31}}, r"limits max_turns=30, not max_turns=31"),
+        ({"limits": {}}, r"limits max_turns=30, not none"),
     ],
 )
 def test_results_of_something_else_are_refused_and_kept(folder, other, complaint) -> None:
     before = (folder / FILE).read_bytes()
     with pytest.raises(LadderError, match=complaint):
-        Store(folder, other)
+        Store(folder, dataclasses.replace(FIELD, **other))
     assert (folder / FILE).read_bytes() == before
 
 

@@ -28,7 +28,7 @@ from training.ladder.play import play_games
 from training.ladder.progress import Progress
 from training.ladder.publish import publish
 from training.ladder.report import PICTURE, REPORT, write_report
-from training.ladder.schedule import Field
+from training.ladder.schedule import BATTLE_LIMITS, Field
 from training.ladder.store import Store
 from training.usage import ALLOW_PYTHON
 
@@ -51,6 +51,9 @@ def main(words: list[str] | None = None) -> int:
     add("--games", type=bounded(int), metavar="N", help=games_help())
     add("--rules", metavar="R", help=f"the ruleset ({RULES})")
     add("--seed", type=bounded(int), metavar="N", help="seeds all agents in all games (1)")
+    for name, counted in BATTLE_LIMITS.items():
+        told = f"{counted} that end a battle (those of the ruleset)"
+        add(f"--{name.replace('_', '-')}", type=bounded(int, 1), metavar="N", help=told)
     add("--out", type=Path, metavar="DIR", help="where the games are kept (runs/ladder/NAME)")
     add("--workers", type=bounded(int, 1), metavar="N", help="processes (one a core)")
     add("--report", type=Path, metavar="DIR", help="play nothing, write the report of DIR anew")
@@ -82,7 +85,7 @@ def _ladder(arguments: argparse.Namespace) -> None:
 
 
 def _field(options: argparse.Namespace) -> Field:
-    given = {"games": options.games, "rules": options.rules, "seed": options.seed}
+    given = {name: getattr(options, name) for name in ("games", "rules", "seed", *BATTLE_LIMITS)}
     if options.field is None:
         known = {name: value for name, value in given.items() if value is not None}
         return make_field(options.specs, **known)

@@ -10,6 +10,7 @@ from typing import Any
 from thud_env.position import Termination
 from thud_env.rulesets import get_ruleset
 from training.ladder.play import Result
+from training.ladder.schedule import BATTLE_LIMITS
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,6 +25,8 @@ class Header:
     """As in ``Field``."""
     code: str
     """A hash of the sources that the games were played with."""
+    limits: dict[str, int] = dataclasses.field(default_factory=dict)
+    """As in ``Field``."""
     own_code: dict[str, str] = dataclasses.field(default_factory=dict)
     """The same of the agents that are somebody's own, by spec: of the files with their classes."""
     ladder: int = 1
@@ -48,9 +51,13 @@ def read_header(entry: dict[str, Any]) -> Header:
     _checked("seed", header.seed, _is_count)
     for name in ("book", "code"):
         _checked(name, getattr(header, name), _is_text)
-    for name, kind in (("agents", _is_number_of_games), ("own_code", _is_text)):
+    for name, is_key, kind in (
+        ("agents", _is_text, _is_number_of_games),
+        ("limits", BATTLE_LIMITS.__contains__, _is_count),
+        ("own_code", _is_text, _is_text),
+    ):
         for spec, value in _checked(name, getattr(header, name), _is_mapping).items():
-            _checked(name, spec, _is_text)
+            _checked(name, spec, is_key)
             _checked(f"{name}: {spec}", value, kind)
     return header
 

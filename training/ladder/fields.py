@@ -5,6 +5,8 @@
     rules: classic
     games: 400            of every two agents, unless an agent plays fewer
     seed: 1
+    max_quiet_turns: 60   limits of a battle: if left out, those of the rules
+    max_turns: 400
     agents:
       - random
       - mcts:sims=200
@@ -22,11 +24,12 @@ from agents.registry import is_own
 from agents.strict_yaml import YamlError, read_yaml
 from thud_env.rulesets import get_ruleset
 from training.arena.openings import Openings, read_openings
-from training.ladder.schedule import Field, LadderError
+from training.ladder.schedule import BATTLE_LIMITS, Field, LadderError
 
 GAMES = 400
 RULES = "classic"
-_KEYS = {"rules": str, "games": int, "seed": int, "agents": list}
+_NUMBERS = ("games", "seed", *BATTLE_LIMITS)
+_KEYS = {"rules": str, **dict.fromkeys(_NUMBERS, int), "agents": list}
 
 
 def make_field(
@@ -37,6 +40,7 @@ def make_field(
     seed: int = 1,
     most: dict[str, int] | None = None,
     openings: Openings | None = None,
+    **limits: int,
 ) -> Field:
     """A field whose agents exist.
 
@@ -47,6 +51,7 @@ def make_field(
         seed: seeds all agents in all games.
         most: agents that play no more games than this against any other.
         openings: the starts; None for the published book.
+        **limits: some of ``BATTLE_LIMITS``.
 
     Raises:
         ValueError: if it cannot be played: an agent or a ruleset is unknown, for one.
@@ -60,7 +65,8 @@ def make_field(
             raise LadderError(f"{spec} is named twice")
         agents.make(spec)
     caps = most or {}
-    return Field({spec: min(games, caps.get(spec, games)) for spec in specs}, rules, book, seed)
+    games_of = {spec: min(games, caps.get(spec, games)) for spec in specs}
+    return Field(games_of, rules, book, seed, limits)
 
 
 def read_field(path: Path, *, allow_python: bool = False, **overrides: Any) -> Field:
@@ -69,8 +75,8 @@ def read_field(path: Path, *, allow_python: bool = False, **overrides: Any) -> F
     Args:
         path: the file. Another person may have written it.
         allow_python: whether it may name agents ``python:MODULE:CLASS``, whose code will run.
-        **overrides: ``games``, ``rules`` and ``seed`` to be used instead of the file's, if not
-            None.
+        **overrides: ``games``, ``rules``, ``seed`` and limits to be used instead of the file's, if
+            not None.
 
     Raises:
         ValueError: if the file is not of a field, or that cannot be played.

@@ -148,7 +148,7 @@ def play_games(field: Field, games: Iterable[Game], workers: int) -> Generator[R
     Raises:
         concurrent.futures.process.BrokenProcessPool: if a worker was killed.
     """
-    tasks = ((game, field.openings.starts[game.start], field.seeds(game)) for game in games)
+    tasks = ((game, field.beginning(game), field.seeds(game)) for game in games)
     if workers == 1:
         _use_one_thread()
         yield from (play_game(*task) for task in tasks)

@@ -19,6 +19,7 @@ from thud_env.rulesets import get_ruleset
 from training.arena.intervals import ENOUGH_PAIRS, Interval, compare, resolution
 from training.ladder.figures import Effort, Figures, as_json, compute_figures
 from training.ladder.picture import decimals, payoff_svg
+from training.ladder.schedule import BATTLE_LIMITS
 from training.ladder.store import Games, read_games
 
 EFFORT = ("ms a turn (dwarfs, trolls)", "nodes a turn")
@@ -61,6 +62,9 @@ def _summary(games: Games, figures: Figures, most: float) -> Iterator[str]:
         f"{_span(pairs)} pairs of games, each from one start with the seats swapped, for every "
         f"two agents. {resolution_words(2 * min(pairs))}"
     )
+    if games.header.limits:
+        limits = (f"{most} {BATTLE_LIMITS[name]}" for name, most in games.header.limits.items())
+        yield f"\nBattles end after {' or '.join(limits)}."
     if games.codes > 1:
         yield (
             f"\nThese games were played with {games.codes} states of the code: they are of one "

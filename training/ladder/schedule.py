@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
+from thud_env.position import Position
 from training.arena.openings import Openings
+
+BATTLE_LIMITS = {"max_quiet_turns": "turns without a capture", "max_turns": "turns"}
+"""The limits of its battles that a ladder may set, and what each counts."""
 
 
 class LadderError(ValueError):
@@ -33,6 +37,8 @@ class Field:
     rules: str
     openings: Openings
     seed: int = 1
+    limits: dict[str, Any] = field(default_factory=dict)
+    """Some of ``BATTLE_LIMITS``; the others are as the openings have them."""
 
     def __post_init__(self) -> None:
         if len(self.agents) < 2:
@@ -48,6 +54,8 @@ class Field:
             if games > most:
                 reason = f"the book has {most // 2} starts, enough for {most}"
                 raise LadderError(f"{games} games of {spec}: {reason}")
+        if self.limits:
+            self.openings.rows(max(self.agents.values()) // 2, **self.limits)  # none is over
 
     def games(self) -> Iterator[Game]:
         """All games, start by start: a ladder that is stopped has played the same starts, as
@@ -62,6 +70,11 @@ class Field:
             for dwarfs in able:
                 for trolls in able:
                     yield Game(dwarfs, trolls, start)
+
+    def beginning(self, game: Game) -> Position:
+        """Where a game begins, with the limits of the field."""
+        start = self.openings.starts[game.start]
+        return Position.from_text(start.text, start.rules, **self.limits) if self.limits else start
 
     def seeds(self, game: Game) -> tuple[int, int]:
         """The seeds of a game's dwarfs and trolls: by what game it is, and by nothing else."""

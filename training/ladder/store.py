@@ -46,6 +46,7 @@ def header_of(field: Field) -> Header:
         field.openings.digest,
         dict(field.agents),
         _code(),
+        dict(field.limits),
         {
             spec: hashlib.sha256(source.read_bytes()).hexdigest()[:16]
             for spec, source in ((spec, own_source(spec)) for spec in field.agents)
@@ -194,8 +195,14 @@ def _check_continues(folder: Path, old: Header, new: Header) -> None:
         raise differ("ruleset", old.rules, new.rules)
     if old.book != new.book:
         raise differ("opening book", old.book, new.book)
+    if old.limits != new.limits:
+        raise differ("limits", _words(old.limits), _words(new.limits))
     if old.seed != new.seed:
         raise differ("seed", old.seed, new.seed)
     missing = [spec for spec in old.agents if spec not in new.agents]
     if missing:
         raise differ("another field, with", ", ".join(missing), ", ".join(new.agents))
+
+
+def _words(limits: dict[str, int]) -> str:
+    return " ".join(f"{name}={value}" for name, value in limits.items()) or "none"
