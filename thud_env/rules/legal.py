@@ -19,7 +19,6 @@ from thud_env.actions import (
 )
 from thud_env.board import (
     CELL_OF_SQUARE,
-    CELL_STEP,
     NUM_DIRECTIONS,
     SQUARE_OF_CELL,
     STRIDE,
@@ -105,7 +104,7 @@ def has_legal_turn(row):
 def has_trample(row, cell):
     """Whether the troll on ``cell`` can jump a dwarf."""
     for direction in range(NUM_DIRECTIONS):
-        if can_trample(row, cell, CELL_STEP[direction]):
+        if can_trample(row, cell, direction):
             return True
     return False
 
@@ -122,7 +121,7 @@ def _answers(row, out):
         return 2
     if pending == TRAMPLE_ON:
         for direction in range(NUM_DIRECTIONS):
-            if can_trample(row, cell, CELL_STEP[direction]):
+            if can_trample(row, cell, direction):
                 out[count] = MOVE_BASE[cell, direction] + 1
                 count += 1
     elif pending != TAKE_ALL:
@@ -224,7 +223,7 @@ def is_legal(row, action):
         direction = MOVE_DIRECTION[action]
         distance = MOVE_DISTANCE[action]
         if pending == TRAMPLE_ON:
-            return start == cell and distance == 2 and can_trample(row, cell, CELL_STEP[direction])
+            return start == cell and distance == 2 and can_trample(row, cell, direction)
         if pending != NO_QUESTION or not may_move(row, start):
             return False
         return (piece_moves(row, start) >> (action - natural(MOVE_BASE[start, 0]))) & 1 == 1

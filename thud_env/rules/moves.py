@@ -15,6 +15,7 @@ from thud_env.board import (
     NUM_CELLS,
     NUM_DIRECTIONS,
     POINT_OF_CELL,
+    RAY_LENGTH,
 )
 from thud_env.jit.bits import choose, count_ones, leading_zeros, natural, trailing_zeros
 from thud_env.jit.compile import compiled, inlined
@@ -31,12 +32,16 @@ from thud_env.rules.traits import (
 TROLL_REACH = 3
 """How far a troll goes that does not capture beside (section 3)."""
 
-
-_OFF_EDGE: NDArray[np.int16] = np.zeros(NUM_CELLS, dtype=np.int16)
-"""[272] the directions in which a square's neighbour is not on the edge, a bit each."""
-for _cell in CELL_OF_SQUARE:
-    for _direction, _step in enumerate(CELL_STEP):
-        _OFF_EDGE[_cell] |= int(not IS_PERIMETER_CELL[_cell + _step]) << _direction
+_SQUARES_BEFORE_EDGE: NDArray[np.int16] = np.zeros((NUM_CELLS, NUM_DIRECTIONS), dtype=np.int16)
+"""[272, 8] how many squares lie beyond a square in each direction, before one on the edge."""
+_STEPS_OFF_EDGE: NDArray[np.int16] = np.zeros(NUM_CELLS, dtype=np.int16)
+"""[272] the directions in which there is such a square, a bit each."""
+for _cell, _rays in zip(CELL_OF_SQUARE, RAY_LENGTH, strict=True):
+    for _direction, (_step, _length) in enumerate(zip(CELL_STEP, _rays, strict=True)):
+        _ray = [bool(IS_PERIMETER_CELL[_cell + i * _step]) for i in range(1, _length + 1)]
+        _inside = _ray.index(True) if True in _ray else len(_ray)
+        _SQUARES_BEFORE_EDGE[_cell, _direction] = _inside
+        _STEPS_OFF_EDGE[_cell] |= (_inside > 0) << _direction
 
 
 @inlined
@@ -79,43 +84,41 @@ def count_adjacent(row, cell, piece):
 
 
 @inlined
-def _before_edge(cell, step, run):
-    """How many of ``run`` squares along a line come before the first one on the edge.
+def _troll_reach(row, cell, direction, reach):
+    """How many of the next ``reach`` squares a troll may go to.
 
     Ruling, section 4: trolls keep off the edge.
     """
-    distance = 0
-    while distance < run and not IS_PERIMETER_CELL[natural(cell + (distance + 1) * step)]:
-        distance += 1
-    return distance
+    if trolls_keep_off_edge(row):
+        return min(reach, int(_SQUARES_BEFORE_EDGE[cell, direction]))
+    return reach
 
 
 @inlined
-def can_trample(row, cell, step):
+def can_trample(row, cell, direction):
     """Whether a troll on ``cell`` can jump a dwarf onto the square behind it."""
+    step = CELL_STEP[direction]
     if row[natural(cell + step)] != DWARF or row[natural(cell + 2 * step)] != EMPTY:
         return False
-    return not trolls_keep_off_edge(row) or _before_edge(cell, step, 2) == 2
+    return _troll_reach(row, cell, direction, 2) == 2
 
 
 @compiled
-def _troll_slides(row, cell, step, run):
+def _troll_slides(row, cell, direction, run):
     """Up to three squares; or one jump over a dwarf, where trolls trample (section 3)."""
-    if trolls_trample(row) and can_trample(row, cell, step):
+    if trolls_trample(row) and can_trample(row, cell, direction):
         return 0b10
-    reach = min(run, TROLL_REACH)
-    if trolls_keep_off_edge(row):
-        reach = _before_edge(cell, step, reach)
-    return (1 << reach) - 1
+    return (1 << _troll_reach(row, cell, direction, min(run, TROLL_REACH))) - 1
 
 
 @compiled
-def _stone_ray(row, cell, step, run):
+def _stone_ray(row, cell, direction, run):
     """The Rock goes one square (section 3), the ball any distance (section 4), from beside a
     dwarf to beside a dwarf.
 
     Ruling, section 4: the ball goes from dwarf to dwarf.
     """
+    step = int(CELL_STEP[direction])
     if count_adjacent(row, cell, DWARF) == 0:
         return 0
     moves = 0
@@ -171,9 +174,9 @@ def _glides_and_hurls(row, cell):
 
 @inlined
 def troll_steps(row, cell):
-    """One square in any direction, where trolls capture beside (section 2). A set of directions."""
+    """One square in any direction (sections 2 and 3). A set of directions."""
     steps = neighbours(row, cell, EMPTY)
-    return steps & natural(_OFF_EDGE[cell]) if trolls_keep_off_edge(row) else steps
+    return steps & natural(_STEPS_OFF_EDGE[cell]) if trolls_keep_off_edge(row) else steps
 
 
 @inlined
@@ -214,9 +217,7 @@ def _shoves(row, cell, direction):
     step = int(CELL_STEP[direction])
     moves = 0
     reach = min(empty_run(row, cell, direction), line_length(row, cell, step))
-    if trolls_keep_off_edge(row):
-        reach = _before_edge(cell, step, reach)
-    for distance in range(2, reach + 1):
+    for distance in range(2, _troll_reach(row, cell, direction, reach) + 1):
         if count_adjacent(row, cell + distance * step, DWARF) > 0:
             moves |= 1 << (distance - 1)
     return moves
@@ -227,12 +228,11 @@ def _moves_by_ray(row, cell):
     """The moves of the stone, or of a troll that slides, one direction after the other."""
     moves = 0
     for direction in range(NUM_DIRECTIONS):
-        step = int(CELL_STEP[direction])
         run = empty_run(row, cell, direction)
         if row[cell] == TROLL:
-            reach = _troll_slides(row, cell, step, run)
+            reach = _troll_slides(row, cell, direction, run)
         else:
-            reach = _stone_ray(row, cell, step, run)
+            reach = _stone_ray(row, cell, direction, run)
         moves |= reach << natural(MOVE_OFFSET[cell, direction])
     return moves
 
@@ -256,7 +256,7 @@ def piece_moves(row, cell):
 
 @inlined
 def may_step(row, cell):
-    """Whether a piece that may go to any empty neighbour has one. It may have other moves."""
-    piece = row[cell]
-    steps_anywhere = piece == DWARF or (piece == TROLL and not trolls_keep_off_edge(row))
-    return steps_anywhere and neighbours(row, cell, EMPTY) != 0
+    """Whether a dwarf or a troll can go one square. It may have other moves."""
+    if row[cell] == TROLL:
+        return troll_steps(row, cell) != 0
+    return row[cell] == DWARF and neighbours(row, cell, EMPTY) != 0

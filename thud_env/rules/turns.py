@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from thud_env.actions import CAPTURE, CAPTURE_ALL, DONE, MOVE_BASE
-from thud_env.board import CELL_STEP, NUM_DIRECTIONS
+from thud_env.board import NUM_DIRECTIONS
 from thud_env.jit.compile import compiled, compiled_with_arrays
 from thud_env.jit.rng import random_below
 from thud_env.rules.legal import legal_actions
@@ -55,7 +55,7 @@ def _walk_tramples(row, rows):
             depth -= 1
             continue
         tried[depth] += 1
-        if not can_trample(here, here[PENDING_CELL], CELL_STEP[direction]):
+        if not can_trample(here, here[PENDING_CELL], direction):
             continue
         child = rows[depth + 1]
         child[:] = here
