@@ -12,7 +12,7 @@ from ladders import made_up, made_up_results, short_field, store_results
 
 from training.ladder.figures import compute_figures
 from training.ladder.picture import payoff_svg
-from training.ladder.report import largest_margin, write_report
+from training.ladder.report import write_report
 from training.ladder.schedule import LadderError
 
 STRENGTH = {"weak": 0, "middle": 6, "strong": 12}
@@ -168,11 +168,6 @@ def test_games_with_two_states_of_the_code_are_pointed_out(folder: Path, tmp_pat
     other = json.dumps({**json.loads(lines[0]), "code": "other"})
     (tmp_path / "games.jsonl").write_text("\n".join([*lines, other]) + "\n")
     assert "2 states of the code" in write_report(tmp_path)
-
-
-def test_the_largest_margin_is_that_of_the_ruleset() -> None:
-    assert largest_margin("classic") == 32
-    assert largest_margin("koom-valley") == 1
 
 
 # -- the picture ---------------------------------------------------------------------------

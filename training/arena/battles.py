@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from agents.agent import BatchPolicy
 from thud_env import BatchedGame
 from thud_env.actions import MOVE_DISTANCE, NUM_MOVES
+from thud_env.notation.turns import turn_notation
 from thud_env.position import SIDES
+from thud_env.rules.play import apply
 from thud_env.rules.row import (
     NO_QUESTION,
     NUM_DWARFS,
@@ -23,6 +25,7 @@ from thud_env.rules.row import (
     TO_MOVE,
     TROLLS,
     TURNS,
+    is_between_turns,
 )
 from thud_env.rulesets import Ruleset, get_ruleset
 
@@ -71,6 +74,19 @@ class Battles:
         began = (start.tobytes() for start in self.starts)
         return list(zip(began, self.decisions, strict=True))
 
+    def turns_of(self, battle: int) -> list[str]:
+        """The complete turns of one battle, in turn notation."""
+        row = self.starts[battle].copy()
+        before, decisions = row.copy(), []
+        turns = []
+        for decision in self.decisions[battle]:
+            decisions.append(decision)
+            apply(row, decision)
+            if is_between_turns(row):
+                turns.append(turn_notation(before, decisions))
+                before, decisions = row.copy(), []
+        return turns
+
     def chosen(self, numbers: NDArray[np.int64]) -> Battles:
         """Some of the battles."""
         return Battles(
@@ -90,7 +106,7 @@ def play_battles(
     dwarfs: BatchPolicy,
     trolls: BatchPolicy,
     games: int,
-    rules: str = "classic",
+    rules: str | Ruleset = "classic",
     *,
     starts: NDArray[np.int16] | None = None,
     on_progress: Callable[[int], None] | None = None,
@@ -101,7 +117,7 @@ def play_battles(
     Args:
         dwarfs, trolls: the players. Each is asked only about battles where it decides.
         games: how many battles.
-        rules: the name of a ruleset.
+        rules: the ruleset, or its name.
         starts: [games, 432] where they begin, with their limits; None: at the setup.
         on_progress: called now and then with the number of battles that are over.
         **limits: ``max_quiet_turns``, ``max_turns``, ``offer_after``, ``agreement``.
@@ -199,7 +215,7 @@ def play_matches(
     first: BatchPolicy,
     second: BatchPolicy,
     games: int,
-    rules: str = "classic",
+    rules: str | Ruleset = "classic",
     *,
     starts: NDArray[np.int16] | None = None,
     **limits: Any,
@@ -209,7 +225,7 @@ def play_matches(
     Args:
         first, second: the players.
         games: how many games.
-        rules: the name of a ruleset.
+        rules: the ruleset, or its name.
         starts: [games, 432] where both battles of each begin; None: at the setup.
         **limits: ``max_quiet_turns``, ``max_turns``, ``offer_after``, ``agreement``.
     """

@@ -1,4 +1,4 @@
-"""95% intervals of means and shares, and the words in which two of them are compared.
+"""95% intervals of means and shares, how they are written, and how two are compared.
 
 No interval reaches beyond what its quantity can be. A number is called higher than another only if
 their intervals are apart and both rest on enough pairs of games; everything else is "not told
@@ -27,6 +27,16 @@ class Interval(NamedTuple):
     value: float
     low: float
     high: float
+
+    def text(self, places: int) -> str:
+        """The estimate and its interval to so many decimals: ``+1.5 (+0.2 to +2.8)``."""
+        value, low, high = (f"{part:+.{places}f}" for part in self)
+        return f"{value} ({low} to {high})"
+
+
+def decimals(largest: float) -> int:
+    """How many decimals suit a mean of values in ``-largest .. largest``."""
+    return 1 if largest > 1 else 2
 
 
 def clamped(value: float, low: float, high: float, least: float, most: float) -> Interval:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 from thud_env import Termination
@@ -96,6 +97,14 @@ def print_matches(first: str, second: str, rules: str, result: dict[str, Any]) -
         margins = (result["first_battles"]["mean_margin"], -result["second_battles"]["mean_margin"])
         first_battle, second_battle, game = map(_words, (*margins, result["mean_total"]))
         print(f"  {first}: {first_battle} as dwarfs, {second_battle} as trolls: {game} in all")
+
+
+def markdown_table(headings: list[str], rows: list[list[str]]) -> Iterator[str]:
+    """The lines of a Markdown table whose columns are as wide as their widest cell."""
+    widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
+    for cells in (headings, ["-" * width for width in widths], *rows):
+        padded = (cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
+        yield f"| {' | '.join(padded)} |"
 
 
 def _won(share: dict[str, Any]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from xml.sax.saxutils import escape
 
+from training.arena.intervals import decimals
 from training.ladder.figures import Cell, Figures
 
 _CELL_WIDTH, _CELL_HEIGHT = 92, 54
@@ -68,11 +69,6 @@ def _cell(cell: Cell, x: float, y: float, most: float) -> list[str]:
         ),
         _text(middle, y + 42, shares, ink, extra='font-size="11"'),
     ]
-
-
-def decimals(most: float) -> int:
-    """How many decimals a margin is written with."""
-    return 1 if most > 1 else 2
 
 
 def _legend(left: float, y: float, most: float) -> list[str]:

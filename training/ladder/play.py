@@ -17,15 +17,14 @@ from itertools import islice
 from multiprocessing.connection import Connection
 
 import numpy as np
+from numpy.typing import NDArray
 
 import agents
 from thud_env.actions import NUM_ACTIONS
-from thud_env.notation.turns import turn_notation
-from thud_env.position import IllegalMove, Position
-from thud_env.rules import row as fields
+from thud_env.position import IllegalMove, Position, Termination
 from thud_env.rules.legal import is_legal
-from thud_env.rules.play import apply
 from thud_env.rulesets import get_ruleset
+from training.arena.battles import play_battles
 from training.ladder.schedule import Field, Game
 
 
@@ -47,7 +46,7 @@ class Result:
     seconds: tuple[float, float]
     """Time each side took to think. Nothing else of a result depends on the machine."""
     nodes: tuple[int | None, int | None]
-    """Nodes or simulations each side searched, where the agent tells."""
+    """Nodes or simulations each side searched, where the agent counts them."""
 
     @property
     def game(self) -> Game:
@@ -67,32 +66,20 @@ def play_game(game: Game, start: Position, seeds: tuple[int, int]) -> Result:
     specs = (game.dwarfs, game.trolls)
     for side, spec in enumerate(specs):
         _warm_up(spec, start.rules.spec, side)
-    clock = [_Clock(spec, seed) for spec, seed in zip(specs, seeds, strict=True)]
-    row = start.row.copy()
-    turns: list[str] = []
-    moves = [0, 0]
-    while row[fields.TERMINATION] == fields.ONGOING:
-        side = int(row[fields.TO_MOVE])
-        before, decisions = row.copy(), []
-        while True:
-            decisions.append(clock[side].act(row))
-            apply(row, decisions[-1])
-            if fields.is_between_turns(row):
-                break
-        turns.append(turn_notation(before, decisions))
-        moves[side] += 1
-    outcome = Position.unchecked(row).outcome
-    assert outcome is not None
+    dwarfs, trolls = (Timed(spec, seed) for spec, seed in zip(specs, seeds, strict=True))
+    battle = play_battles(dwarfs, trolls, 1, start.rules, starts=start.row[np.newaxis])
+    turns = battle.turns_of(0)
+    first, second = len(turns[::2]), len(turns[1::2])  # the sides take turns
     return Result(
         dwarfs=game.dwarfs,
         trolls=game.trolls,
         start=game.start,
-        margin=outcome.margin,
-        ending=outcome.termination.name.lower(),
+        margin=int(battle.margins[0]),
+        ending=Termination(int(battle.terminations[0])).name.lower(),
         turns=" ".join(turns),
-        moves=(moves[0], moves[1]),
-        seconds=(round(clock[0].seconds, 4), round(clock[1].seconds, 4)),
-        nodes=(clock[0].nodes, clock[1].nodes),
+        moves=(first, second) if start.to_move == "dwarfs" else (second, first),
+        seconds=(round(dwarfs.seconds, 4), round(trolls.seconds, 4)),
+        nodes=(dwarfs.nodes, trolls.nodes),
     )
 
 
@@ -107,8 +94,11 @@ def _warm_up(spec: str, rules: str, side: int) -> None:
     agents.make(spec).act(position)
 
 
-class _Clock:
-    """An agent, its time and, if it tells them, its nodes."""
+class Timed:
+    """An agent with the time that it takes and, if it counts them, the nodes that it searches.
+
+    A ``BatchPolicy`` for one battle at a time.
+    """
 
     def __init__(self, spec: str, seed: int) -> None:
         self._spec = spec
@@ -117,16 +107,22 @@ class _Clock:
         self.nodes: int | None = None
         self._counted: object = None
 
-    def act(self, row: fields.Row) -> int:
+    def act_rows(self, rows: NDArray[np.int16]) -> NDArray[np.int32]:
+        """See ``agents.agent.BatchPolicy``.
+
+        Raises:
+            IllegalMove: if the agent chooses an action that is not legal.
+        """
         started = time.perf_counter()
-        action = int(self._agent.act_rows(row[np.newaxis])[0])
+        actions = self._agent.act_rows(rows)
         self.seconds += time.perf_counter() - started
         self._count_nodes()
+        row, action = rows[0], int(actions[0])
         if not (0 <= action < NUM_ACTIONS and is_legal(row, action)):
             raise IllegalMove(
                 f"{self._spec} plays action {action} in {Position.unchecked(row).text!r}"
             )
-        return action
+        return actions
 
     def _count_nodes(self) -> None:
         """Searching agents keep what their last search found, which may serve for several
@@ -160,7 +156,7 @@ def play_games(field: Field, games: Iterable[Game], workers: int) -> Generator[R
         running: set[Future[Result]] = set()
         try:
             while True:
-                # Twice as many as workers: nobody waits, and little is lost by a stop.
+                # Twice as many as workers: none waits, and little is lost by a stop.
                 for task in islice(tasks, 2 * workers - len(running)):
                     running.add(pool.submit(play_game, *task))
                 if not running:

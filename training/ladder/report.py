@@ -16,9 +16,10 @@ from pathlib import Path
 
 from thud_env.position import SIDES
 from thud_env.rulesets import get_ruleset
-from training.arena.intervals import ENOUGH_PAIRS, Interval, compare, resolution
+from training.arena.intervals import ENOUGH_PAIRS, Interval, compare, decimals, resolution
+from training.arena.summary import markdown_table
 from training.ladder.figures import Effort, Figures, as_json, compute_figures
-from training.ladder.picture import decimals, payoff_svg
+from training.ladder.picture import payoff_svg
 from training.ladder.schedule import BATTLE_LIMITS
 from training.ladder.store import Games, read_games
 
@@ -34,9 +35,10 @@ def write_report(folder: Path) -> str:
     """
     games = read_games(folder)
     figures = compute_figures(list(games.header.agents), games.results)
-    most = largest_margin(games.header.rules)
+    ruleset = get_ruleset(games.header.rules)
+    most = ruleset.largest_margin
     summary = "\n".join(_summary(games, figures, most))
-    title = f"{get_ruleset(games.header.rules).name}: {figures.games:,} games"
+    title = f"{ruleset.name}: {figures.games:,} games"
     details = "\n".join(_details(figures, most))
     (folder / REPORT).write_text(f"# Ladder of {title}\n\n{summary}\n{details}")
     (folder / NUMBERS).write_text(
@@ -44,12 +46,6 @@ def write_report(folder: Path) -> str:
     )
     (folder / PICTURE).write_text(payoff_svg(figures, f"Mean margins of {title}", most))
     return summary
-
-
-def largest_margin(rules: str) -> float:
-    """The largest margin that a battle of a ruleset can have."""
-    ruleset = get_ruleset(rules)
-    return float(len(ruleset.dwarfs)) if ruleset.reward == "margin" else 1.0
 
 
 # -- the summary ---------------------------------------------------------------------------
@@ -81,7 +77,7 @@ def _summary(games: Games, figures: Figures, most: float) -> Iterator[str]:
     yield (
         "Ratings are Bradley-Terry ratings in Elo points by games won and lost, 0 the mean of the "
         "field on that side; the average dwarfs are rated "
-        f"{shown(figures.ratings.advantage, 0)} against the average trolls. Margins are from the "
+        f"{figures.ratings.advantage.text(0)} against the average trolls. Margins are from the "
         "agent's view, the mean over all agents of the field alike, itself included. All with "
         "their 95% intervals."
     )
@@ -108,12 +104,12 @@ def _standings(figures: Figures, most: float) -> Iterator[str]:
         [
             str(place),
             figures.agents[agent],
-            shown(figures.scores[agent], places),
+            figures.scores[agent].text(places),
             *_efforts(figures.effort[agent]),
         ]
         for place, agent in enumerate(order, start=1)
     ]
-    yield from table(["", "agent", "score", *EFFORT], rows)
+    yield from markdown_table(["", "agent", "score", *EFFORT], rows)
     yield ""
     yield from _verdicts(figures, order, figures.scores)
 
@@ -126,10 +122,10 @@ def _side(
     places: int,
 ) -> Iterator[str]:
     rows = [
-        [figures.agents[agent], shown(ratings[agent], 0), shown(margins[agent], places)]
+        [figures.agents[agent], ratings[agent].text(0), margins[agent].text(places)]
         for agent in _ranked(ratings)
     ]
-    yield from table([side, "rating", "margin"], rows)
+    yield from markdown_table([side, "rating", "margin"], rows)
     for name, intervals in (("rating", ratings), ("margin", margins)):
         yield f"\nAs {side}, by {name}:\n"
         yield from _verdicts(figures, _ranked(intervals), intervals)
@@ -168,14 +164,14 @@ def _details(figures: Figures, most: float) -> Iterator[str]:
             meeting.second,
             f"{meeting.wins} / {meeting.draws} / {meeting.losses}",
             _percent(meeting.won),
-            shown(meeting.score, places),
-            shown(Interval(*(part / 2 for part in meeting.score)), places + 1),
+            meeting.score.text(places),
+            Interval(*(part / 2 for part in meeting.score)).text(places + 1),
             _meeting_words(meeting.first, meeting.second, meeting.score, meeting.pairs),
         ]
         for meeting in figures.meetings
     ]
     headings = ["first", "second", "won / drawn / lost", "pairs won", "score of a pair"]
-    yield from table([*headings, "margin a game", "shown"], rows)
+    yield from markdown_table([*headings, "margin a game", "shown"], rows)
     yield "\n## The payoff matrix\n"
     yield "Mean margin for the dwarfs (rows) against the trolls (columns).\n"
     yield f"![The payoff matrix]({PICTURE})\n"
@@ -184,7 +180,7 @@ def _details(figures: Figures, most: float) -> Iterator[str]:
         [agent, *(f"{figures.cell(i, j).margin.value:+.{places}f}" for j in range(size))]
         for i, agent in enumerate(figures.agents)
     ]
-    yield from table(["dwarfs \\ trolls", *figures.agents], rows)
+    yield from markdown_table(["dwarfs \\ trolls", *figures.agents], rows)
     yield "\n## Every cell\n"
     yield (
         "From the dwarfs' view. Shares have Wilson intervals, margins bootstrap intervals over "
@@ -198,7 +194,7 @@ def _details(figures: Figures, most: float) -> Iterator[str]:
             f"{cell.wins} / {cell.draws} / {cell.losses}",
             _percent(cell.won),
             _percent(cell.lost),
-            shown(cell.margin, places),
+            cell.margin.text(places),
             f"{cell.limited:.0%}",
             f"{cell.moves:.0f}",
             str(cell.distinct),
@@ -207,7 +203,7 @@ def _details(figures: Figures, most: float) -> Iterator[str]:
         for cell in figures.cells
     ]
     headings = ["dwarfs", "trolls", "won / drawn / lost", "dwarfs won", "trolls won"]
-    yield from table([*headings, "margin", "limit", "turns", "distinct", *EFFORT], rows)
+    yield from markdown_table([*headings, "margin", "limit", "turns", "distinct", *EFFORT], rows)
 
 
 def _meeting_words(first: str, second: str, score: Interval, pairs: int) -> str:
@@ -226,13 +222,7 @@ def _milliseconds(seconds: float) -> str:
     return f"{1000 * seconds:,.0f}" if seconds >= 0.01 else f"{1000 * seconds:.2g}"
 
 
-# -- words and tables ----------------------------------------------------------------------
-
-
-def shown(interval: Interval, places: int) -> str:
-    """A number with its interval, to so many decimals."""
-    value, low, high = (f"{part:+.{places}f}" for part in interval)
-    return f"{value} ({low} to {high})"
+# -- words ---------------------------------------------------------------------------------
 
 
 def _percent(interval: Interval) -> str:
@@ -243,11 +233,3 @@ def _percent(interval: Interval) -> str:
 def _span(counts: list[int]) -> str:
     fewest, most = min(counts), max(counts)
     return str(most) if fewest == most else f"{fewest} to {most}"
-
-
-def table(headings: list[str], rows: list[list[str]]) -> Iterator[str]:
-    """A Markdown table whose columns are as wide as their widest cell."""
-    widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
-    for cells in (headings, ["-" * width for width in widths], *rows):
-        padded = (cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
-        yield f"| {' | '.join(padded)} |"

@@ -11,6 +11,7 @@ from rich.table import Table
 import agents
 from thud_env.rulesets import get_ruleset
 from training.arena.battles import play_battles
+from training.arena.intervals import Interval, decimals
 from training.arena.summary import summarise
 
 OPPONENTS = ("random", "greedy")
@@ -38,8 +39,8 @@ def head_to_head(
     """
     policy = f"policy:{checkpoint}"
     results = []
-    by_result = get_ruleset(rules).reward == "outcome"
-    score, decimals = ("result", 2) if by_result else ("margin", 1)
+    ruleset = get_ruleset(rules)
+    score = "result" if ruleset.reward == "outcome" else "margin"
     table = Table(title=f"head to head, {games} battles each", caption=_CAPTIONS[score])
     for heading in ("dwarfs", "trolls"):
         table.add_column(heading)
@@ -62,15 +63,13 @@ def head_to_head(
                 )
             )
         results.append({"dwarfs_agent": dwarfs, "trolls_agent": trolls, **result})
-        low, high = result["mean_margin_95"]
+        margin = Interval(result["mean_margin"], *result["mean_margin_95"])
         table.add_row(
             _short(dwarfs),
             _short(trolls),
             f"{result['dwarfs']['win_rate']:.0%}",
             f"{result['trolls']['win_rate']:.0%}",
-            "{:+.{d}f} ({:+.{d}f} to {:+.{d}f})".format(
-                result["mean_margin"], low, high, d=decimals
-            ),
+            margin.text(decimals(ruleset.largest_margin)),
             f"{result['mean_turns']:.0f}",
         )
     console.print(table)
