@@ -3,6 +3,7 @@
 import { ask } from "./api.js";
 import { byId, complain, draw, drawAll, make } from "./dom.js";
 import { pause, SIDES, YOU } from "./game.js";
+import { TurnList } from "./turns.js";
 import { upper } from "./words.js";
 
 const LETTER = { dwarfs: "d", trolls: "T" };
@@ -35,6 +36,8 @@ export class Panel {
     this.game = game;
     this.table = table;
     this.playing = 0;
+    this.turns = new TurnList(game, () => this.#halt());
+    this.seated = "";
     game.addEventListener("change", () => this.show());
     this.#buttons();
     this.#keys();
@@ -47,7 +50,7 @@ export class Panel {
     byId("standing").textContent = view.verdict ?? view.standing;
     this.#seats();
     this.#words();
-    this.#turns();
+    this.turns.show();
     this.#thinking();
     this.#match().catch(complain);
     for (const id of ["first", "back"]) byId(id).disabled = !game.node.parent;
@@ -156,6 +159,10 @@ export class Panel {
   #seats() {
     const { game, world } = this;
     const { view } = game;
+    const counts = SIDES.map((side) => view[side]);
+    const key = JSON.stringify([game.rules.name, game.seats, view.toMove, counts]);
+    if (key === this.seated) return;
+    this.seated = key;
     const rows = SIDES.map((side) => {
       const select = make(
         "select",
@@ -215,41 +222,6 @@ export class Panel {
     const winner = points[0] === points[1] ? "drawn" : `won by ${nameOf(world, names[points[0] > 0 ? 0 : 1])}`;
     const battle = first === null ? "First battle" : "Second battle";
     byId("match").textContent = done ? `The game is ${winner}: ${shown}.` : `${battle}. Score: ${shown}.`;
-  }
-
-  #turns() {
-    const { game } = this;
-    const line = game.line;
-    byId("no-turns").hidden = line.length > 0;
-    const items = line.map((node, i) => {
-      const button = make(
-        "button",
-        { class: `turn ${/^[dTR]/.exec(node.turn)?.[0] ?? "word"}`, onclick: () => {
-          this.#halt();
-          game.go(node).catch(complain);
-        } },
-        node.turn,
-      );
-      if (node === game.node) button.setAttribute("aria-current", "true");
-      const ways = node.parent.children.length;
-      const branch = ways > 1
-        ? make("button", {
-            class: "branch",
-            "aria-label": `Turn ${i + 1}: branch ${node.parent.chosen + 1} of ${ways}, show the next`,
-            onclick: () => {
-              node.parent.chosen = (node.parent.chosen + 1) % ways;
-              game.go(node.parent.next).catch(complain);
-            },
-          }, `${node.parent.chosen + 1}/${ways}`)
-        : null;
-      return make("li", {}, button, branch);
-    });
-    byId("list").replaceChildren(...items);
-    const current = byId("list").querySelector("[aria-current]");
-    if (current) {
-      const list = byId("turns");
-      list.scrollTop = current.offsetTop - list.clientHeight / 2;
-    }
   }
 
   #thinking() {
