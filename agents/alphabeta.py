@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from time import perf_counter
 
 import numpy as np
@@ -80,6 +80,10 @@ class Searcher:
         self._weights = weights
         self._rng = rng
         self._tables = tables
+        self.so_far: SearchResult | None = None
+        """What the search under way has found."""
+        self.row: Row | None = None
+        """What the search under way is about."""
 
     def stop(self) -> None:
         """Make the search that another thread is in return the best it has so far."""
@@ -94,17 +98,21 @@ class Searcher:
         """
         started = perf_counter()
         self._prepare(row, options)
+        self.so_far, self.row = None, row
         timer = threading.Timer(options.seconds, self.stop) if options.seconds > 0 else None
         if timer is not None:
             timer.daemon = True
             timer.start()
         try:
-            line, value, depth = self._deepen(row, options.depth)
+            for line, value, depth in self._deepen(row, options.depth):
+                nodes = int(self._work.control[workspace.NODES])
+                result = SearchResult(line, value, depth, nodes, perf_counter() - started)
+                self.so_far = result
         finally:
+            self.row = None
             if timer is not None:
                 timer.cancel()
-        nodes = int(self._work.control[workspace.NODES])
-        return SearchResult(line, value, depth, nodes, perf_counter() - started)
+        return result
 
     def value(
         self, row: Row, options: SearchOptions, alpha: int = -INFINITE, beta: int = INFINITE
@@ -139,7 +147,8 @@ class Searcher:
         self._work.killers.fill(-1)
         self._work.history.fill(0)
 
-    def _deepen(self, row: Row, depth: int) -> tuple[list[int], int, int]:
+    def _deepen(self, row: Row, depth: int) -> Iterator[tuple[list[int], int, int]]:
+        """The line, the value and the depth after each search, one turn deeper each time."""
         work = self._work
         decisions = np.empty(MAX_DECISIONS_AT_ONCE, dtype=np.int32)
         legal_actions(row, decisions)
@@ -153,12 +162,10 @@ class Searcher:
                 line = work.lines[0, :length].tolist()
             if length > 0:
                 value = best
-            if not done:
+            finished = turns if done else finished
+            yield line, value, finished
+            if not done or abs(value) >= WIN:
                 break
-            finished = turns
-            if abs(value) >= WIN:
-                break
-        return line, value, finished
 
 
 class AlphaBetaAgent(PlanningAgent):
@@ -220,6 +227,11 @@ class AlphaBetaAgent(PlanningAgent):
     def stop(self) -> None:
         """Make the search that another thread is in return the best it has so far."""
         self._searcher.stop()
+
+    def glimpse(self, row: Row) -> Thought | None:
+        """See ``PlanningAgent``."""
+        about, found = self._searcher.row, self._searcher.so_far
+        return found if about is not None and np.array_equal(about, row) else None
 
     def think(self, row: Row) -> Thought:
         """See ``PlanningAgent``."""

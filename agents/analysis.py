@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,9 @@ from thud_env.actions import NUM_ACTIONS
 from thud_env.notation.turns import turn_notation
 from thud_env.rules import row as fields
 from thud_env.rules.row import is_between_turns
+
+if TYPE_CHECKING:
+    from agents.search.planning import Thought
 
 DEEPEST = 12
 _FIRST_SIMULATIONS, _MOST_SIMULATIONS = 100, 1_000_000
@@ -83,7 +87,6 @@ class Analysis:
 
     def _look(self, depth: int | None) -> Finding:
         # Imported here because importing searches takes a while.
-        from agents.mcts import TreeResult
         from agents.search.planning import PlanningAgent
 
         position, agent = self._position, self._agent
@@ -92,20 +95,7 @@ class Analysis:
             actions = _turn_of(agent, position)
             return Finding((turn_notation(position.row, actions),), _one(actions[0]))
         thought = agent.think(position.row)
-        result = getattr(agent, "result", None)
-        sign = 1 if position.to_move == "dwarfs" else -1
-        line = tuple(self._line(thought.decisions, depth))
-        margin = sign * thought.value / _POINT
-        chances = _one(thought.decisions[0])
-        if isinstance(result, TreeResult) and sum(result.visits.values()) > 0:
-            chances = np.zeros(NUM_ACTIONS)
-            chances[list(result.visits)] = list(result.visits.values())
-            chances /= chances.sum()
-        most = float(position.rules.largest_margin)
-        return Finding(
-            line, chances, max(-most, min(most, margin)), depth,
-            getattr(result, "simulations", None),
-        )  # fmt: skip
+        return _finding(position, thought, tuple(self._line(thought.decisions, depth)))
 
     def _line(self, decisions: list[int], depth: int | None) -> Iterator[str]:
         """The turn that these decisions begin, and what the same player would play after it."""
@@ -117,6 +107,35 @@ class Analysis:
             turn = turn_notation(here.row, actions)
             yield turn
             here, planned = here.play(turn), []
+
+
+def glimpse(agent: Agent, position: Position) -> Finding | None:
+    """What a player that another thread has asked for its turn thinks so far.
+
+    Returns:
+        None if it does not search, has found nothing yet, or thinks about a later part of its turn.
+    """
+    look = getattr(agent, "glimpse", None)
+    thought = look(position.row) if look is not None else None
+    if thought is None:
+        return None
+    return _finding(position, thought, (turn_notation(position.row, thought.decisions),))
+
+
+def _finding(position: Position, thought: Thought, line: tuple[str, ...]) -> Finding:
+    visits: dict[int, int] = getattr(thought, "visits", {})
+    chances = _one(thought.decisions[0])
+    if sum(visits.values()) > 0:
+        chances = np.zeros(NUM_ACTIONS)
+        chances[list(visits)] = list(visits.values())
+        chances /= chances.sum()
+    sign = 1 if position.to_move == "dwarfs" else -1
+    most = float(position.rules.largest_margin)
+    margin = max(-most, min(most, sign * thought.value / _POINT))
+    return Finding(
+        line, chances, margin,
+        getattr(thought, "depth", None), getattr(thought, "simulations", None),
+    )  # fmt: skip
 
 
 def deeper(spec: str) -> Iterator[tuple[str, int | None]]:

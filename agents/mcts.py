@@ -75,6 +75,31 @@ def best_line(tree: Tree, game: int, edge: int = -1) -> tuple[list[int], float]:
         edge = best_edge(tree, game, node)
 
 
+def tree_result(tree: Tree, game: int, line: list[int], value: float, seconds: float) -> TreeResult:
+    """What was found at the root of a tree: a line and its value, -1 .. 1, and all visits."""
+    decisions, visits = read_decisions(tree, game)
+    counts = dict(zip(decisions.tolist(), visits.tolist(), strict=True))
+    hundredths = in_hundredths(value, tree.root[game])
+    return TreeResult(line, hundredths, counts, int(visits.sum()), seconds)
+
+
+def glimpse_of(tree: Tree, row: Row, seconds: float) -> TreeResult | None:
+    """What a tree that another thread grows has found about its root; None if that is another row.
+
+    Reads the root's edges only, and once: these stay where they are as long as the tree grows.
+    """
+    decisions, growing = read_decisions(tree, 0)
+    visits = growing.copy()
+    if not np.array_equal(tree.root[0], row) or not visits.any():
+        return None
+    best = int(np.argmax(visits))
+    total = float(tree.totals[0, int(tree.nodes[0, 0, FIRST_EDGE]) + best])
+    value = max(-1.0, min(1.0, total / int(visits[best])))
+    counts = dict(zip(decisions.tolist(), visits.tolist(), strict=True))
+    line = [int(decisions[best])]
+    return TreeResult(line, in_hundredths(value, row), counts, int(visits.sum()), seconds)
+
+
 def in_hundredths(value: float, row: Row) -> int:
     """A value of -1 .. 1 on the scale of the evaluation."""
     return round(value * (POINT * MOST_POINTS if scored_by_points(row) else WIN))
@@ -141,6 +166,7 @@ class MctsAgent(PlanningAgent):
         control[trees.LENGTH] = length or WHOLE_BATTLE
         control[trees.JUDGED_PRIORS] = priors == "eval"
         self._seconds = time
+        self._started = 0.0
         self.result: TreeResult | None = None
         """What the last search found."""
 
@@ -148,9 +174,13 @@ class MctsAgent(PlanningAgent):
         """Make the search that another thread is in return the best it has so far."""
         self._tree.control[trees.STOP] = 1
 
+    def glimpse(self, row: Row) -> Thought | None:
+        """See ``PlanningAgent``."""
+        return glimpse_of(self._tree, row, perf_counter() - self._started)
+
     def think(self, row: Row) -> Thought:
         """See ``PlanningAgent``."""
-        started = perf_counter()
+        self._started = perf_counter()
         ruleset = ruleset_of(row)
         rules = ruleset.spec
         if rules not in self._judges:
@@ -163,14 +193,10 @@ class MctsAgent(PlanningAgent):
             timer.daemon = True
             timer.start()
         try:
-            made = int(trees.grow(tree, self._rng))
+            trees.grow(tree, self._rng)
         finally:
             if timer is not None:
                 timer.cancel()
         line, value = best_line(tree, 0)
-        decisions, visits = read_decisions(tree, 0)
-        counts = dict(zip(decisions.tolist(), visits.tolist(), strict=True))
-        self.result = TreeResult(
-            line, in_hundredths(value, row), counts, made, perf_counter() - started
-        )
+        self.result = tree_result(tree, 0, line, value, perf_counter() - self._started)
         return self.result

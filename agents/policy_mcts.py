@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from agents.mcts import MOST_SIMULATIONS, best_line, in_hundredths
+from agents.mcts import MOST_SIMULATIONS, best_line, glimpse_of, tree_result
 from agents.policy import PolicyAgent
 from agents.search import tree as trees
 from agents.search.gumbel import GumbelRoot
@@ -105,6 +105,8 @@ class PolicyMctsAgent(PlanningAgent):
         self._leaves = 1 if self._gumbel else leaves
         self._seconds = time
         self._stopped = False
+        self._started = 0.0
+        self._tree: Tree | None = None
         self._seed = seed
         self.result: NetworkResult | None = None
         """What the last search found."""
@@ -127,6 +129,12 @@ class PolicyMctsAgent(PlanningAgent):
         """Make the search that another thread is in return the best it has so far."""
         self._stopped = True
 
+    def glimpse(self, row: Row) -> Thought | None:
+        """See ``PlanningAgent``. Of several positions, only the first is shown."""
+        if self._tree is None:
+            return None
+        return glimpse_of(self._tree, row, perf_counter() - self._started)
+
     def think(self, row: Row) -> Thought:
         """See ``PlanningAgent``."""
         return self.think_rows([row])[0]
@@ -134,7 +142,8 @@ class PolicyMctsAgent(PlanningAgent):
     def think_rows(self, rows: Sequence[Row]) -> list[Thought]:
         """See ``PlanningAgent``."""
         self._stopped = False
-        ends = perf_counter() + self._seconds if self._seconds > 0 else math.inf
+        self._started = perf_counter()
+        ends = self._started + self._seconds if self._seconds > 0 else math.inf
         thoughts: list[Thought] = []
         made = 0
         for first in range(0, len(rows), _GAMES_AT_ONCE):
@@ -156,6 +165,7 @@ class PolicyMctsAgent(PlanningAgent):
         for game, row in enumerate(rows):
             tree.root[game] = row
             trees.clear(tree, game)
+        self._tree = tree
         roots: list[GumbelRoot] = []
         made = 0
         # The first simulation judges the roots, so that a search that is stopped knows the priors.
@@ -172,14 +182,14 @@ class PolicyMctsAgent(PlanningAgent):
             judged = self._judge(in_hand.rows[: len(whose)])
             absorb_all(tree, whose, in_hand, *judged)
             made += together
-        thoughts = []
-        for game, row in enumerate(rows):
+        thoughts: list[Thought] = []
+        for game in range(len(rows)):
             edge = -1
             if roots:
                 first, visits, values = read_root(tree, game)
                 edge = first + roots[game].best_decision(visits, values)
             line, value = best_line(tree, game, edge)
-            thoughts.append(Thought(line, in_hundredths(value, row)))
+            thoughts.append(tree_result(tree, game, line, value, perf_counter() - self._started))
         return thoughts, made * len(rows)
 
     def _root_of(self, tree: Tree, game: int) -> GumbelRoot:

@@ -353,6 +353,18 @@ def test_a_policy_shows_its_heat_map_and_a_search_its_main_line(visit):
     other.get_by_role("button", name="Think").wait_for()
 
 
+@pytest.mark.parametrize(
+    ("player", "measure"), [("alphabeta:time=3", "deep"), ("mcts:sims=100000,time=3", "tries")]
+)
+def test_a_search_that_plays_shows_what_it_thinks_and_is_stopped(visit, player, measure):
+    page = visit(asked(dwarfs=player))
+    thought = state(page).get_by_role("note", name="Its best turn so far")
+    playwright.expect(thought).to_contain_text(re.compile(rf"d.* by [\d.]+ · .*{measure}"))
+    shoot(page, f"thinks-{measure}")
+    state(page).get_by_role("button", name="Stop").click()
+    wait_for_turns(page, 1)
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
 def test_the_page_fits_by_day_and_by_night(visit, width, scheme):

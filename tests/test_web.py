@@ -1,9 +1,12 @@
 """What the page's server answers, and whom it refuses."""
 
+import threading
+
 import pytest
 from page_server import serving
 
-from agents.analysis import Analysis, deeper
+import agents
+from agents.analysis import Analysis, deeper, glimpse
 from agents.web import protocol, views
 from agents.web.insight import best_turns, curve_of, finding_view, opinion_of
 from agents.web.lessons import LESSONS
@@ -239,6 +242,31 @@ def test_a_search_is_watched_turn_by_turn():
     assert len(found[1].line) == 2
     view = finding_view(found[0], position)
     assert view["turns"][0][1] == 1.0
+
+
+@pytest.mark.parametrize("spec", ["alphabeta:depth=2", "mcts:sims=300"])
+def test_a_search_is_glimpsed_while_it_looks_for_its_turn(spec):
+    agent, position = agents.make(spec), LESSONS[1].start
+    other = LESSONS[3].start
+    assert glimpse(agent, position) is None, "nothing has been asked of it yet"
+    seen = []
+    row = position.row.copy()
+    thread = threading.Thread(target=lambda: [agent.think(row) for _ in range(20)])
+    thread.start()
+    while thread.is_alive():
+        assert glimpse(agent, other) is None, "it thinks about another position"
+        found = glimpse(agent, position)
+        if found is not None and not seen:
+            seen.append(found)
+    (found,) = seen
+    assert found.line[0]
+    assert abs(found.margin) <= position.rules.largest_margin
+    assert (found.depth or found.visits) >= 1
+    assert found.probabilities.sum() == pytest.approx(1)
+
+
+def test_who_does_not_search_is_not_glimpsed():
+    assert glimpse(agents.make("greedy"), LESSONS[1].start) is None
 
 
 def test_searches_are_asked_ever_deeper():

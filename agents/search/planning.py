@@ -74,6 +74,12 @@ class PlanningAgent(DrawingAgent):
         """
         raise NotImplementedError
 
+    def glimpse(self, row: Row) -> Thought | None:
+        """What the search of another thread about this row has found so far; None if it is not
+        under way, or has found nothing yet.
+        """
+        return None
+
     def think_rows(self, rows: Sequence[Row]) -> list[Thought]:
         """``think`` about several positions. Worth overriding if that saves time."""
         return [self.think(row) for row in rows]

@@ -168,12 +168,17 @@ def standing(position: Position) -> str:
         turn = f"An offer to end the battle: the {position.to_move} accept or decline"
     if position.outcome is not None:
         turn = f"After {position.turn_number} turns"
-    pieces = f"{row[fields.NUM_DWARFS]} dwarfs, {row[fields.NUM_TROLLS]} trolls"
-    if position.rules.reward != "margin":  # pieces count for nothing, and nobody leads
+    dwarfs, trolls = int(row[fields.NUM_DWARFS]), int(row[fields.NUM_TROLLS])
+    pieces = f"{_counted(dwarfs, 'dwarf')}, {_counted(trolls, 'troll')}"
+    if position.rules.reward != "margin":  # pieces count for nothing, and neither side leads
         return f"{turn}: {pieces}."
     leader = SIDES[position.margin < 0]
     lead = f"the {leader} lead by {abs(position.margin)}" if position.margin else "level"
     return f"{turn}: {pieces}, {lead}."
+
+
+def _counted(number: int, name: str) -> str:
+    return f"{number} {name}{'' if number == 1 else 's'}"
 
 
 def verdict(position: Position) -> str:

@@ -97,6 +97,8 @@ class Table:
         thoughts = self.thinkers.turn(player.spec, position, seconds, name, quick=player.quick)
         async with aclosing(thoughts):
             async for thought in thoughts:
+                if thought.get("finding") is not None:
+                    thought["finding"] = insight.thought_view(thought["finding"], position)
                 if "turn" in thought:
                     after = position.play(thought["turn"])
                     thought["view"] = views.view(after, thought["turn"])

@@ -66,8 +66,8 @@ def best_turns(judge: Any, position: Position) -> list[tuple[str, float]]:
     return sorted(found.items(), key=lambda item: -item[1])
 
 
-def finding_view(finding: Finding, position: Position) -> dict[str, Any]:
-    """A search's finding."""
+def thought_view(finding: Finding, position: Position) -> dict[str, Any]:
+    """A search's finding in words and figures."""
     chances = finding.probabilities
     shown = np.argsort(-chances, kind="stable")[:_TURNS]
     return {
@@ -80,8 +80,13 @@ def finding_view(finding: Finding, position: Position) -> dict[str, Any]:
             for action in shown.tolist()
             if chances[action] > 0
         ],
-        "heat": heat(position, chances, size=_PICTURE),
     }
+
+
+def finding_view(finding: Finding, position: Position) -> dict[str, Any]:
+    """A search's finding, and where it looks as a heat map."""
+    picture = heat(position, finding.probabilities, size=_PICTURE)
+    return {**thought_view(finding, position), "heat": picture}
 
 
 def curve_of(agent: Agent, positions: list[Position]) -> dict[str, Any]:

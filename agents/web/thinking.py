@@ -18,6 +18,7 @@ from time import monotonic
 from typing import Any, TypeVar
 
 from agents.agent import Agent
+from agents.analysis import Analysis, glimpse
 from agents.registry import make
 from agents.web.protocol import BadRequest
 from thud_env import Position
@@ -140,7 +141,8 @@ class Thinkers:
     async def turn(
         self, spec: str, position: Position, seconds: float, name: str, *, quick: bool
     ) -> AsyncGenerator[dict[str, Any]]:
-        """An agent's turn: ``{"thinks": true}`` as long as it thinks, then ``{"turn": ...}``.
+        """An agent's turn: ``{"finding": ...}`` as long as it thinks, None if it does not say what,
+        then ``{"turn": ...}``.
 
         Args:
             spec: the agent.
@@ -156,7 +158,7 @@ class Thinkers:
             agent = await self._borrow(spec, seat.room)
             work = seat.start(agent, lambda: agent.turn(position))
             async for _ in seat.ticks(seconds):
-                yield {"thinks": True}
+                yield {"finding": glimpse(agent, position)}
             turn = await work
             self._give_back(spec, agent)
         yield {"turn": turn}
@@ -223,7 +225,4 @@ class Thinkers:
 
 
 def _analysis(spec: str, position: Position) -> Any:
-    # Imported here because importing searches takes a while, and the page is to be there at once.
-    from agents.analysis import Analysis
-
     return Analysis(spec, position)

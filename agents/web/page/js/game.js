@@ -113,6 +113,7 @@ export class Game extends EventTarget {
       const message = { ...this.battle, position: this.node.position, player, seconds, id };
       for await (const line of listen("think", message, dropped.signal)) {
         if (line.turn !== undefined) return line;
+        if (line.finding) this.dispatchEvent(new CustomEvent("thought", { detail: line.finding }));
       }
       return null;
     } catch (error) {

@@ -3,6 +3,7 @@
 import { ask, listen } from "./api.js";
 import { byId, complain, draw, make } from "./dom.js";
 import { nameOf, playersFor } from "./panel.js";
+import { effort, expected } from "./words.js";
 
 const NOBODY = "";
 const SECONDS = 20;
@@ -90,10 +91,7 @@ class View {
     const { rules } = this.owner.game;
     const parts = [];
     if (margin !== null) parts.push(bar(margin, rules));
-    const facts = [
-      depth ? `${depth} ${depth === 1 ? "turn" : "turns"} deep` : null,
-      visits ? `${visits.toLocaleString("en")} tries` : null,
-    ].filter(Boolean);
+    const facts = effort(depth, visits);
     if (facts.length) parts.push(make("p", { class: "quiet" }, facts.join(", ")));
     if (line) parts.push(make("p", { class: "line", "aria-label": "Main line" }, line.join("  ")));
     const best = turns[0]?.[0] ?? "nothing";
@@ -117,10 +115,7 @@ const percent = (chance) => (chance >= 0.1 ? `${Math.round(100 * chance)}%` : `$
 function bar(margin, { most, scored }) {
   const fill = make("span", { class: "dwarfs" });
   fill.style.width = `${50 + (50 * margin) / most}%`;
-  const side = margin >= 0 ? "dwarfs" : "trolls";
-  const words = scored
-    ? `${side} by ${Math.abs(margin).toFixed(1)}`
-    : `${side}, ${Math.round(100 * Math.abs(margin / most))}%`;
+  const words = expected(margin, { most, scored });
   return make("div", { class: "value" },
     make("div", { class: "bar", role: "img", "aria-label": `Expected: ${words}` }, fill),
     make("span", {}, words));

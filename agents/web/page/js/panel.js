@@ -4,7 +4,7 @@ import { ask } from "./api.js";
 import { byId, complain, draw, drawAll, make } from "./dom.js";
 import { pause, SIDES, YOU } from "./game.js";
 import { TurnList } from "./turns.js";
-import { upper } from "./words.js";
+import { effort, expected, upper } from "./words.js";
 
 const LETTER = { dwarfs: "d", trolls: "T" };
 
@@ -39,6 +39,7 @@ export class Panel {
     this.turns = new TurnList(game, () => this.#halt());
     this.seated = "";
     game.addEventListener("change", () => this.show());
+    game.addEventListener("thought", ({ detail }) => this.#thought(detail));
     this.#buttons();
     this.#keys();
   }
@@ -237,7 +238,15 @@ export class Panel {
       place.replaceChildren(
         make("span", { class: "dots" }, `${nameOf(this.world, thinking.player)} is thinking`),
         make("button", { onclick: () => this.game.hurry().catch(complain) }, "Stop"),
+        make("p", { class: "quiet", role: "note", "aria-label": "Its best turn so far" }),
       );
     }
+  }
+
+  /** What the search that is thinking has found so far. */
+  #thought({ line, margin, depth, visits }) {
+    const place = byId("thinking").querySelector("p");
+    const words = [line.join("  "), expected(margin, this.game.rules), ...effort(depth, visits)];
+    if (place) place.textContent = words.join(" · ");
   }
 }

@@ -5,6 +5,21 @@ export const upper = (text) => text[0].toUpperCase() + text.slice(1);
 const listed = (names, last) =>
   names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} ${last} ${names.at(-1)}`;
 
+/** Who is expected to win, and by how much. */
+export function expected(margin, { most, scored }) {
+  const side = margin >= 0 ? "dwarfs" : "trolls";
+  return scored
+    ? `${side} by ${Math.abs(margin).toFixed(1)}`
+    : `${side}, ${Math.round(100 * Math.abs(margin / most))}%`;
+}
+
+/** How far a search has looked: turns, tries. */
+export const effort = (depth, visits) =>
+  [
+    depth ? `${depth} ${depth === 1 ? "turn" : "turns"} deep` : null,
+    visits ? `${visits.toLocaleString("en")} tries` : null,
+  ].filter(Boolean);
+
 export class Words {
   constructor(world) {
     this.names = world.squares.map(([name]) => name);
