@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import thud_env
-from training.integrations.before_after import Margins, margins, parser, show
+from training.integrations.before_after import Margins, command, margins, show
 
 
 def uniform(observations, masks):
@@ -51,8 +51,26 @@ def test_a_script_fails_if_training_has_not_told(after):
 
 
 def test_the_command_line():
-    args = parser("about", steps=7).parse_args(["--seed", "3"])
-    assert (args.steps, args.seed) == (7, 3)
+    read = []
+    words = command("some_ppo", "About.", steps=7)
+    assert words.run(read.append, ["--seed=3"]) == 0
+    assert (read[0].steps, read[0].seed) == (7, 3)
+
+
+@pytest.mark.parametrize(("word", "said"), [("--steps=1", "--steps"), ("--seeds=1", "--seed")])
+def test_what_is_wrong_on_the_command_line_is_one_line(word, said, capsys):
+    assert command("some_ppo", "About.", steps=7).run(lambda _: None, [word]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("some_ppo: ")
+    assert said in line
+
+
+def test_a_training_that_is_interrupted_ends_with_a_line(capsys):
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    assert command("some_ppo", "About.", steps=7).run(interrupted, []) == 130
+    assert capsys.readouterr().err.splitlines() == ["stopped"]
 
 
 def test_cleanrl_agent_draws_only_what_is_legal():

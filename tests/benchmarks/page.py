@@ -18,12 +18,15 @@ import shutil
 import signal
 import statistics
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from playwright.sync_api import Browser, Page, Request, sync_playwright
+
+from thud_env.command import Command, bounded
 
 ROOT = Path(__file__).parents[2]
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
@@ -105,11 +108,8 @@ _ONE_MOVE = """async () => {
 }"""
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--starts", type=int, default=5, help="of `make play` (default: 5)")
-    parser.add_argument("--moves", type=int, default=30, help="to be answered (default: 30)")
-    arguments = parser.parse_args()
+def measure(arguments: argparse.Namespace) -> None:
+    """Measure and print."""
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium is None:
         raise SystemExit("no Chromium here: make chromium installs Debian's")
@@ -135,5 +135,14 @@ def main() -> None:
     )
 
 
+def main() -> int:
+    """Read the command line, and measure."""
+    command = Command("page", __doc__)
+    add, count = command.add_argument, bounded(int, 1)
+    add("--starts", type=count, default=5, help="of `make play` (%(default)s)")
+    add("--moves", type=count, default=30, help="to be answered (%(default)s)")
+    return command.run(measure)
+
+
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -7,7 +7,6 @@ difference reaches down to zero.
 
 from __future__ import annotations
 
-import argparse
 import math
 import sys
 from collections.abc import Callable
@@ -18,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import thud_env  # noqa: F401 # registers the environments
+from thud_env.command import Command, bounded
 from training.arena.intervals import Z95
 
 TASK: dict[str, Any] = {"rules": "classic", "side": "trolls", "max_turns": 100}
@@ -45,15 +45,19 @@ class Margins(NamedTuple):
         return cls(float(values.mean()), float(values.std(ddof=1) / math.sqrt(len(values))))
 
 
-def parser(description: str | None, steps: int) -> argparse.ArgumentParser:
-    """The command line that every training has: ``--steps``, ``--battles``, ``--seed``."""
-    made = argparse.ArgumentParser(
-        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    add = made.add_argument
-    add("--steps", type=int, default=steps, help="decisions to learn from (default %(default)s)")
-    add("--battles", type=int, default=200, help="battles for each row of the table")
-    add("--seed", type=int, default=1)
+def command(name: str, docstring: str | None, steps: int) -> Command:
+    """The command line that every training has: ``--steps``, ``--battles``, ``--seed``.
+
+    Args:
+        name: of the integration's module.
+        docstring: the module's.
+        steps: the default.
+    """
+    made = Command(f"training.integrations.{name}", docstring)
+    add, count = made.add_argument, bounded(int, 2)
+    add("--steps", type=count, default=steps, help="decisions to learn from (default %(default)s)")
+    add("--battles", type=count, default=200, help="battles for each row of the table")
+    add("--seed", type=bounded(int, 0), default=1)
     return made
 
 

@@ -7,6 +7,8 @@ optimization" (Huang et al. 2022), by their numbers there.
 
 from __future__ import annotations
 
+import argparse
+import sys
 import time
 from dataclasses import dataclass
 
@@ -17,7 +19,7 @@ from torch import Tensor, nn
 
 from thud_env.actions import NUM_ACTIONS
 from thud_env.views.encoding import OBSERVATION_SHAPE
-from training.integrations.before_after import TASK, margins, parser, show
+from training.integrations.before_after import TASK, command, margins, show
 
 
 @dataclass(frozen=True)
@@ -152,9 +154,8 @@ def train(agent: Agent, total_steps: int, seed: int, config: Config) -> None:
             )
 
 
-def main() -> None:
+def run(args: argparse.Namespace) -> None:
     """Train for about a minute and print the table."""
-    args = parser(__doc__, steps=65_536).parse_args()
     torch.manual_seed(args.seed)
     torch.set_num_threads(1)  # more only get in each other's way with so small a network
     agent = Agent(OBSERVATION_SHAPE)
@@ -165,4 +166,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(command("cleanrl_ppo", __doc__, steps=65_536).run(run))

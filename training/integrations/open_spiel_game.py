@@ -8,6 +8,7 @@ trolls against random dwarfs. Nothing is trained: the table compares the bot wit
 from __future__ import annotations
 
 import argparse
+import sys
 from importlib.metadata import version
 from typing import Any
 
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from thud_env import RULESETS, Position
 from thud_env.actions import NUM_ACTIONS, describe_action
+from thud_env.command import Command, bounded
 from thud_env.position import SIDES
 from thud_env.views.encoding import OBSERVATION_SHAPE
 from training.integrations.before_after import Margins, show
@@ -141,14 +143,8 @@ def play(game: ThudGame, dwarfs: pyspiel.Bot, trolls: pyspiel.Bot) -> int:
     return -state.position.margin
 
 
-def main() -> None:
+def run(args: argparse.Namespace) -> None:
     """Check the game, let MCTS play it, and print the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--simulations", type=int, default=20, help="a decision of the MCTS bot")
-    parser.add_argument("--battles", type=int, default=12, help="for each row of the table")
-    args = parser.parse_args()
     register()
     for rules in RULESETS:
         game = pyspiel.load_game("thud", {"rules": rules, "max_turns": 40})
@@ -174,5 +170,14 @@ def main() -> None:
     show(library, margins(random_bot), margins(mcts_bot), names=("random", "MCTS"))
 
 
+def main() -> int:
+    """Read the command line, and run."""
+    command = Command("training.integrations.open_spiel_game", __doc__)
+    add, count = command.add_argument, bounded(int, 2)
+    add("--simulations", type=count, default=20, help="a decision of the MCTS bot")
+    add("--battles", type=count, default=12, help="for each row of the table")
+    return command.run(run)
+
+
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -7,7 +7,9 @@ docs/scaling.md tells of others.
 
 from __future__ import annotations
 
+import argparse
 import math
+import sys
 from typing import Any
 
 import gymnasium
@@ -22,8 +24,9 @@ from ray.rllib.examples.rl_modules.classes.action_masking_rlm import ActionMaski
 
 import thud_env
 from thud_env.actions import NUM_ACTIONS
+from thud_env.command import bounded
 from thud_env.views.encoding import OBSERVATION_SHAPE
-from training.integrations.before_after import TASK, Margins, margins, parser, show
+from training.integrations.before_after import TASK, Margins, command, margins, show
 
 MODULES = {"dwarf_0": "dwarfs", "troll_0": "trolls"}
 """The module that decides for each agent."""
@@ -126,16 +129,11 @@ def chooser(module: RLModule) -> Any:
     return choose
 
 
-def main() -> None:
+def run(args: argparse.Namespace) -> None:
     """Train for about a minute and print the table.
 
     It shows the trolls alone: the dwarfs learn as well, but a minute is not enough for them.
     """
-    arguments = parser(__doc__, steps=20_480)
-    add = arguments.add_argument
-    add("--address", help="the cluster to join, 'auto' for this machine's; else one is started")
-    add("--env-runners", type=int, default=2, help="processes that play (default %(default)s)")
-    args = arguments.parse_args()
     torch.set_num_threads(1)  # more only get in each other's way with so small a network
     torch.manual_seed(args.seed)
     ray.init(address=args.address)
@@ -158,5 +156,14 @@ def main() -> None:
     show(f"PPO of RLlib {ray.__version__}", before, after)
 
 
+def main() -> int:
+    """Read the command line, and run."""
+    words = command("rllib_ppo", __doc__, steps=20_480)
+    add, count = words.add_argument, bounded(int, 0)
+    add("--address", help="the cluster to join, 'auto' for this machine's; else one is started")
+    add("--env-runners", type=count, default=2, help="processes that play (default %(default)s)")
+    return words.run(run)
+
+
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -6,6 +6,8 @@ is spent there.
 
 from __future__ import annotations
 
+import argparse
+import sys
 from typing import Any
 
 import sb3_contrib
@@ -13,12 +15,11 @@ import torch
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.env_util import make_vec_env
 
-from training.integrations.before_after import TASK, margins, parser, show
+from training.integrations.before_after import TASK, command, margins, show
 
 
-def main() -> None:
+def run(args: argparse.Namespace) -> None:
     """Train for about a minute and print the table."""
-    args = parser(__doc__, steps=30_720).parse_args()
     torch.set_num_threads(1)  # more only get in each other's way with so small a network
     envs = make_vec_env("thud/Thud-v0", n_envs=16, seed=args.seed, env_kwargs=TASK)
     model = MaskablePPO(
@@ -46,4 +47,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(command("sb3_maskable_ppo", __doc__, steps=30_720).run(run))

@@ -5,7 +5,9 @@ Tianshou masks nothing for policy gradients; the actor below rules illegal actio
 
 from __future__ import annotations
 
+import argparse
 import math
+import sys
 from importlib.metadata import version
 from typing import Any
 
@@ -22,7 +24,7 @@ from torch import Tensor, nn
 
 from thud_env.actions import NUM_ACTIONS
 from thud_env.views.encoding import OBSERVATION_SHAPE
-from training.integrations.before_after import TASK, margins, parser, show
+from training.integrations.before_after import TASK, command, margins, show
 
 NUM_ENVS = 16
 BATCH = 2048
@@ -70,9 +72,8 @@ class Critic(nn.Module):
         return self.layers(torch.as_tensor(obs.observation))
 
 
-def main() -> None:
+def run(args: argparse.Namespace) -> None:
     """Train for about a minute and print the table."""
-    args = parser(__doc__, steps=24_576).parse_args()
     torch.manual_seed(args.seed)
     torch.set_num_threads(1)  # more only get in each other's way with so small a network
 
@@ -117,4 +118,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(command("tianshou_ppo", __doc__, steps=24_576).run(run))

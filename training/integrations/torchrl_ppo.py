@@ -6,7 +6,9 @@
 
 from __future__ import annotations
 
+import argparse
 import math
+import sys
 from typing import Any
 
 import gymnasium
@@ -23,7 +25,7 @@ from torchrl.objectives.value import GAE
 
 from thud_env.actions import NUM_ACTIONS
 from thud_env.views.encoding import OBSERVATION_SHAPE
-from training.integrations.before_after import TASK, margins, parser, show
+from training.integrations.before_after import TASK, command, margins, show
 
 BATCH, MINIBATCH, EPOCHS = 2048, 256, 2
 
@@ -49,9 +51,8 @@ class Policy(nn.Module):
         return self.layers(planes), mask == 1
 
 
-def main() -> None:
+def run(args: argparse.Namespace) -> None:
     """Train for about a minute and print the table."""
-    args = parser(__doc__, steps=40_960).parse_args()
     torch.manual_seed(args.seed)
     torch.set_num_threads(1)  # more only get in each other's way with so small a network
     env = GymWrapper(
@@ -110,4 +111,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(command("torchrl_ppo", __doc__, steps=40_960).run(run))
