@@ -4,7 +4,7 @@
 #   GPU      auto, 0 or 1: whether torch should be a CUDA build (auto asks nvidia-smi)
 #   CONFIG   what `make train` trains
 #   TESTS    what `make test` runs, for example TESTS="tests/test_docs.py -x"
-#   FULL     1: prove at full size in `make reliability`; ROWS names some of its rows
+#   MINUTES  for each row of `make reliability`; SIZE=ci is its short form, ROWS names some rows
 #   STEPS    decisions that each library learns from in `make integrations`
 #   LANES    what `make lanes` tests: Python versions, and lowest; PYTHON3.13=PATH names one that
 #            is neither on the PATH nor among pyenv's
@@ -15,6 +15,7 @@ GPU ?= auto
 CONFIG ?= configs/smoke.yaml
 TESTS ?=
 STEPS ?= 8192
+MINUTES ?= 5
 LANES ?= lowest 3.11 3.12 3.13
 # The tests that need nothing but the core dependencies: no torch.
 NEED_MORE := $(patsubst %,tests/test_%.py,command environment_page tactics batch_cuda)
@@ -68,7 +69,7 @@ soak: $(VENV)/.test ## run the long tests, which `make test` leaves out
 	$(PY) -m pytest -m soak $(TESTS)
 
 reliability: $(VENV)/.test ## prove what docs/reliability.md promises, and write that page
-	PYTHONPATH=tests $(PY) -m reliability $(if $(filter 1,$(FULL)),--full) $(ROWS)
+	PYTHONPATH=tests $(PY) -m reliability --minutes $(MINUTES) $(if $(filter ci,$(SIZE)),--ci) $(ROWS)
 
 lint: $(VENV)/.lint ## check style, format and types
 	$(VENV)/bin/ruff check .

@@ -8,22 +8,22 @@ import dataclasses
 import pytest
 from reliability.every import ROWS
 from reliability.report import PAGE, page, read_results
-from reliability.row import NotProvenError, Row, prove
+from reliability.row import NotProvenError, Row, prove, prove_more
 
 
 def test_the_page_is_made_of_the_results() -> None:
     assert PAGE.read_text(encoding="utf-8") == page(read_results(), ROWS)
 
 
-def test_every_result_is_of_a_row_and_of_its_size() -> None:
+def test_every_result_is_of_a_row_and_says_what_it_was_made_with() -> None:
     rows = {row.name: row for row in ROWS}
     assert len(rows) == len(ROWS)
     for name, result in read_results().items():
         row = rows[name]
-        assert result["checked"] >= (row.full if result["size"] == "full" else row.ci)
+        assert result["checked"] >= row.ci
         assert set(result["faults"]) == set(row.faults)
         assert all(result["faults"].values())
-        for key in ("machine", "commit", "seed", "date", "python"):
+        for key in ("machine", "commit", "first_seed", "last_seed", "date", "python"):
             assert result[key], f"{name} does not say its {key}"
 
 
@@ -48,9 +48,11 @@ SOUND = Row("sound", "a promise", "cases", _checked, 3, 5, {"a lie": _fault})
 
 
 def test_a_sound_row_is_proven() -> None:
-    result = prove(SOUND, full=False, seed=1)
+    result = prove(SOUND)
     assert (result["checked"], result["faults"]) == (3, {"a lie": "AssertionError"})
-    assert prove(SOUND, full=True, seed=1)["checked"] == 5
+    (more,) = prove_more(SOUND, result)
+    assert (more["checked"], more["first_seed"], more["last_seed"]) == (6, 1, 2)
+    assert list(prove_more(SOUND, more)) == []
 
 
 @pytest.mark.parametrize(
@@ -63,9 +65,9 @@ def test_a_sound_row_is_proven() -> None:
 )
 def test_a_row_that_asserts_nothing_is_not_proven(change, said: str) -> None:
     with pytest.raises(NotProvenError, match=said):
-        prove(dataclasses.replace(SOUND, **change), full=False, seed=1)
+        prove(dataclasses.replace(SOUND, **change))
 
 
 def test_a_broken_promise_is_raised() -> None:
     with _fault(), pytest.raises(AssertionError):
-        prove(SOUND, full=False, seed=1)
+        prove(SOUND)

@@ -16,7 +16,7 @@ from random import Random
 from unittest import mock
 
 from reliability.row import Row
-from reliability.runs import assert_ends_as, outcome, trained
+from reliability.runs import assert_ends_as, gone_on_from, outcome, trained
 
 Names = dict[str, tuple[int, str]]
 """Of a folder: by name, the number of what it leads to, and the target if it is a link."""
@@ -113,10 +113,8 @@ def check(size: int, random: Random, folder: Path) -> int:
             run, shown = trained(image, resume=True)
             assert "are lost" not in shown, f"a gap: {shown}"
             assert "damaged" not in shown, shown
-            if decisions:
-                assert "going on from" in shown, f"{decisions} decisions were safe, all are gone"
-                at = int(shown.partition("going on from ")[2].split()[0].replace(",", ""))
-                assert at >= decisions, f"{decisions} decisions were safe, {at} are left"
+            at = gone_on_from(shown)
+            assert at >= decisions, f"{decisions} decisions were safe, {at} are left"
             assert_ends_as(run, wanted)
         done += len(announced)
     return done

@@ -17,14 +17,13 @@ RESULTS = ROOT / "docs" / "reliability.json"
 PAGE = ROOT / "docs" / "reliability.md"
 
 
-def circumstances(full: bool) -> dict[str, Any]:
+def circumstances() -> dict[str, Any]:
     """Where and of what a figure is."""
     commit = subprocess.run(
         ["git", "describe", "--always", "--abbrev=12", "--dirty=+", "--exclude=*"],
         cwd=ROOT, capture_output=True, text=True, check=False,
     ).stdout.strip()  # fmt: skip
     return {
-        "size": "full" if full else "CI",
         "commit": commit,
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
         "python": platform.python_version(),
@@ -38,45 +37,53 @@ def read_results() -> dict[str, dict[str, Any]]:
 
 
 def write_results(results: dict[str, dict[str, Any]], rows: list[Row]) -> None:
-    """Write the results, and the page."""
-    RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-    PAGE.write_text(page(results, rows), encoding="utf-8")
+    """Write the results, and the page; what is of no row is left out."""
+    kept = {row.name: results[row.name] for row in rows if row.name in results}
+    RESULTS.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+    PAGE.write_text(page(kept, rows), encoding="utf-8")
 
 
 _HEAD = """# Reliability
 
 What the project promises, and the proof of each promise. `make reliability` checks every row and
-writes this page; `FULL=1` checks the sizes of a full run. Every row then plants a fault and must
-notice it, so no row passes by asserting nothing. The checks are in `tests/reliability/`, and
-[SECURITY.md](../SECURITY.md) says what is trusted.
+writes this page. It spends `MINUTES` (5) on each row and goes on where it stopped when it is run
+again on the same commit, until every row has its full size; `SIZE=ci` is a short form that writes
+nothing. Every row also plants faults, one after the other, and must notice each, so no row passes
+by asserting nothing. The checks are in `tests/reliability/`, and [SECURITY.md](../SECURITY.md) says
+what is trusted.
 
 """
+
+_TABLE = (
+    "| row | checked | full size | planted faults, and the error that noticed each "
+    "| when and where |\n|---|--:|--:|---|---|\n"
+)
 
 
 def page(results: dict[str, dict[str, Any]], rows: list[Row]) -> str:
     """The page: a section for each promise, and the rows that have no figures yet."""
     sections: dict[str, list[str]] = {}
-    for one in results.values():
+    for row in rows:
+        if row.name not in results:
+            continue
+        one = results[row.name]
+        first, last = one["first_seed"], one["last_seed"]
         cells = (
-            one["name"],
-            f"{one['checked']:,} {one['unit']} ({one['size']})",
+            row.name,
+            f"{one['checked']:,} {row.unit}",
+            f"{row.full:,}",
             "; ".join(f"{fault}: {kind}" for fault, kind in one["faults"].items()),
-            f"seed {one['seed']}, commit {one['commit']}, {one['date']}, Python {one['python']}, "
-            f"{one['machine']}, {one['cpu_seconds']:g} s of processor",
+            f"{f'seed {first}' if first == last else f'seeds {first} to {last:,}'}, "
+            f"commit {one['commit']}, {one['date']}, Python {one['python']}, {one['machine']}, "
+            f"{one['cpu_seconds']:,g} s of processor",
         )
-        sections.setdefault(one["promise"], []).append(f"| {' | '.join(cells)} |")
-    head = (
-        "| row | checked | planted faults, and the error that noticed each | when and where |\n"
-        "|---|---|---|---|\n"
-    )
+        sections.setdefault(row.promise, []).append(f"| {' | '.join(cells)} |")
     missing = [f"- {row.promise}: {row.name}" for row in rows if row.name not in results]
-    without = (
-        "\n## Without figures\n\nThese rows exist, and have not been run at their size yet:\n\n"
-    )
+    without = "\n## Without figures\n\nThese rows exist, and have not been run yet:\n\n"
     return (
         _HEAD
         + "\n".join(
-            f"## {promise}\n\n{head}" + "\n".join(lines) + "\n"
+            f"## {promise}\n\n{_TABLE}" + "\n".join(lines) + "\n"
             for promise, lines in sections.items()
         )
         + (without + "\n".join(missing) + "\n" if missing else "")

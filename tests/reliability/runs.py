@@ -36,6 +36,12 @@ def outcome(run: Path) -> tuple[object, object]:
     return lines(run), last_checkpoint(run)
 
 
+def gone_on_from(shown: str) -> int:
+    """The decisions after which a run went on, 0 if it began anew."""
+    after = shown.partition("going on from ")[2].split()
+    return int(after[0].replace(",", "")) if after else 0
+
+
 def assert_ends_as(run: Path, wanted: tuple[object, object]) -> None:
     """Byte for byte, times apart."""
     found = outcome(run)

@@ -13,7 +13,7 @@ from random import Random
 from unittest import mock
 
 from reliability.row import Row
-from reliability.runs import UPDATES, assert_ends_as, outcome, trained
+from reliability.runs import CONFIG, UPDATES, assert_ends_as, gone_on_from, outcome, trained
 from training.process.stopping import STOPPING
 from training.runs.lock import RunError
 
@@ -32,8 +32,8 @@ def check_kills(size: int, random: Random, folder: Path) -> int:
     # Forked from a process that has imported everything and started no thread.
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["reliability.runs"])
-    done, number = 0, 0
-    while done < size:
+    done, number, gone_on = 0, 0, 0
+    while done < size or not gone_on:  # one that begins anew forgets nothing
         runs = folder / str(number)
         process = context.Process(target=_train, args=(str(runs),))
         process.start()
@@ -54,6 +54,7 @@ def check_kills(size: int, random: Random, folder: Path) -> int:
         assert "damaged" not in shown, shown
         assert_ends_as(run, wanted)
         number += 1
+        gone_on += 0 < gone_on_from(shown) < CONFIG.total_decisions
     return done
 
 

@@ -1,0 +1,50 @@
+"""The sources that other processes run: the checkout's, or a copy with one line changed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from unittest import mock
+
+ROOT = Path(__file__).resolve().parents[2]
+_root = {"path": ROOT}
+PLAIN = {"NUMBA_DISABLE_JIT": "1"}
+"""Runs the rules as plain Python: nothing is compiled, so a changed line counts at once."""
+
+
+def run(*words: str, **environment: str) -> str:
+    """Run Python on the sources; its output."""
+    done = subprocess.run(
+        [sys.executable, *words], cwd=_root["path"],
+        env={**os.environ, "PYTHONPATH": str(_root["path"]), **environment},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout
+
+
+@contextlib.contextmanager
+def edited(path: str, old: str, new: str) -> Iterator[Path]:
+    """Let other processes run a copy of thud_env in which ``old`` is ``new``; its root."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder)
+        shutil.copytree(
+            ROOT / "thud_env", copy / "thud_env", ignore=shutil.ignore_patterns("__pycache__")
+        )
+        source = copy / path
+        text = source.read_text(encoding="utf-8")
+        assert text.count(old) == 1, f"{path} has {text.count(old)} of {old!r}"
+        source.write_text(text.replace(old, new), encoding="utf-8")
+        with mock.patch.dict(_root, {"path": copy}):
+            yield copy
+
+
+def counts_quiet_turns_twice() -> contextlib.AbstractContextManager[Path]:
+    """A wrong rule, seen in the row after any quiet turn."""
+    return edited("thud_env/rules/play.py", "row[QUIET_TURNS] + 1 if", "row[QUIET_TURNS] + 2 if")
