@@ -1,4 +1,4 @@
-"""The scripted players that need no search: random and greedy."""
+"""The scripted players that need no search: random turns, and greedy ones."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ other way to win than captures."""
 
 
 @compiled_with_arrays
-def _act_randomly(rows, rng, actions):
+def _play_random_turns(rows, rng, actions):
     decisions = np.empty(MAX_DECISIONS_AT_ONCE, dtype=np.int32)
     scratch = np.empty((MAX_TRAMPLES + 2, ROW_SIZE), dtype=np.int16)
     for game in range(rows.shape[0]):
@@ -37,13 +37,13 @@ def _act_randomly(rows, rng, actions):
 
 
 class RandomAgent(DrawingAgent):
-    """Draws uniformly from the distinct complete turns, however many decisions they take."""
+    """Plays random turns: each distinct complete turn alike, however many decisions it takes."""
 
     def act_rows(self, rows: NDArray[np.int16]) -> NDArray[np.int32]:
         """See ``BatchPolicy``."""
         refuse_finished(rows)
         actions = np.empty(len(rows), dtype=np.int32)
-        _act_randomly(rows, self._rng, actions)
+        _play_random_turns(rows, self._rng, actions)
         return actions
 
 

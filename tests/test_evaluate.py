@@ -20,10 +20,10 @@ from thud_env import RULESETS, Position, Termination
 from thud_env.actions import CAPTURE, describe_action
 from thud_env.board import SQUARE_BY_NAME, SQUARE_POSITIONS
 from training import evaluate
-from training.arena.battles import Battles, Matches, play_battles, play_matches
+from training.arena.battles import Battles, GamePairs, play_battles, play_pairs
 from training.arena.intervals import wilson
 from training.arena.openings import read_openings
-from training.arena.summary import print_matches, summarise, summarise_matches
+from training.arena.summary import print_pairs, summarise, summarise_pairs
 from training.evaluate import main
 
 torch.set_num_threads(1)
@@ -188,7 +188,7 @@ def test_a_summary_of_battles_by_hand() -> None:
     }  # fmt: skip
 
 
-# -- games of two battles -------------------------------------------------------------------
+# -- game pairs -----------------------------------------------------------------------------
 
 
 class Script:
@@ -208,13 +208,13 @@ class Script:
 
 def test_won_by_3_and_lost_by_7_is_lost_by_4(capsys) -> None:
     player = Script(WON_BY_3, LOST_BY_7)
-    matches = play_matches(player, player, 1, "classic", **LIMITS)
+    matches = play_pairs(player, player, 1, "classic", **LIMITS)
     assert matches.first.margins.tolist() == [3]
     assert matches.second.margins.tolist() == [7]
     assert matches.totals.tolist() == [-4]
-    result = summarise_matches(matches)
+    result = summarise_pairs(matches)
     assert (result["mean_total"], result["first_battles"]["mean_margin"]) == (-4, 3)
-    print_matches("us", "them", "classic", result)
+    print_pairs("us", "them", "classic", result)
     assert (
         "us: won by 3 as dwarfs, lost by 7 as trolls: lost by 4 in all" in capsys.readouterr().out
     )
@@ -223,7 +223,7 @@ def test_won_by_3_and_lost_by_7_is_lost_by_4(capsys) -> None:
 def test_the_players_change_sides_after_the_first_battle() -> None:
     logs: tuple[list, list] = ([], [])
     recorders = [Recorder(agents.make("random", seed=n), log) for n, log in enumerate(logs)]
-    play_matches(*recorders, 1, "classic", max_turns=10)
+    play_pairs(*recorders, 1, "classic", max_turns=10)
     for log, order in zip(logs, (["dwarfs", "trolls"], ["trolls", "dwarfs"]), strict=True):
         sides = [position.to_move for position, _ in log]
         assert [side for side, _ in groupby(sides)] == order
@@ -239,7 +239,7 @@ def test_a_summary_of_games_by_hand() -> None:
             "classic", np.array(margins), zeros, ends, strikes, zeros, zeros, rows, decisions
         )
 
-    result = summarise_matches(Matches(battles(3, 8, -5, 2), battles(7, -8, -5, 1)))
+    result = summarise_pairs(GamePairs(battles(3, 8, -5, 2), battles(7, -8, -5, 1)))
     totals = [-4, 16, 0, 1]
     assert result["mean_total"] == np.mean(totals)
     half = 1.959964 * np.std(totals, ddof=1) / 2
@@ -306,7 +306,7 @@ def test_a_battle_played_again_counts_once(capsys) -> None:
 def test_both_battles_of_a_game_begin_from_its_start_of_the_book() -> None:
     rows = read_openings("classic").rows(3, max_turns=12)
     players = [agents.make("random", seed=seed) for seed in (1, 2)]
-    matches = play_matches(*players, 3, "classic", starts=rows)
+    matches = play_pairs(*players, 3, "classic", starts=rows)
     for battles in (matches.first, matches.second):
         assert (battles.starts == rows).all()
         assert battles.turns.max() == 12
@@ -366,7 +366,7 @@ def test_games_of_two_battles_from_the_command_line(capsys) -> None:
     out = capsys.readouterr().out
     assert "3 battles of koom-valley-football: dwarfs greedy, trolls random\n" in out
     assert "3 battles of koom-valley-football: dwarfs random, trolls greedy\n" in out
-    assert "3 games of two battles, first player greedy, second random\n" in out
+    assert "3 game pairs, first player greedy, second random\n" in out
     assert "mean total for the first player" in out
 
 

@@ -79,7 +79,7 @@ def test_the_report_is_written_anew_from_the_games(unbroken: Path, capsys) -> No
     (unbroken / "report.md").unlink()
     assert main(["--report", str(unbroken)]) == 0
     assert (unbroken / "report.md").read_bytes() == report
-    assert "Two battles, seats swapped" in capsys.readouterr().out
+    assert "## Game pairs" in capsys.readouterr().out
 
 
 def test_a_report_is_published_with_its_picture(unbroken: Path, tmp_path: Path, capsys) -> None:
@@ -92,7 +92,7 @@ def test_a_report_is_published_with_its_picture(unbroken: Path, tmp_path: Path, 
         unbroken / "payoff.svg"
     ).read_bytes()
     report = (unbroken / "report.md").read_text().replace("(payoff.svg)", "(images/strength.svg)")
-    assert report[report.index("## Two battles") :] in text
+    assert report[report.index("## Game pairs") :] in text
 
 
 def test_no_other_page_is_written_over(unbroken: Path, tmp_path: Path, capsys) -> None:

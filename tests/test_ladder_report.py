@@ -43,7 +43,7 @@ def test_cells_count_what_happened() -> None:
 
 
 def test_a_pair_is_one_start_with_the_seats_swapped() -> None:
-    weak_middle = FIGURES.meetings[0]
+    weak_middle = FIGURES.pair_scores[0]
     assert (weak_middle.first, weak_middle.second, weak_middle.pairs) == ("weak", "middle", 70)
     # The edge of the trolls and what a start is worth cancel out: only strength is left.
     assert weak_middle.score == (-12, -12, -12)
@@ -60,7 +60,7 @@ def test_only_starts_played_in_both_seats_make_a_pair() -> None:
         r for r in RESULTS if not (r.start >= 30 and (r.dwarfs, r.trolls) == ("weak", "middle"))
     ]
     figures = compute_figures(AGENTS, some)
-    assert figures.meetings[0].pairs == 30
+    assert figures.pair_scores[0].pairs == 30
     assert figures.pairs == [30, 30, 70]
     assert figures.cell(0, 1).games == 30
     assert figures.cell(1, 0).games == 70
@@ -101,7 +101,7 @@ def test_agents_that_have_not_met_are_named() -> None:
     with pytest.raises(LadderError, match="no game of weak against strong"):
         compute_figures(AGENTS, [r for r in RESULTS if (r.dwarfs, r.trolls) != ("weak", "strong")])
     apart = [r for r in RESULTS if (r.start < 9) == (r.dwarfs < r.trolls) or r.dwarfs == r.trolls]
-    with pytest.raises(LadderError, match="in both seats"):
+    with pytest.raises(LadderError, match="no game pair yet"):
         compute_figures(AGENTS, apart)
 
 
@@ -121,7 +121,7 @@ def test_the_report_orders_agents_and_says_what_is_shown(folder: Path) -> None:
     report = (folder / "report.md").read_text()
     assert report.index("| strong") < report.index("| middle") < report.index("| weak")
     assert report.count("- strong is above middle") == 5  # by score; by rating and margin a side
-    assert "630 games of classic, 630 of them distinct; 70 pairs" in report
+    assert "630 games of classic, 630 of them distinct; 70 game pairs" in report
     assert "140 games of two agents can show" in report
     assert "![The payoff matrix](payoff.svg)" in report
 
@@ -159,7 +159,7 @@ def test_the_numbers_are_those_of_the_figures(folder: Path) -> None:
     assert numbers["games"] == 630
     assert numbers["scores"]["strong"] == list(FIGURES.scores[2])
     assert numbers["cells"][0]["won"] == list(FIGURES.cells[0].won)
-    assert numbers["meetings"][0]["pairs"] == 70
+    assert numbers["game_pairs"][0]["pairs"] == 70
     assert set(numbers["ratings"]) == {"dwarfs", "trolls", "advantage"}
 
 

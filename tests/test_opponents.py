@@ -10,7 +10,7 @@ from seat_play import first_legal
 import agents
 from thud_env import Position
 from thud_env.envs.opponents import (
-    RandomOpponent,
+    RandomDecisions,
     make_opponent,
     opponent_state,
     restore_opponent,
@@ -56,7 +56,7 @@ def test_an_object_for_many_games_is_taken_as_it_is():
 
 
 def test_random_draws_every_legal_decision_and_no_other():
-    opponent = make_opponent("random")
+    opponent = make_opponent("random-decisions")
     legal = START.legal_actions()
     drawn = choices(opponent, 20_000)
     assert set(drawn) == set(legal.tolist())
@@ -66,14 +66,14 @@ def test_random_draws_every_legal_decision_and_no_other():
 
 
 def test_the_same_seed_draws_the_same():
-    one, other = RandomOpponent(), RandomOpponent()
+    one, other = RandomDecisions(), RandomDecisions()
     seed_opponent(one, np.random.default_rng(1))
     seed_opponent(other, np.random.default_rng(1))
     assert choices(one, 50) == choices(other, 50)
     assert choices(one, 50) != choices(one, 50)
 
 
-@pytest.mark.parametrize("make", [RandomOpponent, lambda: make_opponent(Actor())])
+@pytest.mark.parametrize("make", [RandomDecisions, lambda: make_opponent(Actor())])
 def test_a_state_can_be_returned_to(make):
     opponent = make()
     seed_opponent(opponent, np.random.default_rng(1))

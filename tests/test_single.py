@@ -162,7 +162,7 @@ def test_random_sides_are_drawn_from_the_seed():
     assert 10 < sides.count(0) < 31
 
 
-@pytest.mark.parametrize("opponent", ["random", "agents:greedy", "object"])
+@pytest.mark.parametrize("opponent", ["random-decisions", "agents:greedy", "object"])
 def test_a_seed_fixes_the_whole_battle(opponent):
     opponent = agents.make("random") if opponent == "object" else opponent
     env = ThudSeatEnv(side="random", opponent=opponent, max_turns=60)
@@ -238,7 +238,7 @@ def test_an_illegal_choice_of_the_opponent_is_laid_to_its_door():
 
 
 @pytest.mark.parametrize("copier", ["deepcopy", "pickle", "state"])
-@pytest.mark.parametrize("opponent", ["random", "agents:greedy"])
+@pytest.mark.parametrize("opponent", ["random-decisions", "agents:greedy"])
 def test_copies_continue_identically(copier, opponent):
     for number, rules in enumerate(thud_env.RULESETS):
         env = ThudSeatEnv(rules, "random", opponent, max_turns=80)

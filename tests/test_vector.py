@@ -87,7 +87,7 @@ def test_make_vec_finds_it_unasked():
 
 
 @pytest.mark.parametrize("rules", thud_env.RULESETS)
-@pytest.mark.parametrize("opponent", ["random", "agents:greedy"])
+@pytest.mark.parametrize("opponent", ["random-decisions", "agents:greedy"])
 def test_what_it_returns_lies_in_its_spaces(rules, opponent):
     envs = ThudVectorEnv(70, rules, "random", opponent, max_turns=30, autoreset_mode="SameStep")
     observations, infos = envs.reset(seed=3)
@@ -135,7 +135,7 @@ def test_random_sides_are_drawn_anew_for_every_battle():
 
 
 def test_a_seed_fixes_everything():
-    envs = ThudVectorEnv(4, side="random", opponent="random", max_turns=20)
+    envs = ThudVectorEnv(4, side="random", opponent="random-decisions", max_turns=20)
     runs = []
     for seed in (1, 1, 2):
         returned = [envs.reset(seed=seed)]

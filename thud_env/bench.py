@@ -54,7 +54,7 @@ _PRIME = np.uint64(0x100000001B3)
 
 @compiled_with_arrays
 def _hash_games(rows, rng, hashes):
-    """Play every game at random, folding all that happens into one FNV-1a hash a game."""
+    """Play random decisions in every game, folding all that happens into one FNV-1a hash a game."""
     decisions = np.empty(MAX_DECISIONS_AT_ONCE, dtype=np.int32)
     for game in range(rows.shape[0]):
         row = rows[game]
@@ -73,8 +73,8 @@ def _hash_games(rows, rng, hashes):
 
 
 def signature(games: int = SIGNATURE_GAMES) -> str:
-    """Hash of seeded random games: every list of legal decisions, every decision, mover, margin
-    and ending.
+    """Hash of seeded games of random decisions: every list of legal decisions, every decision,
+    mover, margin and ending.
 
     Args:
         games: how many, an equal share of each ruleset, half of each with agreement.

@@ -1,4 +1,4 @@
-"""Evaluate two agents head to head: in battles, or in games of two battles.
+"""Evaluate two agents head to head: in battles, or in game pairs (one start, both seats).
 
 ::
 
@@ -16,13 +16,13 @@ from typing import Any
 
 import agents
 from thud_env.command import Command, bounded
-from training.arena.battles import Battles, Matches, distinct, play_battles, play_matches
+from training.arena.battles import Battles, GamePairs, distinct, play_battles, play_pairs
 from training.arena.openings import OpeningsError, read_openings
 from training.arena.summary import (
     print_battles,
-    print_matches,
+    print_pairs,
     summarise,
-    summarise_matches,
+    summarise_pairs,
 )
 
 
@@ -34,15 +34,15 @@ def evaluate(
     match: bool = False,
     openings: bool | None = None,
     **limits: Any,
-) -> tuple[Battles | Matches, list[str]]:
-    """Play battles, or games of two battles. Two players without chance repeat themselves, so
-    that each battle counts once, however often it was played.
+) -> tuple[Battles | GamePairs, list[str]]:
+    """Play battles, or game pairs. Two players without chance repeat themselves: each distinct
+    battle then counts once.
 
     Args:
         players: the dwarfs and the trolls, or the first and the second player of a match.
         games: how many.
         rules: the name of a ruleset.
-        match: whether to play games of two battles.
+        match: whether to play game pairs.
         openings: whether to begin from the starts of the opening book, one after the other; None:
             if both players play without chance, and the book has as many starts.
         **limits: ``max_quiet_turns``, ``max_turns``, ``offer_after``, ``agreement``.
@@ -69,11 +69,11 @@ def evaluate(
                     "neither player plays by chance: from the starts of the opening book "
                     "(--no-openings: from the setup)"
                 )
-    play = play_matches if match else play_battles
+    play = play_pairs if match else play_battles
     played = play(*players, games, rules, starts=starts, **limits)
     different = distinct(played)
     if len(different) < games:
-        kind = "games of two battles" if match else "battles"
+        kind = "game pairs" if match else "battles"
         counted = "all are counted" if by_chance else "repeats are not counted"
         notes.append(f"only {len(different)} of {games} {kind} are distinct: {counted}")
     return (played if by_chance else played.chosen(different)), notes
@@ -93,7 +93,7 @@ def main(words: list[str] | None = None) -> int:
         "--match",
         nargs=2,
         metavar=("FIRST", "SECOND"),
-        help="instead: games of two battles, in which FIRST has the dwarfs, then the trolls",
+        help="instead: game pairs, in which FIRST has the dwarfs, then the trolls",
     )
     add("--games", type=bounded(int, 1), default=200, metavar="N", help="how many (200)")
     add(
@@ -139,7 +139,7 @@ def _evaluate(arguments: argparse.Namespace) -> None:
     )
     for note in notes:
         print(f"evaluate: {note}", file=sys.stderr)
-    result = summarise(played) if isinstance(played, Battles) else summarise_matches(played)
+    result = summarise(played) if isinstance(played, Battles) else summarise_pairs(played)
     if arguments.json:
         titles = ("first", "second") if arguments.match else ("dwarfs", "trolls")
         named = {
@@ -148,7 +148,7 @@ def _evaluate(arguments: argparse.Namespace) -> None:
         }
         print(json.dumps({**named, **result}, indent=2))
     elif arguments.match:
-        print_matches(one, other, rules, result)
+        print_pairs(one, other, rules, result)
     else:
         print_battles(one, other, rules, result)
 

@@ -47,9 +47,9 @@ from agents.search.workspace import MAX_DEPTH
 from thud_env.command import Command, bounded
 from thud_env.jit.rng import seed_generators
 from thud_env.rulesets import get_ruleset
-from training.arena.battles import play_matches
+from training.arena.battles import play_pairs
 from training.arena.openings import read_openings
-from training.arena.summary import summarise_matches
+from training.arena.summary import summarise_pairs
 from training.fitting.positions import Positions, SelfPlay
 from training.fitting.regression import class_numbers, fit, predict, prior_values
 from training.runs.starts import checkout_commit
@@ -110,7 +110,7 @@ def main(words: list[str] | None = None) -> int:
     )
     command.add_argument(
         "--pairs", type=bounded(int, 2), default=50, metavar="N",
-        help="games of two battles of the match at the end (50)",
+        help="game pairs of the match at the end (50)",
     )  # fmt: skip
     command.add_argument(
         "--folder", type=Path, metavar="DIR", help="where everything is kept (runs/fit-RULES)"
@@ -287,7 +287,7 @@ def _fit(folder: Path, plan: Plan, generation: int) -> None:
 
 
 def _match(newest: Path, rules: str, pairs: int) -> dict[str, Any]:
-    """Matches of the new tables against the features and, if there are any, the tables that
+    """GamePairs of the new tables against the features and, if there are any, the tables that
     ``alphabeta`` plays by. The last of them has to be won by more than its interval.
     """
     plain = f"alphabeta:depth={MATCH_DEPTH}"
@@ -299,7 +299,7 @@ def _match(newest: Path, rules: str, pairs: int) -> dict[str, Any]:
     report: dict[str, Any] = {"depth": MATCH_DEPTH, "pairs": pairs}
     for name, spec in opponents.items():
         players = agents.make(f"{plain},weights={newest}", 1), agents.make(spec, 2)
-        result = summarise_matches(play_matches(*players, pairs, rules, starts=starts))
+        result = summarise_pairs(play_pairs(*players, pairs, rules, starts=starts))
         report[name] = {
             meaning: "{:+.2f} ({:+.2f} to {:+.2f})".format(result[key], *result[f"{key}_95"])
             for meaning, key in (

@@ -419,7 +419,7 @@ def margins(rows: NDArray[np.int16]) -> NDArray[np.int64]:
 
 
 class Playouts(NamedTuple):
-    """Random battles played to their ends."""
+    """Battles of random decisions, played to their ends."""
 
     lengths: NDArray[np.int32]
     """[N] decisions played."""

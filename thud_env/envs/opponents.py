@@ -1,18 +1,19 @@
-"""Opponents: whoever plays the other side in the Gymnasium environments.
+"""Opponents, which play the other side in the Gymnasium environments.
 
 ``opponent=`` takes any of these:
 
 =====================================  ====================================================
 opponent                               plays
 =====================================  ====================================================
-``"random"``                           decisions drawn uniformly from the legal ones
+``"random-decisions"``                 decisions drawn uniformly from the legal ones
 a function, ``Position -> int``        what it returns
 an object with ``act(position)``       what that returns
 an object with ``act_rows(rows)``      the same for many games at once, [B, 432] -> [B]
 ``"MODULE:SPEC"``                      what ``MODULE.make(SPEC)`` returns: ``"agents:greedy"``
 =====================================  ====================================================
 
-The package itself knows no player but ``"random"``; a module is imported when a string names it.
+The package itself has no player but ``"random-decisions"``; a module is imported when a string
+names it.
 An opponent with a method ``seed(number)`` is seeded by ``reset(seed=...)``, one with
 ``get_state()`` and ``set_state(state)`` is part of its environment's state.
 """
@@ -29,6 +30,8 @@ from numpy.typing import NDArray
 from thud_env.batch.game import legal_lists
 from thud_env.position import Position
 
+RANDOM_DECISIONS = "random-decisions"
+
 
 class BatchOpponent(Protocol):
     """Chooses for many games at once: what every opponent is turned into."""
@@ -38,10 +41,10 @@ class BatchOpponent(Protocol):
         ...
 
 
-class RandomOpponent:
+class RandomDecisions:
     """Draws decisions uniformly from the legal ones, as ``BatchedGame.sample_actions`` does.
 
-    (``agents.make("random")`` draws uniformly from complete turns, which takes longer.)
+    ``"agents:random"`` draws uniformly from complete turns instead, which takes longer.
     """
 
     def __init__(self) -> None:
@@ -92,8 +95,8 @@ def _from_module(opponent: str) -> Any:
         make = None
     if make is None:
         raise ValueError(
-            f"unknown opponent {opponent!r}: 'random', or MODULE:SPEC for a module that makes "
-            f"players, such as 'agents:{opponent or 'greedy'}', would be right"
+            f"unknown opponent {opponent!r}: {RANDOM_DECISIONS!r}, or MODULE:SPEC for a module "
+            f"that makes players, such as 'agents:{opponent or 'greedy'}', would be right"
         )
     return make(spec)
 
@@ -109,8 +112,8 @@ def make_opponent(opponent: Any) -> BatchOpponent:
         TypeError: for anything else that is none of those tabled above.
     """
     if isinstance(opponent, str):
-        if opponent == "random":
-            return RandomOpponent()
+        if opponent == RANDOM_DECISIONS:
+            return RandomDecisions()
         opponent = _from_module(opponent)
     if callable(getattr(opponent, "act_rows", None)):
         return opponent
@@ -119,8 +122,8 @@ def make_opponent(opponent: Any) -> BatchOpponent:
     if callable(opponent):
         return _OneByOne(opponent, opponent)
     raise TypeError(
-        f"opponent {opponent!r} cannot play: 'random', a function from a Position to an action, "
-        "or an object with act(position) or act_rows(rows) would be right"
+        f"opponent {opponent!r} cannot play: {RANDOM_DECISIONS!r}, a function from a Position to "
+        "an action, or an object with act(position) or act_rows(rows) would be right"
     )
 
 
@@ -132,7 +135,7 @@ def seed_opponent(opponent: BatchOpponent, generator: np.random.Generator) -> No
 
 
 def opponent_state(opponent: BatchOpponent) -> Any:
-    """The state of an opponent that tells it, or None."""
+    """The state of an opponent that has one, else None."""
     get_state = getattr(opponent, "get_state", None)
     return get_state() if callable(get_state) else None
 
@@ -140,4 +143,4 @@ def opponent_state(opponent: BatchOpponent) -> Any:
 def restore_opponent(opponent: BatchOpponent, state: Any) -> None:
     """Return an opponent to a state that ``opponent_state`` gave; None changes nothing."""
     if state is not None:
-        opponent.set_state(state)  # type: ignore[attr-defined] # it told its state
+        opponent.set_state(state)  # type: ignore[attr-defined] # it has a state

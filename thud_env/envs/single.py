@@ -6,7 +6,7 @@
 | Observation space | `Box(0, 1, (14, 15, 15), float32)`, or with `observation="dict"` a `Dict` of \
 that as `observation` and `action_mask`: `Box(0, 1, (6470,), int8)` |
 | Rewards | the learner's: captures as they happen, in 1/32, or 1, 0, -1 at the end |
-| Import | `gymnasium.make("thud/Thud-v0", side="dwarfs", opponent="random")` |
+| Import | `gymnasium.make("thud/Thud-v0", side="dwarfs", opponent="random-decisions")` |
 
 The opponent's turns are played inside `step`, and inside `reset` if the other side begins. A
 reward is all that was paid between two of the learner's decisions, the opponent's captures
@@ -85,8 +85,8 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
     Args:
         rules: a ruleset, or the name of one.
         side: ``"dwarfs"``, ``"trolls"``, ``"random"`` or ``"both"``, as tabled above.
-        opponent: who plays the other side: ``"random"``, a function from a ``Position`` to an
-            action, an object with ``act(position)``, such as ``agents.make(spec)``
+        opponent: plays the other side: ``"random-decisions"``, a function from a ``Position`` to
+            an action, an object with ``act(position)``, such as ``agents.make(spec)``
             (``envs/opponents.py``).
         match: whether to play the two-battle game; ``side`` is that of the first battle.
         render_mode: as ``ThudEnv``.
@@ -108,7 +108,7 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         self,
         rules: Rules = "classic",
         side: Seat = "dwarfs",
-        opponent: Any = "random",
+        opponent: Any = "random-decisions",
         *,
         match: bool = False,
         render_mode: RenderMode | None = None,
@@ -226,7 +226,7 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
     def get_state(self) -> dict[str, Any]:
         """Everything that ``set_state`` needs to continue exactly from here.
 
-        The opponent is part of it if it has ``get_state`` itself, as ``"random"`` has;
+        The opponent is part of it if it has ``get_state`` itself, as ``"random-decisions"`` has;
         ``copy.deepcopy`` and ``pickle`` take any opponent along.
         """
         return {

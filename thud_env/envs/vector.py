@@ -87,7 +87,7 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         num_envs: int = 1,
         rules: Rules = "classic",
         side: Seat = "dwarfs",
-        opponent: Any = "random",
+        opponent: Any = "random-decisions",
         *,
         match: bool = False,
         observation: ObservationKind = "planes",

@@ -1,4 +1,8 @@
-"""Playing two agents against each other, many battles or games of two battles at once."""
+"""Plays two agents against each other: many battles at once, or many game pairs.
+
+A game pair is one start played twice by two players with the seats swapped: the two-battle game of
+docs/rules.md, section 6.
+"""
 
 from __future__ import annotations
 
@@ -188,8 +192,8 @@ def strikes_of(
 
 
 @dataclasses.dataclass(frozen=True)
-class Matches:
-    """How N games of two battles went, both from one start (docs/rules.md, section 6)."""
+class GamePairs:
+    """How N game pairs between two players went."""
 
     first: Battles
     """The first battles, in which the first player has the dwarfs."""
@@ -203,15 +207,15 @@ class Matches:
 
     @property
     def courses(self) -> list[Any]:
-        """What tells games apart: the courses of both battles."""
+        """The courses of both battles: game pairs with the same courses are one."""
         return list(zip(self.first.courses, self.second.courses, strict=True))
 
-    def chosen(self, numbers: NDArray[np.int64]) -> Matches:
-        """Some of the games."""
-        return Matches(self.first.chosen(numbers), self.second.chosen(numbers))
+    def chosen(self, numbers: NDArray[np.int64]) -> GamePairs:
+        """Some of the pairs."""
+        return GamePairs(self.first.chosen(numbers), self.second.chosen(numbers))
 
 
-def play_matches(
+def play_pairs(
     first: BatchPolicy,
     second: BatchPolicy,
     games: int,
@@ -219,23 +223,23 @@ def play_matches(
     *,
     starts: NDArray[np.int16] | None = None,
     **limits: Any,
-) -> Matches:
-    """Play games of two battles, of which the first player begins with the dwarfs.
+) -> GamePairs:
+    """Play game pairs, which the first player begins with the dwarfs.
 
     Args:
         first, second: the players.
-        games: how many games.
+        games: how many pairs.
         rules: the ruleset, or its name.
         starts: [games, 432] where both battles of each begin; None: at the setup.
         **limits: ``max_quiet_turns``, ``max_turns``, ``offer_after``, ``agreement``.
     """
-    return Matches(
+    return GamePairs(
         first=play_battles(first, second, games, rules, starts=starts, **limits),
         second=play_battles(second, first, games, rules, starts=starts, **limits),
     )
 
 
-def distinct(played: Battles | Matches) -> NDArray[np.int64]:
-    """The numbers of the battles, or games of two, that are not repeats of one before them."""
+def distinct(played: Battles | GamePairs) -> NDArray[np.int64]:
+    """The numbers of the battles, or game pairs, that do not repeat an earlier one."""
     first = {course: number for number, course in reversed(list(enumerate(played.courses)))}
     return np.array(sorted(first.values()), dtype=np.int64)

@@ -1,7 +1,7 @@
 """95% intervals of means and shares, how they are written, and how two are compared.
 
 No interval reaches beyond what its quantity can be. A number is called higher than another only if
-their intervals are apart and both rest on enough pairs of games; everything else is "not told
+their intervals are apart and both rest on enough game pairs; everything else is "not told
 apart".
 """
 
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 Z95 = NormalDist().inv_cdf(0.975)
 RESAMPLES = 2000
 ENOUGH_PAIRS = 20
-"""Pairs of games below which nothing is concluded: the bootstrap of a handful of values, or of
+"""Game pairs below which nothing is concluded: the bootstrap of a handful of values, or of
 values that are all the same, gives intervals that are too narrow."""
 
 
@@ -75,8 +75,8 @@ def resolution(games: int) -> float:
 def resample_weights(starts: int, seed: int = 0) -> NDArray[np.int64]:
     """How often each bootstrap sample holds each start, [RESAMPLES, starts].
 
-    The unit that is drawn is the start, with all games played from it: a pair of games with the
-    seats swapped stays together, and so do the games of all agents from one start (Efron,
+    The unit that is drawn is the start, with all games played from it: a game pair stays
+    together, and so do the games of all agents from one start (Efron,
     "Bootstrap methods", 1979; resampling whole clusters: Davison & Hinkley 1997, section 3.8).
     """
     random = np.random.default_rng(seed)
@@ -127,5 +127,5 @@ def compare(name: str, first: Interval, other: str, second: Interval, pairs: int
     if is_above(second, first, pairs):
         return f"{other} is above {name}"
     if pairs < ENOUGH_PAIRS:
-        return f"{name} and {other} are not told apart: {pairs} pairs of games are too few"
+        return f"{name} and {other} are not told apart: {pairs} game pairs are too few"
     return f"{name} and {other} are not told apart"

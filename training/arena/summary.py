@@ -1,4 +1,4 @@
-"""Figures of battles and of games of two battles, for programs and for people."""
+"""Figures of battles and of game pairs, for programs and for people."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from thud_env import Termination
 from thud_env.position import SIDES
 from thud_env.rulesets import get_ruleset
-from training.arena.battles import Battles, Matches, strike_names
+from training.arena.battles import Battles, GamePairs, strike_names
 from training.arena.intervals import Interval, mean_interval, wilson
 
 
@@ -44,9 +44,9 @@ def summarise(battles: Battles) -> dict[str, Any]:
     }
 
 
-def summarise_matches(matches: Matches) -> dict[str, Any]:
-    """The figures of games of two battles, for programs: totals, and margins as dwarfs and as
-    trolls, from the first player's view; and both battles, margins from their dwarfs' view.
+def summarise_pairs(matches: GamePairs) -> dict[str, Any]:
+    """The figures of game pairs, for programs: totals, and margins as dwarfs and as trolls, from
+    the first player's view; and both battles, margins from their dwarfs' view.
     """
     totals = matches.totals
     games = len(totals)
@@ -82,11 +82,11 @@ def print_battles(dwarfs: str, trolls: str, rules: str, result: dict[str, Any]) 
     print(f"  ended by: {endings}")
 
 
-def print_matches(first: str, second: str, rules: str, result: dict[str, Any]) -> None:
-    """What ``summarise_matches`` found, for people."""
+def print_pairs(first: str, second: str, rules: str, result: dict[str, Any]) -> None:
+    """What ``summarise_pairs`` found, for people."""
     print_battles(first, second, rules, result["first_battles"])
     print_battles(second, first, rules, result["second_battles"])
-    print(f"{result['games']} games of two battles, first player {first}, second {second}")
+    print(f"{result['games']} game pairs, first player {first}, second {second}")
     for player in ("first_player", "second_player"):
         print(f"  {player.replace('_', ' ')}: {_won(result[player])}")
     print(f"  drawn {result['draws']}")

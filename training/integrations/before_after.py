@@ -1,8 +1,8 @@
 """The table that every integration ends with: how its policy plays before and after training.
 
-Both times the policy plays the same number of battles against random play, all of them at once
-in one vector environment. The script fails if training has not told: if the 95% interval of the
-difference reaches down to zero.
+Both times the policy plays the same number of battles against random decisions, all of them at
+once in one vector environment. The script fails if training has shown nothing: if the 95% interval
+of the difference reaches down to zero.
 """
 
 from __future__ import annotations
@@ -21,11 +21,10 @@ from thud_env.command import Command, bounded
 from training.arena.intervals import Z95
 
 TASK: dict[str, Any] = {"rules": "classic", "side": "trolls", "max_turns": 100}
-"""What the integrations learn: the trolls of Classic Thud against random dwarfs, 100 turns.
+"""What the integrations learn: the trolls of Classic Thud against random decisions, 100 turns.
 
-Trolls that capture whenever they may are far better than random ones, and a policy learns that
-within some ten thousand decisions: a minute, even where a library steps one environment at a
-time.
+Trolls that capture whenever they may are far better than others. A policy learns it within
+some ten thousand decisions: a minute, even where a library steps one environment at a time.
 """
 
 Choose = Callable[[NDArray[np.float32], NDArray[np.int8]], Any]
@@ -62,7 +61,7 @@ def command(name: str, docstring: str | None, steps: int) -> Command:
 
 
 def margins(choose: Choose, battles: int, seed: int, **task: Any) -> Margins:
-    """Play battles against random play.
+    """Play battles against random decisions.
 
     Args:
         choose: the policy.

@@ -2,7 +2,7 @@
 
 Importing this module registers nothing; ``register()`` does. Run as a script, it lets
 OpenSpiel's own ``random_sim_test`` check the game by every ruleset, and its MCTS bot play the
-trolls against random dwarfs. Nothing is trained: the table compares the bot with random play.
+trolls against random decisions. Nothing is trained: the table compares the bot with these.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """From games to figures: everything that a report says, as numbers.
 
-Margins are in points of the ruleset, from the dwarfs' view unless said. A *pair* is one start
-played twice by two agents with the seats swapped: a two-battle game (docs/rules.md, section 6). Its
-score is the sum of an agent's two margins.
+Margins are in points of the ruleset, from the dwarfs' view unless said. A *game pair* is one
+start played twice by two agents with the seats swapped (docs/rules.md, section 6). Its score is the
+sum of an agent's two margins.
 """
 
 from __future__ import annotations
@@ -79,8 +79,8 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Meeting:
-    """The pairs of games of two agents, from the first one's view."""
+class PairScore:
+    """How the game pairs of two agents went, from the first one's view."""
 
     first: str
     second: str
@@ -109,7 +109,7 @@ class Figures:
     agents: list[str]
     cells: list[Cell]
     """[K * K] by dwarfs, then trolls."""
-    meetings: list[Meeting]
+    pair_scores: list[PairScore]
     """[K * (K - 1) / 2]"""
     scores: list[Interval]
     """[K] the mean score of a pair against all K agents alike, itself included, which is 0."""
@@ -119,7 +119,7 @@ class Figures:
     effort: list[Effort]
     """[K]"""
     pairs: list[int]
-    """[K] the fewest pairs of games that it played with any other."""
+    """[K] the fewest game pairs that it played with any other."""
     distinct: int
     """Games, in all cells together, that differ in their start or a turn."""
 
@@ -137,7 +137,7 @@ def compute_figures(agents: list[str], results: list[Result]) -> Figures:
     """The figures of a ladder.
 
     Raises:
-        LadderError: if two agents have not met in both seats yet.
+        LadderError: if two agents have played no game pair yet.
     """
     by_cell = into_cells(results)
     starts = 1 + max((result.start for result in results), default=0)
@@ -149,12 +149,12 @@ def compute_figures(agents: list[str], results: list[Result]) -> Figures:
             if not games:
                 raise LadderError(f"there is no game of {dwarfs} against {trolls} yet")
             cells.append(_cell(dwarfs, trolls, games, weights))
-    meetings, scores, pairs = _meetings(agents, by_cell, weights)
+    pair_scores, scores, pairs = _pair_scores(agents, by_cell, weights)
     size = len(agents)
     return Figures(
         agents=agents,
         cells=cells,
-        meetings=meetings,
+        pair_scores=pair_scores,
         scores=scores,
         margins=_side_margins(agents, by_cell, weights),
         ratings=rate(
@@ -220,13 +220,13 @@ def _cell(dwarfs: str, trolls: str, games: dict[int, Result], weights: NDArray[n
     )
 
 
-def _meetings(
+def _pair_scores(
     agents: list[str],
     by_cell: Cells,
     weights: NDArray[np.int64],
-) -> tuple[list[Meeting], list[Interval], list[int]]:
-    """All meetings, and each agent's score and fewest pairs over its own."""
-    meetings = []
+) -> tuple[list[PairScore], list[Interval], list[int]]:
+    """How every two agents' pairs went, and each agent's score and fewest pairs."""
+    pair_scores = []
     means = np.zeros(len(agents))
     samples = np.zeros((len(agents), len(weights)))
     fewest = [len(weights[0])] * len(agents)
@@ -234,10 +234,10 @@ def _meetings(
         for j, second in enumerate(agents[i + 1 :], start=i + 1):
             both, as_dwarfs, as_trolls = paired_margins(by_cell, first, second)
             if len(both) == 0:
-                raise LadderError(f"{first} and {second} have not met in both seats yet")
+                raise LadderError(f"{first} and {second} have played no game pair yet")
             sums = as_dwarfs + as_trolls
             drawn = resampled_means(sums, both, weights)
-            meeting = Meeting(
+            pair = PairScore(
                 first,
                 second,
                 wins=int((sums > 0).sum()),
@@ -245,13 +245,13 @@ def _meetings(
                 losses=int((sums < 0).sum()),
                 score=percentile_interval(sums.mean(), drawn),
             )
-            meetings.append(meeting)
+            pair_scores.append(pair)
             for agent, sign in ((i, 1), (j, -1)):
                 means[agent] += sign * sums.mean() / len(agents)
                 samples[agent] += sign * drawn / len(agents)
-                fewest[agent] = min(fewest[agent], meeting.pairs)
+                fewest[agent] = min(fewest[agent], pair.pairs)
     scores = [percentile_interval(*both) for both in zip(means, samples, strict=True)]
-    return meetings, scores, fewest
+    return pair_scores, scores, fewest
 
 
 def _side_margins(
@@ -293,7 +293,7 @@ def _effort(as_dwarfs: list[Result], as_trolls: list[Result]) -> Effort:
 def as_json(figures: Figures) -> dict[str, Any]:
     """The figures for programs; an interval is a list of the value, its low and its high end."""
 
-    def numbers(name: str, entry: Cell | Meeting) -> dict[str, Any]:
+    def numbers(name: str, entry: Cell | PairScore) -> dict[str, Any]:
         return {**vars(entry), name: getattr(entry, name), "won": entry.won}
 
     def cell_numbers(cell: Cell) -> dict[str, Any]:
@@ -318,5 +318,5 @@ def as_json(figures: Figures) -> dict[str, Any]:
             for agent, effort in zip(figures.agents, figures.effort, strict=True)
         },
         "cells": [cell_numbers(cell) for cell in figures.cells],
-        "meetings": [numbers("pairs", meeting) for meeting in figures.meetings],
+        "game_pairs": [numbers("pairs", pair) for pair in figures.pair_scores],
     }

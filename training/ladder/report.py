@@ -31,7 +31,7 @@ def write_report(folder: Path) -> str:
     """Write the three files of a folder's games; the summary, for people.
 
     Raises:
-        LadderError: if there are no games, or not every two agents have met.
+        LadderError: if there are no games, or two agents have played no game pair.
     """
     games = read_games(folder)
     figures = compute_figures(list(games.header.agents), games.results)
@@ -52,11 +52,11 @@ def write_report(folder: Path) -> str:
 
 
 def _summary(games: Games, figures: Figures, most: float) -> Iterator[str]:
-    pairs = [meeting.pairs for meeting in figures.meetings]
+    pairs = [pair.pairs for pair in figures.pair_scores]
     yield (
         f"{figures.games:,} games of {games.header.rules}, {figures.distinct:,} of them distinct; "
-        f"{_span(pairs)} pairs of games, each from one start with the seats swapped, for every "
-        f"two agents. {resolution_words(2 * min(pairs))}"
+        f"{_span(pairs)} game pairs (one start, both seats) for every two "
+        f"agents. {resolution_words(2 * min(pairs))}"
     )
     if games.header.limits:
         limits = (f"{most} {BATTLE_LIMITS[name]}" for name, most in games.header.limits.items())
@@ -66,10 +66,10 @@ def _summary(games: Games, figures: Figures, most: float) -> Iterator[str]:
             f"\nThese games were played with {games.codes} states of the code: they are of one "
             "field only if its agents stayed as they were."
         )
-    yield "\n## Two battles, seats swapped\n"
+    yield "\n## Game pairs\n"
     yield (
-        "Score: the sum of an agent's margins in two battles from one start, the seats swapped; "
-        "the mean over all agents of the field alike, itself included, with its 95% interval."
+        "Score: the sum of an agent's margins in a game pair; the mean over all agents of "
+        "the field alike, itself included, with its 95% interval."
     )
     yield ""
     yield from _standings(figures, most)
@@ -155,20 +155,20 @@ def _ranked(intervals: Sequence[Interval]) -> list[int]:
 
 def _details(figures: Figures, most: float) -> Iterator[str]:
     places = decimals(most)
-    yield "\n## Who meets whom\n"
-    yield "Pairs of games, from the first one's view; the share of pairs won has a Wilson interval."
+    yield "\n## Agent against agent\n"
+    yield "Game pairs, from the first one's view; the share of pairs won has a Wilson interval."
     yield ""
     rows = [
         [
-            meeting.first,
-            meeting.second,
-            f"{meeting.wins} / {meeting.draws} / {meeting.losses}",
-            _percent(meeting.won),
-            meeting.score.text(places),
-            Interval(*(part / 2 for part in meeting.score)).text(places + 1),
-            _meeting_words(meeting.first, meeting.second, meeting.score, meeting.pairs),
+            pair.first,
+            pair.second,
+            f"{pair.wins} / {pair.draws} / {pair.losses}",
+            _percent(pair.won),
+            pair.score.text(places),
+            Interval(*(part / 2 for part in pair.score)).text(places + 1),
+            _comparison(pair.first, pair.second, pair.score, pair.pairs),
         ]
-        for meeting in figures.meetings
+        for pair in figures.pair_scores
     ]
     headings = ["first", "second", "won / drawn / lost", "pairs won", "score of a pair"]
     yield from markdown_table([*headings, "margin a game", "shown"], rows)
@@ -206,7 +206,7 @@ def _details(figures: Figures, most: float) -> Iterator[str]:
     yield from markdown_table([*headings, "margin", "limit", "turns", "distinct", *EFFORT], rows)
 
 
-def _meeting_words(first: str, second: str, score: Interval, pairs: int) -> str:
+def _comparison(first: str, second: str, score: Interval, pairs: int) -> str:
     other = Interval(-score.value, -score.high, -score.low)
     return compare(first, score, second, other, pairs)
 
