@@ -173,7 +173,8 @@ from thud_env import BatchedGame, Position, RULESETS, RowError
 from thud_env.rules.row import DWARF_CELLS, NUM_CELLS, ROW_SIZE, TO_MOVE
 
 PARTS = {"cells": (0, NUM_CELLS), "lists": (NUM_CELLS, TO_MOVE), "fields": (TO_MOVE, ROW_SIZE)}
-for number in range(int(sys.argv[1])):
+first, tries = map(int, sys.argv[1:])
+for number in range(first, first + tries):
     random = Random(number)
     rules = random.choice(list(RULESETS))
     row = Position.start(rules).row.copy()
@@ -204,7 +205,7 @@ def test_rows_of_random_numbers_end_no_process() -> None:
     """48 tries with random cells, lists or fields: 18 of them ended in a crash once."""
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
     done = subprocess.run(
-        [sys.executable, "-c", TRIES, "48"],
+        [sys.executable, "-c", TRIES, "0", "48"],
         env=environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

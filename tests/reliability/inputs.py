@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
+import io
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
 from unittest import mock
 
 import yaml
+from test_check import TRIES
+from test_command import MODULES, main_of
 from test_fuzz import LIMITS, attempt, battles, check_position, check_reads, damaged
 
 import agents
 from agents.registry import AGENTS
 from reliability.row import Row
+from reliability.tree import PLAIN, edited, run
 from thud_env import Position, Record, RecordError
+from thud_env.command import Command
 from thud_env.record.text import decode_record
-from training.config import ConfigError, load_config
+from training.config import ConfigError, TrainConfig, load_config
 
 _PROMISE = "Any input is read or refused by name"
 
@@ -67,10 +74,65 @@ def check_configs(size: int, random: Random, folder: Path) -> int:
     texts = [path.read_bytes() for path in sorted((root / "configs").glob("*.yaml"))]
     texts += [b"a: &a [1]\nb: *a\n", b"? [1]: 2\n", b"seed: !!int 2026-13-01\n", b"[" * 3000]
     path = folder / "config.yaml"
-    for _ in range(size):
-        path.write_bytes(damaged(random.choice(texts), texts, random))
-        _in_a_line(lambda: load_config(path), ConfigError)
+    for number in range(size):
+        if number % 2:
+            path.write_bytes(damaged(random.choice(texts), texts, random))
+            _in_a_line(lambda: load_config(path), ConfigError)
+        else:
+            path.write_bytes(texts[0])
+            override = f"{random.choice(_KEYS)}={random.choice(_VALUES)}"
+            text = damaged(override.encode(), [b"=", b"ppo."], random)
+            words = [text.decode(errors="surrogateescape")]
+            _in_a_line(lambda words=words: load_config(path, words), ConfigError)
     return size
+
+
+_KEYS = [*(field.name for field in dataclasses.fields(TrainConfig)), "ppo.gamma", "network.blocks"]
+_VALUES = ["", "0", "-1", "1e999", "nan", "null", "[]", "{a: [1]}", "true", "classic", "9" * 5000]
+
+
+def check_command_lines(size: int, random: Random, folder: Path) -> int:
+    """Of every command: read, or refused in one line with exit code 2; the work is not done."""
+    run, options = Command.run, []
+    mains = [main_of(module) for module in MODULES if not module.startswith(_OTHER_LIBRARIES)]
+    for main in mains:
+        shown = io.StringIO()
+        with contextlib.redirect_stdout(shown):
+            main(["--help"])
+        options.append(re.findall(r"--[a-z-]+", shown.getvalue()))
+    with mock.patch.object(Command, "run", lambda self, _work, *words, **how: run(
+        self, lambda _arguments: 0, *words, **how
+    )):  # fmt: skip
+        for _ in range(size):
+            command = random.randrange(len(mains))
+            words = [
+                random.choice(options[command]) if random.random() < 0.5 else random.choice(_WORDS)
+                for _ in range(random.randrange(6))
+            ]
+            said, out = io.StringIO(), io.StringIO()
+            with contextlib.redirect_stderr(said), contextlib.redirect_stdout(out):
+                code = mains[command](words)
+            assert (code, said.getvalue().count("\n")) in ((0, 0), (2, 1)), (words, said.getvalue())
+            assert len(said.getvalue()) < 3000, words
+    return size
+
+
+_OTHER_LIBRARIES = "training.integrations."
+_WORDS = [
+    *("", " ", "-", "--", "-x", "-1", "0", "1", "2.5", "1e3", "1e999", "nan", "x" * 5000, "@x"),
+    *("\x00", "a\nb", "\x1b[2J", "\ud800", "=", "--=", "a=b", "--games=2", "--rules=chess"),
+    *("classic", "koom-valley", "random", "greedy", "policy:nowhere", "configs/smoke.yaml", "/"),
+]
+
+
+def check_rows(size: int, random: Random, folder: Path) -> int:
+    """State rows: in processes of their own, which damaged ones could end."""
+    first = random.randrange(10**9)
+    assert run("-c", TRIES, str(first), str(size), **_plain) == "done\n"
+    return size
+
+
+_plain: dict[str, str] = {}
 
 
 def check_specs(size: int, random: Random, folder: Path) -> int:
@@ -92,6 +154,17 @@ def _in_a_line(read: Callable[[], object], error: type[Exception]) -> None:
         assert re.search(r"\w", str(refusal)), "nothing is said"
 
 
+@contextlib.contextmanager
+def _board_is_not_looked_at() -> Iterator[None]:
+    wrong = edited(
+        "thud_env/rules/check.py",
+        "def _wrong_on_board(row, most_dwarfs, most_trolls):",
+        "def _wrong_on_board(row, most_dwarfs, most_trolls):\n    return -1",
+    )
+    with wrong, mock.patch.dict(_plain, PLAIN):
+        yield
+
+
 def _raw(*_arguments: object, **_named: object) -> None:
     raise KeyError("raw")
 
@@ -110,7 +183,7 @@ ROWS = [
         },
     ),
     Row(
-        "configurations", _PROMISE, "fuzzed inputs", check_configs, 500, 10_000_000,
+        "configurations and overrides", _PROMISE, "fuzzed inputs", check_configs, 500, 10_000_000,
         {
             "PyYAML's own errors are let through": lambda: mock.patch(
                 "agents.strict_yaml._Loader", yaml.SafeLoader
@@ -120,5 +193,13 @@ ROWS = [
     Row(
         "specs of agents", _PROMISE, "fuzzed inputs", check_specs, 2_000, 10_000_000,
         {"options raise raw": lambda: mock.patch("agents.registry._options", _raw)},
+    ),
+    Row(
+        "command lines", _PROMISE, "fuzzed inputs", check_command_lines, 1_000, 10_000_000,
+        {"numbers raise raw": lambda: mock.patch("thud_env.command.whole_number", _raw)},
+    ),
+    Row(
+        "state rows", _PROMISE, "fuzzed inputs", check_rows, 100, 1_000_000,
+        {"the board is not looked at": _board_is_not_looked_at}, with_fault=20, chunk=2_000,
     ),
 ]  # fmt: skip
