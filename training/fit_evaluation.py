@@ -308,8 +308,8 @@ def _match(newest: Path, rules: str, pairs: int) -> dict[str, Any]:
                 ("as trolls", "mean_as_trolls"),
             )
         }
-        report["won"] = result["mean_total_95"][0] > 0
         print(f"{pairs} pairs {MATCH_DEPTH} turns deep against the {name}: {report[name]}")
+    report["won"] = result["mean_total_95"][0] > 0
     return report
 
 
