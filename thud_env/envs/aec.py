@@ -88,7 +88,7 @@ score as it stands, from the dwarfs' view for both.
 | `rules` | `'classic'` | the ruleset |
 | `render_mode` | `None` | one of the render modes |
 | `reward` | `None` | `'margin'` or `'outcome'`; None is as the ruleset scores |
-| `idle_mask` | `'zeros'` | the mask of who is not to decide: `'zeros'` or `'ones'` |
+| `idle_mask` | `'zeros'` | the mask of an agent with nothing to decide: `'zeros'` or `'ones'` |
 | `illegal_action` | `'raise'` | what an illegal action does: `'lose'` or `'raise'` |
 | `max_quiet_turns` | `200` | turns in a row that end a battle: no capture, no move of the stone |
 | `max_turns` | `800` | turns that truncate a battle |

@@ -148,7 +148,7 @@ class SeatedGames:
         self.owed[which] += ILLEGAL_REWARD
 
     def reply(self, which: NDArray[np.bool_]) -> None:
-        """Let the opponents decide until the learner is asked or a game is over."""
+        """Let the opponents decide until the learner has to or a game is over."""
         if self.side == "both":
             return
         actions = np.zeros(self.games.num_games, dtype=np.int64)

@@ -174,7 +174,7 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         return self._seen()
 
     def step(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Play one decision of the learner's, then the opponent's until it is asked again.
+        """Play one decision of the learner's, then the opponent's until the learner decides again.
 
         Raises:
             ResetNeeded: before the first reset, and after the end of a game.
@@ -260,7 +260,7 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         return first if self._game.side_of(first) == self.position.to_move else second
 
     def _reply(self) -> None:
-        """Let the opponent decide until the learner is asked or the battle is over."""
+        """Let the opponent decide until the learner has to or the battle is over."""
         game = self._game
         if self.side == "both":
             return
