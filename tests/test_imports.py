@@ -46,7 +46,7 @@ ROOMS = {
     "training": [
         *("config", "usage", "process", "arena", "selfplay", "learner", "runs", "ladder"),
         *("trainer", "options", "distill", "integrations", "fitting"),
-        *("train", "exploit", "evaluate", "bench", "curves", "fit_evaluation"),
+        *("train", "exploit", "evaluate", "bench", "curves", "fit_evaluation", "tune_search"),
     ],
 }
 CORE_DEPENDENCIES = {"numpy", "numba", "gymnasium", "pettingzoo"}

@@ -1,0 +1,101 @@
+"""Trying options of a search: fair, resumable, and careful with what it recommends."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from thud_env import Position
+from training import tune_search
+from training.tune_search import CONFIRM, SEARCH, candidates, main
+
+
+class Named(str):
+    """Stands for a player."""
+
+    def act(self, position: Position) -> int:
+        return int(position.legal_actions()[0])
+
+
+@pytest.fixture
+def worth(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
+    """What each spec's margins are on average, with a spread of 5, instead of battles."""
+    worth: dict[str, float] = {}
+    rng = np.random.default_rng(0)
+
+    def play(player: str, opponent: str, count: int, rules: str, starts: Any) -> Any:
+        first, second = rng.normal(worth.get(player, 0.0), 5, (2, count)).round().astype(int)
+        return SimpleNamespace(
+            first=SimpleNamespace(margins=first), second=SimpleNamespace(margins=-second)
+        )
+
+    monkeypatch.setattr(tune_search.agents, "make", lambda spec, seed=0: Named(spec))
+    monkeypatch.setattr(tune_search, "play_pairs", play)
+    return worth
+
+
+def tune(folder: Path, *more: str) -> dict[str, Any]:
+    out = folder / "out.json"
+    words = ["classic", "mcts:sims=10", "c=1,2", "fpu=0.5", "--opponents", "greedy", "random"]
+    files = ["--games", str(folder / "games.jsonl"), "--out", str(out)]
+    assert main([*words, *files, *more]) == 0
+    result: dict[str, Any] = json.loads(out.read_text(encoding="utf-8"))
+    return result
+
+
+def test_every_candidate_changes_one_option() -> None:
+    assert candidates("mcts", ["c=1,2"]) == ["mcts:c=1", "mcts:c=2"]
+    assert candidates("mcts:sims=10", ["c=1", "fpu=0"]) == [
+        "mcts:sims=10,c=1",
+        "mcts:sims=10,fpu=0",
+    ]
+    with pytest.raises(ValueError, match="c=VALUE,VALUE would be right"):
+        candidates("mcts", ["c"])
+
+
+def test_a_real_tournament_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    whole = tune(tmp_path, "--pairs", "4", "--batch", "2")
+    games = tmp_path / "games.jsonl"
+    lines = games.read_text(encoding="utf-8").splitlines(keepends=True)
+    games.write_text("".join(lines[:-3]) + lines[-3][:20], encoding="utf-8")
+    again = tune(tmp_path, "--pairs", "4", "--batch", "2")
+    for phase in (SEARCH, CONFIRM):
+        for spec, figures in whole[phase].items():
+            assert {**figures, "time": 0} == {**again[phase][spec], "time": 0}
+    assert again["recommended"] == whole["recommended"]
+    assert len(games.read_text(encoding="utf-8").splitlines()) == len(lines)
+
+
+def test_what_is_worse_is_dropped_and_what_is_better_recommended(
+    tmp_path: Path, worth: dict[str, float]
+) -> None:
+    worth |= {"mcts:sims=10,c=1": -20, "mcts:sims=10,c=2": 6}
+    result = tune(tmp_path)
+    assert result[SEARCH]["mcts:sims=10,c=1"]["pairs"] == 20  # a round against two opponents
+    assert result[SEARCH]["mcts:sims=10,c=2"]["pairs"] == 80
+    assert list(result[CONFIRM]) == result["recommended"] == ["mcts:sims=10,c=2"]
+
+
+def test_the_best_of_many_that_are_alike_is_not_recommended(
+    tmp_path: Path, worth: dict[str, float]
+) -> None:
+    result = tune(tmp_path)
+    assert len(result[CONFIRM]) == 1
+    assert result["recommended"] == []
+
+
+def test_battles_of_another_plan_are_left_alone(
+    tmp_path: Path, worth: dict[str, float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    tune(tmp_path)
+    games = tmp_path / "games.jsonl"
+    before = games.read_bytes()
+    words = ["classic", "mcts:sims=10", "c=3", "--games", str(games), "--out", str(tmp_path / "o")]
+    assert main(words) == 2
+    assert "was begun with other options" in capsys.readouterr().err
+    assert games.read_bytes() == before
