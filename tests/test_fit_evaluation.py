@@ -18,6 +18,7 @@ from training import fit_evaluation
 from training.fit_evaluation import main
 from training.fitting.positions import Positions, SelfPlay
 from training.fitting.regression import class_numbers, fit, predict, prior_values
+from training.runs.lock import RunLock
 
 
 @pytest.fixture(autouse=True)
@@ -52,6 +53,14 @@ def test_a_folder_of_another_plan_is_left_alone(tmp_path: Path, capsys) -> None:
     assert main(command(tmp_path)) == 0
     assert main(command(tmp_path, "--seed", "2")) == 2
     assert "was begun with other options" in capsys.readouterr().err
+
+
+def test_a_folder_in_use_is_refused_and_left_alone(tmp_path: Path, capsys) -> None:
+    with RunLock(tmp_path):
+        before = sorted(tmp_path.iterdir())
+        assert main(command(tmp_path)) == 2
+        assert sorted(tmp_path.iterdir()) == before
+    assert f"{tmp_path} is in use by process" in capsys.readouterr().err
 
 
 def test_values_that_made_the_worth_are_found_again() -> None:

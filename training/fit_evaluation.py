@@ -52,6 +52,7 @@ from training.arena.openings import read_openings
 from training.arena.summary import summarise_pairs
 from training.fitting.positions import Positions, SelfPlay
 from training.fitting.regression import class_numbers, fit, predict, prior_values
+from training.runs.lock import RunLock
 from training.runs.starts import checkout_commit
 
 SHARD = 5000
@@ -132,6 +133,13 @@ def _fit_evaluation(arguments: argparse.Namespace) -> None:
         start="" if arguments.start is None else _digest(arguments.start),
     )
     folder: Path = arguments.folder or Path("runs") / f"fit-{rules}"
+    folder.mkdir(parents=True, exist_ok=True)
+    with RunLock(folder):
+        _play_and_fit(folder, plan, arguments)
+
+
+def _play_and_fit(folder: Path, plan: Plan, arguments: argparse.Namespace) -> None:
+    rules = plan.rules
     _claim(folder, plan)
     if not _generation(folder, 0).exists():
         _write_beginning(_generation(folder, 0), rules, arguments.start)
@@ -168,7 +176,7 @@ def _digest(path: Path) -> str:
 
 
 def _claim(folder: Path, plan: Plan) -> None:
-    """Make the folder, or see that it is of the same plan but for the number of generations.
+    """Note the plan in a new folder; one that is not must be of the same, but for generations.
 
     Raises:
         ValueError: if it is not.
@@ -177,7 +185,6 @@ def _claim(folder: Path, plan: Plan) -> None:
     wanted = {**dataclasses.asdict(plan), "generations": None}
     if path.exists() and json.loads(path.read_text(encoding="utf-8")) != wanted:
         raise ValueError(f"{folder} was begun with other options: another --folder would be right")
-    folder.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(wanted), encoding="utf-8")
 
 

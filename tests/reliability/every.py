@@ -2,11 +2,37 @@
 
 from __future__ import annotations
 
-from reliability import damage, disk, inputs, install, paths, play, power, same, stops, strangers
+from reliability import (
+    damage,
+    disk,
+    inputs,
+    install,
+    locks,
+    mutants,
+    paths,
+    play,
+    power,
+    same,
+    stops,
+    strangers,
+)
 from reliability.row import Row
 
 ROWS: list[Row] = [
     row
-    for group in (play, paths, inputs, stops, power, disk, damage, strangers, same, install)
+    for group in (
+        play,
+        paths,
+        inputs,
+        stops,
+        locks,
+        power,
+        disk,
+        damage,
+        strangers,
+        same,
+        install,
+        mutants,
+    )
     for row in group.ROWS
 ]

@@ -18,8 +18,7 @@ from test_compile import CALL, SOURCES
 
 import thud_env.jit.compile
 from reliability.row import Row
-
-ROOT = Path(__file__).resolve().parents[2]
+from reliability.tree import ROOT, run
 
 # -- the compile cache ---------------------------------------------------------------------
 
@@ -130,6 +129,7 @@ _STARTS: dict[str, dict[str, Any]] = {
 
 def check_starts(size: int, random: Random, folder: Path) -> int:
     """The same output, nothing on standard error."""
+    run("-c", _START)  # compiles, and says so
     for number in range(size):
         name = list(_STARTS)[number % len(_STARTS)]
         how = _STARTS[name]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -34,15 +33,22 @@ def edited(path: str, old: str, new: str) -> Iterator[Path]:
     """Let other processes run a copy of thud_env in which ``old`` is ``new``; its root."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder)
-        shutil.copytree(
-            ROOT / "thud_env", copy / "thud_env", ignore=shutil.ignore_patterns("__pycache__")
-        )
+        copy_sources(copy)
         source = copy / path
         text = source.read_text(encoding="utf-8")
         assert text.count(old) == 1, f"{path} has {text.count(old)} of {old!r}"
         source.write_text(text.replace(old, new), encoding="utf-8")
         with mock.patch.dict(_root, {"path": copy}):
             yield copy
+
+
+def copy_sources(target: Path) -> None:
+    """Copy the packages' sources into a folder."""
+    for package in ("thud_env", "agents", "training"):
+        for source in (ROOT / package).rglob("*.py"):
+            path = target / source.relative_to(ROOT)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(source.read_bytes())
 
 
 def counts_quiet_turns_twice() -> contextlib.AbstractContextManager[Path]:

@@ -1,0 +1,128 @@
+"""Mutants: sources in which one expression is wrong. Tests worth having kill them.
+
+Every comparison, sum, constant, condition and statement of the rules, the numbering of actions,
+the notation and the advantages is a place for one. Nothing is compiled, so that each takes
+seconds; ``battery.py`` tries it.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+from unittest import mock
+
+from reliability.row import Row
+from reliability.tree import PLAIN, ROOT, copy_sources
+
+SOURCES = (
+    *(f"thud_env/rules/{name}.py" for name in ("legal", "moves", "play", "row", "traits")),
+    *("thud_env/actions.py", "thud_env/notation/positions.py", "thud_env/notation/turns.py"),
+    "training/learner/advantage.py",
+)
+MOST_SURVIVORS = 0.05
+SECONDS = 120
+"""Of processor time. What takes longer does not end."""
+
+_SWAPS: dict[type, type] = {
+    **{ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt},
+    **{ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Add: ast.Sub, ast.Sub: ast.Add},
+    **{ast.Mult: ast.FloorDiv, ast.FloorDiv: ast.Mult, ast.And: ast.Or, ast.Or: ast.And},
+    **{ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd, ast.LShift: ast.RShift},
+    **{ast.RShift: ast.LShift, ast.In: ast.NotIn, ast.NotIn: ast.In},
+}
+
+EXPLAINED: dict[str, str] = {}
+"""Mutants that are no mistakes, and why nothing comes of them."""
+
+
+def _changes(node: Any) -> Iterator[Callable[[Any], None]]:
+    """What may be wrong at one node; each changes a node like it in place."""
+    if isinstance(node, ast.Compare) and type(node.ops[0]) in _SWAPS:
+        yield lambda one: one.ops.__setitem__(0, _SWAPS[type(one.ops[0])]())
+    elif isinstance(node, ast.BinOp | ast.AugAssign | ast.BoolOp) and type(node.op) in _SWAPS:
+        yield lambda one: setattr(one, "op", _SWAPS[type(one.op)]())
+    elif isinstance(node, ast.Constant) and type(node.value) is bool:
+        yield lambda one: setattr(one, "value", not one.value)
+    elif isinstance(node, ast.Constant) and type(node.value) is int:
+        yield lambda one: setattr(one, "value", one.value + 1)
+    elif isinstance(node, ast.If | ast.IfExp | ast.While):
+        yield lambda one: setattr(one, "test", ast.UnaryOp(ast.Not(), one.test))
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        yield lambda one: setattr(one, "op", ast.UAdd())
+
+
+def _nodes(tree: ast.Module) -> list[ast.AST]:
+    return [
+        node
+        for statement in tree.body
+        if not isinstance(statement, ast.Import | ast.ImportFrom)
+        for node in ast.walk(statement)
+    ]
+
+
+def places() -> list[tuple[str, int]]:
+    """Of every source, the numbers of the nodes that may be wrong."""
+    return [
+        (path, number)
+        for path in SOURCES
+        for number, node in enumerate(_nodes(ast.parse((ROOT / path).read_text(encoding="utf-8"))))
+        if any(_changes(node))
+    ]
+
+
+def mutant(path: str, number: int) -> tuple[str, str]:
+    """What is wrong, and the source."""
+    tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+    node = _nodes(tree)[number]
+    before = ast.unparse(node)
+    next(_changes(node))(node)
+    ast.fix_missing_locations(tree)
+    words = " -> ".join(text.splitlines()[0] for text in (before, ast.unparse(node)))
+    return f"{path}, line {getattr(node, 'lineno', 0)}: {words}", ast.unparse(tree)
+
+
+_battery = {"module": "reliability.battery"}
+
+
+def _survives(path: str, text: str, folder: Path) -> bool:
+    (folder / path).write_text(text, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", _battery["module"], path], cwd=folder,
+        env={**os.environ, **PLAIN, "PYTHONPATH": f"{folder}:{ROOT / 'tests'}"},
+        capture_output=True, check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS)),
+    )  # fmt: skip
+    (folder / path).write_bytes((ROOT / path).read_bytes())
+    return done.returncode == 0
+
+
+def check(size: int, random: Random, folder: Path) -> int:
+    """So many mutants, drawn from all; few survive that are not explained."""
+    copy_sources(folder)
+    chosen, survivors = random.sample(places(), size), []
+    for path, number in chosen:
+        words, text = mutant(path, number)
+        if _survives(path, text, folder) and words.partition(": ")[2] not in EXPLAINED:
+            survivors.append(words)
+            print(f"survived  {words}", flush=True)
+    assert len(survivors) <= max(1, MOST_SURVIVORS * size), survivors
+    return size
+
+
+ROWS = [
+    Row(
+        "mutants of the rules, actions, notation and advantages",
+        "The tests notice what is wrong", "mutants", check, 10, 1_000,
+        {
+            "nothing is asserted": lambda: mock.patch.dict(_battery, {"module": "this"}),
+        },
+        with_fault=4,
+    )
+]  # fmt: skip
