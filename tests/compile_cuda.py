@@ -13,11 +13,16 @@ import numpy as np
 from numba import cuda, typeof, types
 from numba.cuda import dispatcher
 
+from agents.networks import attacks_cuda
 from thud_env import BatchedGame
 from thud_env.batch import cuda as batch_cuda
 from thud_env.batch import kernels
+from thud_env.board import CELL_OF_SQUARE
+from training.selfplay import frames_cuda
+from training.selfplay.frames import CELL_IMAGES
 
 H200 = (9, 0)
+MODULES = (batch_cuda, attacks_cuda, frames_cuda)
 
 
 def signatures() -> dict[str, tuple[object, ...]]:
@@ -40,6 +45,8 @@ def signatures() -> dict[str, tuple[object, ...]]:
         "_encode": (rows, view.planes, view.unit),
         "_sample": (rows, rng, actions),
         "_play": (rows, rng, np.zeros(2, np.int32), np.zeros(2, np.int16)),
+        "_attack": (rows, view.planes),
+        "_map": (rows, chosen, CELL_IMAGES, CELL_OF_SQUARE, rows),
     }
     assert isinstance(results, kernels.Results)
     return {name: tuple(typeof(value) for value in values) for name, values in arguments.items()}
@@ -49,12 +56,16 @@ def main() -> None:
     """Compile, and say how much came out."""
     device = SimpleNamespace(compute_capability=H200)
     wanted = signatures()
-    made = {name for name, value in vars(batch_cuda).items() if is_kernel(value)}
-    assert made == set(wanted), f"kernels without a signature here: {made ^ set(wanted)}"
+    made = {
+        name: value
+        for module in MODULES
+        for name, value in vars(module).items()
+        if is_kernel(value)
+    }
+    assert set(made) == set(wanted), f"not both here and there: {set(made) ^ set(wanted)}"
     with mock.patch.object(dispatcher, "get_current_device", return_value=device):
         for name, arguments in wanted.items():
-            kernel = getattr(batch_cuda, name).py_func
-            ptx, returned = cuda.compile_ptx(kernel, arguments, cc=H200)
+            ptx, returned = cuda.compile_ptx(made[name].py_func, arguments, cc=H200)
             assert ".target sm_90" in ptx
             assert returned == types.void
             print(f"{name} {len(ptx)} bytes of PTX")

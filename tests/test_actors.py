@@ -122,7 +122,8 @@ def test_rollouts_are_one_update_old(this_machine: None, tmp_path: Path) -> None
             inputs = Inputs.of_rows(rollout.rows[mine])
             with torch.no_grad():
                 log_probs, _ = network(inputs.planes, inputs.decisions, inputs.game)
-            found[mine] = log_probs.numpy()[find_decisions(inputs, rollout.actions[mine])]
+            decided = torch.from_numpy(rollout.actions[mine])
+            found[mine] = log_probs.numpy()[find_decisions(inputs, decided)]
         return found
 
     for _ in range(3):

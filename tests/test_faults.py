@@ -20,8 +20,9 @@ from thud_env import IllegalMove
 from thud_env.actions import NUM_ACTIONS
 from thud_env.position import SIDES
 from training.config import OpponentConfig, PPOConfig, TrainConfig
-from training.learner import advantage, batches, ppo
+from training.learner import advantage, batches
 from training.learner.batches import batches_of
+from training.process.precision import Precision
 from training.selfplay import opponents, play
 from training.selfplay.opponents import League
 from training.selfplay.rollout import MIRROR, Rollout
@@ -85,7 +86,7 @@ def learnt_from(made: Trainer, played: Rollout) -> np.ndarray:
 
 def what_is_learnt_from_has_the_chances_it_was_played_with(made: Trainer, played: Rollout) -> None:
     learnt = batches_of(played, CONFIG)
-    assert (made.play._frames > 0).any()
+    assert (made.play.battles.frames > 0).any()
     for side, learner in enumerate(made.learners):
         measured = learner.learn(learnt[side], 0.0)
         assert measured["approx_kl"] < 1e-5
@@ -93,7 +94,7 @@ def what_is_learnt_from_has_the_chances_it_was_played_with(made: Trainer, played
 
 
 def frozen_opponents_are_met_and_scored(made: Trainer, played: Rollout) -> None:
-    league = made.play.opponents
+    league = made.play.battles.opponents
     assert isinstance(league, League)
     assert set(league.state()["names"]) - {"", *CONFIG.opponents.players}, "no snapshot is met"
     scores = [score for pool in league.pools for score in pool.scores.values()]
@@ -123,14 +124,14 @@ def beyond_the_end(rewards: Any, values: Any, movers: Any, ended: Any, *rest: An
     return GAE(rewards, values, movers, np.zeros_like(ended), *rest)
 
 
-def all_decisions(_learner: Any, rows: np.ndarray) -> Inputs:
+def all_decisions(_network: Any, rows: np.ndarray) -> Inputs:
     """Every decision counts as legal."""
     inputs, count = Inputs.of_rows(rows), len(rows)
     return Inputs(
         inputs.planes,
         torch.arange(NUM_ACTIONS).repeat(count),
         torch.arange(count).repeat_interleave(NUM_ACTIONS),
-        np.arange(count + 1) * NUM_ACTIONS,
+        torch.full((count,), NUM_ACTIONS),
     )
 
 
@@ -154,8 +155,8 @@ FAULTS: dict[str, tuple[Callable[[Trainer, Rollout], None], Any, str, Any]] = {
         no_battle_is_paid_for_another, advantage, "zero_sum_gae", beyond_the_end,
     ),
     "mask not applied in the loss": (
-        what_is_learnt_from_has_the_chances_it_was_played_with, ppo.Learner, "_inputs",
-        all_decisions,
+        what_is_learnt_from_has_the_chances_it_was_played_with, Precision, "inputs",
+        lambda _precision, network, rows: all_decisions(network, rows),
     ),
     "wrong symmetry of the policy": (
         what_is_learnt_from_has_the_chances_it_was_played_with, play, "out_of_frames", INTO,

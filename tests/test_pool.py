@@ -92,9 +92,9 @@ def test_a_snapshot_stays_as_it_was_frozen(tmp_path: Path) -> None:
 
 
 def test_seats_are_shared_out_evenly_to_both_roles(trainer: Trainer) -> None:
-    frozen = trainer.play.opponents.sides.tolist()
+    frozen = trainer.play.battles.opponents.sides.tolist()
     assert Counter(frozen) == {MIRROR: 4, 0: 3, 1: 3}
-    names = trainer.play.opponents.state()["names"]
+    names = trainer.play.battles.opponents.state()["names"]
     assert all((name == "") == (side == MIRROR) for name, side in zip(names, frozen, strict=True))
 
 
@@ -109,7 +109,7 @@ def test_there_are_never_more_seats_than_battles(
 
 
 def test_an_opponent_changes_only_when_its_battle_ends(trainer: Trainer) -> None:
-    league = trainer.play.opponents
+    league = trainer.play.battles.opponents
     assert isinstance(league, League)
     met: set[str] = set()
     for _ in range(8):

@@ -84,7 +84,7 @@ def test_decisions_are_found_in_their_own_game() -> None:
         actions = np.array(
             [rng.choice(position.legal_actions()) for position in positions], np.int32
         )
-        found = find_decisions(inputs, actions)
+        found = find_decisions(inputs, torch.from_numpy(actions))
         np.testing.assert_array_equal(inputs.decisions.numpy()[found], actions)
         np.testing.assert_array_equal(inputs.game.numpy()[found], np.arange(5))
 
@@ -92,8 +92,8 @@ def test_decisions_are_found_in_their_own_game() -> None:
 def test_the_first_and_the_last_decision_of_a_game_are_found() -> None:
     inputs = inputs_of([Position.start(), ONE_OR_NONE])
     legal = [Position.start().legal_actions(), ONE_OR_NONE.legal_actions()]
-    assert find_decisions(inputs, np.array([legal[0][0], legal[1][0]])).tolist() == [0, 656]
-    assert find_decisions(inputs, np.array([legal[0][-1], legal[1][-1]])).tolist() == [655, 658]
+    assert find_decisions(inputs, torch.tensor([legal[0][0], legal[1][0]])).tolist() == [0, 656]
+    assert find_decisions(inputs, torch.tensor([legal[0][-1], legal[1][-1]])).tolist() == [655, 658]
 
 
 # -- the loss ------------------------------------------------------------------------------
@@ -201,7 +201,8 @@ def test_the_entropy_share_is_1_for_uniform_and_0_without_a_choice() -> None:
 def test_a_game_with_one_legal_decision_has_no_entropy() -> None:
     alone = decide(place("classic", "H6", "H4 G4", "t"), "H4-H5")
     only = inputs_of([alone])
-    single = Inputs(only.planes, only.decisions[:1], only.game[:1], np.array([0, 1]))
+    one = torch.ones(1, dtype=torch.int64)
+    single = Inputs(only.planes, only.decisions[:1], only.game[:1], one)
     assert shares(single, torch.zeros(1)).tolist() == [0.0]
 
 

@@ -18,6 +18,7 @@ from training.learner.advantage import zero_sum_gae
 from training.learner.batches import Batch, batch_of
 from training.learner.losses import find_decisions
 from training.process.roles import Roles
+from training.selfplay.battles import Battles
 from training.selfplay.opponents import OneOpponent, Opponents
 from training.selfplay.play import SelfPlay
 from training.selfplay.rollout import Rollout, joined
@@ -39,12 +40,8 @@ def two_networks() -> tuple[Network, Network]:
 
 def self_play(pool: ThreadPoolExecutor, seed: int = 2, rules: str = "classic") -> SelfPlay:
     games = BatchedGame(GAMES, rules, observations=False, masks=None, max_turns=TURNS)
-    return SelfPlay(
-        games,
-        Roles(two_networks(), threads=pool),
-        Opponents.none(GAMES),
-        np.random.default_rng(seed),
-    )
+    battles = Battles(games, Opponents.none(GAMES), np.random.default_rng(seed))
+    return SelfPlay(battles, Roles(two_networks(), threads=pool))
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +108,7 @@ def test_stored_chances_and_values_are_the_movers_networks(rollout: Rollout) -> 
         inputs = Inputs.of_rows(rollout.rows[mine])
         with torch.no_grad():
             log_probs, values = network(inputs.planes, inputs.decisions, inputs.game)
-        decided = log_probs.numpy()[find_decisions(inputs, rollout.actions[mine])]
+        decided = log_probs.numpy()[find_decisions(inputs, torch.from_numpy(rollout.actions[mine]))]
         np.testing.assert_allclose(rollout.log_probs[mine], decided, atol=1e-4)
         np.testing.assert_allclose(rollout.values[mine], values.numpy(), atol=1e-4)
         assert decided.std() > 0.1
@@ -224,12 +221,8 @@ def test_the_explained_variance_is_1_for_true_values_and_0_for_constant_ones(
 
 def test_an_agent_may_play_a_side_of_each_battle(pool: ThreadPoolExecutor) -> None:
     games = BatchedGame(2 * GAMES, "classic", observations=False, masks=None, max_turns=TURNS)
-    play = SelfPlay(
-        games,
-        Roles(two_networks(), threads=pool),
-        OneOpponent("greedy", GAMES, seed=3),
-        np.random.default_rng(2),
-    )
+    battles = Battles(games, OneOpponent("greedy", GAMES, seed=3), np.random.default_rng(2))
+    play = SelfPlay(battles, Roles(two_networks(), threads=pool))
     rollout = play.collect(STEPS)
     agents_own = rollout.movers == rollout.opponent_sides
     assert rollout.opponent_sides.tolist() == [1] * GAMES + [0] * GAMES

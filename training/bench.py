@@ -19,7 +19,6 @@ import dataclasses
 import json
 import sys
 import tempfile
-import time
 from pathlib import Path
 from statistics import median
 
@@ -45,18 +44,18 @@ def _networks_own(
     config: TrainConfig, roles: Roles, rollout: Rollout, batches: dict[int, Batch]
 ) -> float:
     """Seconds that the networks need for the decisions of an update."""
-    ppo, device = config.ppo, roles.precision.device
+    ppo = config.ppo
     played: list[list[Inputs]] = [[], []]
     learnt: list[list[Inputs]] = [[], []]
     for side in range(len(SIDES)):
         for rows, movers in zip(rollout.rows, rollout.movers, strict=True):
             mine = (movers == side) & (rollout.opponent_sides != side)
             if mine.any():
-                played[side].append(roles.networks[side].inputs(rows[mine]).to(device))
+                played[side].append(roles.precision.inputs(roles.networks[side], rows[mine]))
         rows = batches[side].rows if side in batches else rollout.rows[:0, 0]
         for part in np.array_split(rows, max(1, -(-len(rows) // ppo.minibatch_size))):
             if len(part):
-                learnt[side].append(roles.networks[side].inputs(part).to(device))
+                learnt[side].append(roles.precision.inputs(roles.networks[side], part))
 
     def work(side: int) -> None:
         network = roles.networks[side]
@@ -69,10 +68,10 @@ def _networks_own(
             total = sum(head.float().mean() for head in judged if head is not None)
             total.backward()  # type: ignore[union-attr]
 
-    started = time.process_time()
+    started = roles.clock.now()
     for done in [roles.threads.submit(work, side) for side in range(len(SIDES))]:
         done.result()
-    seconds = time.process_time() - started
+    seconds = roles.clock.now() - started
     for network in roles.networks:
         network.zero_grad()
     return seconds
@@ -88,11 +87,11 @@ def measure(config: TrainConfig, updates: int) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         trainer = self_play_trainer(config, Path(folder))
         for number in range(1 + updates):
-            started = time.process_time()
+            started = trainer.roles.clock.now()
             rollout = trainer.play.collect(config.rollout_decisions)
             batches = batches_of(rollout, config)
             trainer.learn(batches, 0.0)
-            seconds = time.process_time() - started
+            seconds = trainer.roles.clock.now() - started
             spent = trainer.roles.clock.take()
             own, size = _networks_own(config, trainer.roles, rollout, batches), rollout.actions.size
             figures = {f"share_{part}": spent[part] / sum(spent.values()) for part in PARTS}

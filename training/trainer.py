@@ -32,8 +32,8 @@ from training.runs.anchors import Anchors
 from training.runs.display import Display
 from training.runs.folder import RunFolder
 from training.runs.lock import RunError
+from training.selfplay.device_play import self_play
 from training.selfplay.opponents import opponents_of
-from training.selfplay.play import SelfPlay
 from training.selfplay.rollout import Play, battle_metrics
 from training.selfplay.snapshots import pool_folder, write_snapshot
 
@@ -244,7 +244,7 @@ def self_play_trainer(
     streams, snapshots = config.streams, pool_folder(folder)
     games = config.num_games // ranks.size
     met = opponents_of(config, games, snapshots, roles.precision, ranks.mine(streams.opponents))
-    play = SelfPlay.of(config, roles, met, ranks.mine(streams.play))
+    play = self_play(config, roles, met, ranks.mine(streams.play))
     return Trainer(config, roles, play, ppo_learners(config, roles, ranks), ranks, snapshots)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -32,8 +33,13 @@ class Inputs:
     """[L] int64, each game's ascending."""
     game: Tensor
     """[L] int64, the game of each decision."""
-    starts: NDArray[np.int64]
-    """[N + 1] where each game's decisions begin."""
+    counts: Tensor
+    """[N] int64, how many decisions each game has."""
+
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """[N + 1] where each game's decisions begin."""
+        return np.concatenate(([0], np.cumsum(self.counts.cpu().numpy())))
 
     @classmethod
     def of_rows(cls, rows: NDArray[np.int16], attacks: bool = False) -> Inputs:
@@ -50,7 +56,7 @@ class Inputs:
             planes.contiguous(memory_format=torch.channels_last),
             torch.from_numpy(decisions.astype(np.int64)),
             torch.from_numpy(game),
-            starts,
+            torch.from_numpy(np.diff(starts)),
         )
 
     def without_agreement(self) -> Inputs:
@@ -66,7 +72,7 @@ class Inputs:
             self,
             decisions=self.decisions[kept],
             game=self.game[kept],
-            starts=np.concatenate(([0], np.cumsum(counts))),
+            counts=torch.from_numpy(counts),
         )
 
     def to(self, device: str) -> Inputs:
@@ -78,4 +84,5 @@ class Inputs:
             planes=self.planes.to(device),
             decisions=self.decisions.to(device),
             game=self.game.to(device),
+            counts=self.counts.to(device),
         )

@@ -17,6 +17,7 @@ from torch.nn import functional
 
 from agents.networks.inputs import Inputs, planes_read
 from agents.networks.legal_policy import NUM_BIASES, NUM_WORDS, legal_policy
+from agents.networks.on_device import inputs_on_device
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,8 +62,12 @@ class PolicyNetwork(nn.Module):
         super().__init__()
         self.config = config
 
-    def inputs(self, rows: NDArray[np.int16]) -> Inputs:
-        """What this network reads of [N, 432] state rows of battles that are not over."""
+    def inputs(self, rows: NDArray[np.int16] | Tensor) -> Inputs:
+        """What this network reads of [N, 432] state rows of battles that are not over; of a tensor
+        of rows, on its device.
+        """
+        if isinstance(rows, Tensor):
+            return inputs_on_device(rows, self.config.attack_planes)
         return Inputs.of_rows(rows, self.config.attack_planes)
 
     def judge(self, planes: Tensor, decisions: Tensor, game: Tensor) -> Judgement:

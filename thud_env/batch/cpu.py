@@ -124,13 +124,15 @@ class CpuDevice:
         modes: Any,
         results: Results,
         view: View,
+        check: bool,
     ) -> int:
         """Play one decision in some games, unless one is illegal: the first such game, or -1.
         See ``kernels.step_games``.
         """
         count = len(games)
-        are_checked = self._run.threads_for(count) > 1  # no thread may play what another refuses
-        if are_checked:
+        several = self._run.threads_for(count) > 1  # no thread may play what another refuses
+        are_checked = several or not check
+        if check and several:
             illegal = self._first_illegal(rows, games, actions, view)
             if illegal >= 0:
                 return illegal

@@ -231,7 +231,7 @@ class CudaDevice:
 
     def _launch(self, kernel: Any, threads: int, *arguments: Any) -> None:
         if threads > 0:
-            kernel[math.ceil(threads / BLOCK), BLOCK, _current_stream()](*arguments)
+            kernel[math.ceil(threads / BLOCK), BLOCK, current_stream()](*arguments)
 
     def zeros(self, shape: tuple[int, ...], dtype: Any) -> Any:
         """A new device array of zeros."""
@@ -317,10 +317,11 @@ class CudaDevice:
         modes: Any,
         results: Results,
         view: View,
+        check: bool,
     ) -> int:
         """Play one decision in some games, unless one is illegal; see ``CpuDevice.step``."""
         chosen = self._numbers(games)
-        illegal = self._first_illegal(rows, chosen, actions)
+        illegal = self._first_illegal(rows, chosen, actions) if check else -1
         if illegal < 0:
             self._launch(_step, len(games), rows, chosen, actions, start_row, results, modes)
             self.show(rows, games, view)
@@ -355,7 +356,7 @@ class CudaDevice:
         self._launch(_play, self._num_games, rows, rng, lengths, margins)
 
 
-def _current_stream() -> Any:
+def current_stream() -> Any:
     """Torch's, if torch is in use, or else the default stream."""
     torch = sys.modules.get("torch")
     handle = 0

@@ -297,13 +297,16 @@ class BatchedGame:
         self._device.tell(self.rows, chosen, self._start_row, resets_at_once, self._results)
         self._show(chosen)
 
-    def step(self, actions: Any, games: NDArray[Any] | None = None) -> None:
+    def step(self, actions: Any, games: NDArray[Any] | None = None, *, check: bool = True) -> None:
         """Play one decision in every game, or in some, and write all arrays anew.
 
         Args:
             actions: [B] legal actions, of any integer type.
             games: [N] the numbers of the games to play or [B] bool; None for all. The others'
                 actions are ignored, and what the arrays say of them stays.
+            check: whether to look for illegal actions first. Only for actions that were drawn from
+                the masks may it be False: an illegal one then spoils its game without a word. On
+                a GPU the host need not wait for the step.
 
         Raises:
             IllegalMove: if an action is not legal; no game has been changed then.
@@ -318,6 +321,7 @@ class BatchedGame:
             self._modes,
             self._results,
             self._view,
+            check,
         )
         if illegal >= 0:
             self._raise_illegal(illegal, int(self._device.to_host(actions)[illegal]))

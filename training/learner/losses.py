@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from agents.networks.inputs import Inputs
@@ -43,7 +41,8 @@ def ppo_loss(
         policy's, ``effective_moves`` the exponential of the entropy itself.
     """
     log_probs = judged.log_probs
-    decided = torch.from_numpy(find_decisions(inputs, batch.actions)).to(log_probs.device)
+    actions = torch.from_numpy(batch.actions).to(log_probs.device)
+    decided = find_decisions(inputs, actions)
     advantages = torch.from_numpy(batch.advantages).to(log_probs.device)
     drawn_with = torch.from_numpy(batch.log_probs).to(log_probs.device)
     returns = torch.from_numpy(batch.returns).to(log_probs.device)
@@ -64,13 +63,14 @@ def ppo_loss(
     return loss, measured
 
 
-def find_decisions(inputs: Inputs, actions: NDArray[np.int32]) -> NDArray[np.int64]:
+def find_decisions(inputs: Inputs, actions: Tensor) -> Tensor:
     """Where in ``inputs.decisions`` the action of each game stands, [N] int64."""
-    listed = (inputs.game * NUM_ACTIONS + inputs.decisions).cpu().numpy()
-    return np.searchsorted(listed, np.arange(len(actions)) * NUM_ACTIONS + actions)
+    listed = inputs.game * NUM_ACTIONS + inputs.decisions
+    games = torch.arange(len(actions), device=actions.device)
+    return torch.searchsorted(listed, games * NUM_ACTIONS + actions)
 
 
 def entropy_share(inputs: Inputs, entropy: Tensor) -> Tensor:
     """[N] entropies as shares of those of the uniform policy; 0 where nothing is to be chosen."""
-    legal = torch.from_numpy(np.diff(inputs.starts)).to(entropy)
+    legal = inputs.counts.to(entropy)
     return entropy / legal.clamp(min=2).log()

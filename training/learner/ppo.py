@@ -25,9 +25,7 @@ import math
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
-from agents.networks.inputs import Inputs
 from agents.networks.network import PolicyNetwork
 from training.config import PPOConfig, TrainConfig
 from training.learner.batches import Batch
@@ -127,16 +125,13 @@ class Learner:
         if len(batch.actions) == 0:
             return dict.fromkeys(MEASURED, 0.0)
         with self._clock.on(ENVIRONMENT):
-            inputs = self._inputs(batch.rows)
+            inputs = self._precision.inputs(self._network, batch.rows)
         with self._clock.on(LEARN):
             with self._precision.autocast():
                 judged = self._network.judge(inputs.planes, inputs.decisions, inputs.game)
             loss, measured = ppo_loss(self._config, inputs, judged, batch)
             (loss * share).backward()  # type: ignore[no-untyped-call]
         return {name: value * share for name, value in measured.items()}
-
-    def _inputs(self, rows: NDArray[np.int16]) -> Inputs:
-        return self._network.inputs(rows).to(self._precision.device)
 
     def _gather(self, measured: dict[str, float]) -> dict[str, float]:
         """Sum gradients and measurements over all processes, in one go. A parameter without a

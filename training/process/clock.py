@@ -5,30 +5,44 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+
+import torch
 
 ENVIRONMENT, FORWARD, LEARN = PARTS = ("environment", "forward", "learn")
 """Stepping the battles, listing legal decisions and expanding planes; running the networks to play
 and drawing from them; everything else of learning."""
 
 
+def _when_the_gpu_is_done() -> float:
+    torch.cuda.synchronize()
+    return time.perf_counter()
+
+
 class Clock:
     """Adds up the time that threads spend on the parts of a step: processor time, which other
-    processes on the machine do not lengthen.
+    processes on the machine do not lengthen; with a GPU, the time until that is done too.
+
+    Args:
+        device: where the networks are, ``"cpu"`` or ``"cuda"``.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, device: str = "cpu") -> None:
+        on_gpu = device == "cuda"
+        self._now = _when_the_gpu_is_done if on_gpu else time.thread_time
+        self.now: Callable[[], float] = _when_the_gpu_is_done if on_gpu else time.process_time
+        """The same time of all threads together, in seconds."""
         self._lock = threading.Lock()
         self._seconds = dict.fromkeys(PARTS, 0.0)
 
     @contextlib.contextmanager
     def on(self, part: str) -> Iterator[None]:
         """Count what happens within, in this thread, to a part."""
-        started = time.thread_time()
+        started = self._now()
         try:
             yield
         finally:
-            spent = time.thread_time() - started
+            spent = self._now() - started
             with self._lock:
                 self._seconds[part] += spent
 

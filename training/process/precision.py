@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+from importlib.util import find_spec
 from typing import Literal
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
+
+from agents.networks.inputs import Inputs
+from agents.networks.network import PolicyNetwork
 
 
 class DeviceError(ValueError):
@@ -46,6 +52,19 @@ class Precision:
     def name(self) -> Literal["bfloat16", "float32"]:
         """As ``named`` takes it."""
         return "bfloat16" if self.bfloat16 else "float32"
+
+    @property
+    def has_kernels(self) -> bool:
+        """Whether the device is a GPU for which the rules can be compiled."""
+        return self.device == "cuda" and find_spec("numba_cuda") is not None
+
+    def inputs(self, network: PolicyNetwork, rows: NDArray[np.int16]) -> Inputs:
+        """What a network reads of [N, 432] state rows, on its device. They are expanded there if
+        the rules can be compiled for it: a row is 864 bytes, and what follows from it 12,000.
+        """
+        if self.has_kernels:
+            return network.inputs(torch.from_numpy(rows).to(self.device))
+        return network.inputs(rows).to(self.device)
 
     def autocast(self) -> contextlib.AbstractContextManager[object]:
         """The context to run networks in; it concerns the calling thread only."""

@@ -48,7 +48,7 @@ class Roles:
         for network in networks:
             network.to(precision.device)
             network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-        return cls(networks, precision)
+        return cls(networks, precision, clock=Clock(precision.device))
 
     def close(self) -> None:
         """End the worker threads."""

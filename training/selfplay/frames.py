@@ -12,30 +12,42 @@ from numpy.typing import NDArray
 
 from thud_env.actions import ACTION_SYMMETRY
 from thud_env.board import CELL_OF_SQUARE, NUM_CELLS, SQUARE_SYMMETRY
-from thud_env.jit.compile import compiled_with_arrays
-from thud_env.rules.row import PENDING_CELL, index_row
+from thud_env.jit.compile import compiled, compiled_with_arrays
+from thud_env.rules.row import PENDING_CELL, copy_row, index_row
 from thud_env.symmetry import INVERSE, NUM_SYMMETRIES
 
-_CELL_IMAGES = np.zeros((NUM_SYMMETRIES, NUM_CELLS), dtype=np.int64)
+CELL_IMAGES = np.zeros((NUM_SYMMETRIES, NUM_CELLS), dtype=np.int64)
 """[8, 272] where each symmetry takes each cell of the board."""
 for _symmetry in range(NUM_SYMMETRIES):
-    _CELL_IMAGES[_symmetry, CELL_OF_SQUARE] = CELL_OF_SQUARE[SQUARE_SYMMETRY[_symmetry]]
+    CELL_IMAGES[_symmetry, CELL_OF_SQUARE] = CELL_OF_SQUARE[SQUARE_SYMMETRY[_symmetry]]
 _INVERSE = np.array(INVERSE)
+
+
+@compiled
+def map_row(row, frame, images, cells, target):
+    """One row as a frame shows it.
+
+    Args:
+        row: [432].
+        frame: 0 .. 7.
+        images: ``CELL_IMAGES``.
+        cells: ``CELL_OF_SQUARE``.
+        target: [432], overwritten.
+    """
+    copy_row(target, row)
+    if frame == 0:
+        return
+    for i in range(cells.shape[0]):
+        target[images[frame, cells[i]]] = row[cells[i]]
+    index_row(target)
+    if row[PENDING_CELL] != 0:
+        target[PENDING_CELL] = images[frame, row[PENDING_CELL]]
 
 
 @compiled_with_arrays
 def _map_each(rows, frames, images, cells, mapped):
     for game in range(rows.shape[0]):
-        image = images[frames[game]]
-        row, target = rows[game], mapped[game]
-        target[:] = row
-        if frames[game] == 0:
-            continue
-        for cell in cells:
-            target[image[cell]] = row[cell]
-        index_row(target)
-        if row[PENDING_CELL] != 0:
-            target[PENDING_CELL] = image[row[PENDING_CELL]]
+        map_row(rows[game], frames[game], images, cells, mapped[game])
 
 
 def map_rows(frames: NDArray[np.int64], rows: NDArray[np.int16]) -> NDArray[np.int16]:
@@ -46,7 +58,7 @@ def map_rows(frames: NDArray[np.int64], rows: NDArray[np.int16]) -> NDArray[np.i
         rows: [N, 432].
     """
     mapped = np.empty_like(rows)
-    _map_each(rows, frames, _CELL_IMAGES, CELL_OF_SQUARE, mapped)
+    _map_each(rows, frames, CELL_IMAGES, CELL_OF_SQUARE, mapped)
     return mapped
 
 

@@ -272,7 +272,7 @@ def decide(
     uniforms: NDArray[np.float64],
 ) -> NDArray[np.int32]:
     """[N] actions drawn from a network's policy."""
-    inputs = network.inputs(rows).to(precision.device)
+    inputs = precision.inputs(network, rows)
     with precision.autocast():
         drawn, _, _ = sample_decisions(network, inputs, uniforms)
     return inputs.decisions.cpu().numpy()[drawn].astype(np.int32)

@@ -1,0 +1,29 @@
+"""The attack planes on an NVIDIA GPU: one thread for a state."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from numba import cuda
+
+from agents.networks.attacks import show_attacks
+from thud_env.batch.cuda import BLOCK, current_stream
+
+
+@cuda.jit
+def _attack(rows, planes):
+    game = cuda.grid(1)
+    if game < rows.shape[0]:
+        show_attacks(rows[game], planes[game])
+
+
+def show_attacks_of(rows: Any, planes: Any) -> None:
+    """Write the attack planes of N states.
+
+    Args:
+        rows: [N, 432] int16, and
+        planes: [N, 9, 225] float32, overwritten: both with ``__cuda_array_interface__``.
+    """
+    given, shown = cuda.as_cuda_array(rows), cuda.as_cuda_array(planes)
+    _attack[math.ceil(len(rows) / BLOCK), BLOCK, current_stream()](given, shown)

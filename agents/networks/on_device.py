@@ -1,0 +1,115 @@
+"""Inputs and decisions made where the state rows are, without a way over the host.
+
+A state row is 864 bytes; the planes and the legal decisions that follow from it are 12,000. On a
+GPU the rules' own kernels expand them (``thud_env/batch/cuda.py``), and decisions are drawn there.
+With rows on the CPU everything runs on the CPU: so it is compared with ``Inputs.of_rows`` and
+``sample_decisions``.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from agents.networks.attacks import NUM_ATTACK_PLANES, attack_planes
+from agents.networks.inputs import Inputs
+from thud_env import BatchedGame
+from thud_env.batch.game import Device
+from thud_env.board import SIZE
+from thud_env.rules.row import ruleset_of
+
+FEWEST = 256
+"""States that a batch is made for at least."""
+
+
+class _Batches(threading.local):
+    """Of each thread: by ruleset, the batch that shows it what follows from rows."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, BatchedGame] = {}
+
+
+_batches = _Batches()
+
+
+def device_of(rows: Tensor) -> Device:
+    """Where a batch must be to share memory with rows."""
+    return "cuda" if rows.is_cuda else "cpu"
+
+
+def as_tensor(array: Any) -> Tensor:
+    """A batch's array as a tensor that shares its memory."""
+    if isinstance(array, np.ndarray):
+        return torch.from_numpy(array)
+    return torch.as_tensor(array, device="cuda")
+
+
+def inputs_on_device(rows: Tensor, attacks: bool = False) -> Inputs:
+    """The inputs for N states, on the device of their rows.
+
+    Args:
+        rows: [N, 432] int16 state rows of one ruleset, of battles that are not over.
+        attacks: whether with the attack planes.
+    """
+    count = len(rows)
+    batch = _batch_for(rows)
+    states = rows.contiguous()
+    given = states if states.is_cuda else states.numpy()
+    batch.set_rows(given, np.arange(count), are_checked=True)
+    planes = as_tensor(batch.observations)[:count]
+    if attacks:
+        planes = torch.cat((planes, _attacks_on_device(states)), dim=1)
+    game, decisions = as_tensor(batch.masks)[:count].nonzero(as_tuple=True)
+    return Inputs(
+        planes.clone(memory_format=torch.channels_last),
+        decisions,
+        game,
+        as_tensor(batch.legal_counts)[:count].long(),
+    )
+
+
+def _batch_for(rows: Tensor) -> BatchedGame:
+    """A batch with room for as many states, of their ruleset."""
+    ruleset = ruleset_of(rows[0].cpu().numpy())
+    device = device_of(rows)
+    key = f"{device} {ruleset.spec}"
+    kept = _batches.kept.get(key)
+    if kept is None or kept.num_games < len(rows):
+        room = max(FEWEST, 1 << (len(rows) - 1).bit_length())
+        _batches.kept[key] = kept = BatchedGame(room, ruleset, device, num_threads=1)
+    return kept
+
+
+def _attacks_on_device(rows: Tensor) -> Tensor:
+    """[N, 9, 15, 15] float32."""
+    if device_of(rows) == "cpu":
+        return torch.from_numpy(attack_planes(rows.numpy()))
+    from agents.networks.attacks_cuda import show_attacks_of
+
+    planes = torch.empty((len(rows), NUM_ATTACK_PLANES, SIZE * SIZE), device=rows.device)
+    show_attacks_of(rows, planes)
+    return planes.reshape(len(rows), NUM_ATTACK_PLANES, SIZE, SIZE)
+
+
+def draw_on_device(log_probs: Tensor, counts: Tensor, uniforms: Tensor) -> Tensor:
+    """Draw a decision for each game, as ``sample_decisions`` does.
+
+    Args:
+        log_probs: [L] of all legal decisions.
+        counts: [N] how many of them each game has.
+        uniforms: [N] float64 numbers in [0, 1), one for each draw.
+
+    Returns:
+        [N] where among the L each drawn decision stands.
+    """
+    running = log_probs.double().exp().cumsum(0)
+    ends = counts.cumsum(0)
+    below = torch.cat((running.new_zeros(1), running))[torch.cat((ends.new_zeros(1), ends))]
+    targets = below[:-1] + uniforms * below.diff()
+    drawn = torch.searchsorted(running, targets, right=True)
+    # Rounding in the running sum must not carry a draw over into a neighbouring game.
+    return torch.minimum(torch.maximum(drawn, ends - counts), ends - 1)

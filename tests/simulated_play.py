@@ -1,0 +1,83 @@
+"""Self-play by the kernels, in Numba's simulator of a GPU, and on the host: are they the same?
+
+Run as a program of its own, as the simulator must be chosen before Numba is imported::
+
+    NUMBA_ENABLE_CUDASIM=1 NUMBA_DISABLE_JIT=1 python tests/simulated_play.py
+
+Tensors are torch's of the CPU, which share the memory of the simulated device's arrays. Everything
+else runs as on a GPU: the battles, legal decisions, planes, attack planes and frames are kernels'.
+"""
+
+from __future__ import annotations
+
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import torch
+from numba import cuda
+
+from agents.networks import on_device
+from agents.networks.inputs import Inputs
+from agents.networks.kinds import make_network
+from agents.networks.network import NetworkConfig
+from thud_env import BatchedGame
+from training.process.roles import Roles
+from training.selfplay import device_play
+from training.selfplay.battles import Battles
+from training.selfplay.device_play import DevicePlay
+from training.selfplay.opponents import OneOpponent
+from training.selfplay.play import SelfPlay
+from training.selfplay.rollout import Rollout
+
+GAMES, STEPS = 2, 5
+
+
+def tensor_of(array: Any) -> torch.Tensor:
+    """A tensor on the memory of a simulated device array."""
+    return torch.from_numpy(np.asarray(getattr(array, "_ary", array)))
+
+
+def pretend() -> None:
+    """Take the simulator for a GPU."""
+    for module in (on_device, device_play):
+        module.as_tensor = tensor_of
+        module.device_of = lambda rows: "cuda"
+    on_device.FEWEST = GAMES  # every thread of a kernel is simulated
+    cuda.as_cuda_array = lambda tensor: tensor.numpy()
+
+
+def collect(kind: Any, device: str) -> Rollout:
+    """A short rollout."""
+    torch.manual_seed(3)
+    config = NetworkConfig(channels=2, blocks=1, key_size=2, attack_planes=True)
+    games = BatchedGame(
+        GAMES, "classic", device, observations=False, masks=None, max_turns=3, max_quiet_turns=2
+    )
+    met = OneOpponent("random", GAMES // 2, 1)
+    battles = Battles(games, met, np.random.default_rng(11), symmetric_frames=True)
+    with ThreadPoolExecutor(2) as threads:
+        roles = Roles((make_network(config), make_network(config)), threads=threads)
+        return kind(battles, roles).collect(STEPS)
+
+
+def main() -> None:
+    """Compare."""
+    warnings.simplefilter("ignore")  # generators are meant to overflow; small launches are meant
+    wanted = collect(SelfPlay, "cpu")
+    assert len(wanted.final_games), "a battle must have ended"
+    rows = np.concatenate([wanted.rows[0], wanted.last_rows])
+    shown = Inputs.of_rows(rows, attacks=True)
+    pretend()
+    made = on_device.inputs_on_device(torch.from_numpy(rows), attacks=True)
+    for name in ("planes", "decisions", "game", "counts"):
+        np.testing.assert_array_equal(getattr(made, name), getattr(shown, name), err_msg=name)
+    found = collect(DevicePlay, "cuda")
+    for name, value in vars(wanted).items():
+        np.testing.assert_allclose(getattr(found, name), value, atol=1e-5, err_msg=name)
+    print("the same")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,164 @@
+"""Self-play on a device is self-play on the host, decision for decision.
+
+Without a GPU the same code runs on tensors of the CPU, and, as a program of its own, on the kernels
+in Numba's simulator (``simulated_play.py``).
+"""
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import torch
+from test_batch_cuda import run
+
+from agents.networks.inputs import Inputs
+from agents.networks.kinds import make_network
+from agents.networks.network import NetworkConfig, PolicyNetwork
+from agents.networks.on_device import draw_on_device, inputs_on_device
+from agents.policy import sample_decisions
+from thud_env import BatchedGame
+from thud_env.rulesets import RULESETS
+from training.process.roles import Roles
+from training.selfplay.battles import Battles
+from training.selfplay.device_play import DevicePlay
+from training.selfplay.opponents import OneOpponent, Opponents
+from training.selfplay.play import SelfPlay
+from training.selfplay.rollout import Rollout
+
+GAMES, STEPS, TURNS = 24, 40, 9
+HAS_GPU = torch.cuda.is_available()
+
+
+@pytest.fixture(scope="module")
+def threads() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(2) as workers:
+        yield workers
+
+
+def networks() -> tuple[PolicyNetwork, PolicyNetwork]:
+    torch.manual_seed(3)
+    made = [make_network(NetworkConfig(channels=4, blocks=1, key_size=2)) for _ in range(2)]
+    for network in made:
+        with torch.no_grad():  # far from uniform, so that the draws depend on the scores
+            for parameter in network.parameters():
+                parameter.copy_(torch.randn_like(parameter) * 0.3)
+    return made[0], made[1]
+
+
+def rows_of(rules: str, count: int = 200, steps: int = 37) -> np.ndarray:
+    games = BatchedGame(count, rules, seed=5, observations=False, masks=None, agreement=True)
+    for _ in range(steps):
+        games.step(games.sample_actions())
+    return games.rows.copy()
+
+
+@pytest.mark.parametrize("attacks", [False, True])
+@pytest.mark.parametrize("rules", RULESETS)
+def test_what_is_made_of_tensors_of_rows_is_what_is_made_of_rows(rules: str, attacks: bool) -> None:
+    rows = rows_of(rules)
+    wanted = Inputs.of_rows(rows, attacks)
+    for count in (200, 1, 130):  # the batch behind it is as large as the largest so far
+        made = inputs_on_device(torch.from_numpy(rows[:count]), attacks)
+        stretch = int(wanted.starts[count])
+        assert torch.equal(made.planes, wanted.planes[:count])
+        assert made.planes.is_contiguous(memory_format=torch.channels_last)
+        assert torch.equal(made.decisions, wanted.decisions[:stretch])
+        assert torch.equal(made.game, wanted.game[:stretch])
+        np.testing.assert_array_equal(made.starts, wanted.starts[: count + 1])
+
+
+def test_inputs_stay_as_they_are_when_the_next_are_made() -> None:
+    rows = torch.from_numpy(rows_of("classic"))
+    first = inputs_on_device(rows[:100])
+    kept = first.planes.clone()
+    inputs_on_device(rows[100:])
+    assert torch.equal(first.planes, kept)
+
+
+def test_draws_are_those_of_the_host() -> None:
+    rows, (network, _) = rows_of("classic"), networks()
+    inputs = Inputs.of_rows(rows)
+    for seed in range(20):
+        uniforms = np.random.default_rng(seed).random(len(rows))
+        wanted, log_probs, _ = sample_decisions(network, inputs, uniforms)
+        drawn = draw_on_device(log_probs, inputs.counts, torch.from_numpy(uniforms))
+        np.testing.assert_array_equal(drawn.numpy(), wanted)
+
+
+@pytest.mark.parametrize("uniform", [0.0, np.nextafter(1.0, 0.0)])
+def test_no_draw_leaves_its_game(uniform: float) -> None:
+    counts = torch.tensor([1, 3, 1, 2])
+    log_probs = torch.tensor([0.0, -100.0, 0.0, -100.0, 0.0, -0.5, -0.93])
+    drawn = draw_on_device(log_probs, counts, torch.full((4,), uniform, dtype=torch.float64))
+    firsts = torch.tensor([0, 1, 4, 5])
+    assert ((drawn >= firsts) & (drawn < firsts + counts)).all()
+
+
+def collected(
+    kind: Callable[[Battles, Roles], SelfPlay | DevicePlay],
+    threads: ThreadPoolExecutor,
+    rules: str,
+    opponents: Opponents,
+    device: str = "cpu",
+) -> list[Rollout]:
+    """Two rollouts, one of them after a state was taken and restored."""
+    games = BatchedGame(
+        GAMES, rules, device, observations=False, masks=None, max_turns=TURNS, max_quiet_turns=4
+    )  # type: ignore[call-overload]
+    battles = Battles(games, opponents, np.random.default_rng(7), symmetric_frames=True)
+    play = kind(battles, Roles(networks(), threads=threads))
+    first = play.collect(STEPS)
+    play.restore(play.state())
+    return [first, play.collect(STEPS)]
+
+
+@pytest.mark.parametrize("against", ["mirror", "greedy"])
+@pytest.mark.parametrize("rules", RULESETS)
+def test_it_is_self_play_decision_for_decision(
+    rules: str, against: str, threads: ThreadPoolExecutor
+) -> None:
+    def opponents() -> Opponents:
+        mirror = against == "mirror"
+        return Opponents.none(GAMES) if mirror else OneOpponent("greedy", GAMES // 2, 1)
+
+    host = collected(SelfPlay, threads, rules, opponents())
+    device = collected(DevicePlay, threads, rules, opponents())
+    for wanted, found in zip(host, device, strict=True):
+        for field in dataclasses.fields(Rollout):
+            one, other = getattr(found, field.name), getattr(wanted, field.name)
+            assert one.dtype == other.dtype, field.name
+            if field.name in ("log_probs", "values", "last_values"):
+                np.testing.assert_allclose(one, other, atol=1e-5, err_msg=field.name)
+            else:
+                np.testing.assert_array_equal(one, other, err_msg=field.name)
+        assert len(wanted.final_games) > GAMES
+        assert wanted.strikes.any() or rules == "koom-valley-football"
+
+
+def test_a_step_that_is_not_checked_plays_as_one_that_is() -> None:
+    checked, unchecked = (BatchedGame(50, "classic", seed=2) for _ in range(2))
+    for _ in range(60):
+        actions = checked.sample_actions()
+        unchecked.step(actions, check=False)
+        checked.step(actions)
+        np.testing.assert_array_equal(unchecked.rows, checked.rows)
+        np.testing.assert_array_equal(unchecked.masks, checked.masks)
+
+
+def test_kernels_in_the_simulator_play_as_the_host_does() -> None:
+    simulator = {"NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1"}
+    done = run("simulated_play.py", **simulator)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "the same"
+
+
+@pytest.mark.skipif(not HAS_GPU, reason="needs a GPU")
+@pytest.mark.parametrize("rules", RULESETS)
+def test_on_a_gpu_inputs_are_those_of_the_host(rules: str) -> None:
+    rows = rows_of(rules, 5000)
+    wanted = Inputs.of_rows(rows, attacks=True)
+    made = inputs_on_device(torch.from_numpy(rows).cuda(), attacks=True)
+    for name in ("planes", "decisions", "game", "counts"):
+        assert torch.equal(getattr(made, name).cpu(), getattr(wanted, name)), name

@@ -1,0 +1,108 @@
+"""The battles of self-play as they stand, and who plays them."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from thud_env import BatchedGame
+from thud_env.batch.game import Device
+from thud_env.rules.check import RowError
+from thud_env.rules.play import margin
+from thud_env.rulesets import get_ruleset
+from thud_env.symmetry import symmetries_of
+from training.config import TrainConfig
+from training.process.state import State, StateError, restore_generator, state_of_generator
+from training.selfplay.frames import map_rows
+from training.selfplay.opponents import Opponents
+
+
+class Battles:
+    """B battles that go on from one rollout to the next.
+
+    Args:
+        games: the battles; one that ends must be reset in the same step.
+        opponents: who has the seats that the learners do not have.
+        random: draws the decisions, and frames.
+        symmetric_frames: whether learners see each battle in a frame of its own (``frames.py``).
+    """
+
+    def __init__(
+        self,
+        games: BatchedGame,
+        opponents: Opponents,
+        random: np.random.Generator,
+        symmetric_frames: bool = False,
+    ) -> None:
+        self.games = games
+        """The battles as they stand."""
+        self.opponents = opponents
+        self.random = random
+        self.symmetries = symmetries_of(games.rules) if symmetric_frames else (0,)
+        """The frames that a battle may be seen in."""
+        self.frames = random.choice(self.symmetries, games.num_games)
+        """[B] those that the battles are seen in."""
+
+    @classmethod
+    def of(
+        cls,
+        config: TrainConfig,
+        opponents: Opponents,
+        seed: np.random.SeedSequence,
+        device: Device = "cpu",
+    ) -> Battles:
+        """The battles that a configuration asks for, as many as the opponents have seats for."""
+        games = BatchedGame(
+            len(opponents.sides),
+            get_ruleset(config.rules),
+            device,
+            observations=False,
+            masks=None,
+            num_threads=1,
+            **config.limits,
+        )
+        return cls(games, opponents, np.random.default_rng(seed), config.symmetric_frames)
+
+    def finish(self, games: NDArray[np.int64], last_rows: NDArray[np.int16]) -> NDArray[np.int16]:
+        """Take note of battles that have ended: each game's next one has a frame of its own.
+
+        Args:
+            games: [E] their numbers.
+            last_rows: [E, 432] their last states.
+
+        Returns:
+            [E, 432] these, as the battles' frames showed them.
+        """
+        framed = map_rows(self.frames[games], last_rows)
+        for game, row in zip(games.tolist(), last_rows, strict=True):
+            self.frames[game] = self.random.choice(self.symmetries)
+            self.opponents.finished(game, margin(row))
+        return framed
+
+    def state(self) -> State:
+        """The battles as they stand, who plays them, and what will be drawn."""
+        rows = torch.from_numpy(self.games.to_host(self.games.rows).copy())
+        frames = torch.from_numpy(self.frames.copy())
+        random, opponents = state_of_generator(self.random), self.opponents.state()
+        return State({"rows": rows, "frames": frames}, {"random": random, "opponents": opponents})
+
+    def restore(self, state: State) -> None:
+        """Go on from a state.
+
+        Raises:
+            StateError: if it is of another number of battles, or its rows are damaged.
+        """
+        rows = state.tensors["rows"].numpy()
+        if rows.shape != self.games.rows.shape:
+            raise StateError(
+                f"the state is of {len(rows)} battles, not of {self.games.num_games}: a run of "
+                "training.exploit cannot go on"
+            )
+        try:
+            self.games.set_rows(rows)
+        except RowError as error:
+            raise StateError(f"the battles cannot go on: {error}") from None
+        self.frames[:] = state.tensors["frames"].numpy()
+        restore_generator(self.random, state.values["random"])
+        self.opponents.restore(state.values["opponents"])

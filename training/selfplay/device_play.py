@@ -1,0 +1,210 @@
+"""Self-play whose battles never leave the GPU: rows, planes, legal decisions, what is drawn.
+
+What comes back to the host a step is which battles ended, with the last states of these, and how
+many decisions are legal, since that is the size of what is computed next; where opponents have
+seats, also the rows of those who are to move. The rollout follows at the end. Decision for decision
+it is what ``SelfPlay`` plays, from the same draws.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from agents.networks.on_device import as_tensor, device_of, draw_on_device
+from thud_env.actions import ACTION_SYMMETRY
+from thud_env.rules.row import ROW_SIZE
+from thud_env.symmetry import INVERSE
+from training.arena.battles import strikes_of
+from training.config import TrainConfig
+from training.process.clock import ENVIRONMENT, FORWARD
+from training.process.roles import Roles
+from training.process.state import State
+from training.selfplay.battles import Battles
+from training.selfplay.frames import map_rows
+from training.selfplay.opponents import Opponents
+from training.selfplay.play import SelfPlay
+from training.selfplay.rollout import MIRROR, Play, Rollout
+
+
+class DevicePlay:
+    """B battles that go on from one rollout to the next: see ``Play``.
+
+    Args:
+        battles: as they stand, and who plays them.
+        roles: the learners, whose networks are on the device of the battles.
+    """
+
+    actors = 0
+
+    def __init__(self, battles: Battles, roles: Roles) -> None:
+        self.battles = battles
+        self._roles = roles
+        games = battles.games
+        self._rows = as_tensor(games.rows)
+        device = self._rows.device
+        self._tensor = partial(torch.as_tensor, device=device)
+        self._to_move = as_tensor(games.to_move)
+        self._learner_sides = self._tensor(battles.opponents.sides)
+        self._images = self._tensor(ACTION_SYMMETRY.astype(np.int64))
+        self._inverse = self._tensor(np.array(INVERSE))
+        self._frames = self._tensor(battles.frames)
+        self._has_opponents = bool((battles.opponents.sides != MIRROR).any())
+
+    def collect(self, steps: int) -> Rollout:
+        """Play ``steps`` decisions in every battle."""
+        games, count = self.battles.games, self.battles.games.num_games
+        device = self._rows.device
+        make = partial(torch.zeros, (steps, count), device=device)
+        rows = torch.zeros((steps + 1, count, ROW_SIZE), dtype=torch.int16, device=device)
+        movers = torch.zeros((steps + 1, count), dtype=torch.int8, device=device)
+        actions = make(dtype=torch.int64)
+        log_probs, rewards = make(), make()
+        values = torch.zeros((steps + 1, count), device=device)
+        ended = make(dtype=torch.bool)
+        finals: list[tuple[NDArray[np.int64], NDArray[np.int16]]] = []
+        clock = self._roles.clock
+        for t in range(steps):
+            with clock.on(ENVIRONMENT):
+                rows[t] = self._framed()
+                movers[t] = self._to_move
+            self._decide(rows[t], log_probs[t], values[t], actions[t])
+            with clock.on(ENVIRONMENT):
+                games.step(self._images[self._inverse[self._frames], actions[t]], check=False)
+                ended[t] = as_tensor(games.terminated) | as_tensor(games.truncated)
+                rewards[t] = as_tensor(games.rewards)[:, 0]
+                over = ended[t].nonzero().squeeze(1)
+                if len(over):
+                    numbers = over.cpu().numpy()
+                    last = as_tensor(games.final_rows)[over].cpu().numpy()
+                    finals.append((numbers, self.battles.finish(numbers, last)))
+                    self._frames = self._tensor(self.battles.frames)
+        rows[steps], movers[steps] = self._framed(), self._to_move
+        self._decide(rows[steps], torch.zeros_like(values[0]), values[steps])
+        return self._rollout(rows, movers, actions, log_probs, values, rewards, ended, finals)
+
+    def _framed(self) -> Tensor:
+        """[B, 432] the battles as they stand, as their frames show them."""
+        if self.battles.symmetries == (0,):
+            return self._rows
+        if device_of(self._rows) == "cpu":
+            return torch.from_numpy(map_rows(self.battles.frames, self._rows.numpy()))
+        from training.selfplay.frames_cuda import map_rows_of
+
+        mapped = torch.empty_like(self._rows)
+        map_rows_of(self._frames, self._rows, mapped)
+        return mapped
+
+    def _decide(
+        self, rows: Tensor, log_probs: Tensor, values: Tensor, actions: Tensor | None = None
+    ) -> None:
+        """Let each role value its battles, and decide in them if ``actions`` are wanted. Rows and
+        actions are as the battles' frames show them.
+        """
+        uniforms = self.battles.random.random(len(rows))
+        for side, network in enumerate(self._roles.networks):
+            moves = self._to_move == side
+            mine = (moves & (self._learner_sides != side)).nonzero().squeeze(1)
+            if len(mine):
+                with self._roles.clock.on(ENVIRONMENT):
+                    inputs = network.inputs(rows[mine])
+                with self._roles.clock.on(FORWARD), torch.no_grad():
+                    with self._roles.precision.autocast():
+                        chances, worth = network(inputs.planes, inputs.decisions, inputs.game)
+                    drawn = draw_on_device(chances, inputs.counts, self._tensor(uniforms)[mine])
+                    log_probs[mine], values[mine] = chances[drawn], worth
+                    if actions is not None:
+                        actions[mine] = inputs.decisions[drawn]
+            if actions is not None and self._has_opponents:
+                self._let_opponents_decide(side, uniforms, actions)
+
+    def _let_opponents_decide(
+        self, side: int, uniforms: NDArray[np.float64], actions: Tensor
+    ) -> None:
+        """Opponents are agents, which play on the host."""
+        moves = (self._to_move == side) & (self._learner_sides == side)
+        others = moves.nonzero().squeeze(1)
+        if not len(others):
+            return
+        numbers = others.cpu().numpy()
+        with self._roles.clock.on(FORWARD):
+            rows = self._rows[others].cpu().numpy()
+            played = self.battles.opponents.act(side, numbers, rows, uniforms[numbers])
+        actions[others] = self._images[self._frames[others], self._tensor(played).long()]
+
+    def _rollout(
+        self,
+        rows: Tensor,
+        movers: Tensor,
+        actions: Tensor,
+        log_probs: Tensor,
+        values: Tensor,
+        rewards: Tensor,
+        ended: Tensor,
+        finals: list[tuple[NDArray[np.int64], NDArray[np.int16]]],
+    ) -> Rollout:
+        """What was played, on the host: [T] and, of rows, movers and values, what is next."""
+        states, decided = rows.cpu().numpy(), actions.int().cpu().numpy()
+        movers, values = movers.cpu(), values.cpu()
+        after = states[1:].copy()
+        none = (np.empty(0, np.int64), np.empty((0, ROW_SIZE), np.int16))
+        final_games, final_rows = zip(none, *finals, strict=True)
+        over = ended.cpu().numpy()
+        after[over] = np.concatenate(final_rows)
+        rules = self.battles.games.rules
+        steps = zip(states[:-1], decided, after, strict=True)
+        strikes = np.stack([strikes_of(*step, rules) for step in steps])
+        return Rollout(
+            rows=states[:-1],
+            movers=movers[:-1].numpy(),
+            actions=decided,
+            log_probs=log_probs.cpu().numpy(),
+            values=values[:-1].numpy(),
+            rewards=rewards.cpu().numpy(),
+            ended=over,
+            last_values=values[-1].numpy(),
+            last_movers=movers[-1].numpy(),
+            opponent_sides=self.battles.opponents.sides,
+            last_rows=states[-1],
+            final_games=np.concatenate(final_games),
+            final_rows=np.concatenate(final_rows),
+            strikes=strikes.sum(axis=0, dtype=np.int64),
+        )
+
+    def add_snapshots(self, decisions: int) -> None:
+        """See ``Play``."""
+        self.battles.opponents.add_snapshots(decisions)
+
+    def redraw(self) -> None:
+        """See ``Play``."""
+        self.battles.opponents.redraw()
+
+    def state(self) -> State:
+        """See ``Play``."""
+        return self.battles.state()
+
+    def restore(self, state: State) -> None:
+        """See ``Play``."""
+        self.battles.restore(state)
+        self._frames = self._tensor(self.battles.frames)
+
+
+def self_play(
+    config: TrainConfig, roles: Roles, opponents: Opponents, seed: np.random.SeedSequence
+) -> Play:
+    """The battles that a configuration asks for, played where the networks are, if the rules can
+    be compiled for that device, else on the host.
+
+    Args:
+        config: what to train.
+        roles: the learners.
+        opponents: who has the seats that the learners do not have.
+        seed: of all draws.
+    """
+    on_device = roles.precision.has_kernels
+    battles = Battles.of(config, opponents, seed, "cuda" if on_device else "cpu")
+    return DevicePlay(battles, roles) if on_device else SelfPlay(battles, roles)
