@@ -55,6 +55,10 @@ def test_an_object_for_many_games_is_taken_as_it_is():
     assert make_opponent(greedy) is greedy
 
 
+def test_the_older_name_of_random_decisions_still_works():
+    assert isinstance(make_opponent("random"), RandomDecisions)
+
+
 def test_random_draws_every_legal_decision_and_no_other():
     opponent = make_opponent("random-decisions")
     legal = START.legal_actions()

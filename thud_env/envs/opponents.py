@@ -13,7 +13,7 @@ an object with ``act_rows(rows)``      the same for many games at once, [B, 432]
 =====================================  ====================================================
 
 The package itself has no player but ``"random-decisions"``; a module is imported when a string
-names it.
+names it. ``"random"``, its older name, still means the same.
 An opponent with a method ``seed(number)`` is seeded by ``reset(seed=...)``, one with
 ``get_state()`` and ``set_state(state)`` is part of its environment's state.
 """
@@ -31,6 +31,7 @@ from thud_env.batch.game import legal_lists
 from thud_env.position import Position
 
 RANDOM_DECISIONS = "random-decisions"
+_OLDER_NAME = "random"
 
 
 class BatchOpponent(Protocol):
@@ -112,7 +113,7 @@ def make_opponent(opponent: Any) -> BatchOpponent:
         TypeError: for anything else that is none of those tabled above.
     """
     if isinstance(opponent, str):
-        if opponent == RANDOM_DECISIONS:
+        if opponent in (RANDOM_DECISIONS, _OLDER_NAME):
             return RandomDecisions()
         opponent = _from_module(opponent)
     if callable(getattr(opponent, "act_rows", None)):
