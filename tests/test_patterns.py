@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -18,6 +19,7 @@ from agents.search.pattern_files import (
     classes_of,
     published_tables,
     read_tables,
+    tables_path,
     tables_with,
     write_tables,
 )
@@ -223,3 +225,14 @@ def test_wrong_files_are_named_with_what_is_wrong(tmp_path: Path) -> None:
     assert "type int16 would be right" in said()
     write_tables(path, "chess", np.zeros((5, 2), dtype=np.int16), np.zeros(2, dtype=np.int64))
     assert "'chess': no such ruleset" in said()
+
+
+@pytest.mark.parametrize("rules", RULESETS)
+def test_published_tables_say_how_they_were_made(rules: str) -> None:
+    assert read_tables(tables_path(rules))[0] == rules
+    report = json.loads(tables_path(rules).with_suffix(".json").read_text(encoding="utf-8"))
+    assert report["plan"]["rules"] == rules
+    assert {"seed", "positions", "generations"} <= set(report["plan"])
+    assert report["commit"]
+    assert "features" in report["match"]
+    assert report["match"]["pairs"] >= 50
