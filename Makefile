@@ -18,7 +18,8 @@ STEPS ?= 8192
 MINUTES ?= 5
 LANES ?= lowest 3.11 3.12 3.13
 # The tests that need nothing but the core dependencies: no torch.
-NEED_MORE := $(patsubst %,tests/test_%.py,command environment_page tactics batch_cuda)
+NEED_MORE := $(patsubst %,tests/test_%.py,\
+	command environment_page tactics batch_cuda device_play notebook reliability web_faults)
 LANE_TESTS ?= -m "not slow and not soak" tests/clients/test_gymnasium_wrappers.py \
 	$(filter-out $(NEED_MORE), $(shell grep -LE \
 	'^ *(from|import) (agents\.|training|torch|ladders|small_run)' tests/test_*.py))

@@ -315,3 +315,23 @@ def test_greedy_with_nothing_to_take_plays_anything() -> None:
     agent, start = GreedyAgent(seed=7), Position.start()
     drawn = Counter(agent.act(start) for _ in range(6560))
     assert len(drawn) == 656
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "random",
+        "greedy",
+        "greedy2",
+        "alphabeta:depth=1",
+        "mcts:sims=4",
+        "policy:pretrained/classic",
+    ],
+)
+def test_a_battle_that_is_over_is_refused_by_every_agent(spec: str) -> None:
+    agent = agents.make(spec, seed=1)
+    start = Position.start("classic", max_turns=4)
+    over = Position.from_text(f"{start.text[:-1]}4", "classic", max_turns=4)
+    assert over.outcome is not None
+    with pytest.raises(ValueError, match=r"the battle is over: nothing to decide in .* \(row 1\)"):
+        agent.act_rows(np.stack([start.row, over.row]))

@@ -16,7 +16,6 @@ import gymnasium
 import numpy as np
 import pytest
 
-import agents
 import thud_env
 from thud_env import RULESETS, BatchedGame, Position, RowError
 from thud_env.rules import row as fields
@@ -24,7 +23,6 @@ from thud_env.rules.check import check_row
 from thud_env.rulesets import CLASSIC
 
 START = Position.start().row
-OVER = Position.from_text(f"{Position.start().text[:-1]}800").row
 
 
 def changed(entry: int, value: int, row: fields.Row = START) -> fields.Row:
@@ -210,23 +208,6 @@ def test_rows_of_random_numbers_end_no_process() -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stdout == "done\n"
-
-
-@pytest.mark.parametrize(
-    "spec",
-    [
-        "random",
-        "greedy",
-        "greedy2",
-        "alphabeta:depth=1",
-        "mcts:sims=4",
-        "policy:pretrained/classic",
-    ],
-)
-def test_a_battle_that_is_over_is_refused_by_every_agent(spec: str) -> None:
-    agent = agents.make(spec, seed=1)
-    with pytest.raises(ValueError, match=r"the battle is over: nothing to decide in .* \(row 1\)"):
-        agent.act_rows(np.stack([START, OVER]))
 
 
 def test_a_row_of_ones_own_ruleset_is_held_to_its_numbers() -> None:
