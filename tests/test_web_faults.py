@@ -133,7 +133,12 @@ def server():
 
 @pytest.mark.parametrize("requests", [1_000, pytest.param(10_000, marks=pytest.mark.soak)])
 def test_broken_requests_get_4xx_and_a_game_goes_on(server, requests):
-    rng = random.Random(8)
+    answer_broken_requests(server, requests, seed=8)
+
+
+def answer_broken_requests(server, requests, seed):
+    """They get 4xx, games beside them go on, and memory does not grow."""
+    rng = random.Random(seed)
     asyncio.run(play(server.port, 0))  # compiled, and warm
     statuses = []
 

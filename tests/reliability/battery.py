@@ -16,7 +16,7 @@ TESTS = Path(__file__).resolve().parents[1]
 QUICK = {
     "rules": ("rules_agreement",),
     "actions.py": ("actions", "board"),
-    "notation": ("position_text",),
+    "notation": ("position_text", "notation"),
     "advantage.py": ("advantage",),
 }
 """By a word of the path: tests that know more than the reference does."""
@@ -29,13 +29,14 @@ def main(path: str) -> int:
         from positions import constructed, from_play
         from test_rules_reference import compare
 
-        from reliability.play import check_round_trips, check_symmetries
+        from reliability.play import check_own_rulesets, check_round_trips, check_symmetries
         from thud_env import RULESETS
 
         random = Random(1)
         for rules in RULESETS:
             compare(constructed(rules, 60, random), random)
             compare(from_play(rules, 12, random), random)
+        check_own_rulesets(120, random, Path())
         check_round_trips(80, random, Path())
         check_symmetries(100, random, Path())
     files = next(names for word, names in QUICK.items() if word in path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from reliability import (
     damage,
+    dependencies,
     disk,
     inputs,
     install,
@@ -13,6 +14,8 @@ from reliability import (
     play,
     power,
     same,
+    signature,
+    soak,
     stops,
     strangers,
 )
@@ -23,6 +26,7 @@ ROWS: list[Row] = [
     for group in (
         play,
         paths,
+        signature,
         inputs,
         stops,
         locks,
@@ -31,7 +35,9 @@ ROWS: list[Row] = [
         damage,
         strangers,
         same,
+        soak,
         install,
+        dependencies,
         mutants,
     )
     for row in group.ROWS

@@ -1,0 +1,49 @@
+"""One signature: however the rules are run, they play the same battles."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+from unittest import mock
+
+from test_uncompiled import PLAY
+
+import thud_env.bench
+from reliability.row import Row
+from reliability.tree import PLAIN, ROOT, counts_quiet_turns_twice, run
+
+_PROMISE = "One signature"
+
+
+def check_plain(size: int, random: Random, folder: Path) -> int:
+    """Battles by compiled rules, and by the same rules as plain Python."""
+    program = PLAY.replace("games=20", f"games={size}")
+    plain = run("-c", program, **PLAIN)
+    compiled = run("-c", program, PYTHONPATH=str(ROOT))
+    assert plain == compiled
+    return size
+
+
+def check_lanes(size: int, random: Random, folder: Path) -> int:
+    """What ``make lanes`` wrote: the signature by each Python, and by the lowest versions."""
+    lanes = sorted((ROOT / "build").glob("lane-*/signature"))
+    ours = thud_env.bench.signature()
+    for lane in lanes:
+        assert lane.read_text(encoding="utf-8").strip() == ours, lane
+    return len(lanes)
+
+
+ROWS = [
+    Row(
+        "compiled and as plain Python", _PROMISE, "battles", check_plain, 20, 200,
+        {"a quiet turn counts twice": counts_quiet_turns_twice}, chunk=60,
+    ),
+    Row(
+        "make lanes: other Pythons, and the lowest versions", _PROMISE, "lanes", check_lanes, 1, 4,
+        {
+            "a battle more is played": lambda: mock.patch(
+                "thud_env.bench.signature", lambda play=thud_env.bench.signature: play(1_010)
+            ),
+        },
+    ),
+]  # fmt: skip
