@@ -12,21 +12,14 @@ import torch
 from numpy.typing import NDArray
 
 from agents.agent import Agent, refuse_finished
-from agents.networks.checkpoint import (
-    MANIFEST,
-    Checkpoint,
-    CheckpointError,
-    load_policy,
-    policy_folder,
-)
 from agents.networks.inputs import Inputs
 from agents.networks.network import PolicyNetwork
+from agents.networks.pairs import pair_at
 from thud_env import Position
 from thud_env.actions import NUM_ACTIONS
 from thud_env.position import SIDES
 from thud_env.rules.play import margin
 from thud_env.rules.row import ONGOING, TERMINATION, TO_MOVE, ruleset_of
-from thud_env.rulesets import get_ruleset
 
 _AT_ONCE = 256
 """Positions that are judged together."""
@@ -81,7 +74,8 @@ class PolicyAgent(Agent):
 
     Args:
         path: a checkpoint of one role, or a folder with a ``dwarfs`` and a ``trolls`` one, of
-            which the one for the side that decides is used; or ``pretrained/RULES``.
+            which the one for the side that decides is used; or ``pretrained/RULES``; or
+            ``champion``, the pair that comes with the checkout for the game that is played.
         seed: seeds the draws.
         temperature: 1 draws from the policy, 0 takes its most likely decision.
 
@@ -93,27 +87,15 @@ class PolicyAgent(Agent):
     def __init__(self, path: str | Path, seed: int = 0, temperature: float = 1.0) -> None:
         if not temperature >= 0:
             raise ValueError(f"temperature={temperature} must be 0 or more")
-        self.path = policy_folder(path)
+        self._pair = pair_at(path)
         self._temperature = temperature
         self.stochastic = temperature > 0
         self._random = np.random.default_rng(seed)
-        self._checkpoints: dict[str, Checkpoint] = {}
-        if (self.path / MANIFEST).exists():
-            checkpoint = load_policy(self.path)
-            self._checkpoints[checkpoint.role] = checkpoint
-            return
-        for role in SIDES:
-            if (self.path / role).exists():
-                checkpoint = load_policy(self.path / role)
-                if checkpoint.role != role:
-                    held = checkpoint.role
-                    raise CheckpointError(f"{self.path / role} holds a policy for the {held}")
-                self._checkpoints[role] = checkpoint
-        if not self._checkpoints:
-            raise CheckpointError(
-                f"{self.path} is no policy: a folder with {MANIFEST}, or with folders "
-                f"{' and '.join(SIDES)} that have one, would be"
-            )
+
+    @property
+    def path(self) -> Path:
+        """Where its policies were found."""
+        return self._pair.path
 
     def seed(self, seed: int) -> None:
         """See ``Agent``."""
@@ -153,13 +135,11 @@ class PolicyAgent(Agent):
         learnt to offer or to accept: its inputs list neither.
 
         Raises:
-            CheckpointError: as ``network``.
+            CheckpointError: if there is none that was trained for the ruleset of the rows.
         """
-        network = self.network(role, rows)
-        inputs = network.inputs(rows)
-        if self._checkpoints[role].agreement:
-            return network, inputs
-        return network, inputs.without_agreement()
+        checkpoint = self._pair.checkpoint(role, ruleset_of(rows[0]))
+        inputs = checkpoint.network.inputs(rows)
+        return checkpoint.network, inputs if checkpoint.agreement else inputs.without_agreement()
 
     def judge(self, position: Position) -> Opinion:
         """What the policy of the side that decides makes of a position.
@@ -210,19 +190,3 @@ class PolicyAgent(Agent):
         paid = values.double().numpy() * (most if role == SIDES[0] else -most)
         margins = np.array([float(margin(row)) for row in rows])
         return inputs.decisions, log_probs, np.clip(margins + paid, -most, most)
-
-    def network(self, role: str, rows: NDArray[np.int16]) -> PolicyNetwork:
-        """The network of a role, for rows of the ruleset that it was trained for.
-
-        Raises:
-            CheckpointError: if there is none.
-        """
-        checkpoint = self._checkpoints.get(role)
-        if checkpoint is None:
-            raise CheckpointError(f"{self.path} holds no policy for the {role}")
-        rules = ruleset_of(rows[0])
-        if get_ruleset(checkpoint.rules) != rules:
-            raise CheckpointError(
-                f"{self.path} was trained for {checkpoint.rules}, not {rules.spec}"
-            )
-        return checkpoint.network

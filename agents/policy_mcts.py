@@ -11,9 +11,9 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
+from agents.leaf_judge import LeafJudge
 from agents.mcts import MOST_SIMULATIONS, best_line, glimpse_of, tree_result
 from agents.policy import PolicyAgent
 from agents.search import tree as trees
@@ -21,11 +21,9 @@ from agents.search.gumbel import GumbelRoot
 from agents.search.judge import Judge
 from agents.search.leaves import Leaves, absorb_all, descend_all
 from agents.search.planning import PlanningAgent, Thought
-from agents.search.playouts import standing
 from agents.search.tree import EDGE_COUNT, FIRST_EDGE, HIGHEST, LOWEST, Tree
 from agents.search.weights import material_weights
-from thud_env.position import SIDES
-from thud_env.rules.row import DWARFS, ONGOING, TERMINATION, TO_MOVE, Row
+from thud_env.rules.row import DWARFS, TO_MOVE, Row
 
 _GAMES_AT_ONCE = 64
 _EDGES_A_SIMULATION = 300
@@ -33,6 +31,7 @@ _UNUSED = 1.0
 _YOUNG = 4
 """Simulations for each leaf that is judged together with others."""
 _ROOTS = ("puct", "gumbel")
+PRECISIONS = ("float32", "bfloat16")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,6 +60,7 @@ class PolicyMctsAgent(PlanningAgent):
         time: seconds for a call, 0: no limit. What is played then depends on the machine.
         leaves: how many leaves of a tree are judged together at most; with ``gumbel``, one. More
             are faster, and a little less well chosen.
+        precision: ``float32``, or ``bfloat16``, which is faster on processors that have it.
         seed: seeds the noise, if there is any.
 
     Raises:
@@ -80,11 +80,14 @@ class PolicyMctsAgent(PlanningAgent):
         scale: float = 1.0,
         time: float = 0.0,
         leaves: int = 8,
+        precision: str = "float32",
         seed: int = 0,
     ) -> None:
         super().__init__(seed)
         if root not in _ROOTS:
             raise ValueError(f"root={root} must be one of {', '.join(_ROOTS)}")
+        if precision not in PRECISIONS:
+            raise ValueError(f"precision={precision} must be one of {', '.join(PRECISIONS)}")
         for name, value, least, most in (
             ("sims", sims, 2, MOST_SIMULATIONS),
             ("c", c, 0, 1e6),
@@ -97,7 +100,7 @@ class PolicyMctsAgent(PlanningAgent):
         ):
             if not least <= value <= most:
                 raise ValueError(f"{name}={value} must be in {least} .. {most:g}")
-        self._policy = PolicyAgent(path)
+        self._judge = LeafJudge(PolicyAgent(path), precision == "bfloat16")
         self._sims = sims
         self._constants = (c, fpu, _UNUSED)
         self._gumbel = root == "gumbel"
@@ -115,6 +118,7 @@ class PolicyMctsAgent(PlanningAgent):
         """See ``Agent``."""
         super().seed(seed)
         self._seed = seed
+        self._judge.forget()
 
     def get_state(self) -> dict[str, Any]:
         """See ``Agent``."""
@@ -124,6 +128,7 @@ class PolicyMctsAgent(PlanningAgent):
         """See ``Agent``."""
         super().set_state(state)
         self._seed = state["seed"]
+        self._judge.forget()
 
     def stop(self) -> None:
         """Make the search that another thread is in return the best it has so far."""
@@ -179,7 +184,7 @@ class PolicyMctsAgent(PlanningAgent):
             together = min(self._leaves, self._sims - made, 1 + made // _YOUNG)
             whose = np.repeat(games, together)
             descend_all(tree, whose, in_hand, self._rng)
-            judged = self._judge(in_hand.rows[: len(whose)])
+            judged = self._judge.judge(in_hand.rows[: len(whose)])
             absorb_all(tree, whose, in_hand, *judged)
             made += together
         thoughts: list[Thought] = []
@@ -199,36 +204,6 @@ class PolicyMctsAgent(PlanningAgent):
         random = np.random.default_rng((self._seed, zlib.crc32(tree.root[game].tobytes())))
         noise = self._noise * random.gumbel(size=len(priors))
         return GumbelRoot(priors, self._sims - 1, self._considered, noise, self._scale)
-
-    def _judge(
-        self, rows: NDArray[np.int16]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32], NDArray[np.float64]]:
-        """What the networks say of N leaves: where each one's decisions begin [N + 1], these [L],
-        their log-probabilities [L], and the leaves' values for the dwarfs [N].
-        """
-        counts = np.zeros(len(rows), dtype=np.int64)
-        values = standing(rows)
-        parts: dict[int, tuple[NDArray[np.int64], NDArray[np.float32]]] = {}
-        for side, role in enumerate(SIDES):
-            mine = np.flatnonzero((rows[:, TERMINATION] == ONGOING) & (rows[:, TO_MOVE] == side))
-            if not len(mine):
-                continue
-            network, inputs = self._policy.asked(role, rows[mine])
-            with torch.no_grad():
-                log_probs, paid = network(inputs.planes, inputs.decisions, inputs.game)
-            values[mine] += paid.numpy() * (1 if side == 0 else -1)
-            counts[mine] = np.diff(inputs.starts)
-            for leaf, first, last in zip(
-                mine.tolist(), inputs.starts[:-1], inputs.starts[1:], strict=True
-            ):
-                parts[leaf] = (
-                    inputs.decisions.numpy()[first:last], log_probs.numpy()[first:last]
-                )  # fmt: skip
-        starts = np.concatenate(([0], np.cumsum(counts)))
-        ordered = [parts[leaf] for leaf in sorted(parts)]
-        decisions = np.concatenate([np.zeros(0, dtype=np.int64), *(part[0] for part in ordered)])
-        scores = np.concatenate([np.zeros(0, dtype=np.float32), *(part[1] for part in ordered)])
-        return starts, decisions, scores, np.clip(values, -1.0, 1.0)
 
 
 def read_root(tree: Tree, game: int) -> tuple[int, NDArray[np.int32], NDArray[np.float64]]:

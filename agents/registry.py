@@ -25,6 +25,7 @@ AGENTS: dict[str, str] = {
     "mcts": "agents.mcts:MctsAgent",
     "policy": "agents.policy:PolicyAgent",
     "policy+mcts": "agents.policy_mcts:PolicyMctsAgent",
+    "champion": "agents.champion:ChampionAgent",
 }
 """Every agent that comes along: its name in a spec, and ``module:Class``, imported when it is made
 (some need torch, others compile)."""

@@ -29,7 +29,7 @@ from agents.networks.checkpoint import (
 from agents.networks.kinds import network_config
 from agents.networks.network import Network, NetworkConfig
 from agents.policy import PolicyAgent
-from thud_env import BatchedGame, Position
+from thud_env import CLASSIC, BatchedGame, Position
 from thud_env.actions import describe_action
 from thud_env.position import SIDES
 
@@ -85,8 +85,8 @@ def test_a_loaded_policy_plays_as_the_network_that_was_saved(tmp_path: Path) -> 
         save_policy(pair / role, network, role=role, rules="classic", decisions=0)
     agent, direct = PolicyAgent(pair, seed=3), PolicyAgent(pair, seed=3)
     for role, network in zip(("dwarfs", "trolls"), networks, strict=True):
-        loaded = direct._checkpoints[role]
-        direct._checkpoints[role] = dataclasses.replace(loaded, network=network)
+        loaded = direct._pair.checkpoint(role, CLASSIC)
+        direct._pair._checkpoints[role] = dataclasses.replace(loaded, network=network)
     games = BatchedGame(6, observations=False, masks=None)
     for _ in range(12):
         actions = agent.act_rows(games.rows)

@@ -148,7 +148,7 @@ def test_compiling_that_takes_long_is_announced_once_a_module(call, tmp_path: Pa
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", AGENTS)
 def test_a_second_start_of_an_agent_compiles_nothing(kind: str) -> None:
-    needed = {"alphabeta": ":depth=1", "policy": ":pretrained/classic"}
+    needed = {"alphabeta": ":depth=1", "policy": ":pretrained/classic", "champion": ":time=0.1"}
     needed["policy+mcts"] = f"{needed['policy']},sims=10"
     script = f"""
 import thud_env.jit.compile

@@ -9,11 +9,14 @@ import numpy as np
 import pytest
 import torch
 from by_hand import place
+from numpy.typing import NDArray
 
 import agents
-from agents import policy_mcts
+from agents import leaf_judge, policy_mcts
+from agents.leaf_judge import LeafJudge
 from agents.networks.checkpoint import CheckpointError, save_policy
 from agents.networks.network import Network, NetworkConfig
+from agents.policy import PolicyAgent
 from agents.policy_mcts import PolicyMctsAgent, read_root
 from agents.search.tree import Tree
 from thud_env import RULESETS, Position
@@ -53,7 +56,9 @@ def test_games_searched_side_by_side_are_searched_as_if_alone(options: str, fold
     assert together.tolist() == [agents.make(spec).act(p) for p in positions]
 
 
-@pytest.mark.parametrize("options", ["", ",leaves=32", ",root=gumbel,considered=64"])
+@pytest.mark.parametrize(
+    "options", ["", ",leaves=32", ",root=gumbel,considered=64", ",precision=bfloat16"]
+)
 def test_even_an_untrained_network_finds_the_only_capture(options: str, folder: Path) -> None:
     position = place("classic", "E6 F6 A9", "H6", "d")
     agent = agents.make(f"policy+mcts:{folder / 'classic'},sims=400{options}")
@@ -108,8 +113,69 @@ def test_a_wrong_spec_or_checkpoint_is_told(folder: Path) -> None:
         agents.make(f"policy+mcts:{folder / 'classic'},sims=1")
     with pytest.raises(ValueError, match=r"root=uct must be one of puct, gumbel"):
         agents.make(f"policy+mcts:{folder / 'classic'},root=uct")
+    with pytest.raises(ValueError, match=r"precision=half must be one of float32, bfloat16"):
+        agents.make(f"policy+mcts:{folder / 'classic'},precision=half")
     with pytest.raises(CheckpointError, match="/no/such/folder is no policy"):
         agents.make("policy+mcts:/no/such/folder")
     agent = agents.make(f"policy+mcts:{folder / 'classic'},sims=2")
     with pytest.raises(CheckpointError, match="was trained for classic, not koom-valley"):
         agent.act(Position.start("koom-valley"))
+
+
+def test_what_a_network_said_is_remembered(folder: Path) -> None:
+    """A second search of the same asks nothing, and one after a reply less than without."""
+    spec = f"policy+mcts:{folder / 'classic'},sims=100"
+    asked: list[int] = []
+    ask = LeafJudge._ask
+
+    def counted(judge: LeafJudge, rows: NDArray[np.int16]) -> object:
+        asked.append(len(rows))
+        return ask(judge, rows)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(LeafJudge, "_ask", counted)
+        start = place("classic", "E6 F6 A9", "H6", "d")
+        agent = agents.make(spec)
+        first = agent.act(start)
+        once = sum(asked)
+        assert 0 < once <= 100
+        assert agent.act(start) == first
+        assert sum(asked) == once
+        agent.seed(0)
+        assert agent.act(start) == first
+        assert sum(asked) == 2 * once, "a seed makes it forget"
+
+
+def test_positions_are_forgotten_in_the_end(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leaf_judge, "REMEMBERED", 20)
+    judge = LeafJudge(PolicyAgent(folder / "classic"), bfloat16=False)
+    position = Position.start()
+    for number in range(100):
+        judge.judge(position.row[np.newaxis])
+        legal = position.legal_actions()
+        position = position.apply(int(legal[number % len(legal)]))
+    assert 20 <= len(judge._recent) + len(judge._older) <= 41
+
+
+def test_leaves_are_judged_as_the_policy_judges_them(folder: Path) -> None:
+    policy = PolicyAgent(folder / "classic")
+    dwarfs = Position.start()
+    trolls = dwarfs.play("dE2-E6")
+    over = place("classic", "A9", "J6", "d", max_turns=1).play("dA9-B9")
+    assert over.outcome is not None
+    rows = np.stack([one.row for one in (over, trolls, dwarfs, trolls)])
+    judged = LeafJudge(policy, bfloat16=False).judge(rows)
+    assert np.diff(judged.starts).tolist() == [
+        0, len(trolls.legal_actions()), len(dwarfs.legal_actions()), len(trolls.legal_actions()),
+    ]  # fmt: skip
+    assert judged.values[0] == pytest.approx(over.margin / 32)
+    for place_in, position in ((1, trolls), (2, dwarfs), (3, trolls)):
+        opinion = policy.judge(position)
+        own = slice(judged.starts[place_in], judged.starts[place_in + 1])
+        given = opinion.probabilities[judged.decisions[own].astype(np.int64)]
+        assert np.exp(judged.log_probs[own]) == pytest.approx(given, rel=1e-4)
+        assert judged.values[place_in] * 32 == pytest.approx(opinion.margin, abs=1e-4)
+    half = LeafJudge(policy, bfloat16=True).judge(rows)
+    assert half.values == pytest.approx(judged.values, abs=0.02)
+    assert half.log_probs == pytest.approx(judged.log_probs, abs=0.05)
+    assert not np.array_equal(half.log_probs, judged.log_probs)

@@ -80,6 +80,11 @@ class PlanningAgent(DrawingAgent):
         """
         return None
 
+    def stop(self) -> None:
+        """Make ``think`` in another thread return the best it has so far. Worth overriding where
+        that takes long.
+        """
+
     def think_rows(self, rows: Sequence[Row]) -> list[Thought]:
         """``think`` about several positions. Worth overriding if that saves time."""
         return [self.think(row) for row in rows]

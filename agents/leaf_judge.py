@@ -1,0 +1,131 @@
+"""What trained networks say of the leaves of trees, remembered for when these are met again."""
+
+from __future__ import annotations
+
+import copy
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from agents.networks.network import PolicyNetwork
+from agents.policy import PolicyAgent
+from agents.search.playouts import standing
+from thud_env.position import SIDES
+from thud_env.rules.row import DWARFS, ONGOING, TERMINATION, TO_MOVE
+
+REMEMBERED = 8192
+"""Positions, some 2.5 kB each, after which those are forgotten that were not met since as many
+others were."""
+
+
+class Judged(NamedTuple):
+    """What the networks say of N leaves with L legal decisions."""
+
+    starts: NDArray[np.int64]
+    """[N + 1] where each leaf's decisions begin; it has none where its battle is over."""
+    decisions: NDArray[np.int16]
+    """[L] each leaf's, ascending."""
+    log_probs: NDArray[np.float32]
+    """[L] theirs."""
+    values: NDArray[np.float64]
+    """[N] the margin that is expected, for the dwarfs, the largest being 1."""
+
+
+class _Opinion(NamedTuple):
+    decisions: NDArray[np.int16]
+    log_probs: NDArray[np.float32]
+    value: float
+
+
+_OVER = (np.zeros(0, dtype=np.int16), np.zeros(0, dtype=np.float32))
+
+
+class LeafJudge:
+    """Asks the networks of a pair about leaves, each position once.
+
+    A search meets what an earlier one looked at: the same position by other ways, and after the
+    opponent's reply much of what was thought about before it.
+
+    Args:
+        policy: the pair.
+        bfloat16: whether the networks compute in bfloat16, which is faster on processors that have
+            it, and rounds what they say.
+    """
+
+    def __init__(self, policy: PolicyAgent, bfloat16: bool) -> None:
+        self._policy = policy
+        self._bfloat16 = bfloat16
+        self._halves: dict[str, PolicyNetwork] = {}
+        self._recent: dict[bytes, _Opinion] = {}
+        self._older: dict[bytes, _Opinion] = {}
+
+    def forget(self) -> None:
+        """Forget all positions."""
+        self._recent, self._older = {}, {}
+
+    def judge(self, rows: NDArray[np.int16]) -> Judged:
+        """Judge leaves.
+
+        Args:
+            rows: [N, 432] state rows, some of which may be the same or of battles that are over.
+
+        Raises:
+            CheckpointError: if a network is wanting or was trained for another ruleset.
+        """
+        keys = [row.tobytes() for row in rows]
+        found: dict[bytes, _Opinion] = {}
+        asked: dict[bytes, int] = {}
+        for number, key in enumerate(keys):
+            known = self._recent.get(key) or self._older.get(key)
+            if known is not None:
+                found[key] = known
+            elif key not in asked:
+                asked[key] = number
+        if asked:
+            some = np.fromiter(asked.values(), dtype=np.int64)
+            found |= zip(asked, self._ask(rows[some]), strict=True)
+        self._remember(found)
+        opinions = [found[key] for key in keys]
+        counts = [len(one.decisions) for one in opinions]
+        return Judged(
+            np.concatenate(([0], np.cumsum(counts, dtype=np.int64))),
+            np.concatenate([one.decisions for one in opinions]),
+            np.concatenate([one.log_probs for one in opinions]),
+            np.array([one.value for one in opinions]),
+        )
+
+    def _remember(self, found: dict[bytes, _Opinion]) -> None:
+        if len(self._recent) >= REMEMBERED:
+            self._older, self._recent = self._recent, {}
+        self._recent |= found
+
+    def _ask(self, rows: NDArray[np.int16]) -> list[_Opinion]:
+        """What the networks say of each of N different leaves."""
+        values = standing(rows)
+        parts = [_OVER] * len(rows)
+        for side, role in enumerate(SIDES):
+            mine = np.flatnonzero((rows[:, TERMINATION] == ONGOING) & (rows[:, TO_MOVE] == side))
+            if not len(mine):
+                continue
+            network, inputs = self._policy.asked(role, rows[mine])
+            planes = inputs.planes
+            if self._bfloat16:
+                network, planes = self._half(role, network), planes.bfloat16()
+            with torch.inference_mode():
+                log_probs, paid = network(planes, inputs.decisions, inputs.game)
+            values[mine] += paid.numpy() * (1 if side == DWARFS else -1)
+            decisions = inputs.decisions.numpy().astype(np.int16)
+            cuts = inputs.starts[1:-1]
+            each = zip(np.split(decisions, cuts), np.split(log_probs.numpy(), cuts), strict=True)
+            for leaf, part in zip(mine.tolist(), each, strict=True):
+                parts[leaf] = part
+        expected = np.clip(values, -1.0, 1.0).tolist()
+        return [_Opinion(*part, value) for part, value in zip(parts, expected, strict=True)]
+
+    def _half(self, role: str, network: PolicyNetwork) -> PolicyNetwork:
+        """A network in bfloat16, made once: converting its weights takes as long as a leaf."""
+        if role not in self._halves:
+            self._halves[role] = copy.deepcopy(network).bfloat16()
+        return self._halves[role]
