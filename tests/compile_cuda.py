@@ -15,14 +15,14 @@ from numba.cuda import dispatcher
 
 from agents.networks import attacks_cuda
 from thud_env import BatchedGame
-from thud_env.batch import cuda as batch_cuda
-from thud_env.batch import kernels
+from thud_env.batch import cuda_kernels
+from thud_env.batch.one_game import Results
 from thud_env.board import CELL_OF_SQUARE
 from training.selfplay import frames_cuda
 from training.selfplay.frames import CELL_IMAGES
 
 H200 = (9, 0)
-MODULES = (batch_cuda, attacks_cuda, frames_cuda)
+MODULES = (cuda_kernels, attacks_cuda, frames_cuda)
 
 
 def signatures() -> dict[str, tuple[object, ...]]:
@@ -33,22 +33,22 @@ def signatures() -> dict[str, tuple[object, ...]]:
     words, chosen = view.words.view(np.uint64), np.zeros(2, np.int64)
     bools = (True, True, False)
     arguments = {
-        "_find_illegal": (rows, chosen, actions, np.zeros(1, np.int32)),
-        "_step": (rows, chosen, actions, rows[0], results, bools),
-        "_tell": (rows, chosen, rows[0], True, results),
-        "_set": (rows, chosen, rows),
-        "_start": (rows, results, rows[0], chosen),
-        "_look": (rows, view.to_move),
-        "_forget_legal": (words, view.legal_counts),
-        "_mark_legal": (rows, words, view.legal_counts),
-        "_spread_bytes": (words, view.byte_words),
-        "_encode": (rows, view.planes, view.unit),
-        "_sample": (rows, rng, actions),
-        "_play": (rows, rng, np.zeros(2, np.int32), np.zeros(2, np.int16)),
+        "find_illegal": (rows, chosen, actions, np.zeros(1, np.int32)),
+        "step": (rows, chosen, actions, rows[0], results, bools),
+        "tell": (rows, chosen, rows[0], True, results),
+        "set_rows": (rows, chosen, rows),
+        "reset": (rows, results, rows[0], chosen),
+        "look": (rows, view.to_move),
+        "forget_legal": (words, view.legal_counts),
+        "mark_legal": (rows, words, view.legal_counts),
+        "spread_bytes": (words, view.byte_words),
+        "encode": (rows, view.planes, view.unit),
+        "sample": (rows, rng, actions),
+        "play": (rows, rng, np.zeros(2, np.int32), np.zeros(2, np.int16)),
         "_attack": (rows, view.planes),
         "_map": (rows, chosen, CELL_IMAGES, CELL_OF_SQUARE, rows),
     }
-    assert isinstance(results, kernels.Results)
+    assert isinstance(results, Results)
     return {name: tuple(typeof(value) for value in values) for name, values in arguments.items()}
 
 

@@ -21,8 +21,7 @@ ray = pytest.importorskip("ray", reason="ray has a virtual environment of its ow
 
 from agents.networks.inputs import Inputs  # noqa: E402 (what follows needs Ray)
 from training.config import ConfigError, OpponentConfig, TrainConfig  # noqa: E402
-from training.learner.losses import find_decisions  # noqa: E402
-from training.learner.ppo import ppo_learners  # noqa: E402
+from training.learner.ppo import find_decisions, ppo_learners  # noqa: E402
 from training.options import Options  # noqa: E402
 from training.process.roles import Roles  # noqa: E402
 from training.process.state import State  # noqa: E402

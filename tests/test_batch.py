@@ -10,7 +10,7 @@ from gymnasium.vector import AutoresetMode
 
 from thud_env import RULESETS, BatchedGame, IllegalMove, Position, random_playouts
 from thud_env.actions import DONE, NUM_ACTIONS
-from thud_env.batch.game import legal_lists
+from thud_env.batch.states import legal_lists
 from thud_env.rules.row import ROW_SIZE
 
 ARRAYS = (

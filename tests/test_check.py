@@ -69,7 +69,7 @@ def test_every_state_of_play_is_taken(rules: str) -> None:
         (changed(fields.AGREEMENT, 2), "(AGREEMENT) cannot be 2"),
         (changed(fields.OFFER_WAIT + 1, 1), "entry 416 (OFFER_WAIT) cannot be 1"),
         (changed(fields.TRAITS, 0), "is not of classic: entry 409 (TRAITS) differs"),
-        (changed(fields.RULESET_KEY, 1), "ruleset that is not known here"),
+        (changed(fields.RULESET_KEY, 1), "ruleset unknown to this process"),
         (changed(431, 1), "entry 431 (unused) cannot be 1"),
         (START[:-1], "a state row has shape (432,), not (431,)"),
         (START.astype(float), "not float64"),

@@ -113,7 +113,7 @@ def test_the_cache_is_stale_after_any_change_and_only_then(call, tmp_path: Path)
 
 @pytest.mark.parametrize("decorator", ["compiled", "inlined", "compiled_with_arrays"])
 def test_compiled_functions_release_the_interpreter_lock(decorator: str) -> None:
-    """Or threads would not share the work (``batch/threads.py``)."""
+    """Or threads would not share the work (``batch/cpu.py``)."""
 
     @getattr(thud_env.jit.compile, decorator)
     def nothing():

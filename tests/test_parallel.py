@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from thud_env.batch.threads import SlicedLoop
+from thud_env.batch.cpu import SlicedLoop
 
 
 def sizes(first: int, last: int) -> int:

@@ -16,12 +16,12 @@ from agents.networks.network import Judgement, Network, NetworkConfig
 from thud_env import BatchedGame, Position
 from training.config import PPOConfig
 from training.learner.batches import Batch
-from training.learner.losses import (
+from training.learner.ppo import (
+    Learner,
     entropy_share,
     find_decisions,
     ppo_loss,
 )
-from training.learner.ppo import Learner
 from training.process.precision import Precision
 
 torch.set_num_threads(1)

@@ -16,7 +16,7 @@ from thud_env import BatchedGame, Position
 from thud_env.position import SIDES
 from training.learner.advantage import zero_sum_gae
 from training.learner.batches import Batch, batch_of
-from training.learner.losses import find_decisions
+from training.learner.ppo import find_decisions
 from training.process.roles import Roles
 from training.selfplay.battles import Battles
 from training.selfplay.opponents import OneOpponent, Opponents

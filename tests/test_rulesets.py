@@ -128,7 +128,7 @@ def test_a_pickle_carries_the_definition_and_a_bare_row_does_not(tmp_path: Path)
 
     run(PROGRAM, "p")
     said = run(STRANGER, "row.npy")
-    assert "ruleset that is not known here" in said
+    assert "ruleset unknown to this process" in said
     assert said.count("\n") == 1
 
 

@@ -26,8 +26,8 @@ from agents.networks.network import NetworkConfig
 from thud_env import RULESETS, Position
 from thud_env.position import SIDES
 from training.config import PPOConfig, TrainConfig, load_config
-from training.learner.losses import MEASURED
-from training.learner.shaping import with_progress_paid
+from training.learner.batches import with_progress_paid
+from training.learner.ppo import MEASURED
 from training.options import Options
 from training.process.clock import PARTS
 from training.process.state import State

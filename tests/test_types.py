@@ -9,7 +9,7 @@ from typing import get_args
 import pytest
 
 import thud_env
-from thud_env.batch.game import AutoresetName
+from thud_env.batch.options import AutoresetName
 from thud_env.envs.single import ThudSeatEnv
 from thud_env.envs.vector import ThudVectorEnv
 from thud_env.rulesets import RulesName
@@ -21,6 +21,7 @@ import thud_env
 thud_env.env(rules="classic", reward="margin", idle_mask="ones", max_turns=9)
 thud_env.match_env("koom-valley", "ansi", illegal_action="lose")
 thud_env.env(rules=thud_env.RULESETS["classic-all"])
+thud_env.env(rules=thud_env.CLASSIC.replace(name="mine", max_turns=9).spec)
 thud_env.BatchedGame(2, "classic", device="cpu", autoreset_mode="NextStep")
 """
 WRONG = """

@@ -1,6 +1,7 @@
 """Thud, the asymmetric board game of 32 dwarfs against 8 trolls, for reinforcement learning."""
 
-from thud_env.batch.game import BatchedGame, Playouts, random_playouts
+from thud_env.batch.game import BatchedGame
+from thud_env.batch.playouts import Playouts, random_playouts
 from thud_env.envs.aec import ThudEnv, env
 from thud_env.envs.match import MatchEnv, match_env
 from thud_env.envs.registration import register_environments

@@ -1,4 +1,4 @@
-"""Actions: one index for every decision that any of the games can ask for.
+"""Actions: one index for every decision of every game.
 
 ======================  =======================================================  =====
 index                   decision                                                 count

@@ -1,4 +1,4 @@
-"""Arguments of the public functions, checked: each error names what was given and what is right."""
+"""Checks the arguments of public functions: an error names what was given and what is right."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def one_of(name: str, value: Any, allowed: Iterable[Any]) -> Any:
-    """``value``, if it is allowed.
+    """Return ``value`` if it is allowed.
 
     Raises:
         ValueError: if it is not, naming what would be right.
@@ -39,7 +39,7 @@ def refuse_unknown(
     Args:
         function: what was called.
         unknown: the arguments that it does not have.
-        hints: what to say of some of them.
+        hints: messages for some of them.
 
     Raises:
         TypeError: as Python's own, for the first of them.

@@ -26,8 +26,10 @@ from statistics import median
 import numpy as np
 from numpy.typing import NDArray
 
-from thud_env.batch.game import BatchedGame, Device, random_playouts
-from thud_env.batch.threads import available_cores
+from thud_env.batch.cpu import available_cores
+from thud_env.batch.game import BatchedGame
+from thud_env.batch.options import Device
+from thud_env.batch.playouts import random_playouts
 from thud_env.command import Command
 from thud_env.envs.aec import env as make_env
 from thud_env.jit.bits import product_of

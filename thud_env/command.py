@@ -1,7 +1,7 @@
-"""Command lines: argparse, with one clear line for what is wrong.
+"""Command lines: argparse, with one clear line for each error.
 
 Bad input ends a command with exit code 2, Ctrl-C with 130, a disk that fails or too little memory
-with 1, each with one line on standard error. A reader that has gone away ends it without a line.
+with 1, each with one line on standard error. A closed pipe ends it in silence.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 from thud_env.rulesets import RULESETS, get_ruleset
 
 BROKEN_PIPE = 141
-"""The exit code after a reader has gone away, as a shell gives it for SIGPIPE."""
+"""The exit code after a closed pipe, as a shell gives it for SIGPIPE."""
 _LONGEST_LINE = 2000
 
 
@@ -72,7 +72,7 @@ class Command(argparse.ArgumentParser):
         Args:
             work: called with the arguments; returns the exit code, None for 0.
             words: the words; None for those that the process was started with.
-            errors: what the user may have got wrong; others are raised, as bugs.
+            errors: exceptions that report a user's mistake; others are raised, as bugs.
             stopped: what Ctrl-C prints.
 
         Returns:
@@ -80,7 +80,7 @@ class Command(argparse.ArgumentParser):
         """
         try:
             arguments = self._read(sys.argv[1:] if words is None else list(words))
-        except SystemExit as end:  # argparse has printed the help, or what is wrong
+        except SystemExit as end:  # argparse has printed the help, or the error
             return int(end.code or 0)
         except KeyboardInterrupt:
             return say(stopped, 130)
@@ -88,7 +88,7 @@ class Command(argparse.ArgumentParser):
             code = work(arguments) or 0
             if sys.stdout is not None:
                 sys.stdout.flush()
-        except BrokenPipeError:  # what reads the output has ended, as head does
+        except BrokenPipeError:  # the reader of the output has ended, as head does
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return BROKEN_PIPE
         except errors as error:
@@ -103,7 +103,7 @@ class Command(argparse.ArgumentParser):
         return code
 
     def error(self, message: str) -> NoReturn:
-        """Say in one line what is wrong with the command line, and exit."""
+        """Print the error in one line, and exit."""
         sys.exit(say(f"{self._name}: {message.removeprefix('argument ')}", 2))
 
     def _read(self, words: list[str]) -> argparse.Namespace:
@@ -115,14 +115,14 @@ class Command(argparse.ArgumentParser):
                 self.error(f"unknown option {option}: {hint}there are {', '.join(self._options)}")
         arguments, others = self.parse_known_intermixed_args(words)
         if others:
-            self.error(f"nothing is known of {others[0]!r}: --help lists what may be given")
+            self.error(f"unexpected argument {others[0]!r}: --help lists the arguments")
         return arguments
 
 
 def bounded(
     kind: type[int] | type[float], least: float = -math.inf, most: float = math.inf
 ) -> Callable[[str], Any]:
-    """What reads an argument that is a number in ``least .. most``, for ``type=`` of argparse."""
+    """A ``type=`` for argparse: a number in ``least .. most``."""
     what = "a whole number" if kind is int else "a number"
     if most < math.inf:
         what += f" in {least:g} .. {most:g}"
@@ -169,10 +169,10 @@ def _ruleset_name(text: str) -> str:
 
 
 def say(line: str, code: int) -> int:
-    """Print one line on standard error, whatever an input that it quotes holds.
+    """Print one line on standard error, with control characters escaped.
 
     Args:
-        line: what to say.
+        line: the message.
         code: the exit code.
 
     Returns:

@@ -1,6 +1,6 @@
 """Position: one immutable state of a battle, for people and for tests.
 
-The fast paths work on state rows directly; a ``Position`` is a row with manners.
+The fast paths work on state rows directly; a ``Position`` wraps one, with checks.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class IllegalMove(ValueError):  # noqa: N818 - the name is part of the public in
 
 
 class Position:
-    """One state of a battle: the board, whose decision it is, what is pending, the clocks.
+    """One state of a battle: the board, the side to decide, what is pending, the clocks.
 
     Immutable, hashable and comparable. Two positions are equal if their state rows are:
     board, decision, clocks, ruleset and limits.
@@ -84,7 +84,7 @@ class Position:
         """A position over a copy of a state row, [432] integers (``rules/row.py``).
 
         Raises:
-            RowError: if play cannot have led to that row; the message names the wrong entry.
+            RowError: if no play leads to that row; the message names the wrong entry.
         """
         self._row = _frozen(check_row(row))
 

@@ -22,7 +22,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NewType, get_args
 
 import numpy as np
 
@@ -62,12 +62,14 @@ STEP_BITS = 10
 """Where the two bits of ``Ruleset.traits`` begin that number what a step captures."""
 STEP_TAKES_NONE, STEP_TAKES_ONE, STEP_TAKES_ANY, STEP_TAKES_ALL = range(4)
 
+Spec = NewType("Spec", str)
+"""What ``Ruleset.spec`` returns: to type checkers not just any text."""
 StepCaptures = Literal["none", "one", "any", "all"]
 _STEP_NUMBERS: dict[str, int] = {word: number for number, word in enumerate(get_args(StepCaptures))}
 
 
 def read_limit(name: str, value: Any) -> int:
-    """A limit of a battle.
+    """Check a limit of a battle.
 
     Raises:
         ValueError: if it is not an integer in 1 .. 32767.
@@ -106,7 +108,7 @@ class Ruleset:
     ``RULESETS``; all that takes the name of a ruleset takes them, or their ``spec``.
 
     Raises:
-        ValueError: for fields that no game can be played by; the message names the field.
+        ValueError: for fields that make no playable game; the message names the field.
     """
 
     name: str
@@ -192,14 +194,14 @@ class Ruleset:
         """A ruleset of your own: this one with other fields, and a ``name`` of its own.
 
         Raises:
-            ValueError: for fields that no game can be played by.
+            ValueError: for fields that make no playable game.
             TypeError: for a field that there is not.
         """
         return dataclasses.replace(self, **{"title": "", **changes})
 
     @cached_property
     def traits(self) -> int:
-        """What the compiled rules ask for, packed into one word: the bits above."""
+        """The traits packed into one word for the compiled rules: the bits above."""
         return (
             DWARFS_HURL * (self.dwarfs_capture == "hurl")
             | DWARFS_SANDWICH * (self.dwarfs_capture == "sandwich")
@@ -216,8 +218,8 @@ class Ruleset:
 
     @cached_property
     def key(self) -> tuple[int, ...]:
-        """[4] int16 by which a state row knows its ruleset: a digest of the definition, so that
-        it depends on nothing else, such as the order of ``RULESETS``.
+        """[4] int16 that identify the ruleset in a state row: a digest of the definition,
+        independent of the order of ``RULESETS``.
         """
         digest = hashlib.sha256(json.dumps(self._definition(), sort_keys=True).encode()).digest()
         return tuple(np.frombuffer(digest[:8], dtype="<i2").tolist())
@@ -236,7 +238,7 @@ class Ruleset:
 
     @cached_property
     def symmetries(self) -> tuple[int, ...]:
-        """The symmetries of ``board.SYMMETRIES`` that the rules do not notice, the identity
+        """The symmetries of ``board.SYMMETRIES`` under which the rules are the same, the identity
         first: those that leave the goal squares and a stone that never moves in place.
         """
         kept = [{square_named(self.stone)}] if not self.stone_moves else []
@@ -248,24 +250,25 @@ class Ruleset:
         )
 
     @cached_property
-    def spec(self) -> str:
+    def spec(self) -> Spec:
         """The definition in one line, which ``get_ruleset`` reads: the name alone for one of
         ``RULESETS``, else ``"classic:name=mine,trolls=G7+H7,max_turns=300"``, say.
         """
         if self.name in RULESETS:
-            return self.name
+            return Spec(self.name)
         changes = {
             base: {k: v for k, v in self._fields() if v != getattr(ruleset, k)}
             for base, ruleset in RULESETS.items()
         }
         base = min(changes, key=lambda name: len(changes[name]))
-        return f"{base}:" + ",".join(f"{k}={_spell(v)}" for k, v in changes[base].items())
+        words = (f"{k}={_spell(v)}" for k, v in changes[base].items())
+        return Spec(f"{base}:{','.join(words)}")
 
     def _fields(self) -> list[tuple[str, Any]]:
         return [(f.name, getattr(self, f.name)) for f in dataclasses.fields(self) if f.compare]
 
     def _definition(self) -> dict[str, Any]:
-        """The fields that are not left at their defaults, so that a new one changes no key."""
+        """The fields that differ from their defaults, so that a new field changes no key."""
         defaults = {f.name: f.default for f in dataclasses.fields(self)}
         return {name: value for name, value in self._fields() if value != defaults[name]}
 
@@ -283,13 +286,13 @@ _WORDS: dict[str, tuple[Any, ...]] = {
     "stone_wins": (False, True),
     "reward": ("margin", "outcome"),
 }
-"""The fields that are one of a few words, and these."""
+"""The fields that take one of a few words, and these words."""
 
 RULESETS: dict[str, Ruleset] = {}
 """The games that have names."""
 _BY_KEY: dict[tuple[int, ...], Ruleset] = {}
 """Every ruleset made in this process, by its key, so that a row alone leads back to its own. A
-key is a digest of the definition, so that it does not matter who made one first."""
+key is a digest of the definition, whichever object was made first."""
 
 
 def _remake(fields: dict[str, Any]) -> Ruleset:
@@ -362,7 +365,7 @@ def ruleset_of_key(key: Iterable[int]) -> Ruleset:
     found = _BY_KEY.get(tuple(int(word) for word in key))
     if found is None:
         raise ValueError(
-            f"a row of a ruleset that is not known here (key {list(key)}): "
+            f"a row of a ruleset unknown to this process (key {list(key)}): "
             "make that ruleset first, with every field as it was"
         )
     return found
@@ -370,12 +373,13 @@ def ruleset_of_key(key: Iterable[int]) -> Ruleset:
 
 RulesName = Literal["classic", "classic-any", "classic-all", "koom-valley", "koom-valley-football"]
 """The keys of ``RULESETS``, so that type checkers find a misspelt one."""
-Rules = RulesName | Ruleset
-"""What is played, wherever something is told by which rules."""
+Rules = RulesName | Spec | Ruleset
+"""A ruleset, its name or its ``spec``, as all public functions take it. Text from elsewhere is read
+by ``get_ruleset``."""
 
 
 def get_ruleset(rules: str | Ruleset) -> Ruleset:
-    """The ruleset of that name or ``spec``; a ``Ruleset`` stands for itself.
+    """Return the ruleset of that name or ``spec``, or the ``Ruleset`` itself.
 
     Raises:
         ValueError: if there is no such ruleset; the message names the nearest.

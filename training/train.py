@@ -33,7 +33,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from thud_env.batch.threads import available_cores
+from thud_env.batch.cpu import available_cores
 from thud_env.command import Command
 from thud_env.rulesets import get_ruleset
 from training.config import ConfigError, TrainConfig
@@ -49,7 +49,7 @@ from training.runs.folder import RunFolder
 from training.runs.follower import Follower
 from training.runs.head_to_head import head_to_head
 from training.runs.lock import RunError
-from training.runs.told import told
+from training.runs.stored_config import stored_config
 from training.selfplay.opponents import check_players
 from training.selfplay.snapshots import pool_folder
 from training.trainer import STOPPED, Stopped, Trainer, run, self_play_trainer
@@ -128,9 +128,9 @@ def _folder(path: Path, config: TrainConfig, ranks: Ranks, resume: bool) -> RunF
             else RunFolder.begin(path, _with_precision(config))
         )
     ranks.wait()
-    return (
-        Follower(path, told(path, type(config)), ranks.rank, resumed) if ranks.rank > 0 else folder
-    )
+    if ranks.rank == 0:
+        return folder
+    return Follower(path, stored_config(path, type(config)), ranks.rank, resumed)
 
 
 def _with_precision(config: TrainConfig) -> TrainConfig:

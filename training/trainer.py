@@ -18,11 +18,10 @@ from rich.console import Console
 from agents.networks.checkpoint import NotFiniteError
 from thud_env.command import say
 from thud_env.position import SIDES
+from thud_env.rulesets import get_ruleset
 from training.config import RunConfig, TrainConfig
-from training.learner.batches import Batch, batches_of
-from training.learner.pace import Pace
+from training.learner.batches import Batch, Pace, batches_of, with_progress_paid
 from training.learner.ppo import Learner, ppo_learners
-from training.learner.shaping import with_progress_paid
 from training.process.ranks import Ranks
 from training.process.roles import Roles
 from training.process.state import State
@@ -128,6 +127,7 @@ class Trainer:
         """Played so far, by both roles together."""
         self.updates = 0
         """Rollouts played so far."""
+        self._ruleset = get_ruleset(config.rules)
         self._snapshots = snapshots
 
     @property
@@ -159,7 +159,7 @@ class Trainer:
         return {
             "speed/decisions_per_second": played / (time.perf_counter() - started),
             **{f"speed/{part}": spent / sum(seconds.values()) for part, spent in seconds.items()},
-            **battle_metrics(rollout, self.config.rules),
+            **battle_metrics(rollout, self._ruleset),
             **learnt,
         }
 

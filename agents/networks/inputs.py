@@ -12,7 +12,7 @@ from torch import Tensor
 
 from agents.networks.attacks import ATTACK_PLANES, attack_planes
 from thud_env.actions import ACCEPT, OFFER
-from thud_env.batch.game import legal_lists
+from thud_env.batch.states import legal_lists
 from thud_env.views.encoding import PLANES, Plane, encode_rows
 
 

@@ -18,7 +18,7 @@ from torch import Tensor
 from agents.networks.attacks import NUM_ATTACK_PLANES, attack_planes
 from agents.networks.inputs import Inputs
 from thud_env import BatchedGame
-from thud_env.batch.game import Device
+from thud_env.batch.options import Device
 from thud_env.board import SIZE
 from thud_env.rules.row import ruleset_of
 

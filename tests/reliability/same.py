@@ -24,7 +24,7 @@ def check_same(size: int, random: Random, folder: Path) -> int:
         run, _ = trained(folder / f"{number}a", config)
         wanted = outcome(run)
         with (
-            mock.patch("thud_env.batch.threads.available_cores", lambda: 1 + number % 3),
+            mock.patch("thud_env.batch.cpu.available_cores", lambda: 1 + number % 3),
             mock.patch("time.perf_counter", _Clock(random)),
         ):
             run, _ = trained(folder / f"{number}b", config)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple, Never, get_args
+from typing import Any, Literal, Never
 
 import numpy as np
 from gymnasium.vector import AutoresetMode
@@ -11,32 +11,23 @@ from numpy.typing import NDArray
 
 from thud_env.actions import NUM_ACTIONS
 from thud_env.arguments import one_of, refuse_unknown
-from thud_env.batch import kernels
-from thud_env.batch.cpu import CpuDevice
+from thud_env.batch.one_game import Results, View
+from thud_env.batch.options import (
+    AutoresetName,
+    Device,
+    Reward,
+    make_device,
+    read_autoreset_mode,
+    read_games,
+    wants_outcome,
+)
 from thud_env.jit.rng import seed_generators
 from thud_env.position import IllegalMove, Position
 from thud_env.rules.check import RowError, check_rows
-from thud_env.rules.row import MAX_DECISIONS_AT_ONCE, ONGOING, ROW_SIZE, TERMINATION, new_row
-from thud_env.rulesets import Rules, Ruleset, get_ruleset
+from thud_env.rules.row import ONGOING, ROW_SIZE, TERMINATION, new_row
+from thud_env.rulesets import Rules, get_ruleset
 from thud_env.views.encoding import BYTE_UNIT, NUM_PLANES, NUM_POINTS, OBSERVATION_SHAPE
 from thud_env.views.masks import NUM_BIT_BYTES, NUM_BYTE_WORDS, bits_view, bytes_view
-
-AutoresetName = Literal["NextStep", "SameStep", "Disabled"]
-"""The values of Gymnasium's ``AutoresetMode``."""
-Device = Literal["cpu", "cuda"]
-Reward = Literal["margin", "outcome"]
-
-
-def wants_outcome(reward: Reward | None, ruleset: Ruleset) -> bool:
-    """Whether rewards are by outcome; ``None`` means as the ruleset scores.
-
-    Raises:
-        ValueError: if ``reward`` is neither, or the ruleset has no margins.
-    """
-    kind = ruleset.reward if reward is None else one_of("reward", reward, get_args(Reward))
-    if kind == "margin" and ruleset.reward == "outcome":
-        raise ValueError(f"{ruleset.name} is won or lost: it has reward='outcome' only")
-    return kind == "outcome"
 
 
 class BatchedGame:
@@ -68,7 +59,7 @@ class BatchedGame:
     Args:
         num_games: B.
         rules: the name of a ruleset.
-        device: ``"cpu"``, or ``"cuda"`` for an NVIDIA GPU (``batch_cuda.py``): the same arrays
+        device: ``"cpu"``, or ``"cuda"`` for an NVIDIA GPU (``batch/cuda.py``): the same arrays
             as device arrays that torch, CuPy and JAX take without a copy, bit for bit the same.
         seed: seeds ``sample_actions``; every game has a stream of its own.
         observations: whether to write observations: True or ``"float32"``, ``"uint8"``, False.
@@ -132,7 +123,7 @@ class BatchedGame:
         self._with_masks = masks is not None
         self._as_bytes = masks == "bytes"
         self._counted = False
-        self._device = _device(device, num_games, num_threads)
+        self._device = make_device(device, num_games, num_threads)
         start_row = new_row(
             self.rules,
             max_quiet_turns=max_quiet_turns,
@@ -178,16 +169,16 @@ class BatchedGame:
                 else array("masks", (NUM_BIT_BYTES,), np.uint8)
             )
         if given:
-            raise ValueError(f"buffers has {sorted(given)}: nothing of that name is written")
+            raise ValueError(f"buffers has {sorted(given)}: no array of that name is written")
         self._make_views()
         self._device.start_view(self._view)
         self.reset()
 
     def _make_views(self) -> None:
-        """The same memory as the kernels write it: see ``masks.py`` and ``encoding.py``."""
+        """View the same memory as the kernels write it: see ``masks.py`` and ``encoding.py``."""
         count = len(self._observations)
         self._own_masks = bytes_view(self._byte_words) if self._as_bytes else bits_view(self._words)
-        self._view = kernels.View(
+        self._view = View(
             self._shown_rows,
             self._observations.reshape(count, NUM_PLANES, NUM_POINTS),
             self._unit,
@@ -196,12 +187,10 @@ class BatchedGame:
             self._legal_counts,
             self.to_move,
         )
-        self._results = kernels.Results(
-            self.rewards, self.terminated, self.truncated, self.final_rows
-        )
+        self._results = Results(self.rewards, self.terminated, self.truncated, self.final_rows)
 
     def __getstate__(self) -> dict[str, Any]:
-        # A view would be copied as an array of its own, which nobody writes to.
+        # A view would be copied as an array of its own, and never written again.
         return {
             name: value
             for name, value in self.__dict__.items()
@@ -220,7 +209,7 @@ class BatchedGame:
 
     @property
     def observations(self) -> NDArray[Any]:
-        """[B, C, 15, 15]: what the players see.
+        """[B, C, 15, 15]: the observations.
 
         Raises:
             AttributeError: if the batch was made with ``observations=False``.
@@ -231,7 +220,7 @@ class BatchedGame:
 
     @property
     def legal_counts(self) -> NDArray[np.int32]:
-        """[B]: how many decisions are legal. Without masks they are counted when asked for."""
+        """[B]: how many decisions are legal. Without masks they are counted on access."""
         if not self._counted:
             self._device.count(self.rows, self._legal_counts)
             self._counted = True
@@ -278,7 +267,7 @@ class BatchedGame:
             rows: [B, 432] integers, or [N, 432] for N games in the order of their numbers: states
                 of this batch's ruleset, with any limits.
             games: as for ``step``.
-            are_checked: whether the rows are known to be such states; they are not looked at then.
+            are_checked: whether the rows are known to be such states, so that no check is needed.
 
         A finished state sets ``terminated`` or ``truncated`` and ``final_rows`` as a step that led
         to it would: with ``"SameStep"`` its game is reset at once, with
@@ -303,10 +292,10 @@ class BatchedGame:
         Args:
             actions: [B] legal actions, of any integer type.
             games: [N] the numbers of the games to play or [B] bool; None for all. The others'
-                actions are ignored, and what the arrays say of them stays.
+                actions are ignored, and their entries in the arrays stay.
             check: whether to look for illegal actions first. Only for actions that were drawn from
-                the masks may it be False: an illegal one then spoils its game without a word. On
-                a GPU the host need not wait for the step.
+                the masks may it be False: an illegal one then damages its game silently. On a GPU
+                the host need not wait for the step.
 
         Raises:
             IllegalMove: if an action is not legal; no game has been changed then.
@@ -348,21 +337,8 @@ class BatchedGame:
         return Position.unchecked(row)
 
     def _chosen(self, games: Any) -> NDArray[np.int64]:
-        """The numbers of the games that a caller means."""
-        if games is None:
-            return self._every
-        array = np.asarray(games)
-        if array.dtype == np.bool_ and array.shape == (self.num_games,):
-            return np.flatnonzero(array)
-        if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
-            raise ValueError(
-                f"games are {array.dtype} of shape {array.shape}: numbers of games, [N] integers, "
-                f"or [{self.num_games}] bool would be right"
-            )
-        outside = array[(array < 0) | (array >= self.num_games)]
-        if len(outside):
-            raise ValueError(f"there is no game {outside[0]}: 0 .. {self.num_games - 1} are played")
-        return np.unique(array.astype(np.int64))
+        """The numbers of the chosen games, [N] int64."""
+        return self._every if games is None else read_games(games, self.num_games)
 
     def _show(self, games: NDArray[np.int64]) -> None:
         self._device.show(self.rows, games, self._view)
@@ -378,101 +354,3 @@ class BatchedGame:
             self.position(game).apply(action)
         except IllegalMove as error:
             raise IllegalMove(f"game {game}: {error}") from None
-
-
-def legal_lists(rows: NDArray[np.int16]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """The legal decisions of many states in one list.
-
-    Args:
-        rows: [N, 432] state rows.
-
-    Returns:
-        ``decisions`` [L] and ``starts`` [N + 1]: game g's decisions, ascending, are
-        ``decisions[starts[g] : starts[g + 1]]``.
-    """
-    starts = np.empty(len(rows) + 1, dtype=np.int64)
-    decisions = np.empty(len(rows) * MAX_DECISIONS_AT_ONCE, dtype=np.int32)
-    kernels.list_games(rows, starts, decisions)
-    return decisions[: starts[-1]].copy(), starts
-
-
-def _device(name: Device, num_games: int, num_threads: int | None) -> Any:
-    if one_of("device", name, get_args(Device)) == "cpu":
-        return CpuDevice(num_games, num_threads)
-    from thud_env.batch.cuda import CudaDevice
-
-    return CudaDevice(num_games)
-
-
-def read_autoreset_mode(mode: AutoresetMode | AutoresetName) -> AutoresetMode:
-    """An autoreset mode by Gymnasium's enumeration or its value.
-
-    Raises:
-        ValueError: if there is no such mode.
-    """
-    if isinstance(mode, AutoresetMode):
-        return mode
-    return AutoresetMode(one_of("autoreset_mode", mode, get_args(AutoresetName)))
-
-
-def margins(rows: NDArray[np.int16]) -> NDArray[np.int64]:
-    """The margins of [N, 432] states as they stand, [N], from the dwarfs' view."""
-    found = np.empty(len(rows), dtype=np.int64)
-    kernels.margin_games(rows, found)
-    return found
-
-
-class Playouts(NamedTuple):
-    """Battles of random decisions, played to their ends."""
-
-    lengths: NDArray[np.int32]
-    """[N] decisions played."""
-    margins: NDArray[np.int16]
-    """[N] final margins, from the dwarfs' view."""
-
-
-def random_playouts(
-    num_games: int,
-    rules: Rules = "classic",
-    seed: int = 0,
-    *,
-    device: Device = "cpu",
-    num_threads: int | None = None,
-    max_quiet_turns: int | None = None,
-    max_turns: int | None = None,
-    offer_after: int | None = None,
-    agreement: bool = False,
-    **unknown: Never,
-) -> Playouts:
-    """Play whole battles by decisions drawn uniformly from the legal ones.
-
-    Args:
-        num_games: N.
-        rules: the name of a ruleset.
-        seed: the same seed plays the same battles, on every device.
-        device: ``"cpu"`` or ``"cuda"``.
-        num_threads: threads that share the work; None for one a core.
-        max_quiet_turns, max_turns, offer_after: the limits of a battle; None for the ruleset's.
-        agreement: whether a battle may end by agreement.
-
-    Raises:
-        ValueError: for a value that is none of the above.
-        TypeError: for any other keyword, naming the nearest there is.
-        RuntimeError: if ``device`` is ``"cuda"`` and there is no GPU, or no Numba for it.
-    """
-    refuse_unknown(random_playouts, unknown)
-    if num_games < 1:
-        raise ValueError(f"num_games must be 1 or more, not {num_games}")
-    place = _device(device, num_games, num_threads)
-    start_row = new_row(
-        get_ruleset(rules),
-        max_quiet_turns=max_quiet_turns,
-        max_turns=max_turns,
-        offer_after=offer_after,
-        agreement=agreement,
-    )
-    rows = place.copy(np.tile(start_row, (num_games, 1)))
-    lengths = place.zeros((num_games,), np.int32)
-    margins = place.zeros((num_games,), np.int16)
-    place.play(rows, place.copy(seed_generators(num_games, seed)), lengths, margins)
-    return Playouts(place.to_host(lengths), place.to_host(margins))

@@ -6,104 +6,29 @@ and touches nothing of the others, so that slices may run on several threads at 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numpy as np
-from numpy.typing import NDArray
 
 from thud_env.actions import NUM_ACTIONS
+from thud_env.batch.one_game import Results, View, play_game, step_game, tell_game
 from thud_env.jit.compile import compiled, compiled_with_arrays, inlined
 from thud_env.jit.lanes import fetch
 from thud_env.rules.draw import draw_legal
-from thud_env.rules.legal import NUM_WORDS, is_legal, legal_actions, legal_words
-from thud_env.rules.play import apply, margin
+from thud_env.rules.legal import NUM_WORDS, is_legal, legal_words
 from thud_env.rules.row import (
-    DWARFS,
     ONGOING,
     TERMINATION,
     TO_MOVE,
-    TROLLS,
-    TURN_LIMIT,
-    copy_row,
 )
 from thud_env.views.encoding import CHANGING_PLANES, update_planes
 from thud_env.views.masks import update_bit_mask, update_byte_mask
 
 AHEAD = 8
-"""How many games ahead of the one that is played memory is asked for."""
-MARGIN_UNIT = np.float32(1 / 32)
-"""A reward of 1 is a margin of 32, the largest there is."""
-
-
-@compiled
-def reward_for_dwarfs(row, margin_before, by_outcome):
-    """What the decision that led to ``row`` pays the dwarfs; the trolls are paid its negative.
-
-    By margin: the captures it made, in 1/32. By outcome: 1, 0 or -1 at the end. The turn limit
-    truncates a battle and pays nothing: a learner adds what the battle was still worth.
-    """
-    now = margin(row)
-    if not by_outcome:
-        return np.float32(now - margin_before) * MARGIN_UNIT
-    termination = row[TERMINATION]
-    if termination in (ONGOING, TURN_LIMIT):
-        return np.float32(0)
-    return np.float32((now > 0) - (now < 0))
-
-
-ILLEGAL = -1000
-"""What ``play_if_legal`` returns for an illegal decision; no margin is that low."""
-
-
-@compiled
-def play_if_legal(row, action, by_outcome):
-    """Play a decision if it is legal.
-
-    Returns:
-        the margin after it, or ILLEGAL, and what it pays the dwarfs.
-    """
-    if not is_legal(row, action):
-        return ILLEGAL, 0.0
-    before = margin(row)
-    apply(row, action)
-    return margin(row), float(reward_for_dwarfs(row, before, by_outcome))
-
-
-class View(NamedTuple):
-    """What the players of B games see. With B = 0 an array is not wanted."""
-
-    shown_rows: NDArray[np.int16]
-    """[B, 432] the states that ``planes`` show."""
-    planes: NDArray[Any]
-    """[B, C, 225] float32 or uint8."""
-    unit: float
-    """What stands for 1 in ``planes``."""
-    words: NDArray[np.int64]
-    """[B, 102] the legal decisions as bits."""
-    byte_words: NDArray[np.uint64]
-    """[B, 816] the same as bytes."""
-    legal_counts: NDArray[np.int32]
-    """[B], always wanted."""
-    to_move: NDArray[np.int8]
-    """[B], always wanted."""
-
-
-class Results(NamedTuple):
-    """How the last step ended in each of B games."""
-
-    rewards: NDArray[np.float32]
-    """[B, 2] dwarfs and trolls."""
-    terminated: NDArray[np.bool_]
-    """[B]."""
-    truncated: NDArray[np.bool_]
-    """[B]."""
-    final_rows: NDArray[np.int16]
-    """[B, 432] the last state of the last battle that ended."""
+"""How many games ahead of the one that is played memory is prefetched."""
 
 
 @inlined
 def _show_game(row, view, game, fresh, scratch):
-    """Write what a game's players see, as far as it changed."""
+    """Write the changed parts of a game's observation and mask."""
     view.to_move[game] = row[TO_MOVE]
     if view.planes.shape[0] > 0:
         update_planes(row, view.shown_rows[game], view.planes[game], view.unit)
@@ -116,47 +41,8 @@ def _show_game(row, view, game, fresh, scratch):
 
 
 @inlined
-def _tell_end(row, start_row, results, game, resets_at_once):
-    """Write whether a battle is over; if it is, keep its state, and perhaps reset it."""
-    termination = row[TERMINATION]
-    results.truncated[game] = termination == TURN_LIMIT
-    results.terminated[game] = termination not in (ONGOING, TURN_LIMIT)
-    if termination != ONGOING:
-        copy_row(results.final_rows[game], row)
-        if resets_at_once:
-            copy_row(row, start_row)
-
-
-@inlined
-def tell_game(row, start_row, results, game, resets_at_once):
-    """Tell of a state that was set what a step that led to it would have, but for rewards."""
-    results.rewards[game, DWARFS] = 0
-    results.rewards[game, TROLLS] = 0
-    _tell_end(row, start_row, results, game, resets_at_once)
-
-
-@inlined
-def step_game(row, action, start_row, results, game, by_outcome, resets_first, resets_at_once):
-    """Play one legal decision in one game; see ``step_games``."""
-    if row[TERMINATION] != ONGOING:
-        results.rewards[game, DWARFS] = 0
-        results.rewards[game, TROLLS] = 0
-        if resets_first:
-            copy_row(row, start_row)
-            results.terminated[game] = False
-            results.truncated[game] = False
-        return
-    margin_before = margin(row)
-    apply(row, action)
-    reward = reward_for_dwarfs(row, margin_before, by_outcome)
-    results.rewards[game, DWARFS] = reward
-    results.rewards[game, TROLLS] = np.float32(0) - reward  # no -0
-    _tell_end(row, start_row, results, game, resets_at_once)
-
-
-@inlined
 def _is_playable(row, action, view, game):
-    """Whether a game takes an action: one that is over takes any."""
+    """Whether an action may be played; in a game that is over any may."""
     if row[TERMINATION] != ONGOING:
         return True
     if view.words.shape[0] == 0:
@@ -202,15 +88,15 @@ def _step_slice(rows, games, actions, start_row, results, modes, view, fresh, sc
         _show_game(row, view, game, fresh, scratch)
 
 
-# Numba looks at the type of every argument of every call from Python. It knows arrays at a
-# glance and tuples do not come that cheap, so the outer loops take all arrays one by one.
+# Numba types every argument of every call from Python: arrays cheaply, tuples at some cost. So the
+# outer loops take all arrays one by one.
 
 
 @compiled_with_arrays
 def show_games(
     rows, games, shown_rows, planes, unit, words, byte_words, legal_counts, to_move, first, last
 ):
-    """Write what the players of some games see, as far as it changed.
+    """Write the changed parts of some games' observations and masks.
 
     Args:
         rows: [B, 432] the games.
@@ -276,7 +162,7 @@ def step_games(
     first,
     last,
 ):
-    """Play one decision in some games, and show it.
+    """Play one decision in some games, and write observations and masks.
 
     Args:
         rows: [B, 432] the games.
@@ -313,7 +199,7 @@ def step_games(
 def tell_games(
     rows, games, start_row, resets_at_once, rewards, terminated, truncated, final_rows, first, last
 ):
-    """Write which of the states that were set are over.
+    """Write the results of states that were set: which are over.
 
     Args:
         rows: [B, 432] the games.
@@ -358,39 +244,6 @@ def sample_games(rows, rng, actions, first, last):
         first, last: the games to draw for.
     """
     _sample_slice(rows, rng, actions, np.empty(16, dtype=np.int32), first, last)
-
-
-@compiled
-def list_games(rows, starts, decisions):
-    """Write all games' legal decisions, each game's ascending, one game after the other.
-
-    Args:
-        rows: [N, 432] the games.
-        starts: [N + 1] int64, receives where each game's decisions begin.
-        decisions: [>= N * 2048] int32, written up to ``starts[N]``.
-    """
-    starts[0] = 0
-    for game in range(rows.shape[0]):
-        first = starts[game]
-        starts[game + 1] = first + legal_actions(rows[game], decisions[first:])
-
-
-@compiled
-def margin_games(rows, margins):
-    """Write the margins of [N, 432] states, as they stand, into [N] int64."""
-    for game in range(rows.shape[0]):
-        margins[game] = margin(rows[game])
-
-
-@inlined
-def play_game(row, rng, game, lengths, margins, scratch):
-    """Play one game to its end; see ``play_games``."""
-    length = 0
-    while row[TERMINATION] == ONGOING:
-        apply(row, draw_legal(row, rng, game, scratch))
-        length += 1
-    lengths[game] = length
-    margins[game] = margin(row)
 
 
 @compiled

@@ -102,14 +102,10 @@ score as it stands, from the dwarfs' view for both.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Never
+from typing import Any, ClassVar
 
-from thud_env.arguments import refuse_unknown
-from thud_env.batch.game import Reward
-from thud_env.envs.base import BoardEnv, IdleMask, IllegalAction
-from thud_env.envs.rendering import RenderMode
+from thud_env.envs.base import BoardEnv
 from thud_env.rules.play import margin
-from thud_env.rulesets import Rules
 from thud_env.views.encoding import PLANES
 
 AGENTS = ("dwarf_0", "troll_0")
@@ -157,30 +153,8 @@ class ThudEnv(BoardEnv):
 
     metadata: ClassVar[dict[str, Any]] = {**BoardEnv.metadata, "name": "thud_v0"}
 
-    def __init__(
-        self,
-        rules: Rules = "classic",
-        render_mode: RenderMode | None = None,
-        *,
-        reward: Reward | None = None,
-        idle_mask: IdleMask = "zeros",
-        illegal_action: IllegalAction = "raise",
-        max_quiet_turns: int | None = None,
-        max_turns: int | None = None,
-        offer_after: int | None = None,
-        agreement: bool = False,
-        **unknown: Never,
-    ) -> None:
-        refuse_unknown(type(self).__init__, unknown)
-        limits = {
-            "max_quiet_turns": max_quiet_turns,
-            "max_turns": max_turns,
-            "offer_after": offer_after,
-            "agreement": agreement,
-        }
-        super().__init__(
-            AGENTS, PLANES, rules, render_mode, reward, idle_mask, illegal_action, limits
-        )
+    seats = AGENTS
+    planes = PLANES
 
     def _new_infos(self) -> dict[str, dict[str, Any]]:
         info = {"termination": self._termination, "margin": int(margin(self._row))}

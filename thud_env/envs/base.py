@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Never, get_args
 
 import gymnasium
 import numpy as np
@@ -12,9 +12,17 @@ from numpy.typing import NDArray
 from pettingzoo import AECEnv
 
 from thud_env.actions import NUM_ACTIONS, as_index
-from thud_env.arguments import one_of
-from thud_env.batch.game import Reward, wants_outcome
-from thud_env.batch.kernels import ILLEGAL, play_if_legal
+from thud_env.arguments import one_of, refuse_unknown
+from thud_env.batch.one_game import ILLEGAL, play_if_legal
+from thud_env.batch.options import Reward, wants_outcome
+from thud_env.envs.common import (
+    ILLEGAL_ACTION,
+    ILLEGAL_REWARD,
+    IdleMask,
+    IllegalAction,
+    Observation,
+    observation_space,
+)
 from thud_env.envs.rendering import Renderer, RenderMode
 from thud_env.envs.reset_options import read_start
 from thud_env.position import SIDES, IllegalMove, Position, Side
@@ -23,15 +31,6 @@ from thud_env.rules.row import DWARFS, TERMINATION, TO_MOVE, TROLLS, TURN_LIMIT,
 from thud_env.rulesets import Rules, get_ruleset
 from thud_env.views.encoding import NUM_POINTS, OBSERVATION_SHAPE, Plane, encode_row
 from thud_env.views.masks import action_mask
-
-Observation = dict[str, NDArray[Any]]
-IllegalAction = Literal["lose", "raise"]
-IdleMask = Literal["zeros", "ones"]
-
-ILLEGAL_ACTION = -1
-"""``termination`` in infos where an illegal action has lost; every other is a ``Termination``."""
-ILLEGAL_REWARD = -1.0
-"""What an illegal action is paid where it loses: as much as the lowest margin there is."""
 
 _STATE = (
     "_row",
@@ -51,32 +50,17 @@ _STATE = (
 """The attributes that ``get_state`` returns, beside the renderer's."""
 
 
-def observation_space(num_planes: int) -> gymnasium.spaces.Dict:
-    """What an agent sees: planes and its action mask."""
-    planes = gymnasium.spaces.Box(0.0, 1.0, (num_planes, *OBSERVATION_SHAPE[1:]), np.float32)
-    mask = gymnasium.spaces.Box(0, 1, (NUM_ACTIONS,), np.int8)
-    return gymnasium.spaces.Dict({"observation": planes, "action_mask": mask})
-
-
 class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZoo is untyped
     """Two agents who decide in turn at one board.
 
-    What is played, one battle or two, is for a subclass to say: it names the agents and
-    writes the methods under "for subclasses".
-
-    Args:
-        agents: the agents' names; the first plays the dwarfs from the start.
-        planes: what the agents see: those of a battle, then any others.
-        rules: a ruleset, or the name of one.
-        render_mode: as ``ThudEnv``.
-        reward: as ``ThudEnv``.
-        idle_mask: as ``ThudEnv``.
-        illegal_action: as ``ThudEnv``.
-        limits: ``max_quiet_turns``, ``max_turns``, ``offer_after`` and ``agreement``.
-
-    Raises:
-        ValueError: for an argument that is none of the above.
+    A subclass chooses what is played, one battle or two: it names the agents and the planes, and
+    writes the methods under "for subclasses". The arguments are those of ``ThudEnv``.
     """
+
+    seats: ClassVar[tuple[str, str]]
+    """The agents' names; the first plays the dwarfs from the start."""
+    planes: ClassVar[tuple[Plane, ...]]
+    """What the agents see: the planes of a battle, then any others."""
 
     metadata: ClassVar[dict[str, Any]] = {
         "render_modes": list(get_args(RenderMode)),
@@ -86,15 +70,25 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
 
     def __init__(
         self,
-        agents: tuple[str, str],
-        planes: tuple[Plane, ...],
-        rules: Rules,
-        render_mode: RenderMode | None,
-        reward: Reward | None,
-        idle_mask: IdleMask,
-        illegal_action: IllegalAction,
-        limits: dict[str, Any],
+        rules: Rules = "classic",
+        render_mode: RenderMode | None = None,
+        *,
+        reward: Reward | None = None,
+        idle_mask: IdleMask = "zeros",
+        illegal_action: IllegalAction = "raise",
+        max_quiet_turns: int | None = None,
+        max_turns: int | None = None,
+        offer_after: int | None = None,
+        agreement: bool = False,
+        **unknown: Never,
     ) -> None:
+        refuse_unknown(type(self).__init__, unknown)
+        limits: dict[str, Any] = {
+            "max_quiet_turns": max_quiet_turns,
+            "max_turns": max_turns,
+            "offer_after": offer_after,
+            "agreement": agreement,
+        }
         super().__init__()
         self.rules = get_ruleset(rules)
         self._renderer = Renderer(render_mode)
@@ -104,14 +98,15 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         self._by_outcome = wants_outcome(reward, self.rules)
         self._limits = limits
         self._row = self._start_row = new_row(self.rules, **limits)
-        self._seats = agents
+        agents = self._seats = self.seats
+        num_planes = len(self.planes)
         self.is_over = True
-        """Whether there is nothing left to decide, or nothing yet."""
+        """Whether the game is over, or has not begun."""
         self._forfeited = False
-        self._observation_shape = (len(planes), *OBSERVATION_SHAPE[1:])
+        self._observation_shape = (num_planes, *OBSERVATION_SHAPE[1:])
 
         self.possible_agents = list(agents)
-        self.observation_spaces = {agent: observation_space(len(planes)) for agent in agents}
+        self.observation_spaces = {agent: observation_space(num_planes) for agent in agents}
         self.action_spaces = {agent: gymnasium.spaces.Discrete(NUM_ACTIONS) for agent in agents}
         self.state_space = self.observation_spaces[agents[0]]["observation"]
         self.agents: list[str] = []
@@ -221,7 +216,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         self.infos = self._new_infos()
 
     def observe(self, agent: str) -> Observation:
-        """What ``agent`` sees: ``observation`` [C, 15, 15] float32, ``action_mask`` [6470] int8.
+        """The view of ``agent``: ``observation`` [C, 15, 15] float32, ``action_mask`` [6470] int8.
 
         The arrays are new with every call and belong to the caller.
 
@@ -232,7 +227,8 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         return {"observation": self._planes(agent), "action_mask": self.mask(agent)}
 
     def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """What ``agent_selection`` sees, was paid since its last decision, and is told.
+        """The observation, cumulative reward, termination, truncation and info of
+        ``agent_selection``.
 
         Raises:
             ResetNeeded: before the first reset.
@@ -324,39 +320,33 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
     # -- for subclasses ------------------------------------------------------------------------
 
     def _new_game(self) -> None:
-        """Forget what was kept of the game before; the board has been set up."""
+        """Forget the game before; the board has been set up."""
 
     def _battle_ended(self) -> None:
-        """What follows from the end of a battle; the last decision has been paid."""
+        """End the game, or begin the next battle; the last decision has been paid."""
         self._end_game(truncated=self._row[TERMINATION] == TURN_LIMIT)
 
     def _new_infos(self) -> dict[str, dict[str, Any]]:
-        """What each agent is told: always the same keys, and numbers only."""
+        """Each agent's info: always the same keys, and numbers only."""
         raise NotImplementedError
 
     def _paid_to_dwarfs(self, paid: float) -> float:
-        """What the decision just played pays the side of the dwarfs; the other is paid its
-        negative.
+        """The dwarfs' reward for the decision just played; the trolls' is its negative.
 
         Args:
-            paid: what it pays in a single battle.
+            paid: the dwarfs' reward in a single battle.
         """
         return paid
 
     def _planes(self, agent: str) -> NDArray[np.float32]:
-        """What ``agent`` sees, [C, 15, 15]: here the battle, the same for both."""
+        """The planes of ``agent``, [C, 15, 15]: here the battle's, the same for both."""
         planes = np.empty((self._observation_shape[0], NUM_POINTS), dtype=np.float32)
         encode_row(self._row, planes)
         return planes.reshape(self._observation_shape)
 
     def _caption(self) -> str:
-        """What ``render`` writes below the board."""
-        position = self.position
-        outcome = position.outcome
-        ending = f"{position.to_move} to move" if outcome is None else str(outcome)
-        turn = self._renderer.last_turn
-        last = f", last turn {turn}" if turn else ""
-        return f"{ending}, turn {position.turn_number}, margin {position.margin}{last}"
+        """The line that ``render`` writes below the board."""
+        return self._renderer.caption(self.position)
 
     def _end_game(self, truncated: bool) -> None:
         """End the game for both agents, who may then only step(None)."""

@@ -15,7 +15,7 @@ first battle is over the board is set up anew, and `agent_selection` is the agen
 the side that begins. The action that ended the first battle is the last of one side and leads
 straight to a decision of the other: there is no step in between.
 
-Observations are those of `thud_env.env`, followed by two planes that tell of the first battle
+Observations are those of `thud_env.env`, followed by two planes about the first battle
 (`MATCH_PLANES`). Of these `first_margin` is seen from the agent's own side, so the two agents
 see different planes in the second battle.
 
@@ -40,19 +40,15 @@ battle begins, and their sum `total`, all three seen from the agent's own side.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Never
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thud_env.arguments import refuse_unknown
-from thud_env.batch.game import Reward
-from thud_env.envs.base import BoardEnv, IdleMask, IllegalAction
-from thud_env.envs.rendering import RenderMode
+from thud_env.envs.base import BoardEnv
 from thud_env.position import Outcome
 from thud_env.rules.play import margin
 from thud_env.rules.row import ONGOING, TERMINATION, TO_MOVE, TURN_LIMIT
-from thud_env.rulesets import Rules
 from thud_env.views.encoding import NUM_PLANES, PLANES, Plane
 
 PLAYERS = ("player_0", "player_1")
@@ -99,32 +95,11 @@ class MatchEnv(BoardEnv):
 
     metadata: ClassVar[dict[str, Any]] = {**BoardEnv.metadata, "name": "thud_match_v0"}
 
-    def __init__(
-        self,
-        rules: Rules = "classic",
-        render_mode: RenderMode | None = None,
-        *,
-        reward: Reward | None = None,
-        idle_mask: IdleMask = "zeros",
-        illegal_action: IllegalAction = "raise",
-        max_quiet_turns: int | None = None,
-        max_turns: int | None = None,
-        offer_after: int | None = None,
-        agreement: bool = False,
-        **unknown: Never,
-    ) -> None:
-        refuse_unknown(type(self).__init__, unknown)
-        limits = {
-            "max_quiet_turns": max_quiet_turns,
-            "max_turns": max_turns,
-            "offer_after": offer_after,
-            "agreement": agreement,
-        }
-        super().__init__(
-            PLAYERS, MATCH_PLANES, rules, render_mode, reward, idle_mask, illegal_action, limits
-        )
-        self.battles: tuple[Outcome, ...] = ()
-        """How the battles that are over ended, margins from the view of their dwarfs."""
+    seats = PLAYERS
+    planes = MATCH_PLANES
+
+    battles: tuple[Outcome, ...] = ()
+    """How the battles that are over ended, margins from the view of their dwarfs."""
 
     def get_state(self) -> dict[str, Any]:
         """See ``BoardEnv.get_state``."""

@@ -27,7 +27,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from thud_env.batch.game import legal_lists
+from thud_env.batch.states import legal_lists
 from thud_env.position import Position
 
 RANDOM_DECISIONS = "random-decisions"

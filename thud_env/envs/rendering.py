@@ -1,4 +1,4 @@
-"""How the environments show themselves: what a picture needs to know, and the render modes."""
+"""The render modes of the environments, and what a picture remembers of the last turn."""
 
 from __future__ import annotations
 
@@ -72,6 +72,13 @@ class Renderer:
             return pixels
         self._window.show(pixels, caption, fps)
         return None
+
+    def caption(self, position: Position) -> str:
+        """A line about a battle: who moves or how it ended, the turn, the margin, the last turn."""
+        outcome = position.outcome
+        ending = f"{position.to_move} to move" if outcome is None else str(outcome)
+        last = f", last turn {self.last_turn}" if self.last_turn else ""
+        return f"{ending}, turn {position.turn_number}, margin {position.margin}{last}"
 
     def close(self) -> None:
         """Close the window, if there is one."""

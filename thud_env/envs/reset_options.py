@@ -1,4 +1,4 @@
-"""What callers hand to an environment's ``reset``: read and checked."""
+"""Reads and checks the options of an environment's ``reset``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def read_options(options: dict[str, Any] | None, known: tuple[str, ...]) -> dict
     """The options of a reset, none if there are none.
 
     Raises:
-        ValueError: if one is not known: a misspelt one would start somewhere else than meant.
+        ValueError: if one is unknown.
     """
     for name in options or {}:
         if name not in known:

@@ -1,7 +1,8 @@
 """Many games with the learner in one seat of each and an opponent in the other.
 
-What ``ThudVectorEnv`` plays: a ``BatchedGame``, whose turn it is, who is owed what, and how far the
-matches have come. Every method that takes a mask, [B] bool, leaves the other games alone.
+The game state of ``ThudVectorEnv``: a ``BatchedGame``, the learners' sides, the rewards not yet
+returned, and the first battles of matches. Every method that takes a mask, [B] bool, leaves the
+other games alone.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thud_env.actions import NUM_ACTIONS
-from thud_env.batch.game import BatchedGame, Reward, margins, wants_outcome
-from thud_env.envs.base import ILLEGAL_ACTION, ILLEGAL_REWARD
+from thud_env.batch.game import BatchedGame
+from thud_env.batch.options import Reward, wants_outcome
+from thud_env.batch.states import margins
+from thud_env.envs.common import ILLEGAL_ACTION, ILLEGAL_REWARD
 from thud_env.envs.match import MATCH_PLANES, show_match
 from thud_env.envs.opponents import (
     make_opponent,
@@ -75,7 +78,7 @@ class SeatedGames:
         self.sides = np.zeros(num_games, dtype=np.int64)
         """[B] the side that the learner decides for: 0 dwarfs, 1 trolls."""
         self.owed = np.zeros(num_games)
-        """[B] what the learner has been paid since it was last told."""
+        """[B] rewards of the learner since the last step returned."""
         self.forfeited = np.zeros(num_games, dtype=np.bool_)
         """[B] an illegal action has ended the game."""
         self._is_second = np.zeros(num_games, dtype=np.bool_)
@@ -176,10 +179,10 @@ class SeatedGames:
     def raise_illegal(
         self, whose: str, which: NDArray[np.bool_], actions: NDArray[np.integer[Any]]
     ) -> None:
-        """Raise for the first of the games that a mask chooses, whose action is not legal.
+        """Raise for the first game that a mask chooses whose action is not legal.
 
         Raises:
-            IllegalMove: naming whose action it is, and why it is not legal.
+            IllegalMove: naming whose action it is and the reason.
         """
         env = int(np.flatnonzero(which)[0])
         try:
@@ -257,13 +260,13 @@ class SeatedGames:
     # -- inside --------------------------------------------------------------------------------
 
     def _look(self) -> None:
-        """Who decides for both sides decides for the one to move."""
+        """With both sides to decide for, take the side to move."""
         if self.side == "both":
             self.sides[:] = self.games.to_move
 
     def _paid_by_total(self) -> NDArray[np.int64]:
         """[B] what the last decision pays the dwarfs where the end pays the sign of the total."""
-        _, first = self._first_ends.T  # of those who were the dwarfs then, and are the trolls now
+        _, first = self._first_ends.T  # of the players with the dwarfs then, the trolls now
         at_end = self._is_second & self.games.terminated
         return np.where(at_end, np.sign(margins(self.games.rows) - first), 0)
 

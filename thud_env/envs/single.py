@@ -41,8 +41,8 @@ observations have two planes more, and whose `info` has its five keys instead of
 `margin`; `side` is then the side of the first battle.
 
 An action that is not legal loses: the battle ends, terminated, with a reward of -1 and the
-`termination` -1. Agents that use the mask never see this, those that do not need something to learn
-from. `illegal_action="raise"` raises `IllegalMove` instead.
+`termination` -1. Agents that use the mask never see this; the others learn from it.
+`illegal_action="raise"` raises `IllegalMove` instead.
 
 ### Version history
 
@@ -60,9 +60,10 @@ from numpy.typing import NDArray
 
 from thud_env.actions import NUM_ACTIONS, as_index
 from thud_env.arguments import one_of, refuse_unknown
-from thud_env.batch.game import Reward
+from thud_env.batch.options import Reward
 from thud_env.envs.aec import ThudEnv
-from thud_env.envs.base import BoardEnv, IdleMask, IllegalAction
+from thud_env.envs.base import BoardEnv
+from thud_env.envs.common import IdleMask, IllegalAction
 from thud_env.envs.match import MatchEnv
 from thud_env.envs.opponents import (
     make_opponent,
@@ -91,7 +92,7 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         match: whether to play the two-battle game; ``side`` is that of the first battle.
         render_mode: as ``ThudEnv``.
         observation: ``"planes"`` or ``"dict"``, as tabled above.
-        illegal_action: ``"lose"`` or ``"raise"``, as told above.
+        illegal_action: ``"lose"`` or ``"raise"``, as above.
         reward: as ``ThudEnv``.
         idle_mask: the action mask once the battle is over, ``"ones"`` or ``"zeros"``.
         max_quiet_turns, max_turns, offer_after, agreement: as ``ThudEnv``.
@@ -273,7 +274,7 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
             self._owed += game.rewards[self._agent]
 
     def _seen(self) -> tuple[Any, dict[str, Any]]:
-        """The observation and the info of whoever's view is returned."""
+        """The observation and the info of the agent whose view is returned."""
         viewer = self._viewer
         seen = self._game.observe(viewer)
         mask = seen["action_mask"]

@@ -1,10 +1,9 @@
 """Thud as a Gymnasium vector environment: many seats at once over one ``BatchedGame``.
 
 ``gymnasium.make_vec("thud/Thud-v0", num_envs=B)`` makes it, and so with the other names. Each of
-the B environments behaves as ``ThudSeatEnv`` does, whose page holds for all that is not said here:
-spaces, rewards, sides, opponents, illegal actions, matches. Nothing is looped over in Python but
-the opponents' decisions within a turn, and each of those is one call of ``act_rows`` for all games
-that wait for one.
+the B environments behaves as ``ThudSeatEnv``, whose docstring holds for all else: spaces, rewards,
+sides, opponents, illegal actions, matches. The only loop in Python is over the opponents' decisions
+within a turn; each is one call of ``act_rows`` for all games that wait for one.
 
 | returned | shape and dtype |
 |---|---|
@@ -28,8 +27,8 @@ and `infos["final_info"]` |
 With `copy=False`, observations and masks are not copied: every call returns the same arrays,
 which the next call overwrites. All else is new with every call.
 
-Nothing is drawn here, and a limit on decisions would be one more clock that is not seen: for
-`render_mode` and `max_episode_steps`, pass `vectorization_mode="sync"` to `make_vec`.
+For `render_mode` and `max_episode_steps`, pass `vectorization_mode="sync"` to `make_vec`: this
+environment does not render, and a limit on decisions would be a clock outside the observation.
 
 ### Version history
 
@@ -49,8 +48,8 @@ from numpy.typing import NDArray
 
 from thud_env.actions import NUM_ACTIONS
 from thud_env.arguments import one_of, refuse_unknown
-from thud_env.batch.game import AutoresetName, Reward, read_autoreset_mode
-from thud_env.envs.base import IdleMask, IllegalAction, observation_space
+from thud_env.batch.options import AutoresetName, Reward, read_autoreset_mode
+from thud_env.envs.common import IdleMask, IllegalAction, observation_space
 from thud_env.envs.match import MATCH_PLANES
 from thud_env.envs.reset_options import read_mask, read_options, read_starts
 from thud_env.envs.seats import SeatedGames, integers

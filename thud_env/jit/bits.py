@@ -36,8 +36,8 @@ def count_ones(word: int) -> int:
 
 
 def natural(number: SupportsInt) -> int:
-    """The number itself, which the caller knows is not negative: an index made of it cannot
-    count from an array's end, and compiled code need not look whether it does.
+    """Return the number, which the caller knows is not negative: an index made of it cannot
+    count from an array's end, and compiled code need not test for it.
     """
     return int(number)
 
@@ -59,7 +59,7 @@ def product_of(first: np.uint64, second: np.uint64) -> np.uint64:
 
 
 def choose(condition: bool, if_true: int, if_false: int) -> int:
-    """One of two numbers, both computed: no branch, where nobody could predict which."""
+    """Choose one of two computed numbers without a branch, where it would be unpredictable."""
     return if_true if condition else if_false
 
 

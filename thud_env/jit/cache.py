@@ -25,7 +25,7 @@ class CheckedCacheFile(IndexDataCacheFile):
     """Numba's files of one function: an index, and the machine code of each signature."""
 
     def load(self, key: Any) -> Any:
-        """What was saved, or None if there is nothing whole."""
+        """Load what was saved; None if it is missing or damaged."""
         try:
             name = self._load_index()[key]
             data = Path(self._data_path(name)).read_bytes()
@@ -86,7 +86,7 @@ def _first_time() -> threading.Lock:
 
 
 def warn_once(reason: str) -> None:
-    """Say, once a process, that what is compiled cannot be kept."""
+    """Warn, once a process, that compiled code cannot be kept."""
     if _first_time().acquire(blocking=False):  # for ever
         print(
             f"thud_env: compiled code cannot be kept, so every start compiles: {reason}; "

@@ -16,7 +16,7 @@ import numba
 from thud_env.jit.cache import check, warn_once
 
 PATIENCE = 1.0
-"""Seconds of compiling after which the user is told."""
+"""Seconds of compiling before it is announced."""
 _waiting: list[str] = []
 """Modules whose functions are being compiled, the one that asked first in front."""
 
@@ -81,15 +81,14 @@ def _compile(function: Callable[..., Any], *, counts_references: bool, forceinli
 
 @cache
 def _announce(module: str) -> None:
-    """Say, once for each module in a process, why nothing else happens for a while."""
+    """Announce, once for each module in a process, that it is being compiled."""
     print(f"thud_env: compiling {module}; later starts find it compiled", file=sys.stderr)
 
 
 def _announced(compiler: Callable[..., Any], module: str) -> Callable[..., Any]:
     """The compiler, which is called only for what the cache does not have.
 
-    It says so when it takes long. What is compiled on the way, because the function calls it, is
-    part of that wait.
+    It announces itself when it takes long, the functions that are compiled on the way included.
     """
 
     def compile_and_say_so(*arguments: Any, **options: Any) -> Any:

@@ -63,7 +63,7 @@ def differing(first_array: Any, second_array: Any, start: int) -> int:
 
 
 def fetch(array: Any) -> None:
-    """Ask for an array's memory, which will be wanted soon; nothing else happens."""
+    """Prefetch an array's memory."""
 
 
 def _lane_constants(values: list[int]) -> Any:

@@ -1,6 +1,6 @@
 """Positions as text (docs/notation.md), and as a diagram for people.
 
-Every function works on state rows; ``Position`` is their friendly face.
+Every function works on state rows; ``Position`` wraps them.
 """
 
 from __future__ import annotations

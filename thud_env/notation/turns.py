@@ -1,6 +1,6 @@
-"""Notation: turns as text (docs/notation.md). Positions as text are in ``position_text.py``.
+"""Notation: turns as text (docs/notation.md). Positions as text are in ``positions.py``.
 
-Every function works on state rows; ``Position`` is their friendly face.
+Every function works on state rows; ``Position`` wraps them.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ def why_immovable(row: Row, piece: str, square: str) -> str:
 
     Args:
         row: [432] a state row.
-        piece: ``d``, ``T`` or ``R``, as a turn names it; "" for whatever stands there.
-        square: where it is said to stand.
+        piece: ``d``, ``T`` or ``R``, as a turn names it; "" for any.
+        square: where the turn has it.
     """
     found = int(row[CELL_OF_SQUARE[SQUARE_BY_NAME[square]]])
     if found == fields.EMPTY:
@@ -122,7 +122,7 @@ def turn_decisions(row: Row, turn: str) -> list[int] | None:
     if not fields.is_between_turns(here) and here[fields.PENDING_CELL] != route[0]:
         return None
     for step in pairwise(route):
-        # A turn that is over must not be gone on with in the other side's name.
+        # A turn that is over must not continue as the other side's.
         turn_is_over = bool(path) and fields.is_between_turns(here)
         if turn_is_over or not decide(_MOVE_BETWEEN.get(step, -1)):
             return None

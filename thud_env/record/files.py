@@ -61,7 +61,7 @@ from thud_env.rulesets import LARGEST_LIMIT, RULESETS, Ruleset, get_ruleset
 __all__ = ["Record", "RecordError", "read_record", "write_record"]
 
 _PLAIN_START = " d - 0 0"
-"""How the position text of a start ends of which the setup line says all."""
+"""The end of a start's position text where the setup line alone describes it."""
 _LIMITS = {
     "MaxQuietTurns": ("max_quiet_turns", fields.MAX_QUIET_TURNS),
     "MaxTurns": ("max_turns", fields.MAX_TURNS),
@@ -73,7 +73,7 @@ _LIMIT_THAT_ENDS = {
 }
 _YES_NO = {"yes": True, "no": False}
 _GUESSES = ("classic", "classic-all", "classic-any", "koom-valley", "koom-valley-football")
-"""The rulesets in the order in which a record that names none is tried by them."""
+"""The rulesets, in the order in which they are tried on a record that names none."""
 
 _NUMBER = re.compile(r"[1-9][0-9]{0,4}")
 _ROWS = [
@@ -95,14 +95,14 @@ class Record:
 
     Raises:
         RecordError: for a turn that is not legal, naming ``turn``; for a tag that is malformed
-            or says something else of the battle than its start and turns do, naming ``tag``.
+            or contradicts the start and the turns, naming ``tag``.
     """
 
     start: Position
     turns: tuple[str, ...] = ()
     """In canonical notation; any spelling that ``Position.play`` takes may be given."""
     tags: dict[str, str] = field(default_factory=dict, hash=False)
-    """Facts of the battle first, completed by those that a file must tell."""
+    """Facts of the battle first, completed by those that a file must state."""
     final: Position = field(init=False, compare=False, repr=False)
     """The position after the last turn."""
 

@@ -1,4 +1,4 @@
-"""A battle as it moves: which piece goes where, when, and what it takes away.
+"""A battle as it moves: which piece goes where, when, and what it captures.
 
 Pictures that move are all made from this: frames of pixels, animated SVG, a stepper. A turn lasts
 so many seconds; in the first part of them its piece slides, in the rest the turn's marks show.

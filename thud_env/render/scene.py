@@ -45,7 +45,7 @@ class Scene:
     winners: tuple[int, ...]
     """The side that won; both if the battle was drawn; none while it lasts."""
     deciding: int | None
-    """Where the troll stands that may capture or trample on, or the piece that was asked for."""
+    """Where the troll stands that may capture or trample on, or whose targets are marked."""
     path: tuple[int, ...]
     """The squares that the last turn went by, first to last."""
     captured: tuple[int, ...]

@@ -52,7 +52,7 @@ def rgb_array(
 
 
 def check_size(size: int) -> None:
-    """Refuse a size in which nothing could be made out.
+    """Refuse a size too small to read.
 
     Raises:
         ValueError: if it is below 102 pixels.

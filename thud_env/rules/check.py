@@ -1,7 +1,7 @@
-"""Whether a row from outside is a state that play can reach, as far as one row can show it.
+"""Checks rows from outside: whether play can reach such a state, as far as one row shows it.
 
 Compiled code trusts its rows: a wrong cell would make it read and write beyond its arrays. So
-every door by which rows come in asks ``check_row`` or ``check_rows``; nothing inside does.
+every public entry calls ``check_row`` or ``check_rows``; nothing inside does.
 """
 
 from __future__ import annotations
@@ -75,13 +75,13 @@ from thud_env.rulesets import (
 )
 
 _MOST_AROUND = 7
-"""Dwarfs that a troll finds beside it: the square it came from, or passed last, is empty."""
+"""Most dwarfs beside a troll that moved: the square it came from, or passed last, is empty."""
 _UNUSED = RULESET_KEY + 4
 """From this cell on a row holds zeros."""
 
 
 class RowError(ValueError):
-    """A state row that play cannot have led to."""
+    """A state row that no play leads to."""
 
 
 @compiled
@@ -102,7 +102,8 @@ def is_asked(row, question):
 
 @compiled
 def may_be_pending(row):
-    """Whether the troll on PENDING_CELL can have come to be asked PENDING, with TAKEN captured.
+    """Whether a turn can lead to the question PENDING for the troll on PENDING_CELL, with TAKEN
+    captured.
 
     Args:
         row: [432] a row with a troll on PENDING_CELL, whose fields are in range.
@@ -275,10 +276,10 @@ def _start_of(key: tuple[int, ...]) -> Row:
 
 
 def check_row(row: Any) -> Row:
-    """A row from outside, [432], as int16, whose ruleset it says itself.
+    """Return a row from outside, [432], as int16. Its ruleset is the one that it names.
 
     Raises:
-        RowError: if play cannot have led to it; the message names the first wrong entry.
+        RowError: if no play leads to it; the message names the first wrong entry.
     """
     one = np.asarray(row)
     if one.shape != (ROW_SIZE,):
@@ -292,11 +293,11 @@ def check_row(row: Any) -> Row:
 
 
 def check_rows(rows: Any, ruleset: Ruleset) -> NDArray[np.int16]:
-    """Rows from outside, [N, 432], as int16.
+    """Return rows from outside, [N, 432], as int16.
 
     Raises:
-        RowError: if one is not of the ruleset, or play cannot have led to it; the message names
-            the row, if there are several, and the first wrong entry.
+        RowError: if one is not of the ruleset, or no play leads to it; the message names the row,
+            if there are several, and the first wrong entry.
     """
     given = _as_rows(np.asarray(rows))
     start = _start_of(ruleset.key)

@@ -1,4 +1,4 @@
-"""Drawing one legal decision uniformly, without listing any."""
+"""Draws one legal decision uniformly, without listing any."""
 
 from __future__ import annotations
 
@@ -34,17 +34,15 @@ from thud_env.rules.traits import trolls_capture_beside
 from thud_env.rulesets import MAX_TROLLS
 
 MAX_MOVES_OF_TROLL = NUM_DIRECTIONS + MAX_TROLLS - 1
-"""Where trolls capture beside: a step in each direction, and for every square more another troll
-behind. Elsewhere a troll slides.
-"""
+"""Most moves of a troll that captures beside: a step in each direction, and for every square more
+another troll behind. Elsewhere trolls slide."""
 MAX_SLIDES_OF_TROLL = NUM_DIRECTIONS * TROLL_REACH
 
 
 @inlined
 def _draw_from_dwarfs(row, rng, game):
-    """A piece and one of the moves that start from its square are drawn until they make a legal
-    one. Whatever is on the way is seen first, in one number without a branch, as nobody could
-    predict it.
+    """Draw a piece and one of the moves that start from its square until they make a legal one.
+    Blockers are tested first with one mask, to avoid an unpredictable branch.
     """
     moves = num_dwarf_cells(row) * MAX_MOVES_OF_SQUARE
     tickets = moves + (1 if may_offer(row) else 0)
@@ -66,8 +64,8 @@ def _draw_from_dwarfs(row, rng, game):
 
 @inlined
 def _draw_from_trolls(row, rng, game):
-    """A troll and a rank are drawn until that troll has a move of that rank. Steps are ranked by
-    their direction, shoves come after them.
+    """Draw a troll and a rank until that troll has a move of that rank. Steps are ranked by their
+    direction, shoves come after them.
     """
     steps = trolls_capture_beside(row)
     ranks = MAX_MOVES_OF_TROLL if steps else MAX_SLIDES_OF_TROLL

@@ -51,7 +51,7 @@ from thud_env.rules.row import (
 )
 
 NUM_WORDS = (NUM_ACTIONS + 63) // 64
-"""64-bit words that hold a bit for each action."""
+"""How many 64-bit words hold a bit for each action."""
 
 
 @inlined
@@ -84,8 +84,8 @@ def may_stop(row):
 
 @compiled
 def may_take_all(row, adjacent):
-    """Whether "capture all" is offered: where all may be captured, and it is not the same
-    decision as capturing the only one.
+    """Whether "capture all" is offered: where all may be captured, and there are several, or it is
+    that or none.
     """
     return row[PENDING] == TAKE_ALL or (row[PENDING] != TAKE_ONE and adjacent > 1)
 

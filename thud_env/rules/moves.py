@@ -30,7 +30,7 @@ from thud_env.rules.traits import (
 )
 
 TROLL_REACH = 3
-"""How far a troll goes that does not capture beside (section 3)."""
+"""Squares that a troll goes at most where it does not capture beside (section 3)."""
 
 _SQUARES_BEFORE_EDGE: NDArray[np.int16] = np.zeros((NUM_CELLS, NUM_DIRECTIONS), dtype=np.int16)
 """[272, 8] how many squares lie beyond a square in each direction, before one on the edge."""
@@ -240,8 +240,8 @@ def _moves_by_ray(row, cell):
 @compiled
 def piece_moves(row, cell):
     """All legal moves of the piece on ``cell``, at the start of a turn: bit b of the result is
-    the action ``MOVE_BASE[cell, 0] + b``. The one place that knows how pieces move; which side
-    is to move is the caller's business (``may_move``).
+    the action ``MOVE_BASE[cell, 0] + b``. The one place that knows how pieces move; the side to
+    move is not looked at (see ``may_move``).
     """
     cell = natural(cell)
     piece = row[cell]

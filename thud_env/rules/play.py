@@ -1,4 +1,4 @@
-"""Carrying out a decision: moves, captures, the end of a turn and of a battle."""
+"""Carries out a decision: moves, captures, the end of a turn and of a battle."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ from thud_env.rulesets import (
 )
 
 ASKED, QUIET, LOUD = range(3)
-"""What a decision leads to: a question to the same side, or the end of its turn, of which
-LOUD says that something happened that starts the quiet count anew."""
+"""Results of a decision: a question to the same side; the end of its turn; the end of a turn that
+starts the quiet count anew."""
 
 
 @compiled
@@ -172,7 +172,7 @@ def settle(row):
 
 @compiled
 def _end_turn(row, quiet):
-    """Pass the turn. ``quiet``: nothing happened that starts the quiet count anew."""
+    """Pass the turn. ``quiet``: whether the quiet count goes on."""
     side = row[TO_MOVE]
     row[PENDING] = NO_QUESTION
     row[PENDING_CELL] = 0
@@ -199,7 +199,7 @@ def _play_dwarf(row, start, target):
 
 @compiled
 def _step_question(row, is_shove_too):
-    """What is asked after a move of one square beside dwarfs (section 2, the table).
+    """The question after a move of one square beside dwarfs (section 2, the table).
 
     Ruling, section 2: a step in line may be a shove.
     """
@@ -292,7 +292,7 @@ def _agree(row, action):
 
 @compiled
 def apply(row, action):
-    """Carry out ``action`` in place. It must be legal: nothing is checked here."""
+    """Carry out ``action`` in place. It must be legal; it is not checked."""
     if action >= OFFER:
         _agree(row, action)
         return

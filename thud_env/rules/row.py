@@ -64,7 +64,7 @@ _FIELDS = TROLL_CELLS + MAX_TROLLS
 TO_MOVE = _FIELDS
 """The side that decides next."""
 PENDING = _FIELDS + 1
-"""What the side to move is asked, one of the values below."""
+"""The question that the side to move has to answer, one of the values below."""
 PENDING_CELL = _FIELDS + 2
 """The cell of the troll that may now capture or trample on."""
 TAKEN = _FIELDS + 3
@@ -99,10 +99,10 @@ ONGOING, NO_LEGAL_TURN, AGREED, QUIET_LIMIT, TURN_LIMIT, GOAL, SURROUNDED = rang
 """Values of TERMINATION (docs/rules.md, "End of the battle", and sections 3 and 5)."""
 
 MAX_DECISIONS_AT_ONCE = 2048
-"""More than any position has legal decisions: 32 dwarfs reach at most 32 x 56 squares."""
+"""Upper bound on a position's legal decisions: 32 dwarfs reach at most 32 x 56 squares."""
 
 LIMITS = ("max_quiet_turns", "max_turns", "offer_after", "agreement")
-"""The arguments of ``new_row``, and of all that starts a battle."""
+"""The limits among the arguments of ``new_row``, and of all that starts a battle."""
 
 _NOTHING_TAKEN: NDArray[np.int16] = np.full(NUM_LINES, -1, dtype=np.int16)
 """[88] the lines of an empty board."""

@@ -1,7 +1,7 @@
-"""What a state row's ruleset allows: one question each, answered from one word of bits.
+"""The traits of a state row's ruleset: one function each, which reads one word of bits.
 
 The bits are those of ``Ruleset.traits``, the sections those of docs/rules.md. No other compiled
-code looks at that word.
+code reads that word.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Complete turns: counting them, walking their tree, drawing one uniformly.
+"""Complete turns: counts them, walks their tree, draws one uniformly.
 
 A turn is one or more decisions. Two turns are distinct if they differ in where the piece
 goes or in the set of dwarfs captured; tramples also differ by their path. The order in
@@ -37,8 +37,8 @@ MAX_TRAMPLES = 32
 
 @compiled_with_arrays
 def _walk_tramples(row, rows):
-    """How a turn that may trample on can finish: in how many ways (stop here, or after any
-    number of jumps), and after how many more jumps at most.
+    """In how many ways a turn that may trample on can end (here, or after any number of jumps), and
+    after how many more jumps at most.
 
     Depth first, without recursion, which Numba's cache does not survive: ``rows`` [>= 33, 432]
     holds the position after each jump of the path, ``tried`` the directions tried there.
@@ -183,8 +183,8 @@ def perft(row, depth):
 
 @compiled
 def _draw_capture(row, decisions, count, rng, game):
-    """Draw how to go on with a free choice of captures, so that every set of dwarfs that the
-    turn may still come to capture is equally likely.
+    """Draw the next capture, or to stop, so that every set of dwarfs that the turn may still
+    capture is equally likely.
 
     Of ``total`` dwarfs, ``taken`` are captured. Each set of a size is as likely as any other
     if the next dwarf is drawn evenly; it remains to stop at each size as often as sets

@@ -40,9 +40,8 @@ STRIKES = {
 """What each side's strikes are called, by how it captures."""
 
 
-def strike_names(rules: str | Ruleset) -> dict[str, str]:
-    """What the strikes of the sides that capture are called, by side."""
-    ruleset = get_ruleset(rules)
+def strike_names(ruleset: Ruleset) -> dict[str, str]:
+    """The names of the strikes of the sides that capture, by side."""
     captures = {"dwarfs": ruleset.dwarfs_capture, "trolls": ruleset.trolls_capture}
     return {side: STRIKES[side][how] for side, how in captures.items() if how in STRIKES[side]}
 

@@ -30,7 +30,7 @@ def summarise(battles: Battles) -> dict[str, Any]:
         "dwarfs": _share(int((battles.margins > 0).sum()), games),
         "trolls": _share(int((battles.margins < 0).sum()), games),
     }
-    for side, name in strike_names(battles.rules).items():
+    for side, name in strike_names(get_ruleset(battles.rules)).items():
         sides[side][f"{name}_per_battle"] = float(battles.strikes[side].mean())
     for side, lost in (("dwarfs", battles.trolls_lost), ("trolls", battles.dwarfs_lost)):
         sides[side]["captures_per_battle"] = float(lost.mean())
@@ -70,7 +70,7 @@ def print_battles(dwarfs: str, trolls: str, rules: str, result: dict[str, Any]) 
     for role in SIDES:
         side = result[role]
         did = f"{side['captures_per_battle']:.2f} captures a battle"
-        strikes = strike_names(rules).get(role)
+        strikes = strike_names(get_ruleset(rules)).get(role)
         if strikes is not None:
             did = f"{side[f'{strikes}_per_battle']:.2f} {strikes} and {did}"
         print(f"  {role}: {_won(side)}, {did}")

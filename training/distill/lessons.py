@@ -19,7 +19,7 @@ from agents.networks.network import PolicyNetwork
 from agents.policy import sample_decisions
 from agents.search.evaluation import POINT
 from agents.search.playouts import EVEN_ODDS, MOST_POINTS
-from thud_env.batch.game import legal_lists
+from thud_env.batch.states import legal_lists
 from thud_env.position import SIDES
 from thud_env.rules.play import apply, margin
 from thud_env.rules.row import (

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from thud_env.batch.threads import available_cores
+from thud_env.batch.cpu import available_cores
 from thud_env.command import Command, bounded
 from thud_env.rulesets import get_ruleset
 from training.arena.intervals import resolution

@@ -1,4 +1,6 @@
-"""What each role learns from: the decisions of a rollout that are its own, and their advantages."""
+"""What each role learns from: its own decisions of a rollout, with their advantages; and whether it
+learns at all, or waits for the other.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +11,17 @@ from numpy.typing import NDArray
 
 from thud_env.position import SIDES
 from thud_env.rules.row import ROW_SIZE
+from thud_env.rulesets import get_ruleset
 from training.config import TrainConfig
 from training.learner.advantage import learners_gae
-from training.selfplay.rollout import Rollout
+from training.learner.shaping import progress_rewards
+from training.process.ranks import Ranks
+from training.selfplay.rollout import MIRROR, Rollout
+
+REST_ROLLOUTS = 4
+"""A role that is too far ahead learns from one rollout in so many."""
+RECENT = 0.2
+"""How much a rollout counts in the running mean of the lead."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,6 +60,15 @@ class Batch:
         return float(1 - self.advantages.var() / (self.returns.var() + 1e-8))
 
 
+def with_progress_paid(rollout: Rollout, config: TrainConfig, progress: float) -> Rollout:
+    """Add rewards for progress (``shaping.py``), less and less until half of the run is done."""
+    weight = config.shaping * max(0.0, 1 - 2 * progress)
+    if weight == 0:
+        return rollout
+    paid = progress_rewards(rollout.rows, rollout.last_rows, rollout.ended, config.ppo.gamma)
+    return dataclasses.replace(rollout, rewards=rollout.rewards + weight * paid)
+
+
 def batches_of(rollout: Rollout, config: TrainConfig) -> dict[int, Batch]:
     """What each side learns from, by side; in a short rollout a side may not be asked at all."""
     advantages, known = learners_gae(rollout, config.ppo.gamma, config.ppo.gae_lambda)
@@ -72,3 +91,31 @@ def batch_of(
         advantages[mine],
         (advantages + rollout.values)[mine],
     )
+
+
+class Pace:
+    """Follows how far the dwarfs are ahead in mirror play, and says who rests.
+
+    Args:
+        config: how far a role may be ahead.
+        ranks: the processes of the run.
+    """
+
+    def __init__(self, config: TrainConfig, ranks: Ranks) -> None:
+        self._most = config.opponents.pace
+        self._largest = get_ruleset(config.rules).largest_margin
+        self._ranks = ranks
+        self.lead = 0.0
+        """How far the dwarfs are ahead of late, -1 .. 1, as a share of the largest margin."""
+
+    def follow(self, rollout: Rollout) -> None:
+        """Let the lead follow the mirror battles that have just ended."""
+        margins = rollout.final_margins[rollout.opponent_sides[rollout.final_games] == MIRROR]
+        total, count = self._ranks.total(np.array([margins.sum(), len(margins)]))
+        if count:
+            self.lead += RECENT * (float(total / count) / self._largest - self.lead)
+
+    def rests(self, side: int, updates: int) -> bool:
+        """Whether a side skips the rollout of this update, so that the other catches up."""
+        ahead = self.lead if side == 0 else -self.lead
+        return self._most is not None and ahead > self._most and updates % REST_ROLLOUTS != 0

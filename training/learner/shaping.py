@@ -9,8 +9,6 @@ of the result.
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,8 +22,6 @@ from thud_env.rules.row import (
     ruleset_of,
 )
 from thud_env.rulesets import MAX_TROLLS
-from training.config import TrainConfig
-from training.selfplay.rollout import Rollout
 
 _FAR = 7
 """Squares from which a troll counts as far from the stone."""
@@ -69,12 +65,3 @@ def progress_rewards(
     standing = potential(np.concatenate((rows, last_rows[None])))
     after = np.where(ended, np.float32(0), standing[1:])
     return (gamma * after - standing[:-1]).astype(np.float32)
-
-
-def with_progress_paid(rollout: Rollout, config: TrainConfig, progress: float) -> Rollout:
-    """A rollout with progress paid, less and less until half of the run is done."""
-    weight = config.shaping * max(0.0, 1 - 2 * progress)
-    if weight == 0:
-        return rollout
-    paid = progress_rewards(rollout.rows, rollout.last_rows, rollout.ended, config.ppo.gamma)
-    return dataclasses.replace(rollout, rewards=rollout.rewards + weight * paid)

@@ -56,7 +56,7 @@ from training.runs.lock import RunError, RunLock
 from training.runs.metrics import FILE as METRICS
 from training.runs.metrics import MetricsFile, keep_until
 from training.runs.starts import add_start, free_name
-from training.runs.told import CONFIG, told_again
+from training.runs.stored_config import CONFIG, unchanged_config
 
 _CHECKPOINT = re.compile(r"[0-9]{12,}")
 
@@ -117,7 +117,7 @@ class RunFolder:
         check_links(path)
         for folder in _written_folders(path):
             sweep(folder)
-        return cls(path, told_again(path, config), lock, resumed=True)
+        return cls(path, unchanged_config(path, config), lock, resumed=True)
 
     @property
     def has_checkpoint(self) -> bool:

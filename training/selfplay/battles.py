@@ -7,9 +7,9 @@ import torch
 from numpy.typing import NDArray
 
 from thud_env import BatchedGame
-from thud_env.batch.game import Device
+from thud_env.batch.options import Device
+from thud_env.batch.states import margins
 from thud_env.rules.check import RowError
-from thud_env.rules.play import margin
 from thud_env.rulesets import get_ruleset
 from thud_env.symmetry import symmetries_of
 from training.config import TrainConfig
@@ -75,9 +75,9 @@ class Battles:
             [E, 432] these, as the battles' frames showed them.
         """
         framed = map_rows(self.frames[games], last_rows)
-        for game, row in zip(games.tolist(), last_rows, strict=True):
+        for game, margin in zip(games.tolist(), margins(last_rows).tolist(), strict=True):
             self.frames[game] = self.random.choice(self.symmetries)
-            self.opponents.finished(game, margin(row))
+            self.opponents.finished(game, margin)
         return framed
 
     def state(self) -> State:

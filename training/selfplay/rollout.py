@@ -9,9 +9,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from thud_env.batch.states import margins
 from thud_env.position import SIDES
-from thud_env.rules.play import margin
 from thud_env.rules.row import TURNS
+from thud_env.rulesets import Ruleset
 from training.arena.battles import strike_names
 from training.process.state import State
 
@@ -56,7 +57,7 @@ class Rollout:
     @property
     def final_margins(self) -> NDArray[np.int64]:
         """[E] the margins of the battles that ended."""
-        return np.array([margin(row) for row in self.final_rows], dtype=np.int64)
+        return margins(self.final_rows)
 
     @property
     def final_turns(self) -> NDArray[np.int16]:
@@ -105,23 +106,23 @@ class Play(Protocol):
         """Go on from a state."""
 
 
-def battle_metrics(rollout: Rollout, rules: str) -> dict[str, float]:
+def battle_metrics(rollout: Rollout, ruleset: Ruleset) -> dict[str, float]:
     """How battles went: the mirror ones, and those of each role against opponents."""
-    margins, turns = rollout.final_margins, rollout.final_turns
+    final_margins, turns = rollout.final_margins, rollout.final_turns
     seats = rollout.opponent_sides[rollout.final_games]
     metrics: dict[str, float] = {}
     mirror = seats == MIRROR
     if mirror.any():
         finished = int(mirror.sum())
         metrics["battles/finished"] = finished
-        metrics["battles/margin"] = float(margins[mirror].mean())
+        metrics["battles/margin"] = float(final_margins[mirror].mean())
         metrics["battles/turns"] = float(turns[mirror].mean())
-        for striker, name in strike_names(rules).items():
+        for striker, name in strike_names(ruleset).items():
             struck = rollout.strikes[SIDES.index(striker)][rollout.opponent_sides == MIRROR].sum()
             metrics[f"battles/{name}"] = float(struck / finished)
     for side, role in enumerate(SIDES):
         met = seats == 1 - side
         if met.any():
-            margin = float(margins[met].mean())
+            margin = float(final_margins[met].mean())
             metrics[f"{role}/margin_against_opponents"] = margin if side == 0 else -margin
     return metrics

@@ -1,4 +1,4 @@
-"""What a run was told when it began: ``config.yaml`` in its folder."""
+"""The configuration that a run began with: ``config.yaml`` in its folder."""
 
 from __future__ import annotations
 
@@ -13,27 +13,30 @@ from training.runs.lock import RunError
 CONFIG = "config.yaml"
 
 
-def told(path: Path, kind: type[Config]) -> Config:
-    """What a run, which is told such a configuration, was told when it began.
+def stored_config(path: Path, kind: type[Config]) -> Config:
+    """Read the configuration of a run.
+
+    Args:
+        path: the run's folder.
+        kind: the class of its configuration.
 
     Raises:
         RunError: if there is no run.
     """
     try:
-        return load_config(
-            path / CONFIG, None, kind, allow_python=True
-        )  # nothing is made of it here
+        # Nothing is made of it here, so that no code of others runs.
+        return load_config(path / CONFIG, None, kind, allow_python=True)
     except ConfigError as error:
         raise RunError(f"{path} is no run to go on with: {error}") from None
 
 
-def told_again(path: Path, config: Config) -> Config:
-    """What a run was told when it began, which is what it is told now.
+def unchanged_config(path: Path, config: Config) -> Config:
+    """Return the configuration of a run, which is ``config`` with the precision settled.
 
     Raises:
-        RunError: if there is no run, or it was told something else.
+        RunError: if there is no run, or its configuration is another.
     """
-    before = told(path, type(config))
+    before = stored_config(path, type(config))
     if config.precision == "auto":  # was settled then
         config = dataclasses.replace(config, precision=before.precision)
     had, now = _flat(dataclasses.asdict(before)), _flat(dataclasses.asdict(config))

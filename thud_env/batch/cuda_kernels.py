@@ -1,0 +1,201 @@
+"""The CUDA kernels of a batch: the rules' own functions, called from one thread each.
+
+====================  ============================  ==========================================
+kernel                one thread for                because
+====================  ============================  ==========================================
+step, draw, play      a game                        a turn is one thing after another
+legal decisions       a game and one of 32 pieces   pieces move independently of each other
+byte masks            eight bytes of a game         neighbouring threads write neighbours
+observations          a value of a game             the same
+====================  ============================  ==========================================
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import cuda, types
+
+from thud_env.actions import MOVE_BASE, OFFER
+from thud_env.batch.one_game import play_game, step_game, tell_game
+from thud_env.jit.bits import count_ones, natural
+from thud_env.rules.draw import draw_legal
+from thud_env.rules.legal import NUM_WORDS, is_legal, legal_actions, may_offer
+from thud_env.rules.moves import piece_moves
+from thud_env.rules.row import (
+    NO_QUESTION,
+    ONGOING,
+    PENDING,
+    TERMINATION,
+    TO_MOVE,
+    copy_row,
+    movable_pieces,
+)
+from thud_env.rulesets import MAX_DWARFS
+from thud_env.views.encoding import NUM_PLANES, NUM_POINTS, value_at
+from thud_env.views.masks import NUM_BYTE_WORDS
+
+MAX_ANSWERS = 16
+"""Upper bound on the legal decisions in the middle of a turn."""
+
+_EACH_BYTE = np.uint64(0x0101010101010101)
+_OWN_BIT = np.uint64(0x8040201008040201)
+_FILL = np.uint64(0x7F7F7F7F7F7F7F7F)
+_SEVEN, _ONE, _LAST_BIT = np.uint64(7), np.uint64(1), np.uint64(63)
+NO_GAME = np.int32(2**31 - 1)
+
+
+@cuda.jit
+def find_illegal(rows, games, actions, found):
+    """Write the lowest number of a game whose action is not legal into ``found``."""
+    index = cuda.grid(1)
+    if index < games.shape[0]:
+        game = games[index]
+        row = rows[game]
+        if row[TERMINATION] == ONGOING and not is_legal(row, actions[game]):
+            cuda.atomic.min(found, 0, game)
+
+
+@cuda.jit
+def step(rows, games, actions, start_row, results, modes):
+    """Play one legal decision in some games."""
+    index = cuda.grid(1)
+    if index < games.shape[0]:
+        by_outcome, resets_first, resets_at_once = modes
+        game = games[index]
+        row = rows[game]
+        step_game(
+            row, actions[game], start_row, results, game, by_outcome, resets_first, resets_at_once
+        )
+
+
+@cuda.jit
+def tell(rows, games, start_row, resets_at_once, results):
+    """Write the results of states that were set."""
+    index = cuda.grid(1)
+    if index < games.shape[0]:
+        game = games[index]
+        tell_game(rows[game], start_row, results, game, resets_at_once)
+
+
+@cuda.jit
+def set_rows(rows, games, states):
+    """Set some games to states of their own."""
+    index = cuda.grid(1)
+    if index < games.shape[0]:
+        copy_row(rows[games[index]], states[index])
+
+
+@cuda.jit
+def reset(rows, results, start_row, games):
+    """Set some games to the start."""
+    index = cuda.grid(1)
+    if index < games.shape[0]:
+        game = games[index]
+        copy_row(rows[game], start_row)
+        results.rewards[game, 0] = 0
+        results.rewards[game, 1] = 0
+        results.terminated[game] = False
+        results.truncated[game] = False
+
+
+@cuda.jit
+def look(rows, to_move):
+    """Write who decides in every game."""
+    game = cuda.grid(1)
+    if game < rows.shape[0]:
+        to_move[game] = rows[game, TO_MOVE]
+
+
+@cuda.jit
+def forget_legal(words, legal_counts):
+    """Before ``mark_legal``. ``words`` are [B, 103] or [0, 103]."""
+    index = cuda.grid(1)
+    game, word = index // (NUM_WORDS + 1), index % (NUM_WORDS + 1)
+    if game < legal_counts.shape[0]:
+        if word == 0:
+            legal_counts[game] = 0
+        if game < words.shape[0]:
+            words[game, word] = 0
+
+
+@cuda.jit(device=True)
+def _put(words, game, first, moves):
+    """Set bits from bit ``first`` on, beside other threads that set other bits."""
+    if words.shape[0] == 0 or moves == 0:
+        return
+    bits = np.uint64(moves)
+    word, shift = first >> 6, np.uint64(first & 63)
+    cuda.atomic.or_(words, (game, word), bits << shift)
+    spilt = (bits >> _ONE) >> (_LAST_BIT - shift)
+    if spilt != 0:
+        cuda.atomic.or_(words, (game, word + 1), spilt)
+
+
+@cuda.jit
+def mark_legal(rows, words, legal_counts):
+    """Set a bit for each legal decision, and count them; after ``forget_legal``."""
+    index = cuda.grid(1)
+    game, slot = index // MAX_DWARFS, index % MAX_DWARFS
+    if game >= rows.shape[0] or rows[game, TERMINATION] != ONGOING:
+        return
+    row = rows[game]
+    if row[PENDING] != NO_QUESTION:
+        if slot == 0:
+            answers = cuda.local.array(MAX_ANSWERS, types.int32)
+            count = legal_actions(row, answers)
+            legal_counts[game] = count
+            for i in range(count):
+                _put(words, game, answers[i], 1)
+        return
+    first, pieces = movable_pieces(row)
+    if slot < pieces:
+        cell = natural(row[first + slot])
+        moves = piece_moves(row, cell)
+        _put(words, game, natural(MOVE_BASE[cell, 0]), moves)
+        cuda.atomic.add(legal_counts, game, count_ones(moves))
+    if slot == 0 and may_offer(row):
+        _put(words, game, OFFER, 1)
+        cuda.atomic.add(legal_counts, game, 1)
+
+
+@cuda.jit
+def spread_bytes(words, byte_words):
+    """Eight bits are copied into each of eight bytes, byte i keeps bit i only, and a carry out of
+    its lower seven bits, or its own top bit, becomes the 1.
+    """
+    index = cuda.grid(1)
+    game, part = index // NUM_BYTE_WORDS, index % NUM_BYTE_WORDS
+    if game < byte_words.shape[0]:
+        eight = (words[game, part >> 3] >> np.uint64(8 * (part & 7))) & np.uint64(0xFF)
+        kept = (eight * _EACH_BYTE) & _OWN_BIT
+        byte_words[game, part] = ((kept + _FILL) >> _SEVEN) & _EACH_BYTE
+
+
+@cuda.jit
+def encode(rows, planes, unit):
+    """Write the observations of every game."""
+    index = cuda.grid(1)
+    value = index % (NUM_PLANES * NUM_POINTS)
+    game = index // (NUM_PLANES * NUM_POINTS)
+    if game < planes.shape[0]:
+        plane, point = value // NUM_POINTS, value % NUM_POINTS
+        planes[game, plane, point] = value_at(rows[game], plane, point, unit)
+
+
+@cuda.jit
+def sample(rows, rng, actions):
+    """Draw a decision uniformly from the legal ones of every game; 0 where there is none."""
+    game = cuda.grid(1)
+    if game < rows.shape[0]:
+        scratch = cuda.local.array(MAX_ANSWERS, types.int32)
+        row = rows[game]
+        actions[game] = 0 if row[TERMINATION] != ONGOING else draw_legal(row, rng, game, scratch)
+
+
+@cuda.jit
+def play(rows, rng, lengths, margins):
+    """Play every game to its end by random decisions."""
+    game = cuda.grid(1)
+    if game < rows.shape[0]:
+        scratch = cuda.local.array(MAX_ANSWERS, types.int32)
+        play_game(rows[game], rng, game, lengths, margins, scratch)

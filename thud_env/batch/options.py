@@ -1,0 +1,74 @@
+"""The options that a batch and the environments share, as they are named and read."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, get_args
+
+import numpy as np
+from gymnasium.vector import AutoresetMode
+from numpy.typing import NDArray
+
+from thud_env.arguments import one_of
+from thud_env.batch.cpu import CpuDevice
+from thud_env.rulesets import Ruleset
+
+AutoresetName = Literal["NextStep", "SameStep", "Disabled"]
+"""The values of Gymnasium's ``AutoresetMode``."""
+Device = Literal["cpu", "cuda"]
+Reward = Literal["margin", "outcome"]
+
+
+def wants_outcome(reward: Reward | None, ruleset: Ruleset) -> bool:
+    """Whether rewards are by outcome; ``None`` means as the ruleset scores.
+
+    Raises:
+        ValueError: if ``reward`` is neither, or the ruleset has no margins.
+    """
+    kind = ruleset.reward if reward is None else one_of("reward", reward, get_args(Reward))
+    if kind == "margin" and ruleset.reward == "outcome":
+        raise ValueError(f"{ruleset.name} is won or lost: it has reward='outcome' only")
+    return kind == "outcome"
+
+
+def read_autoreset_mode(mode: AutoresetMode | AutoresetName) -> AutoresetMode:
+    """An autoreset mode by Gymnasium's enumeration or its value.
+
+    Raises:
+        ValueError: if there is no such mode.
+    """
+    if isinstance(mode, AutoresetMode):
+        return mode
+    return AutoresetMode(one_of("autoreset_mode", mode, get_args(AutoresetName)))
+
+
+def make_device(name: Device, num_games: int, num_threads: int | None) -> Any:
+    """The device that a batch's arrays lie on: a ``CpuDevice`` or a ``CudaDevice``."""
+    if one_of("device", name, get_args(Device)) == "cpu":
+        return CpuDevice(num_games, num_threads)
+    from thud_env.batch.cuda import CudaDevice
+
+    return CudaDevice(num_games)
+
+
+def read_games(games: Any, num_games: int) -> NDArray[np.int64]:
+    """The numbers of the chosen games, [N] int64, ascending.
+
+    Args:
+        games: their numbers, [N] integers, or [num_games] bool.
+        num_games: how many there are.
+
+    Raises:
+        ValueError: if it is neither, or a number is not in 0 .. num_games - 1.
+    """
+    array = np.asarray(games)
+    if array.dtype == np.bool_ and array.shape == (num_games,):
+        return np.flatnonzero(array)
+    if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
+        raise ValueError(
+            f"games are {array.dtype} of shape {array.shape}: numbers of games, [N] integers, "
+            f"or [{num_games}] bool would be right"
+        )
+    outside = array[(array < 0) | (array >= num_games)]
+    if len(outside):
+        raise ValueError(f"there is no game {outside[0]}: 0 .. {num_games - 1} are played")
+    return np.unique(array.astype(np.int64))

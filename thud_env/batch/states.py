@@ -1,0 +1,58 @@
+"""Questions about many states at once, without a batch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thud_env.jit.compile import compiled
+from thud_env.rules.legal import legal_actions
+from thud_env.rules.play import margin
+from thud_env.rules.row import MAX_DECISIONS_AT_ONCE
+
+
+@compiled
+def _list_each(rows: Any, starts: Any, decisions: Any) -> None:
+    """Write all games' legal decisions, each game's ascending, one game after the other.
+
+    Args:
+        rows: [N, 432] the games.
+        starts: [N + 1] int64, receives where each game's decisions begin.
+        decisions: [>= N * 2048] int32, written up to ``starts[N]``.
+    """
+    starts[0] = 0
+    for game in range(rows.shape[0]):
+        first = starts[game]
+        starts[game + 1] = first + legal_actions(rows[game], decisions[first:])
+
+
+@compiled
+def _score_each(rows: Any, scores: Any) -> None:
+    """Write the margins of [N, 432] states, as they stand, into [N] int64."""
+    for game in range(rows.shape[0]):
+        scores[game] = margin(rows[game])
+
+
+def legal_lists(rows: NDArray[np.int16]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """The legal decisions of many states in one list.
+
+    Args:
+        rows: [N, 432] state rows.
+
+    Returns:
+        ``decisions`` [L] and ``starts`` [N + 1]: game g's decisions, ascending, are
+        ``decisions[starts[g] : starts[g + 1]]``.
+    """
+    starts = np.empty(len(rows) + 1, dtype=np.int64)
+    decisions = np.empty(len(rows) * MAX_DECISIONS_AT_ONCE, dtype=np.int32)
+    _list_each(rows, starts, decisions)
+    return decisions[: starts[-1]].copy(), starts
+
+
+def margins(rows: NDArray[np.int16]) -> NDArray[np.int64]:
+    """The margins of [N, 432] states as they stand, [N], from the dwarfs' view."""
+    found = np.empty(len(rows), dtype=np.int64)
+    _score_each(rows, found)
+    return found

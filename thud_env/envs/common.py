@@ -1,0 +1,28 @@
+"""Terms that all environments share: what is seen, and what an illegal action does."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+from thud_env.actions import NUM_ACTIONS
+from thud_env.views.encoding import OBSERVATION_SHAPE
+
+Observation = dict[str, NDArray[Any]]
+IllegalAction = Literal["lose", "raise"]
+IdleMask = Literal["zeros", "ones"]
+
+ILLEGAL_ACTION = -1
+"""``termination`` in infos where an illegal action has lost; every other is a ``Termination``."""
+ILLEGAL_REWARD = -1.0
+"""The reward of an illegal action that loses: that of the lowest margin."""
+
+
+def observation_space(num_planes: int) -> gymnasium.spaces.Dict:
+    """The space of planes with an action mask."""
+    planes = gymnasium.spaces.Box(0.0, 1.0, (num_planes, *OBSERVATION_SHAPE[1:]), np.float32)
+    mask = gymnasium.spaces.Box(0, 1, (NUM_ACTIONS,), np.int8)
+    return gymnasium.spaces.Dict({"observation": planes, "action_mask": mask})
