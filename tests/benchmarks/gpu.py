@@ -1,0 +1,171 @@
+"""Everything that a GPU is to be measured for, in one call of ten minutes at most.
+
+::
+
+    python tests/benchmarks/gpu.py --out build/gpu
+    python tests/benchmarks/gpu.py --out build/gpu --dry-run     # small, on the CPU
+
+1. that it plays as the CPU does: tests/test_batch_cuda.py, tests/test_device_play.py;
+2. decisions a second by number of games and by what is shown, each beside the rate at which the
+   card's memory could move the bytes that a decision must move;
+3. the shares of a training step (``training.bench`` on configs/gpu.yaml), for several networks;
+4. training: a chunk of configs/gpu.yaml in ``runs/gpu``, which the next call goes on with.
+
+Each part is a process of its own with a time limit. What it prints is kept in OUT/PART.log, the
+rates in OUT/rates.json; a part that fails or runs out of time does not stop the next.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from thud_env import BatchedGame, random_playouts
+from thud_env.command import Command, bounded
+from thud_env.rules.row import ROW_SIZE
+from thud_env.views.encoding import NUM_PLANES, NUM_POINTS
+from thud_env.views.masks import NUM_BIT_BYTES
+
+ROOT = Path(__file__).parents[2]
+FORMS: dict[str, tuple[Any, Any]] = {
+    "rows": (False, None),
+    "rows, bit masks": (False, "bits"),
+    "uint8 planes, bit masks": ("uint8", "bits"),
+    "float planes, bit masks": (True, "bits"),
+}
+SIZES = (4096, 16_384, 65_536, 262_144, 1_048_576)
+NETWORKS = ((64, 6), (96, 8), (128, 12))
+"""Channels and blocks."""
+
+
+def bytes_moved(observations: Any, masks: Any) -> int:
+    """What a decision moves at least: the row is read and written, what is shown is written."""
+    planes = NUM_PLANES * NUM_POINTS * {False: 0, "uint8": 1, True: 4}[observations]
+    return 2 * 2 * ROW_SIZE + (NUM_BIT_BYTES if masks else 0) + planes
+
+
+def rate_of(device: str, size: int, observations: Any, masks: Any) -> float:
+    """Decisions a second: sampling and stepping; the median of five runs."""
+    games = BatchedGame(size, "classic", device, observations=observations, masks=masks)  # type: ignore[call-overload]
+    steps = max(4, 2**22 // size) if device == "cuda" else 4
+    rates = []
+    for _ in range(6):
+        started = time.perf_counter()
+        for _ in range(steps):
+            games.step(games.sample_actions(), check=False)
+        games.to_host(games.rows[:1])  # waits for the GPU
+        rates.append(steps * size / (time.perf_counter() - started))
+    return median(rates[1:])  # the first compiles
+
+
+def playouts_of(device: str, size: int) -> float:
+    """Decisions a second of whole random battles."""
+    rates = []
+    for seed in range(3):
+        started = time.perf_counter()
+        played = random_playouts(size, "classic", seed, device=device)  # type: ignore[arg-type]
+        rates.append(int(played.lengths.sum()) / (time.perf_counter() - started))
+    return median(rates[1:])
+
+
+def measure_rates(arguments: argparse.Namespace) -> None:
+    """Part 2, in this process."""
+    device, sizes = ("cpu", (256,)) if arguments.dry_run else ("cuda", SIZES)
+    bandwidth = 1e9 * arguments.bandwidth
+    found = []
+    for size, (form, (observations, masks)) in itertools.product(sizes, FORMS.items()):
+        rate = rate_of(device, size, observations, masks)
+        floor = bandwidth / bytes_moved(observations, masks)
+        found.append({"games": size, "shows": form, "decisions_per_second": round(rate)})
+        print(
+            f"{size:>9,} games, {form:24} {rate:14,.0f}/s  memory allows {floor:16,.0f}/s",
+            flush=True,
+        )
+        _keep(arguments.out / "rates.json", found)
+    for size in sizes:
+        rate = playouts_of(device, size)
+        found.append({"games": size, "shows": "playouts", "decisions_per_second": round(rate)})
+        print(f"{size:>9,} games, {'playouts':24} {rate:14,.0f}/s", flush=True)
+        _keep(arguments.out / "rates.json", found)
+
+
+def _keep(path: Path, found: list[dict[str, Any]]) -> None:
+    path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+
+
+def run_all(arguments: argparse.Namespace) -> int:
+    """All parts; returns 1 if one has failed."""
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    if arguments.rates:
+        measure_rates(arguments)
+        return 0
+    python = [sys.executable, "-u"]
+    small = ["device=cpu", "num_games=64", "rollout_decisions=2", "network.channels=4",
+             "network.blocks=1", "ppo.minibatch_size=32", "anchor_games=2"]  # fmt: skip
+    more = small if arguments.dry_run else []
+    dry = ["--dry-run"] if arguments.dry_run else []
+    tests = ["tests/test_batch_cuda.py", "tests/test_device_play.py", "-k", "not simulat"]
+    bandwidth = f"--bandwidth={arguments.bandwidth}"
+    parts: dict[str, tuple[float, list[str]]] = {
+        "same": (2, [*python, "-m", "pytest", "-q", *tests]),
+        "rates": (2.5, [*python, __file__, "--rates", f"--out={arguments.out}", bandwidth, *dry]),
+    }
+    for channels, blocks in NETWORKS:
+        size = (
+            []
+            if arguments.dry_run
+            else [f"network.channels={channels}", f"network.blocks={blocks}"]
+        )
+        bench = [*python, "-m", "training.bench", "configs/gpu.yaml", "--updates=2", *size, *more]
+        parts[f"bench-{channels}x{blocks}"] = (0.7, bench)
+    train = [*python, "-m", "training.train", "configs/gpu.yaml", "--resume"]
+    minutes = 0.1 if arguments.dry_run else 2.0
+    parts["train"] = (minutes + 0.7, [*train, f"--minutes={minutes}", *more])
+    failed = []
+    for name, (limit, command) in parts.items():
+        started = time.monotonic()
+        code = _run_part(arguments.out / f"{name}.log", command, 60 * limit)
+        print(f"{name:14} {'ok' if code == 0 else f'exit code {code}'}, "
+              f"{time.monotonic() - started:.0f} s", flush=True)  # fmt: skip
+        failed += [name] if code else []
+    return 1 if failed else 0
+
+
+def _run_part(log: Path, command: list[str], seconds: float) -> int:
+    with log.open("w", encoding="utf-8") as out:
+        print(" ".join(command), file=out, flush=True)
+        try:
+            done = subprocess.run(
+                command,
+                cwd=ROOT,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                timeout=seconds,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return 124
+    return done.returncode
+
+
+def main() -> int:
+    """Read the command line, and measure."""
+    command = Command("gpu", __doc__)
+    add = command.add_argument
+    add("--out", type=Path, required=True, help="a folder for what is found")
+    add("--bandwidth", type=bounded(float, 1), default=4800.0, metavar="GB",
+        help="what the card's memory moves a second (%(default)s: an H200's)")  # fmt: skip
+    add("--dry-run", action="store_true", help="the same on the CPU, with next to nothing to do")
+    add("--rates", action="store_true", help="part 2 alone, in this process")
+    return command.run(run_all)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
