@@ -14,10 +14,12 @@ from agents.networks.inputs import Inputs
 from agents.networks.network import Network, NetworkConfig
 from thud_env import BatchedGame, Position
 from thud_env.position import SIDES
+from thud_env.rules.row import TO_MOVE
 from training.learner.advantage import zero_sum_gae
 from training.learner.batches import Batch, batch_of
 from training.learner.ppo import find_decisions
 from training.process.roles import Roles
+from training.process.state import StateError
 from training.selfplay.battles import Battles
 from training.selfplay.opponents import OneOpponent, Opponents
 from training.selfplay.play import SelfPlay
@@ -130,6 +132,18 @@ def test_a_battles_rewards_sum_to_its_margin(rollout: Rollout) -> None:
     assert len(set(margins)) > 1
     np.testing.assert_allclose(rollout.final_margins, margins)
     np.testing.assert_array_equal(rollout.final_turns, turns)
+
+
+def test_a_state_with_a_damaged_row_is_refused_and_changes_nothing(
+    pool: ThreadPoolExecutor,
+) -> None:
+    players = self_play(pool)
+    before = players.battles.games.rows.copy()
+    state = players.state()
+    state.tensors["rows"][3, TO_MOVE] = 2
+    with pytest.raises(StateError, match=r"battles cannot go on: row 3 is damaged: .*TO_MOVE"):
+        players.restore(state)
+    np.testing.assert_array_equal(players.battles.games.rows, before)
 
 
 def test_the_next_rollout_goes_on_where_the_last_one_stopped(pool: ThreadPoolExecutor) -> None:

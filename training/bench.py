@@ -1,4 +1,4 @@
-"""What a training step spends its time on, and how near it is to what the networks allow.
+"""Measures where a training step's time goes, and how near it is to what the networks allow.
 
 ::
 

@@ -1,4 +1,4 @@
-"""What a training run is told: frozen dataclasses, YAML files, overrides."""
+"""Configurations of training runs: frozen dataclasses, YAML files, overrides."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class PPOConfig:
 
 @dataclasses.dataclass(frozen=True)
 class OpponentConfig:
-    """Who else is met than the other learner (training/selfplay/opponents.py)."""
+    """Opponents besides the other learner (training/selfplay/opponents.py)."""
 
     frozen: float = 0.0
     """Share of the battles in which one role meets a frozen snapshot of the other."""
@@ -80,20 +80,20 @@ class OpponentConfig:
 
 
 class Streams(NamedTuple):
-    """Seeds of what draws in a run."""
+    """Seeds of a run's random streams."""
 
     play: np.random.SeedSequence
-    """What the learners decide."""
+    """Draws of the learners' decisions."""
     dwarfs: np.random.SeedSequence
-    """In which order the dwarfs learn from their decisions."""
+    """The order in which the dwarfs learn from their decisions."""
     trolls: np.random.SeedSequence
     opponents: np.random.SeedSequence
-    """Who is met, and what they decide."""
+    """Draws of opponents, and their decisions."""
 
 
 @dataclasses.dataclass(frozen=True)
 class RunConfig:
-    """What every run is told, however it learns."""
+    """The keys of every run, however it learns."""
 
     name: str = "run"
     """The run is written to ``runs/NAME``."""
@@ -103,7 +103,7 @@ class RunConfig:
     """Seeds the networks and every draw."""
     start_from: str = ""
     """A folder with a policy of each role, such as a checkpoint, whose weights the networks start
-    with; nothing: at random."""
+    with; none: random weights."""
     total_decisions: int = 1_000_000
     """Decisions of self-play, by both roles together. Only whole rollouts are played, each of
     ``num_games`` times ``rollout_decisions``, so it may become one of them more."""
@@ -144,7 +144,7 @@ class RunConfig:
 
     @property
     def limits(self) -> dict[str, Any]:
-        """How battles may end before they are decided, for whoever plays them."""
+        """The limits of battles, as keyword arguments."""
         return {
             "max_quiet_turns": self.max_quiet_turns,
             "max_turns": self.max_turns,
@@ -163,7 +163,7 @@ class TrainConfig(RunConfig):
     """One run of self-play."""
 
     shaping: float = 0.0
-    """What progress is paid at the start of a Koom Valley run, falling to 0 halfway through
+    """Weight of rewards for progress at the start of a Koom Valley run, 0 from halfway on
     (training/learner/shaping.py); in Classic Thud captures are paid already."""
     symmetric_frames: bool = False
     """Whether each battle is seen turned and mirrored at random (training/selfplay/frames.py)."""
@@ -213,8 +213,8 @@ def load_config(
 
     Args:
         path: the file. Another person may have written it.
-        overrides: what the user gave.
-        kind: what it is a configuration of.
+        overrides: ``key=value`` words.
+        kind: the class of the configuration.
         allow_python: whether the file may name agents ``python:MODULE:CLASS``, whose code will run.
 
     Raises:
@@ -252,7 +252,7 @@ def _check_self_play(config: TrainConfig) -> None:
 
 
 def _refuse_code(config: RunConfig, path: Path, overrides: list[str]) -> None:
-    """See that code runs only if the user, and not a file alone, names it."""
+    """Refuse code that a file alone, and not the user, names."""
     for key, specs in config.players_named.items():
         for spec in specs:
             if is_own(spec) and not any(spec in word for word in overrides):

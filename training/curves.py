@@ -25,7 +25,7 @@ from training.runs.metrics import FILE, whole_lines
 
 _WIDTH, _HEIGHT, _LEFT, _TOP, _GAP = 330, 240, 52, 46, 60
 _COLOURS = ("#2166ac", "#b2182b", "#1b7837", "#e08214", "#762a83", "#666666")
-"""Of the anchors, told apart by the colour blind too; from the seventh on they come again."""
+"""Colours of the anchors, safe for colour blindness; they repeat from the seventh on."""
 
 Points = list[tuple[float, float]]
 

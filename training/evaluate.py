@@ -48,10 +48,10 @@ def evaluate(
         **limits: ``max_quiet_turns``, ``max_turns``, ``offer_after``, ``agreement``.
 
     Returns:
-        what was played, and what the user should know of it, a line each.
+        the battles or game pairs, and notes for the user, a line each.
 
     Raises:
-        OpeningsError: if the book is asked for, and there is none or too few starts in it.
+        OpeningsError: if the book is wanted, and is missing or has too few starts.
     """
     notes = []
     by_chance = any(player.stochastic for player in players)

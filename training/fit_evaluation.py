@@ -63,7 +63,7 @@ HELD_OUT = 10
 """Of so many battles, one."""
 MATCH_DEPTH = 2
 LARGEST = 32_000
-"""What a value may come to, in hundredths of a point: it is kept in 16 bits."""
+"""Largest absolute value, in hundredths of a point: values are kept in 16 bits."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -294,7 +294,7 @@ def _fit(folder: Path, plan: Plan, generation: int) -> None:
 
 
 def _match(newest: Path, rules: str, pairs: int) -> dict[str, Any]:
-    """GamePairs of the new tables against the features and, if there are any, the tables that
+    """Game pairs of the new tables against the features and, if there are any, the tables that
     ``alphabeta`` plays by. The last of them has to be won by more than its interval.
     """
     plain = f"alphabeta:depth={MATCH_DEPTH}"

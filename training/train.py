@@ -68,12 +68,12 @@ def train(
         config: what to train.
         console: where to show how it goes.
         runs: the run's folder is made in here.
-        options: how it is made.
+        options: of the command line.
 
     Raises:
         ConfigError: if the processes cannot share the battles evenly, or there is no cluster.
         DeviceError: if there is no GPU and one was asked for.
-        RunError: if the run of that name was told something else.
+        RunError: if the run of that name has another configuration.
         Stopped: when it was asked to stop before it was through.
     """
     device_named(config.device)
@@ -118,7 +118,7 @@ def train(
 
 
 def _folder(path: Path, config: TrainConfig, ranks: Ranks, resume: bool) -> RunFolder:
-    """Where the run is written, made or gone on with by the first process."""
+    """The run's folder, made or resumed by the first process."""
     resumed = resume and path.exists()
     ranks.wait()  # before the folder is made, all must have seen whether it was there
     if ranks.rank == 0:
@@ -134,13 +134,13 @@ def _folder(path: Path, config: TrainConfig, ranks: Ranks, resume: bool) -> RunF
 
 
 def _with_precision(config: TrainConfig) -> TrainConfig:
-    """A configuration whose arithmetic stays the same wherever its run goes on."""
+    """A configuration with the precision settled, so that it does not depend on the machine."""
     precision = Precision.named(config.precision, device_named(config.device))
     return dataclasses.replace(config, precision=precision.name)
 
 
 def _check_shares(config: TrainConfig, processes: int) -> None:
-    """See that battles, and those against opponents, can be shared out."""
+    """Raise unless the battles, and those against opponents, can be shared out evenly."""
     if config.num_games % processes:
         raise ConfigError(f"num_games: {processes} processes cannot share {config.num_games}")
     each = config.num_games // processes
@@ -157,7 +157,7 @@ def _check_shares(config: TrainConfig, processes: int) -> None:
 
 @contextlib.contextmanager
 def _trainers(ranks: Ranks, options: Options) -> Iterator[Callable[[TrainConfig, Path], Trainer]]:
-    """What makes a trainer; for as long as it is needed there is a cluster, if actors are to play.
+    """Yield a function that makes a trainer; with actors, a cluster runs meanwhile.
 
     Raises:
         ConfigError: if there is none at the address.

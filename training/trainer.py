@@ -40,7 +40,7 @@ STOPPED = "stopped; the checkpoints written so far are kept"
 
 
 class Stopped(Exception):  # noqa: N818 (nothing went wrong)
-    """A run was asked to stop, and has: it can go on from its newest checkpoint.
+    """A run was stopped on request; its newest checkpoint continues it.
 
     Args:
         folder: the run's.
@@ -53,14 +53,14 @@ class Stopped(Exception):  # noqa: N818 (nothing went wrong)
         self.reason = reason
 
     def say(self, command: str) -> int:
-        """Say how the run goes on, by ``python -m COMMAND``; returns the exit code."""
+        """Print how to continue the run, by ``python -m COMMAND``; returns the exit code."""
         why = "the time is up" if self.reason == "time" else f"stopped by {self.reason}"
         code = 0 if self.reason == "time" else 128 + signal.Signals[self.reason]
         return say(f"{why}; to go on: python -m {command} {self.folder.path}", code)
 
 
 class Learning(Protocol):
-    """What gets better update by update: a run, however it learns."""
+    """A run that improves update by update, however it learns."""
 
     @property
     def config(self) -> RunConfig:
@@ -87,10 +87,10 @@ class Learning(Protocol):
         """Updates so far."""
 
     def update(self) -> dict[str, float]:
-        """Get better; the update's metrics, each named ``group/name``."""
+        """Play and learn; returns the update's metrics, each named ``group/name``."""
 
     def state(self) -> State:
-        """All that the next update depends on."""
+        """The state that the next update depends on."""
 
     def restore(self, state: State) -> None:
         """Go on from a state of a run of the same configuration."""
@@ -209,7 +209,7 @@ class Trainer:
             self.play.redraw()
 
     def state(self) -> State:
-        """All that the next update depends on."""
+        """The state that the next update depends on."""
         counts = {"decisions": self.decisions, "updates": self.updates, "lead": self.pace.lead}
         parts: dict[str, State] = {"counts": State(values=counts), "play": self.play.state()}
         for number, learner in enumerate(self.learners):
@@ -334,7 +334,7 @@ def _check_size(trainer: Learning, state: State) -> None:
 
 
 def _show(notices: list[str], console: Console) -> None:
-    """Show what the user should know, once."""
+    """Print notices once."""
     for notice in notices:
         console.print(notice, highlight=False, soft_wrap=True, markup=False)
     notices.clear()

@@ -30,7 +30,7 @@ def add_config(command: Command, meaning: str, default: Path | None = None) -> N
     Args:
         command: the command line.
         meaning: what CONFIG is.
-        default: what stands for a CONFIG that is left out, if it may be.
+        default: used if CONFIG is left out, where it may be.
     """
     where = f" ({default.parent.name}/{default.name})" if default else ""
     command.add_argument(
@@ -97,16 +97,14 @@ def keys_help(config: RunConfig | None = None) -> str:
     """Every key of a configuration with its default and its meaning, a line each."""
     return "\n".join(
         (
-            "keys of a configuration, and what they are if it does not say:",
+            "keys of a configuration, with their defaults:",
             *(_line(key, meaning) for key, meaning in _keys(config or TrainConfig())),
         )
     )
 
 
 def meanings(kind: type[Any]) -> dict[str, str]:
-    """What the docstrings under the fields of a dataclass say, by field; those that it inherits
-    included.
-    """
+    """The docstrings under the fields of a dataclass, by field; inherited ones included."""
     bodies = [
         ast.parse(inspect.getsource(one)).body[0].body  # type: ignore[attr-defined]
         for one in reversed(kind.__mro__)

@@ -37,7 +37,7 @@ STRIKES = {
     "dwarfs": {"hurl": "hurls", "sandwich": "sandwiches"},
     "trolls": {"beside": "shoves", "trample": "tramples"},
 }
-"""What each side's strikes are called, by how it captures."""
+"""Names of each side's strikes, by how it captures."""
 
 
 def strike_names(ruleset: Ruleset) -> dict[str, str]:
@@ -73,7 +73,7 @@ class Battles:
 
     @property
     def courses(self) -> list[tuple[bytes, tuple[int, ...]]]:
-        """Where each began and what was decided: battles with the same course are one battle."""
+        """The start and the decisions of each: battles with the same course are one battle."""
         began = (start.tobytes() for start in self.starts)
         return list(zip(began, self.decisions, strict=True))
 
@@ -118,7 +118,7 @@ def play_battles(
     """Play whole battles.
 
     Args:
-        dwarfs, trolls: the players. Each is asked only about battles where it decides.
+        dwarfs, trolls: the players. Each gets only the battles in which it decides.
         games: how many battles.
         rules: the ruleset, or its name.
         starts: [games, 432] where they begin, with their limits; None: at the setup.

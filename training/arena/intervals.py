@@ -1,6 +1,6 @@
 """95% intervals of means and shares, how they are written, and how two are compared.
 
-No interval reaches beyond what its quantity can be. A number is called higher than another only if
+Intervals stay within the range of their quantity. A number is called higher than another only if
 their intervals are apart and both rest on enough game pairs; everything else is "not told
 apart".
 """
@@ -40,7 +40,7 @@ def decimals(largest: float) -> int:
 
 
 def clamped(value: float, low: float, high: float, least: float, most: float) -> Interval:
-    """An interval cut to ``least`` .. ``most``, which holds its own value whatever was rounded."""
+    """An interval cut to ``least`` .. ``most`` that contains its value despite rounding."""
     return Interval(value, min(max(least, low), value), max(min(most, high), value))
 
 
@@ -56,7 +56,7 @@ def wilson(successes: float, trials: int) -> Interval:
 
 def mean_interval(values: NDArray[np.integer | np.floating], largest: float) -> Interval:
     """The mean of values in ``-largest .. largest``, with its interval by the normal
-    approximation. One value alone says nothing: its interval is the whole range.
+    approximation. The interval of a single value is the whole range.
     """
     mean = float(values.mean())
     if len(values) == 1:
@@ -96,7 +96,7 @@ def resampled_means(
     drawn = weights[:, starts]
     sizes = drawn.sum(axis=1)
     sums = drawn @ values
-    # A sample without any of these starts, which only a handful can be, says nothing new.
+    # A sample without any of these starts, possible with a handful only, counts as the mean.
     return np.where(sizes > 0, sums / np.maximum(sizes, 1), values.mean())
 
 
@@ -121,7 +121,7 @@ def is_above(first: Interval, second: Interval, pairs: int) -> bool:
 
 
 def compare(name: str, first: Interval, other: str, second: Interval, pairs: int) -> str:
-    """What two numbers with their intervals say of two agents, in words."""
+    """Compare two numbers with their intervals, in words."""
     if is_above(first, second, pairs):
         return f"{name} is above {other}"
     if is_above(second, first, pairs):

@@ -7,7 +7,7 @@
 A start is a battle after 4 to 8 random turns, uniform over the complete turns, in which no troll
 and at most one dwarf has been captured, and which is not over. No two starts of a book are the
 same up to the symmetries of the setup. The book is a text file: a header line, then a position
-text a line (docs/notation.md); lines that begin with ``#`` mean nothing.
+text a line (docs/notation.md); lines that begin with ``#`` are comments.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Openings:
     rules: str
     starts: tuple[Position, ...]
     digest: str
-    """By which two books are told apart: a hash of the ruleset and the starts."""
+    """Identifies the book: a hash of the ruleset and the starts."""
 
     @classmethod
     def of(cls, starts: list[Position]) -> Openings:

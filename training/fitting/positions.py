@@ -1,8 +1,8 @@
-"""Positions of self-play by search, with what they turned out to be worth.
+"""Positions of self-play by search, with their lambda returns.
 
 Both players are the same search. Battles begin at starts of the book, some of them after random
 turns more, and a random turn is played now and then, so that mistakes are seen and punished.
-What a position is worth is the lambda return of the search's values (Sutton, "Learning to predict
+A position's target is the lambda return of the search's values (Sutton, "Learning to predict
 by the methods of temporal differences", 1988): its own value in part, and for the rest the return
 of the position that the search's turn leads to, the last being the result of the battle.
 """
@@ -36,9 +36,9 @@ from thud_env.rules.row import (
 from thud_env.rulesets import get_ruleset
 
 OUTCOME_POINTS = 10
-"""What a Koom Valley battle won counts as, in points."""
+"""The value of a won Koom Valley battle, in points."""
 LONGEST, LONGEST_QUIET = 260, 60
-"""Turns: battles in which nothing happens teach nothing."""
+"""Quiet turns that end a battle: later positions teach nothing."""
 OPENINGS = (0, 0, 0, 4, 10, 20)
 """Random turns after the book's start; each as likely."""
 BLUNDERS = 0.05
@@ -89,7 +89,7 @@ class SelfPlay:
     """Plays battles and keeps their positions.
 
     Args:
-        searcher: who plays both sides.
+        searcher: plays both sides.
         options: how it searches.
         starts: rows that battles begin at.
         trace: lambda of the returns, 0 .. 1.
@@ -126,7 +126,7 @@ class SelfPlay:
             returns = []
             for hundredths, was_drawn in zip(reversed(values), reversed(drawn), strict=True):
                 value = min(max(hundredths / POINT, -largest), largest)
-                if was_drawn:  # what a random turn leads to says nothing of the position
+                if was_drawn:  # the value after a random turn is no estimate of the position's
                     following = value
                 else:
                     following = (1 - self._trace) * value + self._trace * following

@@ -1,7 +1,7 @@
-"""Fitting the tables of the evaluation by patterns to positions: ridge regression.
+"""Fits the tables of the evaluation by patterns to positions, by ridge regression.
 
 A position is described by the classes of its patterns and pieces, some 190 of several thousand.
-Its worth is predicted as the sum of their values, one fit for each side to move. Values are held
+Its target is predicted as the sum of their values, one fit for each side to move. Values are held
 near a prior, so that what is seldom seen counts for little beside the pieces.
 """
 
@@ -128,7 +128,7 @@ def fit(
         numbers: [N, K] the classes of each position: ``class_numbers``.
         worth: [N].
         prior: [count + 2] what the values are held near.
-        ridge: how firmly: as if so many more positions had said so of each class.
+        ridge: how firmly: as if so many more positions of each class had the prior's value.
     """
     nothing = len(prior) - 2
     predicted = np.empty(len(worth))

@@ -1,4 +1,4 @@
-"""Play agents against each other, all against all, and tell what that shows.
+"""Play agents against each other, all against all, and report what that shows.
 
 ::
 
@@ -34,7 +34,7 @@ from training.usage import ALLOW_PYTHON
 
 
 def games_help() -> str:
-    """What ``--games`` says of itself."""
+    """The help of ``--games``."""
     shown = ", ".join(f"{games}: {100 * resolution(games):.0f}" for games in (100, 400, 1000))
     return (
         f"games of every two agents, half of them with the seats swapped ({GAMES}); a share of "
@@ -52,8 +52,8 @@ def main(words: list[str] | None = None) -> int:
     add("--rules", metavar="R", help=f"the ruleset ({RULES})")
     add("--seed", type=bounded(int), metavar="N", help="seeds all agents in all games (1)")
     for name, counted in BATTLE_LIMITS.items():
-        told = f"{counted} that end a battle (those of the ruleset)"
-        add(f"--{name.replace('_', '-')}", type=bounded(int, 1), metavar="N", help=told)
+        meaning = f"{counted} that end a battle (those of the ruleset)"
+        add(f"--{name.replace('_', '-')}", type=bounded(int, 1), metavar="N", help=meaning)
     add("--out", type=Path, metavar="DIR", help="where the games are kept (runs/ladder/NAME)")
     add("--workers", type=bounded(int, 1), metavar="N", help="processes (one a core)")
     add("--report", type=Path, metavar="DIR", help="play nothing, write the report of DIR anew")

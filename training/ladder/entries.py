@@ -1,4 +1,4 @@
-"""What the lines of ``games.jsonl`` say, checked: another person may have written them."""
+"""Reads and checks the lines of ``games.jsonl``, which another person may have written."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Header:
     limits: dict[str, int] = dataclasses.field(default_factory=dict)
     """As in ``Field``."""
     own_code: dict[str, str] = dataclasses.field(default_factory=dict)
-    """The same of the agents that are somebody's own, by spec: of the files with their classes."""
+    """By spec of each ``python:`` agent, a hash of the file with its class."""
     ladder: int = 1
     """The version of this format."""
 
@@ -45,7 +45,7 @@ def read_header(entry: dict[str, Any]) -> Header:
         ValueError, TypeError, KeyError: if it is none.
     """
     if type(entry["ladder"]) is not int or entry["ladder"] != Header.ladder:
-        raise ValueError(f"version {entry['ladder']} of the format is not known here")
+        raise ValueError(f"version {entry['ladder']} of the format is unknown")
     header = Header(**entry)
     get_ruleset(_checked("rules", header.rules, _is_text))
     _checked("seed", header.seed, _is_count)
@@ -66,7 +66,7 @@ def read_result(entry: dict[str, Any], headers: list[Header]) -> Result:
     """The game in a line.
 
     Args:
-        entry: what the line says.
+        entry: the line's JSON object.
         headers: those above it.
 
     Raises:
@@ -99,7 +99,7 @@ def _checked(name: str, value: Any, is_right: Callable[[Any], bool]) -> Any:
 
 
 def _is_text(value: object) -> bool:
-    """Without what would upset a terminal or a picture."""
+    """Whether it is printable text, safe for a terminal or a picture."""
     return isinstance(value, str) and value.isprintable()
 
 

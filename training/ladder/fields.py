@@ -11,7 +11,7 @@
       - random
       - mcts:sims=200
       - spec: mcts:sims=5000
-        games: 40         slow: no more than this against anybody
+        games: 40         slow: no more than this against any other
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From games to figures: everything that a report says, as numbers.
+"""From games to figures: every number of a report.
 
 Margins are in points of the ruleset, from the dwarfs' view unless said. A *game pair* is one
 start played twice by two agents with the seats swapped (docs/rules.md, section 6). Its score is the
@@ -39,7 +39,7 @@ class Effort:
 
     seconds: tuple[float, float]
     nodes: tuple[float | None, float | None]
-    """None where the agent does not tell."""
+    """None where the agent does not count them."""
 
 
 @dataclass(frozen=True)
@@ -284,8 +284,8 @@ def _effort(as_dwarfs: list[Result], as_trolls: list[Result]) -> Effort:
     for side, mine in enumerate((as_dwarfs, as_trolls)):
         moves = max(1, sum(result.moves[side] for result in mine))
         seconds.append(sum(result.seconds[side] for result in mine) / moves)
-        told = [result.nodes[side] for result in mine]
-        known = [count for count in told if count is not None]
+        counts = [result.nodes[side] for result in mine]
+        known = [count for count in counts if count is not None]
         nodes.append(sum(known) / moves if known else None)
     return Effort((seconds[0], seconds[1]), (nodes[0], nodes[1]))
 

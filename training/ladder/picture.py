@@ -16,7 +16,7 @@ _LEGEND = 350
 """The width of the legend."""
 _TOP = 96
 _DWARFS, _EVEN, _TROLLS = (33, 102, 172), (247, 247, 247), (178, 24, 43)
-"""Blue where the dwarfs gain, red where the trolls do: told apart by the colour blind too."""
+"""Blue where the dwarfs gain, red where the trolls do: safe for colour blindness."""
 
 
 def payoff_svg(figures: Figures, title: str, most: float) -> str:

@@ -1,4 +1,4 @@
-"""Playing the games of a ladder, on one core or on several."""
+"""Plays the games of a ladder, on one core or on several."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ class Result:
 
 
 def play_game(game: Game, start: Position, seeds: tuple[int, int]) -> Result:
-    """Play one game to its end. Both agents are made for it, so that it is the same game
-    whatever has been played before it.
+    """Play one game to its end. Both agents are made for it, so that it does not depend on the
+    games before it.
 
     Args:
         game: who plays.

@@ -12,8 +12,8 @@ _PREFACE = f"""\
 {TITLE}
 
 All agents of [configs/ladder/reference.yaml](../configs/ladder/reference.yaml) against all. `make
-ladder` plays the games and writes this page: some 40 minutes on a core that has nothing else to do.
-It may be stopped, and goes on where it was. The games are the same wherever they are played; the
+ladder` plays the games and writes this page: some 40 minutes of an idle core.
+Stopped at any time, it continues where it was. The games are the same wherever they are played; the
 times are of the machine that played them, whatever else it did meanwhile.
 
 A margin is dwarfs less four times trolls at the end of a battle, so +32 is the best that dwarfs can

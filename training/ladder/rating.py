@@ -11,8 +11,8 @@ Three things are for the reader to know:
 - *A drawn game is added to every cell.* Without it an agent that wins every game would have no
   finite strength. It pulls ratings together a little, the less the more games there are.
 - *Anchors.* Games only show differences between dwarfs and trolls, so each side's ratings are
-  told from that side's mean: 0 is the average of the field, and what the sides differ by is told
-  apart, as the dwarfs' advantage. Ratings are in Elo points: 400 are odds of ten to one.
+  relative to that side's mean: 0 is the average of the field, and the difference of the sides is
+  given apart, as the dwarfs' advantage. Ratings are in Elo points: 400 are odds of ten to one.
 - *Intervals* are from the Fisher information (the inverse of the Hessian), added games included.
   A bootstrap would find no spread at all where one agent wins every game.
 """

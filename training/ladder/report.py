@@ -88,7 +88,7 @@ def _summary(games: Games, figures: Figures, most: float) -> Iterator[str]:
 
 
 def resolution_words(games: int) -> str:
-    """What so many games of two agents can show."""
+    """The resolution of so many games of two agents, in words."""
     if games < 2 * ENOUGH_PAIRS:
         return f"{games} games of two agents are too few to tell them apart."
     return (
@@ -134,7 +134,7 @@ def _side(
 def _verdicts(
     figures: Figures, order: Sequence[int], intervals: Sequence[Interval]
 ) -> Iterator[str]:
-    """What may be said of each two neighbours in an order."""
+    """Compare each two neighbours in an order."""
     for upper, lower in pairwise(order):
         words = compare(
             figures.agents[upper],

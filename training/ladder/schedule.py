@@ -1,4 +1,4 @@
-"""Who plays whom from where: every start in both seats, for every two agents."""
+"""The schedule of a ladder: every start in both seats, for every two agents."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class LadderError(ValueError):
 
 
 class Game(NamedTuple):
-    """One game to be played: it is known by these."""
+    """One game to be played, identified by these fields."""
 
     dwarfs: str
     """The agent with the dwarfs, as its spec."""
@@ -45,7 +45,9 @@ class Field:
             raise LadderError("a ladder needs two agents or more")
         for spec in self.agents:
             if not spec.isprintable():
-                raise LadderError(f"{spec!r} would upset a terminal: another path would be right")
+                raise LadderError(
+                    f"{spec!r} has unprintable characters: another path would be right"
+                )
         most = 2 * len(self.openings.starts)
         for spec, games in self.agents.items():
             if games < 2 or games % 2:

@@ -1,6 +1,6 @@
 """Results on disk: ``games.jsonl``, which is only ever appended to.
 
-Its first line says what the ladder is of; another such line follows where the field has grown or
+Its first line is a header; another header follows where the field has grown or
 the code has changed. Every other line is one game. A line is written by one call, so that a stop
 at any moment leaves at most one line unfinished, at the end.
 """
@@ -125,7 +125,7 @@ class Store:
     def __init__(self, folder: Path, field: Field) -> None:
         self.folder = folder
         self.notes: list[str] = []
-        """What the user should know of what was found."""
+        """Notes for the user on the state of the folder."""
         header = header_of(field)
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -186,7 +186,7 @@ class Store:
 
 
 def _check_continues(folder: Path, old: Header, new: Header) -> None:
-    """See that the games of a folder are among those of a field: it may have grown."""
+    """Raise unless the games of a folder are among those of a field, which may have grown."""
 
     def differ(what: str, had: object, wanted: object) -> LadderError:
         return LadderError(f"{folder} holds a ladder of {what} {had}, not {wanted}: name another")

@@ -47,8 +47,8 @@ def zero_sum_gae(
     """Generalised advantage estimation (Schulman et al. 2016, equation 16), each decision's
     from its mover's view.
 
-    What the next decision is worth counts negatively if the other side makes it, and as it
-    is if the same side decides again: value and running advantage change sign exactly when
+    The value of the next decision counts negatively if the other side makes it, and unchanged
+    if the same side decides again: value and running advantage change sign exactly when
     the mover changes. A battle's end, by rule or by limit, is worth nothing beyond its
     rewards: the players see how near the limits are (Pardo et al. 2018, "time-aware" agents).
 

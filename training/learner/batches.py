@@ -19,7 +19,7 @@ from training.process.ranks import Ranks
 from training.selfplay.rollout import MIRROR, Rollout
 
 REST_ROLLOUTS = 4
-"""A role that is too far ahead learns from one rollout in so many."""
+"""A role that is too far ahead learns from one rollout in this many."""
 RECENT = 0.2
 """How much a rollout counts in the running mean of the lead."""
 
@@ -70,7 +70,7 @@ def with_progress_paid(rollout: Rollout, config: TrainConfig, progress: float) -
 
 
 def batches_of(rollout: Rollout, config: TrainConfig) -> dict[int, Batch]:
-    """What each side learns from, by side; in a short rollout a side may not be asked at all."""
+    """The batch of each side; in a short rollout a side may have none."""
     advantages, known = learners_gae(rollout, config.ppo.gamma, config.ppo.gae_lambda)
     chosen = {side: known & (rollout.movers == side) for side in range(len(SIDES))}
     return {
@@ -83,7 +83,7 @@ def batch_of(
     advantages: NDArray[np.float32],
     mine: NDArray[np.bool_],
 ) -> Batch:
-    """The decisions of a rollout where ``mine``, [T, B], says so."""
+    """The decisions of a rollout where ``mine``, [T, B] bool, is set."""
     return Batch(
         rollout.rows[mine],
         rollout.actions[mine],
@@ -94,7 +94,7 @@ def batch_of(
 
 
 class Pace:
-    """Follows how far the dwarfs are ahead in mirror play, and says who rests.
+    """Follows how far the dwarfs are ahead in mirror play, and decides which role rests.
 
     Args:
         config: how far a role may be ahead.

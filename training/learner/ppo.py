@@ -57,7 +57,7 @@ class Learner:
         config: the learner's settings.
         precision: the arithmetic of the network.
         random: shuffles the decisions.
-        clock: adds up what the time goes into.
+        clock: adds up the time by part.
         ranks: the processes that learn together.
     """
 
@@ -133,7 +133,7 @@ class Learner:
         return measured
 
     def _backward(self, batch: Batch, share: float) -> dict[str, float]:
-        """Add ``share`` times the gradient of the loss; what was measured, times ``share``."""
+        """Add ``share`` times the gradient of the loss; returns the metrics, times ``share``."""
         if len(batch.actions) == 0:
             return dict.fromkeys(MEASURED, 0.0)
         with self._clock.on(ENVIRONMENT):
@@ -166,7 +166,7 @@ class Learner:
         return dict(zip(MEASURED, values.tolist(), strict=True))
 
     def state(self) -> State:
-        """All that the next step depends on."""
+        """The state that the next step depends on."""
         return state_of_learning(self._network, self._optimiser, self._random)
 
     def restore(self, state: State) -> None:
@@ -185,8 +185,8 @@ def ppo_loss(
     Args:
         config: its coefficients.
         inputs: N states with L legal decisions.
-        judged: what the network says of them.
-        batch: what was decided and how it turned out.
+        judged: the network's output for them.
+        batch: the decisions, with advantages and returns.
 
     Returns:
         the loss, and means by the names of ``MEASURED``: ``entropy`` is a share of the uniform

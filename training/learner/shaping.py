@@ -1,4 +1,4 @@
-"""Paying progress in the games that pay their result alone (Ng, Harada and Russell 1999).
+"""Rewards for progress in the games that pay their result alone (Ng, Harada and Russell 1999).
 
 A potential of the state is paid by its differences, gamma x after - before, and is 0 once the
 battle is over: over a battle that adds up to nothing that depends on how it was played, so
@@ -54,7 +54,7 @@ def potential(rows: NDArray[np.int16]) -> NDArray[np.float32]:
 def progress_rewards(
     rows: NDArray[np.int16], last_rows: NDArray[np.int16], ended: NDArray[np.bool_], gamma: float
 ) -> NDArray[np.float32]:
-    """What each decision of a rollout is paid for progress, [T, B], from the dwarfs' view.
+    """The reward of each decision of a rollout for progress, [T, B], from the dwarfs' view.
 
     Args:
         rows: [T, B, 432] the states that were decided in.

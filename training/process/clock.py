@@ -1,4 +1,4 @@
-"""What a training step spends its time on."""
+"""Measures where a training step's time goes."""
 
 from __future__ import annotations
 

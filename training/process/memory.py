@@ -1,4 +1,4 @@
-"""Keeping freed memory: a training step asks for the same megabytes again and again."""
+"""Keeps freed memory, since a training step allocates the same megabytes again and again."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _GIGABYTE = 1 << 30
 
 
 def keep_freed_memory() -> None:
-    """Tell glibc to keep what is freed instead of giving it back to the system.
+    """Let glibc keep freed memory instead of returning it to the system.
 
     Given back, every page is fetched and cleared anew in the next step: some 7,000 page faults for
     512 decisions, a tenth of the time. Has no effect with other C libraries.

@@ -7,7 +7,7 @@
 Every process plays its share of the battles and learns from them; gradients are summed over all
 before each step, so that the networks stay the same everywhere. Minibatches, too, are shares of
 one: the configuration means the same for any number of processes. All see the run's folder; the
-first writes it. On several machines, ``torchrun`` is told of them as its documentation says.
+first writes it. For several machines see the documentation of ``torchrun``.
 """
 
 from __future__ import annotations
@@ -75,6 +75,6 @@ class Ranks:
         return states or []
 
     def wait(self) -> None:
-        """Until all processes are here."""
+        """Wait until all processes are here."""
         if self.size > 1:
             dist.barrier(group=self._group)

@@ -29,7 +29,7 @@ class Roles:
     )
     """A worker for each role: that beats sharing every operation among the cores."""
     clock: Clock = dataclasses.field(default_factory=Clock)
-    """Adds up what the time goes into."""
+    """Adds up the time by part."""
 
     @classmethod
     def of(cls, config: RunConfig) -> Roles:

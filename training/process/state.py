@@ -1,7 +1,7 @@
-"""What a run needs to go on exactly where it stopped: tensors and JSON, no pickle.
+"""The state from which a run continues exactly: tensors and JSON, no pickle.
 
-Every part of a run that carries something over from one update to the next says what as a
-``State``, and takes it back. States nest, so that a run's is made of its parts'.
+Every part of a run that keeps something from one update to the next returns it as a ``State``, and
+restores it from one. States nest, so that a run's is made of its parts'.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def restore_optimiser(optimiser: torch.optim.Optimizer, state: State) -> None:
 def state_of_learning(
     network: nn.Module, optimiser: torch.optim.Optimizer, random: np.random.Generator
 ) -> State:
-    """All that a network's next gradient step depends on, but for what it learns from."""
+    """The state that a network's next gradient step depends on, besides its batch."""
     return State.of_parts(
         {
             "network": state_of_network(network),
@@ -140,7 +140,7 @@ def restore_learning(
 
 
 def save_state(folder: Path, state: State, name: str = "state") -> None:
-    """Write ``NAME.safetensors`` and ``NAME.json`` into a folder that nobody reads yet.
+    """Write ``NAME.safetensors`` and ``NAME.json`` into a folder that is not read yet.
 
     Raises:
         NotFiniteError: if a number is infinite or NaN.
@@ -156,7 +156,7 @@ def save_state(folder: Path, state: State, name: str = "state") -> None:
 
 
 def _hash(described: Mapping[str, Any], tensors: bytes) -> str:
-    """Of both files of a state: of all that the one says but for this, and of the other."""
+    """The hash of both files of a state, without the hash itself."""
     said = {key: value for key, value in described.items() if key != "sha256"}
     # Read back as it will be: JSON's keys are strings.
     said = json.loads(json.dumps(said))
@@ -188,5 +188,5 @@ def load_state(folder: Path, name: str = "state") -> State:
         raise StateError(f"{path} or {name}.safetensors is damaged: its hash does not match")
     try:
         return State(load_tensors(tensors), dict(described["values"]))
-    except Exception as error:  # the files are as somebody wrote them, but not as this version does
+    except Exception as error:  # the hash is right, but the content is not of this version
         raise StateError(f"{folder / name}.safetensors is no state: {error}") from None

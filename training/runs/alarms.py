@@ -1,4 +1,4 @@
-"""Noticing that a run goes wrong, and saying from which checkpoint it could go on.
+"""Notices that a run goes wrong, and names the last good checkpoint.
 
 Self-play can lose what it had learnt while its own battles look as even as ever: only players that
 do not change show it.
@@ -15,7 +15,7 @@ from training.runs.anchors import SCORE, Best
 from training.runs.folder import RunFolder
 
 FALLEN = 0.2
-"""Of the range of margins, how far below its best a role may fall."""
+"""How far below its best a role may fall, as a share of the range of margins."""
 IN_A_ROW = 2
 """Measurements that must find it fallen: one by itself may be chance."""
 NO_ENTROPY = 0.005
@@ -23,7 +23,7 @@ NO_ENTROPY = 0.005
 
 
 class Collapsed(ValueError):  # noqa: N818 (what happened, not a user's mistake)
-    """A run whose numbers are none any more: nothing can be learnt from here on."""
+    """A metric became NaN or infinite."""
 
 
 class Alarms:
@@ -43,7 +43,7 @@ class Alarms:
     def check(
         self, decisions: int, metrics: Mapping[str, float], best: Mapping[str, Best]
     ) -> list[str]:
-        """What is wrong after an update, a line each.
+        """The alarms after an update, a line each.
 
         Args:
             decisions: how far the run is.
@@ -69,7 +69,7 @@ class Alarms:
         return alarms
 
     def _fall(self, role: str, score: float, decisions: int, best: Best) -> list[str]:
-        """Once each time that a role falls."""
+        """Alarm once each time that a role falls."""
         if best.score - score <= FALLEN * self._range:
             self._fallen[role] = 0
             return []
@@ -83,7 +83,7 @@ class Alarms:
         ]
 
     def _entropy(self, role: str, entropy: float, decisions: int) -> list[str]:
-        """Once each time that a policy becomes certain of everything."""
+        """Alarm once each time that a policy stops exploring."""
         if entropy > NO_ENTROPY:
             self._certain.discard(role)
             return []

@@ -1,8 +1,8 @@
 """How strong each role is against players that never change, and which checkpoint was best.
 
-What self-play itself shows, the mean margin of its battles, says little: both sides change.
-Every so often each role therefore plays some battles against fixed anchors. The best
-checkpoint of a role is the one with the highest mean over the anchors.
+The mean margin of self-play shows little, since both sides change. So each role regularly plays
+some battles against fixed anchors. The best checkpoint of a role is the one with the highest mean
+over the anchors.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class LivePolicy:
     """Plays by networks as they are at the moment, for ``play_battles``.
 
     Args:
-        network: of the role that is asked.
+        network: of the role that plays.
         precision: the arithmetic of the network.
         seed: seeds the draws.
     """
@@ -73,8 +73,7 @@ class Anchors:
         from its view.
 
         Args:
-            networks: the dwarfs' and the trolls'.
-            precision: their arithmetic.
+            roles: their networks.
             decisions: how far the run is.
         """
         config = self._config
@@ -103,7 +102,7 @@ class Anchors:
         return metrics
 
     def state(self) -> State:
-        """What is carried over: the best so far."""
+        """The best so far."""
         return State(values={role: dataclasses.asdict(best) for role, best in self.best.items()})
 
     def restore(self, state: State) -> None:

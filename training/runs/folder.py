@@ -3,8 +3,8 @@
 ::
 
     runs/NAME/
-        config.yaml            what the run was told, in full
-        lock                   who is writing the run at the moment
+        config.yaml            the configuration, in full
+        lock                   names the process that writes the run
         run.json               versions, commit and machine of every start
         metrics.jsonl          one line an update
         tensorboard/           the same for TensorBoard
@@ -63,17 +63,17 @@ _CHECKPOINT = re.compile(r"[0-9]{12,}")
 
 class RunFolder:
     """Where a run is written, by one process at a time. Made by ``begin`` or ``resume``; a context
-    manager, which lets others have the folder at its end.
+    manager, which releases the folder at its end.
     """
 
     def __init__(self, path: Path, config: RunConfig, lock: RunLock, resumed: bool) -> None:
         self.path = path
         self.config = config
-        """What the run was told when it began."""
+        """The configuration that the run began with."""
         self.notices: list[str] = []
-        """What the user should know, a line each."""
+        """Notices for the user, a line each."""
         self.resumed = resumed
-        """Whether the run goes on, and ``restore`` is to say from where."""
+        """Whether the run continues; ``restore`` then finds the checkpoint."""
         self._lock = lock
         self._metrics: MetricsFile | None = None
         self._tensorboard: SummaryWriter | None = None
@@ -108,10 +108,10 @@ class RunFolder:
 
     @classmethod
     def resume(cls, path: Path, config: RunConfig) -> Self:
-        """A run that is to go on; ``restore`` says from where.
+        """A run that continues; ``restore`` finds the checkpoint.
 
         Raises:
-            RunError: if another process is writing it, or it was told something else.
+            RunError: if another process is writing it, or its configuration is another.
         """
         lock = RunLock(path)
         check_links(path)
@@ -169,7 +169,7 @@ class RunFolder:
 
     @contextlib.contextmanager
     def _tensorboard_may_fail(self) -> Iterator[None]:
-        """Its files hold a copy of the metrics: a run goes on without them."""
+        """Open TensorBoard's files, a copy of the metrics: a run does without if that fails."""
         try:
             yield
         except OSError as error:
@@ -270,7 +270,7 @@ class RunFolder:
         replace_flushed(self.path / name, (json.dumps(content, indent=2) + "\n").encode())
 
     def close(self) -> None:
-        """Flush and close the metrics, and let others have the folder."""
+        """Flush and close the metrics, and release the folder."""
         with contextlib.suppress(OSError):
             if self._tensorboard is not None:
                 self._tensorboard.close()
@@ -298,7 +298,7 @@ def state_name(rank: int) -> str:
 
 
 def _written_folders(path: Path) -> Iterator[Path]:
-    """Those in which something is renamed, which a kill may leave half done."""
+    """The folders in which files are renamed, which a kill may leave half done."""
     yield from (path, path / "checkpoints", path / "checkpoints" / "best")
     yield from (path / "pool" / role for role in SIDES)
 
@@ -333,7 +333,7 @@ def _numbered(checkpoints: Path) -> list[Path]:
 
 
 def _move_aside_unused(path: Path) -> Path | None:
-    """Give a run that nobody is writing another name."""
+    """Rename a run that no process is writing."""
     if not os.path.lexists(path):
         return None
     with RunLock(path) if path.is_dir() else contextlib.nullcontext():

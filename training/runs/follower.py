@@ -12,12 +12,11 @@ from training.runs.folder import RunFolder, state_name
 
 
 class Follower(RunFolder):
-    """What a process other than the first has of the run's folder: it reads its state, and leaves
-    the rest to the first.
+    """The run's folder for a process other than the first: it reads its state, and writes nothing.
 
     Args:
         path: the folder.
-        config: what the run was told when it began.
+        config: the one that the run began with.
         rank: the number of the process.
         resumed: whether the run goes on.
     """
@@ -30,7 +29,7 @@ class Follower(RunFolder):
         self._rank = rank
 
     def restore(self, restore: Callable[[State], None]) -> None:
-        """Go on from where the first process has decided to.
+        """Restore from the checkpoint that the first process chose.
 
         Raises:
             StateError: if this process has no state there.
@@ -39,14 +38,14 @@ class Follower(RunFolder):
             restore(load_state(self.latest, state_name(self._rank)))
 
     def log(self, decisions: int, metrics: dict[str, float]) -> None:
-        """Nothing: the first process does."""
+        """Do nothing: the first process does it."""
 
     def checkpoint(self, *_arguments: object) -> Path:
-        """Nothing: the first process does."""
+        """Do nothing: the first process does it."""
         return self.latest
 
     def point_to_best(self, best: Mapping[str, Best]) -> None:
-        """Nothing: the first process does."""
+        """Do nothing: the first process does it."""
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no file is open."""

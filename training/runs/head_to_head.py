@@ -80,13 +80,13 @@ def head_to_head(
 
 _CAPTIONS = {
     "margin": "margin: dwarfs left less 4 for each troll left, -32 to +32; the dwarfs want it high",
-    "result": "result: 1 if the dwarfs won, 0 if nobody did, -1 if the trolls won",
+    "result": "result: 1 if the dwarfs won, 0 for a draw, -1 if the trolls won",
 }
 
 
 def verdicts(results: list[dict[str, Any]], policy: str) -> list[str]:
-    """For each role: whether it does better against random play than random does, with 95%
-    intervals apart.
+    """State for each role whether it beats ``random`` by more than ``random`` itself does, with
+    95% intervals apart.
     """
     by_pair = {(r["dwarfs_agent"], r["trolls_agent"]): r for r in results}
     base_low, base_high = by_pair["random", "random"]["mean_margin_95"]

@@ -1,4 +1,4 @@
-"""What a run's folder may hold. Another person may have made it, and a run renames and deletes."""
+"""Checks what a run's folder holds: another person may have made it, and a run deletes there."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OWN_LINKS = {
 
 
 def check_links(run: Path) -> None:
-    """See that a run's folder holds files, folders and the run's own links only.
+    """Raise unless a run's folder holds only files, folders and the run's own links.
 
     Raises:
         RunError: naming what leads out of it, or is neither.

@@ -1,7 +1,7 @@
 """One process at a time writes a run's folder.
 
-The file ``lock`` in the folder is locked for as long as the process has it open, and says which
-process that is. The lock ends with the process, however that ends, so no lock is ever stale.
+The file ``lock`` in the folder is locked for as long as the process has it open, and names that
+process. The lock ends with the process, however that ends, so no lock is ever stale.
 """
 
 from __future__ import annotations
@@ -58,10 +58,10 @@ class RunLock:
         self._file = file
 
     def release(self) -> None:
-        """Let others have the folder."""
+        """Release the folder."""
         if self._file is not None:
             file, self._file = self._file, None
-            with contextlib.suppress(OSError):  # what the file says counts only while it is locked
+            with contextlib.suppress(OSError):  # its content counts only while it is locked
                 os.ftruncate(file, 0)
             os.close(file)
 
@@ -80,7 +80,7 @@ class RunLock:
 
 
 def _words(holder: bytes) -> str:
-    """What a file that anybody may have written says, safe to print."""
+    """The content of a file from anywhere, safe to print."""
     return "".join(one for one in holder.decode(errors="replace") if one.isprintable())
 
 

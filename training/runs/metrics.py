@@ -67,13 +67,13 @@ def _gap(path: Path, last: int, until: int) -> list[str]:
 
 
 def whole_lines(path: Path) -> list[tuple[dict[str, Any], bytes]]:
-    """The lines that are not damaged: what each says, and its text. None if there is no file."""
+    """The undamaged lines, each parsed and as text; empty if there is no file."""
     lines = path.read_bytes().split(b"\n") if path.exists() else []
     return [(entry, line) for line in lines if (entry := _entry(line)) is not None]
 
 
 def _entry(line: bytes) -> dict[str, Any] | None:
-    """What a line says, or None if it is damaged."""
+    """The entry of a line, or None if it is damaged."""
     try:
         entry: Any = json.loads(line)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""``run.json``: with what the run was started, every time. A log, on which nothing depends."""
+"""``run.json``: versions, commit and machine of every start. A log; nothing depends on it."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ objective allows for, as it compares with the probabilities that decisions were 
 
 What an actor plays is a function of its order alone: the weights, the battles as they stand, the
 opponents, what will be drawn. An actor that is lost is replaced by Ray, plays the same rollout
-again, and the run goes on as if nothing had been. All nodes see the run's folder, for the snapshots
+again, and the run continues exactly. All nodes see the run's folder, for the snapshots
 in it.
 """
 
@@ -41,7 +41,7 @@ from training.selfplay.rollout import Rollout, joined
 
 @dataclasses.dataclass(frozen=True)
 class Order:
-    """What the actors are to play next."""
+    """The actors' next task."""
 
     networks: State
     """The weights of both roles."""
@@ -60,7 +60,7 @@ class Player:
         config: of the whole run.
         games: how many battles are this actor's.
         snapshots: where those of the run are.
-        for_play, for_opponents: seed what it draws and whom it meets.
+        for_play, for_opponents: seed its decisions and its opponents.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class Actors:
         self.actors = count
         self._roles = roles
         streams = config.streams
-        # Ray starts an actor that was lost anew, on any node, and asks it again.
+        # Ray restarts a lost actor, on any node, and repeats the call.
         kind = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=-1)(Player)
         self.players = [
             kind.remote(config, config.num_games // count, snapshots, *seeds)

@@ -1,4 +1,4 @@
-"""Who plays the seats of a rollout that the learners do not.
+"""Plays the seats of a rollout that the learners do not have.
 
 Most battles are mirror play: both seats are the learners', and both learn from them. In the others
 one role meets an opponent that does not learn: a frozen snapshot of the other role
@@ -52,7 +52,7 @@ class Opponents:
         """Decide for an opponent's side.
 
         Args:
-            side: 0 dwarfs, 1 trolls; the two are asked by two threads at once.
+            side: 0 dwarfs, 1 trolls; two threads call for the two at once.
             games: [N] which of the battles.
             rows: [N, 432] their states.
             uniforms: [N] numbers in [0, 1) for what is drawn.
@@ -60,13 +60,13 @@ class Opponents:
         raise NotImplementedError
 
     def finished(self, game: int, margin: int) -> None:
-        """Told of every battle that ends, with its margin; the next one begins."""
+        """Note that a battle has ended with a margin; the next one begins."""
 
     def add_snapshots(self, decisions: int) -> None:
-        """Told of snapshots of both roles that have been written."""
+        """Add snapshots of both roles that have been written."""
 
     def redraw(self) -> None:
-        """Told now and then that other snapshots may be drawn."""
+        """Draw other snapshots."""
 
     def state(self) -> dict[str, Any]:
         """What ``restore`` takes: values that JSON can hold."""
@@ -148,7 +148,7 @@ class League(Opponents):
         return list(enumerate(self.sides.tolist()))
 
     def _next(self, game: int) -> str:
-        """Who plays the next battle of a seat. Before there are snapshots, a scripted player."""
+        """Choose the player of a seat's next battle: a scripted one before there are snapshots."""
         snapshot = self._drawn[self.sides[game]]
         if game in self._scripted or not snapshot:
             return str(self._random.choice(self._players))
@@ -233,7 +233,7 @@ def opponents_of(
     precision: Precision,
     seed: np.random.SeedSequence,
 ) -> Opponents:
-    """Who is met in so many battles of a run.
+    """The opponents of some battles of a run.
 
     Args:
         folder: where the snapshots are kept; needed if there are to be any opponents.
@@ -246,7 +246,7 @@ def opponents_of(
 
 
 def check_players(config: TrainConfig) -> None:
-    """See that anchors and opponents can be made, and will play the same wherever the run goes on.
+    """Raise unless anchors and opponents can be made, and play the same on every machine.
 
     Raises:
         ConfigError: naming the one that cannot.

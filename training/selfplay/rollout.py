@@ -1,4 +1,4 @@
-"""What was played between two updates, and where it comes from."""
+"""Rollouts: what was played between two updates; and their sources."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Rollout:
     last_movers: NDArray[np.int8]
     """[B] who decides there."""
     opponent_sides: NDArray[np.int8]
-    """[B] the side that an opponent played, who does not learn: ``MIRROR`` where there was none."""
+    """[B] the side of an opponent, which does not learn; ``MIRROR`` where there was none."""
     last_rows: NDArray[np.int16]
     """[B, 432] the states after the last decisions."""
     final_games: NDArray[np.int64]
@@ -85,7 +85,7 @@ def joined(rollouts: Sequence[Rollout]) -> Rollout:
 
 
 class Play(Protocol):
-    """Where rollouts come from."""
+    """A source of rollouts."""
 
     actors: int
     """How many processes play; 0: this one alone."""
@@ -94,13 +94,13 @@ class Play(Protocol):
         """Play ``steps`` decisions in each battle."""
 
     def add_snapshots(self, decisions: int) -> None:
-        """Snapshots of both roles have been written: they may be met from now on."""
+        """Add snapshots of both roles, which have been written, to the opponents."""
 
     def redraw(self) -> None:
         """Draw other snapshots to be met."""
 
     def state(self) -> State:
-        """All that the next rollout depends on, but for the networks."""
+        """The state that the next rollout depends on, besides the networks."""
 
     def restore(self, state: State) -> None:
         """Go on from a state."""

@@ -4,8 +4,8 @@ A snapshot is drawn with the weight x (1 - x), where x is what the learner has s
 of late: prioritised fictitious self-play with the variance as its weight (Vinyals et al.,
 "Grandmaster level in StarCraft II", 2019). There x is a share of wins; here it is the margin, 0
 for the worst and 1 for the best, as sides that are not equally strong may win, or lose, every
-battle and yet do better against one snapshot than another. Those that are crushed, or that crush,
-are met seldom.
+battle and yet do better against one snapshot than another. Snapshots that always lose, or
+always win, are seldom drawn.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from training.config import TrainConfig
 RECENT = 0.05
 """How much a battle counts in the running mean of the score."""
 LEAST_WEIGHT = 1e-3
-"""So that no snapshot is given up for ever."""
+"""The least weight of a snapshot, so that each may be drawn again."""
 
 
 def pool_folder(folder: Path | None) -> Path | None:
@@ -72,7 +72,7 @@ class Pool:
         """By snapshot, what the other role's learner scores against it, 0 .. 1."""
 
     def add(self, decisions: int) -> None:
-        """Take a snapshot in that ``write_snapshot`` has written."""
+        """Add a snapshot that ``write_snapshot`` has written."""
         self.scores[snapshot_name(decisions)] = 0.5
 
     def weights(self) -> dict[str, float]:
@@ -103,7 +103,7 @@ class Pool:
         return self._loaded[name]
 
     def forget_all_but(self, names: set[str]) -> None:
-        """Let go of the networks that nobody plays at the moment; they stay on disk."""
+        """Drop the networks that are not in play from memory; they stay on disk."""
         self._loaded = {name: one for name, one in self._loaded.items() if name in names}
 
     def state(self) -> dict[str, Any]:
