@@ -80,8 +80,11 @@ lint: $(VENV)/.lint ## check style, format and types
 bench: $(VENV)/.core ## measure the environment's speed
 	$(PY) -m thud_env.bench
 
-ladder: $(VENV)/.train ## play the reference agents all against all, and write docs/strength.md
-	$(PY) -m training.ladder --field configs/ladder/reference.yaml --publish docs/strength.md
+LADDERS := classic-all koom-valley koom-valley-football
+ladder: $(VENV)/.train ## play agents all against all by four rulesets, and write docs/strength*.md
+	$(PY) -m training.ladder --field configs/ladder/classic.yaml --publish docs/strength.md
+	set -e; for rules in $(LADDERS); do $(PY) -m training.ladder \
+		--field configs/ladder/$$rules.yaml --publish docs/strength-$$rules.md; done
 
 rllib: $(RLLIB)/.done ## install RLlib into .venv-rllib, run nothing
 

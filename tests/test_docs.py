@@ -22,6 +22,7 @@ from thud_env.perft import perft
 from thud_env.views.encoding import PLANES
 from training.config import OpponentConfig, TrainConfig
 from training.ladder.fields import read_field
+from training.ladder.publish import PAGES
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -113,10 +114,12 @@ def test_the_agent_of_your_own_plays_where_the_page_says(tmp_path: Path) -> None
         assert "python:glancing:Glancing" in done.stdout
 
 
-def test_the_strength_page_is_of_the_reference_field() -> None:
-    page = (ROOT / "docs" / "strength.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize("rules", PAGES)
+def test_the_strength_pages_are_of_their_fields(rules: str) -> None:
+    page = (ROOT / "docs" / PAGES[rules]).read_text(encoding="utf-8")
     heading, _, rows = page.partition("\n| dwarfs \\ trolls ")[2].partition("\n")
-    field = read_field(ROOT / "configs" / "ladder" / "reference.yaml")
+    field = read_field(ROOT / "configs" / "ladder" / f"{rules}.yaml")
+    assert field.rules == rules
     assert [cell.strip() for cell in heading.strip(" |").split("|")] == list(field.agents)
     matrix = rows.partition("\n\n")[0].splitlines()[1:]
     assert [line.split("|")[1].strip() for line in matrix] == list(field.agents)

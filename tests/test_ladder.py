@@ -18,6 +18,7 @@ from thud_env.rules.row import MAX_QUIET_TURNS, MAX_TURNS
 from training.arena.intervals import ENOUGH_PAIRS
 from training.ladder.__main__ import main
 from training.ladder.fields import read_field
+from training.ladder.publish import PAGES
 from training.ladder.report import REPORT
 from training.ladder.schedule import LadderError
 from training.ladder.store import FILE, read_games
@@ -144,13 +145,13 @@ def test_a_stop_keeps_what_was_played_and_leaves_no_process(tmp_path: Path) -> N
 # -- fields --------------------------------------------------------------------------------
 
 
-def test_the_reference_field_can_be_played() -> None:
-    field = read_field(ROOT / "configs" / "ladder" / "reference.yaml")
+@pytest.mark.parametrize("rules", PAGES)
+def test_the_published_fields_can_be_played(rules: str) -> None:
+    field = read_field(ROOT / "configs" / "ladder" / f"{rules}.yaml")
     fixed = "evaluation=features,reductions=0"
-    searching = {f"alphabeta:depth={depth},{fixed}" for depth in (1, 2, 3)}
-    assert {"random", "greedy", "greedy2", "mcts:sims=1000,evaluation=features"} | searching <= set(
-        field.agents
-    )
+    searching = {f"alphabeta:depth={depth}" for depth in (1, 2, 3)}
+    old = {f"alphabeta:depth={depth},{fixed}" for depth in (1, 2)}
+    assert {"random", "greedy", "greedy2", "mcts:sims=200"} | searching | old <= set(field.agents)
     assert all(games >= 2 * ENOUGH_PAIRS for games in field.agents.values())
 
 

@@ -69,12 +69,14 @@ def players(extra: Iterable[str] = ()) -> dict[str, Player]:
     measured = scores()
     found = {}
     for spec, (name, does) in _SCRIPTED.items():
-        score = f"; {measured[spec]} points a game" if spec in measured else ""
         quick = spec.startswith(("random", "greedy"))
-        found[spec] = Player(spec, name, does + score, quick=quick)
+        found[spec] = Player(spec, name, does, quick=quick)
     for folder in sorted(PRETRAINED.iterdir()):
         if folder.is_dir():
             found |= {player.spec: player for player in _trained(folder)}
+    for spec in measured.keys() & found.keys():
+        line = f"{found[spec].line}; {measured[spec]} points a game"
+        found[spec] = dataclasses.replace(found[spec], line=line)
     for spec in extra:
         if spec in found:
             continue

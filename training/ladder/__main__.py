@@ -3,8 +3,8 @@
 ::
 
     python -m training.ladder random greedy --games 400
-    python -m training.ladder --field configs/ladder/reference.yaml --out runs/ladder/reference
-    python -m training.ladder --report runs/ladder/reference --publish docs/strength.md
+    python -m training.ladder --field configs/ladder/classic.yaml --out runs/ladder/classic
+    python -m training.ladder --report runs/ladder/classic --publish docs/strength.md
 
 Stop it at any time: the same command goes on where it was. The field may have grown by then.
 """

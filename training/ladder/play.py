@@ -44,7 +44,8 @@ class Result:
     moves: tuple[int, int]
     """Turns of each side."""
     seconds: tuple[float, float]
-    """Time each side took to think. Nothing else of a result depends on the machine."""
+    """Of processor, that each side took to think. Nothing else of a result depends on the
+    machine."""
     nodes: tuple[int | None, int | None]
     """Nodes or simulations each side searched, where the agent counts them."""
 
@@ -95,7 +96,7 @@ def _warm_up(spec: str, rules: str, side: int) -> None:
 
 
 class Timed:
-    """An agent with the time that it takes and, if it counts them, the nodes that it searches.
+    """An agent with the processor time that it takes and, if it counts them, the nodes it searches.
 
     A ``BatchPolicy`` for one battle at a time.
     """
@@ -113,9 +114,9 @@ class Timed:
         Raises:
             IllegalMove: if the agent chooses an action that is not legal.
         """
-        started = time.perf_counter()
+        started = time.process_time()
         actions = self._agent.act_rows(rows)
-        self.seconds += time.perf_counter() - started
+        self.seconds += time.process_time() - started
         self._count_nodes()
         row, action = rows[0], int(actions[0])
         if not (0 <= action < NUM_ACTIONS and is_legal(row, action)):

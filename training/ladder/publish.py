@@ -4,23 +4,45 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from thud_env.rulesets import get_ruleset
 from training.ladder.report import PICTURE, REPORT
 from training.ladder.schedule import LadderError
+from training.ladder.store import read_games
 
 TITLE = "# How strong the agents are"
-_PREFACE = f"""\
-{TITLE}
-
-All agents of [configs/ladder/reference.yaml](../configs/ladder/reference.yaml) against all. `make
-ladder` plays the games and writes this page: some 40 minutes of an idle core.
-Stopped at any time, it continues where it was. The games are the same wherever they are played; the
-times are of the machine that played them, whatever else it did meanwhile.
-
-A margin is dwarfs less four times trolls at the end of a battle, so +32 is the best that dwarfs can
-do and -32 the worst. Where two agents are said to be *not told apart*, their intervals overlap or
-rest on too few games: that is no tie, and no win. Ratings and scores are relative to this field.
-
+PAGES = {
+    "classic": "strength.md",
+    "classic-all": "strength-classic-all.md",
+    "koom-valley": "strength-koom-valley.md",
+    "koom-valley-football": "strength-koom-valley-football.md",
+}
+"""The pages of ``make ladder`` in ``docs``, by ruleset; its fields are in ``configs/ladder``."""
+_HOW = """\
+`make ladder` plays the games and writes this page. Stopped at any time, it continues where it was.
+The games are the same wherever they are played; the times are of the processor that played them.
 """
+_MARGINS = {
+    "margin": """\
+A margin is dwarfs less four times trolls at the end of a battle, so +32 is the best that dwarfs can
+do and -32 the worst.""",
+    "outcome": """\
+A margin is 1 for a battle won, -1 for one lost and 0 for one drawn.""",
+}
+_WORDS = """\
+Where two agents are said to be *not told apart*, their intervals overlap or rest on too few games:
+that is no tie, and no win. Ratings and scores are relative to this field.
+"""
+
+
+def _preface(rules: str) -> str:
+    others = [f"[{other}]({page})" for other, page in PAGES.items() if other != rules]
+    field = f"configs/ladder/{rules}.yaml"
+    ruleset = get_ruleset(rules)
+    return (
+        f"{TITLE}\n\n"
+        f"All agents of [{field}](../{field}) against all, by the rules of\n`{rules}`. "
+        f"Other rulesets: {', '.join(others)}.\n\n{_HOW}\n{_MARGINS[ruleset.reward]}\n{_WORDS}\n"
+    )
 
 
 def publish(folder: Path, page: Path) -> None:
@@ -29,6 +51,7 @@ def publish(folder: Path, page: Path) -> None:
     Raises:
         LadderError: if the page exists and is something else, or cannot be written.
     """
+    rules = get_ruleset(read_games(folder).header.rules).name
     picture = page.parent / "images" / f"{page.stem}.svg"
     _, _, body = (folder / REPORT).read_text(encoding="utf-8").partition("\n\n")
     body = body.replace(f"]({PICTURE})", f"](images/{picture.name})")
@@ -37,6 +60,6 @@ def publish(folder: Path, page: Path) -> None:
             raise LadderError(f"{page} is no report of a ladder, and is left as it is")
         picture.parent.mkdir(parents=True, exist_ok=True)
         picture.write_bytes((folder / PICTURE).read_bytes())
-        page.write_text(_PREFACE + body, encoding="utf-8")
+        page.write_text(_preface(rules) + body, encoding="utf-8")
     except OSError as error:
         raise LadderError(f"{page} cannot be written: {error.strerror}") from None
