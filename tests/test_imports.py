@@ -40,7 +40,8 @@ GRANTED = {
 ROOMS = {
     "agents": [
         *("durable", "strict_yaml", "agent", "registry", "networks", "search"),
-        *("simple", "policy", "alphabeta", "mcts", "policy_mcts", "analysis", "terminal", "web"),
+        *("simple", "policy", "alphabeta", "mcts", "leaf_judge", "policy_mcts", "champion"),
+        *("analysis", "terminal", "web"),
         *("play", "replay", "bench", "export"),
     ],
     "training": [
