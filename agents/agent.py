@@ -56,6 +56,8 @@ class Agent:
 
     stochastic: bool = False
     """Whether it draws, so that it may decide otherwise when it is asked the same again."""
+    timed: bool = False
+    """Whether a time limits it, so that what it decides depends on the machine."""
 
     def act_rows(self, rows: NDArray[np.int16]) -> NDArray[np.int32]:
         """See ``BatchPolicy``."""

@@ -201,6 +201,7 @@ class AlphaBetaAgent(PlanningAgent):
         seed: int = 0,
     ) -> None:
         super().__init__(seed)
+        self.timed = time > 0
         for name, value, least, most in (
             ("depth", depth, 0, MAX_DEPTH),
             ("time", time, 0, 1e6),

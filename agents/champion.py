@@ -36,6 +36,7 @@ class ChampionAgent(Agent):
     """
 
     stochastic = True
+    timed = True
 
     def __init__(self, time: float = 1.0, seed: int = 0) -> None:
         if not 0 < time <= 1e6:

@@ -141,6 +141,7 @@ class MctsAgent(PlanningAgent):
         seed: int = 0,
     ) -> None:
         super().__init__(seed)
+        self.timed = time > 0
         self._weights, self._tables = read_evaluation(evaluation, weights)
         for name, word, known in (("playouts", playouts, PLAYOUTS), ("priors", priors, PRIORS)):
             if word not in known:

@@ -84,6 +84,7 @@ class PolicyMctsAgent(PlanningAgent):
         seed: int = 0,
     ) -> None:
         super().__init__(seed)
+        self.timed = time > 0
         if root not in _ROOTS:
             raise ValueError(f"root={root} must be one of {', '.join(_ROOTS)}")
         if precision not in PRECISIONS:

@@ -32,7 +32,11 @@ def test_a_folder_has_both_roles_of_the_ruleset_it_is_named_after(rules: str) ->
 
 @pytest.mark.parametrize(
     ("rules", "opponent", "by_dwarfs", "by_trolls"),
-    [("classic", "greedy", 35, 35), ("koom-valley", "random", 20, 35)],
+    [
+        ("classic", "greedy", 35, 35),
+        ("koom-valley", "random", 20, 35),
+        ("koom-valley-football", "random", 20, 35),
+    ],
 )
 def test_both_beat_simple_play(
     rules: str, opponent: str, by_dwarfs: int, by_trolls: int, tmp_path: Path, monkeypatch

@@ -504,10 +504,14 @@ def test_help_lists_the_options_and_the_keys(words: list[str], capsys) -> None:
             ["{}", "opponents.players=['alphabeta:depth=9,time=1']"],
             "opponents.players: with a time limit alphabeta:depth=9,time=1 depends on the machine",
         ),
+        (
+            ["{}", "anchors=[champion]"],
+            "anchors: with a time limit champion depends on the machine",
+        ),
         (["{}", "start_from=nowhere"], "start_from: nowhere/dwarfs is no policy"),
         (
             ["{}", "start_from=pretrained/classic", "network.channels=5"],
-            "classic/dwarfs is a NetworkConfig(kind='residual', channels=16",
+            "classic/dwarfs is a NetworkConfig(kind='residual', channels=32",
         ),
     ],
 )

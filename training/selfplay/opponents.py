@@ -8,7 +8,6 @@ battle ends, so that no decision is ever paid for what another opponent did.
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -255,10 +254,10 @@ def check_players(config: TrainConfig) -> None:
     for key, specs in named.items():
         for spec in specs:
             try:
-                agents.make(spec)
+                timed = agents.make(spec).timed
             except ValueError as error:
                 raise ConfigError(f"{key}: {error}") from None
-            if re.search("[:,]time=", spec):
+            if timed:
                 raise ConfigError(
                     f"{key}: with a time limit {spec} depends on the machine, and no run could be "
                     "repeated: depth, nodes or sims would be right"
