@@ -23,6 +23,13 @@ NEED_MORE := $(patsubst %,tests/test_%.py,\
 LANE_TESTS ?= -m "not slow and not soak" tests/clients/test_gymnasium_wrappers.py \
 	$(filter-out $(NEED_MORE), $(shell grep -LE \
 	'^ *(from|import) (agents\.|training|torch|ladders|small_run)' tests/test_*.py))
+INDEXING := rules rules_valley rules_agreement perft turns draw batch encoding position_text check \
+	rules_reference playouts vector
+COVERING := actions aec batch bench board check command compile copies encoding envs film frames match \
+	notation opponents options perft position position_text record render rendering rules \
+	rules_agreement rules_valley rulesets single symmetry turns vector
+MEASURED = NUMBA_DISABLE_JIT=1 PYTHONPATH=tests $(PY) -m coverage run --parallel-mode \
+	--data-file=build/coverage/part --source=thud_env
 # The PyTorch project's own index of CPU builds; a mirror of it will do as well.
 TORCH_CPU_INDEX ?= https://download.pytorch.org/whl/cpu
 
@@ -45,7 +52,7 @@ PIP := $(PY) -m pip --disable-pip-version-check
 # The build backend is pinned and installed like everything else: no isolated builds.
 INSTALL := $(PIP) install --constraint constraints.txt --no-build-isolation
 
-.PHONY: help setup play train test chromium soak reliability lint bench ladder rllib integrations bare lanes lane cuda gpu lock clean
+.PHONY: help setup play train test chromium soak reliability boundscheck coverage lint bench ladder rllib integrations bare lanes lane cuda gpu lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -71,6 +78,20 @@ soak: $(VENV)/.test ## run the long tests, which `make test` leaves out
 
 reliability: $(VENV)/.test ## prove what docs/reliability.md promises, and write that page
 	PYTHONPATH=tests $(PY) -m reliability --minutes $(MINUTES) $(if $(filter ci,$(SIZE)),--ci) $(ROWS)
+
+# Those that look hardest at what compiled loops index.
+boundscheck: $(VENV)/.test ## test the rules and the batch with every index checked
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=build/boundscheck $(PY) -m pytest -q -n auto --maxprocesses 2 \
+		-m "not slow and not soak" $(patsubst %,tests/test_%.py,$(INDEXING))
+
+# Rules that are not compiled can be measured. The kernels for a GPU are run by Numba's simulator.
+coverage: $(VENV)/.test ## measure which lines of thud_env its tests run, as plain Python
+	rm -rf build/coverage && mkdir -p build/coverage
+	$(MEASURED) -m pytest -q -p reliability.cut_short -m "not slow and not soak" \
+		$(patsubst %,tests/test_%.py,$(COVERING))
+	NUMBA_ENABLE_CUDASIM=1 $(MEASURED) tests/simulated_games.py classic-any 1 build/coverage/shown.npz
+	$(PY) -m coverage combine -q --data-file=build/coverage/all build/coverage
+	$(PY) -m coverage report --data-file=build/coverage/all -m --skip-covered
 
 lint: $(VENV)/.lint ## check style, format and types
 	$(VENV)/bin/ruff check .

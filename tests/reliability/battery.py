@@ -30,12 +30,15 @@ def main(path: str) -> int:
         from test_rules_reference import compare
 
         from reliability.play import check_own_rulesets, check_round_trips, check_symmetries
-        from thud_env import RULESETS
+        from thud_env import RULESETS, BatchedGame
 
         random = Random(1)
         for rules in RULESETS:
             compare(constructed(rules, 60, random), random)
             compare(from_play(rules, 12, random), random)
+            games = BatchedGame(2, rules, seed=1)
+            for _ in range(15):
+                games.step(games.sample_actions())  # raises if what is drawn is not legal
         check_own_rulesets(120, random, Path())
         check_round_trips(80, random, Path())
         check_symmetries(100, random, Path())

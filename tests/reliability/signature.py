@@ -19,7 +19,7 @@ def check_plain(size: int, random: Random, folder: Path) -> int:
     """Battles by compiled rules, and by the same rules as plain Python."""
     program = PLAY.replace("games=20", f"games={size}")
     plain = run("-c", program, **PLAIN)
-    compiled = run("-c", program, PYTHONPATH=str(ROOT))
+    compiled = run("-P", "-c", program, PYTHONPATH=str(ROOT))  # not of the working folder
     assert plain == compiled
     return size
 

@@ -17,7 +17,7 @@ from page_server import serving
 from reliability.row import Row
 from reliability.runs import CONFIG, trained
 from thud_env import RULESETS, BatchedGame
-from thud_env.batch.game import margins
+from thud_env.batch.states import margins
 from thud_env.rules.check import check_rows
 from thud_env.rules.row import QUIET_TURNS
 from training.trainer import Trainer
@@ -139,7 +139,7 @@ ROWS = [
     ),
     Row(
         "requests to the page's server", "Any input is read or refused by name", "fuzzed inputs",
-        check_requests, 500, 50_000,
+        check_requests, 200, 50_000,
         {"a request is sound": lambda: mock.patch.object(test_web_faults, "broken", _sound)},
         with_fault=50,
     ),
