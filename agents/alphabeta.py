@@ -40,9 +40,9 @@ class SearchOptions:
     """Turns of captures to look at beyond the depth."""
     learned: bool = False
     """Whether to judge by patterns, for rulesets that have tables of them, or by features."""
-    reductions: bool = False
-    """Whether to search late quiet moves less deep at first. Without, the value of a finished
-    search is that of minimax, with quiescence at its leaves."""
+    reductions: int = 0
+    """0 .. 2, how much to leave out of the search: see ``search/pruning.py``. With 0 the value of a
+    finished search is that of minimax, with quiescence at its leaves."""
     ordered: bool = True
     """Whether to try promising decisions first. Changes no value."""
     use_table: bool = True
@@ -179,7 +179,8 @@ class AlphaBetaAgent(PlanningAgent):
         quiescence: turns of captures to look at beyond the depth.
         evaluation: ``learned``, patterns fitted to self-play, or ``features``, few and set by
             hand, which also judge where a ruleset has no patterns.
-        reductions: 1 searches late quiet moves less deep at first, 0 does not.
+        reductions: 0 leaves nothing out, 1 searches late quiet moves less deep at first, 2 also
+            leaves out moves that look far too bad, and what is threatened by nothing.
         weights: a file instead of ``configs/search/patterns-RULES.npz`` for its ruleset or, with
             ``evaluation=features``, instead of ``configs/search/weights.yaml``.
         seed: draws among turns that seem equal.
@@ -207,7 +208,7 @@ class AlphaBetaAgent(PlanningAgent):
             ("time", time, 0, 1e6),
             ("nodes", nodes, 0, 10**15),
             ("quiescence", quiescence, 0, MAX_QUIESCENCE),
-            ("reductions", reductions, 0, 1),
+            ("reductions", reductions, 0, 2),
         ):
             if not least <= value <= most:
                 raise ValueError(f"{name}={value} must be in {least} .. {most:g}")
@@ -218,7 +219,7 @@ class AlphaBetaAgent(PlanningAgent):
             nodes=nodes if limited else 50_000_000,
             quiescence=quiescence,
             learned=evaluation == "learned",
-            reductions=reductions == 1,
+            reductions=reductions,
         )
         read_weights, tables = read_evaluation(evaluation, weights)
         self._searcher = Searcher(read_weights, self._rng, tables)

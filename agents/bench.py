@@ -71,7 +71,7 @@ def simulations_per_second(position: Position, playouts: str, length: int, prior
 def measure() -> dict[str, float]:
     """All measurements, by name."""
     start, middle = Position.start("classic"), middle_positions()
-    learned = {"learned": True, "reductions": True}
+    learned = {"learned": True, "reductions": 1}
     return {
         "alphabeta, start, nodes/s": nodes_per_second([start], **learned),
         "alphabeta, middle game, nodes/s": nodes_per_second(middle, **learned),

@@ -234,7 +234,7 @@ def _play(folder: Path, plan: Plan, generation: int, threads: int) -> None:
         rng = np.random.default_rng([plan.seed, generation, number])
         searcher = Searcher(load_weights(), seed_generators(1, int(rng.integers(2**31))), tables)
         depth = plan.depth if learnt else min(plan.depth, FIRST_DEPTH)
-        options = SearchOptions(depth=depth, learned=True, reductions=True)
+        options = SearchOptions(depth=depth, learned=True, reductions=1)
         starts = [start.row for start in read_openings(plan.rules).starts]
         SelfPlay(searcher, options, starts, plan.trace, rng).play(SHARD, plan.rules).save(path)
         print(f"generation {generation}: played {number + 1} of {len(shards)}", flush=True)

@@ -120,6 +120,21 @@ def capturing_moves(row, out):
 
 
 @compiled
+def threatens(row, out):
+    """Whether the opponent could capture something if it were its turn.
+
+    Args:
+        row: [432] a state row at the start of a turn; changed and restored.
+        out: [>= 2048] int32, scratch space.
+    """
+    side = row[TO_MOVE]
+    row[TO_MOVE] = 1 - side
+    found = capturing_moves(row, out)
+    row[TO_MOVE] = side
+    return found > 0
+
+
+@compiled
 def keep_hungry_answers(decisions, count, taken):
     """Of the legal decisions in the middle of a turn, keep those that captures are made of:
     all that may be had where that is offered, else each of them, and stopping once

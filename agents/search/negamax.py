@@ -11,39 +11,16 @@ fail-soft (Fishburn 1983), and looks with a null window whether a decision beats
 before it looks by how much (principal variation search; Marsland and Campbell 1982). With
 quiescence and reductions off its value is exactly the minimax value.
 
-Reductions: quiet moves that come late in the order are searched a turn or two less deep, and again
-in full if they turn out better than what there is already.
+``levels.py`` sets a level up, and ``pruning.py`` says what need not be searched.
 """
 
 from __future__ import annotations
 
-from agents.search.captures import capturing_moves, keep_hungry_answers
-from agents.search.evaluation import INFINITE, LARGEST_EVALUATION, evaluate, final_value
-from agents.search.ordering import (
-    FIRST,
-    QUIET,
-    SORTED,
-    arrange_answers,
-    bring_best_forward,
-    note_refutation,
-    score_judged_moves,
-    score_moves,
-)
-from agents.search.patterns import copy_codes, has_replies, judge_afresh, judge_change, judge_moves
-from agents.search.table import (
-    AT_LEAST,
-    AT_MOST,
-    EXACT,
-    clocks_matter,
-    entry_bound,
-    entry_depth,
-    entry_move,
-    entry_value,
-    key_after,
-    look_up,
-    position_key,
-    store,
-)
+from agents.search.evaluation import final_value
+from agents.search.levels import close_level, open_level
+from agents.search.patterns import copy_codes, judge_afresh, judge_change
+from agents.search.pruning import may_be_reduced, next_is_hopeless, reduction
+from agents.search.table import key_after, position_key
 from agents.search.workspace import (
     ALPHA,
     BEST,
@@ -51,225 +28,32 @@ from agents.search.workspace import (
     BETA,
     BY_PATTERNS,
     COUNT,
-    FIRST_MOVE,
     FLOOR,
-    GENERATION,
     HURRY,
     IN_FULL,
-    IN_TABLE,
-    JUDGED,
     LAST_CAPTURED,
     LINE,
     MAX_LINE,
     NODE_LIMIT,
     NODES,
-    OLD_ALPHA,
-    ORDERED,
-    QUIESCENCE,
     REDUCED,
-    REDUCTIONS,
     SCOUTED,
     STOP,
     TRIED,
     TURNS_LEFT,
-    USE_TABLE,
 )
-from thud_env.actions import CAPTURE, CAPTURE_ALL, OFFER
+from thud_env.actions import CAPTURE, CAPTURE_ALL
 from thud_env.jit.compile import compiled, inlined
 from thud_env.jit.rng import random_below
-from thud_env.rules.legal import legal_actions
 from thud_env.rules.play import apply
 from thud_env.rules.row import (
-    DWARFS,
     NO_QUESTION,
     ONGOING,
     PENDING,
-    TAKEN,
     TERMINATION,
     TO_MOVE,
     copy_row,
 )
-
-LATE, VERY_LATE = 8, 30
-"""Decisions searched in full depth, and with at most one turn less."""
-SHALLOWEST, DEEP = 3, 4
-"""Turns left from which on moves are searched one turn less deep, and replies two."""
-
-
-@inlined
-def _judge(work, level):
-    """What a position looks worth to the side to move."""
-    row = work.rows[level]
-    if work.control[BY_PATTERNS] == 0:
-        return evaluate(row, work.weights, work.scratch)
-    side = int(row[TO_MOVE])
-    value = min(max(work.sums[level, side], -LARGEST_EVALUATION), LARGEST_EVALUATION)
-    return value if side == DWARFS else -value
-
-
-@inlined
-def _list_answers(work, level):
-    """The decisions in the middle of a turn."""
-    row, frame, decisions = work.rows[level], work.frames[level], work.moves[level]
-    count = legal_actions(row, decisions)
-    if frame[TURNS_LEFT] > 0:
-        return arrange_answers(row, decisions, count, frame[LAST_CAPTURED])
-    return keep_hungry_answers(decisions, count, row[TAKEN])
-
-
-@inlined
-def _settle_quietly(work, level):
-    """Beyond the depth: the side to move may stand pat, or capture."""
-    row, frame = work.rows[level], work.frames[level]
-    frame[BEST] = _judge(work, level)
-    if frame[BEST] >= frame[BETA] or frame[TURNS_LEFT] <= -work.control[QUIESCENCE]:
-        return True
-    frame[COUNT] = capturing_moves(row, work.moves[level])
-    return frame[COUNT] == 0
-
-
-@inlined
-def _settle_by_table(work, level):
-    """Whether the table knows the value of the position, searched as deep as is wanted here.
-    Results from deeper down would not be the minimax value of this depth: they are taken only
-    where reductions have given that up.
-    """
-    frame, control = work.frames[level], work.control
-    frame[IN_TABLE] = 1
-    entry = look_up(work.keys, work.entries, work.path_keys[level], control[GENERATION])
-    if entry == 0:
-        return False
-    frame[BEST_MOVE] = entry_move(entry)
-    deeper = entry_depth(entry) - frame[TURNS_LEFT]
-    if level == 0 or deeper < 0 or (deeper > 0 and control[REDUCTIONS] == 0):
-        return False
-    frame[BEST] = entry_value(entry)
-    bound = entry_bound(entry)
-    if bound == AT_LEAST:
-        return frame[BEST] >= frame[BETA]
-    return bound == EXACT or frame[BEST] <= frame[ALPHA]
-
-
-@inlined
-def _score_turn(work, level, first):
-    """Say how promising the moves at the start of a turn are."""
-    row, frame, scores = work.rows[level], work.frames[level], work.scores[level]
-    decisions, count = work.moves[level], frame[COUNT]
-    killers = work.killers[frame[TURNS_LEFT]]
-    if work.control[BY_PATTERNS] == 0:
-        score_moves(row, decisions, count, scores, first, killers, work.history[row[TO_MOVE]])
-        return
-    judge_moves(
-        row, decisions, count, work.tables, work.codes[level], work.sums[level],
-        work.arrivals, scores,
-    )  # fmt: skip
-    if frame[TURNS_LEFT] == 1:
-        killers = work.killers[0]  # none
-        frame[JUDGED] = not clocks_matter(row, 1) and has_replies(row)
-    score_judged_moves(row, decisions, count, scores, first, killers)
-
-
-@inlined
-def _open_level(work, level):
-    """Set up a level whose row, window, turns left and last capture are in place.
-
-    Returns:
-        whether it is settled already; BEST is then its value.
-    """
-    row, frame, scores = work.rows[level], work.frames[level], work.scores[level]
-    frame[OLD_ALPHA] = frame[ALPHA]
-    frame[BEST] = -INFINITE
-    frame[BEST_MOVE] = -1
-    frame[TRIED] = 0
-    frame[IN_TABLE] = 0
-    frame[LINE] = 0
-    frame[JUDGED] = 0
-    turns_left = frame[TURNS_LEFT]
-    if row[PENDING] != NO_QUESTION:
-        frame[COUNT] = _list_answers(work, level)
-    elif turns_left <= 0:
-        if _settle_quietly(work, level):
-            return True
-    else:
-        first = work.control[FIRST_MOVE]
-        if work.control[USE_TABLE] == 1:
-            reach = turns_left + work.control[QUIESCENCE]
-            if not clocks_matter(row, reach) and _settle_by_table(work, level):
-                return True
-            if level > 0:
-                first = frame[BEST_MOVE]
-            frame[BEST] = -INFINITE
-            frame[BEST_MOVE] = -1
-        count = legal_actions(row, work.moves[level])
-        if work.moves[level, count - 1] == OFFER:
-            count -= 1
-        frame[COUNT] = count
-        if work.control[ORDERED] == 1:
-            _score_turn(work, level, first)
-            return False
-    for i in range(frame[COUNT]):
-        # An interrupted search must have tried first what the one before it found.
-        first = level == 0 and work.moves[level, i] == work.control[FIRST_MOVE]
-        scores[i] = FIRST if first else 0
-    return False
-
-
-@inlined
-def _close_level(work, level):
-    """Remember what a level whose decisions are tried, or need no trying, came to."""
-    row, frame = work.rows[level], work.frames[level]
-    turns_left = frame[TURNS_LEFT]
-    if turns_left <= 0 or row[PENDING] != NO_QUESTION:
-        return
-    bound = EXACT
-    if frame[BEST] >= frame[BETA]:
-        bound = AT_LEAST
-        history = work.history[row[TO_MOVE]]
-        note_refutation(work.killers[turns_left], history, frame[BEST_MOVE], turns_left)
-    elif frame[BEST] <= frame[OLD_ALPHA]:
-        bound = AT_MOST
-    if frame[IN_TABLE] == 1:
-        store(
-            work.keys, work.entries, work.path_keys[level], work.control[GENERATION],
-            frame[BEST], turns_left, bound, frame[BEST_MOVE],
-        )  # fmt: skip
-
-
-@inlined
-def _next_is_hopeless(work, level):
-    """Bring the most promising of the decisions left forward. If even that is a quiet move to a
-    position whose evaluation is too low, so are all the others: the opponent need only stand
-    pat. They count as tried then.
-    """
-    frame, scores = work.frames[level], work.scores[level]
-    i = frame[TRIED]
-    if work.control[ORDERED] == 1 and (i < SORTED or work.control[BY_PATTERNS] == 1 or level == 0):
-        bring_best_forward(work.moves[level], scores, i, frame[COUNT])
-    if frame[JUDGED] == 0 or scores[i] >= QUIET:
-        return False
-    value = min(max(int(scores[i]), -LARGEST_EVALUATION), LARGEST_EVALUATION)
-    if value > max(frame[ALPHA], frame[BEST]):
-        return False
-    if value > frame[BEST]:
-        frame[BEST] = value
-        frame[BEST_MOVE] = work.moves[level, i]
-        frame[LINE] = 0
-    work.control[NODES] += frame[COUNT] - i
-    frame[TRIED] = frame[COUNT]
-    return True
-
-
-@inlined
-def _may_be_reduced(work, level):
-    """Whether the decision whose turn it is may be searched less deep at first."""
-    frame = work.frames[level]
-    return (
-        work.control[REDUCTIONS] == 1
-        and frame[TURNS_LEFT] >= SHALLOWEST
-        and frame[TRIED] >= LATE
-        and work.rows[level, PENDING] == NO_QUESTION
-        and work.scores[level, frame[TRIED]] < QUIET
-    )
 
 
 @inlined
@@ -300,7 +84,7 @@ def _carry_out(work, level):
         sums[0], sums[1] = work.sums[level, 0], work.sums[level, 1]
         judge_change(row, child, work.tables, codes, sums)
     child_frame[LAST_CAPTURED] = decision if CAPTURE <= decision < CAPTURE_ALL else -1
-    if turn_is_over and _may_be_reduced(work, level):
+    if turn_is_over and may_be_reduced(work, level):
         frame[HURRY] = REDUCED
     elif frame[TRIED] > 0 and frame[BETA] > frame[FLOOR] + 1:
         frame[HURRY] = SCOUTED
@@ -320,13 +104,13 @@ def _open_child(work, level):
     beta = frame[BETA] if frame[HURRY] == IN_FULL else alpha + 1
     turns_left = frame[TURNS_LEFT] - (1 if child[PENDING] == NO_QUESTION else 0)
     if frame[HURRY] == REDUCED:
-        turns_left -= 2 if turns_left >= DEEP and frame[TRIED] >= VERY_LATE else 1
+        turns_left -= reduction(work, level)
     child_frame[TURNS_LEFT] = turns_left
     if child[TO_MOVE] == row[TO_MOVE]:
         child_frame[ALPHA], child_frame[BETA] = alpha, beta
     else:
         child_frame[ALPHA], child_frame[BETA] = -beta, -alpha
-    return _open_level(work, level + 1)
+    return open_level(work, level + 1)
 
 
 @inlined
@@ -412,7 +196,7 @@ def search(work, row, depth, alpha, beta, rng):
     frames[0, BETA] = beta
     frames[0, TURNS_LEFT] = depth
     frames[0, LAST_CAPTURED] = -1
-    _open_level(work, 0)
+    open_level(work, 0)
     _shuffle(work.moves[0], work.scores[0], frames[0, COUNT], rng)
     level = 0
     while True:
@@ -420,11 +204,11 @@ def search(work, row, depth, alpha, beta, rng):
         if frame[TRIED] < frame[COUNT] and frame[BEST] < frame[BETA]:
             if control[STOP] != 0 or control[NODES] >= control[NODE_LIMIT]:
                 return False
-            if _next_is_hopeless(work, level):
+            if next_is_hopeless(work, level):
                 continue
             settled = _carry_out(work, level)
         else:
-            _close_level(work, level)
+            close_level(work, level)
             if level == 0:
                 return True
             level -= 1

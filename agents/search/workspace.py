@@ -26,7 +26,7 @@ from thud_env.rules.row import MAX_DECISIONS_AT_ONCE, ROW_SIZE
     LAST_CAPTURED,  # the decision that captured the last dwarf in this turn, or -1
     IN_TABLE,  # 1 if the transposition table may be asked and told
     LINE,  # decisions to the end of the turn that are known to be best
-    JUDGED,  # 1 if the scores of quiet moves are what they lead to
+    MARGIN,  # by how much a quiet move must look too bad to be left out; -1: none is
     FLOOR,  # what the child being searched has to exceed
     HURRY,  # how it is searched: see the values below
     FRAME_SIZE,
@@ -45,7 +45,7 @@ all; and so, a turn or two less deep."""
     QUIESCENCE,  # turns of captures looked at beyond the depth; 0: none
     FIRST_MOVE,  # the decision to try first at the root, or -1
     BY_PATTERNS,  # 1: judge by patterns, 0: by features
-    REDUCTIONS,  # 1: search late quiet moves less deep at first
+    REDUCTIONS,  # 0 .. 2, how much to leave out: see pruning.py
     GENERATION,  # number of the search, for the table
     CONTROL_SIZE,
 ) = range(11)

@@ -1,0 +1,184 @@
+"""One level of the search: what there is to decide, in what order, and what is known already."""
+
+from __future__ import annotations
+
+from agents.search.captures import capturing_moves, keep_hungry_answers
+from agents.search.evaluation import INFINITE
+from agents.search.ordering import (
+    FIRST,
+    arrange_answers,
+    note_refutation,
+    score_judged_moves,
+    score_moves,
+)
+from agents.search.patterns import has_replies, judge_moves
+from agents.search.pruning import is_calm, margin_of_quiet_moves, standing
+from agents.search.table import (
+    AT_LEAST,
+    AT_MOST,
+    EXACT,
+    clocks_matter,
+    entry_bound,
+    entry_depth,
+    entry_move,
+    entry_value,
+    look_up,
+    store,
+)
+from agents.search.workspace import (
+    ALPHA,
+    BEST,
+    BEST_MOVE,
+    BETA,
+    BY_PATTERNS,
+    COUNT,
+    FIRST_MOVE,
+    GENERATION,
+    IN_TABLE,
+    LAST_CAPTURED,
+    LINE,
+    MARGIN,
+    OLD_ALPHA,
+    ORDERED,
+    QUIESCENCE,
+    REDUCTIONS,
+    TRIED,
+    TURNS_LEFT,
+    USE_TABLE,
+)
+from thud_env.actions import OFFER
+from thud_env.jit.compile import inlined
+from thud_env.rules.legal import legal_actions
+from thud_env.rules.row import NO_QUESTION, PENDING, TAKEN, TO_MOVE
+
+
+@inlined
+def _list_answers(work, level):
+    """The decisions in the middle of a turn."""
+    row, frame, decisions = work.rows[level], work.frames[level], work.moves[level]
+    count = legal_actions(row, decisions)
+    if frame[TURNS_LEFT] > 0:
+        return arrange_answers(row, decisions, count, frame[LAST_CAPTURED])
+    return keep_hungry_answers(decisions, count, row[TAKEN])
+
+
+@inlined
+def _settle_quietly(work, level):
+    """Beyond the depth: the side to move may stand pat, or capture."""
+    row, frame = work.rows[level], work.frames[level]
+    frame[BEST] = standing(work, level)
+    if frame[BEST] >= frame[BETA] or frame[TURNS_LEFT] <= -work.control[QUIESCENCE]:
+        return True
+    frame[COUNT] = capturing_moves(row, work.moves[level])
+    return frame[COUNT] == 0
+
+
+@inlined
+def _settle_by_table(work, level):
+    """Whether the table knows the value of the position, searched as deep as is wanted here.
+    Results from deeper down would not be the minimax value of this depth: they are taken only
+    where reductions have given that up.
+    """
+    frame, control = work.frames[level], work.control
+    frame[IN_TABLE] = 1
+    entry = look_up(work.keys, work.entries, work.path_keys[level], control[GENERATION])
+    if entry == 0:
+        return False
+    frame[BEST_MOVE] = entry_move(entry)
+    deeper = entry_depth(entry) - frame[TURNS_LEFT]
+    if level == 0 or deeper < 0 or (deeper > 0 and control[REDUCTIONS] == 0):
+        return False
+    frame[BEST] = entry_value(entry)
+    bound = entry_bound(entry)
+    if bound == AT_LEAST:
+        return frame[BEST] >= frame[BETA]
+    return bound == EXACT or frame[BEST] <= frame[ALPHA]
+
+
+@inlined
+def _score_turn(work, level, first):
+    """Say how promising the moves at the start of a turn are."""
+    row, frame, scores = work.rows[level], work.frames[level], work.scores[level]
+    decisions, count = work.moves[level], frame[COUNT]
+    killers = work.killers[frame[TURNS_LEFT]]
+    if work.control[BY_PATTERNS] == 0:
+        score_moves(row, decisions, count, scores, first, killers, work.history[row[TO_MOVE]])
+        return
+    judge_moves(
+        row, decisions, count, work.tables, work.codes[level], work.sums[level],
+        work.arrivals, scores,
+    )  # fmt: skip
+    exact = False
+    if frame[TURNS_LEFT] == 1:
+        killers = work.killers[0]  # none
+        exact = not clocks_matter(row, 1) and has_replies(row)
+    frame[MARGIN] = margin_of_quiet_moves(work, level, exact)
+    score_judged_moves(row, decisions, count, scores, first, killers)
+
+
+@inlined
+def open_level(work, level):
+    """Set up a level whose row, window, turns left and last capture are in place.
+
+    Returns:
+        whether it is settled already; BEST is then its value.
+    """
+    row, frame, scores = work.rows[level], work.frames[level], work.scores[level]
+    frame[OLD_ALPHA] = frame[ALPHA]
+    frame[BEST] = -INFINITE
+    frame[BEST_MOVE] = -1
+    frame[TRIED] = 0
+    frame[IN_TABLE] = 0
+    frame[LINE] = 0
+    frame[MARGIN] = -1
+    turns_left = frame[TURNS_LEFT]
+    if row[PENDING] != NO_QUESTION:
+        frame[COUNT] = _list_answers(work, level)
+    elif turns_left <= 0:
+        if _settle_quietly(work, level):
+            return True
+    elif turns_left == 1 and is_calm(work, level):
+        return True
+    else:
+        first = work.control[FIRST_MOVE]
+        if work.control[USE_TABLE] == 1:
+            reach = turns_left + work.control[QUIESCENCE]
+            if not clocks_matter(row, reach) and _settle_by_table(work, level):
+                return True
+            if level > 0:
+                first = frame[BEST_MOVE]
+            frame[BEST] = -INFINITE
+            frame[BEST_MOVE] = -1
+        count = legal_actions(row, work.moves[level])
+        if work.moves[level, count - 1] == OFFER:
+            count -= 1
+        frame[COUNT] = count
+        if work.control[ORDERED] == 1:
+            _score_turn(work, level, first)
+            return False
+    for i in range(frame[COUNT]):
+        # An interrupted search must have tried first what the one before it found.
+        first = level == 0 and work.moves[level, i] == work.control[FIRST_MOVE]
+        scores[i] = FIRST if first else 0
+    return False
+
+
+@inlined
+def close_level(work, level):
+    """Remember what a level whose decisions are tried, or need no trying, came to."""
+    row, frame = work.rows[level], work.frames[level]
+    turns_left = frame[TURNS_LEFT]
+    if turns_left <= 0 or row[PENDING] != NO_QUESTION:
+        return
+    bound = EXACT
+    if frame[BEST] >= frame[BETA]:
+        bound = AT_LEAST
+        history = work.history[row[TO_MOVE]]
+        note_refutation(work.killers[turns_left], history, frame[BEST_MOVE], turns_left)
+    elif frame[BEST] <= frame[OLD_ALPHA]:
+        bound = AT_MOST
+    if frame[IN_TABLE] == 1:
+        store(
+            work.keys, work.entries, work.path_keys[level], work.control[GENERATION],
+            frame[BEST], turns_left, bound, frame[BEST_MOVE],
+        )  # fmt: skip
