@@ -111,6 +111,24 @@ def test_the_cache_is_stale_after_any_change_and_only_then(call, tmp_path: Path)
     assert call() == ([40, 40], [True, True])
 
 
+@pytest.mark.slow
+def test_what_is_compiled_beside_edited_files_is_not_kept_as_theirs(call, tmp_path: Path) -> None:
+    """A process that runs on while files are edited, and imports more of them then."""
+    late = """
+from pathlib import Path
+from thud_env.outer import outer
+Path("thud_env/deep/table.py").write_text("VALUE = 2")
+from agents.player import player
+print(outer(1), player(1))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", late], cwd=tmp_path, env=call.environment,
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.split() == ["20", "-20"], "it goes on with what it imported"
+    assert call()[0] == [30, -30], "and leaves nothing of it to others"
+
+
 @pytest.mark.parametrize("decorator", ["compiled", "inlined", "compiled_with_arrays"])
 def test_compiled_functions_release_the_interpreter_lock(decorator: str) -> None:
     """Or threads would not share the work (``batch/cpu.py``)."""

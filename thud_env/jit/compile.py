@@ -26,10 +26,20 @@ _IMPORT = re.compile(r"^ *(?:from|import) +([\w.]+)(?: +import +(?:\(([^)]*)\)|(
 
 
 @cache
+def _content(source: Path) -> bytes:
+    """A source as it was when it was first asked for, which is when it is imported.
+
+    A process may import more after files were edited. What it compiles then still calls what it
+    imported before, and must not be kept as code of the edited files.
+    """
+    return source.read_bytes()
+
+
+@cache
 def _imported(source: Path) -> frozenset[Path]:
     """The sources of ours that one of them imports, read from its text."""
     found = set()
-    for module, *members in _IMPORT.findall(source.read_text(encoding="utf-8")):
+    for module, *members in _IMPORT.findall(_content(source).decode("utf-8")):
         if module.split(".")[0] in _OUR_PACKAGES:
             path = _ROOT.joinpath(*module.split("."))
             names = [path / name for name in re.findall(r"\w+", "".join(members))]
@@ -50,7 +60,7 @@ def source_hash(source: Path) -> str:
     digest = hashlib.sha256()
     for path in sorted(seen):
         digest.update(path.relative_to(_ROOT).as_posix().encode())
-        digest.update(path.read_bytes())
+        digest.update(_content(path))
     return digest.hexdigest()
 
 
