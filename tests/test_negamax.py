@@ -13,7 +13,7 @@ from by_hand import decide, place
 from positions import constructed, from_play, position_of
 
 from agents.alphabeta import Searcher, SearchOptions, SearchResult
-from agents.search.captures import capturing_moves
+from agents.search.captures import capturable_by, capturing_moves, threatens
 from agents.search.evaluation import (
     CLASSIC_FEATURES,
     INFINITE,
@@ -29,7 +29,7 @@ from agents.search.pattern_files import classes_of
 from agents.search.patterns import Tables, judge_afresh
 from agents.search.weights import feature_names, load_weights
 from thud_env import RULESETS, Position
-from thud_env.actions import OFFER
+from thud_env.actions import NUM_MOVES, OFFER
 from thud_env.board import CELL_OF_SQUARE, NUM_CELLS, SQUARE_SYMMETRY
 from thud_env.jit.rng import seed_generators
 from thud_env.perft import perft
@@ -267,6 +267,27 @@ def test_captures_are_found_where_the_rules_make_them(rules: str) -> None:
         assert set(found) == wanted, position
         total += len(found)
     assert (total > 0) is (rules != "koom-valley-football")
+
+
+@EACH_RULESET
+def test_a_threat_is_a_capture_of_the_side_that_is_not_to_move(rules: str) -> None:
+    out = np.empty(MAX_DECISIONS_AT_ONCE, dtype=np.int32)
+    seen = set()
+    for position in map(position_of, constructed(rules, 300, Random(9))):
+        if position.outcome is not None:
+            continue
+        row = position.row.copy()
+        other = row.copy()
+        other[TO_MOVE] = 1 - row[TO_MOVE]
+        wanted = any(
+            capturable_by(other, action) > 0
+            for action in Position.unchecked(other).legal_actions().tolist()
+            if action < NUM_MOVES
+        )
+        assert bool(threatens(row, out)) is wanted, position
+        np.testing.assert_array_equal(row, position.row, "it is left as it was")
+        seen.add(wanted)
+    assert seen == ({False} if rules == "koom-valley-football" else {False, True})
 
 
 def turned(row: Row, symmetry: int) -> Row:
