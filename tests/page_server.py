@@ -56,7 +56,7 @@ def serving(*options):
         try:
             line = process.stdout.readline()
             assert "http://" in line, line
-            yield Server(process, line.split(" is at ")[1].split()[0])
+            yield Server(process, line.split(" is at ")[1].split()[0].split("#")[0])
         finally:
             process.terminate()
             process.wait(10)

@@ -20,6 +20,8 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
 FLAGS += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
 PATIENCE = 120_000
 """Milliseconds to wait for anything: an agent may have to be compiled first."""
+PATIENT = ("alphabeta:time=60", "mcts:sims=2000000,time=60")
+"""Searches that think until they are stopped."""
 SHOVE = LESSONS[3].position
 TRAMPLES = "5/7/9/11/13/1Td1d1d8/15/7R7/15/15/13/11/9/7/5 t - 0 0"
 QUIET = "5/1dd4/9/6T4/2dd9/3dd10/15/7R7/10dd3/2T7dd3/13/11/2ddd4/7/5 d - 24 130"
@@ -32,7 +34,8 @@ playwright = pytest.importorskip("playwright.sync_api")
 
 @pytest.fixture(scope="module")
 def server():
-    with serving() as found:
+    dwarfs, trolls = PATIENT  # named at the start, they can be chosen
+    with serving("--dwarfs", dwarfs, "--trolls", trolls) as found:
         yield found
 
 
@@ -336,7 +339,7 @@ def test_the_keyboard_is_enough(visit):
 
 
 def test_a_policy_shows_its_heat_map_and_a_search_its_main_line(visit):
-    page = visit(asked(position=SHOVE))
+    page = visit(asked())
     page.get_by_role("tab", name="Insight").click()
     one, other = (page.get_by_role("region", name=f"{n} player") for n in ("First", "Second"))
     image = one.get_by_role("img", name=re.compile("^Heat map"))
@@ -353,9 +356,7 @@ def test_a_policy_shows_its_heat_map_and_a_search_its_main_line(visit):
     other.get_by_role("button", name="Think").wait_for()
 
 
-@pytest.mark.parametrize(
-    ("player", "measure"), [("alphabeta:time=3", "deep"), ("mcts:sims=100000,time=3", "tries")]
-)
+@pytest.mark.parametrize(("player", "measure"), list(zip(PATIENT, ("deep", "tries"), strict=True)))
 def test_a_search_that_plays_shows_what_it_thinks_and_is_stopped(visit, player, measure):
     page = visit(asked(dwarfs=player))
     thought = state(page).get_by_role("note", name="Its best turn so far")

@@ -251,7 +251,13 @@ def test_a_search_is_glimpsed_while_it_looks_for_its_turn(spec):
     assert glimpse(agent, position) is None, "nothing has been asked of it yet"
     seen = []
     row = position.row.copy()
-    thread = threading.Thread(target=lambda: [agent.think(row) for _ in range(20)])
+
+    def think_until_seen():
+        for _ in range(2000):
+            if not seen:
+                agent.think(row)
+
+    thread = threading.Thread(target=think_until_seen)
     thread.start()
     while thread.is_alive():
         assert glimpse(agent, other) is None, "it thinks about another position"
