@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 import pytest
 from page_server import ROOT, serving
 
+import agents
 from agents.web.lessons import LESSONS
 from thud_env import RULESETS, Position, read_record
 
@@ -358,6 +359,10 @@ def test_a_policy_shows_its_heat_map_and_a_search_its_main_line(visit):
 
 @pytest.mark.parametrize(("player", "measure"), list(zip(PATIENT, ("deep", "tries"), strict=True)))
 def test_a_search_that_plays_shows_what_it_thinks_and_is_stopped(visit, player, measure):
+    kind, _, _ = player.partition(":")
+    agents.make({"alphabeta": "alphabeta:depth=1", "mcts": "mcts:sims=2"}[kind]).turn(
+        Position.start()
+    )  # compiles what the server would else spend its time on
     page = visit(asked(dwarfs=player))
     thought = state(page).get_by_role("note", name="Its best turn so far")
     playwright.expect(thought).to_contain_text(re.compile(rf"d.* by [\d.]+ · .*{measure}"))

@@ -175,9 +175,10 @@ def test_a_line_is_short_whatever_it_quotes(capsys) -> None:
 
 
 def test_a_reader_that_has_gone_away_ends_a_command_without_a_line() -> None:
+    command = [sys.executable, "-m", "thud_env.perft", "--depth", "1"]
+    subprocess.run(command, cwd=ROOT, capture_output=True, check=True)  # it may have to compile
     reader, writer = os.pipe()
     os.close(reader)
-    command = [sys.executable, "-m", "thud_env.perft", "--depth", "1"]
     done = subprocess.run(
         command, cwd=ROOT, stdout=writer, stderr=subprocess.PIPE, text=True, check=False
     )

@@ -176,8 +176,9 @@ def test_the_command_says_what_is_wrong_in_one_line(
     assert main(arguments) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert printed.err.count("\n") == 1
-    assert complaint in printed.err
+    said = [line for line in printed.err.splitlines() if "thud_env: compiling" not in line]
+    assert len(said) == 1
+    assert complaint in said[0]
 
 
 @pytest.mark.parametrize("words", [["--depth", "1"], ["--depth", "1", "--divide"]])
