@@ -23,7 +23,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv
 from torch import Tensor, nn
 
 from agents.networks.network import Network, NetworkConfig
-from thud_env.envs.opponents import RandomOpponent
+from thud_env.envs.opponents import RandomDecisions
 from training.config import TrainConfig
 
 ENVIRONMENTS = 16
@@ -50,7 +50,7 @@ class PooledTrunk(BaseFeaturesExtractor):
         return Network.features(self, planes)[1]  # which reads the two only
 
 
-class CountingOpponent(RandomOpponent):
+class CountingOpponent(RandomDecisions):
     """Random play that counts its decisions; one for all environments."""
 
     def __init__(self) -> None:
