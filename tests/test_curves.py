@@ -35,6 +35,14 @@ def a_run(
     return folder
 
 
+def test_the_readmes_curve_is_that_of_the_kept_run(tmp_path: Path) -> None:
+    root = Path(__file__).parents[1]
+    out = tmp_path / "smoke.svg"
+    assert main([str(root / "docs/curves/smoke"), "--out", str(out)]) == 0
+    again = "python -m training.curves docs/curves/smoke --out docs/images/smoke.svg"
+    assert out.read_bytes() == (root / "docs/images/smoke.svg").read_bytes(), again
+
+
 def test_every_run_and_anchor_is_a_line_in_each_sides_panel(tmp_path: Path, capsys) -> None:
     runs = [str(a_run(tmp_path / name)) for name in ("one", "two")]
     out = tmp_path / "curves.svg"
