@@ -1,4 +1,4 @@
-"""The strongest player that comes along, whatever is played."""
+"""The player taken for the strongest, whatever is played; not yet measured."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ STRONGEST = {
     "koom-valley": "alphabeta",
     "koom-valley-football": "alphabeta",
 }
-"""By ruleset, who wins most at a second a turn (docs/agents.md): a spec without its time."""
+"""By ruleset, who is taken to win most at a second a turn: a spec without its time."""
 ELSEWHERE = "alphabeta"
 """In rulesets of one's own."""
 
 
 class ChampionAgent(Agent):
-    """Plays as whoever is strongest in the game that is played.
+    """Plays as the player taken for the strongest in the game that is played.
 
     Args:
         time: seconds for a turn. What is played then depends on the machine.

@@ -29,7 +29,7 @@ _SCRIPTED = {
     "alphabeta:depth=2": ("Search, 2 turns", "sees its turn and the reply"),
     "alphabeta:depth=3": ("Search, 3 turns", "sees its turn, the reply and the turn after"),
     "alphabeta:time=3": ("Search, 3 seconds", "looks as deep as it can in three seconds"),
-    "champion": ("Champion", "the strongest of all, with a second a turn"),
+    "champion": ("Champion", "searches for a second a turn"),
     "mcts:sims=200": ("Tree search, 200", "tries out 200 lines of play a turn"),
     "mcts:sims=1000": ("Tree search, 1,000", "tries out 1,000 lines of play a turn"),
     "mcts:sims=100000,time=3": ("Tree search, 3 seconds", "tries out lines for three seconds"),
