@@ -29,6 +29,7 @@ import dataclasses
 import re
 import sys
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 from rich.console import Console
@@ -165,12 +166,10 @@ def _trainers(ranks: Ranks, options: Options) -> Iterator[Callable[[TrainConfig,
     if not options.actors:
         yield lambda config, path: self_play_trainer(config, path, ranks)
         return
-    try:
-        from training.selfplay.actors import Actors, cluster
-    except ModuleNotFoundError as error:
-        if error.name != "ray":
-            raise
-        raise ConfigError('--actors: they need Ray: pip install ".[cluster]"') from None
+    ray = find_spec("ray")
+    if ray is None or ray.origin is None:  # a folder of that name, without code, is not Ray
+        raise ConfigError('--actors: they need Ray: pip install ".[cluster]"')
+    from training.selfplay.actors import Actors, cluster
 
     def played_by_actors(config: TrainConfig, path: Path) -> Trainer:
         roles, snapshots = Roles.of(config), pool_folder(path)
