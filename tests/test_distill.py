@@ -22,6 +22,7 @@ from thud_env.jit.rng import seed_generators
 from thud_env.rules.row import NO_QUESTION, ONGOING, PENDING, TERMINATION, TO_MOVE
 from thud_env.rulesets import RULESETS
 from thud_env.symmetry import map_action, map_position, symmetries_of
+from training.config import ConfigError
 from training.distill.__main__ import distil, main
 from training.distill.config import DistillConfig, LessonConfig, StudentConfig, TeacherConfig
 from training.distill.distillation import Distillation
@@ -35,6 +36,7 @@ from training.process.precision import Precision
 torch.set_num_threads(1)
 FLOAT32 = Precision(bfloat16=False)
 SMALL = TeacherConfig(depth=2, quiescence=2, considered=2000, reach=60)
+ROOT = Path(__file__).parents[1]
 TINY = DistillConfig(
     name="tiny",
     total_decisions=96,
@@ -253,3 +255,22 @@ def test_a_misspelt_key_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[s
     path.write_text("teacher: {dept: 2}\n")
     assert main([str(path)]) == 2
     assert "did you mean teacher.depth" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_a_missing_gpu_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main([str(ROOT / "configs" / "distill" / "classic.yaml"), "device=cuda"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "there is no GPU" in line
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_no_spec_can_name_is_refused_before_anything_is_learnt(
+    tmp_path: Path,
+) -> None:
+    config = dataclasses.replace(TINY, evaluation_games=2)
+    with pytest.raises(ConfigError, match="no spec can name a path with , or ="):
+        distil(config, Console(quiet=True), tmp_path / "a,b")

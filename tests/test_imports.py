@@ -46,7 +46,7 @@ ROOMS = {
     ],
     "training": [
         *("config", "usage", "process", "arena", "selfplay", "learner", "runs", "ladder"),
-        *("trainer", "options", "distill", "integrations", "fitting"),
+        *("trainer", "options", "launch", "distill", "integrations", "fitting"),
         *("train", "exploit", "evaluate", "bench", "curves", "fit_evaluation", "tune_search"),
     ],
 }

@@ -77,7 +77,7 @@ def test_the_table_at_the_end_is_made_before_the_folder_is_let_go(tmp_path, monk
         seen.append(checkpoint)
         return []
 
-    monkeypatch.setattr("training.train.head_to_head", held)
+    monkeypatch.setattr("training.launch.head_to_head", held)
     quietly(tmp_path, dataclasses.replace(TINY, evaluation_games=2))
     assert len(seen) == 1
 

@@ -46,13 +46,13 @@ def add_options(command: Command) -> None:
 
 
 def given_options(arguments: argparse.Namespace) -> Options:
-    """The options among the arguments of a command line.
+    """The options among the arguments of a command line; defaults for those that it has not.
 
     Raises:
         ConfigError: naming the option and what would be right.
     """
-    if arguments.cluster and not arguments.actors:
+    names = {field.name for field in dataclasses.fields(Options)}
+    options = Options(**{name: value for name, value in vars(arguments).items() if name in names})
+    if options.cluster and not options.actors:
         raise ConfigError("--cluster: it needs --actors N, how many processes of it are to play")
-    return Options(
-        **{field.name: getattr(arguments, field.name) for field in dataclasses.fields(Options)}
-    )
+    return options

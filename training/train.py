@@ -23,10 +23,7 @@ With ``--actors``, battles are played by so many processes of a Ray cluster, the
 
 from __future__ import annotations
 
-import argparse
 import contextlib
-import dataclasses
-import re
 import sys
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
@@ -35,26 +32,19 @@ from pathlib import Path
 from rich.console import Console
 
 from thud_env.batch.cpu import available_cores
-from thud_env.command import Command
 from thud_env.rulesets import get_ruleset
 from training.config import ConfigError, TrainConfig
+from training.launch import check_run, complete, config_in, open_folder, run_command
 from training.learner.ppo import ppo_learners
-from training.options import DEFAULTS, Options, add_options, given_options
-from training.process.memory import keep_freed_memory
-from training.process.precision import DeviceError, Precision, device_named
+from training.options import DEFAULTS, Options, add_options
 from training.process.ranks import Ranks
 from training.process.roles import Roles, start_from, two_networks
-from training.process.state import StateError
-from training.runs.alarms import Collapsed
 from training.runs.folder import RunFolder
 from training.runs.follower import Follower
-from training.runs.head_to_head import head_to_head
-from training.runs.lock import RunError
 from training.runs.stored_config import stored_config
 from training.selfplay.opponents import check_players
 from training.selfplay.snapshots import pool_folder
-from training.trainer import STOPPED, Stopped, Trainer, run, self_play_trainer
-from training.usage import add_config, keys_help, read_run
+from training.trainer import Trainer, self_play_trainer
 
 
 def train(
@@ -77,12 +67,7 @@ def train(
         RunError: if the run of that name has another configuration.
         Stopped: when it was asked to stop before it was through.
     """
-    device_named(config.device)
-    if config.evaluation_games and re.search("[,=]", str(runs)):
-        raise ConfigError(
-            f"{runs / config.name}: no spec can name a path with , or =, and the table at the end "
-            "does: name another folder, or give evaluation_games=0"
-        )
+    check_run(config, runs)
     ranks = Ranks.from_environment()
     if options.actors and ranks.size > 1:
         raise ConfigError("--actors: one learner learns from them, not several of torchrun")
@@ -94,10 +79,7 @@ def train(
         _trainers(ranks, options) as trainer_of,
         _folder(runs / config.name, config, ranks, options.resume) as folder,
     ):
-        assert isinstance(folder.config, TrainConfig)
-        config = folder.config
-        if folder.has_checkpoint:  # what the run began with may be gone
-            config = dataclasses.replace(config, start_from="")
+        config = config_in(folder, TrainConfig)
         if ranks.rank > 0:
             console = Console(quiet=True)
         together = "" if ranks.size == 1 else f", {ranks.size} processes together"
@@ -109,12 +91,7 @@ def train(
             highlight=False,
             soft_wrap=True,
         )
-        run(trainer_of(config, folder.path), folder, console, options.minutes)
-        if ranks.rank == 0 and config.evaluation_games:
-            result = head_to_head(
-                folder.latest, config.rules, config.evaluation_games, console, **config.limits
-            )
-            folder.write_json("head_to_head.json", result)
+        complete(trainer_of(config, folder.path), folder, console, options.minutes)
     return folder
 
 
@@ -123,21 +100,11 @@ def _folder(path: Path, config: TrainConfig, ranks: Ranks, resume: bool) -> RunF
     resumed = resume and path.exists()
     ranks.wait()  # before the folder is made, all must have seen whether it was there
     if ranks.rank == 0:
-        folder = (
-            RunFolder.resume(path, config)
-            if resumed
-            else RunFolder.begin(path, _with_precision(config))
-        )
+        folder = open_folder(path, config, resumed)
     ranks.wait()
     if ranks.rank == 0:
         return folder
     return Follower(path, stored_config(path, type(config)), ranks.rank, resumed)
-
-
-def _with_precision(config: TrainConfig) -> TrainConfig:
-    """A configuration with the precision settled, so that it does not depend on the machine."""
-    precision = Precision.named(config.precision, device_named(config.device))
-    return dataclasses.replace(config, precision=precision.name)
 
 
 def _check_shares(config: TrainConfig, processes: int) -> None:
@@ -182,30 +149,7 @@ def _trainers(ranks: Ranks, options: Options) -> Iterator[Callable[[TrainConfig,
 
 def main(words: list[str] | None = None) -> int:
     """The command line; returns the exit code."""
-    command = Command("training.train", __doc__, keys_help())
-    add_config(
-        command,
-        "a YAML file, whose run begins anew without --resume, or a run's folder, which goes on",
-    )
-    add_options(command)
-    return command.run(
-        _train,
-        words,
-        errors=(ConfigError, RunError, StateError, DeviceError, Collapsed),
-        stopped=STOPPED,
-    )
-
-
-def _train(arguments: argparse.Namespace) -> int:
-    options = given_options(arguments)
-    config, runs, goes_on = read_run(arguments, TrainConfig)
-    options = dataclasses.replace(options, resume=options.resume or goes_on)
-    keep_freed_memory()
-    try:
-        train(config, Console(), runs, options)
-    except Stopped as stop:
-        return stop.say("training.train")
-    return 0
+    return run_command("training.train", __doc__, TrainConfig(), train, add_options, words)
 
 
 if __name__ == "__main__":

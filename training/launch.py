@@ -1,0 +1,125 @@
+"""How a run is begun and ended, whatever learns in it: its command, its folder, its last table."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from thud_env.command import Command
+from training.config import Config, ConfigError, RunConfig
+from training.options import Options, given_options
+from training.process.memory import keep_freed_memory
+from training.process.precision import DeviceError, Precision, device_named
+from training.process.state import StateError
+from training.runs.alarms import Collapsed
+from training.runs.folder import RunFolder
+from training.runs.head_to_head import head_to_head
+from training.runs.lock import RunError
+from training.trainer import STOPPED, Learning, Stopped, run
+from training.usage import add_config, keys_help, read_run
+
+
+def run_command(
+    module: str,
+    docstring: str | None,
+    default: Config,
+    work: Callable[[Config, Console, Path, Options], Any],
+    add_options: Callable[[Command], None],
+    words: list[str] | None,
+) -> int:
+    """The command line ``python -m MODULE CONFIG|RUN [KEY=VALUE ...]`` of a run.
+
+    Args:
+        module: its full name.
+        docstring: the module's.
+        default: a configuration of the command's kind with every default.
+        work: makes the run: called with the configuration, where to show how it goes, the folder
+            of runs and the options.
+        add_options: adds the command's options.
+        words: the words; None for those that the process was started with.
+
+    Returns:
+        the exit code.
+    """
+
+    def start(arguments: argparse.Namespace) -> int:
+        options = given_options(arguments)
+        config, runs, goes_on = read_run(arguments, type(default))
+        keep_freed_memory()
+        try:
+            options = dataclasses.replace(options, resume=options.resume or goes_on)
+            work(config, Console(), runs, options)
+        except Stopped as stop:
+            return stop.say(module)
+        return 0
+
+    command = Command(module, docstring, keys_help(default))
+    add_config(
+        command,
+        "a YAML file, whose run begins anew without --resume, or a run's folder, which goes on",
+    )
+    add_options(command)
+    errors = (ConfigError, RunError, StateError, DeviceError, Collapsed)
+    return command.run(start, words, errors=errors, stopped=STOPPED)
+
+
+def check_run(config: RunConfig, runs: Path) -> None:
+    """Refuse what would fail only once the run is under way.
+
+    Raises:
+        ConfigError: if the table at the end could not name the run's folder.
+        DeviceError: if there is no GPU and one was asked for.
+    """
+    device_named(config.device)
+    if config.evaluation_games and re.search("[,=]", str(runs)):
+        raise ConfigError(
+            f"{runs / config.name}: no spec can name a path with , or =, and the table at the end "
+            "does: name another folder, or give evaluation_games=0"
+        )
+
+
+def with_precision(config: Config) -> Config:
+    """A configuration with the precision settled, so that it does not depend on the machine."""
+    precision = Precision.named(config.precision, device_named(config.device))
+    return dataclasses.replace(config, precision=precision.name)
+
+
+def open_folder(path: Path, config: RunConfig, resumed: bool) -> RunFolder:
+    """The run's folder, resumed or begun.
+
+    Raises:
+        RunError: if the run of that name has another configuration.
+    """
+    if resumed:
+        return RunFolder.resume(path, config)
+    return RunFolder.begin(path, with_precision(config))
+
+
+def config_in(folder: RunFolder, kind: type[Config]) -> Config:
+    """The configuration by which the run in a folder begins or goes on."""
+    config = folder.config
+    assert isinstance(config, kind)
+    if folder.has_checkpoint:  # what the run began with may be gone
+        config = dataclasses.replace(config, start_from="")
+    return config
+
+
+def complete(trainer: Learning, folder: RunFolder, console: Console, minutes: float | None) -> None:
+    """Learn to the end, then pit the policies against others and write ``head_to_head.json``.
+
+    Raises:
+        Collapsed: if a metric became NaN or infinite.
+        Stopped: after ``minutes``, or when a signal asks for it.
+    """
+    run(trainer, folder, console, minutes)
+    config = trainer.config
+    if trainer.ranks.rank == 0 and config.evaluation_games:
+        games = config.evaluation_games
+        result = head_to_head(folder.latest, config.rules, games, console, **config.limits)
+        folder.write_json("head_to_head.json", result)
