@@ -32,6 +32,7 @@ from training.distill.student import Student, soft_targets, worth_to
 from training.distill.turned import map_rows
 from training.options import Options
 from training.process.precision import Precision
+from training.trainer import Stopped
 
 torch.set_num_threads(1)
 FLOAT32 = Precision(bfloat16=False)
@@ -203,11 +204,28 @@ def test_a_student_learns_what_it_is_taught() -> None:
         False
     )
     how = StudentConfig(minibatch_size=32, learning_rate=1e-2, temperature=30)
-    student = Student(1, pair[1], "classic", how, FLOAT32, np.random.default_rng(seeds[1]))
+    reach = config.teacher.reach
+    student = Student(1, pair[1], "classic", how, reach, FLOAT32, np.random.default_rng(seeds[1]))
     student.add(lesson)
     before, after = student.learn(3, 0.0), [student.learn(40, 0.0) for _ in range(2)][-1]
     assert after["excess"] < 0.7 * before["excess"]
     assert after["value_loss"] < before["value_loss"]
+
+
+def test_regret_is_what_the_policy_loses_on_average() -> None:
+    row = Position.start().row[None]
+    labels = Labels(*(np.array(a) for a in ([2], [0, 0], [0, 50], [0])))
+    labels.decisions[:] = Position.start().legal_actions()[:2]
+    uniform = networks()[0]
+    for parameter in uniform.parameters():
+        torch.nn.init.zeros_(parameter)
+    how = StudentConfig(minibatch_size=4, policy_coef=0.0, regret_coef=1.0)
+    student = Student(0, uniform, "classic", how, 150, FLOAT32, np.random.default_rng(1))
+    student.add(Lesson(row, labels, np.zeros(1, np.float32)))
+    count = len(Position.start().legal_actions())
+    first, *_, last = [student.learn(1, 0.0)["regret"] for _ in range(40)]
+    assert first == pytest.approx((0.5 + 1.5 * (count - 2)) / count)
+    assert last < first
 
 
 # -- runs ----------------------------------------------------------------------------------
@@ -248,6 +266,35 @@ def test_a_run_that_breaks_off_and_goes_on_equals_the_unbroken_one(
     ]
     assert lines[0] == lines[1]
     assert len(lines[0]) == 4
+
+
+def test_a_run_learns_from_the_lessons_of_an_earlier_one_and_goes_on_exactly(
+    tmp_path: Path,
+) -> None:
+    earlier = quietly(tmp_path)
+    config = dataclasses.replace(TINY, name="later", earlier=str(earlier), start_from=str(earlier))
+    console = Console(quiet=True)
+    with pytest.raises(Stopped):
+        distil(config, console, tmp_path / "broken", Options(minutes=0))
+    broken = distil(config, console, tmp_path / "broken", Options(resume=True))
+    whole = distil(config, console, tmp_path / "whole")
+    alone = distil(dataclasses.replace(config, earlier=""), console, tmp_path / "alone")
+    weights = [
+        (run / "checkpoints" / "latest" / "dwarfs" / "model.safetensors").read_bytes()
+        for run in (whole, broken, alone)
+    ]
+    assert weights[0] == weights[1]
+    assert weights[0] != weights[2]
+
+
+@pytest.mark.parametrize(("rules", "message"), [("classic", "no lessons"), ("classic-all", "of")])
+def test_lessons_of_no_run_or_of_another_game_are_refused(
+    rules: str, message: str, tmp_path: Path
+) -> None:
+    earlier = tmp_path / "none" if rules == "classic" else quietly(tmp_path)
+    config = dataclasses.replace(TINY, name="later", rules=rules, earlier=str(earlier))
+    with pytest.raises(ConfigError, match=f"^earlier: .*{message}"):
+        Distillation(config, tmp_path / "later")
 
 
 def test_a_misspelt_key_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -54,6 +54,11 @@ class StudentConfig:
 
     temperature: float = 15.0
     """In hundredths of a point: the policy to learn is the softmax of the scores divided by it."""
+    policy_coef: float = 1.0
+    """Weight of the policy's cross-entropy with that softmax."""
+    regret_coef: float = 0.0
+    """Weight of the policy's regret: how many points less than the best its decisions are worth on
+    average, those beyond the teacher's ``reach`` counting as the reach (Ross and Bagnell 2014)."""
     value_decay: float = 0.9
     """How much the value of a state to learn is that of what followed: lambda of TD(lambda)."""
     value_coef: float = 0.05
@@ -63,7 +68,8 @@ class StudentConfig:
     minibatch_size: int = 256
     """States to a gradient step."""
     passes: float = 8.0
-    """How often each label is learnt from, on average, over the run."""
+    """How often each label is learnt from, on average, over the run; those of ``earlier`` lessons
+    take their part of it."""
     max_grad_norm: float = 1.0
     """Gradients are scaled down to this norm."""
 
@@ -91,6 +97,9 @@ class DistillConfig(RunConfig):
         default_factory=lambda: NetworkConfig(attack_planes=True)
     )
     """The size of each role's network."""
+    earlier: str = ""
+    """The folder of a run of the same ruleset and teacher, whose lessons are learnt from too; none:
+    only the run's own."""
     teacher: TeacherConfig = dataclasses.field(default_factory=TeacherConfig)
     """Who labels."""
     lessons: LessonConfig = dataclasses.field(default_factory=LessonConfig)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,8 @@ import torch
 
 from agents.durable import make_folder
 from thud_env.position import SIDES
-from thud_env.rules.row import TO_MOVE
+from thud_env.rules.row import TO_MOVE, ruleset_of
+from training.config import ConfigError
 from training.distill.config import DistillConfig
 from training.distill.labels import Labels, Teacher
 from training.distill.lessons import Lesson, Lessons
@@ -42,12 +44,23 @@ class Distillation:
         self._lessons = Lessons(config, teacher, networks, precision, streams.play)
         self._students = [
             Student(
-                side, network, config.rules, config.student, precision, np.random.default_rng(seed)
+                side,
+                network,
+                config.rules,
+                config.student,
+                config.teacher.reach,
+                precision,
+                np.random.default_rng(seed),
             )
             for side, (network, seed) in enumerate(
                 zip(networks, (streams.dwarfs, streams.trolls), strict=True)
             )
         ]
+        for lesson in _earlier_lessons(config):
+            for student in self._students:
+                student.add(lesson)
+        self._taught = bool(config.start_from)
+        """Whether the students play: untrained, they lead to states that are not met again."""
         self.decisions = 0
         """States labelled so far."""
         self.updates = 0
@@ -57,9 +70,8 @@ class Distillation:
         """One lesson, and what both roles learn; its numbers."""
         started = time.perf_counter()
         with self.roles.clock.on(ENVIRONMENT):
-            # Untrained networks lead to states that nobody will see again.
-            taught_before = self.updates > 0 or bool(self.config.start_from)
-            lesson = self._lessons.give(with_student=taught_before)
+            lesson = self._lessons.give(with_student=self._taught)
+        self._taught = True
         progress = min(1.0, self.decisions / self.config.total_decisions)
         self.decisions += len(lesson.rows)
         self.updates += 1
@@ -94,16 +106,9 @@ class Distillation:
         make_folder(self._folder)
         save_state(self._folder, State(tensors), f"{self.decisions:012d}")
 
-    def _kept(self, path: Path) -> Lesson:
-        """A lesson that ``_keep`` wrote."""
-        tensors = load_state(self._folder, path.stem).tensors
-        arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
-        rows, followed = arrays.pop("rows"), arrays.pop("followed")
-        return Lesson(rows, Labels(**arrays), followed)
-
     def state(self) -> State:
         """All that the next update depends on, but for the lessons, which the folder keeps."""
-        counts = {"decisions": self.decisions, "updates": self.updates}
+        counts = {"decisions": self.decisions, "updates": self.updates, "taught": self._taught}
         parts = {"counts": State(values=counts), "lessons": self._lessons.state()}
         for role, student in zip(SIDES, self._students, strict=True):
             parts[str(role)] = student.state()
@@ -117,11 +122,46 @@ class Distillation:
         """
         counts = state.part("counts").values
         self.decisions, self.updates = counts["decisions"], counts["updates"]
+        self._taught = counts.get("taught", True)  # runs written before 2026-11-22 do not say
         self._lessons.restore(state.part("lessons"))
         before = sorted(self._folder.glob("*.json"))[: self.updates]
         for path in before:
-            lesson = self._kept(path)
+            lesson = _kept_lesson(path)
             for student in self._students:
                 student.add(lesson)
         for role, student in zip(SIDES, self._students, strict=True):
             student.restore(state.part(role))
+
+
+def _kept_lesson(path: Path) -> Lesson:
+    """A lesson that a run has written.
+
+    Raises:
+        StateError: if it is missing or damaged.
+    """
+    tensors = load_state(path.parent, path.stem).tensors
+    arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
+    rows, followed = arrays.pop("rows"), arrays.pop("followed")
+    return Lesson(rows, Labels(**arrays), followed)
+
+
+def _earlier_lessons(config: DistillConfig) -> Iterator[Lesson]:
+    """The lessons of the run that a configuration names as ``earlier``, in their order.
+
+    Raises:
+        ConfigError: if it has none, or played by another ruleset.
+        StateError: if one is damaged.
+    """
+    if not config.earlier:
+        return
+    paths = sorted((Path(config.earlier) / "lessons").glob("*.json"))
+    if not paths:
+        raise ConfigError(
+            f"earlier: {config.earlier} has no lessons: the folder of a distillation would be right"
+        )
+    for path in paths:
+        lesson = _kept_lesson(path)
+        played = ruleset_of(lesson.rows[0]).name
+        if played != config.rules:
+            raise ConfigError(f"earlier: {config.earlier} is of {played}, not of {config.rules}")
+        yield lesson

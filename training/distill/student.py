@@ -7,6 +7,7 @@ import torch
 from numpy.typing import NDArray
 
 from agents.networks.network import PolicyNetwork
+from agents.search.evaluation import POINT
 from agents.search.playouts import standing
 from thud_env.actions import ACTION_SYMMETRY, NUM_ACTIONS
 from thud_env.rules.row import DWARFS, TO_MOVE
@@ -18,10 +19,14 @@ from training.distill.turned import map_rows
 from training.process.precision import Precision
 from training.process.state import State, restore_learning, state_of_learning
 
-MEASURED = ("policy_loss", "excess", "value_loss", "agreement", "explained_variance")
+MEASURED = (
+    *("policy_loss", "excess", "regret"),
+    *("value_loss", "agreement", "explained_variance"),
+)
 """What is reported of learning: the cross-entropy of the policy; how much of it is not the
-entropy of the labels; the value's squared error, in points or results; how often the most likely
-decision is one of the best; the share of the values' variance that is predicted."""
+entropy of the labels; how many points less than the best its decisions are worth on average; the
+value's squared error, in points or results; how often the most likely decision is one of the best;
+the share of the values' variance that is predicted."""
 
 
 class Student:
@@ -32,6 +37,7 @@ class Student:
         network: the role's; it is changed in place.
         rules: the ruleset's name.
         config: how it learns.
+        reach: hundredths of a point: what decisions lose at least that the labels leave out.
         precision: its arithmetic.
         random: draws the examples and how they are turned.
     """
@@ -42,12 +48,14 @@ class Student:
         network: PolicyNetwork,
         rules: str,
         config: StudentConfig,
+        reach: int,
         precision: Precision,
         random: np.random.Generator,
     ) -> None:
         self.side = side
         self._network = network
         self._config = config
+        self._reach = reach
         self._precision = precision
         self._random = random
         self._symmetries = np.array(symmetries_of(rules))
@@ -104,9 +112,15 @@ class Student:
         with self._precision.autocast():
             judged = self._network.judge(inputs.planes, inputs.decisions, inputs.game)
         policy_loss = -(targets * judged.log_probs[places]).sum() / len(rows)
+        saved = torch.from_numpy((self._reach - labels.gaps).astype(np.float32) / POINT)
+        regret = self._reach / POINT - (judged.log_probs[places].exp() * saved).sum() / len(rows)
         errors = self._points * (judged.values - worth)
         value_loss = errors.square().mean()
-        loss = policy_loss + self._config.value_coef * value_loss
+        loss = (
+            self._config.policy_coef * policy_loss
+            + self._config.regret_coef * regret
+            + self._config.value_coef * value_loss
+        )
         loss.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(self._network.parameters(), self._config.max_grad_norm)
         self._optimiser.step()
@@ -118,8 +132,8 @@ class Student:
             hit = (judged.log_probs[places[best]] >= top[torch.from_numpy(owner[best])]).float()
             explained = 1 - value_loss / ((self._points**2) * worth.var() + 1e-8)
             return [
-                float(policy_loss), float(policy_loss - entropy), float(value_loss),
-                float(hit.sum() / len(rows)), float(explained),
+                float(policy_loss), float(policy_loss - entropy), float(regret),
+                float(value_loss), float(hit.sum() / len(rows)), float(explained),
             ]  # fmt: skip
 
     def state(self) -> State:
