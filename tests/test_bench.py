@@ -58,8 +58,8 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench, "STAGES", 5)
     monkeypatch.setattr(bench, "DECISIONS", 8)
     for name, size in (
-        ("_aec_loop", {"decisions": 50}),
-        ("_playouts", {"num_games": 2}),
+        ("_aec_loop", {"decisions": 10}),
+        ("_playouts", {"num_games": 1}),
     ):
         monkeypatch.setattr(bench, name, partial(getattr(bench, name), **size))
 

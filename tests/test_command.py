@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from numba import config
 
 from thud_env.command import BROKEN_PIPE, Command, bounded, say, whole_number
 
@@ -69,6 +70,7 @@ def test_ctrl_c_is_one_line_and_exit_code_130(module: str, monkeypatch, capsys) 
     assert err.startswith("stopped")
 
 
+@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
 def test_ctrl_c_is_heard_while_compiled_code_runs() -> None:
     command = [sys.executable, "-m", "thud_env.perft", "--depth", "9"]
     with subprocess.Popen(

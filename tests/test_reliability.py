@@ -8,7 +8,7 @@ import dataclasses
 import pytest
 from reliability.every import ROWS
 from reliability.report import PAGE, page, read_results
-from reliability.row import NotProvenError, Row, prove, prove_more
+from reliability.row import Fault, NotProvenError, Row, prove, prove_more
 
 
 def test_the_page_is_made_of_the_results() -> None:
@@ -40,16 +40,16 @@ def _fault():
 
 
 def _checked(size, random, folder) -> int:
-    assert not _LIES["on"]
+    assert not _LIES["on"], "it lies"
     return size
 
 
-SOUND = Row("sound", "a promise", "cases", _checked, 3, 5, {"a lie": _fault})
+SOUND = Row("sound", "a promise", "cases", _checked, 3, 5, {"a lie": Fault(_fault, "it lies")})
 
 
 def test_a_sound_row_is_proven() -> None:
     result = prove(SOUND)
-    assert (result["checked"], result["faults"]) == (3, {"a lie": "AssertionError"})
+    assert (result["checked"], result["faults"]) == (3, {"a lie": "AssertionError: it lies"})
     (more,) = prove_more(SOUND, result)
     assert (more["checked"], more["first_seed"], more["last_seed"]) == (6, 1, 2)
     assert list(prove_more(SOUND, more)) == []
@@ -61,11 +61,18 @@ def test_a_sound_row_is_proven() -> None:
         ({"check": lambda *_: 0}, "0 cases were checked, not 3"),
         ({"check": lambda size, *_: size}, "nothing notices a lie"),
         ({"faults": {}}, "plants no fault"),
+        ({"faults": {"a lie": Fault(_fault, "it errs")}}, "must cause AssertionError, 'it errs'"),
+        ({"faults": {"a lie": Fault(_fault, "it lies", KeyError)}}, "must cause KeyError"),
     ],
 )
 def test_a_row_that_asserts_nothing_is_not_proven(change, said: str) -> None:
     with pytest.raises(NotProvenError, match=said):
         prove(dataclasses.replace(SOUND, **change))
+
+
+def test_a_line_that_asserts_without_words_is_known_by_itself() -> None:
+    fault = Fault(_fault, "not _LIES")
+    assert prove(dataclasses.replace(SOUND, faults={"a lie": fault}))["faults"]
 
 
 def test_a_broken_promise_is_raised() -> None:

@@ -16,7 +16,7 @@ from ladders import made_up
 
 from agents.networks.checkpoint import CheckpointError, load_policy, save_policy
 from agents.networks.network import Network, NetworkConfig
-from reliability.row import Row
+from reliability.row import Fault, Row
 from training.ladder.entries import Header
 from training.ladder.fields import make_field
 from training.ladder.schedule import LadderError
@@ -130,17 +130,28 @@ def _no_hash(module: str):  # type: ignore[no-untyped-def]
 ROWS = [
     Row(
         "damaged policies", _PROMISE, "damaged files", check_policies, 500, 10_000,
-        {"no hash": lambda: _no_hash("agents.networks.checkpoint")},
+        {
+            "no hash": Fault(
+                lambda: _no_hash("agents.networks.checkpoint"), "was damaged, and read as something"
+            )
+        },
     ),
     Row(
         "damaged training states", _PROMISE, "damaged files", check_states, 500, 10_000,
-        {"no hash": lambda: _no_hash("training.process.state")},
+        {
+            "no hash": Fault(
+                lambda: _no_hash("training.process.state"), "was damaged, and read as something"
+            )
+        },
     ),
     Row(
         "damaged games of a ladder", _PROMISE, "damaged files", check_games, 500, 10_000,
         {
-            "values are not checked": lambda: mock.patch(
-                "training.ladder.entries._checked", lambda _name, value, _right: value
+            "values are not checked": Fault(
+                lambda: mock.patch(
+                    "training.ladder.entries._checked", lambda _name, value, _right: value
+                ),
+                "<= {*field.agents, *games.header.agents}",
             )
         },
     ),

@@ -12,7 +12,7 @@ from unittest import mock
 
 from packaging.version import Version
 
-from reliability.row import Row
+from reliability.row import Fault, Row
 from reliability.tree import ROOT
 
 LIST = Path(__file__).with_name("advisories.toml")
@@ -49,8 +49,11 @@ ROWS = [
         "versions against a list of vulnerabilities", "What is installed runs no text as code",
         "versions", check, 200, 200,
         {
-            "an old torch is pinned": lambda: mock.patch(
-                f"{__name__}._pins", lambda: iter([("constraints.txt", "torch", "2.5.1")])
+            "an old torch is pinned": Fault(
+                lambda: mock.patch(
+                    f"{__name__}._pins", lambda: iter([("constraints.txt", "torch", "2.5.1")])
+                ),
+                "constraints.txt: torch 2.5.1 has",
             ),
         },
     )

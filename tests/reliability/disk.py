@@ -19,7 +19,7 @@ from typing import Any
 from unittest import mock
 
 import training
-from reliability.row import Row
+from reliability.row import Fault, Row
 from reliability.runs import assert_ends_as, gone_on_from, outcome, trained
 
 HOUSE = Path(training.__file__).parents[1]
@@ -72,6 +72,7 @@ def check(size: int, random: Random, folder: Path) -> int:
     def note(site: Site, _path: str | None) -> None:
         seen[site] = seen.get(site, 0) + 1
 
+    trained(folder / "first")  # compiles, or reads what was compiled: that happens once
     with _watched(note):
         run, _ = trained(folder / "whole")
     wanted = outcome(run)
@@ -117,8 +118,11 @@ ROWS = [
         "A full or failing disk is said in one line, and loses nothing before it",
         "injected errors", check, 24, 2_000,
         {
-            "which file failed is not said": lambda: mock.patch(
-                "agents.durable.naming", lambda _path: contextlib.nullcontext()
+            "which file failed is not said": Fault(
+                lambda: mock.patch(
+                    "agents.durable.naming", lambda _path: contextlib.nullcontext()
+                ),
+                "which file failed is not said",
             ),
         },
     )

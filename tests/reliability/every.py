@@ -8,6 +8,7 @@ from reliability import (
     disk,
     inputs,
     install,
+    lines,
     locks,
     mutants,
     paths,
@@ -38,6 +39,7 @@ ROWS: list[Row] = [
         soak,
         install,
         dependencies,
+        lines,
         mutants,
     )
     for row in group.ROWS

@@ -19,7 +19,7 @@ from test_fuzz import LIMITS, attempt, battles, check_position, check_reads, dam
 
 import agents
 from agents.registry import AGENTS
-from reliability.row import Row
+from reliability.row import Fault, Row
 from reliability.tree import PLAIN, edited, run
 from thud_env import Position, Record, RecordError
 from thud_env.command import Command
@@ -152,6 +152,8 @@ def _in_a_line(read: Callable[[], object], error: type[Exception]) -> None:
         read()
     except error as refusal:
         assert re.search(r"\w", str(refusal)), "nothing is said"
+    except Exception as raw:
+        raise AssertionError(f"a raw {type(raw).__name__}: {raw}") from raw
 
 
 @contextlib.contextmanager
@@ -165,41 +167,61 @@ def _board_is_not_looked_at() -> Iterator[None]:
         yield
 
 
+class _Raw(Exception):  # noqa: N818 (stands for any that is of no kind of ours)
+    pass
+
+
 def _raw(*_arguments: object, **_named: object) -> None:
-    raise KeyError("raw")
+    raise _Raw("a raw error")
 
 
 ROWS = [
     Row(
         "records", _PROMISE, "fuzzed inputs", check_records, 3_000, 10_000_000,
-        {"tags raise raw": lambda: mock.patch("thud_env.record.text.RecordText._add_tag", _raw)},
+        {
+            "tags raise raw": Fault(
+                lambda: mock.patch("thud_env.record.text.RecordText._add_tag", _raw),
+                "a raw error", _Raw,
+            )
+        },
     ),
     Row(
         "positions and turns", _PROMISE, "fuzzed inputs", check_positions, 3_000, 10_000_000,
         {
-            "a text is not the one of its position": lambda: mock.patch.object(
-                Position, "text", property(lambda _position: "nothing")
+            "a text is not the one of its position": Fault(
+                lambda: mock.patch.object(Position, "text", property(lambda _position: "nothing")),
+                "'nothing' has 1 fields", ValueError,
             )
         },
     ),
     Row(
         "configurations and overrides", _PROMISE, "fuzzed inputs", check_configs, 500, 10_000_000,
         {
-            "PyYAML's own errors are let through": lambda: mock.patch(
-                "agents.strict_yaml._Loader", yaml.SafeLoader
+            "PyYAML's own errors are let through": Fault(
+                lambda: mock.patch("agents.strict_yaml._Loader", yaml.SafeLoader),
+                "a raw ValueError",
             )
         },
     ),
     Row(
         "specs of agents", _PROMISE, "fuzzed inputs", check_specs, 2_000, 10_000_000,
-        {"options raise raw": lambda: mock.patch("agents.registry._options", _raw)},
+        {
+            "options raise raw": Fault(
+                lambda: mock.patch("agents.registry._options", _raw), "a raw _Raw: a raw error"
+            )
+        },
     ),
     Row(
         "command lines", _PROMISE, "fuzzed inputs", check_command_lines, 1_000, 10_000_000,
-        {"numbers raise raw": lambda: mock.patch("thud_env.command.whole_number", _raw)},
+        {
+            "numbers raise raw": Fault(
+                lambda: mock.patch("thud_env.command.whole_number", _raw), "a raw error", _Raw
+            )
+        },
     ),
     Row(
         "state rows", _PROMISE, "fuzzed inputs", check_rows, 100, 1_000_000,
-        {"the board is not looked at": _board_is_not_looked_at}, with_fault=20, chunk=2_000,
+        {"the board is not looked at": Fault(_board_is_not_looked_at, "IndexError")},
+        with_fault=20, chunk=2_000,
     ),
 ]  # fmt: skip

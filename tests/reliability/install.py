@@ -17,7 +17,7 @@ from unittest import mock
 from test_compile import CALL, SOURCES
 
 import thud_env.jit.compile
-from reliability.row import Row
+from reliability.row import Fault, Row
 from reliability.tree import ROOT, run
 
 # -- the compile cache ---------------------------------------------------------------------
@@ -220,13 +220,17 @@ _INSTALLED = "It starts anywhere"
 ROWS = [
     Row(
         "the compile cache", _INSTALLED, "caches", check_caches, 6, 200,
-        {"old code is run": lambda: mock.patch.dict(_edits, TRUSTING)}, with_fault=1,
+        {"old code is run": Fault(lambda: mock.patch.dict(_edits, TRUSTING), "instead of 30 -30")},
+        with_fault=1,
     ),
     Row(
         "starts", _INSTALLED, "starts", check_starts, len(_STARTS), 70,
         {
-            "something warns": lambda: mock.patch.dict(
-                _prelude, {"code": "import warnings; warnings.warn('x'); "}
+            "something warns": Fault(
+                lambda: mock.patch.dict(
+                    _prelude, {"code": "import warnings; warnings.warn('beware'); "}
+                ),
+                "UserWarning: beware",
             )
         },
         with_fault=1,
@@ -235,17 +239,25 @@ ROWS = [
         "no pickle, eval, exec", "What is installed runs no text as code", "sources",
         check_sources, 100, 100,
         {
-            "pickle.loads": lambda: mock.patch(
-                f"{__name__}._sources", lambda: ["import pickle\npickle.loads(b'')"]
+            "pickle.loads": Fault(
+                lambda: mock.patch(
+                    f"{__name__}._sources", lambda: ["import pickle\npickle.loads(b'')"]
+                ),
+                "pickle",
             ),
-            "eval": lambda: mock.patch(f"{__name__}._sources", lambda: ["eval('1')"]),
+            "eval": Fault(
+                lambda: mock.patch(f"{__name__}._sources", lambda: ["eval('1')"]), "eval('1')"
+            ),
         },
     ),
     Row(
         "the wheel", "The wheel holds what it should", "files", check_wheel, 30, 30,
         {
-            "agents is packed too": lambda: mock.patch.dict(
-                _packages, {"packages": 'packages = ["thud_env", "agents"]'}
+            "agents is packed too": Fault(
+                lambda: mock.patch.dict(
+                    _packages, {"packages": 'packages = ["thud_env", "agents"]'}
+                ),
+                'name.startswith("thud_env/")',
             )
         },
     ),

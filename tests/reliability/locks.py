@@ -13,7 +13,7 @@ from unittest import mock
 
 from ladders import short_field
 
-from reliability.row import Row
+from reliability.row import Fault, Row
 from reliability.runs import trained
 from training import fit_evaluation
 from training.ladder.schedule import LadderError
@@ -99,7 +99,9 @@ ROWS = [
         "a second ladder, fit or run beside one that is then killed",
         "What is in use is refused, by name", "second starts", check, 3, 60,
         {
-            "no lock": lambda: mock.patch("fcntl.flock", lambda *_: None),
+            "no lock": Fault(
+                lambda: mock.patch("fcntl.flock", lambda *_: None), "a second start was not refused"
+            ),
         },
     )
 ]  # fmt: skip

@@ -18,7 +18,7 @@ from random import Random
 from typing import Any
 from unittest import mock
 
-from reliability.row import Row
+from reliability.row import Fault, Row
 from reliability.tree import PLAIN, ROOT, copy_sources
 
 SOURCES = (
@@ -121,7 +121,9 @@ ROWS = [
         "mutants of the rules, actions, notation and advantages",
         "The tests notice what is wrong", "mutants", check, 10, 1_000,
         {
-            "nothing is asserted": lambda: mock.patch.dict(_battery, {"module": "this"}),
+            "nothing is asserted": Fault(
+                lambda: mock.patch.dict(_battery, {"module": "this"}), "survivors"
+            ),
         },
         with_fault=4,
     )

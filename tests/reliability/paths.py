@@ -19,7 +19,7 @@ import simulated_games
 from gymnasium.vector import AutoresetMode
 
 import thud_env
-from reliability.row import Row
+from reliability.row import Fault, Row
 from reliability.tree import counts_quiet_turns_twice, run
 from thud_env import RULESETS, BatchedGame, Position, Termination, random_playouts
 from thud_env.envs.base import BoardEnv
@@ -222,20 +222,32 @@ ROWS = [
         "AEC, Gymnasium, vector and batch in three autoreset modes", _PROMISE, "battles",
         check_paths, 100, 50_000,
         {
-            "PettingZoo's and Gymnasium's environments pay the other side": lambda: (
-                mock.patch.object(BoardEnv, "_paid_to_dwarfs", lambda _env, paid: -paid)
+            "PettingZoo's and Gymnasium's environments pay the other side": Fault(
+                lambda: mock.patch.object(BoardEnv, "_paid_to_dwarfs", lambda _env, paid: -paid),
+                "list(env.rewards.values()) == [one.paid, -one.paid]",
             ),
-            "a batch begins anew at once, whatever was asked for": lambda: mock.patch(
-                "thud_env.batch.game.read_autoreset_mode", lambda _mode: AutoresetMode.SAME_STEP
+            "a batch begins anew at once, whatever was asked for": Fault(
+                lambda: mock.patch(
+                    "thud_env.batch.game.read_autoreset_mode", lambda _mode: AutoresetMode.SAME_STEP
+                ),
+                "assert_array_equal(observations[number], position.observation())",
             ),
-            "planes show the opposite": lambda: mock.patch.object(
-                Position, "observation", lambda one, see=Position.observation: 1 - see(one)
+            "planes show the opposite": Fault(
+                lambda: mock.patch.object(
+                    Position, "observation", lambda one, see=Position.observation: 1 - see(one)
+                ),
+                "position.observation()",
             ),
         },
         with_fault=20,
     ),
     Row(
         "the GPU's kernels in Numba's simulator", _PROMISE, "rulesets", check_simulator, 1, 5,
-        {"a quiet turn counts twice": counts_quiet_turns_twice}, chunk=5,
+        {
+            "a quiet turn counts twice": Fault(
+                counts_quiet_turns_twice, "assert_array_equal(simulated[name], array"
+            )
+        },
+        chunk=5,
     ),
 ]  # fmt: skip

@@ -19,7 +19,7 @@ from test_rulesets import every_combination
 from test_states_alike import LIMITS, is_read_back
 
 import thud_env.perft
-from reliability.row import Row
+from reliability.row import Fault, Row
 from thud_env import RULESETS, Position, Record
 from thud_env.actions import ACTION_SYMMETRY, describe_action, move_action
 from thud_env.board import DIRECTION_VECTORS, SQUARE_BY_NAME, SQUARE_POSITIONS
@@ -145,10 +145,16 @@ ROWS = [
         "positions against the reference", _PROMISE, "positions", check_reference,
         2_000, 1_000_000,
         {
-            "a troll counts 3": lambda: mock.patch.object(
-                reference, "margin", lambda state: len(state.dwarfs) - 3 * len(state.trolls)
+            "a troll counts 3": Fault(
+                lambda: mock.patch.object(
+                    reference, "margin", lambda state: len(state.dwarfs) - 3 * len(state.trolls)
+                ),
+                "ending(position) == outcome(state)",
             ),
-            "no shoves": lambda: mock.patch.object(reference, "shoves", lambda _state: iter(())),
+            "no shoves": Fault(
+                lambda: mock.patch.object(reference, "shoves", lambda _state: iter(())),
+                "position.turns() == words",
+            ),
         },
         with_fault=200,
     ),
@@ -156,8 +162,9 @@ ROWS = [
         "the same by rulesets of one's own", _PROMISE, "positions", check_own_rulesets,
         500, 1_000_000,
         {
-            "tramples capture nothing": lambda: mock.patch.object(
-                reference, "tramples", lambda *_: iter(())
+            "tramples capture nothing": Fault(
+                lambda: mock.patch.object(reference, "tramples", lambda *_: iter(())),
+                "position.turns() == words",
             ),
         },
     ),
@@ -165,8 +172,11 @@ ROWS = [
         "perft", "Counts of turns are those that were published", "positions", check_perft,
         200, 200,
         {
-            "the suite has one count too many": lambda: mock.patch.object(
-                test_perft, "suite", lambda suite=test_perft.suite: _one_too_many(suite())
+            "the suite has one count too many": Fault(
+                lambda: mock.patch.object(
+                    test_perft, "suite", lambda suite=test_perft.suite: _one_too_many(suite())
+                ),
+                "perft(position, depth) == count",
             ),
         },
     ),
@@ -174,8 +184,9 @@ ROWS = [
         "the symmetries of each board", "The rules do not know left from right", "positions",
         check_symmetries, 1_000, 1_000_000,
         {
-            "one action has another image": lambda: mock.patch.object(
-                test_symmetry, "ACTION_SYMMETRY", _ONE_ENTRY_WRONG
+            "one action has another image": Fault(
+                lambda: mock.patch.object(test_symmetry, "ACTION_SYMMETRY", _ONE_ENTRY_WRONG),
+                "np.array_equal(mapped, image.legal_actions())",
             ),
         },
     ),
@@ -183,8 +194,9 @@ ROWS = [
         "round trips", "What is written is read as it was", "positions", check_round_trips,
         2_000, 1_000_000,
         {
-            "the quiet count is not written": lambda: mock.patch(
-                "thud_env.position.position_text", _without_quiet_turns
+            "the quiet count is not written": Fault(
+                lambda: mock.patch("thud_env.position.position_text", _without_quiet_turns),
+                "other == position",
             ),
         },
     ),

@@ -15,7 +15,8 @@ from pathlib import Path
 from random import Random
 from unittest import mock
 
-from reliability.row import Row
+from agents.networks.checkpoint import CheckpointError
+from reliability.row import Fault, Row
 from reliability.runs import assert_ends_as, gone_on_from, outcome, trained
 
 Names = dict[str, tuple[int, str]]
@@ -132,12 +133,14 @@ ROWS = [
         "power cut at a random flush", "A power cut loses nothing that was announced",
         "disk images", check, 20, 500,
         {
-            "metrics not flushed before a checkpoint": lambda: mock.patch(
-                "training.runs.metrics.MetricsFile.flush", lambda _self: None
+            "metrics not flushed before a checkpoint": Fault(
+                lambda: mock.patch("training.runs.metrics.MetricsFile.flush", lambda _self: None),
+                "a gap: ",
             ),
-            "folders not flushed": _folders_not_flushed,
-            "a file not flushed": lambda: mock.patch(
-                "agents.networks.checkpoint.write_flushed", Path.write_bytes
+            "folders not flushed": Fault(_folders_not_flushed, "decisions were safe"),
+            "a file not flushed": Fault(
+                lambda: mock.patch("agents.networks.checkpoint.write_flushed", Path.write_bytes),
+                "manifest.json is damaged", CheckpointError,
             ),
         },
     ),

@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import os
 import tempfile
+import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
@@ -17,6 +18,19 @@ Raises whatever comes of a broken promise, an ``AssertionError`` at best."""
 
 Plant = Callable[[], contextlib.AbstractContextManager[Any]]
 """Plants a fault, for as long as the context lasts."""
+
+
+TESTS = Path(__file__).resolve().parents[1]
+
+
+@dataclasses.dataclass(frozen=True)
+class Fault:
+    """A mistake, and the failure of the row that it must cause."""
+
+    plant: Plant
+    noticed_by: str
+    """Words of the error's message, or of the line of the tests that raised it."""
+    error: type[Exception] = AssertionError
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,12 +46,14 @@ class Row:
     """How many are checked in CI."""
     full: int
     """How many in the full run."""
-    faults: dict[str, Plant]
+    faults: dict[str, Fault]
     """What is planted, one after the other."""
     with_fault: int | None = None
     """How many are checked with a fault; None for as many as in CI."""
     chunk: int | None = None
     """How many the full run checks with one seed; None for as many as in CI."""
+    needs: str = ""
+    """Files that another target of the Makefile writes; without them the row is left out."""
 
 
 class NotProvenError(AssertionError):
@@ -55,16 +71,17 @@ def prove(row: Row, seed: int = 1) -> dict[str, Any]:
         What docs/reliability.json says of it.
 
     Raises:
-        NotProvenError: if less was checked than asked for, or a fault went unnoticed.
+        NotProvenError: if less was checked than asked for, or a fault went unnoticed, or something
+            other than what it must cause went wrong.
         Exception: what the check raised, if the promise is broken.
     """
     if not row.faults:
         raise NotProvenError(f"{row.name} plants no fault")
     proven = _checked(row, row.ci, seed)
     noticed = {}
-    for fault, plant in row.faults.items():
-        with plant():
-            noticed[fault] = _noticed(row, fault, seed)
+    for name in row.faults:
+        with row.faults[name].plant():
+            noticed[name] = _noticed(row, name, seed)
     return {
         **{"promise": row.promise, "unit": row.unit, "faults": noticed},
         **{"first_seed": seed, "last_seed": seed},
@@ -111,10 +128,24 @@ def _check(row: Row, size: int, seed: int) -> int:
         return row.check(size, Random(seed), Path(folder))
 
 
-def _noticed(row: Row, fault: str, seed: int) -> str:
-    """What noticed the fault that is planted: the kind of the error."""
+def _noticed(row: Row, name: str, seed: int) -> str:
+    """What noticed the fault that is planted: the kind of the error, and its words."""
+    fault = row.faults[name]
     try:
         _check(row, row.with_fault or row.ci, seed)
     except Exception as error:
-        return type(error).__name__
-    raise NotProvenError(f"{row.name}: nothing notices {fault}")
+        kind, said = type(error).__name__, [str(error), _raised_by(error)]
+        if type(error) is fault.error and any(fault.noticed_by in words for words in said):
+            return f"{kind}: {fault.noticed_by}"
+        raise NotProvenError(
+            f"{row.name}: {name} must cause {fault.error.__name__}, {fault.noticed_by!r}; "
+            f"there was {kind}: {' | '.join(said)[:300]}"
+        ) from error
+    raise NotProvenError(f"{row.name}: nothing notices {name}")
+
+
+def _raised_by(error: Exception) -> str:
+    """The line of the tests that raised an error, or that called what raised it."""
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.line for frame in frames if Path(frame.filename).is_relative_to(TESTS)]
+    return lines[-1] or ""

@@ -11,7 +11,7 @@ from unittest import mock
 
 import torch
 
-from reliability.row import Row
+from reliability.row import Fault, Row
 from reliability.runs import CONFIG, assert_ends_as, outcome, trained
 from training.runs.alarms import Collapsed
 from training.trainer import Trainer
@@ -91,8 +91,9 @@ ROWS = [
         "same seed and configuration, twice", "The same seed gives the same bytes",
         "pairs of runs", check_same, 3, 200,
         {
-            "networks are not seeded": lambda: mock.patch(
-                "torch.manual_seed", lambda _seed: torch.default_generator
+            "networks are not seeded": Fault(
+                lambda: mock.patch("torch.manual_seed", lambda _seed: torch.default_generator),
+                "the metrics differ",
             )
         },
         with_fault=2,
@@ -101,7 +102,7 @@ ROWS = [
         "weights that are infinite or NaN", "A run that breaks stops, and its last good "
         "checkpoint is named", "runs", check_collapse, 6, 200,
         {
-            "weights are not looked at": _not_looked_at
+            "weights are not looked at": Fault(_not_looked_at, "it was saved")
         },
     ),
 ]  # fmt: skip

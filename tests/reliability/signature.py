@@ -9,7 +9,7 @@ from unittest import mock
 from test_uncompiled import PLAY
 
 import thud_env.bench
-from reliability.row import Row
+from reliability.row import Fault, Row
 from reliability.tree import PLAIN, ROOT, counts_quiet_turns_twice, run
 
 _PROMISE = "One signature"
@@ -36,14 +36,19 @@ def check_lanes(size: int, random: Random, folder: Path) -> int:
 ROWS = [
     Row(
         "compiled and as plain Python", _PROMISE, "battles", check_plain, 20, 200,
-        {"a quiet turn counts twice": counts_quiet_turns_twice}, chunk=60,
+        {"a quiet turn counts twice": Fault(counts_quiet_turns_twice, "plain == compiled")},
+        chunk=60,
     ),
     Row(
         "make lanes: other Pythons, and the lowest versions", _PROMISE, "lanes", check_lanes, 1, 4,
         {
-            "a battle more is played": lambda: mock.patch(
-                "thud_env.bench.signature", lambda play=thud_env.bench.signature: play(1_010)
+            "a battle more is played": Fault(
+                lambda: mock.patch(
+                    "thud_env.bench.signature", lambda play=thud_env.bench.signature: play(1_010)
+                ),
+                "build/lane-",
             ),
         },
+        needs="build/lane-*/signature",
     ),
 ]  # fmt: skip

@@ -14,11 +14,11 @@ import numpy as np
 import test_web_faults
 from page_server import serving
 
-from reliability.row import Row
+from reliability.row import Fault, Row
 from reliability.runs import CONFIG, trained
 from thud_env import RULESETS, BatchedGame
 from thud_env.batch.states import margins
-from thud_env.rules.check import check_rows
+from thud_env.rules.check import RowError, check_rows
 from thud_env.rules.row import QUIET_TURNS
 from training.trainer import Trainer
 
@@ -100,7 +100,7 @@ def check_training(size: int, random: Random, folder: Path) -> int:
 
 
 @contextlib.contextmanager
-def _every_update_keeps_a_megabyte() -> Iterator[None]:
+def _every_update_keeps_some() -> Iterator[None]:
     kept, memory = [], _memory
 
     def leaking() -> int:
@@ -131,16 +131,23 @@ ROWS = [
     Row(
         "battles, looked at after every decision", _MEMORY, "battles", check_battles,
         1_280, 1_000_000,
-        {"a state is damaged": _a_state_is_damaged}, with_fault=128,
+        {"a state is damaged": Fault(_a_state_is_damaged, "row 3 is damaged", RowError)},
+        with_fault=128,
     ),
     Row(
         "the memory of a training run", _MEMORY, "updates", check_training, 60, 20_000,
-        {"every update keeps some": _every_update_keeps_a_megabyte}, chunk=2_000,
+        {"every update keeps some": Fault(_every_update_keeps_some, "memory grew by")},
+        chunk=2_000,
     ),
     Row(
         "requests to the page's server", "Any input is read or refused by name", "fuzzed inputs",
         check_requests, 200, 50_000,
-        {"a request is sound": lambda: mock.patch.object(test_web_faults, "broken", _sound)},
+        {
+            "a request is sound": Fault(
+                lambda: mock.patch.object(test_web_faults, "broken", _sound),
+                "400 <= status < 500",
+            )
+        },
         with_fault=50,
     ),
 ]  # fmt: skip

@@ -12,7 +12,7 @@ from pathlib import Path
 from random import Random
 from unittest import mock
 
-from reliability.row import Row
+from reliability.row import Fault, Row
 from reliability.runs import CONFIG, UPDATES, assert_ends_as, gone_on_from, outcome, trained
 from training.process.stopping import STOPPING
 from training.runs.lock import RunError
@@ -123,8 +123,9 @@ def _once_at(at: int, hook, otherwise):  # type: ignore[no-untyped-def]
 
 
 _FORGETS = {
-    "what is drawn next is not restored": lambda: mock.patch(
-        "training.selfplay.play.restore_generator", lambda *_: None
+    "what is drawn next is not restored": Fault(
+        lambda: mock.patch("training.selfplay.battles.restore_generator", lambda *_: None),
+        "the metrics differ",
     )
 }
 
@@ -137,6 +138,11 @@ ROWS = [
     Row(
         "a second start of a run in use", "What is in use is refused, by name", "second starts",
         check_second_starts, 4, 100,
-        {"no lock": lambda: mock.patch("training.runs.lock.fcntl.flock", lambda *_: None)},
+        {
+            "no lock": Fault(
+                lambda: mock.patch("training.runs.lock.fcntl.flock", lambda *_: None),
+                "was moved aside",
+            )
+        },
     ),
 ]  # fmt: skip

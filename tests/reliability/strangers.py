@@ -12,7 +12,7 @@ from unittest import mock
 
 import yaml
 
-from reliability.row import Row
+from reliability.row import Fault, Row
 from reliability.runs import CONFIG, trained
 from training.config import ConfigError, load_config
 from training.ladder.fields import read_field
@@ -89,16 +89,17 @@ ROWS = [
     Row(
         "agents that a file names", _PROMISE, "files", check_specs, 40, 400,
         {
-            "python: is not refused": lambda: mock.patch.multiple(
-                "training.config", is_own=lambda _spec: False
+            "python: is not refused": Fault(
+                lambda: mock.patch.multiple("training.config", is_own=lambda _spec: False), "ran"
             )
         },
     ),
     Row(
         "links in a run", _PROMISE, "runs", check_links, len(_PLACES), 50,
         {
-            "links are not looked for": lambda: mock.patch(
-                "training.runs.folder.check_links", lambda _path: None
+            "links are not looked for": Fault(
+                lambda: mock.patch("training.runs.folder.check_links", lambda _path: None),
+                "was followed",
             )
         },
     ),
