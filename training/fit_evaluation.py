@@ -1,4 +1,4 @@
-"""Fit the evaluation by patterns of the searching players to self-play by search.
+"""Fit the evaluation by patterns to self-play by search.
 
 ::
 
@@ -6,15 +6,15 @@
     python -m training.fit_evaluation koom-valley --generations 5 --threads 2
     python -m training.fit_evaluation classic-any --start configs/search/patterns-classic.npz
 
-Each generation plays battles from the starts of the book by alpha-beta, with what the generation
-before it has learnt, and fits the tables to all positions so far (training/fitting). The first
-generation plays by the tables to start from or, without any, by the features or, where the stone
-moves, by a guess. A tenth of the battles is held out, and the error there printed. At the end the
-tables play a match against what ``alphabeta`` plays by now. If they win it by more than its
-interval they are written to the file of the ruleset in ``configs/search``, with how they were made
-in a JSON file beside it.
+Each generation plays battles by alpha-beta from the starts of the book, with the tables of the
+generation before it, and fits new tables to all positions so far (training/fitting). The first
+generation plays with the tables of ``--start``; without any by features or, where the stone moves,
+with a guess. A tenth of the battles is held out, and the error on them printed. At the end the
+newest tables play a match against those that ``alphabeta`` plays with now. If they win it by more
+than its interval, they are written to the file of the ruleset in ``configs/search``, with a report
+of how they were made in a JSON file beside it.
 
-Everything is kept in ``runs/fit-RULES``: stopped at any time, the same command goes on from there.
+Everything is kept in ``runs/fit-RULES``. After a stop the same command goes on from there.
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ from training.runs.lock import RunLock
 from training.runs.starts import checkout_commit
 
 SHARD = 5000
-"""Positions that are played and kept at a time."""
+"""Positions in a file."""
 FIRST_DEPTH = 2
-"""Turns that the first generation looks ahead at most: by features a third takes long."""
+"""The most turns that the first generation looks ahead: by features a third takes long."""
 HELD_OUT = 10
-"""Of so many battles, one."""
+"""One battle of this many is held out."""
 MATCH_DEPTH = 2
 LARGEST = 32_000
-"""Largest absolute value, in hundredths of a point: values are kept in 16 bits."""
+"""The largest absolute value, in hundredths of a point: values are kept in 16 bits."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,13 +78,13 @@ class Plan:
     ridge: float = 50.0
     seed: int = 1
     start: str = ""
-    """The digest of the tables to start from, if there are any."""
+    """The digest of the tables to start from; empty without any."""
 
 
 _NUMBERS: tuple[tuple[str, float, float, str], ...] = (
     ("generations", 1, 100, "how often to play and fit"),
-    ("positions", 1, 10**8, "of a generation"),
-    ("depth", 1, MAX_DEPTH, "turns that self-play looks ahead, once something is learnt"),
+    ("positions", 1, 10**8, "positions of a generation"),
+    ("depth", 1, MAX_DEPTH, "turns that self-play looks ahead, once there are tables"),
     ("trace", 0, 1, "lambda of the returns"),
     ("ridge", 1, 10**6, "how firmly values are held near the prior"),
     ("seed", 0, 2**31, "seeds self-play"),
@@ -99,20 +99,32 @@ def main(words: list[str] | None = None) -> int:
     for name, least, most, meaning in _NUMBERS:
         default = getattr(Plan, name)
         command.add_argument(
-            f"--{name}", type=bounded(type(default), least, most), default=default, metavar="N",
+            f"--{name}",
+            type=bounded(type(default), least, most),
+            default=default,
+            metavar="N",
             help=f"{meaning} ({default:g})",
-        )  # fmt: skip
+        )
     command.add_argument(
-        "--start", type=Path, metavar="FILE",
-        help="tables that the first generation plays by, and that values are held near",
-    )  # fmt: skip
-    command.add_argument(
-        "--threads", type=bounded(int, 1), default=1, metavar="N", help="that play at a time (1)"
+        "--start",
+        type=Path,
+        metavar="FILE",
+        help="tables that the first generation plays with, and that values are held near",
     )
     command.add_argument(
-        "--pairs", type=bounded(int, 2), default=50, metavar="N",
+        "--threads",
+        type=bounded(int, 1),
+        default=1,
+        metavar="N",
+        help="battles played at a time (1)",
+    )
+    command.add_argument(
+        "--pairs",
+        type=bounded(int, 2),
+        default=50,
+        metavar="N",
         help="game pairs of the match at the end (50)",
-    )  # fmt: skip
+    )
     command.add_argument(
         "--folder", type=Path, metavar="DIR", help="where everything is kept (runs/fit-RULES)"
     )
@@ -176,10 +188,11 @@ def _digest(path: Path) -> str:
 
 
 def _claim(folder: Path, plan: Plan) -> None:
-    """Note the plan in a new folder; one that is not must be of the same, but for generations.
+    """Write the plan into a new folder, or compare it with that of an old one; only the number of
+    generations may differ.
 
     Raises:
-        ValueError: if it is not.
+        ValueError: if they differ otherwise.
     """
     path = folder / "plan.json"
     wanted = {**dataclasses.asdict(plan), "generations": None}
@@ -196,7 +209,7 @@ def _write_beginning(path: Path, rules: str, start: Path | None) -> None:
     """Write generation 0: the tables to start from or, without any, the prior.
 
     Raises:
-        ValueError: if the tables are of a ruleset with another setup.
+        ValueError: if the tables do not fit the ruleset's setup.
     """
     if start is None:
         _write(path, rules, np.stack([prior_values(*_kind(rules))] * 2, axis=1))
@@ -220,7 +233,7 @@ def _shards(folder: Path, plan: Plan, generation: int) -> list[Path]:
 
 
 def _play(folder: Path, plan: Plan, generation: int, threads: int) -> None:
-    """Play a generation's battles, but for those that are kept already."""
+    """Play a generation's battles, except those that are in the folder already."""
     shards = list(enumerate(_shards(folder, plan, generation)))
     learnt = generation > 1 or plan.start != ""
     if learnt or get_ruleset(plan.rules).stone_moves:
@@ -245,7 +258,7 @@ def _play(folder: Path, plan: Plan, generation: int, threads: int) -> None:
 
 
 def _no_tables(rules: str) -> None:
-    """By features."""
+    """No tables: search by features."""
 
 
 def _kind(rules: str) -> tuple[Any, Any]:
@@ -294,8 +307,8 @@ def _fit(folder: Path, plan: Plan, generation: int) -> None:
 
 
 def _match(newest: Path, rules: str, pairs: int) -> dict[str, Any]:
-    """Game pairs of the new tables against the features and, if there are any, the tables that
-    ``alphabeta`` plays by. The last of them has to be won by more than its interval.
+    """Play game pairs of the new tables against the features and, if there are any, the tables that
+    ``alphabeta`` plays with. ``won`` says whether the last match is won by more than its interval.
     """
     plain = f"alphabeta:depth={MATCH_DEPTH}"
     opponents = {"features": f"{plain},evaluation=features"}

@@ -1,10 +1,12 @@
-"""The compiled halves of the searching players: functions on state rows and plain arrays.
+"""The compiled parts of the searching players: functions on state rows and plain arrays.
 
-``patterns.py`` judges a row by 3 x 3 patterns with the tables of ``pattern_files.py``, and
-``evaluation.py`` by features (sets of squares, ``bitboards.py``) with ``weights.py``;
-``published.py`` reads either. ``captures.py`` lists captures, ``ordering.py`` says which decision
-to try first, ``table.py`` remembers positions, ``pruning.py`` says what need not be searched, and
-``negamax.py`` is the alpha-beta search, whose levels ``levels.py`` sets up in the arrays of
-``workspace.py``; ``playouts.py`` plays on cheaply and ``tree.py`` grows a Monte Carlo
-tree, which ``judge.py`` judges, or whose leaves ``leaves.py`` leaves to a network.
+- Evaluation: ``patterns.py`` adds up values of 3 x 3 patterns, from tables (``pattern_files.py``);
+  ``evaluation.py`` weighs features, counted on sets of squares (``bitboards.py``), by
+  ``weights.py``. ``published.py`` reads the files of either.
+- Alpha-beta: ``negamax.py`` is the search and ``levels.py`` one level of it. ``captures.py`` lists
+  captures, ``ordering.py`` scores decisions, ``table.py`` is the transposition table,
+  ``pruning.py`` leaves decisions out, ``workspace.py`` holds the arrays.
+- MCTS: ``tree.py`` grows the tree, ``playouts.py`` and ``judge.py`` value its leaves, or
+  ``leaves.py`` collects them for a network; ``gumbel.py`` chooses at the root.
+- ``planning.py`` is the base of all these players.
 """

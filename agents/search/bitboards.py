@@ -1,4 +1,4 @@
-"""Sets of squares as four words of bits, so that whole sets move, meet and are counted at once.
+"""Sets of squares as four 64-bit words, so that a whole set is shifted or counted at once.
 
 Bit b of the set is cell ``16 + b`` of a state row (``thud_env/board.py`` draws the cells): the
 border's first row is left out, and the border's column catches what is shifted off a row.
@@ -29,13 +29,13 @@ BOARD = _words([int(cell) for cell in CELL_OF_SQUARE])
 """All 165 squares."""
 
 EAST, SOUTH_WEST, SOUTH, SOUTH_EAST = (np.uint64(step) for step in (1, 15, 16, 17))
-"""How far a step shifts a set upwards; the four other directions shift it down as far."""
+"""By how many bits a step shifts a set up; the four other directions shift it down as far."""
 _W = np.uint64(_WORD)
 
 
 _FIRST_ROW = TAKEN_LINES + int(LINE_OF_CELL[cell_at(0, SIZE // 2), DIRECTIONS.index("E")])
-"""Where a state row keeps what is taken of the board's rows, one word of 16 bits each, the
-columns counted upwards: four of them make one word here."""
+"""Where a state row keeps the occupied squares of each row of the board, as 16 bits with the first
+column lowest: four of them make one word here."""
 
 
 @inlined
@@ -48,7 +48,7 @@ def _four_rows(row, first):
 
 @inlined
 def all_pieces(row):
-    """The squares that are taken, by the stone too, and some off the board."""
+    """The occupied squares, the stone's included, and some bits off the board."""
     last = np.uint64(0)
     for i in range(12, SIZE):
         last |= np.uint64(np.uint16(row[_FIRST_ROW + i])) << np.uint64(STRIDE * (i - 12))
@@ -92,7 +92,7 @@ def the_stone(row):
 
 @inlined
 def up(s, n):
-    """The set moved ``n`` cells on: 1 is east, 15 south-west, 16 south, 17 south-east."""
+    """The set shifted ``n`` cells up: 1 is east, 15 south-west, 16 south, 17 south-east."""
     m = _W - n
     return (
         s[0] << n,
@@ -104,7 +104,7 @@ def up(s, n):
 
 @inlined
 def down(s, n):
-    """The set moved ``n`` cells back: 1 is west, 15 north-east, 16 north, 17 north-west."""
+    """The set shifted ``n`` cells down: 1 is west, 15 north-east, 16 north, 17 north-west."""
     m = _W - n
     return (
         (s[0] >> n) | (s[1] << m),
@@ -128,7 +128,7 @@ def either(s, t):
 
 @inlined
 def without(s, t):
-    """Those of ``s`` that are not in ``t``."""
+    """Difference: the squares of ``s`` that are not in ``t``."""
     return s[0] & ~t[0], s[1] & ~t[1], s[2] & ~t[2], s[3] & ~t[3]
 
 
@@ -140,7 +140,7 @@ def size(s):
 
 @inlined
 def beside(s):
-    """Everything adjacent to a square of ``s``, border cells included."""
+    """The cells adjacent to a square of ``s``, border cells included."""
     sides = either(up(s, EAST), down(s, EAST))
     band = either(s, sides)
     return either(sides, either(up(band, SOUTH), down(band, SOUTH)))

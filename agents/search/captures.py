@@ -1,8 +1,8 @@
-"""Finding the decisions that capture, without listing all the others first.
+"""Lists the decisions that capture, without listing all the others first.
 
-How pieces capture is the rules' business (``thud_env/rules``). This only knows where to look:
-near the enemy. That it finds exactly those legal decisions that capture, or lead to a choice
-of captures, is tested against the rules.
+``thud_env/rules`` defines how pieces capture; this module only looks in the right places, near the
+enemy. Tests compare it with the rules: it finds exactly the legal decisions that capture or lead
+to a choice of captures.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def sandwiched_by(row, start, target):
 
 @compiled
 def capturable_by(row, action):
-    """How many pieces a legal move captures at once or gives the choice of capturing.
+    """Count the pieces that a legal move captures at once, or offers to capture.
 
     Args:
         row: [432] a state row at the start of a turn.
@@ -73,7 +73,7 @@ def capturable_by(row, action):
 
 @compiled
 def _hurls(row, out):
-    """From every troll outwards: the front dwarf of a line that reaches as far as it aims."""
+    """List the hurls: look outwards from every troll for a line that reaches it."""
     found = 0
     for i in range(TROLL_CELLS, TROLL_CELLS + int(row[NUM_TROLLS])):
         troll = int(row[i])
@@ -136,9 +136,10 @@ def threatens(row, out):
 
 @compiled
 def keep_hungry_answers(decisions, count, taken):
-    """Of the legal decisions in the middle of a turn, keep those that captures are made of:
-    all that may be had where that is offered, else each of them, and stopping once
-    something has been captured. Returns how many were kept.
+    """Keep the greedy ones of the legal decisions in the middle of a turn, and return how many.
+
+    "Capture all" is kept alone where it is legal. Otherwise "done" is dropped until something has
+    been captured.
     """
     for i in range(count):
         if decisions[i] == CAPTURE_ALL:

@@ -1,10 +1,10 @@
-"""What a position looks worth by a few features, and what a battle that is over is worth.
+"""Evaluates a position by a few features, and scores a finished battle.
 
-A position is described by a few counts, its *features*, and judged by their weighted sum.
-The weights depend on the ruleset and on the side to move: a dwarf within a troll's reach
-is half lost if the trolls are to move and merely uncomfortable otherwise. They are kept in
-``configs/search/weights.yaml`` and do not change any more: searches that judge so are the fixed
-yardstick of the ladder. ``patterns.py`` judges better.
+The evaluation is a weighted sum of a few counts, the *features*. The weights depend on the ruleset
+and on the side to move: a dwarf within a troll's reach is half lost if the trolls move next, and in
+little danger otherwise. They stand in ``configs/search/weights.yaml`` and are frozen, because
+searches with this evaluation are the fixed yardstick of the ladder. The evaluation of
+``patterns.py`` is stronger.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from thud_env.rules.traits import scored_by_points, stone_wins
 POINT = 100
 """One point of the margin."""
 WIN = 100_000
-"""A Koom Valley battle won. No evaluation comes near it."""
+"""The value of a won Koom Valley battle, above every evaluation."""
 LARGEST_EVALUATION = 50_000
 INFINITE = 1_000_000
 
@@ -97,7 +97,7 @@ def _board():
 
 @compiled
 def _aim_up(dwarfs, empty, step):
-    """Where lines of two dwarfs aim at with one empty square between, along one direction."""
+    """The squares that lines of two dwarfs aim at in one direction, across one empty square."""
     fronts = both(dwarfs, up(dwarfs, step))
     return up(both(up(fronts, step), empty), step)
 
@@ -218,7 +218,7 @@ def features(row, out):
 
 @compiled
 def evaluate(row, weights, scratch):
-    """What a position looks worth to the side to move, in hundredths of a point.
+    """Evaluate a position for the side to move, in hundredths of a point.
 
     Args:
         row: [432] a state row at the start of a turn, its battle not over.
@@ -236,8 +236,6 @@ def evaluate(row, weights, scratch):
 
 @compiled
 def final_value(row):
-    """What a position whose battle ended here is worth to the side to move, or what it would
-    be worth if the battle ended now.
-    """
+    """The value to the side to move if the battle ended, or has ended, with this position."""
     value = margin(row) * (POINT if scored_by_points(row) else WIN)
     return value if row[TO_MOVE] == DWARFS else -value

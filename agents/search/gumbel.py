@@ -1,9 +1,9 @@
-"""Choosing at the root by Gumbel-top-k sampling and sequential halving.
+"""Chooses a decision at the root by Gumbel-top-k sampling and sequential halving.
 
-PUCT needs many simulations to be surer than the priors that it follows. With few, a better choice
-comes from trying some decisions equally often and dropping the worse half again and again: what
-is chosen so is never worse than the priors, in expectation, if the values are right (Danihelka et
-al., "Policy improvement by planning with Gumbel", 2022, sections 3 to 5).
+PUCT needs many simulations to improve on its priors. With few it is better to sample some
+decisions, try them equally often and drop the worse half, again and again: if the values are right,
+the choice is in expectation no worse than the priors (Danihelka et al., "Policy improvement by
+planning with Gumbel", 2022, sections 3 to 5).
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ _VISIT_OFFSET = 50.0
 
 
 def visit_plan(simulations: int, considered: int) -> list[int]:
-    """How often the decision of each simulation has been tried before, by sequential halving:
-    ``considered`` decisions first, each equally often, then the better half of them, and so on.
+    """Plan the simulations by sequential halving: ``considered`` decisions are tried equally often,
+    then the better half of them, and so on. Returns, for each simulation, how often its decision
+    has been tried before.
     """
     rounds = max(1, math.ceil(math.log2(max(2, considered))))
     tried = [0] * considered
@@ -39,9 +40,9 @@ class GumbelRoot:
 
     Args:
         priors: [K] their probabilities.
-        simulations: how many there are going to be.
-        considered: decisions to try at most.
-        noise: [K] draws from the standard Gumbel distribution; zeros choose without chance.
+        simulations: how many will be made.
+        considered: the most decisions to try.
+        noise: [K] draws from the standard Gumbel distribution; zeros make it deterministic.
         scale: how much a value counts against a prior, c_scale of the paper's equation 8.
     """
 
@@ -61,10 +62,10 @@ class GumbelRoot:
     def next_decision(
         self, simulation: int, visits: NDArray[np.integer], values: NDArray[np.floating]
     ) -> int:
-        """Which of the decisions to try.
+        """The decision to try next.
 
         Args:
-            simulation: how many have been made.
+            simulation: how many have been made so far.
             visits: [K] how often each decision was tried.
             values: [K] its mean value, 0 .. 1, where it was tried.
         """
@@ -89,8 +90,8 @@ class GumbelRoot:
 def completed_values(
     priors: NDArray[np.floating], visits: NDArray[np.integer], values: NDArray[np.floating]
 ) -> NDArray[np.float64]:
-    """[K] the values, those never tried completed by what the tried ones are worth by the priors
-    (the paper's appendix D, without a value of the root's own).
+    """[K] the values; decisions never tried get the mean of the tried ones, weighted by their
+    priors (the paper's appendix D, without a value of the root itself).
     """
     tried = visits > 0
     if not tried.any():

@@ -1,4 +1,4 @@
-"""Judging positions for the tree search: by patterns or by features, with the arrays for either."""
+"""Evaluates positions for the tree search, by patterns or by features."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from thud_env.rules.row import DWARFS, MAX_DECISIONS_AT_ONCE, TO_MOVE
 
 
 class Judge(NamedTuple):
-    """What positions are judged with."""
+    """An evaluation with the arrays that it needs."""
 
     by_patterns: NDArray[np.int64]
     """[1] 1: by patterns, 0: by features."""
     tables: Tables
-    """Of the patterns."""
+    """The tables of the patterns."""
     weights: NDArray[np.int64]
-    """[2, 16] of the features."""
+    """[2, 16] the weights of the features."""
     codes: NDArray[np.int32]
-    """[272] of the position judged last."""
+    """[272] the pattern codes of the position evaluated last."""
     sums: NDArray[np.int64]
-    """[2] what it is worth by side to move."""
+    """[2] its value, by side to move."""
     arrivals: NDArray[np.int32]
-    """[272] see ``judge_moves``."""
+    """[272] scratch space of ``judge_moves``."""
     values: NDArray[np.int32]
-    """[2048] of its moves."""
+    """[2048] the values of its moves."""
     scratch: NDArray[np.int64]
     """[16] its features."""
 
     @classmethod
     def of(cls, tables: Tables | None, weights: NDArray[np.int64]) -> Judge:
-        """By patterns if there are tables of them, and else by features."""
+        """An evaluation by patterns if there are tables, else by features."""
         return cls(
             by_patterns=np.array([tables is not None], dtype=np.int64),
             tables=no_tables() if tables is None else tables,
@@ -52,11 +52,11 @@ class Judge(NamedTuple):
 
 @compiled
 def judge_position(row, judge):
-    """What a position looks worth to the side to move, in hundredths of a point.
+    """Evaluate a position for the side to move, in hundredths of a point.
 
     Args:
         row: [432] a state row at the start of a turn, its battle not over.
-        judge: of its ruleset.
+        judge: the evaluation of its ruleset.
     """
     if judge.by_patterns[0] == 0:
         return evaluate(row, judge.weights, judge.scratch)

@@ -1,6 +1,6 @@
-"""Trees whose leaves somebody else judges, many at once: a network, say.
+"""Grows trees whose leaves a network values, many at once.
 
-Several leaves of one tree may be in hand at a time. Until a leaf is judged, its path counts as
+Several leaves of one tree may wait for their values. Until a leaf has its value, its path counts as
 tried once more, with the worst value seen in the tree, so that the next descent goes elsewhere
 (virtual loss; Chaslot et al., "Parallel Monte-Carlo tree search", 2008).
 """
@@ -36,7 +36,7 @@ from thud_env.rules.row import (
 
 
 class Leaves(NamedTuple):
-    """Arrays for H leaves in hand."""
+    """Arrays for H leaves that wait for their values."""
 
     rows: NDArray[np.int16]
     """[H, 432] the leaves."""
@@ -49,11 +49,11 @@ class Leaves(NamedTuple):
     last_captured: NDArray[np.int64]
     """[H] as ``descend`` returns it."""
     worst: NDArray[np.float64]
-    """[H, 2] by side, for that side: the worst value in the tree when the leaf was found."""
+    """[H, 2] for each side, the worst value in the tree when the leaf was found."""
 
     @classmethod
     def of_size(cls, leaves: int) -> Leaves:
-        """Arrays for so many."""
+        """Arrays for that many leaves."""
         return cls(
             rows=np.zeros((leaves, ROW_SIZE), dtype=np.int16),
             paths=np.zeros((leaves, MAX_PATH), dtype=np.int32),
@@ -66,12 +66,11 @@ class Leaves(NamedTuple):
 
 @compiled
 def descend_all(tree, games, leaves, rng):
-    """``descend`` in several trees, whose nodes are the caller's business. A tree without a
-    root has its root as its leaf.
+    """``descend`` in several trees without adding nodes. In an empty tree the root is the leaf.
 
     Args:
         tree: the trees.
-        games: [N] in which to descend; one may be named several times.
+        games: [N] the trees to descend in; one may be named several times.
         leaves: for N leaves or more; written.
         rng: one generator a game.
     """
@@ -107,15 +106,15 @@ def _count_as_lost(tree, game, leaves, i, sign):
 
 @compiled
 def absorb_all(tree, games, leaves, starts, decisions, log_probs, values):
-    """Give the leaves in hand nodes with a network's priors, and add its values to the paths.
+    """Add nodes with a network's priors for the waiting leaves, and back up its values.
 
     Args:
         tree: the trees.
-        games: [N] whose leaf each is.
+        games: [N] the tree of each leaf.
         leaves: as ``descend_all`` left them.
-        starts: [N + 1] where each leaf's decisions begin; none where its battle is over.
-        decisions: [L] the legal ones, each leaf's ascending.
-        log_probs: [L] theirs.
+        starts: [N + 1] where each leaf's decisions begin; it has none if its battle is over.
+        decisions: [L] the legal decisions, each leaf's ascending.
+        log_probs: [L] their log-probabilities.
         values: [N] the leaves' values for the dwarfs.
     """
     for i in range(games.shape[0]):
@@ -132,7 +131,7 @@ def absorb_all(tree, games, leaves, starts, decisions, log_probs, values):
 
 @compiled
 def _is_new(tree, game, length):
-    """Whether the leaf at the end of the path has no node: several in hand may be the same."""
+    """Whether the leaf at the end of the path has no node: several waiting ones may be the same."""
     if length == 0:
         return tree.counters[game, NUM_NODES] == 0
     return tree.children[game, tree.path[game, length - 1]] < 0
@@ -140,7 +139,7 @@ def _is_new(tree, game, length):
 
 @compiled
 def _grow(tree, game, leaves, i, start, decisions, log_probs):
-    """A node for a leaf, if there is room."""
+    """Add a node for a leaf, if there is room."""
     row, length = leaves.rows[i], leaves.lengths[i]
     count = list_decisions(row, tree.decisions[0], leaves.last_captured[i])
     node = add_node(tree, game, count)
@@ -150,7 +149,7 @@ def _grow(tree, game, leaves, i, start, decisions, log_probs):
     total = 0.0
     j = start
     for edge in range(first, first + count):
-        # In the same order as the legal ones, but for answers, of which there are few.
+        # Edges are in the order of the legal decisions, except answers, of which there are few.
         if row[PENDING] != NO_QUESTION:
             j = start
         while decisions[j] != tree.actions[game, edge]:

@@ -1,4 +1,4 @@
-"""One level of the search: what there is to decide, in what order, and what is known already."""
+"""One level of the search: lists its decisions, orders them, and uses the transposition table."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ from thud_env.rules.row import NO_QUESTION, PENDING, TAKEN, TO_MOVE
 
 @inlined
 def _list_answers(work, level):
-    """The decisions in the middle of a turn."""
+    """List the decisions in the middle of a turn; returns how many."""
     row, frame, decisions = work.rows[level], work.frames[level], work.moves[level]
     count = legal_actions(row, decisions)
     if frame[TURNS_LEFT] > 0:
@@ -64,7 +64,7 @@ def _list_answers(work, level):
 
 @inlined
 def _settle_quietly(work, level):
-    """Beyond the depth: the side to move may stand pat, or capture."""
+    """Beyond the depth the side to move may stand pat or capture. Returns whether it is settled."""
     row, frame = work.rows[level], work.frames[level]
     frame[BEST] = standing(work, level)
     if frame[BEST] >= frame[BETA] or frame[TURNS_LEFT] <= -work.control[QUIESCENCE]:
@@ -75,9 +75,8 @@ def _settle_quietly(work, level):
 
 @inlined
 def _settle_by_table(work, level):
-    """Whether the table knows the value of the position, searched as deep as is wanted here.
-    Results from deeper down would not be the minimax value of this depth: they are taken only
-    where reductions have given that up.
+    """Whether the table has the position's value at the depth wanted here. A deeper result is not
+    the minimax value of this depth: it is used only with reductions, which give that up.
     """
     frame, control = work.frames[level], work.control
     frame[IN_TABLE] = 1
@@ -97,17 +96,15 @@ def _settle_by_table(work, level):
 
 @inlined
 def _score_turn(work, level, first):
-    """Say how promising the moves at the start of a turn are."""
+    """Score how promising the moves at the start of a turn are."""
     row, frame, scores = work.rows[level], work.frames[level], work.scores[level]
     decisions, count = work.moves[level], frame[COUNT]
     killers = work.killers[frame[TURNS_LEFT]]
     if work.control[BY_PATTERNS] == 0:
         score_moves(row, decisions, count, scores, first, killers, work.history[row[TO_MOVE]])
         return
-    judge_moves(
-        row, decisions, count, work.tables, work.codes[level], work.sums[level],
-        work.arrivals, scores,
-    )  # fmt: skip
+    codes, sums = work.codes[level], work.sums[level]
+    judge_moves(row, decisions, count, work.tables, codes, sums, work.arrivals, scores)
     exact = False
     if frame[TURNS_LEFT] == 1:
         killers = work.killers[0]  # none
@@ -157,7 +154,7 @@ def open_level(work, level):
             _score_turn(work, level, first)
             return False
     for i in range(frame[COUNT]):
-        # An interrupted search must have tried first what the one before it found.
+        # Even a search that is interrupted must have tried what the one before it found.
         first = level == 0 and work.moves[level, i] == work.control[FIRST_MOVE]
         scores[i] = FIRST if first else 0
     return False
@@ -165,7 +162,7 @@ def open_level(work, level):
 
 @inlined
 def close_level(work, level):
-    """Remember what a level whose decisions are tried, or need no trying, came to."""
+    """Store the result of a finished level in the table, and note what caused a cutoff."""
     row, frame = work.rows[level], work.frames[level]
     turns_left = frame[TURNS_LEFT]
     if turns_left <= 0 or row[PENDING] != NO_QUESTION:
@@ -178,7 +175,6 @@ def close_level(work, level):
     elif frame[BEST] <= frame[OLD_ALPHA]:
         bound = AT_MOST
     if frame[IN_TABLE] == 1:
-        store(
-            work.keys, work.entries, work.path_keys[level], work.control[GENERATION],
-            frame[BEST], turns_left, bound, frame[BEST_MOVE],
-        )  # fmt: skip
+        key, generation = work.path_keys[level], work.control[GENERATION]
+        value, move = frame[BEST], frame[BEST_MOVE]
+        store(work.keys, work.entries, key, generation, value, turns_left, bound, move)

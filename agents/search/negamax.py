@@ -1,17 +1,16 @@
-"""Alpha-beta over turns: what the best play of so many turns comes to, and how it begins.
+"""Alpha-beta search over turns: the value of the best play to a given depth, and the best turn.
 
-A turn is one or more decisions, and the same side is asked again until it is over. The tree
-is one of decisions; only where a turn ends does the depth count down, and only where the
-side to decide changes does a value change its sign and the window turn round. Nobody offers
-to end the battle inside the search: an offer is worth what accepting or declining it is.
+A turn is one or more decisions of one side, and the tree is one of decisions. The depth counts down
+only where a turn ends; values and window change their sign only where the side to decide changes.
+The search makes no offers to end the battle: an offer is worth what accepting or declining it is.
 
-Depth first without recursion (Numba's cache does not survive it): every decision on the
-path is a level with a row, a list of decisions and a *frame* of numbers. The search is
-fail-soft (Fishburn 1983), and looks with a null window whether a decision beats the best so far
-before it looks by how much (principal variation search; Marsland and Campbell 1982). With
-quiescence and reductions off its value is exactly the minimax value.
+It goes depth first without recursion, which Numba cannot cache: every decision on the path is a
+level with a row, a list of decisions and a *frame* of numbers. It is fail-soft (Fishburn 1983). A
+null window shows whether a decision beats the best so far before a full window shows by how much
+(principal variation search; Marsland and Campbell 1982). With quiescence and reductions off, its
+value is exactly the minimax value.
 
-``levels.py`` sets a level up, and ``pruning.py`` says what need not be searched.
+``levels.py`` opens and closes a level, and ``pruning.py`` decides what is left out.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ from thud_env.rules.row import (
 
 @inlined
 def _carry_out(work, level):
-    """Carry out the decision whose turn it is on the next level, and say how to search it.
+    """Play the decision to be tried now on the next level, and set HURRY to how to search it.
 
     Returns:
         whether that ended the battle; BEST of the next level is then its value, from its own view.
@@ -122,8 +121,8 @@ def _settled_value(work, level):
 
 @inlined
 def _wants_another_look(work, level):
-    """Whether the child just settled in a hurry turned out better than it had to, so that it must
-    be searched again. The search that is wanted is noted in HURRY.
+    """Whether the child just settled with a null window or less deep exceeds FLOOR, so that it must
+    be searched again. Sets HURRY to the search that is wanted.
     """
     frame = work.frames[level]
     if frame[HURRY] == IN_FULL:
@@ -142,7 +141,7 @@ def _wants_another_look(work, level):
 
 @inlined
 def _take_child(work, level, first_turn_ends):
-    """Hold a settled child's value against the best so far."""
+    """Compare a settled child's value with the best so far."""
     frame, child_frame = work.frames[level], work.frames[level + 1]
     value = _settled_value(work, level)
     decision = work.moves[level, frame[TRIED]]
@@ -163,7 +162,7 @@ def _take_child(work, level, first_turn_ends):
 
 @compiled
 def _shuffle(decisions, scores, count, rng):
-    """Fisher-Yates, both lists alike."""
+    """Shuffle both lists alike (Fisher-Yates)."""
     for i in range(count - 1, 0, -1):
         j = random_below(rng, 0, i + 1)
         decisions[i], decisions[j] = decisions[j], decisions[i]
@@ -179,13 +178,13 @@ def search(work, row, depth, alpha, beta, rng):
         row: [432] a state row whose battle is not over and no offer is open.
         depth: 1 .. MAX_DEPTH.
         alpha, beta: the window; a value outside it is a bound only.
-        rng: [1] uint64, shuffles the decisions at the root: of several best ones that are
-            equally promising the first is kept.
+        rng: [1] uint64, shuffles the decisions at the root: this breaks ties among equally
+            promising best ones.
 
     Returns:
-        whether the search was finished. Its value is ``work.frames[0, BEST]``, for the side to
-        move, and the best turn the first ``work.frames[0, LINE]`` of ``work.lines[0]``. If
-        it was stopped, both are of the decisions finished so far, and LINE may be 0.
+        whether the search was finished. ``work.frames[0, BEST]`` is its value for the side to
+        move, and the first ``work.frames[0, LINE]`` of ``work.lines[0]`` are the best turn. If the
+        search was stopped, both cover the decisions finished so far, and LINE may be 0.
     """
     frames, control = work.frames, work.control
     copy_row(work.rows[0], row)

@@ -1,4 +1,4 @@
-"""Which decision to try first. A good order is what makes alpha-beta fast; any order is right."""
+"""Orders decisions for the search. A good order makes alpha-beta fast; any order is correct."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from thud_env.rules.row import PENDING, TAKE_ALL, TAKE_ONE, TRAMPLE_ON
 FIRST, CAPTURES, KILLERS = 1 << 30, 1 << 24, 1 << 22
 MOST_HISTORY = 1 << 20
 LOUD = 1 << 26
-"""Quiet moves that are judged score less, all others more than half of it."""
+"""Quiet moves with an evaluation score below half of this, all other decisions above."""
 QUIET = LOUD >> 1
 KILLER_BONUS = 50
 SORTED = 12
-"""Decisions brought to the front one by one; where so many have not helped, none will."""
+"""Decisions brought to the front one by one: if so many cause no cutoff, none is likely to."""
 
 
 @compiled
 def score_moves(row, decisions, count, scores, first, killers, history):
-    """Score the decisions at the start of a turn: the one that proved best before, captures,
-    those that refuted a sibling lately (killers), those that often refute (history; Schaeffer,
-    "The history heuristic", 1983).
+    """Score the decisions at the start of a turn: highest the one that proved best before, then
+    captures, then those that lately refuted a sibling (killers), then those that often refute
+    (history; Schaeffer, "The history heuristic", 1983).
 
     Args:
         row: [432] a state row at the start of a turn.
@@ -50,15 +50,15 @@ def score_moves(row, decisions, count, scores, first, killers, history):
 
 @compiled
 def score_judged_moves(row, decisions, count, scores, first, killers):
-    """Score the decisions at the start of a turn by what they lead to: the one that proved best
-    before, those that capture, the others. The scores of the others are below LOUD, and what
-    they lead to if there are no killers.
+    """Score the decisions at the start of a turn by their evaluation: highest the one that proved
+    best before, then those that capture, then the others, which score below LOUD. Without killers,
+    the score of these is their evaluation.
 
     Args:
         row: [432] a state row at the start of a turn.
         decisions: [count] int32 its legal moves.
         count: how many.
-        scores: [count] int32, what they lead to (``judge_moves``); overwritten.
+        scores: [count] int32, their evaluations (``judge_moves``); overwritten.
         first: the decision to try first, or -1.
         killers: [2] int32.
     """
@@ -89,7 +89,7 @@ def bring_best_forward(decisions, scores, position, count):
 
 @compiled
 def note_refutation(killers, history, action, depth):
-    """Remember a decision that was too good for the opponent to allow."""
+    """Record a decision that caused a cutoff."""
     if killers[0] != action:
         killers[1] = killers[0]
         killers[0] = action
@@ -98,11 +98,11 @@ def note_refutation(killers, history, action, depth):
 
 @compiled
 def arrange_answers(row, decisions, count, last_captured):
-    """Cut the decisions in the middle of a turn down so that no set of captures comes twice,
-    and put the greediest first. Returns how many are left.
+    """Drop decisions in the middle of a turn so that no set of captures is searched twice, and put
+    the greediest first. Returns how many are left.
 
-    Captures go in ascending order of square. "Capture all" stands at the start only, so
-    that captures one by one need not come to the same.
+    Captures are made in ascending order of square. "Capture all" is kept at the start only;
+    captures one by one stop short of the same set.
 
     Args:
         row: [432] a state row in the middle of a turn.

@@ -1,9 +1,9 @@
-"""The tables of the evaluation by patterns: made symmetric, written to files and read from them.
+"""Reads and writes the tables of the evaluation by patterns.
 
 A file, ``configs/search/patterns-RULES.npz``, holds a value for each *class* of patterns, of pieces
-on squares and of pieces beside the stone. A class is what the symmetries make the same, so that a
-position and its mirror image are worth the same whatever the values. The symmetries are those of
-the ruleset's setup, and for patterns that are not around the stone all eight of the board.
+on squares and of pieces beside the stone. Entries that a symmetry maps onto each other are one
+class, so that a position and its mirror image have the same value. The symmetries are those of the
+ruleset's setup, and for patterns that are not around the stone all eight of the board.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ VERSION = 1
 
 
 class TablesError(ValueError):
-    """A file of tables that is missing or not what it should be."""
+    """A file of tables is missing or invalid."""
 
 
 class Classes:
-    """Which entries of the tables of a ruleset are the same, and where each class is kept.
+    """The classes of a ruleset's tables: which entries share a value. -1: no class, the value is 0.
 
     Attributes:
-        patterns: [78732] the class of each code, -1 where all is worth nothing.
+        patterns: [78732] the class of each code, or -1.
         pieces: [4, 272] the class of each piece on each cell, or -1.
-        beside_stone: [4, 1024] that of each piece at each place, or -1.
-        count: classes there are; they are numbered through.
+        beside_stone: [4, 1024] the class of each piece at each place beside the stone, or -1.
+        count: how many classes there are, of all three together.
     """
 
     def __init__(self, ruleset: Ruleset) -> None:
@@ -57,7 +57,7 @@ class Classes:
         everything = range(len(SYMMETRIES))
         for first, symmetries in ((INNER, everything), (RIM, everything), (AT_STONE, shared)):
             names[first : first + NUM_PATTERNS] = first + _smallest_codes(symmetries)
-        names[[INNER, RIM, AT_STONE]] = -1  # nothing there is worth nothing
+        names[[INNER, RIM, AT_STONE]] = -1  # empty patterns
         self.patterns = self._number(names)
         images = SQUARE_SYMMETRY[shared].min(axis=0)
         names = np.full((NUM_PIECES, NUM_CELLS), -1, dtype=np.int64)
@@ -78,7 +78,7 @@ class Classes:
         return classes
 
     def spread(self, values: NDArray[np.int16], constant: NDArray[np.int64]) -> Tables:
-        """The tables of which the classes have these values, [count, 2]."""
+        """The tables in which the classes have these values, [count, 2]."""
         with_nothing = np.concatenate((values, np.zeros((1, 2), dtype=np.int16)))
         return Tables(
             patterns=with_nothing[self.patterns],
@@ -89,7 +89,7 @@ class Classes:
 
 
 def _smallest_codes(symmetries: range | list[int]) -> NDArray[np.int64]:
-    """[19683] the smallest code that the symmetries make of each."""
+    """[19683] for each code, the smallest that the symmetries map it to."""
     codes = np.arange(NUM_PATTERNS)
     digits = codes // 3 ** np.arange(9)[:, np.newaxis] % 3
     smallest = codes
@@ -102,7 +102,7 @@ def _smallest_codes(symmetries: range | list[int]) -> NDArray[np.int64]:
 
 
 def _smallest_places(symmetries: list[int]) -> NDArray[np.int64]:
-    """[1024] the smallest place that the symmetries make of each."""
+    """[1024] for each place, the smallest that the symmetries map it to."""
     smallest = np.arange(NUM_PLACES)
     middle = NUM_PLACES // 2 + 16
     for place in range(NUM_PLACES):
@@ -123,7 +123,7 @@ def classes_of(rules: str) -> Classes:
 
 
 def no_tables() -> Tables:
-    """Tables by which every position is worth nothing."""
+    """Tables that give every position the value 0."""
     return Tables(
         patterns=np.zeros((NUM_CODES, 2), dtype=np.int16),
         pieces=np.zeros((NUM_PIECES, NUM_CELLS, 2), dtype=np.int16),
@@ -133,7 +133,7 @@ def no_tables() -> Tables:
 
 
 def tables_path(rules: str) -> Path:
-    """Where the tables of a ruleset are."""
+    """The file of a ruleset's tables."""
     return FOLDER / f"patterns-{get_ruleset(rules).name}.npz"
 
 
@@ -189,7 +189,7 @@ def read_tables(path: Path) -> tuple[str, Tables]:
 
 @cache
 def published_tables(rules: str) -> Tables | None:
-    """The tables that come along for a ruleset: its own or, if it has none, those of
+    """The tables in the checkout for a ruleset: its own or, if it has none, those of
     ``koom-valley`` where the stone moves and of ``classic`` where it does not. None if these are
     missing too.
     """

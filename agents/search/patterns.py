@@ -1,8 +1,8 @@
-"""What a position looks worth by its patterns: a sum of table values that a move changes little.
+"""Evaluates a position by its patterns: a sum of table values, of which a move changes few.
 
 The evaluation adds up, for each square of the board, a value of the 3 x 3 *pattern* around it and a
-value of the piece on it, by where the piece stands on the board and where beside the stone. There
-is a table for each side to move. ``training/fit_evaluation.py`` fits the tables to self-play.
+value of the piece on it, by its place on the board and its place beside the stone. There is a table
+for each side to move. ``training/fit_evaluation.py`` fits the tables to self-play.
 
 A pattern's code has a trinary digit for each of its nine squares, counted from the top left::
 
@@ -13,11 +13,11 @@ A pattern's code has a trinary digit for each of its nine squares, counted from 
 The stone and what is off the board count as empty, and a pattern whose centre is on the perimeter,
 off the board or the stone has codes of its own (``CODE_OF_CELL``, ``STONE_CODE``).
 
-Since a piece that moves changes at most 18 patterns, the value of a position is kept up to date
-from move to move, and that of all quiet moves of a position follows without carrying one out
-(``judge_moves``): most moves take one addition. Efficiently updatable evaluations are an idea of
-Nasu's ("NNUE", 2018), tables of patterns one of Buro's ("Experiments with Multi-ProbCut and a new
-high-quality evaluation function for Othello", 1997).
+A piece that moves changes at most 18 patterns. So the value of a position is updated from move to
+move, and all quiet moves of a position are evaluated without playing one (``judge_moves``): most
+take one addition. Efficiently updatable evaluations are an idea of Nasu's ("NNUE", 2018), tables
+of patterns one of Buro's ("Experiments with Multi-ProbCut and a new high-quality evaluation
+function for Othello", 1997).
 """
 
 from __future__ import annotations
@@ -62,26 +62,26 @@ NUM_PATTERNS = 3**9
 NUM_PIECES = 4
 """Empty, dwarf, troll and stone, as in a state row."""
 NUM_PLACES = 32 * 32
-"""Where a piece stands beside the stone: 32 rows and columns apart, more than there are."""
+"""Places beside the stone, its own in the middle: 32 rows by 32 columns, more than needed."""
 
 PATTERN_STEP = np.array(
     [STRIDE * row + column for row in (-1, 0, 1) for column in (-1, 0, 1)], dtype=np.int64
 )
-"""[9] what leads from a pattern's centre to its squares."""
+"""[9] the steps from a pattern's centre to its squares."""
 DIGIT = np.array([3**k for k in range(9)], dtype=np.int64)
 INNER, RIM, AT_STONE, OUTSIDE = (region * NUM_PATTERNS for region in range(4))
-"""Where the codes of the four kinds of centre begin. Those outside count for nothing."""
+"""Where the codes of the four kinds of centre begin. Those of OUTSIDE have the value 0."""
 NUM_CODES = 4 * NUM_PATTERNS
 
 CODE_OF_CELL: NDArray[np.int32] = np.full(NUM_CELLS, OUTSIDE, dtype=np.int32)
 """[272] the code of an empty pattern with this centre."""
 CODE_OF_CELL[CELL_OF_SQUARE] = np.where(IS_PERIMETER_CELL[CELL_OF_SQUARE], RIM, INNER)
 ROW_AND_COLUMN = np.array([32 * (c // STRIDE) + c % STRIDE for c in range(NUM_CELLS)])
-"""[272] so that equal differences are equal ways."""
+"""[272] row and column in one number, so that equal steps are equal differences."""
 SAME_PLACE = 32 * 16 + 16
 
 UNKNOWN = 1 << 30
-"""The value of a move that was not judged."""
+"""The value of a move that was not evaluated."""
 
 
 class Tables(NamedTuple):
@@ -92,7 +92,7 @@ class Tables(NamedTuple):
     patterns: NDArray[np.int16]
     """[78732, 2] by code."""
     pieces: NDArray[np.int16]
-    """[4, 272, 2] by piece and cell; 0 where there is none."""
+    """[4, 272, 2] by piece and cell."""
     beside_stone: NDArray[np.int16]
     """[4, 1024, 2] by piece and ``place_beside``."""
     constant: NDArray[np.int64]
@@ -101,13 +101,13 @@ class Tables(NamedTuple):
 
 @inlined
 def place_beside(cell, stone):
-    """Where ``cell`` lies beside the stone's: 0 .. 1023."""
+    """The place of ``cell`` beside the stone's: 0 .. 1023."""
     return SAME_PLACE + ROW_AND_COLUMN[natural(cell)] - ROW_AND_COLUMN[natural(stone)]
 
 
 @inlined
 def _alone(tables, piece, cell, stone, side):
-    """What a piece is worth by where it stands."""
+    """The value of a piece by its place on the board and beside the stone."""
     return int(tables.pieces[piece, cell, side]) + int(
         tables.beside_stone[piece, natural(place_beside(cell, stone)), side]
     )
@@ -115,8 +115,8 @@ def _alone(tables, piece, cell, stone, side):
 
 @inlined
 def _put(codes, patterns, cell, piece, sign, side):
-    """Add a piece to the patterns that its cell is in, or take it from them with a ``sign`` of -1;
-    returns what that changes for one side to move.
+    """Add a piece to the patterns that its cell is in or, with a ``sign`` of -1, remove it. Returns
+    the change of value for one side to move.
     """
     change = 0
     for k in range(9):
@@ -130,7 +130,7 @@ def _put(codes, patterns, cell, piece, sign, side):
 
 @inlined
 def _would_put(codes, patterns, cell, piece, side):
-    """What adding a piece would change, without doing it."""
+    """The change of value if a piece were added."""
     change = 0
     for k in range(9):
         old = natural(codes[natural(cell - PATTERN_STEP[k])])
@@ -153,9 +153,9 @@ def copy_codes(target, source):
 
 @compiled
 def has_replies(row):
-    """Whether the battle certainly goes on after any quiet move of a piece that is not the stone,
-    no limit being near: the opponent's pieces have two squares to step to, of which a move takes
-    at most one, and no stone is about to be won or lost.
+    """Whether the battle certainly goes on after any quiet move of a piece other than the stone, if
+    no limit is near: the opponent's pieces have two squares to step to, of which a move takes at
+    most one, and the stone cannot be won or lost at once.
     """
     side = row[TO_MOVE]
     off_edge = stone_wins(row) or trolls_keep_off_edge(row)
@@ -178,7 +178,7 @@ def has_replies(row):
             if row[target] != EMPTY or target == found:
                 continue
             if side == DWARFS and off_edge and IS_PERIMETER_CELL[target]:
-                continue  # where trolls may not be allowed to go
+                continue  # trolls may be barred from it
             if found >= 0:
                 return True
             found = target
@@ -187,7 +187,7 @@ def has_replies(row):
 
 @compiled
 def judge_afresh(row, tables, codes, sums):
-    """Write the codes of a position, and what it is worth for each side to move.
+    """Compute the codes of a position, and its value for each side to move.
 
     Args:
         row: [432] a state row.
@@ -217,7 +217,7 @@ def judge_afresh(row, tables, codes, sums):
 
 @compiled
 def judge_change(before, after, tables, codes, sums):
-    """Bring codes and sums up to date.
+    """Update codes and sums from one position to the next.
 
     Args:
         before, after: [432] state rows.
@@ -249,7 +249,7 @@ def judge_change(before, after, tables, codes, sums):
 
 @compiled
 def judge_moves(row, decisions, count, tables, codes, sums, arrivals, values):
-    """What each move that captures nothing leads to, for the side that moves.
+    """Evaluate the position after each move that captures nothing, for the side that moves.
 
     Args:
         row: [432] a state row at the start of a turn.
@@ -258,9 +258,9 @@ def judge_moves(row, decisions, count, tables, codes, sums, arrivals, values):
         tables: of its ruleset.
         codes, sums: its own; ``codes`` is changed and restored.
         arrivals: [272] int32, scratch space.
-        values: [count] int32, written: hundredths of a point with the opponent to move. What a
-            capturing move captures is not counted, but for the troll that a dwarf is hurled at;
-            UNKNOWN for moves of the stone.
+        values: [count] int32, written: hundredths of a point with the opponent to move; UNKNOWN for
+            moves of the stone. Captures are not counted, except the troll that a dwarf is hurled
+            at.
     """
     side = int(row[TO_MOVE])
     other = 1 - side
@@ -297,7 +297,7 @@ def judge_moves(row, decisions, count, tables, codes, sums, arrivals, values):
             change += _would_put(codes, patterns, target, mine, other)
             change += _alone(tables, mine, target, stone, other)
         else:
-            # Too far from where it left for any pattern to hold both squares.
+            # No pattern holds both squares, so this change does not depend on the start.
             if arrivals[target] == UNKNOWN:
                 arrivals[target] = _would_put(codes, patterns, target, mine, other) + _alone(
                     tables, mine, target, stone, other

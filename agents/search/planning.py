@@ -1,4 +1,4 @@
-"""Players that think once a turn, and play the turn decision by decision."""
+"""The base of players that search once a turn, and then play the turn decision by decision."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ _MOST_PLANS = 10_000
 
 @dataclasses.dataclass(frozen=True)
 class Thought:
-    """What came of thinking about a position."""
+    """What a search found."""
 
     decisions: list[int]
-    """From here to the end of the turn, one at least. Fewer than that are thought on later."""
+    """The decisions to the end of the turn, or only the first of them, one at least: then the next
+    is searched for when it is due."""
     value: int
     """For the side to move, in hundredths of a point."""
 
 
 def _without_offer(row: Row) -> Row:
-    """The position once the offer that is open, if one is, is declined."""
+    """The position after an open offer is declined; the same if none is open."""
     if row[PENDING] == ANSWER_OFFER:
         row = row.copy()
         apply(row, DECLINE)
@@ -38,13 +39,13 @@ def _without_offer(row: Row) -> Row:
 
 
 class PlanningAgent(DrawingAgent):
-    """A player that thinks once a turn. Subclasses write ``think``, or ``think_rows``.
+    """A player that searches once a turn. Subclasses implement ``think``, or ``think_rows``.
 
-    It offers to end the battle if it sees nothing better than the score as it stands, and
-    accepts if that is worth at least what it sees in playing on.
+    It offers to end the battle if the search finds nothing better than the current score, and
+    accepts if the current score is worth at least as much as playing on.
 
     Args:
-        seed: seeds what it draws.
+        seed: seeds its random choices.
     """
 
     def __init__(self, seed: int = 0) -> None:
@@ -67,26 +68,26 @@ class PlanningAgent(DrawingAgent):
         self._plans = {bytes.fromhex(row): list(plan) for row, plan in state["plans"].items()}
 
     def think(self, row: Row) -> Thought:
-        """Find the best turn, or the best end of the one that is pending.
+        """Find the best turn, or the best way to finish the one that is pending.
 
         Args:
-            row: [432] a state row whose battle is not over and no offer is open.
+            row: [432] a state row, its battle not over and no offer open.
         """
         raise NotImplementedError
 
     def glimpse(self, row: Row) -> Thought | None:
-        """What the search of another thread about this row has found so far; None if it is not
-        under way, or has found nothing yet.
+        """What the search of this row in another thread has found so far; None if there is no such
+        search, or it has found nothing yet.
         """
         return None
 
     def stop(self) -> None:
-        """Make ``think`` in another thread return the best it has so far. Worth overriding where
-        that takes long.
+        """Make ``think`` in another thread return the best it has so far. Override it where a
+        search may take long.
         """
 
     def think_rows(self, rows: Sequence[Row]) -> list[Thought]:
-        """``think`` about several positions. Worth overriding if that saves time."""
+        """``think`` about several positions. Override it if a batch is faster."""
         return [self.think(row) for row in rows]
 
     def act_rows(self, rows: NDArray[np.int16]) -> NDArray[np.int32]:
@@ -106,7 +107,7 @@ class PlanningAgent(DrawingAgent):
         return actions
 
     def _decide(self, row: Row, thought: Thought) -> int:
-        if row[PENDING] == ANSWER_OFFER:  # what was thought about is the offerer's turn
+        if row[PENDING] == ANSWER_OFFER:  # the search was of the offerer's turn
             return ACCEPT if int(final_value(row)) >= -thought.value else DECLINE
         at_start = row[PENDING] == NO_QUESTION
         if at_start and may_offer(row) and int(final_value(row)) >= thought.value:
@@ -117,7 +118,7 @@ class PlanningAgent(DrawingAgent):
         return self._follow(row, thought.decisions)
 
     def _follow(self, row: Row, plan: list[int]) -> int:
-        """The first decision of a plan; the rest is kept for when it is asked for."""
+        """Return the first decision of a plan, and keep the rest for the next calls."""
         if len(plan) > 1:
             after = row.copy()
             apply(after, plan[0])
@@ -126,6 +127,6 @@ class PlanningAgent(DrawingAgent):
         return plan[0]
 
     def _remember(self, row: Row, plan: list[int]) -> None:
-        if len(self._plans) >= _MOST_PLANS:  # battles that were given up leave plans behind
+        if len(self._plans) >= _MOST_PLANS:  # abandoned battles leave plans behind
             self._plans.clear()
         self._plans[row.tobytes()] = plan

@@ -1,10 +1,10 @@
-"""What a position comes to: by playing on cheaply, or by the evaluation at once.
+"""Values a leaf of the tree: by a playout, or by the evaluation at once.
 
 Values here are from the dwarfs' view and lie in -1 .. 1: a margin of 32 is 1, and so is a
 Koom Valley battle won.
 
-Playouts draw each legal move with the same chance, and take the captures that it offers. One that
-has lasted for ``length`` turns is broken off and judged by the evaluation.
+A playout draws legal moves uniformly, and takes the captures that they offer. After ``length``
+turns it is cut off and evaluated.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from thud_env.rules.row import (
 from thud_env.rules.traits import scored_by_points
 
 BY_EVALUATION, BY_RANDOM_PLAY, BY_GREEDY_PLAY = range(3)
-"""How a leaf of the tree is judged."""
+"""How a leaf of the tree is valued."""
 
 MOST_POINTS = 32
 EVEN_ODDS = 1000
@@ -41,7 +41,7 @@ EVEN_ODDS = 1000
 
 @compiled
 def finish_turn(row, decisions, rng, game):
-    """Play a turn that is pending to its end, capturing all that may be had.
+    """Play a pending turn to its end, capturing as much as possible.
 
     Args:
         row: [432] a state row, no offer open; changed.
@@ -56,7 +56,7 @@ def finish_turn(row, decisions, rng, game):
 
 @compiled
 def static_value(row, judge):
-    """What a position looks worth without playing on, for the dwarfs. No turn may be pending."""
+    """Value a position for the dwarfs without a playout. No turn may be pending."""
     by_points = scored_by_points(row)
     if row[TERMINATION] != ONGOING:
         return margin(row) / MOST_POINTS if by_points else float(margin(row))
@@ -70,8 +70,8 @@ def static_value(row, judge):
 
 @compiled_with_arrays
 def standing(rows):
-    """The scores of [N, 432] state rows as they stand, for the dwarfs, [N] float64 in -1 .. 1: what
-    a network's value of a state is to be added to.
+    """The current scores of [N, 432] state rows for the dwarfs, [N] float64 in -1 .. 1. A network's
+    value of a state is what follows, to be added to it.
     """
     scores = np.empty(rows.shape[0])
     for n in range(rows.shape[0]):
@@ -82,7 +82,7 @@ def standing(rows):
 
 @compiled
 def _random_move(row, decisions, rng, game):
-    """A random move, each with the same chance."""
+    """Draw a legal move uniformly."""
     while True:
         action = draw_legal(row, rng, game, decisions)
         if action != OFFER:
@@ -91,7 +91,7 @@ def _random_move(row, decisions, rng, game):
 
 @compiled
 def _greedy_move(row, decisions, rng, game):
-    """One of the moves that may capture most, or a random one if none captures."""
+    """Draw one of the moves that may capture most, or any move if none captures."""
     most = 0
     ties = 0
     chosen = -1
@@ -109,12 +109,12 @@ def _greedy_move(row, decisions, rng, game):
 
 @compiled
 def leaf_value(row, how, length, judge, decisions, rng, game):
-    """Judge a position, playing on in place as ``how`` says, for the dwarfs.
+    """Value a position for the dwarfs, playing on in place as ``how`` says.
 
     Args:
         row: [432] a state row, no offer open; changed.
         how: BY_EVALUATION, BY_RANDOM_PLAY or BY_GREEDY_PLAY.
-        length: turns of a playout.
+        length: the most turns of a playout.
         judge: see ``judge_position``.
         decisions: [>= 2048] scratch space, int32.
         rng: [N] uint64, one generator a game.

@@ -1,18 +1,18 @@
-"""What the search need not look at, or not so deep.
+"""Decides what the search leaves out or searches less deep.
 
-Exact: one turn before the end of the search, quiet moves to positions that look too bad need not
-be carried out, since the opponent may stand pat there. All else may miss a turn.
+Always, and exact: with one turn left, quiet moves to positions that look too bad are not played,
+since the opponent may stand pat there. All else may miss a turn.
 
-``reductions=1``: quiet moves that come late in the order are searched a turn or two less deep, and
-again in full if they turn out better than what there is already (late-move reductions).
+``reductions=1``: quiet moves late in the order are searched a turn or two less deep, and again in
+full if they beat the best so far (late-move reductions).
 
-``reductions=2``: this from two turns left on, and besides
+``reductions=2``: the same from two turns left on, and besides
 
-- quiet moves to positions that look far too bad are not searched at all (futility pruning; Heinz,
+- quiet moves to positions that look far too bad are not searched (futility pruning; Heinz,
   "Extended futility pruning", 1998);
-- a side that stands well enough, and is threatened by nothing, need not show how it goes on. The
-  margins are what searches without threats lost now and then against the evaluation: one in
-  twenty lost 20 hundredths of a point for dwarfs, 60 for trolls, who have fewer moves.
+- a side that stands well enough and is not threatened is not searched. The margins are measured: of
+  searches without threats, one in twenty fell short of the evaluation by 20 hundredths of a point
+  for dwarfs, by 60 for trolls, who have fewer moves.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ LATE, VERY_LATE = (0, 8, 20), (0, 30, 60)
 SHALLOWEST, DEEP = (0, 3, 2), (0, 5, 4)
 """Turns left from which on late moves are searched one turn less deep, and very late ones two."""
 FUTILE, FUTILE_TURN, FUTILE_TURNS = 80, 60, 4
-"""By how much a move must look too bad if two turns are left, how much more if one turn more is,
-and the most turns left at which that says anything. Hundredths of a point, as below."""
+"""The futility margin with two turns left, how much each further turn adds, and the most turns
+left at which it is used. Hundredths of a point, as below."""
 CALM_DWARFS, CALM_TROLLS = 20, 40
-"""By how much a side must stand too well if it is threatened by nothing."""
+"""By how much the evaluation must exceed beta for a side that is not threatened."""
 
 
 @inlined
 def standing(work, level):
-    """What a position looks worth to the side to move."""
+    """The evaluation of a position for the side to move."""
     row = work.rows[level]
     if work.control[BY_PATTERNS] == 0:
         return evaluate(row, work.weights, work.scratch)
@@ -62,8 +62,8 @@ def standing(work, level):
 
 @inlined
 def is_calm(work, level):
-    """Whether the side to move, which has one turn left and only has to show that the opponent will
-    not allow this position, stands well enough. BEST is then what it looks worth.
+    """Whether the side to move, with one turn left and a null window, stands well enough and is not
+    threatened. BEST is then its evaluation.
     """
     row, frame = work.rows[level], work.frames[level]
     if work.control[REDUCTIONS] < 2 or frame[BETA] > frame[ALPHA] + 1:
@@ -78,12 +78,12 @@ def is_calm(work, level):
 
 @inlined
 def margin_of_quiet_moves(work, level, exact):
-    """By how much a judged quiet move must look too bad not to be searched; -1: all are.
+    """By how much an evaluated quiet move must look too bad to be left out; -1: none is.
 
     Args:
         work: the arrays.
-        level: at the start of a turn, the moves judged by patterns.
-        exact: whether no quiet move leads to the end of the battle, if one turn is left.
+        level: at the start of a turn, its moves evaluated by patterns.
+        exact: with one turn left, whether no quiet move ends the battle.
     """
     turns_left = work.frames[level, TURNS_LEFT]
     if turns_left == 1:
@@ -95,8 +95,8 @@ def margin_of_quiet_moves(work, level, exact):
 
 @inlined
 def next_is_hopeless(work, level):
-    """Bring the most promising of the decisions left forward. If even that is a quiet move to a
-    position that looks too bad, so are all the others, and they count as tried.
+    """Bring the most promising decision left to the front. If even that is a quiet move to a
+    position that looks too bad, count all decisions left as tried and return True.
     """
     frame, scores = work.frames[level], work.scores[level]
     i = frame[TRIED]
@@ -122,7 +122,7 @@ def next_is_hopeless(work, level):
 
 @inlined
 def may_be_reduced(work, level):
-    """Whether the decision whose turn it is may be searched less deep at first."""
+    """Whether the decision to be tried now may be searched less deep at first."""
     frame, reductions = work.frames[level], work.control[REDUCTIONS]
     return (
         reductions > 0
@@ -135,7 +135,7 @@ def may_be_reduced(work, level):
 
 @inlined
 def reduction(work, level):
-    """By how many turns."""
+    """By how many turns less deep it is searched."""
     frame, reductions = work.frames[level], work.control[REDUCTIONS]
     very_late = frame[TRIED] >= VERY_LATE[reductions]
     return 2 if frame[TURNS_LEFT] >= DEEP[reductions] and very_late else 1

@@ -1,4 +1,4 @@
-"""The two evaluations that searching players choose from, and the files they come from."""
+"""Reads the evaluation that a searching player is made with."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ EVALUATIONS = ("learned", "features")
 def read_evaluation(
     evaluation: str, weights: str
 ) -> tuple[Weights, Callable[[str], Tables | None]]:
-    """The weights of the features, and what returns a ruleset's tables of patterns.
+    """The weights of the features, and a function from a ruleset to its tables of patterns.
 
     Args:
         evaluation: ``learned``: by patterns, and by features where a ruleset has no tables; or
             ``features``, without any tables.
-        weights: a file of tables or of weights instead of the published ones, or nothing.
+        weights: a file of tables or of weights; empty for the published ones.
 
     Raises:
         ValueError: if there is no such evaluation.
-        WeightsError, TablesError: if there is something wrong with the file.
+        WeightsError, TablesError: if the file is missing or invalid.
     """
     if evaluation not in EVALUATIONS:
         raise ValueError(f"evaluation={evaluation} must be one of {', '.join(EVALUATIONS)}")

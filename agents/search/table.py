@@ -1,13 +1,13 @@
-"""The transposition table: what the search already knows about a position.
+"""The transposition table: the results of a search, by position.
 
 A position's key is Zobrist's (1970): one random word for each piece on each cell and one for the
-side to move, all XORed, so that a turn changes a few words of it. It covers what stands where and
-whose turn it is, at the start of a turn only. It does not cover the clocks, so the caller asks
-only where no limit is within the search's reach (``clocks_matter``).
+side to move, all XORed, so that a turn updates it with a few words. It covers the pieces and the
+side to move, at the start of a turn. It does not cover the clocks, so the table is used only where
+no limit is within the search's reach (``clocks_matter``).
 
-A key belongs to one bucket of four slots. Entries of earlier searches count as empty slots, so
-that what a search finds does not depend on those before it. Of four entries in use, the one that
-was searched least deep is replaced.
+A key belongs to one bucket of four slots. Entries of earlier searches count as empty slots, so that
+no search depends on those before it. Of four entries in use, the one that was searched least deep
+is replaced.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ ZOBRIST[[EMPTY, OFF_BOARD]] = 0
 TROLLS_TO_MOVE = _WORDS[-1]
 
 BUCKET = 4
-"""Slots a bucket."""
+"""Slots in a bucket."""
 EXACT, AT_LEAST, AT_MOST = range(3)
-"""What an entry's value says."""
+"""How an entry's value bounds the position's."""
 
 _VALUE_BITS, _MOVE_BITS, _BOUND_BITS, _DEPTH_BITS = 22, 13, 2, 6
 _MOVE = _VALUE_BITS
@@ -62,7 +62,7 @@ def position_key(row):
 
 @compiled
 def key_after(before, after, key):
-    """The key of a row that came of another, whose key is known."""
+    """The key of ``after``, from the key of ``before``."""
     if before[TO_MOVE] != after[TO_MOVE]:
         key ^= TROLLS_TO_MOVE
     for first in range(0, NUM_CELLS - 63, 64):
@@ -76,7 +76,7 @@ def key_after(before, after, key):
 
 @compiled
 def clocks_matter(row, turns):
-    """Whether a battle might be ended by a limit within so many turns."""
+    """Whether a limit might end the battle within so many turns."""
     return row[QUIET_TURNS] + turns >= row[MAX_QUIET_TURNS] or row[TURNS] + turns >= row[MAX_TURNS]
 
 
@@ -106,7 +106,7 @@ def entry_depth(entry):
 
 @compiled
 def look_up(keys, entries, key, generation):
-    """The entry of ``key`` that this search has made, or 0."""
+    """The entry that this search stored for ``key``, or 0."""
     bucket = np.int64(key & np.uint64(keys.shape[0] - 1))
     for slot in range(BUCKET):
         if keys[bucket, slot] == key and entries[bucket, slot] >> _GENERATION == generation:
@@ -116,14 +116,14 @@ def look_up(keys, entries, key, generation):
 
 @compiled
 def store(keys, entries, key, generation, value, depth, bound, move):
-    """Remember a position.
+    """Store the result of a position.
 
     Args:
         keys: [K, 4] uint64, K a power of two.
         entries: [K, 4] int64.
         key: the position's.
         generation: the search's number, 1 .. LAST_GENERATION.
-        value, depth, bound, move: what was found out, searching ``depth`` turns deep.
+        value, depth, bound, move: the result of searching it ``depth`` turns deep.
     """
     bucket = np.int64(key & np.uint64(keys.shape[0] - 1))
     chosen = 0

@@ -1,16 +1,16 @@
-"""A Monte Carlo tree of decisions, in arrays that are there from the start.
+"""A Monte Carlo tree of decisions, in arrays of fixed size.
 
 Selection is PUCT as in AlphaZero (Silver et al. 2018), with two changes for a game in which a
 side has some 450 turns to choose from and most differ little:
 
-- means are spread over 0 .. 1 between the worst and the best seen in the tree (MuZero,
-  Schrittwieser et al. 2020), so that a dwarf, a thirty-second of the scale, counts;
-- a decision not yet tried is expected to be worth less than its siblings so far (first-play
-  urgency), the less the more of the prior has been tried (KataGo, Wu 2019).
+- means are scaled to 0 .. 1 between the worst and the best seen in the tree (MuZero, Schrittwieser
+  et al. 2020), so that a dwarf, a thirty-second of the scale, counts;
+- an untried decision counts as worth less than its siblings so far (first-play urgency), by more
+  the more of the prior has been tried (KataGo, Wu 2019).
 
-One arena holds the trees of G games. A node is a stretch of edges, one for each decision; the
-position is found again by playing the path from the root. Values are from the dwarfs' view
-outside of an edge, and from the view of the side that decides inside it.
+One ``Tree`` holds the trees of G games. A node is a range of edges, one for each decision; its
+position is found again by playing the path from the root. The values stored in an edge are from the
+view of the side that decides there, all others from the dwarfs' view.
 """
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ from thud_env.rules.row import (
 )
 
 MAX_PATH = 512
-"""Decisions on a path from the root; no path of a search gets near it."""
+"""The most decisions on a path from the root, far more than a search needs."""
 
 NUM_NODES, NUM_EDGES, COUNTERS = range(3)
 LOWEST, HIGHEST, BOUNDS = range(3)
 FIRST_EDGE, EDGE_COUNT, NODE_COLUMNS = range(3)
 
 STOP, SIMULATIONS, HOW, LENGTH, JUDGED_PRIORS, CONTROL_SIZE = range(6)
-"""The numbers by which a search is steered: stop (also from another thread), simulations,
-how to judge leaves and for how many turns, whether priors come from the evaluation."""
+"""The numbers that control a search: stop (also from another thread), simulations, how to value
+leaves, the most turns of a playout, whether priors come from the evaluation."""
 
 NOISE = 1 << 20
 
@@ -62,11 +62,11 @@ class Tree(NamedTuple):
     """All the arrays of the trees of G games. M nodes and E edges a game."""
 
     nodes: NDArray[np.int32]
-    """[G, M, 2] where a node's edges begin, and how many there are."""
+    """[G, M, 2] each node's first edge, and how many edges it has."""
     actions: NDArray[np.int16]
-    """[G, E] an edge's decision."""
+    """[G, E] each edge's decision."""
     priors: NDArray[np.float32]
-    """[G, E] how likely it seemed to be the best of its node's."""
+    """[G, E] its prior probability."""
     visits: NDArray[np.int32]
     """[G, E] how often it was tried."""
     totals: NDArray[np.float32]
@@ -74,7 +74,7 @@ class Tree(NamedTuple):
     children: NDArray[np.int32]
     """[G, E] the node it leads to, or -1."""
     path: NDArray[np.int32]
-    """[G, MAX_PATH] the edges from the root to the leaf in hand."""
+    """[G, MAX_PATH] the edges from the root to the current leaf."""
     path_sides: NDArray[np.int8]
     """[G, MAX_PATH] who decides there."""
     counters: NDArray[np.int64]
@@ -84,25 +84,29 @@ class Tree(NamedTuple):
     root: NDArray[np.int16]
     """[G, 432] the positions searched."""
     first_edge: NDArray[np.int64]
-    """[G] the edge of the root that the next descent takes; -1: as elsewhere in the tree."""
+    """[G] the edge of the root that the next descent takes; -1: the one that PUCT selects."""
     rows: NDArray[np.int16]
-    """[G, 432] the leaves in hand."""
+    """[G, 432] the current leaves."""
     child: NDArray[np.int16]
-    """[432] for trying a decision."""
+    """[432] scratch space for trying a decision."""
     decisions: NDArray[np.int32]
-    """[2, 2048] lists of decisions."""
+    """[2, 2048] scratch space for lists of decisions."""
     constants: NDArray[np.float64]
     """[3] exploration, first-play reduction, temperature of the priors in hundredths."""
     judge: Judge
-    """What leaves and priors are judged with."""
+    """The evaluation of leaves and priors."""
     control: NDArray[np.int64]
     """[CONTROL_SIZE] the numbers above."""
 
     @classmethod
     def of_size(
-        cls, games: int, nodes: int, edges: int, constants: tuple[float, float, float],
+        cls,
+        games: int,
+        nodes: int,
+        edges: int,
+        constants: tuple[float, float, float],
         judge: Judge,
-    ) -> Tree:  # fmt: skip
+    ) -> Tree:
         """Arrays for so many games, and nodes and edges a game."""
         edges = max(edges, MAX_DECISIONS_AT_ONCE)
         return cls(
@@ -129,7 +133,7 @@ class Tree(NamedTuple):
 
 @compiled
 def clear(tree, game):
-    """Forget a game's tree."""
+    """Empty a game's tree."""
     tree.counters[game, NUM_NODES] = 0
     tree.counters[game, NUM_EDGES] = 0
     tree.bounds[game, LOWEST] = np.inf
@@ -138,7 +142,7 @@ def clear(tree, game):
 
 @compiled
 def list_decisions(row, decisions, last_captured):
-    """The decisions worth an edge: no offers, and no set of captures twice."""
+    """List the decisions that get an edge: no offers, and no set of captures twice."""
     count = legal_actions(row, decisions)
     if row[PENDING] != NO_QUESTION:
         return arrange_answers(row, decisions, count, last_captured)
@@ -147,7 +151,7 @@ def list_decisions(row, decisions, last_captured):
 
 @compiled
 def add_node(tree, game, count):
-    """A new node with the first ``count`` of ``tree.decisions[0]`` as its edges, without priors.
+    """Add a node with the first ``count`` of ``tree.decisions[0]`` as its edges, without priors.
 
     Returns:
         the node, or -1 if the arrays are full.
@@ -170,7 +174,7 @@ def add_node(tree, game, count):
 
 @compiled
 def _judged(tree, game, row, decision, rng):
-    """What a decision leads to by the evaluation, for the side that decides, in hundredths."""
+    """Evaluate the position after a decision, for the side that decides, in hundredths."""
     child = tree.child
     copy_row(child, row)
     apply(child, decision)
@@ -184,7 +188,7 @@ def _judged(tree, game, row, decision, rng):
 
 @compiled
 def _judge_quiet_moves(tree, row, count):
-    """What each of the decisions leads to, or UNKNOWN for those that must be carried out first."""
+    """Evaluate the positions after quiet moves; UNKNOWN for decisions that must be played first."""
     judge, decisions = tree.judge, tree.decisions[0]
     if judge.by_patterns[0] == 0 or row[PENDING] != NO_QUESTION:
         for i in range(count):
@@ -223,7 +227,7 @@ def _expand(tree, game, row, last_captured, rng):
             score = np.log(1.0 + 10.0 * capturable_by(row, decision))
         else:
             score = 1.0 if i == 0 else 0.0
-        # A little noise, so that of equals not always the first comes first.
+        # A little noise breaks ties.
         score += 0.01 * random_below(rng, game, NOISE) / NOISE
         tree.priors[game, first + i] = score
         highest = max(highest, score)
@@ -275,10 +279,9 @@ def descend(tree, game, grows, rng):
     """Follow the tree to a position that has no node, or whose battle is over.
 
     Args:
-        tree: whose root has a node.
+        tree: the trees; the root has a node.
         game: which of the trees.
-        grows: whether a decision tried before gets a node of its own on the way. Otherwise
-            nodes are the caller's business.
+        grows: whether to add a node for a decision tried before; otherwise the caller adds nodes.
         rng: [N] uint64, one generator a game.
 
     Returns:
@@ -333,7 +336,7 @@ def grow(tree, rng):
     """Grow the tree of game 0 by as many simulations as ``tree.control`` says.
 
     Args:
-        tree: ``tree.root[0]`` is a row whose battle is not over and no offer is open.
+        tree: ``tree.root[0]`` is a row, its battle not over and no offer open.
         rng: [1] uint64.
 
     Returns:
@@ -346,9 +349,8 @@ def grow(tree, rng):
     while made < control[SIMULATIONS] and control[STOP] == 0:
         length, _ = descend(tree, 0, True, rng)
         value = leaf_value(
-            tree.rows[0], control[HOW], control[LENGTH],
-            tree.judge, tree.decisions[0], rng, 0,
-        )  # fmt: skip
+            tree.rows[0], control[HOW], control[LENGTH], tree.judge, tree.decisions[0], rng, 0
+        )
         back_up(tree, 0, length, value)
         made += 1
     return made

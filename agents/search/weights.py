@@ -18,7 +18,7 @@ WEIGHTS_FILE = Path(__file__).parents[2] / "configs" / "search" / "weights.yaml"
 
 
 class WeightsError(ValueError):
-    """A file of weights that is missing or not what it should be."""
+    """A file of weights is missing or invalid."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,7 +26,8 @@ class Weights:
     """The weights of every ruleset."""
 
     own: dict[str, NDArray[np.int64]]
-    """[2, 16] by side to move and feature, of the rulesets that have their own."""
+    """By the name of each ruleset that has weights of its own: [2, 16], by side to move and
+    feature."""
 
     def of(self, ruleset: Ruleset) -> NDArray[np.int64]:
         """A ruleset's weights, [2, 16]: its own, or those of the first with the same features.
@@ -45,7 +46,7 @@ def feature_names(rules: str | Ruleset) -> tuple[str, ...]:
 
 
 def material_weights() -> Weights:
-    """The margin and nothing else."""
+    """Weights that count the margin and nothing else."""
     weights = np.zeros((len(SIDES), NUM_FEATURES), dtype=np.int64)
     weights[:, CLASSIC_FEATURES.index("dwarfs")] = POINT
     weights[:, CLASSIC_FEATURES.index("trolls")] = -TROLL_VALUE * POINT

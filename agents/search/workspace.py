@@ -1,4 +1,4 @@
-"""The memory of the alpha-beta search: what its numbers mean, and all its arrays."""
+"""The arrays of the alpha-beta search, and the meaning of their columns."""
 
 from __future__ import annotations
 
@@ -15,36 +15,36 @@ from thud_env.board import NUM_CELLS
 from thud_env.rules.row import MAX_DECISIONS_AT_ONCE, ROW_SIZE
 
 (
-    ALPHA,  # what the side to decide has already
-    BETA,  # what its opponent will not allow to be exceeded
-    OLD_ALPHA,  # alpha as it was at first
+    ALPHA,  # what the side to decide is sure of elsewhere
+    BETA,  # what its opponent will not let it exceed
+    OLD_ALPHA,  # alpha when the level was opened
     BEST,  # value of the best decision so far
     BEST_MOVE,
     TRIED,  # decisions tried so far
-    COUNT,  # decisions there are
+    COUNT,  # decisions in all
     TURNS_LEFT,  # turns to look ahead, this one included; 0 and below: captures only
     LAST_CAPTURED,  # the decision that captured the last dwarf in this turn, or -1
-    IN_TABLE,  # 1 if the transposition table may be asked and told
-    LINE,  # decisions to the end of the turn that are known to be best
+    IN_TABLE,  # 1 if the transposition table may be used
+    LINE,  # length of the best line found to the end of the turn, in decisions
     MARGIN,  # by how much a quiet move must look too bad to be left out; -1: none is
     FLOOR,  # what the child being searched has to exceed
-    HURRY,  # how it is searched: see the values below
+    HURRY,  # how that child is searched: see the values below
     FRAME_SIZE,
 ) = range(15)
 
 IN_FULL, SCOUTED, REDUCED = range(3)
-"""Values of HURRY: with the whole window; with a null window, to see whether it exceeds FLOOR at
-all; and so, a turn or two less deep."""
+"""Values of HURRY: with the whole window; with a null window, to see whether the child exceeds
+FLOOR; with a null window, a turn or two less deep."""
 
 (
     STOP,  # anything but 0 stops the search, also when set by another thread
-    NODES,  # decisions carried out so far
+    NODES,  # decisions played so far
     NODE_LIMIT,  # stop after so many
     ORDERED,  # 1: try promising decisions first
     USE_TABLE,  # 1: use the transposition table
     QUIESCENCE,  # turns of captures looked at beyond the depth; 0: none
     FIRST_MOVE,  # the decision to try first at the root, or -1
-    BY_PATTERNS,  # 1: judge by patterns, 0: by features
+    BY_PATTERNS,  # 1: evaluate by patterns, 0: by features
     REDUCTIONS,  # 0 .. 2, how much to leave out: see pruning.py
     GENERATION,  # number of the search, for the table
     CONTROL_SIZE,
@@ -53,9 +53,9 @@ all; and so, a turn or two less deep."""
 MAX_DEPTH = 24
 MAX_QUIESCENCE = 8
 MAX_LINE = 36
-"""Decisions in a turn: a move, one for each dwarf at most, one to stop."""
+"""The most decisions in a turn: a move, one for each dwarf, one to stop."""
 MAX_LEVELS = 2 * (MAX_DEPTH + MAX_QUIESCENCE) + MAX_LINE
-"""No path is longer: two decisions a turn, and one more for every dwarf captured."""
+"""The longest path: two decisions a turn, and one more for every dwarf captured."""
 
 
 class Workspace(NamedTuple):
@@ -64,38 +64,38 @@ class Workspace(NamedTuple):
     rows: NDArray[np.int16]
     """[L, 432] the positions on the path."""
     codes: NDArray[np.int32]
-    """[L, 272] the codes of their patterns, if these are what positions are judged by."""
+    """[L, 272] their pattern codes, if positions are evaluated by patterns."""
     sums: NDArray[np.int64]
-    """[L, 2] what they are worth by the patterns, by side to move."""
+    """[L, 2] their values by patterns, by side to move."""
     moves: NDArray[np.int32]
-    """[L, 2048] the decisions at each of them."""
+    """[L, 2048] the decisions at each position."""
     scores: NDArray[np.int32]
-    """[L, 2048] how promising they are."""
+    """[L, 2048] how promising each decision is."""
     frames: NDArray[np.int64]
     """[L, FRAME_SIZE] the columns above."""
     lines: NDArray[np.int32]
     """[MAX_LINE + 1, MAX_LINE + 1] the best decisions to the end of the first turn, from each of
     its levels."""
     path_keys: NDArray[np.uint64]
-    """[L] the keys of the positions on the path, while turns are left."""
+    """[L] the table's keys of the positions on the path, while turns are left."""
     keys: NDArray[np.uint64]
     """[K, 4] the transposition table's keys."""
     entries: NDArray[np.int64]
     """[K, 4] its entries."""
     killers: NDArray[np.int32]
-    """[MAX_DEPTH + 1, 2] by turns left."""
+    """[MAX_DEPTH + 1, 2] by turns left: see ``ordering.score_moves``."""
     history: NDArray[np.int32]
-    """[2, 6470] by side."""
+    """[2, 6470] by side: see ``ordering.score_moves``."""
     control: NDArray[np.int64]
     """[CONTROL_SIZE] the numbers above."""
     tables: Tables
-    """Of the evaluation by patterns."""
+    """The tables of the evaluation by patterns."""
     arrivals: NDArray[np.int32]
-    """[272] for the evaluation by patterns."""
+    """[272] scratch space of the evaluation by patterns."""
     weights: NDArray[np.int64]
-    """[2, 16] of the evaluation by features, for the ruleset that is searched."""
+    """[2, 16] the weights of the evaluation by features, for the ruleset that is searched."""
     scratch: NDArray[np.int64]
-    """[16] for the evaluation by features."""
+    """[16] scratch space of the evaluation by features."""
 
     @classmethod
     def of_size(cls, table_bits: int, tables: Tables) -> Workspace:

@@ -1,10 +1,10 @@
-"""Positions of self-play by search, with their lambda returns.
+"""Plays positions by self-play of a search, and computes their lambda returns.
 
-Both players are the same search. Battles begin at starts of the book, some of them after random
-turns more, and a random turn is played now and then, so that mistakes are seen and punished.
+Both players are the same search. Battles begin at starts of the book, some of them after further
+random turns, and a random turn is played now and then, so that mistakes are seen and punished.
 A position's target is the lambda return of the search's values (Sutton, "Learning to predict
-by the methods of temporal differences", 1988): its own value in part, and for the rest the return
-of the position that the search's turn leads to, the last being the result of the battle.
+by the methods of temporal differences", 1988): a part is its own value, the rest the return of the
+position after the search's turn; the last return is the result of the battle.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from thud_env.rulesets import get_ruleset
 OUTCOME_POINTS = 10
 """The value of a won Koom Valley battle, in points."""
 LONGEST, LONGEST_QUIET = 260, 60
-"""Quiet turns that end a battle: later positions teach nothing."""
+"""Turns, and quiet turns, that end a battle: later positions teach nothing."""
 OPENINGS = (0, 0, 0, 4, 10, 20)
-"""Random turns after the book's start; each as likely."""
+"""Numbers of random turns after the book's start, each equally likely."""
 BLUNDERS = 0.05
-"""The share of random turns later."""
+"""The share of random turns after those."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,15 +54,15 @@ class Positions:
     stones: NDArray[np.int16]
     """[N] the cell of the stone."""
     sides: NDArray[np.int8]
-    """[N] who is to move."""
+    """[N] the side to move."""
     worth: NDArray[np.float32]
     """[N] the lambda returns, in points, for the dwarfs."""
     battles: NDArray[np.int32]
-    """[N] which battle they are of."""
+    """[N] the number of the battle each is from."""
 
     @classmethod
     def joined(cls, parts: list[Positions]) -> Positions:
-        """All of them, their battles numbered through."""
+        """Several lots as one, their battles renumbered."""
         starts = np.cumsum([0, *(int(part.battles.max()) + 1 for part in parts)])
         parts = [
             dataclasses.replace(part, battles=part.battles + start)

@@ -1,8 +1,8 @@
 """Fits the tables of the evaluation by patterns to positions, by ridge regression.
 
 A position is described by the classes of its patterns and pieces, some 190 of several thousand.
-Its target is predicted as the sum of their values, one fit for each side to move. Values are held
-near a prior, so that what is seldom seen counts for little beside the pieces.
+The sum of their values predicts its target, in one fit for each side to move. Values are held near
+a prior, so that rare classes count for little beside the pieces.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from thud_env.rulesets import TROLL_VALUE, Ruleset
 from training.fitting.positions import Positions
 
 ROUNDS = 60
-"""Steps of the conjugate gradients; far fewer than there are values, which smooths too."""
+"""Steps of conjugate gradients: far fewer than there are values, which smooths as well."""
 
 
 def class_numbers(positions: Positions, classes: Classes) -> NDArray[np.int32]:
-    """[N, K] the classes of each position, and first of all ``classes.count + 1``, the constant.
-    Rows are filled up with ``classes.count``, which is worth nothing.
+    """[N, K] the classes of each position, after ``classes.count + 1``, the constant. Rows are
+    padded with ``classes.count``, whose value is 0.
     """
     cells = CELL_OF_SQUARE.astype(np.int64)
     boards = positions.boards.astype(np.int64)
@@ -59,8 +59,8 @@ def class_numbers(positions: Positions, classes: Classes) -> NDArray[np.int32]:
 
 
 def prior_values(ruleset: Ruleset, classes: Classes) -> NDArray[np.float64]:
-    """[count + 2] what the classes are worth before anything is seen, in points: the margin or,
-    where the stone moves, a guess: its way to the goal, and who is near it and near the goal.
+    """[count + 2] the values of the classes before any fit, in points: the margin or, where the
+    stone moves, a guess from its way to the goal and the pieces near it and near the goal.
     """
     values = np.zeros(classes.count + 2)
     if not ruleset.stone_moves:
@@ -89,7 +89,7 @@ def _steps(cell: int, other: int) -> int:
 
 @compiled
 def _predict(numbers, values, out):
-    """The sums of the values of each position's classes."""
+    """Sum the values of each position's classes."""
     for i in range(numbers.shape[0]):
         total = 0.0
         for k in range(numbers.shape[1]):
@@ -99,7 +99,7 @@ def _predict(numbers, values, out):
 
 @compiled
 def _collect(numbers, errors, out):
-    """The sums of the errors of the positions that each class is in."""
+    """Sum, for each class, the errors of the positions that it is in."""
     for j in range(out.shape[0]):
         out[j] = 0.0
     for i in range(numbers.shape[0]):
@@ -108,7 +108,7 @@ def _collect(numbers, errors, out):
 
 
 def predict(numbers: NDArray[np.int32], values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """[N] what positions are worth by the values of their classes."""
+    """[N] the predictions for positions, by the values of their classes."""
     out = np.empty(len(numbers))
     _predict(numbers, values, out)
     return out
@@ -126,8 +126,8 @@ def fit(
 
     Args:
         numbers: [N, K] the classes of each position: ``class_numbers``.
-        worth: [N].
-        prior: [count + 2] what the values are held near.
+        worth: [N] the targets.
+        prior: [count + 2] the values to stay near.
         ridge: how firmly: as if so many more positions of each class had the prior's value.
     """
     nothing = len(prior) - 2
