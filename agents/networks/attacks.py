@@ -1,10 +1,10 @@
-"""Attack planes: what each side could reach, strike and lose, for networks to read.
+"""Attack planes: what each side could reach, strike and lose, as input of a network.
 
 A network of a few 3 x 3 convolutions cannot see along a line of seven dwarfs to the troll that they
-are aimed at. These planes, computed from a state row by compiled code, show it. They say nothing
-that the rules and the board do not: an observation has all of it, far from the surface.
+aim at. These planes, computed from a state row, show it. They add no information: all of it follows
+from the observation and the rules.
 
-Whoever is to move, both sides' planes are of the moves that they would have.
+Both sides' planes show the moves that the side would have if it were to move.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def _show_hurls(row, front, planes):
 
 @compiled
 def _show_leaps(row, cell, planes):
-    """Classic: where the troll on ``cell`` could be shoved if there were a dwarf to land beside."""
+    """Classic: where the troll on ``cell`` could be shoved, if it landed beside a dwarf there."""
     for direction in range(NUM_DIRECTIONS):
         step = int(CELL_STEP[direction])
         reach = min(empty_run(row, cell, direction), line_length(row, cell, step))
@@ -105,7 +105,7 @@ def _show_leaps(row, cell, planes):
 
 @compiled
 def _show_landings(row, planes):
-    """Classic: what trolls would be beside where they can move, and what else would be unsafe."""
+    """Classic: the dwarfs beside squares that trolls can move to, and the unsafe free squares."""
     for cell in range(STRIDE, STRIDE * (SIZE + 1)):
         if row[cell] == OFF_BOARD:
             continue
@@ -125,8 +125,8 @@ def _show_landings(row, planes):
 
 @compiled
 def _show_valley_strikes(row, planes):
-    """Koom Valley: sandwiches, with the free square where the second dwarf is wanting; and
-    tramples, with the free square that a troll would land on.
+    """Koom Valley: sandwiches, with the free square that lacks the second dwarf; and tramples, with
+    the free square that a troll would land on.
     """
     sandwich, trample = dwarfs_sandwich(row), trolls_trample(row)
     for i in range(TROLL_CELLS, TROLL_CELLS + int(row[NUM_TROLLS])):

@@ -22,8 +22,8 @@ def show_attacks_of(rows: Any, planes: Any) -> None:
     """Write the attack planes of N states.
 
     Args:
-        rows: [N, 432] int16, and
-        planes: [N, 9, 225] float32, overwritten: both with ``__cuda_array_interface__``.
+        rows: [N, 432] int16, with ``__cuda_array_interface__``.
+        planes: [N, 9, 225] float32, overwritten; with ``__cuda_array_interface__``.
     """
     given, shown = cuda.as_cuda_array(rows), cuda.as_cuda_array(planes)
     _attack[math.ceil(len(rows) / BLOCK), BLOCK, current_stream()](given, shown)

@@ -37,11 +37,11 @@ _KINDS = {
     "agreement": bool,
 }
 _OLDER: dict[str, Any] = {"agreement": False}
-"""What older manifests do not say, and mean."""
+"""Defaults for keys that older manifests lack."""
 _MOST_BYTES = 1 << 20
-"""Of a manifest; one of ours has some 1,000."""
+"""The longest manifest that is read; one of ours has some 1,000 bytes."""
 _MANY_BLOCKS = 100
-"""More than so many are built only if the model has as many tensors."""
+"""A network with more blocks is built only if the model has as many tensors."""
 
 PRETRAINED = Path(__file__).parents[1] / "pretrained"
 """Policies that come with the checkout, a folder for each ruleset that has some."""
@@ -62,11 +62,11 @@ def policy_folder(path: str | Path) -> Path:
 
 
 class CheckpointError(ValueError):
-    """A checkpoint that is missing, damaged or not one of ours."""
+    """A checkpoint is missing, damaged or not one of ours."""
 
 
 class NotFiniteError(ValueError):
-    """Numbers that have become infinite or NaN, and must not be saved."""
+    """A number became infinite or NaN, and must not be saved."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,15 +80,15 @@ class Checkpoint:
     decisions: int
     """Decisions played in training."""
     agreement: bool = False
-    """Whether battles could end by agreement in training: else it has not learnt to offer or
-    accept."""
+    """Whether battles could end by agreement in training; if not, the policy has not learnt to
+    offer or accept."""
 
 
 def check_finite(tensors: Mapping[str, Tensor], whose: str) -> None:
-    """See that all numbers are finite.
+    """Check that all numbers are finite.
 
     Raises:
-        NotFiniteError: naming the first tensor in which one is not.
+        NotFiniteError: naming the first tensor with a number that is not.
     """
     for name, tensor in tensors.items():
         if tensor.is_floating_point() and not bool(torch.isfinite(tensor).all()):
@@ -104,7 +104,7 @@ def save_policy(
     decisions: int,
     agreement: bool = False,
 ) -> None:
-    """Write a policy into a new folder: to a temporary name, flushed, then renamed.
+    """Write a policy into a new folder: under a temporary name, flushed, then renamed.
 
     Raises:
         FileExistsError: if ``folder`` exists; nothing is overwritten.
@@ -119,8 +119,8 @@ def save_policy(
     temporary.mkdir()
     try:
         config = dataclasses.asdict(network.config)
-        # The network's sizes stand in the model's own header too: one file is a whole policy. Under
-        # a single key, as several would be written in a different order each time.
+        # The network's sizes are in the model's own header too, so that one file is a whole policy;
+        # under a single key, because several would be written in a different order each time.
         model = save_tensors(
             {
                 name: value.detach().cpu().contiguous()
@@ -180,8 +180,8 @@ def load_policy(folder: str | Path) -> Checkpoint:
 
 
 def _check_shapes(config: NetworkConfig, tensors: Mapping[str, Tensor]) -> None:
-    """See that a network of this size has tensors of these shapes, before one is built: a manifest
-    may ask for any size.
+    """Check that a network of this size has tensors of these shapes before one is built: a damaged
+    manifest may ask for any size.
     """
     if config.blocks > max(len(tensors), _MANY_BLOCKS):
         raise ValueError(f"it has too few tensors for {config.blocks} blocks")
@@ -198,7 +198,7 @@ def _shape(shape: torch.Size | None) -> str:
 
 
 def _hash(manifest: Mapping[str, Any]) -> str:
-    """Of all that a manifest says but for this."""
+    """The hash of all keys of a manifest except the hash itself."""
     said = {key: value for key, value in manifest.items() if key != OWN_HASH}
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
@@ -255,6 +255,6 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def _short(value: object) -> str:
-    """A value of a file that may say anything, for a message."""
+    """A value from a file, cut short for a message: it may be of any length."""
     shown = repr(value)
     return shown if len(shown) <= 200 else f"{shown[:200]}..."

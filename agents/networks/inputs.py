@@ -1,4 +1,4 @@
-"""From state rows to what a network reads."""
+"""Turns state rows into the inputs of a network."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from thud_env.views.encoding import PLANES, Plane, encode_rows
 
 
 def planes_read(attacks: bool) -> tuple[Plane, ...]:
-    """The planes of an input, in their order: the observation's, and the attack planes."""
+    """The planes of an input, in order: the observation's and, if asked for, the attack planes."""
     return (*PLANES, *(ATTACK_PLANES if attacks else ()))
 
 
 @dataclasses.dataclass(frozen=True)
 class Inputs:
-    """N states with their L legal decisions in all."""
+    """N states, with all their legal decisions, L together."""
 
     planes: Tensor
     """[N, C, 15, 15] float32, the planes of ``planes_read``, channels last in memory, which
@@ -43,8 +43,8 @@ class Inputs:
 
     @classmethod
     def of_rows(cls, rows: NDArray[np.int16], attacks: bool = False) -> Inputs:
-        """The inputs for [N, 432] state rows of battles that are not over, with the attack planes
-        or without.
+        """The inputs for [N, 432] state rows of battles that are not over; ``attacks``: with the
+        attack planes.
         """
         decisions, starts = legal_lists(rows)
         game = np.repeat(np.arange(len(rows)), np.diff(starts))
@@ -60,8 +60,8 @@ class Inputs:
         )
 
     def without_agreement(self) -> Inputs:
-        """The same without offering and accepting: of what is legal in any state, something else
-        remains. On the CPU only.
+        """The same inputs without offering and accepting; every state has another legal decision.
+        On the CPU only.
         """
         decisions = self.decisions.numpy()
         kept = (decisions != OFFER) & (decisions != ACCEPT)
@@ -76,7 +76,7 @@ class Inputs:
         )
 
     def to(self, device: str) -> Inputs:
-        """The same on a device; these themselves if they are there."""
+        """The same inputs on a device; these themselves if they are on it already."""
         if self.planes.device.type == device:
             return self
         return dataclasses.replace(

@@ -1,6 +1,6 @@
-"""Networks by kind: what a configuration asks for, and what a policy's manifest names.
+"""Finds a network's class by its kind, which configurations and manifests name.
 
-A second architecture is a file with a class like ``network.Network``, and a line in ``NETWORKS``.
+To add an architecture, write a class like ``network.Network`` and add a line to ``NETWORKS``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from agents.networks.network import NetworkConfig, PolicyNetwork
 NETWORKS = {"residual": "agents.networks.network:Network"}
 """``module:Class`` by kind: the only classes that a file can name."""
 _GONE = {"trunk": "separate", "result_head": False, "survival_head": False}
-"""Settings of older policies that are gone, and the values with which nothing changes."""
+"""Former settings that older manifests have, and the only values that can still be read."""
 
 
 def network_class(kind: object) -> type[PolicyNetwork]:
@@ -32,7 +32,7 @@ def network_class(kind: object) -> type[PolicyNetwork]:
 
 
 def config_class(settings: Mapping[str, Any]) -> type[NetworkConfig]:
-    """The class of the sizes of the ``kind`` that settings name, or of the usual one.
+    """The configuration class of the ``kind`` that settings name, or of the default kind.
 
     Raises:
         ValueError: if there is no such kind.
@@ -41,7 +41,7 @@ def config_class(settings: Mapping[str, Any]) -> type[NetworkConfig]:
 
 
 def network_config(settings: Mapping[str, Any]) -> NetworkConfig:
-    """The sizes of a network, from the settings of a manifest or of a model's header.
+    """The configuration of a network, from the settings in a manifest or a model's header.
 
     Raises:
         ValueError: if there is no such kind, or a setting is unknown or of the wrong type.
@@ -60,5 +60,5 @@ def network_config(settings: Mapping[str, Any]) -> NetworkConfig:
 
 
 def make_network(config: NetworkConfig) -> PolicyNetwork:
-    """A network of these sizes, with random weights."""
+    """Build a network with random weights."""
     return network_class(config.kind)(config)

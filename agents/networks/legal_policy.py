@@ -1,11 +1,12 @@
 """A policy over the legal decisions, from queries, keys and biases.
 
-A move's score is the inner product of the query of its from-point and the key of its to-point
-(as in the attention policy of Leela Chess Zero), a capture's that of its square's two, each with
-a bias that all moves of its direction and distance share. The decisions that concern no square
-have a score each. Probabilities are the softmax of a game's scores. On the CPU all that is a few
-compiled loops over the legal decisions, forwards and backwards: gathering L queries and keys as
-tensors takes longer than the convolutions.
+A move's score is the inner product of the query of its from-point and the key of its to-point, as
+in the attention policy of Leela Chess Zero, plus a bias shared by all moves of its direction and
+distance. A capture's score is the product of its square's own query and key, plus a bias. The
+decisions without a square have a score each. Probabilities are the softmax of a game's scores.
+
+On the CPU the forward and backward passes are compiled loops over the legal decisions: gathering L
+queries and keys as tensors takes longer than the convolutions.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ from thud_env.jit.compile import compiled_with_arrays
 
 NUM_POINTS = SIZE * SIZE
 _CAPTURE_BIAS = 8 * (SIZE - 1)
-_WORD_BIAS = _CAPTURE_BIAS + 1
-NUM_BIASES = _WORD_BIAS + NUM_ACTIONS - CAPTURE_ALL
-NUM_WORDS = NUM_ACTIONS - CAPTURE_ALL
-"""Decisions that concern no square: capture all, done, and the three of agreement."""
+_SQUARELESS_BIAS = _CAPTURE_BIAS + 1
+NUM_SQUARELESS = NUM_ACTIONS - CAPTURE_ALL
+"""Decisions without a square: capture all, done, and the three of agreement."""
+NUM_BIASES = _SQUARELESS_BIAS + NUM_SQUARELESS
 
 
 def _points(cells: np.ndarray) -> np.ndarray:
@@ -44,24 +45,24 @@ def _points(cells: np.ndarray) -> np.ndarray:
 
 
 def _decision_tables() -> np.ndarray:
-    """For each action: from-point, to-point, and which bias it shares, [3, 6470]."""
+    """[3, 6470] each action's from-point, to-point and the number of its bias."""
     tables = np.zeros((3, NUM_ACTIONS), dtype=np.int64)
     start, end, bias = tables
     start[:CAPTURE], end[:CAPTURE] = _points(MOVE_FROM), _points(MOVE_TO)
     bias[:CAPTURE] = MOVE_DIRECTION.astype(np.int64) * (SIZE - 1) + MOVE_DISTANCE - 1
     start[CAPTURE:CAPTURE_ALL] = end[CAPTURE:CAPTURE_ALL] = _points(CELL_OF_SQUARE)
     bias[CAPTURE:CAPTURE_ALL] = _CAPTURE_BIAS
-    bias[CAPTURE_ALL:] = _WORD_BIAS + np.arange(NUM_WORDS)
+    bias[CAPTURE_ALL:] = _SQUARELESS_BIAS + np.arange(NUM_SQUARELESS)
     return tables
 
 
 TABLES = _decision_tables()
-"""[3, 6470] int64: each action's from-point, to-point and the bias that it shares."""
+"""[3, 6470] int64: each action's from-point, to-point and the number of its bias."""
 
 
 @compiled_with_arrays
 def _score_each(pairs, bias, words, decisions, game, tables, scale, scores):
-    """Scores, less the highest of their game."""
+    """Compute the scores, less the highest of their game."""
     size = pairs.shape[2] // 2
     whole = size - size % 4
     first = 0
@@ -97,7 +98,7 @@ def _score_each(pairs, bias, words, decisions, game, tables, scale, scores):
 
 @compiled_with_arrays
 def _normalise_each(scores, chances, game, entropies):
-    """From scores to log-probabilities, from their exponentials to chances, both in place."""
+    """Turn scores into log-probabilities and their exponentials into probabilities, in place."""
     first = 0
     while first < scores.shape[0]:
         number = game[first]
@@ -118,7 +119,7 @@ def _normalise_each(scores, chances, game, entropies):
 
 @compiled_with_arrays
 def _gradients_of_scores(grads, to_entropies, log_probs, chances, entropies, game, to_scores):
-    """By the scores s, log p_i has the gradient [i = j] - p_j, and H has -p_j (log p_j + H)."""
+    """The gradient by score s_j of log p_i is [i = j] - p_j, that of H is -p_j (log p_j + H)."""
     first = 0
     while first < grads.shape[0]:
         number = game[first]
@@ -185,7 +186,7 @@ class _LegalPolicy(torch.autograd.Function):
         spread = (
             torch.zeros_like(pairs),
             torch.zeros(NUM_BIASES),
-            torch.zeros(len(pairs), NUM_WORDS),
+            torch.zeros(len(pairs), NUM_SQUARELESS),
         )
         _spread_each(
             *(to_scores.numpy(), pairs.numpy(), decisions.numpy(), game.numpy()),
@@ -198,7 +199,7 @@ class _LegalPolicy(torch.autograd.Function):
 
 @cache
 def _tables_on(device: torch.device) -> Tensor:
-    """``TABLES``, sent to a device once."""
+    """``TABLES`` on a device, sent there once."""
     return torch.from_numpy(TABLES).to(device)
 
 
@@ -214,13 +215,13 @@ def gathered_scores(
     match = queries[origin + start[decisions]] * keys[origin + end[decisions]]
     on_squares = match.float().sum(1) / math.sqrt(queries.shape[1])
     word = (decisions - CAPTURE_ALL).clamp(min=0)
-    off_squares = words.float().flatten()[game * NUM_WORDS + word]
+    off_squares = words.float().flatten()[game * NUM_SQUARELESS + word]
     score = torch.where(decisions < CAPTURE_ALL, on_squares, off_squares)
     return score + bias.float()[shared[decisions]]
 
 
 def log_softmax_by_game(scores: Tensor, game: Tensor, num_games: int) -> Tensor:
-    """Log-softmax of [L] scores within each game's stretch of them."""
+    """[L] the log-softmax of [L] scores within each game."""
     highest = scores.new_full((num_games,), -torch.inf).scatter_reduce(
         0, game, scores.detach(), "amax"
     )
@@ -232,7 +233,7 @@ def log_softmax_by_game(scores: Tensor, game: Tensor, num_games: int) -> Tensor:
 def gathered_policy(
     pairs: Tensor, bias: Tensor, words: Tensor, decisions: Tensor, game: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """The same as ``legal_policy`` by gathering tensors, on any device."""
+    """Compute ``legal_policy`` by gathering tensors, on any device."""
     scores = gathered_scores(pairs, bias, words, decisions, game)
     log_probs = log_softmax_by_game(scores, game, len(pairs))
     terms = -(log_probs.exp() * log_probs)
@@ -246,8 +247,8 @@ def legal_policy(
 
     Args:
         pairs: [N, 225, 2 * K], the query of every point, then its key.
-        bias: [118] by direction and distance, for captures, and for each word.
-        words: [N, 5] of the decisions that concern no square.
+        bias: [118] by direction and distance, for captures, for each decision without a square.
+        words: [N, 5] scores of the decisions without a square.
         decisions: [L] int64, the legal decisions of all games.
         game: [L] int64, ascending, the game of each.
 

@@ -1,7 +1,7 @@
 """The network of one role: a residual trunk, a policy over legal decisions, a value.
 
-Scoring the legal decisions only (``legal_policy.py``) costs a hundredth of an output for each of
-the 6,470. N is the number of games, L the number of legal decisions of all of them together.
+It scores the legal decisions only (``legal_policy.py``), which costs a hundredth of an output for
+each of the 6,470. N is the number of games, L that of the legal decisions of all of them together.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from agents.networks.inputs import Inputs, planes_read
-from agents.networks.legal_policy import NUM_BIASES, NUM_WORDS, legal_policy
+from agents.networks.legal_policy import NUM_BIASES, NUM_SQUARELESS, legal_policy
 from agents.networks.on_device import inputs_on_device
 
 
@@ -25,7 +25,7 @@ class NetworkConfig:
     """The size of a network; other kinds derive theirs from it, with defaults of their own."""
 
     kind: str = "residual"
-    """What it is (``kinds.NETWORKS``)."""
+    """Its architecture, a key of ``kinds.NETWORKS``."""
     channels: int = 32
     """Feature planes of the trunk."""
     blocks: int = 3
@@ -37,10 +37,10 @@ class NetworkConfig:
 
 
 class Judgement(NamedTuple):
-    """All that a network says of N states with L legal decisions."""
+    """The outputs of a network for N states with L legal decisions."""
 
     log_probs: Tensor
-    """[L] float32, of each game's decisions."""
+    """[L] float32, of the legal decisions."""
     entropies: Tensor
     """[N] float32, of the policy in each state, in nats."""
     values: Tensor
@@ -48,23 +48,23 @@ class Judgement(NamedTuple):
 
 
 class PolicyNetwork(nn.Module):
-    """Policy and value of one role: what every kind of network offers. Subclasses write ``judge``,
-    and ``inputs`` if they read more of a row than the usual planes.
+    """The policy and value of one role, of any architecture. Subclasses implement ``judge``, and
+    ``inputs`` if they read more of a row than the usual planes.
 
     Args:
         config: its size.
     """
 
     Config: ClassVar[type[NetworkConfig]] = NetworkConfig
-    """The class of its sizes."""
+    """The class of its configuration."""
 
     def __init__(self, config: NetworkConfig) -> None:
         super().__init__()
         self.config = config
 
     def inputs(self, rows: NDArray[np.int16] | Tensor) -> Inputs:
-        """What this network reads of [N, 432] state rows of battles that are not over; of a tensor
-        of rows, on its device.
+        """The inputs of this network for [N, 432] state rows of battles that are not over; those of
+        a tensor are on its device.
         """
         if isinstance(rows, Tensor):
             return inputs_on_device(rows, self.config.attack_planes)
@@ -125,7 +125,7 @@ class Network(PolicyNetwork):
         self.queries = nn.Conv2d(channels, keys, 1)
         self.keys = nn.Conv2d(channels, keys, 1)
         self.bias = nn.Parameter(torch.zeros(NUM_BIASES))
-        self.words = nn.Linear(2 * channels, NUM_WORDS)
+        self.words = nn.Linear(2 * channels, NUM_SQUARELESS)
         self.value = nn.Sequential(
             nn.Linear(2 * channels, 2 * channels), nn.ReLU(), nn.Linear(2 * channels, 1)
         )
@@ -141,16 +141,16 @@ class Network(PolicyNetwork):
         )
 
     def features(self, planes: Tensor) -> tuple[Tensor, Tensor]:
-        """What the heads read: the trunk's planes by point, [N, 225, channels], and their means and
-        maxima, [N, 2 * channels].
+        """The inputs of the heads: the trunk's planes by point, [N, 225, channels], and their means
+        and maxima, [N, 2 * channels].
         """
         features = functional.relu(self.trunk(self.stem(planes)))
-        # Without a copy if channels are last in memory, where all over the points is faster.
+        # A view, not a copy, if channels are last in memory; pooling is faster there, too.
         points = features.permute(0, 2, 3, 1).flatten(1, 2)
         return points, torch.cat((points.mean(1), points.max(1).values), dim=1)
 
     def queries_and_keys(self, points: Tensor) -> Tensor:
-        """[N, 225, 2 * key_size]: both 1 x 1 convolutions in one."""
+        """[N, 225, 2 * key_size] both 1 x 1 convolutions, computed as one."""
         weight = torch.cat((self.queries.weight, self.keys.weight)).flatten(1)
         bias = torch.cat((self.queries.bias, self.keys.bias))  # type: ignore[arg-type]
         return functional.linear(points, weight, bias)

@@ -1,9 +1,8 @@
-"""Inputs and decisions made where the state rows are, without a way over the host.
+"""Makes inputs and draws decisions on the device of the state rows, without copies to the host.
 
-A state row is 864 bytes; the planes and the legal decisions that follow from it are 12,000. On a
-GPU the rules' own kernels expand them (``thud_env/batch/cuda.py``), and decisions are drawn there.
-With rows on the CPU everything runs on the CPU: so it is compared with ``Inputs.of_rows`` and
-``sample_decisions``.
+A state row has 864 bytes, the planes and legal decisions that follow from it 12,000. On a GPU the
+rules' own kernels compute them (``thud_env/batch/cuda.py``), and decisions are drawn there. Rows on
+the CPU work too, so that tests can compare with ``Inputs.of_rows`` and ``sample_decisions``.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ from thud_env.board import SIZE
 from thud_env.rules.row import ruleset_of
 
 FEWEST = 256
-"""States that a batch is made for at least."""
+"""The least number of states that a batch has room for."""
 
 
 class _Batches(threading.local):
-    """Of each thread: by ruleset, the batch that shows it what follows from rows."""
+    """Each thread's batches, by device and ruleset: they expand rows into planes and decisions."""
 
     def __init__(self) -> None:
         self.kept: dict[str, BatchedGame] = {}
@@ -37,7 +36,7 @@ _batches = _Batches()
 
 
 def device_of(rows: Tensor) -> Device:
-    """Where a batch must be to share memory with rows."""
+    """The device of a batch that shares memory with rows."""
     return "cuda" if rows.is_cuda else "cpu"
 
 
@@ -73,7 +72,7 @@ def inputs_on_device(rows: Tensor, attacks: bool = False) -> Inputs:
 
 
 def _batch_for(rows: Tensor) -> BatchedGame:
-    """A batch with room for as many states, of their ruleset."""
+    """A batch of their ruleset, with room for as many states."""
     ruleset = ruleset_of(rows[0].cpu().numpy())
     device = device_of(rows)
     key = f"{device} {ruleset.spec}"
@@ -85,7 +84,7 @@ def _batch_for(rows: Tensor) -> BatchedGame:
 
 
 def _attacks_on_device(rows: Tensor) -> Tensor:
-    """[N, 9, 15, 15] float32."""
+    """[N, 9, 15, 15] float32, on the device of the rows."""
     if device_of(rows) == "cpu":
         return torch.from_numpy(attack_planes(rows.numpy()))
     from agents.networks.attacks_cuda import show_attacks_of
@@ -104,12 +103,12 @@ def draw_on_device(log_probs: Tensor, counts: Tensor, uniforms: Tensor) -> Tenso
         uniforms: [N] float64 numbers in [0, 1), one for each draw.
 
     Returns:
-        [N] where among the L each drawn decision stands.
+        [N] the index of each drawn decision among the L.
     """
     running = log_probs.double().exp().cumsum(0)
     ends = counts.cumsum(0)
     below = torch.cat((running.new_zeros(1), running))[torch.cat((ends.new_zeros(1), ends))]
     targets = below[:-1] + uniforms * below.diff()
     drawn = torch.searchsorted(running, targets, right=True)
-    # Rounding in the running sum must not carry a draw over into a neighbouring game.
+    # Rounding in the running sum must not move a draw into a neighbouring game.
     return torch.minimum(torch.maximum(drawn, ends - counts), ends - 1)

@@ -1,4 +1,4 @@
-"""Pairs of policies: those in a folder, or those that come with the checkout."""
+"""Pairs of policies: one for each role, from a folder or from those in the checkout."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ from thud_env.position import SIDES
 from thud_env.rulesets import Ruleset, get_ruleset
 
 CHAMPION = "champion"
-"""The path that means, in every game, the pair that comes with the checkout for it."""
+"""The path that means the pair that the checkout has for the game that is played."""
 
 
 class Pair(Protocol):
     """A policy for each role."""
 
     path: Path
-    """Where they were found."""
+    """The folder that they were read from."""
 
     def checkpoint(self, role: str, rules: Ruleset) -> Checkpoint:
         """The policy of a role.
 
         Args:
             role: ``"dwarfs"`` or ``"trolls"``.
-            rules: what is played.
+            rules: the ruleset that is played.
 
         Raises:
-            CheckpointError: if there is none, or it was trained for another ruleset.
+            CheckpointError: if it is missing, or was trained for another ruleset.
         """
         ...
 
 
 class FolderPair:
-    """What lies in one folder.
+    """The policies in one folder.
 
     Args:
         path: a checkpoint of one role, or a folder with one of either or both.
@@ -82,7 +82,7 @@ class FolderPair:
 
 
 class ChampionPairs:
-    """The pair that comes with the checkout for whatever is played, read when it is."""
+    """The pairs in the checkout, each read when its game is played."""
 
     path = PRETRAINED
 
@@ -105,11 +105,11 @@ class ChampionPairs:
 
 
 def pair_at(path: str | Path) -> Pair:
-    """The pair that a path means: ``champion``, or as ``policy_folder`` takes it. A folder of that
-    name where the program runs goes first.
+    """The pair at a path as ``policy_folder`` reads it, or ``champion``, unless the working folder
+    has one of that name.
 
     Raises:
-        CheckpointError: if there is none, or it is damaged.
+        CheckpointError: if the pair is missing or damaged.
     """
     if str(path) == CHAMPION and not Path(path).exists():
         return ChampionPairs()

@@ -6,13 +6,14 @@
     python -m training.distill configs/distill/classic.yaml --resume --minutes 10
     python -m training.distill runs/distill-classic
 
-In battles from the book of openings and from random starts, a search scores every legal decision of
-every state that is met, and both policies learn its scores and what followed. They soon play most
-of the battles themselves, so that they are taught where they will be. A lesson is so many
-decisions in each of the battles; all lessons so far are learnt from again after each.
+In battles from the book of openings and from random starts, a search (the teacher) scores the legal
+decisions of every state that occurs. Both policies (the students) learn these scores and the values
+of what followed. Students soon play most seats themselves, so that they learn in states that they
+will meet. A lesson is a number of decisions in each battle; after each lesson the students learn
+from all lessons so far.
 
-A run that was stopped goes on as one of ``training.train`` does, and ends as it would have without
-the stop, to the last bit.
+A stopped run resumes like one of ``training.train``, and ends bit for bit as it would have without
+the stop.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ def distil(
     Args:
         config: what to distil.
         console: where to show how it goes.
-        runs: the run's folder is made in here.
-        options: how it is made.
+        runs: the folder to make the run's folder in.
+        options: whether to resume, and how long to run.
 
     Returns:
         the run's folder.
@@ -50,7 +51,7 @@ def distil(
         ConfigError: if the run cannot start from its ``start_from``.
         DeviceError: if there is no GPU and one was asked for.
         RunError: if the run of that name has another configuration.
-        Stopped: when it was asked to stop before it was through.
+        Stopped: after ``options.minutes``, or when a signal asks for it.
     """
     check_run(config, runs)
     path = runs / config.name

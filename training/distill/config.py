@@ -1,4 +1,4 @@
-"""What a distillation is told."""
+"""The configuration of a distillation."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ class TeacherConfig:
     depth: int = 2
     """Turns it looks ahead."""
     quiescence: int = 4
-    """Turns of captures that it looks at beyond the depth."""
+    """Turns of captures that it searches beyond the depth."""
     considered: int = 16
     """Decisions of a state that are searched deeper than one turn."""
     reach: int = 150
     """Hundredths of a point: decisions worth this much less than the best are not chosen."""
     evaluation: Literal["learned", "features"] = "learned"
-    """How it judges: by patterns fitted to self-play, where a ruleset has some, or by features."""
+    """How it evaluates: by patterns fitted to self-play, if the ruleset has tables, or by
+    features."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,19 +34,19 @@ class LessonConfig:
     """Share of the battles that begin from the book of openings; the others begin after random
     decisions."""
     random_start: int = 24
-    """At most so many random decisions."""
+    """The most random decisions at the start."""
     student: float = 0.6
     """Share of the seats in which the student plays; the teacher plays the others. In the first
-    round there is no student yet."""
+    lesson the teacher plays the student's seats too."""
     scripted: float = 0.0
-    """Share of the seats that one of the players below has."""
+    """Share of the seats in which one of ``players`` plays."""
     players: tuple[str, ...] = ("random", "greedy")
-    """Their specs (docs/agents.md), each drawn as often: who is weak leads to states that a teacher
-    among its like never sees, such as battles that can be won."""
+    """Specs of these players (docs/agents.md), each drawn equally often. Weak players lead to
+    states that strong ones never reach, such as battles that can be won."""
     random: float = 0.03
     """Chance that a decision is drawn from all legal ones instead."""
     teacher_temperature: float = 20.0
-    """In hundredths of a point: how the teacher draws among its decisions."""
+    """Temperature at which the teacher draws among its decisions, in hundredths of a point."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,25 +54,25 @@ class StudentConfig:
     """How the student learns (training/distill/student.py)."""
 
     temperature: float = 15.0
-    """In hundredths of a point: the policy to learn is the softmax of the scores divided by it."""
+    """The target policy is the softmax of the scores, in hundredths of a point, divided by this."""
     policy_coef: float = 1.0
     """Weight of the policy's cross-entropy with that softmax."""
     regret_coef: float = 0.0
     """Weight of the policy's regret: how many points less than the best its decisions are worth on
     average, those beyond the teacher's ``reach`` counting as the reach (Ross and Bagnell 2014)."""
     value_decay: float = 0.9
-    """How much the value of a state to learn is that of what followed: lambda of TD(lambda)."""
+    """Lambda of the values to learn, as in TD(lambda): the weight of the values that followed."""
     value_coef: float = 0.05
-    """Weight of the value's squared error, of the largest margin."""
+    """Weight of the value loss, the squared error in points or results."""
     learning_rate: float = 2e-3
     """Adam's step size at the start; it falls linearly to a twentieth by the end."""
     minibatch_size: int = 256
-    """States to a gradient step."""
+    """States in a gradient step."""
     passes: float = 8.0
-    """How often each label is learnt from, on average, over the run; those of ``earlier`` lessons
-    take their part of it."""
+    """How often each labelled state is learnt from, on average over the run; those of ``earlier``
+    lessons share in this."""
     max_grad_norm: float = 1.0
-    """Gradients are scaled down to this norm."""
+    """The norm that gradients are clipped to."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,17 +82,17 @@ class DistillConfig(RunConfig):
     name: str = "distill"
     """The run is written to ``runs/NAME``."""
     total_decisions: int = 100_000
-    """States to label, of both sides together; only whole lessons are given."""
+    """States to label, of both sides together, rounded up to whole lessons."""
     num_games: int = 128
-    """Battles played side by side."""
+    """Battles played in parallel."""
     rollout_decisions: int = 32
-    """Decisions in each battle to a lesson; every state is labelled."""
+    """Decisions of each battle in a lesson; every state is labelled."""
     checkpoint_every: int = 2
     """Lessons between checkpoints."""
     anchor_games: int = 0
     """Battles of each role against each anchor at every checkpoint; 0 for none."""
     max_quiet_turns: int | None = 60
-    """Quiet turns that end a battle; nothing: as the ruleset. The long dead ends of battles teach
+    """Quiet turns that end a battle; empty: the ruleset's. The long ends of dead battles teach
     nothing."""
     network: NetworkConfig = dataclasses.field(
         default_factory=lambda: NetworkConfig(attack_planes=True)
@@ -101,11 +102,11 @@ class DistillConfig(RunConfig):
     """The folder of a run of the same ruleset and teacher, whose lessons are learnt from too; none:
     only the run's own."""
     teacher: TeacherConfig = dataclasses.field(default_factory=TeacherConfig)
-    """Who labels."""
+    """The search that labels states."""
     lessons: LessonConfig = dataclasses.field(default_factory=LessonConfig)
-    """What is labelled."""
+    """The battles in which states are labelled."""
     student: StudentConfig = dataclasses.field(default_factory=StudentConfig)
-    """How it is learnt."""
+    """How the students learn."""
 
     @property
     def players_named(self) -> dict[str, tuple[str, ...]]:

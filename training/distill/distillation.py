@@ -1,4 +1,4 @@
-"""A distillation: lessons and learning in turns."""
+"""A distillation: a lesson, then learning, again and again."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from training.process.state import State, load_state, save_state
 
 
 class Distillation:
-    """A run: a lesson, then both students learn from all lessons so far, again and again.
+    """A run in which each lesson is followed by both students learning from all lessons so far.
 
     Args:
-        config: what is distilled.
-        folder: the run's, in which the lessons are kept.
+        config: what to distil.
+        folder: the run's folder, in which the lessons are kept.
     """
 
     actors = 0
@@ -67,7 +67,7 @@ class Distillation:
         """Lessons given so far."""
 
     def update(self) -> dict[str, float]:
-        """One lesson, and what both roles learn; its numbers."""
+        """Give one lesson, let both roles learn, and return the metrics."""
         started = time.perf_counter()
         with self.roles.clock.on(ENVIRONMENT):
             lesson = self._lessons.give(with_student=self._taught)
@@ -98,7 +98,7 @@ class Distillation:
             return student.learn(round(wanted.passes * mine / wanted.minibatch_size), progress)
 
     def _keep(self, lesson: Lesson) -> None:
-        """Write a lesson into the run's folder: a run that goes on learns from it again."""
+        """Write a lesson into the run's folder: a resumed run learns from it again."""
         labels = lesson.labels
         arrays = (lesson.rows, lesson.values, *vars(labels).values())
         names = ("rows", "followed", *vars(labels))
@@ -107,7 +107,7 @@ class Distillation:
         save_state(self._folder, State(tensors), f"{self.decisions:012d}")
 
     def state(self) -> State:
-        """All that the next update depends on, but for the lessons, which the folder keeps."""
+        """All that the next update depends on, except the lessons, which the folder keeps."""
         counts = {"decisions": self.decisions, "updates": self.updates, "taught": self._taught}
         parts = {"counts": State(values=counts), "lessons": self._lessons.state()}
         for role, student in zip(SIDES, self._students, strict=True):
@@ -115,10 +115,10 @@ class Distillation:
         return State.of_parts(parts)
 
     def restore(self, state: State) -> None:
-        """Go on from a state of a run of the same configuration.
+        """Continue from a state of a run of the same configuration.
 
         Raises:
-            StateError: if a lesson before it is missing or damaged.
+            StateError: if an earlier lesson is missing or damaged.
         """
         counts = state.part("counts").values
         self.decisions, self.updates = counts["decisions"], counts["updates"]

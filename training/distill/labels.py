@@ -1,9 +1,8 @@
-"""What a search says of the legal decisions of a state: what a student is to learn.
+"""Labels states with a search's scores of their legal decisions, for a student to learn.
 
-Every decision is searched one turn deep. The best of them are searched to the full depth, the most
-promising first, so that those which fall behind the best are cut off soon. Scores are exact for
-the decisions that come within ``reach`` of the best; how far the others fall behind does not
-matter to a policy that is a softmax of the scores.
+Every decision is searched one turn deep. The best are then searched to the full depth, the most
+promising first, so that worse ones are cut off soon. Scores are exact for decisions within
+``reach`` of the best; how far the others fall behind hardly changes a softmax of the scores.
 """
 
 from __future__ import annotations
@@ -51,8 +50,8 @@ _TABLE_BITS = 4  # the table is not used: a search of two turns hardly meets a p
 
 @compiled
 def _value(work, row, child, decision, depth, alpha, rng):
-    """What a decision is worth to the side that makes it, searched ``depth`` turns deep, the one
-    under way included; no more than ``alpha`` if it is not worth more than that.
+    """The value of a decision for the side that makes it, searched ``depth`` turns deep including
+    the current turn; if it is not above ``alpha``, only a bound that is not above ``alpha`` either.
     """
     copy_row(child, row)
     apply(child, decision)
@@ -70,7 +69,7 @@ def _value(work, row, child, decision, depth, alpha, rng):
 
 @compiled
 def _sort(order, scores, count):
-    """Order by falling score, equals as they were; lists of moves are short."""
+    """Sort by falling score, stable (insertion sort: the lists are short)."""
     for i in range(1, count):
         number = order[i]
         j = i - 1
@@ -82,7 +81,7 @@ def _sort(order, scores, count):
 
 @compiled
 def _score(work, row, child, decisions, scores, order, tried, depth, reach, rng):
-    """Score the first ``tried`` decisions of an order, so deep."""
+    """Score the first ``tried`` decisions of an order, ``depth`` turns deep; returns the best."""
     best = -INFINITE
     for k in range(tried):
         i = order[k]
@@ -98,14 +97,14 @@ def label_row(work, row, depth, reach, considered, child, decisions, scores, ord
 
     Args:
         work: the search's arrays.
-        row: [432] a state row whose battle is not over; offers are not made.
+        row: [432] a state row whose battle is not over; offers must be ruled out.
         depth: turns to look ahead.
         reach: hundredths of a point; scores this far below the best are cut off there.
         considered: how many decisions are searched deeper than one turn.
-        child: [432] for trying a decision.
-        decisions, scores: [>= 2048] written: the legal decisions, ascending, and what they are
-            worth to the side that decides, in hundredths of a point.
-        order: [>= 2048] overwritten.
+        child: [432] scratch space for trying a decision.
+        decisions, scores: [>= 2048] written: the legal decisions, ascending, and their values for
+            the side that decides, in hundredths of a point.
+        order: [>= 2048] scratch space.
         rng: [1] uint64.
 
     Returns:
@@ -130,7 +129,7 @@ def label_row(work, row, depth, reach, considered, child, decisions, scores, ord
 def _label_each(
     work, rows, depth, reach, considered, scratch, decisions, gaps, counts, values, rng
 ):
-    """Label rows, keeping the decisions within reach of the best only: see ``Labels``."""
+    """Label rows, keeping only decisions within reach of the best; returns how many are kept."""
     child, listed, scores, order = scratch
     kept = 0
     for n in range(rows.shape[0]):
@@ -153,16 +152,16 @@ def _label_each(
 
 @dataclasses.dataclass(frozen=True)
 class Labels:
-    """What a search says of N states, with K decisions in all that come near the best."""
+    """A search's scores of N states, with K decisions in all that come near the best."""
 
     counts: NDArray[np.int32]
-    """[N] how many of these each state has, one at least."""
+    """[N] how many of these each state has, at least one."""
     decisions: NDArray[np.int16]
     """[K] each state's, ascending."""
     gaps: NDArray[np.int16]
     """[K] how much less than the best each is worth, in hundredths of a point."""
     values: NDArray[np.int32]
-    """[N] what the best is worth to the dwarfs, in hundredths of a point."""
+    """[N] the value of the best for the dwarfs, in hundredths of a point."""
 
     @property
     def starts(self) -> NDArray[np.int64]:
@@ -170,7 +169,7 @@ class Labels:
         return np.concatenate(([0], np.cumsum(self.counts, dtype=np.int64)))
 
     def __getitem__(self, chosen: NDArray[np.int64]) -> Labels:
-        """Those of some of the states."""
+        """The labels of some of the states."""
         counts = self.counts[chosen]
         firsts = self.starts[chosen]
         into = np.concatenate(([0], np.cumsum(counts)))[:-1]
@@ -179,7 +178,7 @@ class Labels:
 
     @classmethod
     def joined(cls, parts: Sequence[Labels]) -> Labels:
-        """Labels of several lots of states, one after the other."""
+        """The labels of several lots of states, one after the other."""
         fields = (field.name for field in dataclasses.fields(cls))
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in fields))
 
@@ -204,9 +203,11 @@ class Teacher:
         control[NODE_LIMIT], control[FIRST_MOVE] = np.iinfo(np.int64).max, -1
         size = MAX_DECISIONS_AT_ONCE
         self._scratch = (
-            np.zeros(ROW_SIZE, dtype=np.int16), np.zeros(size, dtype=np.int32),
-            np.zeros(size, dtype=np.int32), np.zeros(size, dtype=np.int64),
-        )  # fmt: skip
+            np.zeros(ROW_SIZE, dtype=np.int16),
+            np.zeros(size, dtype=np.int32),
+            np.zeros(size, dtype=np.int32),
+            np.zeros(size, dtype=np.int64),
+        )
 
     def label(self, rows: NDArray[np.int16]) -> Labels:
         """Label [N, 432] state rows of battles that are not over."""
@@ -215,7 +216,16 @@ class Teacher:
         gaps = np.empty_like(decisions)
         counts, values = np.empty(number, dtype=np.int32), np.empty(number, dtype=np.int32)
         kept = _label_each(
-            self._work, rows, config.depth, config.reach, config.considered, self._scratch,
-            decisions, gaps, counts, values, np.ones(1, dtype=np.uint64),
-        )  # fmt: skip
+            self._work,
+            rows,
+            config.depth,
+            config.reach,
+            config.considered,
+            self._scratch,
+            decisions,
+            gaps,
+            counts,
+            values,
+            np.ones(1, dtype=np.uint64),
+        )
         return Labels(counts, decisions[:kept].copy(), gaps[:kept].copy(), values)

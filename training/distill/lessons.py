@@ -1,6 +1,6 @@
-"""Battles whose every state is labelled: by whom they are played, and what is kept of them.
+"""Plays the battles in which every state is labelled.
 
-States come from where the student will be: it plays in most of the seats itself (DAgger; Ross et
+The student learns in states that it reaches itself: it plays in most of the seats (DAgger; Ross et
 al., "A reduction of imitation learning and structured prediction to no-regret online learning",
 2011), against the teacher and against itself.
 """
@@ -38,7 +38,7 @@ from training.process.precision import Precision
 from training.process.state import State, restore_generator, state_of_generator
 
 TEACHER, STUDENT = -1, -2
-"""Who plays a side, when it is none of the players of the configuration."""
+"""Who plays a side, beside the numbers of the configuration's players."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,11 +46,11 @@ class Lesson:
     """N labelled states, in the order in which they were met."""
 
     rows: NDArray[np.int16]
-    """[N, 432]."""
+    """[N, 432] the state rows."""
     labels: Labels
-    """Theirs."""
+    """Their labels."""
     values: NDArray[np.float32]
-    """[N] what each state came to for the dwarfs, -1 .. 1: see ``followed_values``."""
+    """[N] their lambda-returns for the dwarfs, -1 .. 1: see ``followed_values``."""
 
     def __getitem__(self, chosen: NDArray[np.int64]) -> Lesson:
         """Some of the states."""
@@ -75,13 +75,13 @@ def followed_values(
     """Lambda-returns (Sutton 1988) of undiscounted battles that are paid at the end.
 
     Args:
-        values: [T, B] what the search says of each state.
+        values: [T, B] the search's value of each state.
         ended: [T, B] whether the battle ended with the decision made there.
-        finals: [T, B] what it ended with, where it did.
+        finals: [T, B] the result, where it ended.
         decay: lambda.
 
     Returns:
-        [T, B] each state's own value, weighing ``1 - decay``, and what followed.
+        [T, B] each state's own value, with weight ``1 - decay``, plus the return that followed.
     """
     found = np.empty_like(values)
     after = values[-1]
@@ -93,8 +93,8 @@ def followed_values(
 
 
 def as_share(values: NDArray[np.int32], by_margin: bool) -> NDArray[np.float32]:
-    """What a search says of states, in hundredths of a point, as a share of the largest margin, or
-    of a battle won.
+    """A search's values of states, in hundredths of a point, as shares of the largest margin or, in
+    Koom Valley, of a battle won.
     """
     if by_margin:
         return (values / (POINT * MOST_POINTS)).astype(np.float32)
@@ -105,11 +105,11 @@ class Lessons:
     """B battles that go on from one lesson to the next.
 
     Args:
-        config: what is played, and by whom.
+        config: how the battles are played.
         teacher: labels the states.
-        networks: the student's, the dwarfs' and the trolls'.
+        networks: the students' networks, for dwarfs and trolls.
         precision: their arithmetic.
-        seed: of all draws: of starts, seats and decisions.
+        seed: seeds all draws: of starts, seats and decisions.
     """
 
     def __init__(
@@ -165,7 +165,7 @@ class Lessons:
         """Play on in all battles, and label every state that is met.
 
         Args:
-            with_student: whether the student plays in its seats; else the teacher plays in all.
+            with_student: whether the student plays in its seats; if not, the teacher does.
         """
         steps = self._config.rollout_decisions
         rows, labels, ended, finals = [], [], [], []
@@ -177,15 +177,17 @@ class Lessons:
             finals.append(paid)
         values = as_share(np.array([label.values for label in labels]), self._by_margin)
         followed = followed_values(
-            values, np.array(ended), np.array(finals, dtype=np.float32),
+            values,
+            np.array(ended),
+            np.array(finals, dtype=np.float32),
             self._config.student.value_decay,
-        )  # fmt: skip
+        )
         return Lesson(np.concatenate(rows), Labels.joined(labels), followed.reshape(-1))
 
     def _step(
         self, labels: Labels, with_student: bool
     ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-        """Decide and carry out in every battle; whether each ended [B], and with what [B]."""
+        """Play a decision in every battle; returns whether each ended [B], and its result [B]."""
         decided = self._decide(labels, with_student)
         over = np.zeros(len(decided), dtype=np.bool_)
         paid = np.zeros(len(decided))
@@ -199,7 +201,7 @@ class Lessons:
         return over, paid
 
     def _decide(self, labels: Labels, with_student: bool) -> NDArray[np.int64]:
-        """[B] a decision for each battle."""
+        """Choose a decision for each battle, [B]."""
         wanted = self._config.lessons
         to_move = self._rows[:, TO_MOVE].astype(np.int64)
         drawn = self._random.random((2, len(to_move)))
@@ -224,7 +226,7 @@ class Lessons:
         return decided
 
     def state(self) -> State:
-        """All that the next lesson depends on, but for the networks."""
+        """All that the next lesson depends on, except the networks."""
         return State(
             {"rows": torch.from_numpy(self._rows), "seats": torch.from_numpy(self._seats)},
             {
@@ -234,7 +236,7 @@ class Lessons:
         )
 
     def restore(self, state: State) -> None:
-        """Go on from a state."""
+        """Continue from a state."""
         self._rows[:] = state.tensors["rows"].numpy()
         self._seats[:] = state.tensors["seats"].numpy()
         restore_generator(self._random, state.values["random"])

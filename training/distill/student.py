@@ -1,4 +1,4 @@
-"""One role's network, learning what the teacher's labels say."""
+"""Trains one role's network on the teacher's labels."""
 
 from __future__ import annotations
 
@@ -20,26 +20,30 @@ from training.process.precision import Precision
 from training.process.state import State, restore_learning, state_of_learning
 
 MEASURED = (
-    *("policy_loss", "excess", "regret"),
-    *("value_loss", "agreement", "explained_variance"),
+    "policy_loss",
+    "excess",
+    "regret",
+    "value_loss",
+    "agreement",
+    "explained_variance",
 )
-"""What is reported of learning: the cross-entropy of the policy; how much of it is not the
-entropy of the labels; how many points less than the best its decisions are worth on average; the
-value's squared error, in points or results; how often the most likely decision is one of the best;
-the share of the values' variance that is predicted."""
+"""The metrics of learning: the cross-entropy of the policy; its excess over the labels' entropy;
+how many points less than the best its decisions are worth on average; the value's squared error, in
+points or results; how often the most likely decision is one of the best; the share of the values'
+variance that is explained."""
 
 
 class Student:
-    """A network with what it has learnt from so far.
+    """A network with the lessons that it learns from.
 
     Args:
-        side: whose.
-        network: the role's; it is changed in place.
+        side: the side that it plays.
+        network: the side's network, trained in place.
         rules: the ruleset's name.
         config: how it learns.
         reach: hundredths of a point: what decisions lose at least that the labels leave out.
         precision: its arithmetic.
-        random: draws the examples and how they are turned.
+        random: draws the examples and their symmetries.
     """
 
     def __init__(
@@ -65,19 +69,19 @@ class Student:
         self._sizes = np.zeros(0, dtype=np.int64)
 
     def add(self, lesson: Lesson) -> None:
-        """Keep the states of a lesson in which the side decides, to learn from."""
+        """Keep the states of a lesson in which the side decides."""
         self._lessons.append(lesson[np.flatnonzero(lesson.rows[:, TO_MOVE] == self.side)])
         self._sizes = np.array([len(one.rows) for one in self._lessons])
 
     def learn(self, steps: int, progress: float) -> dict[str, float]:
-        """Some gradient steps on examples from all lessons.
+        """Take gradient steps on examples from all lessons.
 
         Args:
             steps: how many.
             progress: how much of the run is over, 0 .. 1.
 
         Returns:
-            means over the steps by the names of ``MEASURED``, and the ``learning_rate``.
+            the means of the metrics ``MEASURED`` over the steps, and the ``learning_rate``.
         """
         rate = self._config.learning_rate * (1 - 0.95 * progress)
         for group in self._optimiser.param_groups:
@@ -87,7 +91,7 @@ class Student:
         return {**dict(zip(MEASURED, means.tolist(), strict=True)), "learning_rate": rate}
 
     def _draw(self) -> Lesson:
-        """A minibatch, each state as likely as any."""
+        """Draw a minibatch, each state with the same probability."""
         numbers = self._random.integers(self._sizes.sum(), size=self._config.minibatch_size)
         firsts = np.concatenate(([0], np.cumsum(self._sizes)))
         which = np.searchsorted(firsts, numbers, side="right") - 1
@@ -132,16 +136,20 @@ class Student:
             hit = (judged.log_probs[places[best]] >= top[torch.from_numpy(owner[best])]).float()
             explained = 1 - value_loss / ((self._points**2) * worth.var() + 1e-8)
             return [
-                float(policy_loss), float(policy_loss - entropy), float(regret),
-                float(value_loss), float(hit.sum() / len(rows)), float(explained),
-            ]  # fmt: skip
+                float(policy_loss),
+                float(policy_loss - entropy),
+                float(regret),
+                float(value_loss),
+                float(hit.sum() / len(rows)),
+                float(explained),
+            ]
 
     def state(self) -> State:
-        """All that the next step depends on, but for the lessons."""
+        """All that the next step depends on, except the lessons."""
         return state_of_learning(self._network, self._optimiser, self._random)
 
     def restore(self, state: State) -> None:
-        """Go on from a state; the lessons so far are added again by the caller."""
+        """Continue from a state; the caller adds the earlier lessons again."""
         restore_learning(state, self._network, self._optimiser, self._random)
 
 
@@ -153,6 +161,6 @@ def soft_targets(lesson: Lesson, temperature: float) -> NDArray[np.float32]:
 
 
 def worth_to(side: int, lesson: Lesson) -> NDArray[np.float32]:
-    """[N] what the side is still to be paid in each state, the largest margin being 1."""
+    """[N] the rewards that the side still expects in each state, the largest margin being 1."""
     paid = lesson.values - standing(lesson.rows).astype(np.float32)
     return paid if side == DWARFS else -paid

@@ -1,4 +1,4 @@
-"""State rows turned and mirrored, by compiled code."""
+"""Turns and mirrors state rows."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ def map_rows(rows, chosen, out):
     """Turn and mirror state rows.
 
     Args:
-        rows: [N, 432].
-        chosen: [N] each one's symmetry (``board.SYMMETRIES``).
+        rows: [N, 432] state rows.
+        chosen: [N] the symmetry for each (``board.SYMMETRIES``).
         out: [N, 432] written.
     """
     for n in range(rows.shape[0]):
