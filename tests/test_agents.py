@@ -54,6 +54,8 @@ def test_a_spec_makes_the_agent_that_it_names() -> None:
         ("policy:x,temperature=-1", "temperature=-1.0 must be 0 or more"),
         ("policy:x,temperature=nan", "temperature=nan must be 0 or more"),
         ("policy:/no/such/folder", "/no/such/folder is no policy"),
+        (f"policy:{'x' * 300}", "xxx cannot be read: File name too long"),
+        (f"policy:pretrained/{'x' * 300}", "xxx cannot be read: File name too long"),
     ],
 )
 def test_a_wrong_spec_is_told_what_is_wrong_with_it(spec: str, said: str) -> None:

@@ -111,6 +111,9 @@ def pair_at(path: str | Path) -> Pair:
     Raises:
         CheckpointError: if the pair is missing or damaged.
     """
-    if str(path) == CHAMPION and not Path(path).exists():
-        return ChampionPairs()
-    return FolderPair(policy_folder(path))
+    try:
+        if str(path) == CHAMPION and not Path(path).exists():
+            return ChampionPairs()
+        return FolderPair(policy_folder(path))
+    except OSError as error:  # a name that is too long, or a folder that may not be entered
+        raise CheckpointError(f"{path} cannot be read: {error.strerror}") from None

@@ -111,14 +111,14 @@ def prove_more(row: Row, proven: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _checked(row: Row, size: int, seed: int) -> dict[str, Any]:
-    started = _processor_time()
+    started = processor_time()
     checked = _check(row, size, seed)
     if checked < size:
         raise NotProvenError(f"{row.name}: {checked} {row.unit} were checked, not {size}")
-    return {"checked": checked, "cpu_seconds": round(_processor_time() - started, 1)}
+    return {"checked": checked, "cpu_seconds": round(processor_time() - started, 1)}
 
 
-def _processor_time() -> float:
+def processor_time() -> float:
     """Seconds, of this process and of those that it waited for."""
     return sum(os.times()[:4])
 
