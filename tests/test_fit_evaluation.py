@@ -8,15 +8,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import training.fitting.positions
+from agents.alphabeta import Searcher, SearchOptions
 from agents.search.pattern_files import classes_of, read_tables, read_values, tables_path
 from agents.search.patterns import judge_afresh
+from agents.search.weights import load_weights
 from thud_env import Position
 from thud_env.board import CELL_OF_SQUARE, NUM_CELLS
-from thud_env.rules.row import STONE_CELL, TO_MOVE, Row
+from thud_env.jit.rng import seed_generators
+from thud_env.rules.row import ONGOING, STONE_CELL, TERMINATION, TO_MOVE, Row
 from thud_env.rulesets import get_ruleset
 from training import fit_evaluation
 from training.fit_evaluation import main
-from training.fitting.positions import Positions, SelfPlay
+from training.fitting.positions import CARELESS, SEES_LITTLE, Positions, SelfPlay
 from training.fitting.regression import class_numbers, fit, predict, prior_values
 from training.runs.lock import RunLock
 
@@ -104,6 +108,20 @@ def test_the_returns_mix_the_values_and_stop_at_random_turns() -> None:
 
     played = Scripted(None, None, [], 0.5, np.random.default_rng(0)).play(1, "classic")  # type: ignore[arg-type]
     assert played.worth.tolist() == [0.5 * 1 + 0.5 * 2, 2, 0.5 * -4 + 0.5 * 0]
+
+
+@pytest.mark.parametrize(("manner", "others"), [(SEES_LITTLE, 1.0), (CARELESS, 0.25)])
+def test_turns_that_the_search_did_not_choose_are_known(
+    manner: int, others: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(training.fitting.positions, "MANNERS", (manner,))
+    searcher = Searcher(load_weights(), seed_generators(1, 1))
+    start = Position.start(max_turns=100).row
+    play = SelfPlay(searcher, SearchOptions(depth=1), [start], 0.8, np.random.default_rng(1))
+    rows, values, by_others, last = play._battle()
+    assert len(rows) == len(values) == len(by_others)
+    assert last[TERMINATION] != ONGOING
+    assert np.mean(by_others) == pytest.approx(others, abs=0.1)
 
 
 def test_tables_are_of_the_ruleset_that_was_named(tmp_path: Path) -> None:

@@ -180,6 +180,15 @@ def test_pieces_count_where_they_stand() -> None:
     assert (classes.pieces[EMPTY] == -1).all()
 
 
+def test_so_many_pieces_are_worth_more_than_their_sum() -> None:
+    classes = classes_of("classic")
+    values = np.zeros((classes.count, 2), dtype=np.int16)
+    values[classes.counts[3, 2]] = 70, -50
+    tables = classes.spread(values, np.array([1, 2]))
+    assert afresh(place("classic", "D6 E6 F6", "H6 P8").row, tables)[1].tolist() == [71, -48]
+    assert afresh(place("classic", "D6 E6", "H6 P8").row, tables)[1].tolist() == [1, 2]
+
+
 # -- files ---------------------------------------------------------------------------------
 
 

@@ -72,7 +72,7 @@ class Plan:
 
     rules: str
     generations: int = 3
-    positions: int = 60_000
+    positions: int = 150_000
     depth: int = 3
     trace: float = 0.8
     ridge: float = 50.0

@@ -1,9 +1,10 @@
 """Reads and writes the tables of the evaluation by patterns.
 
 A file, ``configs/search/patterns-RULES.npz``, holds a value for each *class* of patterns, of pieces
-on squares and of pieces beside the stone. Entries that a symmetry maps onto each other are one
-class, so that a position and its mirror image have the same value. The symmetries are those of the
-ruleset's setup, and for patterns that are not around the stone all eight of the board.
+on squares and of pieces beside the stone, and for each number of dwarfs and of trolls. Entries that
+a symmetry maps onto each other are one class, so that a position and its mirror image have the same
+value. The symmetries are those of the ruleset's setup, and for patterns that are not around the
+stone all eight of the board.
 """
 
 from __future__ import annotations
@@ -28,10 +29,10 @@ from agents.search.patterns import (
 )
 from thud_env.board import CELL_OF_SQUARE, NUM_CELLS, SQUARE_SYMMETRY, SYMMETRIES
 from thud_env.rules.row import DWARF, STONE, TROLL, new_row
-from thud_env.rulesets import RULESETS, Ruleset, get_ruleset
+from thud_env.rulesets import MAX_DWARFS, MAX_TROLLS, RULESETS, Ruleset, get_ruleset
 
 FOLDER = Path(__file__).parents[2] / "configs" / "search"
-VERSION = 1
+VERSION = 2
 
 
 class TablesError(ValueError):
@@ -45,7 +46,8 @@ class Classes:
         patterns: [78732] the class of each code, or -1.
         pieces: [4, 272] the class of each piece on each cell, or -1.
         beside_stone: [4, 1024] the class of each piece at each place beside the stone, or -1.
-        count: how many classes there are, of all three together.
+        counts: [33, 9] the class of each number of dwarfs and of trolls.
+        count: how many classes there are, of all four together.
     """
 
     def __init__(self, ruleset: Ruleset) -> None:
@@ -69,6 +71,9 @@ class Classes:
             for piece in (DWARF, TROLL):
                 names[piece] = _smallest_places(shared) + piece * NUM_PLACES
         self.beside_stone = self._number(names)
+        self.counts = self._number(
+            np.arange((MAX_DWARFS + 1) * (MAX_TROLLS + 1)).reshape(MAX_DWARFS + 1, MAX_TROLLS + 1)
+        )
 
     def _number(self, names: NDArray[np.int64]) -> NDArray[np.int64]:
         known, numbers = np.unique(names[names >= 0], return_inverse=True)
@@ -84,6 +89,7 @@ class Classes:
             patterns=with_nothing[self.patterns],
             pieces=with_nothing[self.pieces],
             beside_stone=with_nothing[self.beside_stone],
+            counts=with_nothing[self.counts],
             constant=constant,
         )
 
@@ -128,6 +134,7 @@ def no_tables() -> Tables:
         patterns=np.zeros((NUM_CODES, 2), dtype=np.int16),
         pieces=np.zeros((NUM_PIECES, NUM_CELLS, 2), dtype=np.int16),
         beside_stone=np.zeros((NUM_PIECES, NUM_PLACES, 2), dtype=np.int16),
+        counts=np.zeros((MAX_DWARFS + 1, MAX_TROLLS + 1, 2), dtype=np.int16),
         constant=np.zeros(2, dtype=np.int64),
     )
 

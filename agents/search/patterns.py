@@ -1,8 +1,9 @@
 """Evaluates a position by its patterns: a sum of table values, of which a move changes few.
 
 The evaluation adds up, for each square of the board, a value of the 3 x 3 *pattern* around it and a
-value of the piece on it, by its place on the board and its place beside the stone. There is a table
-for each side to move. ``training/fit_evaluation.py`` fits the tables to self-play.
+value of the piece on it, by its place on the board and its place beside the stone. It adds a value
+of the numbers of dwarfs and of trolls. There is a table for each side to move.
+``training/fit_evaluation.py`` fits the tables to self-play.
 
 A pattern's code has a trinary digit for each of its nine squares, counted from the top left::
 
@@ -46,6 +47,7 @@ from thud_env.rules.row import (
     DWARF_CELLS,
     DWARFS,
     EMPTY,
+    NUM_DWARFS,
     NUM_TROLLS,
     STONE,
     STONE_CELL,
@@ -95,6 +97,8 @@ class Tables(NamedTuple):
     """[4, 272, 2] by piece and cell."""
     beside_stone: NDArray[np.int16]
     """[4, 1024, 2] by piece and ``place_beside``."""
+    counts: NDArray[np.int16]
+    """[33, 9, 2] by the number of dwarfs and of trolls."""
     constant: NDArray[np.int64]
     """[2]."""
 
@@ -111,6 +115,12 @@ def _alone(tables, piece, cell, stone, side):
     return int(tables.pieces[piece, cell, side]) + int(
         tables.beside_stone[piece, natural(place_beside(cell, stone)), side]
     )
+
+
+@inlined
+def _by_counts(row, tables, side):
+    """What it is worth that there are so many pieces."""
+    return int(tables.counts[natural(row[NUM_DWARFS]), natural(row[NUM_TROLLS]), side])
 
 
 @inlined
@@ -198,7 +208,8 @@ def judge_afresh(row, tables, codes, sums):
     stone = int(row[STONE_CELL])
     for cell in range(NUM_CELLS):
         codes[cell] = CODE_OF_CELL[cell]
-    sums[0], sums[1] = tables.constant[0], tables.constant[1]
+    for side in range(2):
+        sums[side] = tables.constant[side] + _by_counts(row, tables, side)
     _move_stone(codes, stone, 1)
     for cell in range(STRIDE, NUM_CELLS - STRIDE):
         piece = natural(row[cell])
@@ -228,6 +239,8 @@ def judge_change(before, after, tables, codes, sums):
     if before[STONE_CELL] != stone:
         judge_afresh(after, tables, codes, sums)
         return
+    for side in range(2):
+        sums[side] += _by_counts(after, tables, side) - _by_counts(before, tables, side)
     for first in range(0, NUM_CELLS - 63, 64):
         changed = differing(before, after, first)
         while changed != 0:
@@ -269,6 +282,10 @@ def judge_moves(row, decisions, count, tables, codes, sums, arrivals, values):
     stone = int(row[STONE_CELL])
     patterns = tables.patterns
     base = sums[other]
+    one_troll_less = 0
+    if row[NUM_TROLLS] > 0:
+        fewer = tables.counts[natural(row[NUM_DWARFS]), natural(row[NUM_TROLLS] - 1), other]
+        one_troll_less = int(fewer) - _by_counts(row, tables, other)
     for cell in range(NUM_CELLS):
         arrivals[cell] = UNKNOWN
     start = -1
@@ -289,7 +306,7 @@ def judge_moves(row, decisions, count, tables, codes, sums, arrivals, values):
         change = leaving
         if row[target] == TROLL:
             taken = _put(codes, patterns, target, TROLL, -1, other)
-            change += taken - _alone(tables, TROLL, target, stone, other)
+            change += taken - _alone(tables, TROLL, target, stone, other) + one_troll_less
             change += _would_put(codes, patterns, target, mine, other)
             change += _alone(tables, mine, target, stone, other)
             _put(codes, patterns, target, TROLL, 1, other)

@@ -1,9 +1,12 @@
 """Plays positions by self-play of a search, and computes their lambda returns.
 
-Both players are the same search. Battles begin at starts of the book, some of them after further
-random turns, and a random turn is played now and then, so that mistakes are seen and punished.
-A position's target is the lambda return of the search's values (Sutton, "Learning to predict
-by the methods of temporal differences", 1988): a part is its own value, the rest the return of the
+Battles begin at starts of the book, some of them after further random turns. A search values every
+position, and in most battles plays both sides. In the others one side blunders often, or searches
+one turn deep by features: battles of equals do not show the positions that weak play leads to.
+A random turn is played now and then, so that mistakes are seen and punished.
+
+A position's target is the lambda return of the search's values (Sutton, "Learning to predict by the
+methods of temporal differences", 1988): a part is its own value, the rest the return of the
 position after the search's turn; the last return is the result of the battle.
 """
 
@@ -41,8 +44,16 @@ LONGEST, LONGEST_QUIET = 260, 60
 """Turns, and quiet turns, that end a battle: later positions teach nothing."""
 OPENINGS = (0, 0, 0, 4, 10, 20)
 """Numbers of random turns after the book's start, each equally likely."""
-BLUNDERS = 0.05
-"""The share of random turns after those."""
+BLUNDERS, CARELESS_BLUNDERS = 0.05, 0.25
+"""The share of random turns after those, of most sides and of careless ones."""
+SEARCHES, SEES_LITTLE, CARELESS = range(3)
+MANNERS = (SEARCHES,) * 5 + (SEES_LITTLE, CARELESS)
+"""How a side plays a battle, each equally likely."""
+LITTLE = SearchOptions(depth=1, learned=False)
+"""The search of a side that sees little."""
+DEEP = 0.3
+"""The share of battles searched to the full depth; the others are searched a turn less deep, but
+two turns at least: more positions are worth more than deeper values."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,8 +100,8 @@ class SelfPlay:
     """Plays battles and keeps their positions.
 
     Args:
-        searcher: plays both sides.
-        options: how it searches.
+        searcher: plays and values.
+        options: how it searches at most.
         starts: rows that battles begin at.
         trace: lambda of the returns, 0 .. 1.
         rng: draws starts and random turns.
@@ -126,7 +137,7 @@ class SelfPlay:
             returns = []
             for hundredths, was_drawn in zip(reversed(values), reversed(drawn), strict=True):
                 value = min(max(hundredths / POINT, -largest), largest)
-                if was_drawn:  # the value after a random turn is no estimate of the position's
+                if was_drawn:  # the value after another turn is no estimate of the position's
                     following = value
                 else:
                     following = (1 - self._trace) * value + self._trace * following
@@ -145,31 +156,44 @@ class SelfPlay:
         )
 
     def _battle(self) -> tuple[list[Row], list[int], list[bool], Row]:
-        """The rows of a battle, their values for the dwarfs, whether a random turn was played
-        there, and the row it ended with.
+        """The rows of a battle, their values for the dwarfs, whether another turn than the search's
+        was played there, and the row it ended with.
         """
         rng = self._rng
         row = self._starts[int(rng.integers(len(self._starts)))].copy()
         row[MAX_TURNS], row[MAX_QUIET_TURNS] = LONGEST, LONGEST_QUIET
         for _ in range(OPENINGS[int(rng.integers(len(OPENINGS)))]):
             self._play_randomly(row)
+        options = self._options
+        if rng.random() >= DEEP:
+            shallower = max(options.depth - 1, min(options.depth, 2))
+            options = dataclasses.replace(options, depth=shallower)
+        manners = [MANNERS[int(rng.integers(len(MANNERS)))] for _ in range(2)]
         seen: list[Row] = []
         values: list[int] = []
-        drawn: list[bool] = []
+        others: list[bool] = []
         while row[TERMINATION] == ONGOING:
-            found = self._searcher.search(row, self._options)
+            manner = manners[row[TO_MOVE]]
+            found = self._searcher.search(row, options)
             seen.append(row.copy())
             values.append(found.value if row[TO_MOVE] == DWARFS else -found.value)
-            drawn.append(bool(rng.random() < BLUNDERS))
-            if drawn[-1]:
+            blunders = bool(rng.random() < (CARELESS_BLUNDERS if manner == CARELESS else BLUNDERS))
+            others.append(blunders or manner == SEES_LITTLE)
+            if blunders:
                 self._play_randomly(row)
-                continue
-            for decision in found.decisions:
+            elif manner == SEES_LITTLE:
+                self._finish_turn(row, LITTLE, self._searcher.search(row, LITTLE).decisions)
+            else:
+                self._finish_turn(row, options, found.decisions)
+        return seen, values, others, row
+
+    def _finish_turn(self, row: Row, options: SearchOptions, decisions: list[int]) -> None:
+        """Play decisions, and search for those that are left of the turn."""
+        for decision in decisions:
+            apply(row, decision)
+        while row[PENDING] != NO_QUESTION and row[TERMINATION] == ONGOING:
+            for decision in self._searcher.search(row, options).decisions:
                 apply(row, decision)
-            while row[PENDING] != NO_QUESTION and row[TERMINATION] == ONGOING:
-                for decision in self._searcher.search(row, self._options).decisions:
-                    apply(row, decision)
-        return seen, values, drawn, row
 
     def _play_randomly(self, row: Row) -> None:
         """Play random decisions to the end of a turn, if the battle is not over."""

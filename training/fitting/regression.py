@@ -1,8 +1,8 @@
 """Fits the tables of the evaluation by patterns to positions, by ridge regression.
 
-A position is described by the classes of its patterns and pieces, some 190 of several thousand.
-The sum of their values predicts its target, in one fit for each side to move. Values are held near
-a prior, so that rare classes count for little beside the pieces.
+A position is described by the classes of its patterns, its pieces and their numbers, some 190 of
+several thousand. The sum of their values predicts its target, in one fit for each side to move.
+Values are held near a prior, so that rare classes count for little beside the pieces.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from agents.search.patterns import (
 from thud_env.board import CELL_OF_SQUARE, IS_GOAL_CELL, NUM_CELLS, SIZE, STRIDE, cell_at
 from thud_env.jit.compile import compiled
 from thud_env.rules.row import DWARF, STONE, TROLL
-from thud_env.rulesets import TROLL_VALUE, Ruleset
+from thud_env.rulesets import MAX_DWARFS, MAX_TROLLS, TROLL_VALUE, Ruleset
 from training.fitting.positions import Positions
 
 ROUNDS = 60
@@ -43,11 +43,14 @@ def class_numbers(positions: Positions, classes: Classes) -> NDArray[np.int32]:
         codes += whole[:, cells + step] * digit
     stones = positions.stones.astype(np.int64)[:, np.newaxis]
     beside = SAME_PLACE + ROW_AND_COLUMN[cells] - ROW_AND_COLUMN[stones]
+    dwarfs = np.minimum((boards == DWARF).sum(axis=1, keepdims=True), MAX_DWARFS)
+    trolls = np.minimum((boards == TROLL).sum(axis=1, keepdims=True), MAX_TROLLS)
     found = np.concatenate(
         (
             classes.patterns[codes],
             classes.pieces[boards, cells],
             classes.beside_stone[boards, beside],
+            classes.counts[dwarfs, trolls],
         ),
         axis=1,
     )
