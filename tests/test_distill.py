@@ -285,6 +285,10 @@ def test_a_run_learns_from_the_lessons_of_an_earlier_one_and_goes_on_exactly(
     ]
     assert weights[0] == weights[1]
     assert weights[0] != weights[2]
+    third = Distillation(dataclasses.replace(config, earlier=str(whole)), tmp_path / "third")
+    assert sum(len(lesson.rows) for student in third._students for lesson in student._lessons) == (
+        2 * TINY.total_decisions
+    )
 
 
 @pytest.mark.parametrize(("rules", "message"), [("classic", "no lessons"), ("classic-all", "of")])

@@ -99,8 +99,8 @@ class DistillConfig(RunConfig):
     )
     """The size of each role's network."""
     earlier: str = ""
-    """The folder of a run of the same ruleset and teacher, whose lessons are learnt from too; none:
-    only the run's own."""
+    """The folder of a run of the same ruleset and teacher, whose lessons, and those that it learnt
+    from in turn, are learnt from too; none: only the run's own."""
     teacher: TeacherConfig = dataclasses.field(default_factory=TeacherConfig)
     """The search that labels states."""
     lessons: LessonConfig = dataclasses.field(default_factory=LessonConfig)

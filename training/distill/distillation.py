@@ -11,7 +11,7 @@ import torch
 
 from agents.durable import make_folder
 from thud_env.position import SIDES
-from thud_env.rules.row import TO_MOVE, ruleset_of
+from thud_env.rules.row import TO_MOVE
 from training.config import ConfigError
 from training.distill.config import DistillConfig
 from training.distill.labels import Labels, Teacher
@@ -21,6 +21,7 @@ from training.process.clock import ENVIRONMENT, LEARN
 from training.process.ranks import Ranks
 from training.process.roles import Roles
 from training.process.state import State, load_state, save_state
+from training.runs.stored_config import stored_config
 
 
 class Distillation:
@@ -146,7 +147,8 @@ def _kept_lesson(path: Path) -> Lesson:
 
 
 def _earlier_lessons(config: DistillConfig) -> Iterator[Lesson]:
-    """The lessons of the run that a configuration names as ``earlier``, in their order.
+    """The lessons of the run that a configuration names as ``earlier``, and before them those that
+    this run learnt from in turn.
 
     Raises:
         ConfigError: if it has none, or played by another ruleset.
@@ -154,14 +156,14 @@ def _earlier_lessons(config: DistillConfig) -> Iterator[Lesson]:
     """
     if not config.earlier:
         return
-    paths = sorted((Path(config.earlier) / "lessons").glob("*.json"))
+    folder = Path(config.earlier)
+    paths = sorted((folder / "lessons").glob("*.json"))
     if not paths:
         raise ConfigError(
-            f"earlier: {config.earlier} has no lessons: the folder of a distillation would be right"
+            f"earlier: {folder} has no lessons: the folder of a distillation would be right"
         )
-    for path in paths:
-        lesson = _kept_lesson(path)
-        played = ruleset_of(lesson.rows[0]).name
-        if played != config.rules:
-            raise ConfigError(f"earlier: {config.earlier} is of {played}, not of {config.rules}")
-        yield lesson
+    before = stored_config(folder, DistillConfig)
+    if before.rules != config.rules:
+        raise ConfigError(f"earlier: {folder} is of {before.rules}, not of {config.rules}")
+    yield from _earlier_lessons(before)
+    yield from map(_kept_lesson, paths)
