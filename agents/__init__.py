@@ -1,4 +1,4 @@
-"""Players of Thud: scripted ones and learned ones, made from spec strings.
+"""Players of Thud, scripted and learned, made from spec strings.
 
 >>> import agents, thud_env
 >>> agents.make("greedy", seed=1).turn(thud_env.Position.start())[0]

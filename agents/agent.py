@@ -1,4 +1,4 @@
-"""What every player has in common."""
+"""The base classes of all players."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from thud_env.rules.play import apply
 
 
 class BatchPolicy(Protocol):
-    """Something that chooses a decision for many games at once."""
+    """Chooses decisions for many games at once."""
 
     def act_rows(self, rows: NDArray[np.int16]) -> NDArray[np.int32]:
         """Choose a legal action for each game.
@@ -33,7 +33,7 @@ class BatchPolicy(Protocol):
 
 
 def refuse_finished(rows: NDArray[np.int16]) -> None:
-    """Refuse battles in which there is nothing to decide.
+    """Refuse battles that are over.
 
     Args:
         rows: [B, 432] state rows.
@@ -48,32 +48,31 @@ def refuse_finished(rows: NDArray[np.int16]) -> None:
 
 
 class Agent:
-    """A player: something that chooses one decision at a time.
+    """A player, which chooses one decision at a time.
 
-    Subclasses write ``act_rows``; everything else follows from it. One that draws or remembers
-    anything also writes ``seed``, ``get_state`` and ``set_state``; one that draws, ``stochastic``.
+    Subclasses implement ``act_rows``; the rest follows from it. A player that draws or remembers
+    anything also implements ``seed``, ``get_state`` and ``set_state``; one that draws sets
+    ``stochastic``.
     """
 
     stochastic: bool = False
-    """Whether it draws, so that it may decide otherwise when it is asked the same again."""
+    """Whether it draws, so that it may decide differently in the same position."""
     timed: bool = False
-    """Whether a time limits it, so that what it decides depends on the machine."""
+    """Whether it has a time limit, so that its decisions depend on the machine."""
 
     def act_rows(self, rows: NDArray[np.int16]) -> NDArray[np.int32]:
         """See ``BatchPolicy``."""
         raise NotImplementedError
 
     def seed(self, seed: int) -> None:
-        """Make what is decided from here on depend on ``seed`` alone."""
+        """Make all later decisions depend on ``seed`` alone."""
 
     def get_state(self) -> dict[str, Any]:
-        """What ``set_state`` takes, so that the player goes on from here: values that JSON can
-        hold.
-        """
+        """The state, made of values that JSON can hold, for ``set_state``."""
         return {}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Return to a state that ``get_state`` gave."""
+        """Restore a state that ``get_state`` returned."""
 
     def act(self, position: Position) -> int:
         """A legal action in a position that is not over.
@@ -86,7 +85,7 @@ class Agent:
         return int(self.act_rows(position.row[np.newaxis])[0])
 
     def turn(self, position: Position) -> str:
-        """A complete legal turn in turn notation: decisions until the turn has passed.
+        """A complete legal turn, in turn notation.
 
         Raises:
             ValueError: if the battle is over.

@@ -1,4 +1,4 @@
-"""The player that searches: alpha-beta, deeper turn by turn, until it may not go on."""
+"""The alpha-beta player, which deepens turn by turn until a limit is reached."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ class SearchOptions:
     depth: int = 3
     """Turns to look ahead, 1 or more."""
     seconds: float = 0.0
-    """Time for a turn; 0: no limit."""
+    """Seconds for a turn; 0: no limit."""
     nodes: int = 0
-    """Decisions to carry out for a turn; 0: no limit."""
+    """Nodes for a turn; 0: no limit."""
     quiescence: int = 4
     """Turns of captures to look at beyond the depth."""
     learned: bool = False
-    """Whether to judge by patterns, for rulesets that have tables of them, or by features."""
+    """Whether to evaluate by patterns where the ruleset has tables; if not, by features."""
     reductions: int = 0
-    """0 .. 2, how much to leave out of the search: see ``search/pruning.py``. With 0 the value of a
-    finished search is that of minimax, with quiescence at its leaves."""
+    """0 .. 2, how much to leave out of the search: see ``search/pruning.py``. With 0 a finished
+    search has the minimax value, with quiescence at the leaves."""
     ordered: bool = True
     """Whether to try promising decisions first. Changes no value."""
     use_table: bool = True
@@ -54,9 +54,9 @@ class SearchResult(Thought):
     """What a search found."""
 
     depth: int
-    """The deepest finished search; 0: none was."""
+    """The depth of the deepest finished search; 0: none."""
     nodes: int
-    """Decisions carried out."""
+    """Nodes searched."""
     seconds: float
     """Time it took."""
 
@@ -65,9 +65,9 @@ class Searcher:
     """An alpha-beta search with its arrays, ready to be used again and again.
 
     Args:
-        weights: of the evaluation by features.
-        rng: [1] uint64, what it draws from.
-        tables: returns the tables of a ruleset's evaluation by patterns, or None.
+        weights: the weights of the evaluation by features.
+        rng: [1] uint64, the generator that it draws from.
+        tables: a function from a ruleset to its tables of patterns, or None without any.
     """
 
     def __init__(
@@ -81,20 +81,20 @@ class Searcher:
         self._rng = rng
         self._tables = tables
         self.so_far: SearchResult | None = None
-        """What the search under way has found."""
+        """What the current search has found so far."""
         self.row: Row | None = None
-        """What the search under way is about."""
+        """The position of the current search."""
 
     def stop(self) -> None:
-        """Make the search that another thread is in return the best it has so far."""
+        """Make a search in another thread return the best found so far."""
         self._work.control[workspace.STOP] = 1
 
     def search(self, row: Row, options: SearchOptions) -> SearchResult:
-        """Search deeper and deeper until the depth, the time or the nodes are reached.
+        """Search one turn deeper each time, until the depth, the time or the nodes are used up.
 
         Args:
-            row: [432] a state row whose battle is not over and no offer is open.
-            options: how.
+            row: [432] a state row, its battle not over and no offer open.
+            options: how to search.
         """
         started = perf_counter()
         self._prepare(row, options)
@@ -117,8 +117,8 @@ class Searcher:
     def value(
         self, row: Row, options: SearchOptions, alpha: int = -INFINITE, beta: int = INFINITE
     ) -> int:
-        """The value of one search at the full depth, without limits; a bound where it lies
-        outside ``alpha`` .. ``beta``. Faster the closer together these are.
+        """The value of one search at the full depth, without limits; only a bound if it lies
+        outside ``alpha`` .. ``beta``. A narrower window is faster.
         """
         self._prepare(row, dataclasses.replace(options, nodes=0))
         self._work.control[workspace.FIRST_MOVE] = -1
@@ -148,7 +148,7 @@ class Searcher:
         self._work.history.fill(0)
 
     def _deepen(self, row: Row, depth: int) -> Iterator[tuple[list[int], int, int]]:
-        """The line, the value and the depth after each search, one turn deeper each time."""
+        """Yield the line, the value and the depth of each search, one turn deeper each time."""
         work = self._work
         decisions = np.empty(MAX_DECISIONS_AT_ONCE, dtype=np.int32)
         legal_actions(row, decisions)
@@ -158,7 +158,7 @@ class Searcher:
             done = negamax.search(work, row, turns, -INFINITE, INFINITE, self._rng)
             length, best = int(work.frames[0, workspace.LINE]), int(work.frames[0, workspace.BEST])
             if length > 0 and not (finished and best <= -WIN):
-                # A loss that only a deeper search sees is put off by the shallower one's turn.
+                # If only the deeper search sees a loss, the shallower one's turn delays it longer.
                 line = work.lines[0, :length].tolist()
             if length > 0:
                 value = best
@@ -172,22 +172,22 @@ class AlphaBetaAgent(PlanningAgent):
     """Searches by alpha-beta.
 
     Args:
-        depth: turns to look ahead. If left out, 3; with a limit of time or nodes, no bound.
-        time: seconds for a turn. What is played then depends on the machine.
-        nodes: decisions to try for a turn, some 2,000,000 a second. If neither this nor a time
-            is given, 50,000,000.
+        depth: turns to look ahead. Default: 3, or no bound if time or nodes are limited.
+        time: seconds for a turn. Its play then depends on the machine.
+        nodes: decisions to try for a turn, some 2,000,000 a second. Default: 50,000,000, or no
+            bound if there is a time.
         quiescence: turns of captures to look at beyond the depth.
-        evaluation: ``learned``, patterns fitted to self-play, or ``features``, few and set by
-            hand, which also judge where a ruleset has no patterns.
+        evaluation: ``learned``, by patterns fitted to self-play, or ``features``, by a few
+            features, which are also used where a ruleset has no patterns.
         reductions: 0 leaves nothing out, 1 searches late quiet moves less deep at first, 2 also
-            leaves out moves that look far too bad, and what is threatened by nothing.
+            leaves out moves that look far too bad, and positions without a threat.
         weights: a file instead of ``configs/search/patterns-RULES.npz`` for its ruleset or, with
             ``evaluation=features``, instead of ``configs/search/weights.yaml``.
         seed: draws among turns that seem equal.
 
     Raises:
         ValueError: if an option is out of range.
-        WeightsError, TablesError: if there is something wrong with the weights.
+        WeightsError, TablesError: if the file of weights is missing or invalid.
     """
 
     def __init__(
@@ -227,7 +227,7 @@ class AlphaBetaAgent(PlanningAgent):
         """What the last search found."""
 
     def stop(self) -> None:
-        """Make the search that another thread is in return the best it has so far."""
+        """Make a search in another thread return the best found so far."""
         self._searcher.stop()
 
     def glimpse(self, row: Row) -> Thought | None:
@@ -242,8 +242,8 @@ class AlphaBetaAgent(PlanningAgent):
 
 
 class Greedy2Agent(PlanningAgent):
-    """Takes the turn whose captures, less those of the best reply, are worth most: a search
-    of two turns that sees the score and nothing else.
+    """Plays the turn with the best captures, less those of the best reply: a search of two turns
+    that counts the score and nothing else.
     """
 
     def __init__(self, seed: int = 0) -> None:

@@ -1,7 +1,7 @@
-"""What a player makes of a position: its main line, its score, and where it looks.
+"""Analyses a position with a player: its main line, its score, and which decisions it considers.
 
-A search is asked again and again, one turn deeper or with twice the simulations each time, so that
-there is something to see while it goes on, and so that any search can be watched from outside.
+A search runs again and again, one turn deeper or with twice the simulations each time. So there are
+results while it goes on, and any search can be watched from outside.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ _POINT = 100
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """What a player thinks after some thought."""
+    """What a player found about a position."""
 
     line: tuple[str, ...]
     """Its turn, the reply it expects, and so on."""
     probabilities: NDArray[np.float64]
-    """[6470] how much it looked at each decision; all at its own, if it does not say."""
+    """[6470] the share of attention that each decision got; all on its own if it does not say."""
     margin: float | None = None
-    """The margin it expects at the end, from the dwarfs' view, if it judges."""
+    """The margin it expects at the end, from the dwarfs' view; None if it has no evaluation."""
     depth: int | None = None
-    """How many turns it looked ahead, if it counts in turns."""
+    """How many turns it looked ahead; None if it does not count turns."""
     visits: int | None = None
-    """How many simulations it made, if it counts in those."""
+    """How many simulations it made; None if it makes none."""
 
 
 class Analysis:
-    """A player at work on a position.
+    """A player analysing a position.
 
     Args:
         spec: the player.
@@ -65,7 +65,7 @@ class Analysis:
         self._agent = make(spec)
         self._stopped = False
         self.finding: Finding | None = None
-        """The newest."""
+        """The newest result."""
 
     def stop(self) -> None:
         """Make ``run`` end soon. Another thread may call this."""
@@ -75,14 +75,14 @@ class Analysis:
             stop()
 
     def run(self) -> None:
-        """Think until there is nothing deeper to look at, or until stopped."""
+        """Analyse until there is nothing deeper to search, or until stopped."""
         for spec, depth in deeper(self._spec):
             self._agent = make(spec)
             if self._stopped:
                 return
             found = self._look(depth)
             if self._stopped and self.finding is not None:
-                return  # half a search is worth less than the whole one before it
+                return  # keep the last finished search: half of one is worth less
             self.finding = found
 
     def _look(self, depth: int | None) -> Finding:
@@ -98,7 +98,7 @@ class Analysis:
         return _finding(position, thought, tuple(self._line(thought.decisions, depth)))
 
     def _line(self, decisions: list[int], depth: int | None) -> Iterator[str]:
-        """The turn that these decisions begin, and what the same player would play after it."""
+        """Yield the turn that these decisions begin, and turns of the same player after it."""
         here, planned = self._position, list(decisions)
         for _ in range(min(_LINE, depth or _LINE)):
             if here.outcome is not None or self._stopped:
@@ -110,10 +110,10 @@ class Analysis:
 
 
 def glimpse(agent: Agent, position: Position) -> Finding | None:
-    """What a player that another thread has asked for its turn thinks so far.
+    """What a player has found so far in another thread that waits for its turn.
 
     Returns:
-        None if it does not search, has found nothing yet, or thinks about a later part of its turn.
+        None if it does not search, has found nothing yet, or searches a later part of its turn.
     """
     look = getattr(agent, "glimpse", None)
     thought = look(position.row) if look is not None else None
@@ -132,14 +132,12 @@ def _finding(position: Position, thought: Thought, line: tuple[str, ...]) -> Fin
     sign = 1 if position.to_move == "dwarfs" else -1
     most = float(position.rules.largest_margin)
     margin = max(-most, min(most, sign * thought.value / _POINT))
-    return Finding(
-        line, chances, margin,
-        getattr(thought, "depth", None), getattr(thought, "simulations", None),
-    )  # fmt: skip
+    depth, simulations = getattr(thought, "depth", None), getattr(thought, "simulations", None)
+    return Finding(line, chances, margin, depth, simulations)
 
 
 def deeper(spec: str) -> Iterator[tuple[str, int | None]]:
-    """A search's spec, ever deeper, and how deep that is in turns; any other player's as it is."""
+    """Yield specs of the same search, ever deeper, with the depth in turns; any other spec once."""
     kind, _, rest = spec.partition(":")
     words = [word for word in rest.split(",") if word]
     if kind == "alphabeta":
@@ -157,7 +155,7 @@ def deeper(spec: str) -> Iterator[tuple[str, int | None]]:
 
 
 def _turn_of(agent: Agent, position: Position, planned: list[int] | None = None) -> list[int]:
-    """The decisions of a player's turn, the first of them planned already."""
+    """The decisions of a player's turn, of which the first are given."""
     actions: list[int] = []
     here = position
     while not actions or not is_between_turns(here.row):

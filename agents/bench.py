@@ -1,16 +1,15 @@
-"""How fast the searching players are, on one core.
+"""Measures the speed of the searching players, on one core.
 
 ::
 
     python -m agents.bench
     python -m agents.bench --json
 
-Times are of processor, not of clock: what else the machine does matters less. A *node* is a
-decision whose outcome the alpha-beta search has judged, in the Classic start and in positions of
-the middle game: all of them are carried out if it judges by features, and few if by patterns. A
-*simulation* is one descent of a Monte Carlo tree from the Classic start and the judging of its
-leaf: by playing on at random to the very end of the battle, by playing on for so many turns and
-asking the evaluation then, or by the evaluation at once, as the player does by itself.
+Times are CPU time, so that other work on the machine matters less. A *node* is a decision that the
+alpha-beta search has evaluated, from the Classic start and from positions of the middle game. By
+features it plays all of them, by patterns only a few. A *simulation* is one descent of a Monte
+Carlo tree from the Classic start and the value of its leaf: by a random playout to the end of the
+battle, by a playout of some turns and the evaluation, or by the evaluation alone, the default.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ MIDDLE_POSITIONS = 8
 
 
 def middle_positions() -> list[Position]:
-    """Positions of battles at random, both sides to move."""
+    """Positions from battles of random decisions, with either side to move."""
     random = Random(1)
     found = []
     for number in range(MIDDLE_POSITIONS):
@@ -49,10 +48,10 @@ def middle_positions() -> list[Position]:
 
 
 def nodes_per_second(positions: list[Position], **how: Any) -> float:
-    """Nodes a second of alpha-beta, deeper and deeper, NODES in each position."""
+    """Nodes a second of alpha-beta with iterative deepening, NODES in each position."""
     searcher = Searcher(load_weights(), seed_generators(1, 0))
     options = SearchOptions(depth=20, nodes=NODES, **how)
-    for position in positions:  # compiled, and its arrays in memory
+    for position in positions:  # warm up: compile, and touch the arrays
         searcher.search(position.row, dataclasses.replace(options, nodes=NODES // 10))
     started = process_time()
     nodes = sum(searcher.search(position.row, options).nodes for position in positions)
@@ -62,7 +61,7 @@ def nodes_per_second(positions: list[Position], **how: Any) -> float:
 def simulations_per_second(position: Position, playouts: str, length: int, priors: str) -> float:
     """Simulations a second of a tree search."""
     agent = MctsAgent(SIMULATIONS, playouts, length, priors)
-    agent.think(position.row)  # compiled, and its arrays in memory
+    agent.think(position.row)  # warm up: compile, and touch the arrays
     started = process_time()
     agent.think(position.row)
     return SIMULATIONS / (process_time() - started)

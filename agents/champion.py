@@ -1,4 +1,4 @@
-"""The player taken for the strongest, whatever is played; not yet measured."""
+"""The player believed to be the strongest at each game; not yet measured."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ STRONGEST = {
     "koom-valley": "alphabeta",
     "koom-valley-football": "alphabeta",
 }
-"""By ruleset, who is taken to win most at a second a turn: a spec without its time."""
+"""By ruleset, the spec of the player believed to win most at a second a turn, without its time."""
 ELSEWHERE = "alphabeta"
-"""In rulesets of one's own."""
+"""The player in rulesets of the user's own."""
 
 
 class ChampionAgent(Agent):
-    """Plays as the player taken for the strongest in the game that is played.
+    """Plays as the player believed to be the strongest at the game that is played.
 
     Args:
-        time: seconds for a turn. What is played then depends on the machine.
-        seed: seeds what that player draws.
+        time: seconds for a turn. Its play depends on the machine.
+        seed: seeds that player.
 
     Raises:
         ValueError: if the time is out of range.
@@ -80,6 +80,6 @@ class ChampionAgent(Agent):
         return next((thought for thought in found if thought is not None), None)
 
     def stop(self) -> None:
-        """Make the search that another thread is in return the best it has so far."""
+        """Make a search in another thread return the best found so far."""
         for player in list(self._players.values()):
             player.stop()

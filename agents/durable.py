@@ -1,7 +1,7 @@
-"""Writing so that a power cut leaves the old file or the new one, and never a part.
+"""Writes files so that a power cut leaves the old file or the new one, never a part.
 
-A file is on the disk once it has been flushed, and found under its name once the folder that it is
-in has been flushed too. An ``OSError`` from here names the file.
+A file is on the disk once it has been flushed; its name is once its folder has been flushed too. An
+``OSError`` from here names the file.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _TEMPORARY = re.compile(r"\..+\.\d+\.tmp")
 
 @contextlib.contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Put the path into an ``OSError`` that has none: writing and flushing name no file."""
+    """Add the path to an ``OSError`` without one, as those of writing and flushing are."""
     try:
         yield
     except OSError as error:
@@ -47,8 +47,8 @@ def make_folder(folder: Path) -> None:
 
 
 def write_flushed(path: Path, data: bytes) -> None:
-    """Write a file, and wait until it is on the disk. Its name is there once the folder has been
-    flushed.
+    """Write a file, and wait until it is on the disk. Its name is on the disk once the folder has
+    been flushed.
     """
     with naming(path), path.open("wb") as file:
         file.write(data)
@@ -63,12 +63,12 @@ def rename_flushed(source: Path, target: Path) -> None:
 
 
 def temporary_path(path: Path) -> Path:
-    """Where to write what will be renamed to a path. ``sweep`` removes what a kill leaves there."""
+    """Where to write a file before it is renamed to ``path``; ``sweep`` removes leftovers."""
     return path.with_name(f".{path.name}.{os.getpid()}.tmp")
 
 
 def replace_flushed(path: Path, data: bytes) -> None:
-    """Write a file anew, in one step."""
+    """Replace a file, in one step."""
     temporary = temporary_path(path)
     try:
         write_flushed(temporary, data)
@@ -79,7 +79,7 @@ def replace_flushed(path: Path, data: bytes) -> None:
 
 
 def link_flushed(link: Path, target: Path) -> None:
-    """Make a symbolic link anew, in one step."""
+    """Replace a symbolic link, in one step."""
     temporary = temporary_path(link)
     temporary.unlink(missing_ok=True)
     temporary.symlink_to(target)
@@ -88,12 +88,12 @@ def link_flushed(link: Path, target: Path) -> None:
 
 
 def is_temporary(path: Path) -> bool:
-    """Whether a path is of something that was to be renamed."""
+    """Whether a path is a ``temporary_path``."""
     return _TEMPORARY.fullmatch(path.name) is not None
 
 
 def sweep(folder: Path) -> None:
-    """Remove what killed writers left in a folder in which nobody else writes."""
+    """Remove what killed writers left in a folder; only one process may write in it."""
     for path in folder.iterdir() if folder.is_dir() else ():
         if is_temporary(path):
             if path.is_dir() and not path.is_symlink():

@@ -1,12 +1,12 @@
-"""A policy as an ONNX file, for programs that have no torch.
+"""Exports a policy as an ONNX file, for programs without torch.
 
 ::
 
     python -m agents.export runs/cpu/checkpoints/best/dwarfs dwarfs.onnx
 
-The graph takes ``observations``, [N, C, 15, 15] float32, and gives ``logits``, [N, 6470] float32,
-one for every action whether it is legal or not, and ``values``, [N] float32. The policy is the
-softmax of the logits over the legal actions. N may be any number.
+The graph takes ``observations``, [N, C, 15, 15] float32, and returns ``logits``, [N, 6470] float32,
+one for every action, legal or not, and ``values``, [N] float32. The policy is the softmax of the
+logits over the legal actions. N may be any number.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from thud_env.position import SIDES
 
 
 class DensePolicy(nn.Module):
-    """A network that scores all 6,470 actions, by standard operations only.
+    """A network that scores all 6,470 actions, with standard operations only.
 
     Args:
-        network: what is exported.
+        network: the network to export.
     """
 
     start: Tensor
@@ -62,8 +62,8 @@ class DensePolicy(nn.Module):
 
 
 @contextlib.contextmanager
-def _without_what_is_no_matter() -> Iterator[None]:
-    """Keep torch from telling that it uses its own deprecated names, and has no torchvision."""
+def _without_warnings() -> Iterator[None]:
+    """Silence torch's warnings about its own deprecated names and a missing torchvision."""
 
     def matters(record: logging.LogRecord) -> bool:
         return "torchvision is not installed" not in record.getMessage()
@@ -79,10 +79,10 @@ def _without_what_is_no_matter() -> Iterator[None]:
 
 
 def export(checkpoint: Path, target: Path) -> int:
-    """Write one role's policy as ONNX, to a temporary name and renamed.
+    """Write one role's policy as ONNX, under a temporary name and then renamed.
 
     Returns:
-        how many planes it reads.
+        the number of planes that it reads.
 
     Raises:
         CheckpointError: if there is no such checkpoint, or it is damaged or of both roles.
@@ -105,7 +105,7 @@ def export(checkpoint: Path, target: Path) -> int:
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     batch = torch.export.Dim("N", min=1)
     try:
-        with _without_what_is_no_matter():
+        with _without_warnings():
             torch.onnx.export(
                 dense,
                 (torch.zeros(2, dense.network.num_planes, SIZE, SIZE),),

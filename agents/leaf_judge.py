@@ -1,4 +1,4 @@
-"""What trained networks say of the leaves of trees, remembered for when these are met again."""
+"""Values leaves of search trees by trained networks, and caches the results."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from thud_env.position import SIDES
 from thud_env.rules.row import DWARFS, ONGOING, TERMINATION, TO_MOVE
 
 REMEMBERED = 8192
-"""Positions, some 2.5 kB each, after which those are forgotten that were not met since as many
-others were."""
+"""The number of positions, some 2.5 kB each, in a generation of the cache. A position that is not
+met for a whole generation is dropped."""
 
 
 class Judged(NamedTuple):
-    """What the networks say of N leaves with L legal decisions."""
+    """The outputs of the networks for N leaves with L legal decisions."""
 
     starts: NDArray[np.int64]
-    """[N + 1] where each leaf's decisions begin; it has none where its battle is over."""
+    """[N + 1] where each leaf's decisions begin; it has none if its battle is over."""
     decisions: NDArray[np.int16]
-    """[L] each leaf's, ascending."""
+    """[L] the legal decisions, each leaf's ascending."""
     log_probs: NDArray[np.float32]
-    """[L] theirs."""
+    """[L] their log-probabilities."""
     values: NDArray[np.float64]
-    """[N] the margin that is expected, for the dwarfs, the largest being 1."""
+    """[N] the expected margin for the dwarfs, the largest being 1."""
 
 
 class _Opinion(NamedTuple):
@@ -43,15 +43,15 @@ _OVER = (np.zeros(0, dtype=np.int16), np.zeros(0, dtype=np.float32))
 
 
 class LeafJudge:
-    """Asks the networks of a pair about leaves, each position once.
+    """Evaluates leaves with the networks of a pair, each position once.
 
-    A search meets what an earlier one looked at: the same position by other ways, and after the
-    opponent's reply much of what was thought about before it.
+    A search meets positions again: by other ways, and those of an earlier search after the
+    opponent's reply.
 
     Args:
         policy: the pair.
         bfloat16: whether the networks compute in bfloat16, which is faster on processors that have
-            it, and rounds what they say.
+            it, and less exact.
     """
 
     def __init__(self, policy: PolicyAgent, bfloat16: bool) -> None:
@@ -66,13 +66,13 @@ class LeafJudge:
         self._recent, self._older = {}, {}
 
     def judge(self, rows: NDArray[np.int16]) -> Judged:
-        """Judge leaves.
+        """Evaluate leaves.
 
         Args:
             rows: [N, 432] state rows, some of which may be the same or of battles that are over.
 
         Raises:
-            CheckpointError: if a network is wanting or was trained for another ruleset.
+            CheckpointError: if a network is missing or was trained for another ruleset.
         """
         keys = [row.tobytes() for row in rows]
         found: dict[bytes, _Opinion] = {}
@@ -102,7 +102,7 @@ class LeafJudge:
         self._recent |= found
 
     def _ask(self, rows: NDArray[np.int16]) -> list[_Opinion]:
-        """What the networks say of each of N different leaves."""
+        """Evaluate N different leaves with the networks."""
         values = standing(rows)
         parts = [_OVER] * len(rows)
         for side, role in enumerate(SIDES):
@@ -125,7 +125,7 @@ class LeafJudge:
         return [_Opinion(*part, value) for part, value in zip(parts, expected, strict=True)]
 
     def _half(self, role: str, network: PolicyNetwork) -> PolicyNetwork:
-        """A network in bfloat16, made once: converting its weights takes as long as a leaf."""
+        """A network in bfloat16, converted once: that takes as long as evaluating a leaf."""
         if role not in self._halves:
             self._halves[role] = copy.deepcopy(network).bfloat16()
         return self._halves[role]

@@ -1,4 +1,4 @@
-"""The player that samples: Monte Carlo tree search."""
+"""The Monte Carlo tree search player."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ WHOLE_BATTLE = 10_000
 MOST_SIMULATIONS = 10_000_000
 _MOST_EDGES = 20_000_000
 _EDGES_A_SIMULATION = 300
-"""Room for all but the widest trees: a position gets its edges, some 250 on average, when it is
-reached for the second time."""
+"""Edges to make room for, enough for all but the widest trees: a position gets its edges, some 250
+on average, when it is reached for the second time."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,8 +58,8 @@ def best_edge(tree: Tree, game: int, node: int) -> int:
 
 
 def best_line(tree: Tree, game: int, edge: int = -1) -> tuple[list[int], float]:
-    """The best decisions at the root, or from one of its edges on, to the end of the turn as far
-    as they were tried, and what they are worth to the side that decides, -1 .. 1.
+    """The best decisions from the root, or from one of its edges, to the end of the turn or as far
+    as the tree goes; and their value for the side that decides, -1 .. 1.
     """
     if edge < 0:
         edge = best_edge(tree, game, 0)
@@ -76,7 +76,7 @@ def best_line(tree: Tree, game: int, edge: int = -1) -> tuple[list[int], float]:
 
 
 def tree_result(tree: Tree, game: int, line: list[int], value: float, seconds: float) -> TreeResult:
-    """What was found at the root of a tree: a line and its value, -1 .. 1, and all visits."""
+    """The result at the root of a tree: a line, its value, -1 .. 1, and all visits."""
     decisions, visits = read_decisions(tree, game)
     counts = dict(zip(decisions.tolist(), visits.tolist(), strict=True))
     hundredths = in_hundredths(value, tree.root[game])
@@ -84,9 +84,9 @@ def tree_result(tree: Tree, game: int, line: list[int], value: float, seconds: f
 
 
 def glimpse_of(tree: Tree, row: Row, seconds: float) -> TreeResult | None:
-    """What a tree that another thread grows has found about its root; None if that is another row.
+    """The result so far of a tree that another thread grows; None if its root is another row.
 
-    Reads the root's edges only, and once: these stay where they are as long as the tree grows.
+    Reads only the root's edges, which stay in place while the tree grows.
     """
     decisions, growing = read_decisions(tree, 0)
     visits = growing.copy()
@@ -101,29 +101,29 @@ def glimpse_of(tree: Tree, row: Row, seconds: float) -> TreeResult | None:
 
 
 def in_hundredths(value: float, row: Row) -> int:
-    """A value of -1 .. 1 on the scale of the evaluation."""
+    """Convert a value of -1 .. 1 to the scale of the evaluation."""
     return round(value * (POINT * MOST_POINTS if scored_by_points(row) else WIN))
 
 
 class MctsAgent(PlanningAgent):
-    """Searches by Monte Carlo.
+    """Searches by Monte Carlo tree search.
 
     Args:
         sims: simulations for a turn, or for what is left of one.
-        playouts: how leaves are judged: ``eval`` by the evaluation, ``random`` and ``greedy`` by
-            playing on.
-        length: turns of a playout, after which the evaluation judges; 0: whole battles.
-        priors: what says which decisions to try first: ``eval`` or, cheaper, ``captures``.
-        time: seconds for a turn; 0: no limit. What is played then depends on the machine.
+        playouts: how leaves are valued: ``eval`` by the evaluation, ``random`` or ``greedy`` by a
+            playout.
+        length: turns of a playout before the evaluation; 0: to the end of the battle.
+        priors: where priors come from: ``eval``, the evaluation or, cheaper, ``captures``.
+        time: seconds for a turn; 0: no limit. With one, its play depends on the machine.
         c: how much to explore.
-        fpu: how much less than its siblings an untried decision is expected to be worth.
-        temperature: of priors from the evaluation, in hundredths of a point.
-        evaluation, weights: as of ``AlphaBetaAgent``.
+        fpu: how much less than its siblings an untried decision counts (first-play urgency).
+        temperature: temperature of priors from the evaluation, in hundredths of a point.
+        evaluation, weights: as for ``AlphaBetaAgent``.
         seed: seeds the playouts, and draws among equals.
 
     Raises:
         ValueError: if an option is out of range.
-        WeightsError, TablesError: if there is something wrong with the weights.
+        WeightsError, TablesError: if the file of weights is missing or invalid.
     """
 
     def __init__(
@@ -172,7 +172,7 @@ class MctsAgent(PlanningAgent):
         """What the last search found."""
 
     def stop(self) -> None:
-        """Make the search that another thread is in return the best it has so far."""
+        """Make a search in another thread return the best found so far."""
         self._tree.control[trees.STOP] = 1
 
     def glimpse(self, row: Row) -> Thought | None:

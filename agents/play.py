@@ -1,4 +1,4 @@
-"""Play against an agent in the terminal or in the browser, or watch two of them.
+"""Play against an agent in the terminal or in the browser, or watch two agents.
 
 ::
 
@@ -29,8 +29,8 @@ HUMAN, OPPONENT = "human", "greedy"
 
 
 def seats(dwarfs: str | None, trolls: str | None) -> dict[str, str]:
-    """Who plays which side. A side that is left out is a person's, or, against a person, an
-    agent's that is easy to beat.
+    """The players by side. A side that is left out is a person's or, against a person, that of an
+    agent that is easy to beat.
     """
     if dwarfs is None:
         dwarfs = OPPONENT if trolls == HUMAN else HUMAN
@@ -40,7 +40,7 @@ def seats(dwarfs: str | None, trolls: str | None) -> dict[str, str]:
 
 
 def reserve(path: Path) -> None:
-    """Take a file's name before an hour is spent on what it is to hold.
+    """Create the record's file before the battle, so that a bad name fails at once.
 
     Raises:
         FileExistsError: if ``path`` exists; nothing is overwritten.
@@ -53,10 +53,10 @@ def reserve(path: Path) -> None:
 
 
 def serve_page(arguments: argparse.Namespace) -> None:
-    """Serve the page, with the battle on it that the arguments ask for.
+    """Serve the page, with the battle that the arguments ask for.
 
     Raises:
-        ValueError: if an argument is wrong, or one that the page has no use for.
+        ValueError: if an argument is wrong, or does not go with the page.
         OSError: if the port is taken.
     """
     for name in ("seed", "record"):
@@ -95,9 +95,12 @@ def main(words: list[str] | None = None, ask: Callable[[str], str] = input) -> i
         "--host", default="127.0.0.1", metavar="NAME", help="with --web: where to listen"
     )
     command.add_argument(
-        "--port", type=bounded(int, 0, 65535), default=0, metavar="N",
+        "--port",
+        type=bounded(int, 0, 65535),
+        default=0,
+        metavar="N",
         help="with --web: the port (a free one)",
-    )  # fmt: skip
+    )
     return command.run(lambda arguments: _play(arguments, ask), words)
 
 

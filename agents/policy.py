@@ -22,7 +22,7 @@ from thud_env.rules.play import margin
 from thud_env.rules.row import ONGOING, TERMINATION, TO_MOVE, ruleset_of
 
 _AT_ONCE = 256
-"""Positions that are judged together."""
+"""Positions in a batch of the network."""
 
 
 def sample_decisions(
@@ -37,8 +37,8 @@ def sample_decisions(
         temperature: 1 draws from the policy, 0 takes its most likely decision.
 
     Returns:
-        [N] where in ``inputs.decisions`` each drawn decision stands, the log-probabilities
-        [L] of all legal decisions, and the values [N], on the CPU.
+        [N] the index in ``inputs.decisions`` of each drawn decision, the log-probabilities [L] of
+        all legal decisions, and the values [N], on the CPU.
     """
     with torch.no_grad():
         judged = network(inputs.planes, inputs.decisions, inputs.game)
@@ -55,33 +55,33 @@ def sample_decisions(
     below = np.concatenate(([0.0], running))[starts]
     targets = below[:-1] + uniforms * np.diff(below)
     drawn = np.searchsorted(running, targets, side="right")
-    # Rounding in the running sum must not carry a draw over into a neighbouring game.
+    # Rounding in the running sum must not move a draw into a neighbouring game.
     return np.clip(drawn, starts[:-1], starts[1:] - 1), log_probs, values
 
 
 @dataclasses.dataclass(frozen=True)
 class Opinion:
-    """What a policy makes of a position."""
+    """A policy's outputs for a position."""
 
     probabilities: NDArray[np.float64]
-    """[6470] of every action, as the network gives them: 0 for those that are not legal."""
+    """[6470] the network's probability of every action, 0 for illegal ones."""
     margin: float
-    """The margin that it expects at the end, from the dwarfs' view."""
+    """The expected margin at the end, from the dwarfs' view."""
 
 
 class PolicyAgent(Agent):
     """Plays by a trained policy.
 
     Args:
-        path: a checkpoint of one role, or a folder with a ``dwarfs`` and a ``trolls`` one, of
-            which the one for the side that decides is used; or ``pretrained/RULES``; or
-            ``champion``, the pair that comes with the checkout for the game that is played.
+        path: a checkpoint of one role, or a folder with ``dwarfs`` and ``trolls``, each a
+            checkpoint for its side; or ``pretrained/RULES``; or ``champion``, the pair in the
+            checkout for the game that is played.
         seed: seeds the draws.
         temperature: 1 draws from the policy, 0 takes its most likely decision.
 
     Raises:
         CheckpointError: if there is no such checkpoint, or it is damaged.
-        ValueError: if the temperature is negative or no number.
+        ValueError: if the temperature is negative or not a number.
     """
 
     def __init__(self, path: str | Path, seed: int = 0, temperature: float = 1.0) -> None:
@@ -94,7 +94,7 @@ class PolicyAgent(Agent):
 
     @property
     def path(self) -> Path:
-        """Where its policies were found."""
+        """The folder of its policies."""
         return self._pair.path
 
     def seed(self, seed: int) -> None:
@@ -113,7 +113,7 @@ class PolicyAgent(Agent):
         """See ``BatchPolicy``.
 
         Raises:
-            CheckpointError: if the checkpoint is not of a role that decides or of the ruleset.
+            CheckpointError: if there is no policy for a side that decides, or for the ruleset.
         """
         refuse_finished(rows)
         actions = np.empty(len(rows), dtype=np.int32)
@@ -131,18 +131,18 @@ class PolicyAgent(Agent):
         return actions
 
     def asked(self, role: str, rows: NDArray[np.int16]) -> tuple[PolicyNetwork, Inputs]:
-        """The network of a role, and its inputs for rows. Trained without agreement, it has not
-        learnt to offer or to accept: its inputs list neither.
+        """The network of a role, and its inputs for rows. A network trained without agreement has
+        not learnt to offer or accept, so its inputs list neither.
 
         Raises:
-            CheckpointError: if there is none that was trained for the ruleset of the rows.
+            CheckpointError: if there is no policy for the role, or for the ruleset of the rows.
         """
         checkpoint = self._pair.checkpoint(role, ruleset_of(rows[0]))
         inputs = checkpoint.network.inputs(rows)
         return checkpoint.network, inputs if checkpoint.agreement else inputs.without_agreement()
 
     def judge(self, position: Position) -> Opinion:
-        """What the policy of the side that decides makes of a position.
+        """Evaluate a position with the policy of the side that decides.
 
         Raises:
             ValueError: if the battle is over.
@@ -157,8 +157,8 @@ class PolicyAgent(Agent):
         return Opinion(probabilities, float(margins[0]))
 
     def expected_margins(self, rows: NDArray[np.int16]) -> NDArray[np.float64]:
-        """The margin at the end that is expected in each of N positions, from the dwarfs' view; of
-        a battle that is over, the margin itself.
+        """The expected margin at the end for each of N positions, from the dwarfs' view; for a
+        battle that is over, its margin.
 
         Args:
             rows: [N, 432] state rows of one ruleset.
@@ -180,8 +180,8 @@ class PolicyAgent(Agent):
     def _judged(
         self, rows: NDArray[np.int16], role: str
     ) -> tuple[torch.Tensor, torch.Tensor, NDArray[np.float64]]:
-        """The legal decisions of N positions [L], their log-probabilities [L], and the margins
-        that are expected, [N], from the dwarfs' view.
+        """The legal decisions of N positions [L], their log-probabilities [L], and the expected
+        margins [N], from the dwarfs' view.
         """
         network, inputs = self.asked(role, rows)
         with torch.no_grad():

@@ -1,4 +1,4 @@
-"""The player that searches with a network: PUCT over its priors and values."""
+"""The player that searches with networks: PUCT with their priors and values."""
 
 from __future__ import annotations
 
@@ -29,42 +29,42 @@ _GAMES_AT_ONCE = 64
 _EDGES_A_SIMULATION = 300
 _UNUSED = 1.0
 _YOUNG = 4
-"""Simulations for each leaf that is judged together with others."""
+"""Simulations that a tree has made for each further leaf that it adds to a batch."""
 _ROOTS = ("puct", "gumbel")
 PRECISIONS = ("float32", "bfloat16")
 
 
 @dataclasses.dataclass(frozen=True)
 class NetworkResult:
-    """What came of searching one or several positions."""
+    """The result of searching one or several positions."""
 
     simulations: int
-    """In all of them together."""
+    """The simulations in all of them together."""
 
 
 class PolicyMctsAgent(PlanningAgent):
     """Searches by Monte Carlo with the priors and values of trained networks, as AlphaZero does.
 
-    Many games are searched side by side, and all their leaves are shown to a network at once.
+    Many games are searched at once, and all their leaves form one batch of a network.
 
     Args:
         path: a folder with a ``dwarfs`` and a ``trolls`` checkpoint.
         sims: simulations for a turn, or for what is left of one.
         c: how much to explore.
-        fpu: how much less than its siblings an untried decision is expected to be worth.
+        fpu: how much less than its siblings an untried decision counts (first-play urgency).
         root: how the first decision is chosen: ``puct`` like all others, or ``gumbel``, by
             sequential halving (``agents/search/gumbel.py``), which is better with few simulations.
-        considered: with ``gumbel``, how many decisions are tried at most.
-        noise: with ``gumbel``, how much chance there is in which these are; 0 for none.
+        considered: with ``gumbel``, the most decisions to try.
+        noise: with ``gumbel``, how random the choice of these is; 0: not at all.
         scale: with ``gumbel``, how much values count against priors.
-        time: seconds for a call, 0: no limit. What is played then depends on the machine.
-        leaves: how many leaves of a tree are judged together at most; with ``gumbel``, one. More
-            are faster, and a little less well chosen.
+        time: seconds for a call, 0: no limit. With one, its play depends on the machine.
+        leaves: the most leaves of a tree in a batch; with ``gumbel``, one. More are faster, but not
+            as well chosen.
         precision: ``float32``, or ``bfloat16``, which is faster on processors that have it.
         seed: seeds the noise, if there is any.
 
     Raises:
-        CheckpointError: if there are no such checkpoints, or one is damaged.
+        CheckpointError: if a checkpoint is missing or damaged.
         ValueError: if an option is out of range.
     """
 
@@ -132,7 +132,7 @@ class PolicyMctsAgent(PlanningAgent):
         self._judge.forget()
 
     def stop(self) -> None:
-        """Make the search that another thread is in return the best it has so far."""
+        """Make a search in another thread return the best found so far."""
         self._stopped = True
 
     def glimpse(self, row: Row) -> Thought | None:
@@ -163,9 +163,12 @@ class PolicyMctsAgent(PlanningAgent):
 
     def _search(self, rows: Sequence[Row], ends: float) -> tuple[list[Thought], int]:
         tree = Tree.of_size(
-            len(rows), self._sims + 1, self._sims * _EDGES_A_SIMULATION,
-            self._constants, Judge.of(None, material_weights().own["classic"]),
-        )  # fmt: skip
+            len(rows),
+            self._sims + 1,
+            self._sims * _EDGES_A_SIMULATION,
+            self._constants,
+            Judge.of(None, material_weights().own["classic"]),
+        )
         games = np.arange(len(rows))
         in_hand = Leaves.of_size(len(rows) * self._leaves)
         for game, row in enumerate(rows):
@@ -174,14 +177,14 @@ class PolicyMctsAgent(PlanningAgent):
         self._tree = tree
         roots: list[GumbelRoot] = []
         made = 0
-        # The first simulation judges the roots, so that a search that is stopped knows the priors.
+        # The first simulation evaluates the roots: a stopped search then has at least the priors.
         while made < self._sims and not (made and (self._stopped or perf_counter() > ends)):
             if made and self._gumbel:
                 roots = roots or [self._root_of(tree, game) for game in games.tolist()]
                 for game, root in enumerate(roots):
                     first, visits, values = read_root(tree, game)
                     tree.first_edge[game] = first + root.next_decision(made - 1, visits, values)
-            # A young tree has few leaves that are worth a look.
+            # A young tree has few leaves worth evaluating.
             together = min(self._leaves, self._sims - made, 1 + made // _YOUNG)
             whose = np.repeat(games, together)
             descend_all(tree, whose, in_hand, self._rng)
@@ -199,7 +202,7 @@ class PolicyMctsAgent(PlanningAgent):
         return thoughts, made * len(rows)
 
     def _root_of(self, tree: Tree, game: int) -> GumbelRoot:
-        """A choice whose noise depends on the seed and the position alone."""
+        """The root's choice, with noise that depends only on the seed and the position."""
         first, visits, _ = read_root(tree, game)
         priors = tree.priors[game, first : first + len(visits)]
         random = np.random.default_rng((self._seed, zlib.crc32(tree.root[game].tobytes())))
@@ -208,8 +211,8 @@ class PolicyMctsAgent(PlanningAgent):
 
 
 def read_root(tree: Tree, game: int) -> tuple[int, NDArray[np.int32], NDArray[np.float64]]:
-    """A root's first edge; how often each of its K edges was tried [K]; and how good they are to
-    the side that decides, between the worst, 0, and the best seen in the tree, 1 [K].
+    """A root's first edge; how often each of its K edges was tried [K]; and their values for the
+    side that decides [K], scaled from the worst seen in the tree, 0, to the best, 1.
     """
     first, count = (int(tree.nodes[game, 0, column]) for column in (FIRST_EDGE, EDGE_COUNT))
     visits = tree.visits[game, first : first + count]
@@ -217,6 +220,6 @@ def read_root(tree: Tree, game: int) -> tuple[int, NDArray[np.int32], NDArray[np
     low, high = tree.bounds[game, LOWEST], tree.bounds[game, HIGHEST]
     if tree.root[game, TO_MOVE] != DWARFS:
         low, high = -high, -low
-    if not low < high:  # nothing tried yet, or nothing that differs
+    if not low < high:  # nothing tried yet, or all values equal
         return first, visits, np.zeros(count)
     return first, visits, (means - low) / (high - low)

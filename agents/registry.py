@@ -1,4 +1,4 @@
-"""Agents by name: ``random``, ``policy:runs/smoke/checkpoints/latest`` and so on.
+"""Makes agents by name: ``random``, ``policy:runs/smoke/checkpoints/latest`` and so on.
 
 A spec is ``name``, ``name:key=value,key=value`` or, where an agent takes a path,
 ``name:PATH`` or ``name:PATH,key=value``. The options of an agent are the parameters of its class.
@@ -27,10 +27,10 @@ AGENTS: dict[str, str] = {
     "policy+mcts": "agents.policy_mcts:PolicyMctsAgent",
     "champion": "agents.champion:ChampionAgent",
 }
-"""Every agent that comes along: its name in a spec, and ``module:Class``, imported when it is made
-(some need torch, others compile)."""
+"""Every agent of the checkout: its name in a spec, and ``module:Class``, imported when the agent is
+made (some need torch, others compile)."""
 OWN = "python"
-"""The name in specs of all other agents."""
+"""The name in a spec of an agent of the user's own."""
 
 
 def make(spec: str, seed: int = 0) -> Agent:
@@ -38,10 +38,10 @@ def make(spec: str, seed: int = 0) -> Agent:
 
     Args:
         spec: for example ``"greedy"`` or ``"policy:runs/smoke/checkpoints/latest"``.
-        seed: seeds whatever the agent draws.
+        seed: seeds the agent.
 
     Raises:
-        TypeError: if the spec is no string.
+        TypeError: if the spec is not a string.
         ValueError: if the spec names no agent, an option that the agent does not have, or an
             option twice.
         agents.networks.checkpoint.CheckpointError: if a checkpoint is damaged or not one of ours.
@@ -79,7 +79,7 @@ def is_own(spec: str) -> bool:
 
 
 def _path(spec: str, words: list[str], what: str) -> str:
-    """The first word of a spec, which is a path, taken off ``words``."""
+    """Remove the first word of a spec, a path, from ``words`` and return it."""
     if not words or "=" in words[0]:
         name = spec.partition(":")[0]
         raise ValueError(f"agent {spec!r} needs a path: {name}:{what} would be right")
@@ -89,7 +89,7 @@ def _path(spec: str, words: list[str], what: str) -> str:
 def _options(
     spec: str, words: list[str], parameters: Mapping[str, inspect.Parameter]
 ) -> dict[str, Any]:
-    """The options that a spec gives, by name, each of the type that its parameter has."""
+    """The options in a spec, by name, each of its parameter's type."""
     collects = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     options = [key for key, parameter in parameters.items() if parameter.kind not in collects]
     given: dict[str, Any] = {}
@@ -115,7 +115,7 @@ _TYPES: dict[str, tuple[Callable[[str], Any], str]] = {
 
 
 def _value(spec: str, parameter: inspect.Parameter, value: str) -> Any:
-    """An option's value, of the type that the signature names, or else of its default's."""
+    """An option's value, of the type that the signature names, or of its default's type."""
     annotation, key = parameter.annotation, parameter.name
     if annotation is inspect.Parameter.empty:
         annotation = type(parameter.default)
@@ -136,7 +136,7 @@ def agent_class(where: str) -> type[Agent]:
     """The class that ``module:Class`` names.
 
     Raises:
-        ValueError: if there is no such module or class, or it is none that can play.
+        ValueError: if there is no such module or class, or the class cannot play.
     """
     module_name, _, name = where.partition(":")
     if not (name.isidentifier() and all(map(str.isidentifier, module_name.split(".")))):
@@ -147,8 +147,8 @@ def agent_class(where: str) -> type[Agent]:
         if isinstance(error, ModuleNotFoundError) and _is_part(error.name, module_name):
             reason = f"not in {Path.cwd()}, nor anywhere else where Python looks"
             raise ValueError(f"there is no module {error.name!r}: {reason}") from None
-        told = f"{type(error).__name__}: {error}"
-        raise ValueError(f"module {module_name!r} cannot be imported: {told}") from error
+        reason = f"{type(error).__name__}: {error}"
+        raise ValueError(f"module {module_name!r} cannot be imported: {reason}") from error
     found = getattr(module, name, None)
     if not isinstance(found, type):
         raise ValueError(f"module {module_name!r} has no class {name!r}: {module.__file__}")
@@ -162,11 +162,11 @@ def agent_class(where: str) -> type[Agent]:
 
 
 def _is_part(missing: str | None, module_name: str) -> bool:
-    """Whether what was not found is the module itself or a package that it is in."""
+    """Whether the missing module is this one or a package that it is in."""
     return missing is not None and f"{module_name}.".startswith(f"{missing}.")
 
 
 def own_source(spec: str) -> Path | None:
-    """The file with the class of a spec, or None if that is of an agent that comes along."""
+    """The file with the class of a spec, or None for an agent of the checkout."""
     name, _, rest = spec.partition(":")
     return Path(inspect.getfile(agent_class(rest.partition(",")[0]))) if name == OWN else None

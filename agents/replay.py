@@ -1,4 +1,4 @@
-"""Make a moving picture of a battle from its record.
+"""Make an animation of a battle from its record.
 
 ::
 
@@ -32,18 +32,18 @@ _COLOURS = 128
 _FPS_OF_VIDEO = 25
 
 Frame = tuple[NDArray[np.uint8], float]
-"""[H, W, 3], and for how many seconds it is shown."""
+"""A picture, [H, W, 3], and for how many seconds it is shown."""
 
 
 def shortened(record: Record, turns: int | None) -> Record:
-    """The first turns of a record; all of them for None."""
+    """The record of the first ``turns`` turns; None: all."""
     return record if turns is None else Record(record.start, record.turns[:turns])
 
 
 def pictures(
     record: Record, size: int, seconds: float, captions: bool, fps: float
 ) -> Iterator[Any]:
-    """The frames of a battle as PIL images, each with how many seconds it is shown.
+    """Yield the frames of a battle as PIL images, each with its seconds.
 
     Raises:
         ValueError: if Pillow is missing, or the size too small.
@@ -66,7 +66,7 @@ def _pillow() -> Any:
 
 
 def _captioner(record: Record, size: int) -> Any:
-    """What puts a line below a picture: who plays, and the turn."""
+    """A function that adds a line below a picture: who plays, and the turn."""
     pil = _pillow()
     height = 2 * round(size / 30)
     font = pil.ImageFont.load_default(size=round(0.6 * height))
@@ -90,7 +90,7 @@ def _captioner(record: Record, size: int) -> Any:
 
 
 def write_gif(path: Path, record: Record, size: int, seconds: float, captions: bool) -> None:
-    """A GIF that plays again and again, with one palette for all frames."""
+    """Write a GIF that repeats, with one palette for all frames."""
     pil = _pillow()
     shown = list(pictures(record, size, seconds, captions, fps=12.5))
     some = [pixels for pixels, _ in shown[:: max(1, len(shown) // 8)]]
@@ -101,13 +101,18 @@ def write_gif(path: Path, record: Record, size: int, seconds: float, captions: b
         for pixels, _ in shown
     ]
     images[0].save(
-        path, format="GIF", save_all=True, append_images=images[1:], loop=0, optimize=False,
+        path,
+        format="GIF",
+        save_all=True,
+        append_images=images[1:],
+        loop=0,
+        optimize=False,
         duration=[10 * max(2, round(100 * duration)) for _, duration in shown[:-1]] + [2000],
-    )  # fmt: skip
+    )
 
 
 def write_mp4(path: Path, record: Record, size: int, seconds: float, captions: bool) -> None:
-    """A video, by ffmpeg.
+    """Write a video, with ffmpeg.
 
     Raises:
         ValueError: if there is no ffmpeg, or it fails.
@@ -118,11 +123,9 @@ def write_mp4(path: Path, record: Record, size: int, seconds: float, captions: b
     shown = pictures(record, size, seconds, captions, fps=_FPS_OF_VIDEO)
     first, duration = next(shown)
     height, width = first.shape[:2]
-    command = [
-        *(ffmpeg, "-y", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt", "rgb24"),
-        *("-s", f"{width}x{height}", "-r", str(_FPS_OF_VIDEO), "-i", "-", "-an"),
-        *("-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2", "-pix_fmt", "yuv420p", str(path)),
-    ]
+    frames_in = f"-f rawvideo -pix_fmt rgb24 -s {width}x{height} -r {_FPS_OF_VIDEO} -i -"
+    video_out = "-an -vf pad=ceil(iw/2)*2:ceil(ih/2)*2 -pix_fmt yuv420p"
+    command = [ffmpeg, *f"-y -loglevel error {frames_in} {video_out}".split(), str(path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as encoder:
         assert encoder.stdin is not None
         assert encoder.stderr is not None
@@ -139,7 +142,7 @@ def write_mp4(path: Path, record: Record, size: int, seconds: float, captions: b
 
 
 def write_svg(path: Path, record: Record, size: int, seconds: float, captions: bool) -> None:
-    """An animated SVG."""
+    """Write an animated SVG."""
     picture = animation(record, size=size, seconds=seconds, captions=captions)
     path.write_text(picture, encoding="utf-8")
 
@@ -152,17 +155,27 @@ def main(words: list[str] | None = None) -> int:
     command = Command("agents.replay", __doc__)
     command.add_argument("record", type=Path, metavar="FILE", help="a .thud file")
     command.add_argument(
-        "-o", "--out", type=Path, required=True, metavar="FILE",
+        "-o",
+        "--out",
+        type=Path,
+        required=True,
+        metavar="FILE",
         help=f"what to write: {', '.join(WRITERS)}",
-    )  # fmt: skip
+    )
     command.add_argument(
-        "--seconds", type=bounded(float, 0.1, 60), default=0.8, metavar="S",
+        "--seconds",
+        type=bounded(float, 0.1, 60),
+        default=0.8,
+        metavar="S",
         help="how long a turn is shown (0.8)",
-    )  # fmt: skip
+    )
     command.add_argument(
-        "--size", type=bounded(int, 102, 2040), default=408, metavar="N",
+        "--size",
+        type=bounded(int, 102, 2040),
+        default=408,
+        metavar="N",
         help="width in pixels (408); multiples of 17 are sharpest",
-    )  # fmt: skip
+    )
     command.add_argument(
         "--first", type=bounded(int, 0), metavar="N", help="only so many turns (all)"
     )

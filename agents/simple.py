@@ -1,4 +1,4 @@
-"""The scripted players that need no search: random turns, and greedy ones."""
+"""The scripted players without a search: ``random`` and ``greedy``."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from thud_env.rules.traits import scored_by_points
 from thud_env.rules.turns import MAX_TRAMPLES, most_captures, random_turn_decision
 
 WIN = 1000
-"""What greedy holds a won battle for, in captures. Only the Koom Valley games have any
-other way to win than captures."""
+"""The value of a won battle to greedy, in captures. Only the Koom Valley games can be won by other
+means than captures."""
 
 
 @compiled_with_arrays
@@ -37,7 +37,7 @@ def _play_random_turns(rows, rng, actions):
 
 
 class RandomAgent(DrawingAgent):
-    """Plays random turns: each distinct complete turn alike, however many decisions it takes."""
+    """Plays random turns: each distinct complete turn is equally likely."""
 
     def act_rows(self, rows: NDArray[np.int16]) -> NDArray[np.int32]:
         """See ``BatchPolicy``."""
@@ -49,8 +49,8 @@ class RandomAgent(DrawingAgent):
 
 @compiled
 def _value(before, after, scratch):
-    """What greedy sees in the decision that led from ``before`` to ``after``: the captures
-    that the turn can come to, or a battle won or lost outright.
+    """Greedy's value of the decision that led from ``before`` to ``after``: the captures that the
+    turn can reach, or a battle won or lost at once.
     """
     if after[TERMINATION] != ONGOING and not scored_by_points(after):
         won = margin(after)
@@ -76,14 +76,14 @@ def _act_greedily(rows, rng, actions):
                 best = value
                 ties = 0
             if value == best:
-                # Keep the n-th of the ties with a chance of 1/n: each is as likely in the end.
+                # Keep the n-th of the ties with probability 1/n: in the end each is equally likely.
                 ties += 1
                 if random_below(rng, 0, ties) == 0:
                     actions[game] = decisions[i]
 
 
 class GreedyAgent(DrawingAgent):
-    """Takes all it can at once: the turn with the most captures, ties drawn at random."""
+    """Plays the turn with the most captures; ties are drawn at random."""
 
     def act_rows(self, rows: NDArray[np.int16]) -> NDArray[np.int32]:
         """See ``BatchPolicy``."""

@@ -1,6 +1,5 @@
-"""YAML in which nothing is said twice: of two values of one key PyYAML silently takes the last.
-
-Nor is anything said by reference: a text of a few lines with aliases of aliases means gigabytes.
+"""Reads YAML strictly: no duplicate keys, of which PyYAML silently takes the last, and no aliases,
+with which a few lines can mean gigabytes.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import yaml
 
 
 class YamlError(ValueError):
-    """A text or a file that is no YAML, in one line."""
+    """A text or a file is not valid YAML; the message is one line."""
 
 
 _LONGEST_REASON = 500
@@ -34,7 +33,7 @@ class _Loader(yaml.SafeLoader):
             return super().construct_object(node, deep)
         except (yaml.YAMLError, RecursionError):
             raise
-        except Exception as error:  # of a value that is none of its type, such as the 45th of May
+        except Exception as error:  # of an invalid value, such as the 45th of May
             kind = node.tag.rpartition(":")[2]
             raise yaml.MarkedYAMLError(
                 problem=f"this is no {kind}: {error}", problem_mark=node.start_mark
@@ -52,10 +51,10 @@ class _Loader(yaml.SafeLoader):
 
 
 def parse_yaml(text: str) -> Any:
-    """What a YAML text says.
+    """The content of a YAML text.
 
     Raises:
-        YamlError: if it is none, or gives a key twice.
+        YamlError: if it is not YAML, or gives a key twice.
     """
     try:
         return yaml.load(text, _Loader)
@@ -66,10 +65,10 @@ def parse_yaml(text: str) -> Any:
 
 
 def read_yaml(path: Path) -> Any:
-    """What a YAML file says.
+    """The content of a YAML file.
 
     Raises:
-        YamlError: naming the file, if it cannot be read, is no YAML, or gives a key twice.
+        YamlError: naming the file, if it cannot be read, is not YAML, or gives a key twice.
     """
     try:
         return parse_yaml(path.read_text(encoding="utf-8"))

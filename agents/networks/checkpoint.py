@@ -32,8 +32,16 @@ LATEST = Path("checkpoints", "latest")
 OWN_HASH = "manifest_sha256"
 """The key of a manifest's hash of all its other keys; older policies have none."""
 _KINDS = {
-    **{"format": str, "format_version": int, "role": str, "rules": str, "decisions": int},
-    **{"network": dict, "planes": list, "actions": int, "sha256": str, "thud_env": str},
+    "format": str,
+    "format_version": int,
+    "role": str,
+    "rules": str,
+    "decisions": int,
+    "network": dict,
+    "planes": list,
+    "actions": int,
+    "sha256": str,
+    "thud_env": str,
     "agreement": bool,
 }
 _OLDER: dict[str, Any] = {"agreement": False}

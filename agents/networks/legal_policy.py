@@ -166,7 +166,11 @@ class _LegalPolicy(torch.autograd.Function):
         scores = torch.empty(len(decisions))
         _score_each(
             *(tensor.numpy() for tensor in kept),
-            *(decisions.numpy(), game.numpy(), TABLES, scale, scores.numpy()),
+            decisions.numpy(),
+            game.numpy(),
+            TABLES,
+            scale,
+            scores.numpy(),
         )
         chances, entropies = scores.exp(), torch.zeros(len(pairs))
         _normalise_each(scores.numpy(), chances.numpy(), game.numpy(), entropies.numpy())
@@ -189,8 +193,12 @@ class _LegalPolicy(torch.autograd.Function):
             torch.zeros(len(pairs), NUM_SQUARELESS),
         )
         _spread_each(
-            *(to_scores.numpy(), pairs.numpy(), decisions.numpy(), game.numpy()),
-            *(TABLES, context.scale),
+            to_scores.numpy(),
+            pairs.numpy(),
+            decisions.numpy(),
+            game.numpy(),
+            TABLES,
+            context.scale,
             *(tensor.numpy() for tensor in spread),
         )
         given = (one.to(kind) for one, kind in zip(spread, context.types, strict=True))

@@ -1,4 +1,4 @@
-"""A battle at the terminal: boards and turns are printed, a person is asked for theirs."""
+"""A battle at the terminal: prints boards and turns, and asks a person for theirs."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from thud_env.render import ansi
 from thud_env.rules import row as fields
 
 ADVISER = "alphabeta:depth=2"
-"""Who gives hints: strong enough to be heard, and quick."""
+"""The agent that gives hints: strong enough, and quick."""
 MOST_SHOWN = 60
-"""Turns that are listed at once."""
+"""The most turns to list at once."""
 
 HELP = """\
 dF1-F5     a dwarf moves; dA6-A9xA9: a dwarf is hurled at the troll on A9
@@ -30,22 +30,22 @@ offer      to end the battle as it stands, then accept or decline (with --agreem
 
 moves      lists the legal turns; moves F1: those of the piece on F1
 hint       says what a searching agent would play
-undo       takes back your last turn, and what was answered
+undo       takes back your last turn and the reply
 board      shows the board again: [T] went there from o and captured on x
 quit       ends it, as Ctrl-D and Ctrl-C do
 
-docs/rules.md tells the rules, docs/notation.md how turns are written."""
+docs/rules.md has the rules, docs/notation.md how turns are written."""
 
 
 class Table:
-    """A battle as it is played: who sits where, and how it came about.
+    """A battle in progress: its players and its turns.
 
     Args:
         start: the position to begin with.
-        players: a side's agent, or None for a person.
+        players: each side's agent, or None for a person.
         ask: prints a prompt and returns what a person types, like ``input``.
         color: whether boards are coloured.
-        boards: whether boards are shown; else only turns are, one a line.
+        boards: whether to show boards; if not, only turns, one a line.
     """
 
     def __init__(
@@ -72,11 +72,11 @@ class Table:
 
     @property
     def position(self) -> Position:
-        """The position as it stands."""
+        """The current position."""
         return self.positions[-1]
 
     def play(self) -> None:
-        """Play until the battle is over or a person has had enough."""
+        """Play until the battle is over or a person quits."""
         if None in self._players.values():
             print("Type a turn, such as dF1-F5, or help.")
         if self._boards:
@@ -103,13 +103,13 @@ class Table:
             print(turn)
             return
         print(f"{before.turn_number + 1}. {before.to_move} {turn}")
-        # A person sees the board when asked, and not between their turn and the answer.
+        # A person sees the board when it is their turn, not between their turn and the reply.
         watching = None not in self._players.values()
         if watching or after.outcome is not None or self._players[after.to_move] is None:
             self._show()
 
     def _listen(self) -> bool:
-        """Ask a person once, and do as told; False: to quit."""
+        """Ask a person once and carry out the answer; False: to quit."""
         text = self._ask(f"{self.position.to_move}> ").strip()
         word, *rest = text.lower().split() or [""]
         if word == "quit":
@@ -161,7 +161,7 @@ class Table:
 
 
 def standing(position: Position) -> str:
-    """Whose turn it is and how the battle stands, in a line."""
+    """The side to move and the score, in a line."""
     row = position.row
     turn = f"Turn {position.turn_number + 1}, the {position.to_move} to move"
     if row[fields.PENDING] == fields.ANSWER_OFFER:
@@ -170,7 +170,7 @@ def standing(position: Position) -> str:
         turn = f"After {position.turn_number} turns"
     dwarfs, trolls = int(row[fields.NUM_DWARFS]), int(row[fields.NUM_TROLLS])
     pieces = f"{_counted(dwarfs, 'dwarf')}, {_counted(trolls, 'troll')}"
-    if position.rules.reward != "margin":  # pieces count for nothing, and neither side leads
+    if position.rules.reward != "margin":  # pieces do not count, so neither side leads
         return f"{turn}: {pieces}."
     leader = SIDES[position.margin < 0]
     lead = f"the {leader} lead by {abs(position.margin)}" if position.margin else "level"
@@ -182,7 +182,7 @@ def _counted(number: int, name: str) -> str:
 
 
 def verdict(position: Position) -> str:
-    """How the battle ended, or that it did not, in words."""
+    """A sentence on how the battle ended, or that it was left."""
     outcome = position.outcome
     if outcome is None:
         return f"The battle was left in turn {position.turn_number + 1}."
@@ -202,7 +202,7 @@ def verdict(position: Position) -> str:
 
 
 def columns(words: list[str]) -> str:
-    """Words side by side in lines of a terminal's usual width, the first ones if there are many."""
+    """Arrange words in columns of a usual terminal's width; only the first if there are many."""
     more = f" ... and {len(words) - MOST_SHOWN} more" if len(words) > MOST_SHOWN else ""
     text = "  ".join(words[:MOST_SHOWN]) + more
     return textwrap.fill(

@@ -1,8 +1,8 @@
-"""What a person may mean by what they type at the board.
+"""Finds the legal turns that a person may mean by a typed text.
 
-A turn in notation (docs/notation.md) is taken at its word. Otherwise case, spaces and hyphens do
-not matter, and the piece's letter and what a troll captures may be left out: ``g7f6`` stands for
-every turn of the troll on G7 that goes by F6, whatever it captures there.
+A legal turn in notation (docs/notation.md) means itself. Otherwise case, spaces and hyphens do not
+matter, and the piece's letter and a troll's captures may be left out: ``g7f6`` stands for every
+turn of the troll on G7 that goes by F6, whatever it captures there.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _TYPED = re.compile(r"([DTR]?)([A-P]\d+(?:-?[A-P]\d+)*)((?:X[A-P]\d+)*)")
 _SQUARE = re.compile(r"[A-P]\d+")
 _AS_WRITTEN = {letter.upper(): letter for letter in PIECES.values()}
 _MOST_TURNS = 20_000
-"""Turns to look through. A battle has some hundreds, but a troll among many dwarfs can be given
-hundreds of thousands of ways to trample; those beyond this must be typed in full."""
+"""The most turns to look through. A position has some hundreds, but a troll among many dwarfs may
+have hundreds of thousands of ways to trample; those beyond this must be typed in full."""
 
 
 class TypedTurn(NamedTuple):
@@ -49,7 +49,7 @@ class TypedTurn(NamedTuple):
         return cls(piece, tuple(_SQUARE.findall(path)), frozenset(_SQUARE.findall(captured)))
 
     def begins(self, other: TypedTurn) -> bool:
-        """Whether the other one is a turn by this path, or farther, with these captures."""
+        """Whether the other turn goes along this path, or farther, with these captures."""
         return (
             self.piece in ("", other.piece)
             and self.path == other.path[: len(self.path)]
@@ -58,7 +58,7 @@ class TypedTurn(NamedTuple):
 
 
 def turns_beginning(position: Position, text: str) -> list[str]:
-    """The legal turns that begin with a square or a path, sorted; all of them for no text.
+    """The legal turns that begin with a square or a path, sorted; all of them for an empty text.
 
     Raises:
         ValueError: if the text names no squares of the board.
@@ -71,12 +71,12 @@ def turns_beginning(position: Position, text: str) -> list[str]:
 
 
 def read_turn(position: Position, text: str) -> list[str]:
-    """The legal turns that a text may stand for, sorted: one at least, and one only if it is
-    clear which is meant.
+    """The legal turns that a text may stand for, sorted, at least one; exactly one if the text is
+    unambiguous.
 
     Raises:
         ValueError: if the text is not a turn.
-        IllegalMove: if no legal turn is meant; the message says why, and which are near.
+        IllegalMove: if it matches no legal turn; the message says why, and names near ones.
     """
     word = text.strip().lower()
     is_about_offer = word in AGREEMENT_WORDS.values()
@@ -84,7 +84,7 @@ def read_turn(position: Position, text: str) -> list[str]:
     try:
         position.decisions(turn)
         return [normalise_turn(turn)]
-    except ValueError:  # not in notation, or not legal: what else may be meant?
+    except ValueError:  # not in notation, or not legal: see what else it may mean
         if is_about_offer:
             raise IllegalMove(f"{word!r} is not legal now") from None
     typed = _parts(text)
@@ -95,7 +95,7 @@ def read_turn(position: Position, text: str) -> list[str]:
     if not meant:
         raise IllegalMove(_why_not(position, typed) + _near(position, text, typed.path[0]))
     if not typed.captured:
-        return meant  # who names no captures may not have seen any
+        return meant  # without captures in the text, let the person choose
     wholes = [turn for turn in meant if _parts(turn)[1:] == typed[1:]]
     return wholes or meant
 
@@ -119,11 +119,11 @@ def _why_not(position: Position, typed: TypedTurn) -> str:
     turns = turns_beginning(position, square)
     if not turns:
         return f"The {name} on {square} has no legal turn."
-    return f"That is none of the {len(turns)} legal turns of the {name} on {square}."
+    return f"That is not one of the {len(turns)} legal turns of the {name} on {square}."
 
 
 def _near(position: Position, text: str, square: str) -> str:
-    """The nearest legal turns in a sentence: those of a square if it has any."""
+    """A sentence that names the nearest legal turns: those of a square if it has any."""
     turns = turns_beginning(position, square) or turns_beginning(position, "")
     by_capitals = {turn.upper(): turn for turn in turns}
     near = difflib.get_close_matches(text.upper(), by_capitals, n=3, cutoff=0.0)

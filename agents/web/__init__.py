@@ -3,20 +3,21 @@
 ============  ===============================================================================
 module        what it does
 ============  ===============================================================================
-`serve`       listens, and gives up on connections that say nothing
-`app`         routes: what is asked where, and what is answered
-`guard`       who may ask: hosts, origins, the token, the size of a body, the headers of answers
-`protocol`    what may be asked: every message checked, or refused in one line
-`views`       a position as the page draws it, with everything that is legal in it
-`players`     the opponents that may be chosen, each in a line
-`thinking`    agents at work in threads, bounded in number and in time, and how to stop them
-`insight`     what an agent makes of a position: chances, best turns, values
-`records`     battles loaded, saved and scored
+`serve`       listens, on the loopback by default
+`patience`    closes connections that stay silent
+`app`         the routes and their answers
+`guard`       refuses strangers: checks hosts, origins, the token and the size of a body
+`protocol`    checks every message, and refuses a wrong one in one line
+`views`       a position as the page draws it, with all that is legal in it
+`players`     the opponents to choose from
+`thinking`    runs agents in threads, limited in number and in time, and stops them
+`insight`     what an agent thinks of a position: probabilities, best turns, values
+`records`     loads, saves and scores battles
 `lessons`     the game in six pictures, to be played
 `page/`       the page: HTML, CSS, JavaScript modules
 ============  ===============================================================================
 
 The server keeps no games. A position's text and the limits of its battle are the whole state, and
-the page sends them with every question: whatever is asked is checked against the rules alone, and
-a thousand open games need no memory here.
+the page sends them with every request. So the server checks each request against the rules alone,
+and a thousand open games need no memory.
 """

@@ -1,4 +1,4 @@
-"""The routes: what is asked where, and what is answered."""
+"""The routes of the server and their answers."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ Answer = Callable[[dict[str, Any]], Awaitable[Any]]
 
 
 class Table:
-    """Answers what the page asks. It keeps agents, and no games.
+    """Answers the page's requests. It keeps agents, but no games.
 
     Args:
-        chosen: the players that may be chosen, by spec.
+        chosen: the players to choose from, by spec.
     """
 
     def __init__(self, chosen: dict[str, Player]) -> None:
@@ -49,7 +49,7 @@ class Table:
         self.thinkers = Thinkers()
 
     async def welcome(self, message: dict[str, Any]) -> Any:
-        """All that does not change."""
+        """Everything that never changes: the board, the rulesets, the players, the lessons."""
         return {
             **views.board_view(),
             "rulesets": views.rulesets_view(),
@@ -59,7 +59,7 @@ class Table:
         }
 
     async def view(self, message: dict[str, Any]) -> Any:
-        """A position, and the turn that led there."""
+        """A position, with the turn that led to it."""
         turn = protocol.read_turn(message, "last")
         return views.view(protocol.read_position(message), turn)
 
@@ -70,11 +70,11 @@ class Table:
         return {"turn": turn, "view": views.view(after, turn)}
 
     async def stop(self, message: dict[str, Any]) -> Any:
-        """Ends a thought."""
+        """Stop an agent that is thinking."""
         return {"stopped": self.thinkers.stop(protocol.read_name(message))}
 
     async def load(self, message: dict[str, Any]) -> Any:
-        """A record's battle."""
+        """The battle in a record."""
         text = field(message, "text", str)
         return await run_in_threadpool(load, text)
 
@@ -85,11 +85,11 @@ class Table:
         return {"text": await run_in_threadpool(save, start, turns, names)}
 
     async def score(self, message: dict[str, Any]) -> Any:
-        """The points of a game of two battles, of whoever had the dwarfs first, and the other."""
+        """The points of the two players in a game of two battles."""
         return {"points": points(field(message, "margins", list))}
 
     async def think(self, message: dict[str, Any]) -> AsyncGenerator[dict[str, Any]]:
-        """An agent's turn, and what it thinks until it plays it."""
+        """An agent's turn, and its findings until it plays."""
         position = self._going_on(message)
         player = self.player(message, position)
         seconds = protocol.number(message, "seconds", 0.1, MOST_SECONDS, 10.0)
@@ -105,20 +105,20 @@ class Table:
                 yield thought
 
     async def insight(self, message: dict[str, Any]) -> Any:
-        """What a policy makes of a position."""
+        """A policy's probabilities and value of a position."""
         position = self._going_on(message)
         spec = self.player(message, position).spec
         return await self.thinkers.ask(spec, lambda agent: insight.opinion_of(agent, position))
 
     async def curve(self, message: dict[str, Any]) -> Any:
-        """A battle's margins, and how a policy expected them to end."""
+        """A battle's margins, and the final margins that a policy expected."""
         start, turns = protocol.read_position(message), protocol.read_turns(message)
         spec = self.player(message, start).spec
         positions = await run_in_threadpool(positions_of, start, turns)
         return await self.thinkers.ask(spec, lambda agent: insight.curve_of(agent, positions))
 
     async def analyse(self, message: dict[str, Any]) -> AsyncGenerator[dict[str, Any]]:
-        """What a search makes of a position, as it goes on."""
+        """A search's findings about a position, while it goes on."""
         position = self._going_on(message)
         spec = self.player(message, position).spec
         seconds = protocol.number(message, "seconds", 0.1, MOST_SECONDS, 10.0)
@@ -140,7 +140,7 @@ class Table:
         """The player that a message names.
 
         Raises:
-            BadRequest: if it is not one of those that may be chosen, or does not play this game.
+            BadRequest: if it is not one of those to choose from, or does not play this game.
         """
         spec = field(message, "player", str)
         if spec not in self._players:
@@ -152,15 +152,15 @@ class Table:
 
 
 def make_app(hosts: Iterable[str], token: str | None = None, extra: Iterable[str] = ()) -> ASGIApp:
-    """The whole of the server, as an ASGI app.
+    """The whole server, as an ASGI app.
 
     Args:
         hosts: the names it answers to, without a port.
-        token: what a client must show, or None.
-        extra: specs of players to be offered besides.
+        token: the token that a client must send, or None.
+        extra: specs of further players to offer.
 
     Raises:
-        ValueError: if one of ``extra`` is no agent's spec.
+        ValueError: if one of ``extra`` is not an agent's spec.
     """
     table = Table(players(extra))
     routes = [Route("/", _file(PAGE / "index.html"))]
@@ -169,8 +169,17 @@ def make_app(hosts: Iterable[str], token: str | None = None, extra: Iterable[str
         for path in sorted(PAGE.rglob("*"))
         if path.suffix in _KINDS
     ]
-    for answer in (table.welcome, table.view, table.play, table.stop, table.load, table.save,
-                   table.score, table.insight, table.curve):  # fmt: skip
+    for answer in (
+        table.welcome,
+        table.view,
+        table.play,
+        table.stop,
+        table.load,
+        table.save,
+        table.score,
+        table.insight,
+        table.curve,
+    ):
         routes.append(Route(f"/api/{answer.__name__}", _answering(answer), methods=["POST"]))
     for stream in (table.think, table.analyse):
         routes.append(Route(f"/api/{stream.__name__}", _streaming(stream), methods=["POST"]))
@@ -179,7 +188,7 @@ def make_app(hosts: Iterable[str], token: str | None = None, extra: Iterable[str
 
 
 def _file(path: Path) -> Callable[[Request], Awaitable[Response]]:
-    """Serves a file that is read now: no path that a client sends is ever opened."""
+    """A route that serves a file read at the start: no path from a client is ever opened."""
     content = path.read_bytes()
 
     async def serve(request: Request) -> Response:
@@ -201,12 +210,12 @@ def _answering(answer: Answer) -> Callable[[Request], Awaitable[Response]]:
 def _streaming(
     answer: Callable[[dict[str, Any]], AsyncGenerator[dict[str, Any]]],
 ) -> Callable[[Request], Awaitable[Response]]:
-    """Answers line by line, each one JSON, as they come."""
+    """A route that streams its answers, one JSON line each."""
 
     async def respond(request: Request) -> Response:
         try:
             lines = answer(protocol.read_message(await request.body()))
-            first = await anext(lines)  # what is refused is refused before a status is sent
+            first = await anext(lines)  # a refusal comes before the status is sent
         except ValueError as error:
             return _error(error)
 

@@ -1,9 +1,9 @@
-"""Who may ask, and how much: hosts, origins, the token, the size of bodies, headers of answers.
+"""Refuses requests from strangers: checks hosts, origins, the token and the size of bodies.
 
-A page from elsewhere in the same browser can send requests to a server on the loopback. It is kept
-out thrice: by ``Host``, which names another server if its name was made to lead here; by
-``Origin``, which every browser sends along with a POST; and by asking for JSON, which a form
-cannot send.
+Another site's page in the same browser can send requests to a server on the loopback. Three checks
+refuse it: ``Host``, which is another name if that site's name was pointed here (DNS rebinding);
+``Origin``, which every browser sends with a POST; and the JSON content type, which a form cannot
+send.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ def is_loopback(host: str) -> bool:
 
 
 class Guard:
-    """Stands before an app, and refuses what must not reach it.
+    """An ASGI app in front of another, which refuses requests that must not reach it.
 
     Args:
-        app: what is guarded.
+        app: the app behind it.
         hosts: the names that the server answers to, in lower case, without a port. Numeric
             addresses other than these are refused too.
-        token: what a client must show, or None. It comes in the address of the page,
+        token: the token that a client must send, or None. It comes in the address of the page,
             ``/?token=...``, and from then on in a cookie.
     """
 
@@ -66,7 +66,7 @@ class Guard:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
-        if scope["type"] != "http":  # a WebSocket: there are none here
+        if scope["type"] != "http":  # a WebSocket: not served
             return
 
         async def send_with_headers(message: Message) -> None:
@@ -103,7 +103,11 @@ class Guard:
             raise BadRequest("the body must be application/json", 415)
 
     def _welcome(self, scope: Scope) -> Response | None:
-        """None for those who may come in; who brings the token for the first time gets a cookie."""
+        """None if the client has the cookie; a redirect that sets it if the address has the token.
+
+        Raises:
+            BadRequest: if it has neither.
+        """
         if self._token is None:
             return None
         shown = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
@@ -147,7 +151,7 @@ async def _body(receive: Receive, headers: Headers) -> bytes:
 
 
 def _again(body: bytes, receive: Receive) -> Receive:
-    """What hands out a body that has been read, and then whatever comes after it."""
+    """A ``receive`` that returns a body that has been read, and then whatever comes after it."""
     waiting = [body]
 
     async def read() -> Message:

@@ -1,4 +1,4 @@
-"""What a player makes of a position, as the page shows it."""
+"""What a player thinks of a position, as the page shows it."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from thud_env.render import heat
 
 _TURNS = 6
 _LOOKS = 40
-"""Positions in the middle of a turn that are looked at to find its best turns."""
+"""The most positions in the middle of a turn to evaluate, to find a policy's best turns."""
 _PICTURE = 360
 
 
 def opinion_of(agent: Agent, position: Position) -> dict[str, Any]:
-    """What a policy makes of a position.
+    """A policy's probabilities, best turns and value of a position.
 
     Raises:
-        BadRequest: if the player is no policy.
+        BadRequest: if the player is not a policy.
     """
     judge = getattr(agent, "judge", None)
     if judge is None:
@@ -41,10 +41,10 @@ def opinion_of(agent: Agent, position: Position) -> dict[str, Any]:
 
 
 def best_turns(judge: Any, position: Position) -> list[tuple[str, float]]:
-    """The likeliest turns of a policy and their chances, likeliest first.
+    """A policy's most likely turns and their probabilities, most likely first.
 
-    A turn's chance is that of its decisions, multiplied; of a turn that can be decided in several
-    orders, the sum over those that were seen.
+    A turn's probability is the product of those of its decisions; for a turn that can be decided in
+    several orders, the sum over the orders that were evaluated.
     """
     found: dict[str, float] = {}
     waiting: list[tuple[float, int, list[int], Position]] = [(-1.0, 0, [], position)]
@@ -67,7 +67,7 @@ def best_turns(judge: Any, position: Position) -> list[tuple[str, float]]:
 
 
 def thought_view(finding: Finding, position: Position) -> dict[str, Any]:
-    """A search's finding in words and figures."""
+    """A search's finding, in words and numbers."""
     chances = finding.probabilities
     shown = np.argsort(-chances, kind="stable")[:_TURNS]
     return {
@@ -84,16 +84,16 @@ def thought_view(finding: Finding, position: Position) -> dict[str, Any]:
 
 
 def finding_view(finding: Finding, position: Position) -> dict[str, Any]:
-    """A search's finding, and where it looks as a heat map."""
+    """A search's finding, with a heat map of the decisions that it considers."""
     picture = heat(position, finding.probabilities, size=_PICTURE)
     return {**thought_view(finding, position), "heat": picture}
 
 
 def curve_of(agent: Agent, positions: list[Position]) -> dict[str, Any]:
-    """The margins of a battle as they were, and as a policy expected them to end.
+    """The margins of a battle, and the final margins that a policy expected.
 
     Raises:
-        BadRequest: if the player is no policy.
+        BadRequest: if the player is not a policy.
     """
     expect = getattr(agent, "expected_margins", None)
     if expect is None:

@@ -1,4 +1,4 @@
-"""The game in six pictures, each to be played: a position, a task in it, what that shows."""
+"""The game in six pictures to be played, each a position with a task and what it shows."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class Lesson:
     title: str
     task: str
     shows: str
-    """What is said once it is done."""
+    """The text to show once it is done."""
     position: str
     solves: Callable[[str], bool]
-    """Whether a legal turn, in notation, does what was asked."""
+    """Whether a legal turn, in notation, solves the task."""
     rules: str = "classic"
     agreement: bool = False
 
@@ -31,7 +31,7 @@ class Lesson:
 
     @property
     def solutions(self) -> list[str]:
-        """The turns that do what was asked."""
+        """The turns that solve the task."""
         return [turn for turn in self.start.turns() if self.solves(turn)]
 
 

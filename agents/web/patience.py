@@ -1,7 +1,7 @@
-"""How long a connection may say nothing.
+"""Closes connections that stay silent.
 
-uvicorn waits without end for a request that has begun. A client that opens connections and sends
-half a line on each would so keep every one of them, and in the end keep others out.
+uvicorn waits forever for a request that has begun. A client that opens connections and sends half a
+line on each would keep them all open, and in the end shut others out.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import Any
 import uvicorn
 
 SECONDS = 15.0
-"""For a connection to ask something, or to ask it again."""
+"""How long a connection may be open without a request, or between two."""
 MOST_CONNECTIONS = 256
-"""Above this, those that have waited longest go first, however short that is."""
+"""Above this number, the connections that have been silent longest are closed at once."""
 _SWEEP = 0.25
 
 
 async def hang_up_on_the_silent(server: uvicorn.Server) -> None:
-    """Close connections on which nothing is being answered, as long as the server runs."""
+    """Close connections on which no request is being answered, as long as the server runs."""
     since: dict[Any, float] = {}
     while not server.should_exit:
         now = monotonic()

@@ -1,7 +1,7 @@
-"""The opponents that may be chosen on the page, each in a line.
+"""The opponents to choose from on the page, each with a line about it.
 
-The page names one by its spec, and only those listed here are made: a spec that came from a client
-could name a file.
+The page names one by its spec. Only those listed here are made, because a spec from a client could
+name a file.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _CHECKOUT = Path(__file__).parents[2]
 STRENGTH = _CHECKOUT / "docs/strength.md"
 PRETRAINED = _CHECKOUT / "agents/pretrained"
 ADVISER = "alphabeta:depth=2"
-"""Who gives hints: strong enough to be heard, and quick."""
+"""The agent that gives hints: strong enough, and quick."""
 
 _SCORE = re.compile(r"\| *\d+ *\| *(\S+) *\| *([+-][\d.]+) \([^|]*\| *[\d.]+, *[\d.]+ *\|")
 _SCRIPTED = {
@@ -38,22 +38,22 @@ _SCRIPTED = {
 
 @dataclasses.dataclass(frozen=True)
 class Player:
-    """Somebody to play against."""
+    """An opponent."""
 
     spec: str
     name: str
     line: str
-    """What it does, and how strong that is, in a line."""
+    """What it does, and how strong it is, in a line."""
     rules: tuple[str, ...] | None = None
     """The rulesets that it plays; None: all."""
     is_policy: bool = False
-    """Whether it is a network alone, whose probabilities can be shown."""
+    """Whether it is a network without a search, whose probabilities can be shown."""
     quick: bool = False
-    """Whether it answers at once; others may search, and think for seconds."""
+    """Whether it answers at once; others may think for seconds."""
 
 
 def scores(page: Path = STRENGTH) -> dict[str, str]:
-    """What each agent of the reference ladder scores in two battles, as that page says it."""
+    """The score of each agent of the reference ladder in a game pair, read from its page."""
     if not page.exists():
         return {}
     found = _SCORE.findall(page.read_text(encoding="utf-8"))
@@ -61,10 +61,10 @@ def scores(page: Path = STRENGTH) -> dict[str, str]:
 
 
 def players(extra: Iterable[str] = ()) -> dict[str, Player]:
-    """All opponents, by spec: the weakest first, then policies, then ``extra`` specs.
+    """All opponents by spec: the weakest first, then policies, then ``extra``.
 
     Raises:
-        ValueError: if one of ``extra`` is no agent's spec.
+        ValueError: if one of ``extra`` is not an agent's spec.
     """
     measured = scores()
     found = {}
@@ -80,7 +80,7 @@ def players(extra: Iterable[str] = ()) -> dict[str, Player]:
     for spec in extra:
         if spec in found:
             continue
-        make(spec)  # refuse it now, and not when it is chosen
+        make(spec)  # fail now, not when it is chosen
         is_policy = spec.startswith("policy:")
         found[spec] = Player(spec, spec, "named at the start", None, is_policy, is_policy)
     return found
@@ -97,10 +97,16 @@ def _trained(folder: Path) -> Iterable[Player]:
     )
     path = f"pretrained/{folder.name}"
     yield Player(
-        f"policy:{path},temperature=0.3", f"Policy, {folder.name}",
-        "a trained network, which plays at a glance", rules, is_policy=True, quick=True,
-    )  # fmt: skip
+        f"policy:{path},temperature=0.3",
+        f"Policy, {folder.name}",
+        "a trained network, which plays at a glance",
+        rules,
+        is_policy=True,
+        quick=True,
+    )
     yield Player(
-        f"policy+mcts:{path},sims=100", f"Policy with search, {folder.name}",
-        "the trained network, with 100 tries a turn", rules,
-    )  # fmt: skip
+        f"policy+mcts:{path},sims=100",
+        f"Policy with search, {folder.name}",
+        "the trained network, with 100 tries a turn",
+        rules,
+    )

@@ -1,4 +1,4 @@
-"""What the page may ask: every message taken apart and checked.
+"""Reads and checks every message of the page.
 
 A message is a JSON object. ``BadRequest`` refuses anything else, in one line for a person to read.
 """
@@ -14,13 +14,13 @@ from thud_env.notation.turns import normalise_turn
 from thud_env.rulesets import RULESETS, Ruleset
 
 MOST_BYTES = 256 * 1024
-"""Of a body: a record of the longest battle has some 30,000."""
+"""The longest body: a record of the longest battle has some 30,000."""
 MOST_TURNS = 4000
-"""Of a record."""
+"""The most turns in a record."""
 MOST_DECISIONS = 40
-"""Of a turn: a move, one for each dwarf at most, and one to stop."""
+"""The most decisions in a turn: a move, one for each dwarf, and one to stop."""
 MOST_SECONDS = 30.0
-"""That an agent may think at once."""
+"""The most seconds for an agent to think."""
 _LONGEST_POSITION = 400
 _LONGEST_TURN = 400
 _LARGEST_LIMIT = 32767
@@ -30,7 +30,7 @@ Kind = TypeVar("Kind")
 
 
 class BadRequest(ValueError):  # noqa: N818 - HTTP's own name for it
-    """A message that cannot be answered: the status says why in general, the text in particular."""
+    """A message cannot be answered: the status gives the kind of reason, the text the reason."""
 
     def __init__(self, reason: str, status: int = 400) -> None:
         super().__init__(reason[:500])
@@ -41,7 +41,7 @@ def read_message(body: bytes) -> dict[str, Any]:
     """The JSON object in a body.
 
     Raises:
-        BadRequest: if it is no JSON object, or nested without end.
+        BadRequest: if it is not a JSON object, or nested too deeply.
     """
     try:
         message = json.loads(body)
@@ -62,8 +62,14 @@ def field(
     """
     value = message.get(name, default)
     if (isinstance(value, bool) and kind is not bool) or not isinstance(value, kind):
-        what = {str: "text", int: "a whole number", bool: "true or false", list: "a list",
-                dict: "an object", float: "a number"}[kind]  # fmt: skip
+        what = {
+            str: "text",
+            int: "a whole number",
+            bool: "true or false",
+            list: "a list",
+            dict: "an object",
+            float: "a number",
+        }[kind]
         raise BadRequest(f"{name!r} must be {what}")
     return value
 
@@ -72,7 +78,7 @@ def number(message: dict[str, Any], name: str, least: float, most: float, defaul
     """A number of a message, in ``least`` .. ``most``.
 
     Raises:
-        BadRequest: if it is none, or outside.
+        BadRequest: if it is not a number, or out of range.
     """
     value = message.get(name, default)
     if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
@@ -101,8 +107,8 @@ def read_limits(message: dict[str, Any]) -> dict[str, Any]:
 
 
 def read_position(message: dict[str, Any]) -> Position:
-    """The position that a message is about: ``rules``, limits, and ``position``, its text, which
-    may be left out for the start.
+    """The position in a message: its ``rules``, its limits and its text, ``position``; without a
+    text, the start.
     """
     rules, limits = read_rules(message), read_limits(message)
     text = field(message, "position", str, "")
@@ -117,7 +123,7 @@ def read_position(message: dict[str, Any]) -> Position:
 
 
 def read_decisions(message: dict[str, Any]) -> list[int]:
-    """The decisions that make up a turn, or the beginning of one."""
+    """The decisions of a turn, or of the beginning of one."""
     actions = field(message, "actions", list)
     if not 1 <= len(actions) <= MOST_DECISIONS:
         raise BadRequest(f"'actions' must hold 1 to {MOST_DECISIONS} decisions")
@@ -151,7 +157,7 @@ def _turn(turn: Any) -> str:
 
 
 def read_name(message: dict[str, Any]) -> str:
-    """What the page calls a thought, to stop it by."""
+    """The name that the page gives to a search, to stop it by."""
     name = field(message, "id", str)
     if not _THOUGHT.fullmatch(name):
         raise BadRequest("'id' must be 8 to 40 letters, digits and hyphens")

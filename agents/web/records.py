@@ -1,4 +1,4 @@
-"""Battles loaded, saved and scored."""
+"""Loads, saves and scores battles."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from thud_env.rules import row as fields
 
 
 def load(text: str) -> dict[str, Any]:
-    """What a record holds: its battle, and every position on the way.
+    """The battle in a record, with all its positions.
 
     Raises:
         BadRequest: if it has too many turns.
-        RecordError: naming line and reason for anything else.
+        RecordError: for anything else, naming the line and the reason.
     """
     if text.count("\n") > 2 * MOST_TURNS:
         raise BadRequest(f"a record has {MOST_TURNS} turns at most")
@@ -56,14 +56,14 @@ def save(start: Position, turns: list[str], names: dict[str, str]) -> str:
 
 
 def points(margins: list[Any]) -> list[int]:
-    """The points of two players: of who had the dwarfs in the first battle, and of the other
+    """The points of the two players, first of the one who had the dwarfs in the first battle
     (docs/rules.md, section 6).
 
     Args:
-        margins: of the battles so far, one or two, from the dwarfs' view.
+        margins: those of the battles so far, one or two, from the dwarfs' view.
 
     Raises:
-        BadRequest: if these are no margins.
+        BadRequest: if these are not margins.
     """
     for margin in margins:
         if not isinstance(margin, int) or isinstance(margin, bool) or abs(margin) > 32:

@@ -1,4 +1,4 @@
-"""Listens for the page: on the loopback, unless told otherwise."""
+"""Serves the page, on the loopback by default."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PORT = 8015
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """A socket that listens; on the next free port if nothing was said of one.
+    """A listening socket; on the next free port if ``port`` is 0.
 
     Raises:
         OSError: if the port is taken.
@@ -34,7 +34,7 @@ def _listen(host: str, port: int) -> socket.socket:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((host, candidate))
-            listener.listen(128)  # who follows the printed address at once is kept waiting
+            listener.listen(128)  # an early visitor waits, and is not refused
             return listener
         except OSError as error:
             listener.close()
@@ -48,13 +48,13 @@ def serve(
     """Serve the page until Ctrl-C.
 
     Args:
-        host: the address to listen on. Off the loopback a client must show a token.
+        host: the address to listen on. Off the loopback a client must send a token.
         port: 0 for the first free one from 8015 on.
-        extra: specs of players to be offered besides.
+        extra: specs of further players to offer.
         asked: the battle to begin with, as the page's address names it.
 
     Raises:
-        ValueError: if one of ``extra`` is no agent's spec.
+        ValueError: if one of ``extra`` is not an agent's spec.
         OSError: if the port is taken, or the address is not this machine's.
     """
     local = is_loopback(host)
@@ -69,9 +69,16 @@ def serve(
     if asked:
         address += "#" + urlencode(asked)
     config = uvicorn.Config(
-        app, http="h11", ws="none", lifespan="off", log_level="error", access_log=False,
-        server_header=False, timeout_keep_alive=15, timeout_graceful_shutdown=1,
-    )  # fmt: skip
+        app,
+        http="h11",
+        ws="none",
+        lifespan="off",
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=15,
+        timeout_graceful_shutdown=1,
+    )
     print(f"Thud is at {address}  (Ctrl-C ends it)", flush=True)
     if sys.stdout.isatty():
         threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
@@ -94,7 +101,7 @@ def _names_of(host: str) -> set[str]:
 
 
 def _warm_up() -> None:
-    """Load the compiled rules before the first turn is asked for."""
+    """Load the compiled rules before the first request."""
     from agents.registry import make
     from agents.web.views import view
     from thud_env import Position

@@ -1,11 +1,11 @@
-"""Agents at work in threads: bounded in number and in time, and stopped on request.
+"""Runs agents in threads, limited in number and in time, and stops them on request.
 
-Two rooms, so that the quick never wait for the slow: players that answer at once, and those that
-search. Who finds a room full waits in line for some seconds, and is then asked to come again. An
-agent that neither ends nor can be stopped keeps its seat, and that is all that it can keep.
+There are two rooms, so that quick players never wait for slow ones: one for players that answer at
+once, one for those that search. A request that finds a room full waits for some seconds, and is
+then refused. An agent that neither ends nor can be stopped keeps its seat, and nothing else.
 
-An agent that has played is kept for the next question, up to ``MOST_IDLE`` of them, because making
-one may mean reading a network.
+Up to ``MOST_IDLE`` agents are kept for later requests, because making one may mean reading a
+network.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ MOST_IDLE = 12
 MOST_IN_LINE = 300
 SECONDS_IN_LINE = 60.0
 TICK = 0.2
-"""Seconds between two looks at an agent that is thinking."""
+"""Seconds between two reports of an agent that is thinking."""
 
 Answer = TypeVar("Answer")
 
 
 class Room:
-    """So many threads, and a line before them."""
+    """A fixed number of threads, and a queue for them."""
 
     def __init__(self, seats: int) -> None:
         self._threads = ThreadPoolExecutor(seats, thread_name_prefix="thinking")
@@ -45,7 +45,7 @@ class Room:
         """Take a seat.
 
         Raises:
-            BadRequest: if none is free in time.
+            BadRequest: if no seat is free in time.
         """
         if self._in_line >= MOST_IN_LINE:
             raise BadRequest("too many players are thinking: ask again in a moment", 429)
@@ -63,12 +63,12 @@ class Room:
         self._seats.release()
 
     async def run(self, work: Callable[[], Answer]) -> Answer:
-        """Do some work in a thread; only for those who have a seat."""
+        """Do some work in a thread; the caller must have a seat."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
 
 class Seat:
-    """A place in a room, and what is done there."""
+    """A seat in a room, and the work that is done there."""
 
     def __init__(self, room: Room) -> None:
         self.room = room
@@ -77,14 +77,14 @@ class Seat:
         self._work: asyncio.Future[Any] | None = None
 
     def start(self, worker: Any, work: Callable[[], Answer]) -> asyncio.Future[Answer]:
-        """Begin some work, which ``worker.stop()`` makes end soon, if there is such a thing."""
+        """Begin some work; ``worker.stop()``, if there is such a method, makes it end soon."""
         self._worker = worker
         future = asyncio.ensure_future(self.room.run(work))
         self._work = future
         return future
 
     async def ticks(self, seconds: float) -> AsyncIterator[None]:
-        """Tick while the work is done; end it when its time is up, or when it is stopped."""
+        """Tick while the work goes on; end it when its time is up, or when it is stopped."""
         ends = monotonic() + seconds
         assert self._work is not None
         while not self._work.done():
@@ -99,7 +99,7 @@ class Seat:
 
     async def end(self) -> None:
         """Stop the work, and wait until it has ended."""
-        # A search that has not begun yet forgets that it was to stop: say it again.
+        # A search that has not begun yet loses the stop, so repeat it.
         while self._work is not None and not self._work.done():
             if hasattr(self._worker, "stop"):
                 self._worker.stop()
@@ -107,7 +107,7 @@ class Seat:
 
 
 class Thinkers:
-    """Makes agents, lets them think, and keeps them."""
+    """Makes agents, runs them, and keeps them."""
 
     def __init__(self) -> None:
         self._quick, self._slow = Room(QUICK_AT_ONCE), Room(SLOW_AT_ONCE)
@@ -117,17 +117,17 @@ class Thinkers:
         self._clearing: set[asyncio.Task[None]] = set()
 
     def stop(self, name: str) -> bool:
-        """Make the thought of that name end with what it has; False if there is none."""
+        """Stop the search of that name, which returns what it has; False if there is none."""
         seat = self._seats.get(name)
         if seat is not None:
             seat.stopped.set()
         return seat is not None
 
     async def ask(self, spec: str, question: Callable[[Agent], Answer]) -> Answer:
-        """What an agent answers to a question that takes no time to speak of.
+        """An agent's answer to a question that takes almost no time.
 
         Raises:
-            BadRequest: if too many ask.
+            BadRequest: if too many requests wait.
         """
         await self._quick.enter()
         try:
@@ -141,18 +141,18 @@ class Thinkers:
     async def turn(
         self, spec: str, position: Position, seconds: float, name: str, *, quick: bool
     ) -> AsyncGenerator[dict[str, Any]]:
-        """An agent's turn: ``{"finding": ...}`` as long as it thinks, None if it does not say what,
-        then ``{"turn": ...}``.
+        """Yield ``{"finding": ...}`` while an agent thinks, None if it has none, then
+        ``{"turn": ...}``.
 
         Args:
             spec: the agent.
-            position: in which it is to decide.
-            seconds: after which it is stopped.
-            name: by which ``stop`` knows it.
+            position: the position in which it decides.
+            seconds: the time after which it is stopped.
+            name: the name for ``stop``.
             quick: whether it answers at once.
 
         Raises:
-            BadRequest: if too many are thinking, or one of that name is.
+            BadRequest: if too many are thinking, or the name is in use.
         """
         async with self._seat(name, self._quick if quick else self._slow) as seat:
             agent = await self._borrow(spec, seat.room)
@@ -166,8 +166,8 @@ class Thinkers:
     async def analyse(
         self, spec: str, position: Position, seconds: float, name: str
     ) -> AsyncGenerator[dict[str, Any]]:
-        """What a player thinks of a position, again and again: ``{"finding": ...}``, None as long
-        as there is nothing to say.
+        """Yield ``{"finding": ...}`` again and again while a player analyses a position, None as
+        long as it has none.
 
         Args:
             spec, position, seconds, name: as for ``turn``.
@@ -179,7 +179,7 @@ class Thinkers:
             analysis = await seat.room.run(lambda: _analysis(spec, position))
             work = seat.start(analysis, analysis.run)
             shown = None
-            yield {"finding": None}  # whoever waits sees that it has begun, and can leave
+            yield {"finding": None}  # the client sees that it has begun, and can leave
             async for _ in seat.ticks(seconds):
                 if analysis.finding is not shown:
                     shown = analysis.finding
@@ -200,7 +200,7 @@ class Thinkers:
         try:
             yield seat
         finally:
-            # The client may have gone away in the middle of a thought, which ends soon.
+            # The client may have left during a search, which then ends soon.
             task = asyncio.ensure_future(self._clear(name, seat))
             self._clearing.add(task)
             task.add_done_callback(self._clearing.discard)

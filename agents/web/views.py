@@ -1,7 +1,7 @@
-"""A position as the page draws it: pieces, marks, words, and everything that is legal.
+"""A position as the page draws it: pieces, marks, texts, and all that is legal.
 
-Boards, pieces and marks are the shapes of ``thud_env.render``, as SVG elements: the page looks
-like the pictures because it draws the same ones.
+Boards, pieces and marks are the shapes of ``thud_env.render``, as SVG elements, so the page looks
+like the pictures.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def elements(shapes: Iterable[Shape]) -> list[Element]:
 
 
 def board_view() -> dict[str, Any]:
-    """What never changes: squares, boards, pieces and colours."""
+    """The views that never change: squares, boards, pieces and colours."""
     return {
         "squares": [(name, *picture.centre_of(i)) for i, name in enumerate(SQUARE_NAMES)],
         "boards": {
@@ -87,7 +87,7 @@ def board_view() -> dict[str, Any]:
 
 
 def rules_view(rules: Ruleset) -> dict[str, Any]:
-    """A ruleset: what it is called, on what it is played."""
+    """A ruleset: its name and title, and the board it is played on."""
     return {
         "name": rules.name,
         "title": rules.title,
@@ -105,7 +105,7 @@ def picture_is_football(rules: Ruleset) -> bool:
 
 
 def stone_name(rules: Ruleset) -> str:
-    """What the stone is called in a game."""
+    """The name of the stone in a game."""
     if not rules.stone_moves:
         return "Thudstone"
     return "ball" if picture_is_football(rules) else "Rock"
@@ -117,11 +117,11 @@ def rulesets_view() -> list[dict[str, Any]]:
 
 
 def view(position: Position, last_turn: str | None = None) -> dict[str, Any]:
-    """A position as the page needs it, to draw it and to ask for the next decision.
+    """A position as the page needs it to draw it and to ask for the next decision.
 
     Args:
-        position: what is shown.
-        last_turn: the turn that led there, to be drawn as well.
+        position: the position to show.
+        last_turn: the turn that led to it, drawn as well.
     """
     row = position.row
     scene = scene_of(position, last_turn, targets=())
@@ -151,11 +151,11 @@ def view(position: Position, last_turn: str | None = None) -> dict[str, Any]:
 
 
 def _legal(position: Position) -> dict[str, Any]:
-    """Every legal decision: moves by the square they start from, captures, words."""
+    """Every legal decision: moves by the square they start from, captures, and the others."""
     moves: dict[int, list[dict[str, Any]]] = {}
     captures: list[dict[str, int]] = []
     words: list[dict[str, Any]] = []
-    if position.row[fields.PENDING] == fields.TAKE_ALL:  # pressing one of them stands for all
+    if position.row[fields.PENDING] == fields.TAKE_ALL:  # a click on any of them captures all
         captures = [{"square": s, "action": CAPTURE_ALL} for s in scene_of(position).targets]
     for action in position.legal_actions().tolist():
         if action < NUM_MOVES:
@@ -177,8 +177,8 @@ def _word(position: Position, action: int) -> str:
 
 
 def _move(row: Row, action: int) -> dict[str, Any]:
-    """A move and what it does: its ``kind``, unless that is a plain move; what it ``takes``, and
-    what the turn ``may`` then take, ``most`` of it, if anything.
+    """A move and its effects: its ``kind`` unless it is a plain move; what it ``takes``, and what
+    the turn ``may`` then take, at ``most`` so many.
     """
     after = row.copy()
     apply(after, action)
@@ -205,7 +205,7 @@ def _move(row: Row, action: int) -> dict[str, Any]:
 
 
 def _kind(row: Row, action: int, takes: bool, must_take: bool) -> str:
-    """What a move is called, by what it does."""
+    """The name of a move's kind, by its effects."""
     piece = int(row[MOVE_FROM[action]])
     if piece == STONE:
         return "carry"
@@ -224,7 +224,7 @@ def decide(position: Position, actions: list[int]) -> tuple[str | None, Position
     """The position after some decisions of one turn, and the turn's notation once it is complete.
 
     Raises:
-        IllegalMove: if one of them is not legal where it is made.
+        IllegalMove: if one of them is not legal when it is made.
         ValueError: if the turn is over before the last of them.
     """
     here = position
@@ -236,5 +236,5 @@ def decide(position: Position, actions: list[int]) -> tuple[str | None, Position
 
 
 def turn_is_over(position: Position) -> bool:
-    """Whether a position stands between turns."""
+    """Whether a position is between turns."""
     return bool(is_between_turns(position.row))
