@@ -8,7 +8,7 @@
 #   STEPS    decisions that each library learns from in `make integrations`
 #   LANES    what `make lanes` tests: Python versions, and lowest; PYTHON3.13=PATH names one that
 #            is neither on the PATH nor among pyenv's
-#   LANE_TESTS  what is run in each
+#   LANE_TESTS  the tests that each lane runs
 
 PYTHON ?= python3
 GPU ?= auto
@@ -37,7 +37,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.NOTPARALLEL: # two pips in one environment would trip over each other
+.NOTPARALLEL: # two pips in one environment would clash
 
 VENV := .venv
 # Libraries whose versions clash with ours, or with each other's, have environments of their own.
@@ -45,7 +45,7 @@ LIBRARIES := .venv-integrations
 RLLIB := .venv-rllib
 BARE := build/venv-bare
 CUDA := .venv-cuda
-# Nothing that runs here reports its use.
+# Ray reports its use unless it is switched off.
 export RAY_USAGE_STATS_ENABLED := 0
 PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check
@@ -59,7 +59,7 @@ help: ## list the targets
 
 setup: $(VENV)/.test $(VENV)/.lint ## install everything into .venv, run nothing
 
-play: $(VENV)/.play ## play in the browser, on a page that this machine serves to itself
+play: $(VENV)/.play ## play in the browser, on a local page
 	$(PY) -m agents.play --web
 
 train: $(VENV)/.train ## train a dwarf and a troll policy by self-play, then pit them against others
@@ -70,7 +70,7 @@ test: $(VENV)/.test ## run all tests
 	$(PY) -m thud_env.bench --signature
 	$(PY) -m pytest -n auto --maxprocesses 4 $(TESTS)
 
-chromium: ## install Debian's Chromium, in which the tests look at the page; without it they skip it
+chromium: ## install Debian's Chromium for the tests of the page, which are skipped without it
 	@command -v chromium > /dev/null || { apt-get update -qq && apt-get install -y -qq chromium; }
 
 soak: $(VENV)/.test ## run the long tests, which `make test` leaves out
@@ -79,12 +79,12 @@ soak: $(VENV)/.test ## run the long tests, which `make test` leaves out
 reliability: $(VENV)/.test ## prove what docs/reliability.md promises, and write that page
 	PYTHONPATH=tests $(PY) -m reliability --minutes $(MINUTES) $(if $(filter ci,$(SIZE)),--ci) $(ROWS)
 
-# Those that look hardest at what compiled loops index.
+# INDEXING lists the tests that exercise the indexing of compiled loops most.
 boundscheck: $(VENV)/.test ## test the rules and the batch with every index checked
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=build/boundscheck $(PY) -m pytest -q -n auto --maxprocesses 2 \
 		-m "not slow and not soak" $(patsubst %,tests/test_%.py,$(INDEXING))
 
-# Rules that are not compiled can be measured. The kernels for a GPU are run by Numba's simulator.
+# Coverage sees plain Python only, so nothing is compiled; Numba's simulator runs the GPU kernels.
 coverage: $(VENV)/.test ## measure which lines of thud_env its tests run, as plain Python
 	rm -rf build/coverage && mkdir -p build/coverage
 	$(MEASURED) -m pytest -q -p reliability.cut_short -m "not slow and not soak" \
@@ -138,7 +138,7 @@ run_lane = python="$(call find_python,$(2))"; if [ -n "$$python" ]; \
 	then $(MAKE) --no-print-directory lane LANE=$(1) PYTHON="$$python"; \
 	else echo "Lane $(1) skipped: no Python $(2) here; PYTHON$(2)=PATH names one"; fi;
 
-# Each with a virtual environment and a compile cache of its own.
+# Each lane has a virtual environment and a compile cache of its own.
 lane: build/lane-$(LANE)/.done
 	@echo "Lane $(LANE): $$($(<D)/bin/python --version), $$($(<D)/bin/python -m pip freeze \
 		| grep -E '^($(CORE_NAMES))=' | paste -sd ' ')"
@@ -199,7 +199,7 @@ $(VENV)/.lint: $(VENV)/.play
 	$(INSTALL) --group lint
 	@touch $@
 
-# What a venv of its own gets: its extra, by its own pins, and what the tests need.
+# Installs an extra into an environment of its own, with its own pins, and what the tests need.
 define install_extra
 $(1)/bin/python -m pip --disable-pip-version-check install --constraint $(2) --upgrade pip
 $(1)/bin/python -m pip --disable-pip-version-check install --constraint $(2) hatchling editables pytest pygame
@@ -209,9 +209,9 @@ $(1)/bin/python -m pip --disable-pip-version-check install --constraint $(2) \
 $(call check_no_cuda,$(1)/bin/python)
 endef
 
-# AgileRL asks for older versions of PettingZoo and tensordict, and for much that it does not import
-# here (jax, wheels of games): it is installed without, beside what its masked DQN does import.
-# array-api-compat is for Gymnasium's own wrappers.
+# AgileRL requires older versions of PettingZoo and tensordict, and much that is not used here (jax,
+# wheels of games). So it is installed without dependencies, beside those that its masked DQN
+# imports. array-api-compat is for Gymnasium's own wrappers.
 AGILERL := agilerl agilerl-arena fastrand
 CLIENTS_NEED := accelerate array-api-compat dill flatten-dict lazy-loader peft pydantic transformers wandb
 
@@ -235,7 +235,7 @@ $(CUDA)/.done: constraints-cuda.txt pyproject.toml
 		--no-build-isolation --editable ".[cuda]"
 	@touch $@
 
-# Of the core dependencies, the lowest versions that pyproject.toml allows, NAME==VERSION.
+# The lowest versions of the core dependencies that pyproject.toml allows, NAME==VERSION.
 LOWEST = $(shell sed -n '/^dependencies/,/^]/s/.*"\(.*\)>=\(.*\)",/\1==\2/p' pyproject.toml)
 empty :=
 CORE_NAMES = $(subst $(empty) ,|,$(foreach pin,$(LOWEST),$(firstword $(subst ==, ,$(pin)))))
@@ -257,7 +257,7 @@ build/lane-%/.done: build/lane-%/constraints.txt
 	$(@D)/bin/python -m pip install --quiet --constraint $< --no-build-isolation --editable .
 	@touch $@
 
-# Not editable: what is played is what a wheel would install.
+# Not editable, so that the tests play what a wheel installs.
 $(BARE)/.done: $(VENV)/.base pyproject.toml $(shell find thud_env -name '*.py')
 	rm -rf $(BARE)
 	$(call make_venv,$(BARE))
@@ -267,9 +267,9 @@ $(BARE)/.done: $(VENV)/.base pyproject.toml $(shell find thud_env -name '*.py')
 	@touch $@
 
 # PyPI's torch for Linux brings gigabytes of CUDA packages along. Without a GPU, torch is
-# therefore installed first and alone, as a CPU build: from what is at hand (installed already,
-# or a wheel that pip's configuration finds), else from the PyTorch project's index. What
-# pip is asked for next finds torch in place. There is no falling back on the large build.
+# therefore installed first and alone, as a CPU build: one that is installed already, or a wheel
+# that pip's configuration finds, or one from the PyTorch project's index. Later installs find
+# torch in place. There is no fallback to the large build.
 wants_cuda = { [ "$(GPU)" = 1 ] || { [ "$(GPU)" = auto ] && nvidia-smi -L 2> /dev/null | grep GPU > /dev/null; }; }
 
 define install_torch
@@ -304,7 +304,7 @@ lock: ## pin afresh, in constraints*.txt, everything that the targets install
 	$(call lock_in,constraints-rllib.txt,--editable ".[rllib]" pytest pygame)
 	$(call lock_in,constraints-cuda.txt,--editable ".[cuda]" pytest)
 
-# Keeps the comment that a file of pins begins with, and the version of torch.
+# Keeps the comment at the top of a file of pins, and the version of torch.
 define lock_in
 rm -rf $(LOCK_VENV)
 $(call make_venv,$(LOCK_VENV))

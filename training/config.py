@@ -179,9 +179,17 @@ class TrainConfig(RunConfig):
 
 
 _AT_LEAST_ONE = (
-    *("total_decisions", "num_games", "rollout_decisions", "checkpoint_every"),
-    *("keep_checkpoints", "channels", "key_size", "update_epochs", "minibatch_size"),
-    *("snapshots", "redraw_every"),
+    "total_decisions",
+    "num_games",
+    "rollout_decisions",
+    "checkpoint_every",
+    "keep_checkpoints",
+    "channels",
+    "key_size",
+    "update_epochs",
+    "minibatch_size",
+    "snapshots",
+    "redraw_every",
 )
 _NOT_NEGATIVE = ("seed", "blocks", "anchor_games", "evaluation_games")
 _LARGEST = 2**63 - 1

@@ -1,21 +1,20 @@
-"""Try options of a searching player, one at a time, against several opponents.
+"""Tune options of a searching player, one at a time, against several opponents.
 
 ::
 
     python -m training.tune_search classic mcts:sims=100 c=0.75,3 fpu=0,0.4 temperature=30,120
     python -m training.tune_search koom-valley alphabeta:depth=2 quiescence=2,6
 
-Each value named is a *candidate*: the base with this one option changed. Candidates and base play
-the same opponents from the same starts of the book, in both seats, and what is compared is a
-candidate's margins less the base's, start by start. After every round of starts a candidate is
-dropped if its interval is below 0. The best of those that are left after ``--pairs`` starts from
-the front of the book is played again from its back, where it has not been chosen as the best of
-many. Only if its interval there is above 0 is it recommended.
+Each value is a *candidate*: the base with this one option changed. Candidates and base play the
+same opponents from the same starts of the book, in both seats. A candidate's gain is its margins
+less the base's, start by start. After every round of starts, a candidate is dropped if the interval
+of its gain is below 0. After ``--pairs`` starts from the front of the book, the best one left plays
+again from the back, which had no part in its selection. It is recommended only if its interval
+there is above 0.
 
-All battles played are kept in ``runs/tune-RULES-PLAYER.jsonl``: stopped at any time, the same
-command goes on from there. The result is ``configs/search/tuning-RULES-PLAYER.json``. An option
-that changes how long a turn takes is not compared at equal time: the result gives the ratio of the
-processor times as well.
+All battles are kept in ``runs/tune-RULES-PLAYER.jsonl``. After a stop the same command goes on from
+there. The result is ``configs/search/tuning-RULES-PLAYER.json``. Candidates are not compared at
+equal time: the result also gives the ratio of CPU times.
 """
 
 from __future__ import annotations
@@ -42,13 +41,13 @@ from training.runs.starts import checkout_commit
 
 OPPONENTS = ("alphabeta:depth=1", "alphabeta:depth=2", "greedy2")
 LIMITS = {"max_quiet_turns": 60, "max_turns": 300}
-"""Of the battles: what comes later is waiting."""
+"""The limits of the battles: what comes later is waiting."""
 SEARCH, CONFIRM = "search", "confirm"
 
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """What is tried. The battles kept belong to one such plan, but for ``pairs``."""
+    """The settings of a tuning. All battles in a file have the same plan, except ``pairs``."""
 
     rules: str
     base: str
@@ -72,7 +71,7 @@ class Round:
     """Margins from the player's view."""
     as_trolls: list[int]
     seconds: float
-    """Of processor, both players."""
+    """CPU seconds of both players."""
 
 
 def main(words: list[str] | None = None) -> int:
@@ -83,9 +82,12 @@ def main(words: list[str] | None = None) -> int:
     add("base", metavar="SPEC", help="the player as it is")
     add("options", nargs="+", metavar="OPTION=VALUE,...", help="values to try instead")
     add(
-        "--opponents", nargs="+", default=list(OPPONENTS), metavar="SPEC",
-        help=f"whom all of them play ({' '.join(OPPONENTS)})",
-    )  # fmt: skip
+        "--opponents",
+        nargs="+",
+        default=list(OPPONENTS),
+        metavar="SPEC",
+        help=f"the opponents ({' '.join(OPPONENTS)})",
+    )
     add("--pairs", type=bounded(int, 2), default=40, metavar="N", help="starts each (40)")
     add("--batch", type=bounded(int, 2), default=10, metavar="N", help="starts of a round (10)")
     add("--out", type=Path, metavar="FILE", help="the result (configs/search/tuning-...)")
@@ -105,7 +107,7 @@ def _tune(arguments: argparse.Namespace) -> None:
     )
     book = read_openings(rules)
     for spec in (plan.base, *plan.candidates, *plan.opponents):
-        agents.make(spec).act(book.starts[0])  # compiled: the times are of playing
+        agents.make(spec).act(book.starts[0])  # compile first: times are of play
     name = f"{rules}-{plan.base.partition(':')[0]}"
     games = arguments.games or Path("runs") / f"tune-{name}.jsonl"
     out = arguments.out or FOLDER / f"tuning-{name}.json"
@@ -131,12 +133,12 @@ def candidates(base: str, options: list[str]) -> list[str]:
 
 
 class Tuning:
-    """A tournament of candidates, which goes on where it was.
+    """A tournament of candidates, which can be stopped and continued.
 
     Args:
-        plan: of what.
-        path: the file of the battles that have been played.
-        book: where they begin: the search at the first starts, the confirmation at the last.
+        plan: its settings.
+        path: the file of the battles played so far.
+        book: the starts: the search takes the first ones, the confirmation the last.
 
     Raises:
         ValueError: if the file holds battles of another plan, or the book is too short.
@@ -151,7 +153,7 @@ class Tuning:
         self._rounds = self._read()
 
     def run(self) -> dict[str, Any]:
-        """Play what is left to be played; the result, for programs."""
+        """Play the remaining battles, and return the result, for programs."""
         left = list(self._plan.candidates)
         rounds = -(-self._plan.pairs // self._plan.batch)
         for number in range(rounds):
@@ -180,10 +182,10 @@ class Tuning:
         }
 
     def gain(self, phase: str, spec: str, last: int | None = None, seat: str = "") -> Interval:
-        """What a candidate gains on the base in a pair, start by start.
+        """A candidate's gain over the base in a game pair, start by start.
 
         Args:
-            phase: of the tournament.
+            phase: the phase of the tournament.
             spec: the candidate.
             last: the last round that counts; None: all.
             seat: ``as_dwarfs`` or ``as_trolls`` for one of the two battles only.
@@ -196,7 +198,7 @@ class Tuning:
                 theirs = base[mine.number, mine.opponent]
                 parts = [np.subtract(getattr(mine, s), getattr(theirs, s)) for s in seats]
                 gains.setdefault(mine.number, []).append(np.sum(parts, axis=0))
-        # What is independent is the start: its battles against all opponents count as one value.
+        # Starts are independent: the battles of one against all opponents count as one value.
         values = np.concatenate([np.mean(of_start, axis=0) for of_start in gains.values()])
         largest = get_ruleset(self._plan.rules).largest_margin
         return mean_interval(values, 2 * len(seats) * largest)
@@ -217,7 +219,7 @@ class Tuning:
         return [r for r in self._rounds if r.phase == phase and r.player == player]
 
     def _play(self, phase: str, number: int, player: str) -> None:
-        """Play a round of a player against all opponents, but for what is kept already."""
+        """Play a round of a player against all opponents, except battles that are kept already."""
         first = number * self._plan.batch
         count = min(self._plan.batch, self._plan.pairs - first)
         rows = self._rows if phase == SEARCH else self._rows[::-1]

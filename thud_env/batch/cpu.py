@@ -209,7 +209,14 @@ class CpuDevice:
                 return illegal
         found = self._run(
             kernels.step_games,
-            *(rows, games, actions, start_row, are_checked, *modes, *results, *view),
+            rows,
+            games,
+            actions,
+            start_row,
+            are_checked,
+            *modes,
+            *results,
+            *view,
             num_items=count,
         )
         return int(found[0])

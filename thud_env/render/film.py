@@ -143,9 +143,7 @@ def sliding(step: Step, part: float, size: int) -> NDArray[np.uint8]:
     moving = [piece for piece in pieces_on(step.before) if piece[1] == start]
     others = [piece for piece in pieces_on(step.before) if piece[1] != start]
     moved = [(piece, step.place(part), scale) for piece, _, scale in moving]
-    pieces: Iterable[tuple[int, Point, float]] = (
-        *others, *moved, *pieces_beside(step.before)
-    )  # fmt: skip
+    pieces: Iterable[tuple[int, Point, float]] = (*others, *moved, *pieces_beside(step.before))
     return paint(step.before, (), pieces, marks_beside(step.before), size)
 
 

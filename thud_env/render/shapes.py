@@ -169,9 +169,10 @@ _MONOLITH: tuple[Point, ...] = (
 STONE_SHAPES: tuple[Disc | Area, ...] = (
     Area((_MONOLITH,), "#141318"),
     Area((_MONOLITH,), "#4b4754").placed(0, 0, 0.88),
-    polygon((-0.08, -0.37), (0.05, -0.33), (-0.02, 0.36), (-0.25, 0.34), (-0.22, -0.05),
-            fill="#6f6a7a"),
-)  # fmt: skip
+    polygon(
+        (-0.08, -0.37), (0.05, -0.33), (-0.02, 0.36), (-0.25, 0.34), (-0.22, -0.05), fill="#6f6a7a"
+    ),
+)
 
 BALL_SHAPES: tuple[Disc | Area, ...] = (
     Disc(0, 0, 0.38, "#1d1b20"),

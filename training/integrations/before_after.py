@@ -1,8 +1,8 @@
-"""The table that every integration ends with: how its policy plays before and after training.
+"""Measures how a policy plays before and after training, for the table of every integration.
 
-Both times the policy plays the same number of battles against random decisions, all of them at
-once in one vector environment. The script fails if training has shown nothing: if the 95% interval
-of the difference reaches down to zero.
+Both times the policy plays the same number of battles against random decisions, all at once in one
+vector environment. The script fails if training shows no gain: if the 95% interval of the
+difference reaches down to zero.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from training.arena.intervals import Z95
 TASK: dict[str, Any] = {"rules": "classic", "side": "trolls", "max_turns": 100}
 """What the integrations learn: the trolls of Classic Thud against random decisions, 100 turns.
 
-Trolls that capture whenever they may are far better than others. A policy learns it within
-some ten thousand decisions: a minute, even where a library steps one environment at a time.
+Trolls that capture whenever they may are far better than others. A policy learns that within some
+ten thousand decisions: a minute, even for a library that steps one environment at a time.
 """
 
 Choose = Callable[[NDArray[np.float32], NDArray[np.int8]], Any]
@@ -32,25 +32,25 @@ Choose = Callable[[NDArray[np.float32], NDArray[np.int8]], Any]
 
 
 class Margins(NamedTuple):
-    """How a policy fared, from the view of its side: a dwarf counts 1, a troll 4."""
+    """The results of a policy, from the view of its side: a dwarf counts 1, a troll 4."""
 
     mean: float
     standard_error: float
 
     @classmethod
     def of(cls, own_margins: ArrayLike) -> Margins:
-        """Of the margins of battles, [n]."""
+        """The results of battles with these margins, [n]."""
         values = np.asarray(own_margins, dtype=np.float64)
         return cls(float(values.mean()), float(values.std(ddof=1) / math.sqrt(len(values))))
 
 
 def command(name: str, docstring: str | None, steps: int) -> Command:
-    """The command line that every training has: ``--steps``, ``--battles``, ``--seed``.
+    """The command line of an integration: ``--steps``, ``--battles``, ``--seed``.
 
     Args:
-        name: of the integration's module.
-        docstring: the module's.
-        steps: the default.
+        name: the name of its module.
+        docstring: the module's docstring.
+        steps: the default of ``--steps``.
     """
     made = Command(f"training.integrations.{name}", docstring)
     add, count = made.add_argument, bounded(int, 2)
@@ -66,8 +66,8 @@ def margins(choose: Choose, battles: int, seed: int, **task: Any) -> Margins:
     Args:
         choose: the policy.
         battles: how many.
-        seed: seeds the opponent; the policy's own draws are its own business.
-        **task: what differs from ``TASK``.
+        seed: seeds the opponent, but not the policy.
+        **task: arguments that differ from ``TASK``.
     """
     task = TASK | task
     envs = gymnasium.make_vec("thud/Thud-v0", num_envs=battles, **task)

@@ -1,8 +1,8 @@
-"""Masked PPO in one file, as CleanRL writes it: torch, NumPy, and the vector environment.
+"""Masked PPO in one file, in the style of CleanRL: torch, NumPy, and the vector environment.
 
-The environments are one ``BatchedGame``, so that stepping them costs next to nothing; the
-masks come in ``infos``. Details after "The 37 implementation details of proximal policy
-optimization" (Huang et al. 2022), by their numbers there.
+The environments are one ``BatchedGame``, so that stepping them costs almost nothing; the masks are
+in ``infos``. Details have their numbers in "The 37 implementation details of proximal policy
+optimization" (Huang et al. 2022).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from training.integrations.before_after import TASK, command, margins, show
 
 @dataclass(frozen=True)
 class Config:
-    """What a run is told."""
+    """The settings of a run."""
 
     num_envs: int = 64
     num_steps: int = 32
@@ -49,7 +49,7 @@ def layer(inputs: int, outputs: int, gain: float) -> nn.Linear:
 
 
 class Agent(nn.Module):
-    """A policy and a value on one hidden layer."""
+    """A policy and a value with one hidden layer."""
 
     def __init__(self, observation_shape: tuple[int, ...], hidden: int = 64) -> None:
         super().__init__()
@@ -67,18 +67,18 @@ class Agent(nn.Module):
 
     @torch.no_grad()
     def value(self, observations: Tensor) -> Tensor:
-        """Values [N], which no mask changes."""
+        """Values [N], which need no mask."""
         return self.critic(self.body(observations)).squeeze(1)
 
     @torch.no_grad()
     def choose(self, observations: np.ndarray, masks: np.ndarray) -> np.ndarray:
-        """Actions [N] drawn from the policy."""
+        """Draw actions [N] from the policy."""
         logits, _ = self(torch.from_numpy(observations), torch.from_numpy(masks) == 1)
         return torch.multinomial(logits.softmax(1), 1).squeeze(1).numpy()
 
 
 def train(agent: Agent, total_steps: int, seed: int, config: Config) -> None:
-    """Improve ``agent`` in place."""
+    """Train ``agent`` in place."""
     envs = gymnasium.make_vec(
         "thud/Thud-v0", num_envs=config.num_envs, autoreset_mode="SameStep", **TASK
     )
@@ -109,7 +109,7 @@ def train(agent: Agent, total_steps: int, seed: int, config: Config) -> None:
             )
             rewards[t] = torch.from_numpy(reward)
             dones[t] = torch.from_numpy(terminated | truncated)
-            if truncated.any():  # what a battle that was cut short was still worth
+            if truncated.any():  # add the value of the state where a battle was cut short
                 last = torch.from_numpy(np.stack(list(infos["final_obs"][truncated])))
                 rewards[t, truncated] += config.gamma * agent.value(last)
         with torch.no_grad():
@@ -157,7 +157,7 @@ def train(agent: Agent, total_steps: int, seed: int, config: Config) -> None:
 def run(args: argparse.Namespace) -> None:
     """Train for about a minute and print the table."""
     torch.manual_seed(args.seed)
-    torch.set_num_threads(1)  # more only get in each other's way with so small a network
+    torch.set_num_threads(1)  # faster for so small a network
     agent = Agent(OBSERVATION_SHAPE)
     before = margins(agent.choose, args.battles, args.seed)
     train(agent, args.steps, args.seed, Config())

@@ -1,8 +1,8 @@
-"""Thud as an OpenSpiel game, ``thud``, for the algorithms and bots that take any game.
+"""Thud as an OpenSpiel game, ``thud``, for algorithms and bots that take any game.
 
-Importing this module registers nothing; ``register()`` does. Run as a script, it lets
-OpenSpiel's own ``random_sim_test`` check the game by every ruleset, and its MCTS bot play the
-trolls against random decisions. Nothing is trained: the table compares the bot with these.
+Importing this module registers nothing; ``register()`` does. As a script it runs OpenSpiel's
+``random_sim_test`` on every ruleset, and then its MCTS bot plays the trolls against random
+decisions. Nothing is trained: the table compares the bot with random decisions.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from training.integrations.before_after import Margins, show
 
 PARAMETERS: dict[str, Any] = {"rules": "classic", "max_turns": 800, "max_quiet_turns": 200}
 DECISIONS_A_TURN = 32
-"""More than any turn takes: a step captures 7 dwarfs at most, and there are 16 to trample."""
+"""More than any turn takes: a step captures at most 7 dwarfs, and tramples at most 16."""
 
 GAME_TYPE = pyspiel.GameType(
     short_name="thud",
@@ -48,8 +48,8 @@ GAME_TYPE = pyspiel.GameType(
 class ThudGame(pyspiel.Game):
     """A battle. Player 0 has the dwarfs, player 1 the trolls.
 
-    The end pays the margin as a share of the largest there is: in Classic Thud margin / 32, in
-    the Koom Valley games 1, 0 or -1.
+    The return is the final margin as a share of the largest: in Classic Thud margin / 32, in the
+    Koom Valley games 1, 0 or -1.
     """
 
     def __init__(self, params: dict[str, Any] | None = None) -> None:
@@ -71,12 +71,12 @@ class ThudGame(pyspiel.Game):
         return ThudState(self)
 
     def make_py_observer(self, iig_obs_type: Any = None, params: Any = None) -> ThudObserver:
-        """Writes tensors; of a game without secrets there is one kind."""
+        """An observer that writes tensors; a game of perfect information has one kind."""
         return ThudObserver()
 
 
 class ThudState(pyspiel.State):
-    """A ``Position`` under the names that OpenSpiel asks by."""
+    """A ``Position`` with OpenSpiel's method names."""
 
     def __init__(self, game: ThudGame) -> None:
         super().__init__(game)
@@ -101,7 +101,7 @@ class ThudState(pyspiel.State):
         return self.position.outcome is not None
 
     def returns(self) -> list[float]:
-        """What the dwarfs and the trolls are paid at the end; 0 before."""
+        """The returns of the dwarfs and the trolls; 0 before the end."""
         outcome = self.position.outcome
         if outcome is None:
             return [0.0, 0.0]
@@ -124,18 +124,18 @@ class ThudObserver:
         self.dict["observation"][:] = state.position.observation()
 
     def string_from(self, state: ThudState, player: int) -> str:
-        """Position text, which tells two states apart."""
+        """The position text, which is different for different states."""
         return state.position.text
 
 
 def register() -> None:
-    """Make ``pyspiel.load_game("thud(rules=koom-valley)")`` known, once."""
+    """Register the game, once, for ``pyspiel.load_game("thud(rules=koom-valley)")``."""
     if GAME_TYPE.short_name not in pyspiel.registered_names():
         pyspiel.register_game(GAME_TYPE, ThudGame)
 
 
 def play(game: ThudGame, dwarfs: pyspiel.Bot, trolls: pyspiel.Bot) -> int:
-    """Play a battle; its margin, from the trolls' view."""
+    """Play a battle, and return its margin from the trolls' view."""
     state = game.new_initial_state()
     while not state.is_terminal():
         action = (dwarfs, trolls)[state.current_player()].step(state)
@@ -158,7 +158,7 @@ def run(args: argparse.Namespace) -> None:
         return pyspiel.make_uniform_random_bot(player, seed)
 
     def mcts_bot(player: int, seed: int) -> pyspiel.Bot:
-        # With rewards of a capture or two in 32, exploration as large as chess wants drowns them.
+        # Rewards are a few 32nds: exploration as large as for chess would drown them.
         return pyspiel.MCTSBot(game, evaluator, 0.2, args.simulations, 100, False, seed, False)
 
     def margins(make_trolls: Any) -> Margins:

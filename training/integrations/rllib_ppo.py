@@ -1,8 +1,8 @@
 """PPO of RLlib on its new API stack: two agents, a masked module each, on a Ray cluster.
 
-Dwarfs and trolls learn from playing each other; env runners play, in processes that Ray places
-wherever it has a core free. Without ``--address`` it starts a cluster of this machine alone;
-docs/scaling.md tells of others.
+Dwarfs and trolls learn from playing each other. Env runners play, in processes that Ray places
+wherever a core is free. Without ``--address`` it starts a cluster of this machine alone;
+docs/scaling.md describes larger ones.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ MODULES = {"dwarf_0": "dwarfs", "troll_0": "trolls"}
 
 
 class RllibThud(MultiAgentEnv):
-    """A battle as RLlib asks for it: an observation for whoever decides, rewards for both.
+    """A battle for RLlib: an observation for the agent that decides, rewards for both.
 
-    Its masked module wants the planes under ``observations``, and its default encoder wants
-    them flat. ``config`` is what ``thud_env.env`` takes.
+    RLlib's masked module needs the planes under ``observations``, and its default encoder needs
+    them flat. ``config`` holds the arguments of ``thud_env.env``.
     """
 
     def __init__(self, config: dict[str, Any]) -> None:
@@ -56,7 +56,7 @@ class RllibThud(MultiAgentEnv):
         return self._observations([self.game.agent_selection]), {}
 
     def step(self, actions: dict[str, int]) -> tuple[Any, Any, Any, Any, Any]:
-        """See ``MultiAgentEnv``. At the end both see the board, so that both learn of it."""
+        """See ``MultiAgentEnv``. At the end both agents get an observation, so that both learn."""
         game = self.game
         game.step(actions[game.agent_selection])
         terminated = any(game.terminations.values())
@@ -79,7 +79,7 @@ class RllibThud(MultiAgentEnv):
 
 
 def ppo(num_env_runners: int, seed: int = 1) -> PPOConfig:
-    """How RLlib learns the game."""
+    """RLlib's configuration for the game."""
     module = RLModuleSpec(
         module_class=ActionMaskingTorchRLModule,
         model_config={"fcnet_hiddens": [64], "fcnet_activation": "relu"},
@@ -87,7 +87,7 @@ def ppo(num_env_runners: int, seed: int = 1) -> PPOConfig:
     limits = {key: TASK[key] for key in ("rules", "max_turns")}
     return (
         PPOConfig()
-        # RLlib's check of environments plays without looking at masks.
+        # RLlib's environment check ignores masks.
         .environment(RllibThud, env_config=limits, disable_env_checking=True)
         .env_runners(num_env_runners=num_env_runners, num_envs_per_env_runner=8)
         .fault_tolerance(restart_failed_env_runners=True)
@@ -115,7 +115,7 @@ def ppo(num_env_runners: int, seed: int = 1) -> PPOConfig:
 
 
 def chooser(module: RLModule) -> Any:
-    """A module as what ``margins`` plays with."""
+    """A function for ``margins`` that plays a module."""
 
     @torch.no_grad()
     def choose(observations: Any, masks: Any) -> Any:
@@ -132,9 +132,9 @@ def chooser(module: RLModule) -> Any:
 def run(args: argparse.Namespace) -> None:
     """Train for about a minute and print the table.
 
-    It shows the trolls alone: the dwarfs learn as well, but a minute is not enough for them.
+    It shows the trolls alone: a minute is not enough for the dwarfs, which learn as well.
     """
-    torch.set_num_threads(1)  # more only get in each other's way with so small a network
+    torch.set_num_threads(1)  # faster for so small a network
     torch.manual_seed(args.seed)
     ray.init(address=args.address)
     algorithm = ppo(args.env_runners, args.seed).build_algo()

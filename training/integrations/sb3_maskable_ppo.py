@@ -1,7 +1,7 @@
 """MaskablePPO of sb3-contrib, which finds the masks through ``action_masks()``.
 
-Stable-Baselines3 steps its environments one after the other in Python, so most of a run's time
-is spent there.
+Stable-Baselines3 steps its environments one after the other in Python, which takes most of a run's
+time.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from training.integrations.before_after import TASK, command, margins, show
 
 def run(args: argparse.Namespace) -> None:
     """Train for about a minute and print the table."""
-    torch.set_num_threads(1)  # more only get in each other's way with so small a network
+    torch.set_num_threads(1)  # faster for so small a network
     envs = make_vec_env("thud/Thud-v0", n_envs=16, seed=args.seed, env_kwargs=TASK)
     model = MaskablePPO(
         "MlpPolicy",  # flattens the planes

@@ -1,6 +1,6 @@
 """PPO of Tianshou, on dictionary observations that carry the mask to the actor.
 
-Tianshou masks nothing for policy gradients; the actor below rules illegal actions out itself.
+Tianshou applies no masks in policy gradients, so the actor below rules out illegal actions itself.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ BATCH = 2048
 
 
 def hidden_layer(inputs: int = math.prod(OBSERVATION_SHAPE), width: int = 64) -> nn.Sequential:
-    """Planes to features."""
+    """A layer from planes to features."""
     return nn.Sequential(nn.Flatten(), nn.Linear(inputs, width), nn.ReLU())
 
 
 def distribution(logits: Tensor) -> torch.distributions.Categorical:
-    """Unchecked, because the checks take longer than the rest."""
+    """The distribution, unchecked: the checks take longer than the rest."""
     return torch.distributions.Categorical(logits=logits, validate_args=False)
 
 
@@ -51,12 +51,12 @@ class Actor(AbstractDiscreteActor):
         nn.init.orthogonal_(self.head.weight, 0.01)
 
     def forward(self, obs: Any, state: Any = None, info: Any = None) -> tuple[Tensor, Any]:
-        """``obs`` is a Batch with the keys of the environment's dictionary."""
+        """Compute logits; ``obs`` is a Batch with the keys of the environment's dictionary."""
         logits = self.head(self.body(torch.as_tensor(obs.observation)))
         return logits.masked_fill(torch.as_tensor(obs.action_mask) == 0, -1e9), state
 
     def get_preprocess_net(self) -> Any:
-        """Asked for by the base class."""
+        """Required by the base class."""
         return self.body
 
 
@@ -68,14 +68,14 @@ class Critic(nn.Module):
         self.layers = nn.Sequential(hidden_layer(width=width), nn.Linear(width, 1))
 
     def forward(self, obs: Any, **_: Any) -> Tensor:
-        """As for the actor."""
+        """Compute values; ``obs`` is the actor's."""
         return self.layers(torch.as_tensor(obs.observation))
 
 
 def run(args: argparse.Namespace) -> None:
     """Train for about a minute and print the table."""
     torch.manual_seed(args.seed)
-    torch.set_num_threads(1)  # more only get in each other's way with so small a network
+    torch.set_num_threads(1)  # faster for so small a network
 
     def make_env() -> gymnasium.Env[Any, Any]:
         return gymnasium.make("thud/Thud-v0", observation="dict", **TASK)

@@ -31,7 +31,7 @@ BATCH, MINIBATCH, EPOCHS = 2048, 256, 2
 
 
 def perceptron(outputs: int, gain: float) -> nn.Sequential:
-    """Planes [..., C, 15, 15] to outputs [..., outputs]."""
+    """A network from planes [..., C, 15, 15] to outputs [..., outputs]."""
     last = nn.Linear(64, outputs)
     nn.init.orthogonal_(last.weight, gain)
     return nn.Sequential(
@@ -40,7 +40,7 @@ def perceptron(outputs: int, gain: float) -> nn.Sequential:
 
 
 class Policy(nn.Module):
-    """Logits, and the mask as the distribution wants it."""
+    """Logits, and the mask in the type that the distribution needs."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -54,7 +54,7 @@ class Policy(nn.Module):
 def run(args: argparse.Namespace) -> None:
     """Train for about a minute and print the table."""
     torch.manual_seed(args.seed)
-    torch.set_num_threads(1)  # more only get in each other's way with so small a network
+    torch.set_num_threads(1)  # faster for so small a network
     env = GymWrapper(
         gymnasium.make_vec(
             "thud/Thud-v0",

@@ -1,4 +1,4 @@
-"""The ladder: a round robin of agents, and what its results do and do not show.
+"""The ladder: a round robin of agents, with intervals for all that it reports.
 
 ::
 

@@ -1,4 +1,4 @@
-"""Play agents against each other, all against all, and report what that shows.
+"""Play agents against each other, all against all, and report the results.
 
 ::
 
@@ -6,7 +6,7 @@
     python -m training.ladder --field configs/ladder/classic.yaml --out runs/ladder/classic
     python -m training.ladder --report runs/ladder/classic --publish docs/strength.md
 
-Stop it at any time: the same command goes on where it was. The field may have grown by then.
+Stop it at any time: the same command continues, also with more agents or games.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from training.usage import ALLOW_PYTHON
 
 
 def games_help() -> str:
-    """The help of ``--games``."""
+    """The help text of ``--games``."""
     shown = ", ".join(f"{games}: {100 * resolution(games):.0f}" for games in (100, 400, 1000))
     return (
         f"games of every two agents, half of them with the seats swapped ({GAMES}); a share of "
@@ -95,7 +95,7 @@ def _field(options: argparse.Namespace) -> Field:
 
 
 def play_ladder(field: Field, folder: Path, workers: int, console: Console) -> None:
-    """Play all games of a field that a folder does not hold yet."""
+    """Play the games of a field that a folder does not hold yet."""
     with Store(folder, field) as store:
         for note in store.notes:
             console.print(f"note: {note}", highlight=False, soft_wrap=True)
@@ -105,7 +105,7 @@ def play_ladder(field: Field, folder: Path, workers: int, console: Console) -> N
             return
         with (
             Progress(console, len(games), len(held)) as progress,
-            # Closed at once on a stop: its workers end with it.
+            # Closed at once on a stop, which ends its workers.
             contextlib.closing(play_games(field, games, workers)) as results,
         ):
             for result in results:

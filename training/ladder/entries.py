@@ -1,4 +1,4 @@
-"""Reads and checks the lines of ``games.jsonl``, which another person may have written."""
+"""Reads and checks the lines of ``games.jsonl``, which may come from a stranger."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from training.ladder.schedule import BATTLE_LIMITS
 
 @dataclasses.dataclass(frozen=True)
 class Header:
-    """What the games of a ladder have in common."""
+    """A header of a ladder: what the games below it have in common."""
 
     rules: str
     seed: int
@@ -34,7 +34,7 @@ class Header:
 
 
 _MOST_GAMES = 10_000
-"""Of two agents: more than any book has starts for."""
+"""The most games of two agents: more than any book has starts for."""
 _ENDINGS = {one.name.lower() for one in Termination}
 
 
@@ -42,7 +42,7 @@ def read_header(entry: dict[str, Any]) -> Header:
     """The header in a line.
 
     Raises:
-        ValueError, TypeError, KeyError: if it is none.
+        ValueError, TypeError, KeyError: if the line is invalid.
     """
     if type(entry["ladder"]) is not int or entry["ladder"] != Header.ladder:
         raise ValueError(f"version {entry['ladder']} of the format is unknown")
@@ -67,10 +67,10 @@ def read_result(entry: dict[str, Any], headers: list[Header]) -> Result:
 
     Args:
         entry: the line's JSON object.
-        headers: those above it.
+        headers: the headers above it.
 
     Raises:
-        ValueError, TypeError, KeyError: if it is none.
+        ValueError, TypeError, KeyError: if the line is invalid.
     """
     pairs = {name: tuple(entry[name]) for name in ("moves", "seconds", "nodes")}
     result = Result(**{**entry, **pairs})

@@ -3,7 +3,7 @@
 ::
 
     rules: classic
-    games: 400            of every two agents, unless an agent plays fewer
+    games: 400            games of every two agents, unless an agent plays fewer
     seed: 1
     max_quiet_turns: 60   limits of a battle: if left out, those of the rules
     max_turns: 400
@@ -42,19 +42,19 @@ def make_field(
     openings: Openings | None = None,
     **limits: int,
 ) -> Field:
-    """A field whose agents exist.
+    """A field, once all its agents have been made.
 
     Args:
         specs: the agents.
-        games: of every two.
+        games: the games of every two agents.
         rules: the name of a ruleset, or its spec.
         seed: seeds all agents in all games.
-        most: agents that play no more games than this against any other.
+        most: by agent, the most games that it plays against any other.
         openings: the starts; None for the published book.
         **limits: some of ``BATTLE_LIMITS``.
 
     Raises:
-        ValueError: if it cannot be played: an agent or a ruleset is unknown, for one.
+        ValueError: if it cannot be played, for example because an agent is unknown.
     """
     if games < 2:
         raise LadderError(f"--games {games}: an even number, 2 or more, would be right")
@@ -73,13 +73,13 @@ def read_field(path: Path, *, allow_python: bool = False, **overrides: Any) -> F
     """The field of a YAML file.
 
     Args:
-        path: the file. Another person may have written it.
+        path: the file, which may come from a stranger.
         allow_python: whether it may name agents ``python:MODULE:CLASS``, whose code will run.
-        **overrides: ``games``, ``rules``, ``seed`` and limits to be used instead of the file's, if
-            not None.
+        **overrides: ``games``, ``rules``, ``seed`` and limits to use instead of the file's, if not
+            None.
 
     Raises:
-        ValueError: if the file is not of a field, or that cannot be played.
+        ValueError: if the file does not describe a field, or the field cannot be played.
     """
     try:
         tree = read_yaml(path)

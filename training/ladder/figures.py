@@ -1,6 +1,6 @@
-"""From games to figures: every number of a report.
+"""Computes every number of a report from the games.
 
-Margins are in points of the ruleset, from the dwarfs' view unless said. A *game pair* is one
+Margins are in points of the ruleset, from the dwarfs' view unless stated. A *game pair* is one
 start played twice by two agents with the seats swapped (docs/rules.md, section 6). Its score is the
 sum of an agent's two margins.
 """
@@ -27,15 +27,15 @@ from training.ladder.rating import Ratings, rate
 from training.ladder.schedule import LadderError
 
 LIMITS = ("quiet_limit", "turn_limit")
-"""The endings that a limit brought about."""
+"""The endings caused by a limit."""
 
 Cells = dict[tuple[str, str], dict[int, Result]]
-"""By who plays the dwarfs and who the trolls; then by the number of the start."""
+"""Results by (dwarfs' agent, trolls' agent), then by the number of the start."""
 
 
 @dataclass(frozen=True)
 class Effort:
-    """What was spent on a turn, on average, by the dwarfs and by the trolls."""
+    """The average cost of a turn, as dwarfs and as trolls."""
 
     seconds: tuple[float, float]
     nodes: tuple[float | None, float | None]
@@ -49,7 +49,7 @@ class Cell:
     dwarfs: str
     trolls: str
     wins: int
-    """Of the dwarfs."""
+    """Games won by the dwarfs."""
     draws: int
     losses: int
     distinct: int
@@ -59,12 +59,12 @@ class Cell:
     limited: float
     """The share of games ended by a limit."""
     moves: float
-    """Turns a game, of both sides."""
+    """Mean turns in a game, of both sides."""
     effort: Effort
 
     @property
     def games(self) -> int:
-        """How many."""
+        """How many games there are."""
         return self.wins + self.draws + self.losses
 
     @property
@@ -80,7 +80,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class PairScore:
-    """How the game pairs of two agents went, from the first one's view."""
+    """The results of the game pairs of two agents, from the first one's view."""
 
     first: str
     second: str
@@ -93,7 +93,7 @@ class PairScore:
 
     @property
     def pairs(self) -> int:
-        """How many."""
+        """How many pairs there are."""
         return self.wins + self.draws + self.losses
 
     @property
@@ -104,7 +104,7 @@ class PairScore:
 
 @dataclass(frozen=True)
 class Figures:
-    """A ladder in numbers. K agents, in the order in which they were named."""
+    """All figures of a ladder of K agents, in the order in which they were named."""
 
     agents: list[str]
     cells: list[Cell]
@@ -112,20 +112,20 @@ class Figures:
     pair_scores: list[PairScore]
     """[K * (K - 1) / 2]"""
     scores: list[Interval]
-    """[K] the mean score of a pair against all K agents alike, itself included, which is 0."""
+    """[K] the mean score of a pair over all K agents, itself included, which counts 0."""
     margins: tuple[list[Interval], list[Interval]]
-    """[K] the mean margin as dwarfs and as trolls, from its view, against all K agents alike."""
+    """[K] the mean margin as dwarfs and as trolls, from its view, over all K agents."""
     ratings: Ratings
     effort: list[Effort]
     """[K]"""
     pairs: list[int]
-    """[K] the fewest game pairs that it played with any other."""
+    """[K] the fewest game pairs that it played with any other agent."""
     distinct: int
-    """Games, in all cells together, that differ in their start or a turn."""
+    """Games of all cells together that differ in their start or a turn."""
 
     @property
     def games(self) -> int:
-        """In all cells together."""
+        """How many games there are in all cells together."""
         return sum(cell.games for cell in self.cells)
 
     def cell(self, dwarfs: int, trolls: int) -> Cell:
@@ -174,7 +174,7 @@ def compute_figures(agents: list[str], results: list[Result]) -> Figures:
 
 
 def _count_distinct(results: list[Result]) -> int:
-    """Starts of a book are distinct: the same turns from two of them are two games."""
+    """Count distinct games; the same turns from two starts of the book are two games."""
     return len({(result.start, result.turns) for result in results})
 
 
@@ -189,8 +189,8 @@ def into_cells(results: list[Result]) -> Cells:
 def paired_margins(
     by_cell: Cells, agent: str, opponent: str
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """The starts that two agents played in both seats, and there the agent's margins as dwarfs
-    and as trolls, [n] each.
+    """The starts that two agents played in both seats, and the agent's margins there as dwarfs and
+    as trolls, [n] each.
     """
     there, back = by_cell[agent, opponent], by_cell[opponent, agent]
     both = sorted(there.keys() & back.keys())
@@ -225,7 +225,7 @@ def _pair_scores(
     by_cell: Cells,
     weights: NDArray[np.int64],
 ) -> tuple[list[PairScore], list[Interval], list[int]]:
-    """How every two agents' pairs went, and each agent's score and fewest pairs."""
+    """The pair results of every two agents, and each agent's score and fewest pairs."""
     pair_scores = []
     means = np.zeros(len(agents))
     samples = np.zeros((len(agents), len(weights)))

@@ -1,4 +1,4 @@
-"""The payoff matrix as a picture: a heat map, written as SVG by hand."""
+"""Draws the payoff matrix as a heat map, in SVG."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from training.ladder.figures import Cell, Figures
 
 _CELL_WIDTH, _CELL_HEIGHT = 92, 54
 _LETTER = 7.2
-"""The width of a letter of the labels, about."""
+"""The approximate width of a letter in the labels."""
 _TITLE = 8.2
-"""The same of the title, which is bold."""
+"""The approximate width of a letter in the title, which is bold."""
 _LEGEND = 350
 """The width of the legend."""
 _TOP = 96
@@ -23,9 +23,9 @@ def payoff_svg(figures: Figures, title: str, most: float) -> str:
     """The picture.
 
     Args:
-        figures: of the ladder.
-        title: what it is of.
-        most: the largest margin there can be, whose colour is the deepest.
+        figures: the figures of the ladder.
+        title: the title of the picture.
+        most: the largest possible margin, which gets the deepest colour.
     """
     left = 30 + round(_LETTER * max(len(agent) for agent in figures.agents))
     size = len(figures.agents)
@@ -94,7 +94,7 @@ def _colours(share: float) -> tuple[str, str]:
 
 
 def _in_lines(agent: str) -> tuple[str, str]:
-    """A spec above its column: its name over its options, cut short if they are long."""
+    """A spec in two lines above its column: its name and its options, shortened if long."""
     room = int(_CELL_WIDTH / _LETTER)
     name, _, options = agent.partition(":")
     first, second = (

@@ -30,7 +30,7 @@ from training.ladder.schedule import Field, Game
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """How one game went. Pairs are of the dwarfs and the trolls."""
+    """The result of one game. Pairs of values are for the dwarfs and the trolls."""
 
     dwarfs: str
     trolls: str
@@ -40,29 +40,27 @@ class Result:
     ending: str
     """The name of its ``Termination``, in lower case."""
     turns: str
-    """The game in turn notation, turns apart by spaces: with the start, its whole record."""
+    """The game in turn notation, separated by spaces: with the start, its whole record."""
     moves: tuple[int, int]
-    """Turns of each side."""
+    """The number of turns of each side."""
     seconds: tuple[float, float]
-    """Of processor, that each side took to think. Nothing else of a result depends on the
-    machine."""
+    """CPU seconds that each side took to decide: all of a result that depends on the machine."""
     nodes: tuple[int | None, int | None]
     """Nodes or simulations each side searched, where the agent counts them."""
 
     @property
     def game(self) -> Game:
-        """Which game it is."""
+        """The game that was played."""
         return Game(self.dwarfs, self.trolls, self.start)
 
 
 def play_game(game: Game, start: Position, seeds: tuple[int, int]) -> Result:
-    """Play one game to its end. Both agents are made for it, so that it does not depend on the
-    games before it.
+    """Play one game to its end, with new agents, so that it does not depend on earlier games.
 
     Args:
-        game: who plays.
-        start: from where.
-        seeds: of the dwarfs and the trolls.
+        game: the game to play.
+        start: the position to begin with.
+        seeds: the seeds of the dwarfs and the trolls.
     """
     specs = (game.dwarfs, game.trolls)
     for side, spec in enumerate(specs):
@@ -86,8 +84,8 @@ def play_game(game: Game, start: Position, seeds: tuple[int, int]) -> Result:
 
 @cache
 def _warm_up(spec: str, rules: str, side: int) -> None:
-    """Let an agent load what it needs, once a process, so that its first game is timed like
-    the others.
+    """Let an agent load what it needs, once in a process, so that the times of its first game are
+    like those of the others.
     """
     position = Position.start(get_ruleset(rules))
     if side:
@@ -96,7 +94,7 @@ def _warm_up(spec: str, rules: str, side: int) -> None:
 
 
 class Timed:
-    """An agent with the processor time that it takes and, if it counts them, the nodes it searches.
+    """Measures an agent's CPU time and, if it counts them, the nodes that it searches.
 
     A ``BatchPolicy`` for one battle at a time.
     """
@@ -126,8 +124,8 @@ class Timed:
         return actions
 
     def _count_nodes(self) -> None:
-        """Searching agents keep what their last search found, which may serve for several
-        decisions.
+        """Add the nodes of the agent's last search, unless they have been counted: one search may
+        serve several decisions.
         """
         found = getattr(self._agent, "result", None)
         searched = getattr(found, "nodes", getattr(found, "simulations", None))
@@ -137,10 +135,10 @@ class Timed:
 
 
 def play_games(field: Field, games: Iterable[Game], workers: int) -> Generator[Result]:
-    """Play games on so many processes; results come as they are done, in any order.
+    """Play games in ``workers`` processes, and yield results as they are finished, in any order.
 
-    Each result but for its times is the same whatever the number of workers. One worker plays
-    in this process.
+    Except for its times, a result does not depend on the number of workers. One worker plays in
+    this process.
 
     Raises:
         concurrent.futures.process.BrokenProcessPool: if a worker was killed.
@@ -150,14 +148,14 @@ def play_games(field: Field, games: Iterable[Game], workers: int) -> Generator[R
         _use_one_thread()
         yield from (play_game(*task) for task in tasks)
         return
-    # Spawned and not forked: torch and Numba have threads that a fork would lose.
+    # Spawned, not forked: torch and Numba have threads that a fork would lose.
     context = multiprocessing.get_context("spawn")
     reader, writer = context.Pipe(duplex=False)
     with ProcessPoolExecutor(workers, context, _begin_worker, (reader,)) as pool:
         running: set[Future[Result]] = set()
         try:
             while True:
-                # Twice as many as workers: none waits, and little is lost by a stop.
+                # Twice as many games as workers: no worker waits, and a stop loses little.
                 for task in islice(tasks, 2 * workers - len(running)):
                     running.add(pool.submit(play_game, *task))
                 if not running:
@@ -172,14 +170,14 @@ def play_games(field: Field, games: Iterable[Game], workers: int) -> Generator[R
 
 
 def _begin_worker(parent: Connection) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a stop is the parent's business
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
     _use_one_thread()
     threading.Thread(target=_end_with_parent, args=(parent,), daemon=True).start()
 
 
 def _end_with_parent(parent: Connection) -> None:
-    """End this process, in the middle of a game or not, when the other end of the pipe is
-    closed: by the parent, which needs no more games, or by its death.
+    """End this process, even in the middle of a game, when the other end of the pipe is closed: by
+    the parent, which needs no more games, or by its death.
     """
     with contextlib.suppress(EOFError, OSError):
         parent.recv()
@@ -187,7 +185,7 @@ def _end_with_parent(parent: Connection) -> None:
 
 
 def _use_one_thread() -> None:
-    """Networks add up in another order on more threads, and would choose another turn."""
+    """Let torch use one thread: with more, rounding differs, and so might a turn."""
     os.environ["OMP_NUM_THREADS"] = "1"
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)

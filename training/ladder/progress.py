@@ -1,4 +1,4 @@
-"""How far a ladder is: a bar in a terminal, plain lines elsewhere."""
+"""Shows the progress of a ladder: a bar in a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class Progress:
 
     Args:
         console: where to show it.
-        games: how many are to be played.
-        held: how many are there already.
+        games: how many games are to be played.
+        held: how many have been played already.
     """
 
     def __init__(self, console: Console, games: int, held: int) -> None:

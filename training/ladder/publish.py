@@ -1,4 +1,4 @@
-"""The report of a ladder as a page of the documentation, its picture beside it."""
+"""Publishes the report of a ladder as a page of the documentation, with its picture."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _preface(rules: str) -> str:
 
 
 def publish(folder: Path, page: Path) -> None:
-    """Write the report of a folder, which must be there, as a page and ``images/NAME.svg``.
+    """Write the existing report of a folder as a page and ``images/NAME.svg``.
 
     Raises:
         LadderError: if the page exists and is something else, or cannot be written.

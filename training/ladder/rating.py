@@ -1,4 +1,4 @@
-"""A rating of every agent as dwarfs and one as trolls, on one scale.
+"""Rates every agent as dwarfs and as trolls, on one scale.
 
 The model is Bradley and Terry's ("Rank analysis of incomplete block designs", 1952) with the two
 seats of an agent as two players: dwarfs of strength a beat trolls of strength b with probability
@@ -6,15 +6,15 @@ a / (a + b). A draw counts as half a win for each. Strengths maximise the likeli
 minorise-maximise iteration of Hunter ("MM algorithms for generalized Bradley-Terry models",
 2004, equation 3).
 
-Three things are for the reader to know:
+Three choices matter to the reader:
 
 - *A drawn game is added to every cell.* Without it an agent that wins every game would have no
   finite strength. It pulls ratings together a little, the less the more games there are.
 - *Anchors.* Games only show differences between dwarfs and trolls, so each side's ratings are
-  relative to that side's mean: 0 is the average of the field, and the difference of the sides is
-  given apart, as the dwarfs' advantage. Ratings are in Elo points: 400 are odds of ten to one.
+  relative to that side's mean: 0 is the average of the field. The difference of the sides is given
+  separately, as the dwarfs' advantage. Ratings are in Elo points: 400 are odds of ten to one.
 - *Intervals* are from the Fisher information (the inverse of the Hessian), added games included.
-  A bootstrap would find no spread at all where one agent wins every game.
+  A bootstrap would find no spread where one agent wins every game.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class Ratings:
-    """Of K agents, in Elo points."""
+    """The ratings of K agents, in Elo points."""
 
     dwarfs: list[Interval]
     """[K] as dwarfs, less the mean of all dwarfs."""
@@ -51,7 +51,7 @@ def rate(points: NDArray[np.float64], games: NDArray[np.float64]) -> Ratings:
     Args:
         points: [K, K] the points of agent i's dwarfs against agent j's trolls: 1 a win, 0.5 a
             draw.
-        games: [K, K] how many games that is of.
+        games: [K, K] how many games these are.
     """
     added = ADDED_DRAWS * (games > 0)
     played, won = games + added, points + added / 2
@@ -59,7 +59,7 @@ def rate(points: NDArray[np.float64], games: NDArray[np.float64]) -> Ratings:
     strengths = _maximise(won, played)
     covariance = _covariance(strengths, played)
     logs = np.log(strengths) * ELO
-    # Each row is a contrast: what is reported, as a sum of log-strengths.
+    # Each row is a contrast: a reported figure as a sum of log-strengths.
     side = np.eye(size) - 1 / size
     zero = np.zeros((size, size))
     contrasts = np.vstack(
@@ -77,7 +77,7 @@ def rate(points: NDArray[np.float64], games: NDArray[np.float64]) -> Ratings:
 
 
 def _maximise(won: NDArray[np.float64], played: NDArray[np.float64]) -> NDArray[np.float64]:
-    """[2K] strengths, dwarfs then trolls, with a geometric mean of 1."""
+    """The most likely strengths, [2K], dwarfs then trolls, with a geometric mean of 1."""
     size = len(played)
     lost = played - won
     dwarfs, trolls = np.ones(size), np.ones(size)
@@ -94,8 +94,8 @@ def _maximise(won: NDArray[np.float64], played: NDArray[np.float64]) -> NDArray[
 
 
 def _covariance(strengths: NDArray[np.float64], played: NDArray[np.float64]) -> NDArray[np.float64]:
-    """[2K, 2K] of the log-strengths: the pseudo-inverse of the Fisher information, which knows
-    nothing of what is common to all.
+    """The covariance of the log-strengths, [2K, 2K]: the pseudo-inverse of the Fisher information,
+    which is singular because a constant added to all of them changes nothing.
     """
     size = len(played)
     dwarfs, trolls = strengths[:size, np.newaxis], strengths[size:]

@@ -1,8 +1,8 @@
-"""The report of a ladder: written from its games alone.
+"""Writes the report of a ladder from its games.
 
 ::
 
-    report.md      what is shown and what is not, in tables and words
+    report.md      tables, and sentences on which differences are significant
     report.json    the same figures for programs
     payoff.svg     the payoff matrix as a picture
 """
@@ -28,7 +28,7 @@ REPORT, NUMBERS, PICTURE = "report.md", "report.json", "payoff.svg"
 
 
 def write_report(folder: Path) -> str:
-    """Write the three files of a folder's games; the summary, for people.
+    """Write the three files of a folder's games, and return the summary, for people.
 
     Raises:
         LadderError: if there are no games, or two agents have played no game pair.
@@ -88,7 +88,7 @@ def _summary(games: Games, figures: Figures, most: float) -> Iterator[str]:
 
 
 def resolution_words(games: int) -> str:
-    """The resolution of so many games of two agents, in words."""
+    """A sentence on the resolution of so many games of two agents."""
     if games < 2 * ENOUGH_PAIRS:
         return f"{games} games of two agents are too few to tell them apart."
     return (
@@ -134,7 +134,7 @@ def _side(
 def _verdicts(
     figures: Figures, order: Sequence[int], intervals: Sequence[Interval]
 ) -> Iterator[str]:
-    """Compare each two neighbours in an order."""
+    """Compare each agent with its neighbour in an order."""
     for upper, lower in pairwise(order):
         words = compare(
             figures.agents[upper],

@@ -1,4 +1,4 @@
-"""The schedule of a ladder: every start in both seats, for every two agents."""
+"""Schedules the games of a ladder: every start in both seats, for every two agents."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from thud_env.position import Position
 from training.arena.openings import Openings
 
 BATTLE_LIMITS = {"max_quiet_turns": "turns without a capture", "max_turns": "turns"}
-"""The limits of its battles that a ladder may set, and what each counts."""
+"""The limits of battles that a ladder may set, and what each counts."""
 
 
 class LadderError(ValueError):
-    """A field that cannot be played, or results that cannot be used."""
+    """A field cannot be played, or results cannot be used."""
 
 
 class Game(NamedTuple):
-    """One game to be played, identified by these fields."""
+    """One game of the schedule, identified by these fields."""
 
     dwarfs: str
     """The agent with the dwarfs, as its spec."""
@@ -30,15 +30,15 @@ class Game(NamedTuple):
 
 @dataclass(frozen=True)
 class Field:
-    """What a ladder is of."""
+    """The agents of a ladder, and the settings of its games."""
 
     agents: dict[str, int]
-    """The agents' specs, and how many games each plays at most against any other."""
+    """The agents' specs, and the most games that each plays against any other."""
     rules: str
     openings: Openings
     seed: int = 1
     limits: dict[str, Any] = field(default_factory=dict)
-    """Some of ``BATTLE_LIMITS``; the others are as the openings have them."""
+    """Some of ``BATTLE_LIMITS``; the others are those of the openings."""
 
     def __post_init__(self) -> None:
         if len(self.agents) < 2:
@@ -60,12 +60,12 @@ class Field:
             self.openings.rows(max(self.agents.values()) // 2, **self.limits)  # none is over
 
     def games(self) -> Iterator[Game]:
-        """All games, start by start: a ladder that is stopped has played the same starts, as
-        far as it went, with everyone.
+        """Yield all games, start by start, so that a ladder that is stopped has played the same
+        starts with all agents.
 
-        Two agents play every start twice, with the seats swapped; an agent plays it once
-        against itself. So all cells of the matrix, who as dwarfs against whom as trolls, have
-        as many games, which the ratings of the two sides need to be comparable.
+        Two agents play every start twice, with the seats swapped; an agent plays it once against
+        itself. So all cells of the matrix of dwarfs against trolls have equally many games, which
+        makes the ratings of the two sides comparable.
         """
         for start in range(max(self.agents.values()) // 2):
             able = [spec for spec, games in self.agents.items() if start < games // 2]
@@ -74,12 +74,12 @@ class Field:
                     yield Game(dwarfs, trolls, start)
 
     def beginning(self, game: Game) -> Position:
-        """Where a game begins, with the limits of the field."""
+        """The position in which a game begins, with the limits of the field."""
         start = self.openings.starts[game.start]
         return Position.from_text(start.text, start.rules, **self.limits) if self.limits else start
 
     def seeds(self, game: Game) -> tuple[int, int]:
-        """The seeds of a game's dwarfs and trolls: by what game it is, and by nothing else."""
+        """The seeds of a game's dwarfs and trolls, which depend only on the game and the seed."""
         name = f"{self.seed} {game.start} {game.dwarfs} {game.trolls}"
         digest = hashlib.sha256(name.encode()).digest()
         return int.from_bytes(digest[:4]), int.from_bytes(digest[4:8])

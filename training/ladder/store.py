@@ -1,8 +1,8 @@
-"""Results on disk: ``games.jsonl``, which is only ever appended to.
+"""Keeps results on disk in ``games.jsonl``, a file that is only appended to.
 
-Its first line is a header; another header follows where the field has grown or
-the code has changed. Every other line is one game. A line is written by one call, so that a stop
-at any moment leaves at most one line unfinished, at the end.
+Its first line is a header; another header follows where the field has grown or the code has
+changed. Every other line is one game. Each line is one write, so that a stop leaves at most one
+unfinished line, at the end.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ _ROOT = Path(__file__).resolve().parents[2]
 
 @dataclasses.dataclass
 class Games:
-    """What a folder holds."""
+    """The games in a folder."""
 
     header: Header
     results: list[Result]
     codes: int
-    """How many states of the code the games were played with."""
+    """How many versions of the code the games were played with."""
     whole_bytes: int
-    """The length of the file, less a line at the end that was not finished."""
+    """The length of the file without an unfinished line at the end."""
     dropped: bool
-    """Whether there is such a line."""
+    """Whether there is an unfinished line."""
 
 
 def header_of(field: Field) -> Header:
@@ -68,7 +68,7 @@ def read_games(folder: Path) -> Games:
     """Read a folder's games.
 
     Raises:
-        LadderError: if there are none, or a line is damaged other than by a stop.
+        LadderError: if there are none, or a line is damaged, except by a stop.
     """
     path = folder / FILE
     try:
@@ -76,10 +76,10 @@ def read_games(folder: Path) -> Games:
     except OSError as error:
         raise LadderError(f"{path} cannot be read: {error.strerror}") from None
     lines = data.split(b"\n")
-    rest = lines.pop()  # what follows the last line end: nothing, or a line cut short
+    rest = lines.pop()  # after the last line end: empty, or a line cut short
     whole = len(data) - len(rest)
     if lines and not rest and not _is_json(lines[-1]):
-        # The line was longer than what a crash of the machine let through to the disk.
+        # A crash of the machine wrote only part of the line to the disk.
         whole -= len(lines[-1]) + 1
         rest = lines.pop()
     headers: list[Header] = []
@@ -112,20 +112,20 @@ def _is_json(line: bytes) -> bool:
 
 
 class Store:
-    """A folder that games are added to. A context manager; one at a time may hold it.
+    """A folder that games are added to. A context manager; one process at a time may use a folder.
 
     Args:
-        folder: made if it does not exist.
-        field: what is to be played.
+        folder: created if it does not exist.
+        field: the field of the ladder.
 
     Raises:
-        LadderError: if the folder holds results of something else, or is in use.
+        LadderError: if the folder holds results of another field, or is in use.
     """
 
     def __init__(self, folder: Path, field: Field) -> None:
         self.folder = folder
         self.notes: list[str] = []
-        """Notes for the user on the state of the folder."""
+        """Notes for the user about the state of the folder."""
         header = header_of(field)
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -186,7 +186,7 @@ class Store:
 
 
 def _check_continues(folder: Path, old: Header, new: Header) -> None:
-    """Raise unless the games of a folder are among those of a field, which may have grown."""
+    """Raise unless the games of a folder belong to a field, which may have grown."""
 
     def differ(what: str, had: object, wanted: object) -> LadderError:
         return LadderError(f"{folder} holds a ladder of {what} {had}, not {wanted}: name another")

@@ -130,8 +130,17 @@ def one_sided_gae(
     out = np.zeros_like(rewards)
     known = np.zeros(rewards.shape, dtype=np.bool_)
     _one_sided(
-        *(rewards, values, movers, ended, last_values, last_movers),
-        *(side, gamma, gae_lambda, out, known),
+        rewards,
+        values,
+        movers,
+        ended,
+        last_values,
+        last_movers,
+        side,
+        gamma,
+        gae_lambda,
+        out,
+        known,
     )
     return out, known
 
