@@ -18,8 +18,17 @@ import thud_env
 from thud_env.render import svg
 
 ABSENT = (
-    *("torch", "pygame", "starlette", "uvicorn", "rich", "yaml", "safetensors", "tensorboard"),
-    *("pytest", "agents", "training"),
+    "torch",
+    "pygame",
+    "starlette",
+    "uvicorn",
+    "rich",
+    "yaml",
+    "safetensors",
+    "tensorboard",
+    "pytest",
+    "agents",
+    "training",
 )
 AEC = ("thud", "koom-valley", "koom-valley-football", "thud-match")
 RULES = {f"{name}-v0": name for name in AEC[1:3]}
@@ -27,12 +36,12 @@ SEATS = ("Thud", "KoomValley", "KoomValleyFootball", "ThudMatch")
 
 
 def legal(mask: np.ndarray, rng: np.random.Generator) -> int:
-    """A legal action at random."""
+    """Draw a legal action."""
     return int(rng.choice(np.flatnonzero(mask)))
 
 
 def play_aec(name: str, rng: np.random.Generator) -> str:
-    """A game to its end, a copy of it alongside; how it ended."""
+    """Play a game to its end, and a copy of it alongside; returns how it ended."""
     options = {"render_mode": "rgb_array", "max_turns": 120}
     if hasattr(pettingzoo, "make"):  # from 1.27 on
         env = pettingzoo.make("aec", f"thud/{name}", **options)
@@ -53,7 +62,7 @@ def play_aec(name: str, rng: np.random.Generator) -> str:
 
 
 def play_seat(name: str, rng: np.random.Generator) -> str:
-    """The same with an opponent."""
+    """Play one seat to the end, against an opponent."""
     env = gymnasium.make(f"thud/{name}", side="random", render_mode="ansi", max_turns=120)
     _, info = env.reset(seed=1)
     over = False
@@ -66,7 +75,7 @@ def play_seat(name: str, rng: np.random.Generator) -> str:
 
 
 def play_vector(name: str, rng: np.random.Generator) -> str:
-    """Many seats, for as long as it takes some to end."""
+    """Step many seats until some battles have ended."""
     envs = gymnasium.make_vec(f"thud/{name}", num_envs=8, max_turns=60)
     _, infos = envs.reset(seed=1)
     ended = 0
@@ -78,7 +87,7 @@ def play_vector(name: str, rng: np.random.Generator) -> str:
 
 
 def main() -> None:
-    """Play, and say what was played."""
+    """Play every environment, and print what was played."""
     found = [name for name in ABSENT if importlib.util.find_spec(name)]
     if found:
         sys.exit(f"not bare: {', '.join(found)} can be imported")

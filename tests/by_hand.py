@@ -1,4 +1,4 @@
-"""Positions set up by hand, and what a test asks of them."""
+"""Positions set up by hand, and helpers for tests on them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def place(
     played: int = 0,
     **limits: Any,
 ) -> Position:
-    """A position by hand: ``place("classic", "F1 G1", "H3", side="t")``."""
+    """Build a position: ``place("classic", "F1 G1", "H3", side="t")``."""
     state = State(rules, squares(dwarfs), squares(trolls), named(rock), side, quiet, played)
     return Position.from_text(text_of(state), rules, **limits)
 
@@ -37,7 +37,7 @@ def decisions(position: Position) -> list[str]:
 
 
 def decide(position: Position, word: str) -> Position:
-    """Carry out the decision that is described by ``word``."""
+    """Play the decision that ``word`` describes."""
     return position.apply(position.legal_actions()[decisions(position).index(word)])
 
 

@@ -1,4 +1,4 @@
-"""A second kind of network in one file: every legal decision alike, whatever the position."""
+"""A second kind of network in one file, whose output does not depend on the position."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def short_field(agents: dict[str, int] | None = None, seed: int = 1) -> Field:
 
 
 def untimed(results: list[Result]) -> list[Result]:
-    """Results in the order of their games, without what depends on the machine."""
+    """Results in the order of their games, without their times."""
     return sorted(
         (dataclasses.replace(result, seconds=(0.0, 0.0)) for result in results),
         key=lambda result: result.game,

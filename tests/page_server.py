@@ -1,4 +1,4 @@
-"""The page's server as users start it, in a process of its own, and questions to it."""
+"""Starts the page's server as users do, in a process of its own, and sends it requests."""
 
 import contextlib
 import http.client

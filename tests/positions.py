@@ -1,4 +1,4 @@
-"""Positions to test the rules on: from random play, and built to be awkward.
+"""Positions to test the rules on: from random play, and awkward ones built for the purpose.
 
 Every generator draws from the ``random.Random`` that it is given and yields states of the
 reference (``reference.py``); ``position_of`` turns one into a ``Position``.
@@ -83,9 +83,16 @@ def state_of(position: Position, max_quiet: int = 200, max_turns: int = 800) -> 
     (stone,) = pieces["R"]
     dwarfs, trolls = frozenset(pieces["d"]), frozenset(pieces["T"])
     return State(
-        position.rules.spec, dwarfs, trolls, stone, side, int(quiet), int(played),
-        max_quiet, max_turns,
-    )  # fmt: skip
+        position.rules.spec,
+        dwarfs,
+        trolls,
+        stone,
+        side,
+        int(quiet),
+        int(played),
+        max_quiet,
+        max_turns,
+    )
 
 
 # -- positions from play -------------------------------------------------------------------
@@ -298,12 +305,27 @@ def trample_chain(build: Builder) -> str:
 
 
 CLASSIC_KINDS: tuple[Callable[[Builder], str], ...] = (
-    *(line_up, line_up, line_up, crowd, crowd),
-    *(nearly_empty, shut_in, melee, full),
+    line_up,
+    line_up,
+    line_up,
+    crowd,
+    crowd,
+    nearly_empty,
+    shut_in,
+    melee,
+    full,
 )
 VALLEY_KINDS: tuple[Callable[[Builder], str], ...] = (
-    *(line_up, crowd, nearly_empty, shut_in, melee, full),
-    *(near_goal, around_rock, trample_chain, trample_chain),
+    line_up,
+    crowd,
+    nearly_empty,
+    shut_in,
+    melee,
+    full,
+    near_goal,
+    around_rock,
+    trample_chain,
+    trample_chain,
 )
 
 

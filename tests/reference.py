@@ -1,8 +1,8 @@
-"""The rules once more, slowly and on their own: what the compiled rules are held against.
+"""A second, slow implementation of the rules, with which tests compare the compiled one.
 
-Written from docs/rules.md alone, whose sections are cited, with sets of (row, col) for pieces
-and nothing from ``thud_env``. A turn is told by its piece, its path and what it captures
-(section 2), so a turn that two rules allow is one turn.
+It is written from docs/rules.md alone, whose sections are cited, with sets of (row, col) for pieces
+and nothing from ``thud_env``. A turn is identified by its piece, its path and its captures (section
+2), so a turn that two rules allow is one turn.
 """
 
 from __future__ import annotations
@@ -91,9 +91,14 @@ class Game(NamedTuple):
 
 CLASSIC = Game(*CLASSIC_SETUP)
 VALLEY = Game(
-    *VALLEY_SETUP, STONE_ON_H8, "sandwich", "trample",
-    stone_goes="one", stone_wins=True, reward="outcome",
-)  # fmt: skip
+    *VALLEY_SETUP,
+    STONE_ON_H8,
+    "sandwich",
+    "trample",
+    stone_goes="one",
+    stone_wins=True,
+    reward="outcome",
+)
 GAMES = {
     "classic": CLASSIC,
     "classic-any": CLASSIC._replace(step_captures="any"),

@@ -48,7 +48,7 @@ def show(value):
 
 
 def write(path):
-    """Run a notebook, and keep what it shows in it, but for frames, which no viewer keeps."""
+    """Run a notebook, and keep its output in it, except frames, which no viewer keeps."""
     notebook = json.loads(path.read_text(encoding="utf-8"))
     cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
     for number, (cell, shown) in enumerate(zip(cells, run(path), strict=True), start=1):

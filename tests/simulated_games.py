@@ -17,8 +17,13 @@ from thud_env import BatchedGame, Position, random_playouts
 
 LIMITS = {"max_turns": 12, "agreement": True, "offer_after": 2}
 NAMES = (
-    *("rows", "final_rows", "legal_counts", "to_move"),
-    *("rewards", "terminated", "truncated"),
+    "rows",
+    "final_rows",
+    "legal_counts",
+    "to_move",
+    "rewards",
+    "terminated",
+    "truncated",
 )
 
 

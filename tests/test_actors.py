@@ -1,4 +1,4 @@
-"""Actors of a Ray cluster that play for one learner: what is lost on the way is not missed."""
+"""Actors of a Ray cluster that play for one learner, and what happens when some are lost."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def same(one: State, other: State) -> bool:
 
 
 def updated(trainer: Trainer, updates: int) -> list[dict[str, float]]:
-    """Metrics but for times."""
+    """The metrics without times."""
     found = [trainer.update() for _ in range(updates)]
     return [{k: v for k, v in one.items() if not k.startswith("speed/")} for one in found]
 
@@ -165,7 +165,7 @@ def test_a_run_that_is_stopped_goes_on_exactly(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "127.0.0.1:100000", "auto", "nowhere"])
-def test_a_cluster_that_is_not_there_is_one_line(address: str, tmp_path: Path) -> None:
+def test_a_missing_cluster_is_one_line(address: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=f"--cluster {address}: "):
         quietly(tmp_path, cluster=address)
     assert list(tmp_path.iterdir()) == []

@@ -132,7 +132,7 @@ def test_sides_that_change_places_see_the_same() -> None:
     )
 
 
-def test_games_do_not_touch_each_other() -> None:
+def test_games_do_not_affect_each_other() -> None:
     played = random_sequence(3, steps=15, games=6)
     together = advantages(played, 0.9, 0.7)
     for game in range(6):
@@ -143,9 +143,14 @@ def test_games_do_not_touch_each_other() -> None:
 def test_without_values_the_return_is_the_rest_of_the_margin_for_the_mover() -> None:
     """On real battles: gamma and lambda 1, every value 0, every battle played to its end."""
     games = BatchedGame(
-        8, "classic", seed=4, observations=False, masks=None,
-        autoreset_mode="Disabled", max_turns=60,
-    )  # fmt: skip
+        8,
+        "classic",
+        seed=4,
+        observations=False,
+        masks=None,
+        autoreset_mode="Disabled",
+        max_turns=60,
+    )
     movers, rewards, ended, margins = [], [], [], []
     while (games.legal_counts > 0).any():
         movers.append(games.to_move.copy())
@@ -156,9 +161,15 @@ def test_without_values_the_return_is_the_rest_of_the_margin_for_the_mover() -> 
         ended.append(alive & (games.legal_counts == 0))
     zeros = np.zeros(np.shape(rewards), np.float32)
     found = zero_sum_gae(
-        np.array(rewards), zeros, np.array(movers), np.array(ended),
-        zeros[0], movers[-1], 1.0, 1.0,
-    )  # fmt: skip
+        np.array(rewards),
+        zeros,
+        np.array(movers),
+        np.array(ended),
+        zeros[0],
+        movers[-1],
+        1.0,
+        1.0,
+    )
     final = np.array([games.position(game).margin for game in range(8)])
     rest = (final - np.array(margins)) / 32
     wanted = np.where(np.array(movers) == 0, rest, -rest)
@@ -201,7 +212,7 @@ def of_one_side(played: Sequence, game: int, side: int) -> tuple[list[int], Sequ
 
 @ENDED
 @pytest.mark.parametrize("side", [0, 1])
-def test_to_one_side_the_other_is_part_of_the_world(side: int, end_rate: float) -> None:
+def test_for_one_side_the_other_is_part_of_the_environment(side: int, end_rate: float) -> None:
     played = random_sequence(4, steps=25, games=12, end_rate=end_rate)
     found, known = one_sided_gae(*played.values(), 0.97, 0.8, side)
     left_out = 0
@@ -216,7 +227,7 @@ def test_to_one_side_the_other_is_part_of_the_world(side: int, end_rate: float) 
     assert (left_out > 0) == (end_rate < 1), "both kinds of last decisions must be seen"
 
 
-def test_what_the_other_side_is_paid_before_the_first_decision_counts_to_nobody() -> None:
+def test_rewards_before_the_first_decision_of_a_side_are_not_counted() -> None:
     played = by_hand(movers=[[1], [1], [0], [1]], last_movers=[0])
     found, known = one_sided_gae(*played.values(), 1, 1, 0)
     assert known[:, 0].tolist() == [False, False, True, False]

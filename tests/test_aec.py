@@ -1,4 +1,4 @@
-"""One battle as a PettingZoo environment; test_envs.py holds what it shares with others."""
+"""One battle as a PettingZoo environment; test_envs.py tests what all environments promise."""
 
 import numpy as np
 import pytest

@@ -58,14 +58,14 @@ def test_a_spec_makes_the_agent_that_it_names() -> None:
         (f"policy:pretrained/{'x' * 300}", "xxx cannot be read: File name too long"),
     ],
 )
-def test_a_wrong_spec_is_told_what_is_wrong_with_it(spec: str, said: str) -> None:
+def test_the_error_for_a_wrong_spec_names_the_mistake(spec: str, said: str) -> None:
     with pytest.raises(ValueError) as error:  # noqa: PT011 - the words are compared below
         agents.make(spec)
     assert said in str(error.value)
     assert "\n" not in str(error.value)
 
 
-def test_a_spec_that_is_no_string_is_named() -> None:
+def test_a_spec_that_is_not_a_string_is_named() -> None:
     with pytest.raises(TypeError, match="agent None: a string such as 'greedy' would be right"):
         agents.make(None)  # type: ignore[arg-type]
 
@@ -77,7 +77,7 @@ class Own(agents.Agent):
     def __init__(
         self, depth: int, share: float = 0.5, plain=3, flag: bool = False, path="", seed=0, **others
     ):
-        self.told = (depth, share, plain, path, seed)
+        self.options = (depth, share, plain, path, seed)
 
     def act_rows(self, rows):
         return rows[:, 0]
@@ -109,10 +109,10 @@ def own_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("own_module")
-def test_a_class_of_somebodys_own_is_made_with_its_options() -> None:
+def test_a_users_class_is_made_with_its_options() -> None:
     made: Any = agents.make("python:own_player:Own,depth=2,share=1,plain=4,path=x", seed=5)
     assert type(made).__name__ == "Own"
-    assert repr(made.told) == "(2, 1.0, 4, 'x', 5)"
+    assert repr(made.options) == "(2, 1.0, 4, 'x', 5)"
     opponent = make_opponent("agents:python:own_player:Own,depth=1")
     assert type(opponent).__name__ == "Own"
 
@@ -143,7 +143,7 @@ def test_a_class_of_somebodys_own_is_made_with_its_options() -> None:
         (":own_wanting:Own", "cannot be imported: ModuleNotFoundError: No module named 'no_such_"),
     ],
 )
-def test_a_class_that_cannot_play_is_told_why(path: str, said: str) -> None:
+def test_the_error_for_a_class_that_cannot_play_says_why(path: str, said: str) -> None:
     with pytest.raises(ValueError, match="agent 'python") as error:
         agents.make(f"python{path}")
     assert said in str(error.value)
@@ -247,7 +247,7 @@ def test_random_draws_every_complete_turn_equally_often(
 
 
 def greedy_turns(position: Position) -> set[str]:
-    """What greedy plays, in a good many tries."""
+    """The turns that greedy plays in many tries."""
     return {GreedyAgent(seed).turn(position) for seed in range(60)}
 
 

@@ -1,4 +1,4 @@
-"""BatchedGame: many games at once, held against one ``Position`` a game."""
+"""BatchedGame: many games at once, compared with one ``Position`` for each."""
 
 import copy
 import pickle
@@ -14,8 +14,15 @@ from thud_env.batch.states import legal_lists
 from thud_env.rules.row import ROW_SIZE
 
 ARRAYS = (
-    *("rows", "observations", "masks", "legal_counts", "to_move"),
-    *("rewards", "terminated", "truncated", "final_rows"),
+    "rows",
+    "observations",
+    "masks",
+    "legal_counts",
+    "to_move",
+    "rewards",
+    "terminated",
+    "truncated",
+    "final_rows",
 )
 LIMITS = {"max_quiet_turns": 12, "max_turns": 40, "offer_after": 3, "agreement": True}
 """Battles that end soon, in every way."""
@@ -113,7 +120,7 @@ def test_outcome_rewards_pay_the_sign_of_the_margin_at_the_end():
 
 
 @pytest.mark.parametrize("reward", ["margin", "outcome"])
-def test_what_is_paid_nothing_is_paid_0_and_not_minus_0(reward):
+def test_a_reward_of_nothing_is_0_and_not_minus_0(reward):
     games = BatchedGame(8, seed=3, reward=reward, max_turns=30)
     for _ in range(60):
         games.step(games.sample_actions())
@@ -170,7 +177,7 @@ def test_stepping_no_game_changes_nothing():
         (np.array([[0]]), r"shape \(1, 1\)"),
     ],
 )
-def test_games_that_there_are_not_are_named(games, named):
+def test_unknown_games_are_named(games, named):
     batch = BatchedGame(3)
     for act in (batch.reset, lambda games: batch.step(batch.sample_actions(), games)):
         with pytest.raises(ValueError, match=named):
@@ -335,7 +342,7 @@ def test_a_seed_is_for_the_games_that_are_reset(some):
         np.testing.assert_array_equal(drawn[which], wanted[which])
 
 
-def test_reset_starts_every_game_and_clears_what_the_last_step_said():
+def test_reset_starts_every_game_and_clears_the_last_results():
     games, _ = ended_batch("Disabled")
     games.reset()
     assert not games.rewards.any()
@@ -350,7 +357,7 @@ def test_set_rows_shows_the_states_that_were_set():
     assert_shows(games, positions)
 
 
-def test_set_rows_clears_what_the_last_step_said():
+def test_set_rows_clears_the_last_results():
     games, _ = ended_batch("Disabled")
     games.set_rows(np.tile(Position.start("classic", max_turns=LIMIT).row, (4, 1)))
     assert not games.rewards.any()
@@ -358,7 +365,7 @@ def test_set_rows_clears_what_the_last_step_said():
 
 
 @pytest.mark.parametrize("mode", [mode.value for mode in AutoresetMode])
-def test_a_state_that_is_set_and_over_is_told_of_as_if_played(mode):
+def test_setting_a_finished_state_sets_the_flags_as_a_step_would(mode):
     start = Position.start("classic", max_turns=LIMIT)
     won = place("classic", "C8 A8", "D7", max_turns=LIMIT).play("dC8-D7xD7")
     cut, going = LAST_TURN.play("dF6-J6xJ6"), start.play("dF1-F5")
@@ -446,7 +453,7 @@ def test_an_illegal_action_is_named_and_changes_no_game(action):
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.uint64])
-def test_an_action_beyond_32_bits_is_not_cut_down_to_a_legal_one(dtype):
+def test_an_action_beyond_32_bits_does_not_wrap_around_to_a_legal_one(dtype):
     games = BatchedGame(5)
     actions = games.sample_actions().astype(dtype)
     actions[2] += dtype(2**32)

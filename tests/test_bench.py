@@ -1,4 +1,4 @@
-"""The bench: a signature that holds play fixed, and figures for every way to play."""
+"""The benchmark: a signature of play, and figures for every path."""
 
 from __future__ import annotations
 
@@ -22,9 +22,12 @@ def run_bench(*arguments: str, cwd: Path = ROOT) -> str:
     # No bytecode: it would be written beside the sources of a copy for no use.
     done = subprocess.run(
         [sys.executable, "-m", "thud_env.bench", *arguments],
-        cwd=cwd, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        cwd=cwd,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return done.stdout
 
 
@@ -78,7 +81,7 @@ def test_json_reports_every_path(capsys) -> None:
 
 
 @pytest.mark.usefixtures("tiny")
-def test_people_are_told_the_same(capsys) -> None:
+def test_the_text_reports_the_same(capsys) -> None:
     assert bench.main([]) == 0
     heading, *lines, last = capsys.readouterr().out.splitlines()
     assert "decisions per second" in heading

@@ -60,7 +60,7 @@ def test_squares_are_named_by_column_and_row() -> None:
 
 
 @pytest.mark.parametrize("name", ["I8", "A1", "E1", "H0", "H16", "Q8", "h8", "8H", "", "H08"])
-def test_other_names_are_no_squares(name: str) -> None:
+def test_other_names_are_not_squares(name: str) -> None:
     with pytest.raises(ValueError, match=f"no square {name!r}"):
         square_named(name)
 

@@ -256,7 +256,7 @@ def test_a_record_is_loaded_stepped_and_branched(visit, tmp_path):
     assert read_record(saved).turns == record.turns
 
 
-def test_a_link_brings_somebody_else_to_the_same_position(visit):
+def test_a_link_opens_the_same_position_elsewhere(visit):
     page = visit(asked(position=SHOVE))
     page.get_by_role("button", name="Share").click()
     link = page.get_by_label("Link to it").input_value()

@@ -46,7 +46,7 @@ def test_a_champion_can_be_stopped() -> None:
     chosen: list[int] = []
     thinking = threading.Thread(target=lambda: chosen.append(champion.act(start)), daemon=True)
     thinking.start()
-    for _ in range(600):  # a stop that comes before the search begins is none
+    for _ in range(600):  # a stop before the search begins has no effect
         champion.stop()
         thinking.join(0.1)
         if not thinking.is_alive():
@@ -80,7 +80,7 @@ def test_one_champion_plays_several_games() -> None:
         assert champion.act(start) in start.legal_actions()
 
 
-def test_a_game_without_a_pair_is_told() -> None:
+def test_the_error_for_a_game_without_a_pair_names_it() -> None:
     champion = agents.make("policy:champion")
     rules = CLASSIC.replace(name="fewer", trolls="G7 H7 J7")
     with pytest.raises(CheckpointError, match="no policy comes with the checkout for fewer: "):

@@ -1,4 +1,4 @@
-"""Rows from outside: what play leads to is taken at every door, anything else named and refused."""
+"""Rows from outside: states of play are accepted everywhere, others refused by what is wrong."""
 
 from __future__ import annotations
 
@@ -33,11 +33,18 @@ def changed(entry: int, value: int, row: fields.Row = START) -> fields.Row:
 
 
 @pytest.mark.parametrize("rules", RULESETS)
-def test_every_state_of_play_is_taken(rules: str) -> None:
+def test_every_state_of_play_is_accepted(rules: str) -> None:
     games = BatchedGame(
-        40, rules, seed=3, observations=False, masks=None,
-        agreement=True, offer_after=3, max_quiet_turns=25, max_turns=150,
-    )  # fmt: skip
+        40,
+        rules,
+        seed=3,
+        observations=False,
+        masks=None,
+        agreement=True,
+        offer_after=3,
+        max_quiet_turns=25,
+        max_turns=150,
+    )
     for _ in range(250):
         games.set_rows(games.rows.copy())
         games.step(games.sample_actions())
@@ -75,8 +82,8 @@ def test_every_state_of_play_is_taken(rules: str) -> None:
         (START.astype(float), "not float64"),
         (START.astype(np.int64) * 30_000, "16-bit integers"),
     ],
-)  # fmt: skip
-def test_what_play_cannot_lead_to_is_refused_by_its_entry(row: Any, said: str) -> None:
+)
+def test_an_impossible_state_is_refused_by_its_wrong_entry(row: Any, said: str) -> None:
     with pytest.raises(RowError) as error:
         Position(row)
     assert said in str(error.value)
@@ -141,11 +148,17 @@ def unpickle_position() -> None:
 @pytest.mark.parametrize(
     "door",
     [
-        *(set_env, set_start_of_env, set_seat, set_seats, set_batch),
-        *(unpickle_batch, unpickle_env, unpickle_position),
+        set_env,
+        set_start_of_env,
+        set_seat,
+        set_seats,
+        set_batch,
+        unpickle_batch,
+        unpickle_env,
+        unpickle_position,
     ],
 )
-def test_every_door_is_watched(door: Callable[[], None]) -> None:
+def test_every_way_to_set_a_state_checks_it(door: Callable[[], None]) -> None:
     with pytest.raises(RowError, match=r"entry 392 \(TROLL_CELLS\) cannot be 300"):
         door()
 
@@ -204,13 +217,16 @@ def test_rows_of_random_numbers_end_no_process() -> None:
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
     done = subprocess.run(
         [sys.executable, "-c", TRIES, "0", "48"],
-        env=environment, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout == "done\n"
 
 
-def test_a_row_of_ones_own_ruleset_is_held_to_its_numbers() -> None:
+def test_a_row_of_a_users_ruleset_is_checked_against_its_numbers() -> None:
     tiny = CLASSIC.replace(name="tiny", dwarfs="H1 G2 H2", trolls="G7")
     row = Position.start(tiny).row
     Position(row)

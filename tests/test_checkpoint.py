@@ -1,4 +1,4 @@
-"""Policies on disk: what was saved plays on; whatever else is found there is refused."""
+"""Policies on disk: saved ones are loaded and play; anything else is refused."""
 
 from __future__ import annotations
 
@@ -364,16 +364,18 @@ def answers(folder: Path, agreement: bool) -> Counter[str]:
     return Counter({word: found[word] for word in ("offer", "accept", "decline")})
 
 
-def test_what_was_not_trained_is_not_played(tmp_path: Path) -> None:
+def test_decisions_that_were_not_trained_are_not_played(tmp_path: Path) -> None:
     assert answers(tmp_path / "without", agreement=False) == {
-        "offer": 0, "accept": 0, "decline": 100,
-    }  # fmt: skip
+        "offer": 0,
+        "accept": 0,
+        "decline": 100,
+    }
     trained = answers(tmp_path / "with", agreement=True)
     assert min(trained.values()) > 0
     assert load_policy(tmp_path / "with" / "dwarfs").agreement
 
 
-def test_a_manifest_from_before_is_of_training_without_agreement(tmp_path: Path) -> None:
+def test_an_older_manifest_means_training_without_agreement(tmp_path: Path) -> None:
     save_policy(tmp_path / "a", a_network(), role="trolls", rules="classic", decisions=1)
     path = tmp_path / "a" / MANIFEST
     said = json.loads(path.read_text())
@@ -386,7 +388,7 @@ def test_a_manifest_from_before_is_of_training_without_agreement(tmp_path: Path)
 # -- kinds of networks ---------------------------------------------------------------------
 
 
-def test_settings_that_are_gone_are_read_if_they_changed_nothing() -> None:
+def test_former_settings_are_read_if_they_changed_nothing() -> None:
     config = network_config({"channels": 4, "trunk": "separate", "result_head": False})
     assert config == NetworkConfig(channels=4)
     with pytest.raises(ValueError, match="unknown setting 'trunk'"):

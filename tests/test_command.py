@@ -1,4 +1,4 @@
-"""The command lines: arguments, help, what is wrong in one line, Ctrl-C."""
+"""The command lines: arguments, help, errors in one line, Ctrl-C."""
 
 from __future__ import annotations
 
@@ -103,8 +103,12 @@ def run(*words: str) -> argparse.Namespace | int:
 def test_options_may_stand_anywhere_and_take_an_equals_sign() -> None:
     arguments = run("a", "--minutes=1", "b", "--games", "1e1", "c")
     assert vars(arguments) == {
-        "first": "a", "rest": ["b", "c"], "games": 10, "minutes": 1.0, "rules": "classic",
-    }  # fmt: skip
+        "first": "a",
+        "rest": ["b", "c"],
+        "games": 10,
+        "minutes": 1.0,
+        "rules": "classic",
+    }
 
 
 @pytest.mark.parametrize(
@@ -132,7 +136,7 @@ def test_bad_input_is_one_line_and_exit_code_2(words: list[str], said: str, caps
     assert err.startswith(said)
 
 
-def test_what_the_user_got_wrong_is_one_line_and_a_bug_is_raised(capsys) -> None:
+def test_a_users_mistake_is_one_line_and_a_bug_is_raised(capsys) -> None:
     def work(_: argparse.Namespace) -> None:
         raise ValueError("two\nlines")
 
@@ -149,7 +153,7 @@ def test_a_whole_number_has_several_spellings(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["2.5", "1e-3", "inf", "nan", "many", ""])
-def test_other_words_are_no_whole_numbers(text: str) -> None:
+def test_other_words_are_not_whole_numbers(text: str) -> None:
     with pytest.raises(ValueError, match=r"whole number|convert"):
         whole_number(text)
 
@@ -162,7 +166,7 @@ def test_other_words_are_no_whole_numbers(text: str) -> None:
         (ValueError("a\x1b[2Jb\n\nc"), 2, "small: a\\x1b[2Jb c\n"),
     ],
 )
-def test_what_goes_wrong_is_said_in_one_line_that_any_terminal_bears(error, code, said, capsys):
+def test_an_error_is_one_line_that_any_terminal_can_print(error, code, said, capsys):
     def work(_arguments: object) -> None:
         raise error
 

@@ -1,6 +1,6 @@
-"""The compile cache: stale after a change in any source, of use until then.
+"""The compile cache: stale after a change in any source, and used until then.
 
-On a copy of ``thud_env/jit/compile.py`` in a tiny house, in processes of their own.
+The tests run processes on a small package with a copy of ``thud_env/jit/compile.py``.
 """
 
 from __future__ import annotations
@@ -76,9 +76,13 @@ def call(tmp_path: Path):
 
     def in_a_process(**how) -> tuple[list[int], list[bool]]:
         done = subprocess.run(
-            [sys.executable, "-c", CALL], cwd=tmp_path, capture_output=True, text=True, check=True,
+            [sys.executable, "-c", CALL],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=True,
             **{"env": environment, **how},
-        )  # fmt: skip
+        )
         said.append(done.stderr)
         numbers = [int(word) for word in done.stdout.split()]
         return numbers[:2], [hits > 0 for hits in numbers[2:]]
@@ -122,9 +126,13 @@ from agents.player import player
 print(outer(1), player(1))
 """
     done = subprocess.run(
-        [sys.executable, "-c", late], cwd=tmp_path, env=call.environment,
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        [sys.executable, "-c", late],
+        cwd=tmp_path,
+        env=call.environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert done.stdout.split() == ["20", "-20"], "it goes on with what it imported"
     assert call()[0] == [30, -30], "and leaves nothing of it to others"
 

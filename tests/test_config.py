@@ -1,4 +1,4 @@
-"""Configurations: what is read, what overrides it, and what is said of mistakes."""
+"""Configurations: files, overrides, and errors."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_there_is_a_smoke_configuration() -> None:
     assert "smoke" in [path.stem for path in CONFIGS]
 
 
-def test_what_is_not_said_is_as_the_defaults(written) -> None:
+def test_missing_keys_have_their_defaults(written) -> None:
     assert load_config(written("")) == TrainConfig()
     config = load_config(written("seed: 7\nppo:\n  clip_coef: 0.3\n"))
     ppo = dataclasses.replace(TrainConfig().ppo, clip_coef=0.3)
@@ -49,8 +49,11 @@ def test_a_saved_configuration_loads_as_itself(written) -> None:
     words = ["seed=5", "max_turns=90", "offer_after=3", "agreement=true", "network.channels=9"]
     config = load_config(SMOKE, words)
     assert config.limits == {
-        "max_quiet_turns": None, "max_turns": 90, "offer_after": 3, "agreement": True,
-    }  # fmt: skip
+        "max_quiet_turns": None,
+        "max_turns": 90,
+        "offer_after": 3,
+        "agreement": True,
+    }
     assert load_config(written(yaml.safe_dump(dataclasses.asdict(config)))) == config
 
 
@@ -68,7 +71,7 @@ def test_overrides_come_last_and_in_order(written) -> None:
     ("text", "read"),
     [("1e-3", 1e-3), ("1.0e-3", 1e-3), ("1", 1.0), ("0.5", 0.5), ("'2'", 2.0)],
 )
-def test_numbers_are_read_as_they_are_meant(written, text: str, read: float) -> None:
+def test_numbers_are_read_in_every_notation(written, text: str, read: float) -> None:
     """YAML 1.1 takes 1e-3 for a string."""
     config = load_config(written(f"ppo: {{learning_rate: {text}}}"))
     assert config.ppo.learning_rate == read
@@ -173,7 +176,7 @@ def test_what_is_not_yaml_is_named_in_one_line(written, content: str | bytes) ->
 
 
 @pytest.mark.parametrize("content", ["- seed", "5", "seed"])
-def test_what_is_no_mapping_is_refused(written, content: str) -> None:
+def test_a_file_that_is_not_a_mapping_is_refused(written, content: str) -> None:
     with pytest.raises(ConfigError, match="the configuration must be a mapping"):
         load_config(written(content))
 

@@ -93,7 +93,9 @@ def test_runs_with_other_anchors_share_the_colours_of_those_they_have_in_common(
         (["classic", "valley"], "margins cannot be compared"),
     ],
 )
-def test_what_has_no_curves_is_one_line(runs: list[str], said: str, tmp_path: Path, capsys) -> None:
+def test_a_run_without_curves_is_refused_in_one_line(
+    runs: list[str], said: str, tmp_path: Path, capsys
+) -> None:
     a_run(tmp_path / "empty", measured=0)
     a_run(tmp_path / "classic")
     a_run(tmp_path / "valley", rules="koom-valley")

@@ -56,7 +56,7 @@ def rows_of(rules: str, count: int = 200, steps: int = 37) -> np.ndarray:
 
 @pytest.mark.parametrize("attacks", [False, True])
 @pytest.mark.parametrize("rules", RULESETS)
-def test_what_is_made_of_tensors_of_rows_is_what_is_made_of_rows(rules: str, attacks: bool) -> None:
+def test_inputs_from_tensors_equal_inputs_from_arrays(rules: str, attacks: bool) -> None:
     rows = rows_of(rules)
     wanted = Inputs.of_rows(rows, attacks)
     for count in (200, 1, 130):  # the batch behind it is as large as the largest so far

@@ -129,11 +129,13 @@ def test_labels_turn_with_the_board(rules: str) -> None:
             one, other = (
                 dict(zip(decisions.tolist(), gaps.tolist(), strict=True))
                 for decisions, gaps in (
-                    (map_action(symmetry, labels[np.array([n])].decisions),
-                     labels[np.array([n])].gaps),
+                    (
+                        map_action(symmetry, labels[np.array([n])].decisions),
+                        labels[np.array([n])].gaps,
+                    ),
                     (turned[np.array([n])].decisions, turned[np.array([n])].gaps),
                 )
-            )  # fmt: skip
+            )
             assert one == other
 
 
@@ -142,8 +144,11 @@ def test_some_labels_of_several_lots() -> None:
     two = Labels(*(np.array(a) for a in ([1], [4], [0], [30])))
     chosen = Labels.joined([one, two])[np.array([2, 0])]
     assert [array.tolist() for array in vars(chosen).values()] == [
-        [1, 2], [4, 3, 5], [0, 0, 7], [30, 10],
-    ]  # fmt: skip
+        [1, 2],
+        [4, 3, 5],
+        [0, 0, 7],
+        [30, 10],
+    ]
 
 
 # -- lessons -------------------------------------------------------------------------------

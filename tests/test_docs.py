@@ -1,4 +1,4 @@
-"""The prose is held against the code: examples are run, tables compared, links followed."""
+"""The pages agree with the code: examples are run, tables compared, links followed."""
 
 import dataclasses
 import doctest
@@ -107,9 +107,13 @@ def test_the_agent_of_your_own_plays_where_the_page_says(tmp_path: Path) -> None
     for command in commands.splitlines():
         _, *words = command.partition(" --games")[0].split()
         done = subprocess.run(
-            [sys.executable, *words, "--games", "2"], cwd=tmp_path, capture_output=True,
-            env={**os.environ, "PYTHONPATH": str(ROOT)}, text=True, check=False,
-        )  # fmt: skip
+            [sys.executable, *words, "--games", "2"],
+            cwd=tmp_path,
+            capture_output=True,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            text=True,
+            check=False,
+        )
         assert done.returncode == 0, done.stderr
         assert "python:glancing:Glancing" in done.stdout
 
@@ -196,8 +200,14 @@ def test_trait_table() -> None:
     told = {row[0] for row in rows}
     known = {field.name for field in dataclasses.fields(Ruleset)}
     assert known - told == {
-        *("name", "title", "dwarfs", "trolls", "stone"),
-        *("max_quiet_turns", "max_turns", "offer_after"),
+        "name",
+        "title",
+        "dwarfs",
+        "trolls",
+        "stone",
+        "max_quiet_turns",
+        "max_turns",
+        "offer_after",
     }
 
 

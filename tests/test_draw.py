@@ -1,4 +1,4 @@
-"""Drawing a legal decision gives every legal one the same chance, and no other any."""
+"""A drawn decision is legal, and each legal one is equally likely."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""Observation planes, each held against what the table says of it."""
+"""Observation planes, each compared with its row in the table."""
 
 from __future__ import annotations
 
@@ -150,9 +150,16 @@ def test_a_declined_offer_shows_how_long_its_side_must_wait() -> None:
 @pytest.mark.parametrize("rules", RULESETS)
 def test_every_value_of_every_battle_is_in_0_to_1(rules: str) -> None:
     games = BatchedGame(
-        200, rules, seed=1, masks=None, autoreset_mode="Disabled",
-        max_quiet_turns=20, max_turns=60, offer_after=2, agreement=True,
-    )  # fmt: skip
+        200,
+        rules,
+        seed=1,
+        masks=None,
+        autoreset_mode="Disabled",
+        max_quiet_turns=20,
+        max_turns=60,
+        offer_after=2,
+        agreement=True,
+    )
     highest = games.observations.max(axis=(0, 2, 3))
     for _ in range(90):
         games.step(games.sample_actions())

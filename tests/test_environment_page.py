@@ -37,7 +37,11 @@ def test_the_page_has_every_table_of_the_docstrings(module):
 
 def test_the_docstring_of_the_battle_has_all_that_describes_it():
     assert [found.split("|")[1].strip() for found in tables_in(aec.__doc__)] == [
-        *("plane", "index", "rulesets", "`termination`", "name"),
+        "plane",
+        "index",
+        "rulesets",
+        "`termination`",
+        "name",
     ]
 
 
@@ -62,7 +66,7 @@ def leaves(space):
 
 
 @pytest.mark.parametrize("name", ["aec", "match", "single"])
-def test_the_spaces_are_as_told(name):
+def test_the_spaces_are_as_documented(name):
     told = PAGES[name].__doc__
     for leaf in (leaf for space in spaces_of(name) for leaf in leaves(space)):
         text = (
@@ -187,7 +191,7 @@ def test_examples_in_docstrings_run(name):
     assert result.failed == 0
 
 
-def test_the_rewards_told_are_those_paid():
+def test_the_documented_rewards_are_those_paid():
     env = thud_env.env()
     env.reset(options={"position": thud_env.Position.start().play("dE2-E6").play("TG7-F6")})
     for action in env.position.decisions("dE6-F6xF6"):

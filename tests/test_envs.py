@@ -1,4 +1,4 @@
-"""What both PettingZoo environments promise: a battle, and a game of two battles."""
+"""The promises of both PettingZoo environments: a battle, and a game of two battles."""
 
 import copy
 import pickle
@@ -113,7 +113,7 @@ def test_set_state_does_not_share_with_the_state(make):
 
 
 @pytest.mark.parametrize("method", ["get_state", "action_masks", "last"])
-def test_nobody_decides_before_the_first_reset(make, method):
+def test_no_agent_decides_before_the_first_reset(make, method):
     with pytest.raises(ResetNeeded, match=rf"call reset\(\) before {method}\(\)"):
         getattr(make(), method)()
 
@@ -149,7 +149,7 @@ def test_an_illegal_action_is_refused_and_changes_nothing(make, action):
 
 
 @pytest.mark.parametrize("action", [0.0, "dF1-F5", None, np.zeros(2, dtype=int)])
-def test_an_action_that_is_no_integer_is_refused(make, action):
+def test_an_action_that_is_not_an_integer_is_refused(make, action):
     env = make()
     env.reset()
     with pytest.raises(TypeError, match="integer"):
@@ -200,7 +200,7 @@ def test_an_unknown_argument_is_pythons_own_error(make):
         ("A6-B6", "'A6-B6' is not one integer"),
     ],
 )
-def test_what_is_wrong_with_an_action_is_told(make, action, named):
+def test_the_error_for_an_action_names_the_mistake(make, action, named):
     env = make()
     env.reset()
     with pytest.raises(TypeError, match=named):

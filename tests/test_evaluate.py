@@ -71,9 +71,12 @@ def test_a_hurl_and_a_shove_by_hand_are_counted() -> None:
     battles, _ = follow(turns, games=3)
     assert strikes(battles) == {"dwarfs": [1] * 3, "trolls": [1] * 3}
     for name, wanted in (
-        ("trolls_lost", 1), ("dwarfs_lost", 1),
-        ("margins", 31 - 4 * 7), ("turns", 4), ("terminations", Termination.TURN_LIMIT.value),
-    ):  # fmt: skip
+        ("trolls_lost", 1),
+        ("dwarfs_lost", 1),
+        ("margins", 31 - 4 * 7),
+        ("turns", 4),
+        ("terminations", Termination.TURN_LIMIT.value),
+    ):
         assert getattr(battles, name).tolist() == [wanted] * 3, name
 
 
@@ -179,13 +182,19 @@ def test_a_summary_of_battles_by_hand() -> None:
     assert result["mean_turns"] == 25
     assert result["endings"] == {"quiet_limit": 3, "no_legal_turn": 1}
     assert result["dwarfs"] == {
-        "wins": 2, "win_rate": 0.5, "win_rate_95": wilson(2, 4)[1:],
-        "hurls_per_battle": 0.75, "captures_per_battle": 1.0,
-    }  # fmt: skip
+        "wins": 2,
+        "win_rate": 0.5,
+        "win_rate_95": wilson(2, 4)[1:],
+        "hurls_per_battle": 0.75,
+        "captures_per_battle": 1.0,
+    }
     assert result["trolls"] == {
-        "wins": 1, "win_rate": 0.25, "win_rate_95": wilson(1, 4)[1:],
-        "shoves_per_battle": 0.75, "captures_per_battle": 2.0,
-    }  # fmt: skip
+        "wins": 1,
+        "win_rate": 0.25,
+        "win_rate_95": wilson(1, 4)[1:],
+        "shoves_per_battle": 0.75,
+        "captures_per_battle": 2.0,
+    }
 
 
 # -- game pairs -----------------------------------------------------------------------------
@@ -338,15 +347,26 @@ def test_json_for_programs(capsys) -> None:
     assert main([*GREEDY, "--games", "4", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert set(report) == {
-        "rules", "dwarfs_agent", "trolls_agent", "games", "draws", "mean_margin",
-        "mean_margin_95", "mean_turns", "dwarfs", "trolls", "endings",
-    }  # fmt: skip
+        "rules",
+        "dwarfs_agent",
+        "trolls_agent",
+        "games",
+        "draws",
+        "mean_margin",
+        "mean_margin_95",
+        "mean_turns",
+        "dwarfs",
+        "trolls",
+        "endings",
+    }
     shared = {"wins", "win_rate", "win_rate_95", "captures_per_battle"}
     assert set(report["dwarfs"]) == shared | {"hurls_per_battle"}
     assert set(report["trolls"]) == shared | {"shoves_per_battle"}
     assert (report["rules"], report["dwarfs_agent"], report["trolls_agent"]) == (
-        "classic", "greedy", "random",
-    )  # fmt: skip
+        "classic",
+        "greedy",
+        "random",
+    )
     wins = report["dwarfs"]["wins"] + report["trolls"]["wins"]
     assert wins + report["draws"] == report["games"] == sum(report["endings"].values()) == 4
     low, high = report["mean_margin_95"]
@@ -429,8 +449,11 @@ def test_a_seed_seeds_both_players_apart(monkeypatch) -> None:
 def test_the_module_runs_as_a_command() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "training.evaluate", "--dwarfs", "grredy", "--trolls", "random"],
-        cwd=ROOT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.count("\n") == 1
     assert "'grredy': did you mean 'greedy'?" in done.stderr

@@ -93,7 +93,9 @@ def test_nothing_is_overwritten(saved: Path, capsys) -> None:
     assert target.read_text() == "mine"
 
 
-def test_a_folder_of_both_roles_is_told_which_to_name(tmp_path: Path, monkeypatch, capsys) -> None:
+def test_the_error_for_a_folder_of_both_roles_names_them(
+    tmp_path: Path, monkeypatch, capsys
+) -> None:
     monkeypatch.chdir(tmp_path)  # the policies that come along are found from anywhere
     assert main(["pretrained/classic", "x.onnx"]) == 2
     said = capsys.readouterr().err
@@ -111,7 +113,7 @@ def test_a_folder_that_is_missing_is_named_before_anything_is_exported(
     assert capsys.readouterr().err == "export: there is no folder no to write x.onnx to\n"
 
 
-def test_what_is_no_policy_is_refused(tmp_path: Path, capsys) -> None:
+def test_a_folder_that_is_not_a_policy_is_refused(tmp_path: Path, capsys) -> None:
     assert main([str(tmp_path), str(tmp_path / "x.onnx")]) == 2
     assert "is no policy" in capsys.readouterr().err
 
@@ -131,9 +133,13 @@ def test_the_documented_lines_load_a_policy_without_the_training_package(saved: 
     script += "\nimport sys\nassert 'training' not in sys.modules\n"
     script += "assert action in thud_env.Position.start().legal_actions()\nprint(values.tolist())\n"
     done = subprocess.run(
-        [sys.executable, "-c", script], env={**os.environ, "PYTHONPATH": str(ROOT)},
-        cwd=saved.parent, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        [sys.executable, "-c", script],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        cwd=saved.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     network = Network(NetworkConfig(channels=6, blocks=2, key_size=4))
     from agents.networks.checkpoint import load_policy

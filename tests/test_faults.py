@@ -1,6 +1,6 @@
 """Faults planted in the learner: each check passes without its fault and fails with it.
 
-Such faults do not crash; they make a run learn less, which nobody notices.
+Such faults do not crash; they make a run learn less, which is easy to overlook.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ CONFIG = TrainConfig(
 
 
 def no_advantage_where_all_goes_as_expected(made: Trainer, played: Rollout) -> None:
-    """Nothing is paid, and both sides always expect the same: c for one, -c for the other."""
+    """Without rewards and with the same values everywhere, c for one side and -c for the other."""
     for_mover = np.where(played.movers == 0, 0.3, -0.3).astype(np.float32)
     last = np.where(played.last_movers == 0, 0.3, -0.3).astype(np.float32)
     quiet = dataclasses.replace(
@@ -149,32 +149,54 @@ def all_known(played: Rollout, *settings: Any) -> Any:
 
 FAULTS: dict[str, tuple[Callable[[Trainer, Rollout], None], Any, str, Any]] = {
     "wrong sign for the opponent's value": (
-        no_advantage_where_all_goes_as_expected, advantage, "zero_sum_gae", same_sign,
+        no_advantage_where_all_goes_as_expected,
+        advantage,
+        "zero_sum_gae",
+        same_sign,
     ),
     "advantage leaks across games": (
-        no_battle_is_paid_for_another, advantage, "zero_sum_gae", beyond_the_end,
+        no_battle_is_paid_for_another,
+        advantage,
+        "zero_sum_gae",
+        beyond_the_end,
     ),
     "mask not applied in the loss": (
-        what_is_learnt_from_has_the_chances_it_was_played_with, Precision, "inputs",
+        what_is_learnt_from_has_the_chances_it_was_played_with,
+        Precision,
+        "inputs",
         lambda _precision, network, rows: all_decisions(network, rows),
     ),
     "wrong symmetry of the policy": (
-        what_is_learnt_from_has_the_chances_it_was_played_with, play, "out_of_frames", INTO,
+        what_is_learnt_from_has_the_chances_it_was_played_with,
+        play,
+        "out_of_frames",
+        INTO,
     ),
     "policy not turned back at all": (
-        what_is_learnt_from_has_the_chances_it_was_played_with, play, "out_of_frames",
+        what_is_learnt_from_has_the_chances_it_was_played_with,
+        play,
+        "out_of_frames",
         lambda _frames, actions: actions,
     ),
     "pool never sampled": (
-        frozen_opponents_are_met_and_scored, opponents.League, "redraw", always(None),
+        frozen_opponents_are_met_and_scored,
+        opponents.League,
+        "redraw",
+        always(None),
     ),
     "pool met but never scored": (
-        frozen_opponents_are_met_and_scored, opponents.Pool, "record", always(None),
+        frozen_opponents_are_met_and_scored,
+        opponents.Pool,
+        "record",
+        always(None),
     ),
     "opponents' decisions learnt from": (
-        opponents_decisions_are_not_learnt_from, batches, "learners_gae", all_known,
+        opponents_decisions_are_not_learnt_from,
+        batches,
+        "learners_gae",
+        all_known,
     ),
-}  # fmt: skip
+}
 
 
 def checked(check: Callable[[Trainer, Rollout], None], folder: Path) -> None:

@@ -204,7 +204,7 @@ def test_notebooks_show_pictures():
         (np.ones(6470), "not legal"),
     ],
 )
-def test_heat_refuses_what_are_no_probabilities(probabilities, said):
+def test_heat_refuses_values_that_are_not_probabilities(probabilities, said):
     with pytest.raises(ValueError, match=said):
         heat(START, probabilities)
 

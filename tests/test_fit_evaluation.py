@@ -32,9 +32,21 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def command(folder: Path, *more: str, rules: str = "classic") -> list[str]:
     return [
-        rules, "--generations", "2", "--positions", "300", "--depth", "1", "--pairs", "2",
-        "--folder", str(folder), "--out", str(folder / "out.npz"), *more,
-    ]  # fmt: skip
+        rules,
+        "--generations",
+        "2",
+        "--positions",
+        "300",
+        "--depth",
+        "1",
+        "--pairs",
+        "2",
+        "--folder",
+        str(folder),
+        "--out",
+        str(folder / "out.npz"),
+        *more,
+    ]
 
 
 @pytest.mark.parametrize("rules", ["classic", "koom-valley-football"])
@@ -68,7 +80,7 @@ def test_a_folder_in_use_is_refused_and_left_alone(tmp_path: Path, capsys) -> No
 
 
 def test_values_that_made_the_worth_are_found_again() -> None:
-    """Positions worth exactly what tables say are predicted, and by the tables that come of it."""
+    """If the targets are the values of tables, these tables predict them, and so does the fit."""
     classes = classes_of("classic")
     rng = np.random.default_rng(1)
     boards = rng.choice([0, 1, 2], p=[0.75, 0.2, 0.05], size=(1500, 165)).astype(np.int8)
@@ -149,7 +161,7 @@ def test_tables_to_start_from_are_kept_where_nothing_is_seen(tmp_path: Path) -> 
     assert 0.5 < (before == after).mean() < 1
 
 
-def test_tables_of_another_setup_are_no_start(tmp_path: Path, capsys) -> None:
+def test_tables_of_another_setup_are_refused_as_a_start(tmp_path: Path, capsys) -> None:
     start = str(tables_path("koom-valley-football"))
     assert main(command(tmp_path, "--start", start)) == 2
     assert "has tables of koom-valley-football, which do not fit classic" in capsys.readouterr().err

@@ -1,8 +1,8 @@
 """Damaged texts are read or refused, and nothing else.
 
 Records and positions from random play are damaged at random: bytes flipped, cut out, doubled,
-moved, swapped for those of another text. Whatever comes of it must read, and then round trip,
-or raise the error that names what is wrong.
+moved, swapped for those of another text. The result must be read, and then round-trip, or raise the
+error that names what is wrong.
 """
 
 import re

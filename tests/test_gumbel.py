@@ -71,7 +71,7 @@ def test_noise_draws_decisions_as_often_as_their_priors_say() -> None:
         assert abs(drawn[decision] / 4000 - prior) < 0.03
 
 
-def test_what_was_not_tried_is_worth_what_the_rest_is() -> None:
+def test_untried_decisions_get_the_mean_value_of_the_others() -> None:
     priors = np.array([0.5, 0.25, 0.25])
     completed = completed_values(priors, np.array([3, 1, 0]), np.array([0.9, 0.3, 0.0]))
     assert completed == pytest.approx([0.9, 0.3, (0.5 * 0.9 + 0.25 * 0.3) / 0.75])

@@ -1,4 +1,4 @@
-"""Data flows one way through the house: board, rules, position, environments, training."""
+"""Imports go one way: board, rules, position, environments, agents, training."""
 
 import ast
 import sys
@@ -18,7 +18,7 @@ SOURCES = {
 }
 
 # What each part of thud_env, a module or a package, may import of thud_env. Parts that are not
-# named stand at the end of the line and may import any of them.
+# listed are at the end of the line and may import any of them.
 GRANTED = {
     "arguments": set(),
     "jit": {"board"},
@@ -39,15 +39,49 @@ GRANTED = {
 # those that stand before it. Commands stand in the last line.
 ROOMS = {
     "agents": [
-        *("durable", "strict_yaml", "agent", "registry", "networks", "search"),
-        *("simple", "policy", "alphabeta", "mcts", "leaf_judge", "policy_mcts", "champion"),
-        *("analysis", "terminal", "web"),
-        *("play", "replay", "bench", "export"),
+        "durable",
+        "strict_yaml",
+        "agent",
+        "registry",
+        "networks",
+        "search",
+        "simple",
+        "policy",
+        "alphabeta",
+        "mcts",
+        "leaf_judge",
+        "policy_mcts",
+        "champion",
+        "analysis",
+        "terminal",
+        "web",
+        "play",
+        "replay",
+        "bench",
+        "export",
     ],
     "training": [
-        *("config", "usage", "process", "arena", "selfplay", "learner", "runs", "ladder"),
-        *("trainer", "options", "launch", "distill", "integrations", "fitting"),
-        *("train", "exploit", "evaluate", "bench", "curves", "fit_evaluation", "tune_search"),
+        "config",
+        "usage",
+        "process",
+        "arena",
+        "selfplay",
+        "learner",
+        "runs",
+        "ladder",
+        "trainer",
+        "options",
+        "launch",
+        "distill",
+        "integrations",
+        "fitting",
+        "train",
+        "exploit",
+        "evaluate",
+        "bench",
+        "curves",
+        "fit_evaluation",
+        "tune_search",
     ],
 }
 CORE_DEPENDENCIES = {"numpy", "numba", "gymnasium", "pettingzoo"}
@@ -155,7 +189,7 @@ def test_no_module_imports_itself_by_way_of_others() -> None:
 
 @pytest.mark.parametrize("module", [name for name in in_package("thud_env") if ".envs" in name])
 def test_adapters_hold_no_rules(module: str) -> None:
-    # An adapter asks what is legal and carries it out; how pieces move is not its business.
+    # An adapter asks what is legal and plays it; only the rules know how pieces move.
     tree = ast.parse(SOURCES[module].read_text(encoding="utf-8"))
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     assert not names & RULE_PREDICATES

@@ -1,4 +1,4 @@
-"""What the integrations share, and the adapters whose library is installed."""
+"""The code that integrations share, and the adapters whose libraries are installed."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def test_every_battle_counts_once():
     assert over_at_once == Margins(0.0, 0.0)
 
 
-def test_the_table_tells_both_and_their_difference(capsys):
+def test_the_table_has_both_margins_and_their_difference(capsys):
     show("Somebody's PPO", Margins(1.0, 0.3), Margins(3.0, 0.4))
     assert capsys.readouterr().out.splitlines()[1:] == [
         "Somebody's PPO: trolls against random dwarfs",
@@ -45,7 +45,7 @@ def test_the_table_tells_both_and_their_difference(capsys):
 
 
 @pytest.mark.parametrize("after", [0.5, 1.0, 1.9])
-def test_a_script_fails_if_training_has_not_told(after):
+def test_a_script_fails_if_training_shows_no_gain(after):
     with pytest.raises(SystemExit, match="Somebody's PPO: after is not better than before"):
         show("Somebody's PPO", Margins(1.0, 0.3), Margins(after, 0.4))
 

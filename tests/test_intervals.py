@@ -1,4 +1,4 @@
-"""Intervals that are the known ones and cover, and words that claim no more than they show."""
+"""Intervals equal published ones and cover, and sentences claim no more than they show."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_the_interval_of_a_mean_is_the_normal_one() -> None:
     assert found == pytest.approx((2.5, 2.5 - half, 2.5 + half), abs=1e-5)
 
 
-def test_the_interval_of_a_mean_stays_within_what_there_can_be() -> None:
+def test_the_interval_of_a_mean_stays_within_the_possible_range() -> None:
     assert mean_interval(np.array([7]), 32) == (7, -32, 32)
     assert mean_interval(np.array([32, 32, 31]), 32).high == 32
     assert mean_interval(np.array([-1, -1, 0]), 1).low == -1

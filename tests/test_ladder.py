@@ -1,4 +1,4 @@
-"""The ladder from the command line: played, stopped, gone on with, and refused."""
+"""The ladder from the command line: played, stopped, continued, and refused."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def test_the_limits_of_a_ladder_are_in_its_report(tmp_path: Path) -> None:
         ("agents: [random, random]", "named twice"),
     ],
 )
-def test_a_field_that_is_none_is_refused(tmp_path: Path, text: str, complaint: str) -> None:
+def test_a_file_that_is_not_a_field_is_refused(tmp_path: Path, text: str, complaint: str) -> None:
     path = tmp_path / "field.yaml"
     path.write_text(text)
     with pytest.raises(LadderError, match=complaint):

@@ -1,4 +1,4 @@
-"""The games of a ladder: which are played, and that nothing but the game decides how."""
+"""The games of a ladder: which are played, and that a result depends on its game alone."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BEGINNING = short_field().beginning(Game("", "", 0))
 # -- the schedule --------------------------------------------------------------------------
 
 
-def test_every_start_is_played_in_both_seats_and_against_oneself() -> None:
+def test_every_start_is_played_in_both_seats_and_against_the_agent_itself() -> None:
     games = list(short_field({"a": 6, "b": 6, "c": 6}).games())
     cells = Counter((game.dwarfs, game.trolls) for game in games)
     assert cells == {(d, t): 3 for d in "abc" for t in "abc"}
@@ -101,7 +101,7 @@ def test_several_processes_play_the_same_games_as_one() -> None:
 
 
 class Fake(Agent):
-    """Plays the first legal decision, or an illegal one, and tells of searches."""
+    """Plays the first legal decision, or an illegal one, and reports nodes."""
 
     def __init__(self, seed: int = 0, legal: bool = True) -> None:
         self.legal = legal
@@ -118,7 +118,7 @@ class Fake(Agent):
 
 
 class Cheat(Fake):
-    """Plays illegally, but for the seed 0."""
+    """Plays illegally, except with seed 0."""
 
     def __init__(self, seed: int = 0) -> None:
         super().__init__(legal=seed == 0)
@@ -132,7 +132,7 @@ class Once(Fake):
         return Position(rows[0]).legal_actions()[:1]
 
 
-def test_nodes_are_summed_where_the_agent_tells(monkeypatch) -> None:
+def test_nodes_are_summed_if_the_agent_counts_them(monkeypatch) -> None:
     monkeypatch.setitem(agents.AGENTS, "fake", f"{__name__}:Fake")
     game = Game("fake", "random", 0)
     result = play_game(game, BEGINNING, (1, 2))

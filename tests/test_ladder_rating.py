@@ -1,4 +1,4 @@
-"""Bradley-Terry ratings: known strengths come back, and intervals hold them."""
+"""Bradley-Terry ratings: known strengths are recovered, and intervals cover them."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_two_agents_of_one_cell_have_the_known_interval() -> None:
     assert [r.value for r in ratings.dwarfs] == pytest.approx([0, 0], abs=1e-6)
 
 
-def test_each_side_is_told_from_its_mean() -> None:
+def test_ratings_of_a_side_are_relative_to_its_mean() -> None:
     ratings = rate(*simulated(100, seed=3))
     assert sum(r.value for r in ratings.dwarfs) == pytest.approx(0, abs=1e-6)
     assert sum(r.value for r in ratings.trolls) == pytest.approx(0, abs=1e-6)

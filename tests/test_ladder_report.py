@@ -1,4 +1,4 @@
-"""Figures that are those of the games, and a report that says them and no more."""
+"""The figures of games, and a report that claims no more than they show."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_pair_is_one_start_with_the_seats_swapped() -> None:
     assert weak_middle.losses == 70
 
 
-def test_scores_are_means_over_the_whole_field_oneself_included() -> None:
+def test_scores_are_means_over_the_field_including_the_agent_itself() -> None:
     assert [score.value for score in FIGURES.scores] == pytest.approx([-12, 0, 12])
     assert sum(score.value for score in FIGURES.scores) == pytest.approx(0)
 
@@ -89,7 +89,7 @@ def test_effort_is_a_turn_and_by_side() -> None:
 def test_times_are_written_in_full(folder: Path) -> None:
     report = (folder / "report.md").read_text()
     assert "| 100, 50 " in report
-    assert "| 100, - " in report  # nodes, which only the dwarfs told
+    assert "| 100, - " in report  # nodes, which only the dwarfs counted
 
 
 def test_figures_do_not_depend_on_the_order_of_the_games() -> None:

@@ -1,4 +1,4 @@
-"""Results on disk: appended, read back, resumed, and refused where they do not belong."""
+"""Results on disk: appended, read back, continued, and refused if they are of another ladder."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_damage_before_the_last_line_is_refused_by_its_number(folder: Path, dama
         Store(folder, FIELD)
 
 
-def test_a_file_without_a_header_is_no_ladder(tmp_path: Path) -> None:
+def test_a_file_without_a_header_is_not_a_ladder(tmp_path: Path) -> None:
     (tmp_path / FILE).write_text(json.dumps(dataclasses.asdict(RESULTS[0])) + "\n")
     with pytest.raises(LadderError, match="no header"):
         read_games(tmp_path)
@@ -116,7 +116,7 @@ def test_a_folder_without_games_is_refused(tmp_path: Path) -> None:
         ({"limits": {}}, r"limits max_turns=30, not none"),
     ],
 )
-def test_results_of_something_else_are_refused_and_kept(folder, other, complaint) -> None:
+def test_results_of_another_ladder_are_refused_and_kept(folder, other, complaint) -> None:
     before = (folder / FILE).read_bytes()
     with pytest.raises(LadderError, match=complaint):
         Store(folder, dataclasses.replace(FIELD, **other))
@@ -137,7 +137,7 @@ def test_changed_code_is_noted_and_counted(folder: Path, monkeypatch) -> None:
     assert read_games(folder).codes == 2
 
 
-def test_a_changed_agent_of_somebodys_own_is_noted_and_counted(tmp_path, monkeypatch) -> None:
+def test_a_change_of_a_users_agent_is_noted_and_counted(tmp_path, monkeypatch) -> None:
     monkeypatch.syspath_prepend(tmp_path)
     source = tmp_path / "own_in_ladder.py"
     source.write_text(

@@ -1,4 +1,4 @@
-"""What stands in vector registers does what its plain Python body says."""
+"""Functions on vector registers do the same as their plain Python bodies."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Our learner beside MaskablePPO: that like is compared with like, not how fast either is."""
+"""Our learner beside MaskablePPO: the comparison is fair (its speeds are not tested)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The two-battle game as an environment; test_envs.py holds what it shares with others."""
+"""The two-battle game as an environment; test_envs.py tests what all environments promise."""
 
 import numpy as np
 import pytest
@@ -122,7 +122,7 @@ def test_rewards_sum_to_the_total(rules):
     assert totals != {0}
 
 
-def test_the_planes_tell_of_the_first_battle_from_ones_own_side():
+def test_the_planes_show_the_first_battle_from_the_players_side():
     assert MATCH_PLANES[: len(PLANES)] == PLANES
     names = [plane.name for plane in MATCH_PLANES]
     second, margin = names.index("second_battle"), names.index("first_margin")
@@ -187,7 +187,7 @@ def test_a_state_of_the_second_battle_goes_back_to_it():
     assert twin.infos == env.infos
 
 
-def test_render_tells_which_battle_it_is_and_who_plays_the_dwarfs():
+def test_render_shows_which_battle_it_is_and_who_plays_the_dwarfs():
     env = started(render_mode="ansi", max_quiet_turns=4)
     assert "battle 1 of 2, player_0 plays the dwarfs" in env.render()
     play(env, QUIET)

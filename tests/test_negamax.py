@@ -1,4 +1,4 @@
-"""Alpha-beta against a search that leaves nothing out, and the parts that it is made of."""
+"""Alpha-beta compared with a search that leaves nothing out, and the parts of the search."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_alpha_beta_finds_the_minimax_value(
 
 
 @EACH_RULESET
-def test_the_turn_that_is_found_is_worth_what_it_is_said_to_be(rules: str) -> None:
+def test_the_best_turn_has_the_value_of_the_search(rules: str) -> None:
     for position in small_positions(rules, 2, 16, 6000):
         found = search(position, depth=2)
         row = position.row.copy()

@@ -45,8 +45,8 @@ def test_following_a_turn_gives_the_decisions_that_searching_gives(rules: str) -
     assert refused > 1000
 
 
-def test_a_turn_that_is_over_is_not_gone_on_with() -> None:
-    # The second step would be legal for nobody; the third word is the other side's piece.
+def test_a_finished_turn_is_not_continued() -> None:
+    # The second step is legal for neither side; the third word is the other side's piece.
     start = Position.from_text(f"5/7/9/11/13/d14/d13T/{EMPTY_FROM_ROW_8} d - 0 0")
     for turn in ("dA6-B6-C6", "dA6-B6-B7", "TP7-P6", "dA6"):
         with pytest.raises(IllegalMove):
@@ -126,9 +126,24 @@ def test_captures_are_sorted_as_text() -> None:
 
 @pytest.mark.parametrize(
     "word",
-    ["", "F1-F5", "d", "dF1F5", "dF1-", "df1-f5", "DF1-F5", "dF1-F5-", "TG7-F6xE5x", "x",
-     "dF1 -F5", "Offer", "resign", "dF1-F5 dG1-G5", "TG7xE5-F6"],
-)  # fmt: skip
+    [
+        "",
+        "F1-F5",
+        "d",
+        "dF1F5",
+        "dF1-",
+        "df1-f5",
+        "DF1-F5",
+        "dF1-F5-",
+        "TG7-F6xE5x",
+        "x",
+        "dF1 -F5",
+        "Offer",
+        "resign",
+        "dF1-F5 dG1-G5",
+        "TG7xE5-F6",
+    ],
+)
 def test_what_is_not_a_turn_is_refused_by_name(word: str) -> None:
     with pytest.raises(ValueError, match="is not a turn") as refusal:
         Position.start().play(word)
@@ -153,9 +168,21 @@ def test_squares_that_are_not_there_are_named(word: str, square: str) -> None:
 
 @pytest.mark.parametrize(
     "word",
-    ["dF1-F1", "dF1-G1", "dH8-H9", "TF1-F5", "TG7-F6", "dF1-F5xG7", "RH8-H9", "offer", "accept",
-     "dF1-F5-F6", "dF1", "dF2-F3"],
-)  # fmt: skip
+    [
+        "dF1-F1",
+        "dF1-G1",
+        "dH8-H9",
+        "TF1-F5",
+        "TG7-F6",
+        "dF1-F5xG7",
+        "RH8-H9",
+        "offer",
+        "accept",
+        "dF1-F5-F6",
+        "dF1",
+        "dF2-F3",
+    ],
+)
 def test_illegal_turns_are_refused_by_name(word: str) -> None:
     with pytest.raises(IllegalMove, match="is illegal for the dwarfs in") as refusal:
         Position.start().play(word)
@@ -178,7 +205,7 @@ def test_an_illegal_turn_says_what_is_wrong_with_its_piece(word: str, why: str) 
     assert str(refusal.value).endswith(why)
 
 
-def test_what_is_no_text_is_named() -> None:
+def test_a_turn_that_is_not_text_is_named() -> None:
     with pytest.raises(TypeError, match=r"turn 5: text such as 'dF1-F5' would be right"):
         Position.start().play(5)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="position None: position text would be right"):

@@ -1,4 +1,4 @@
-"""The opening books: what a start is, that the published ones are what the script draws."""
+"""The opening books: their starts, and that the script draws the published ones."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_another_seed_draws_others() -> None:
     assert [start.turn_number for start in other] == list(TURNS)
 
 
-def test_the_digest_tells_books_apart() -> None:
+def test_the_digest_distinguishes_books() -> None:
     starts = list(read_openings("classic").starts)
     assert Openings.of(starts).digest == read_openings("classic").digest
     assert Openings.of(starts[1:]).digest != Openings.of(starts).digest

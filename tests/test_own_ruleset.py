@@ -1,4 +1,4 @@
-"""A sixth game: what a ruleset of one's own needs is the definition below, and nothing else."""
+"""A sixth game: a user's ruleset needs the definition below and nothing else."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_agents_play_it(spec: str) -> None:
         position = position.play(turn)
 
 
-def test_it_is_trained_and_its_policies_know_what_they_were_trained_for(
+def test_it_is_trained_and_its_policies_carry_its_definition(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

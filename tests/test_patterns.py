@@ -1,4 +1,4 @@
-"""The evaluation by patterns: kept up to date as it would be made afresh, symmetric, on file."""
+"""The evaluation by patterns: updates, symmetry, and files."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def positions(rules: str) -> Iterator[Position]:
 
 
 @EACH_RULESET
-def test_a_decision_changes_what_it_would_afresh(rules: str) -> None:
+def test_updating_after_a_decision_equals_evaluating_afresh(rules: str) -> None:
     tables = random_tables(rules)
     for position in positions(rules):
         codes, sums = afresh(position.row, tables)
@@ -101,7 +101,7 @@ def test_a_decision_changes_what_it_would_afresh(rules: str) -> None:
 
 
 @EACH_RULESET
-def test_moves_are_judged_as_if_they_were_carried_out(rules: str) -> None:
+def test_moves_are_evaluated_as_if_they_were_played(rules: str) -> None:
     tables = random_tables(rules)
     values = np.zeros(2048, dtype=np.int32)
     judged = 0

@@ -148,8 +148,16 @@ def test_the_command_divides(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--depth", "2", "--position", f"{LONE} t - 0 0", "--divide"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == [
-        "TG3-F2", "TG3-F3", "TG3-F4", "TG3-G2", "TG3-G4", "TG3-H2", "TG3-H3", "TG3-H4", "2",
-    ]  # fmt: skip
+        "TG3-F2",
+        "TG3-F3",
+        "TG3-F4",
+        "TG3-G2",
+        "TG3-G4",
+        "TG3-H2",
+        "TG3-H3",
+        "TG3-H4",
+        "2",
+    ]
     counts = [int(line.split()[1]) for line in lines]
     assert counts[-1] == sum(counts[:-1])
 

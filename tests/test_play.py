@@ -1,4 +1,4 @@
-"""Playing in the terminal: what a person may type, the table they sit at, and the command."""
+"""Playing in the terminal: what a person may type, the battle, and the command."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ def test_a_turn_may_be_typed_carelessly(text: str) -> None:
     assert read_turn(START, text) == ["dF1-F5"]
 
 
-def test_the_column_d_is_no_piece() -> None:
+def test_the_column_d_is_not_a_piece() -> None:
     assert read_turn(START, "d3-d4") == read_turn(START, "dd3d4") == ["dD3-D4"]
 
 
-def test_what_a_troll_captures_is_asked_unless_it_was_said() -> None:
+def test_captures_are_asked_for_unless_they_were_typed() -> None:
     position = Position.from_text(TROLL_AMONG_DWARFS, "classic-any")
     all_sizes = read_turn(position, "g7-g6")
     assert len(all_sizes) == 8
@@ -111,7 +111,7 @@ def test_the_rest_of_a_turn_is_read_too() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("dF1-G9", "That is none of the 21 legal turns of the dwarf on F1. Nearest: dF1-"),
+        ("dF1-G9", "That is not one of the 21 legal turns of the dwarf on F1. Nearest: dF1-"),
         ("f3-f4", "The dwarfs are to move, and nothing stands on F3. Nearest: d"),
         ("tf1-f5", "The dwarfs are to move, and on F1 stands a dwarf. Nearest: dF1-F5, "),
         ("TG7-F6", "The dwarfs are to move, and the troll on G7 is not theirs. Nearest: d"),
@@ -135,7 +135,7 @@ def test_a_turn_that_is_not_legal_says_why_and_what_is_near(text: str, said: str
         ("f1", "F1 is a square, not a turn: 'moves F1' lists its turns"),
     ],
 )
-def test_what_is_no_turn_says_so(text: str, said: str) -> None:
+def test_the_error_for_a_text_that_is_not_a_turn_says_so(text: str, said: str) -> None:
     with pytest.raises(ValueError, match="^" + said.replace("!", "\\!")):
         read_turn(START, text)
 
@@ -236,11 +236,11 @@ def test_the_trolls_cannot_take_back_what_the_agent_began_with(capsys) -> None:
 
 
 def test_ctrl_c_ends_it_and_keeps_the_record(tmp_path: Path, capsys) -> None:
-    told = answers("e2-e6")
+    typed = answers("e2-e6")
 
     def ask(prompt: str) -> str:
         try:
-            return told(prompt)
+            return typed(prompt)
         except EOFError:
             raise KeyboardInterrupt from None
 
@@ -359,7 +359,7 @@ def test_a_battle_of_two_agents_is_watched_on_a_terminal(capsys) -> None:
     assert out.endswith(verdict(seated.position) + "\n")
 
 
-def test_the_record_tells_the_battle_without_what_was_taken_back(tmp_path: Path) -> None:
+def test_the_record_leaves_out_turns_that_were_taken_back(tmp_path: Path) -> None:
     path = tmp_path / "mine.thud"
     words = ["--trolls", "human", "--dwarfs", "human", "--record", str(path)]
     assert main(words, answers("e2-e6", "TG7-F6", "undo", "TG7-F7", "quit")) == 0

@@ -57,7 +57,7 @@ def test_a_whole_battle_is_worth_its_score(how: int, rules: str) -> None:
 
 @EACH_RULESET
 @BY_PLAYING_ON
-def test_a_playout_is_broken_off_and_judged(how: int, rules: str) -> None:
+def test_a_playout_is_cut_off_and_evaluated(how: int, rules: str) -> None:
     value, row = judge(Position.start(rules), how, 7)
     assert row[TERMINATION] == ONGOING
     assert row[TURNS] == 7
@@ -66,7 +66,7 @@ def test_a_playout_is_broken_off_and_judged(how: int, rules: str) -> None:
 
 
 @EACH_RULESET
-def test_without_playing_on_the_position_is_judged_as_it_stands(rules: str) -> None:
+def test_without_a_playout_the_position_is_evaluated_at_once(rules: str) -> None:
     value, row = judge(Position.start(rules), BY_EVALUATION, 7)
     assert np.array_equal(row, Position.start(rules).row)
     assert value == static_value(row, judge_of(row))

@@ -1,4 +1,4 @@
-"""Search with networks: legal, batched without a difference, and better than the network alone."""
+"""Search with networks: legal, the same in batches as alone, and better than the network alone."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_every_simulation_is_counted_once(leaves: int, folder: Path) -> None:
     assert (len(trees) < 20) == (leaves == 8)
 
 
-def test_a_wrong_spec_or_checkpoint_is_told(folder: Path) -> None:
+def test_the_error_for_a_wrong_spec_or_checkpoint_names_it(folder: Path) -> None:
     with pytest.raises(ValueError, match=r"sims=1 must be in 2 \.\. 1e\+07"):
         agents.make(f"policy+mcts:{folder / 'classic'},sims=1")
     with pytest.raises(ValueError, match=r"root=uct must be one of puct, gumbel"):
@@ -122,8 +122,8 @@ def test_a_wrong_spec_or_checkpoint_is_told(folder: Path) -> None:
         agent.act(Position.start("koom-valley"))
 
 
-def test_what_a_network_said_is_remembered(folder: Path) -> None:
-    """A second search of the same asks nothing, and one after a reply less than without."""
+def test_network_outputs_are_cached(folder: Path) -> None:
+    """A second search of a position evaluates nothing; one after a reply evaluates less."""
     spec = f"policy+mcts:{folder / 'classic'},sims=100"
     asked: list[int] = []
     ask = LeafJudge._ask
@@ -146,7 +146,9 @@ def test_what_a_network_said_is_remembered(folder: Path) -> None:
         assert sum(asked) == 2 * once, "a seed makes it forget"
 
 
-def test_positions_are_forgotten_in_the_end(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_drops_positions_that_are_not_met_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(leaf_judge, "REMEMBERED", 20)
     judge = LeafJudge(PolicyAgent(folder / "classic"), bfloat16=False)
     position = Position.start()
@@ -166,8 +168,11 @@ def test_leaves_are_judged_as_the_policy_judges_them(folder: Path) -> None:
     rows = np.stack([one.row for one in (over, trolls, dwarfs, trolls)])
     judged = LeafJudge(policy, bfloat16=False).judge(rows)
     assert np.diff(judged.starts).tolist() == [
-        0, len(trolls.legal_actions()), len(dwarfs.legal_actions()), len(trolls.legal_actions()),
-    ]  # fmt: skip
+        0,
+        len(trolls.legal_actions()),
+        len(dwarfs.legal_actions()),
+        len(trolls.legal_actions()),
+    ]
     assert judged.values[0] == pytest.approx(over.margin / 32)
     for place_in, position in ((1, trolls), (2, dwarfs), (3, trolls)):
         opinion = policy.judge(position)

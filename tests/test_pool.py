@@ -1,4 +1,4 @@
-"""Frozen opponents: who is met, how often, and what is learnt from it."""
+"""Frozen opponents: which are met, how often, and what is learnt from them."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def test_scores_are_the_learners_against_the_other_roles_snapshots(tmp_path: Pat
     league.add_snapshots(5)
     (name,) = league.pools[0].scores
     game = int(np.flatnonzero(league.sides == 1)[-1])  # the learner has the dwarfs
-    for _ in range(20):  # whoever was met at first was scripted
+    for _ in range(20):  # the first opponent was scripted
         league._names[game] = name
         league.finished(game, 32)
     assert league.pools[1].scores[name] > 0.7

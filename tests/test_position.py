@@ -1,4 +1,4 @@
-"""Position: errors, and the manners of a value."""
+"""Position: errors, and the behaviour of a value."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_an_unknown_ruleset_is_refused_with_the_nearest_name() -> None:
         Position.from_text(Position.start().text, "chess")
 
 
-def test_a_ruleset_of_ones_own_needs_a_name_of_its_own() -> None:
+def test_a_users_ruleset_needs_a_name_of_its_own() -> None:
     with pytest.raises(ValueError, match="'classic': that name is taken"):
         dataclasses.replace(RULESETS["classic"], max_turns=100)
     own = RULESETS["classic"].replace(name="short", max_turns=100)
@@ -81,9 +81,7 @@ def test_limits_of_the_wrong_kind_are_refused(limits: dict[str, Any], complaint:
         ({"speed": 3}, "unexpected keyword argument 'speed': known: rules, max_quiet_turns, max_"),
     ],
 )
-def test_limits_that_there_are_not_are_refused_as_python_does(
-    limits: dict[str, Any], complaint: str
-) -> None:
+def test_unknown_limits_are_refused_as_python_does(limits: dict[str, Any], complaint: str) -> None:
     for made in (
         Position.start,
         lambda **given: Position.from_text(Position.start().text, **given),
@@ -132,7 +130,7 @@ def test_actions_out_of_range_are_illegal_and_named(action: int) -> None:
 
 
 @pytest.mark.parametrize("action", [32.0, 0.5, "32", None, np.float32(32), np.array([32])])
-def test_an_action_that_is_no_integer_is_refused(action: Any) -> None:
+def test_an_action_that_is_not_an_integer_is_refused(action: Any) -> None:
     with pytest.raises(
         TypeError, match=r"is not one integer: an int in 0 \.\. 6469 would be right"
     ):
@@ -233,7 +231,7 @@ def test_repr_is_an_expression() -> None:
 
 
 @pytest.mark.parametrize("rules", CLASSIC_RULES)
-def test_margin_and_observation_can_be_asked_at_any_time(rules: str) -> None:
+def test_margin_and_observation_exist_at_any_time(rules: str) -> None:
     position = place(rules, "A8 A9", "H4")
     assert position.margin == -2
     observation = position.observation()

@@ -111,8 +111,10 @@ BOARD = "5/7/9/11/13/6d8/6Td7/d6R7/15/15/13/11/9/7/5"
         (f"{BOARD.replace('9/11', '9/5R5', 1)} d - 0 0", "2 R on the board"),
         (f"{BOARD.replace('d6R7', 'd5R8')} d - 0 0", "R on G8: in classic the stone stands on H8"),
         (f"{BOARD.replace('11/13', 'TTTTTTTT3/13', 1)} d - 0 0", "9 trolls on the board"),
-        (f"{BOARD.replace('/15/15/', '/ddddddddddddddd/ddddddddddddddd/')} d - 0 0",
-         "33 dwarfs on the board: classic has 32 at most"),
+        (
+            f"{BOARD.replace('/15/15/', '/ddddddddddddddd/ddddddddddddddd/')} d - 0 0",
+            "33 dwarfs on the board: classic has 32 at most",
+        ),
         (f"{BOARD} x - 0 0", "side 'x'"),
         (f"{BOARD} D - 0 0", "side 'D'"),
         (f"{BOARD} d - 201 300", "quiet turns '201': a number in 0 .. 200 would be right"),
@@ -142,13 +144,13 @@ BOARD = "5/7/9/11/13/6d8/6Td7/d6R7/15/15/13/11/9/7/5"
         (f"{BOARD.replace('6d8/6Td7', '15/6T8')} t G7:one 0 0", "cannot be: 0 dwarfs"),
         (f"{BOARD} t G7:one 200 0", "the battle was over before this turn"),
     ],
-)  # fmt: skip
+)
 def test_damaged_text_is_refused_by_what_is_wrong(text: str, complaint: str) -> None:
     with pytest.raises(ValueError, match=re.escape(complaint)):
         Position.from_text(text, "classic")
 
 
-def test_any_damage_is_refused_or_read_as_another_position() -> None:
+def test_damaged_text_is_refused_or_read_as_another_position() -> None:
     """Nothing but ValueError ever comes of damaged text; what is read can be played on."""
     random = Random(7)
     text = place("classic-any", "G6 H6 J6 A8", "H4", "t").play("TH4-H5xG6").text

@@ -103,9 +103,13 @@ SHARES = torch.tensor([0.5, 0.3, 0.2])
 
 
 def loss_of(
-    chosen: int, ratio: float, advantage: float, value: float = 0.0, target: float = 0.0,
+    chosen: int,
+    ratio: float,
+    advantage: float,
+    value: float = 0.0,
+    target: float = 0.0,
     **settings: float,
-) -> tuple[torch.Tensor, dict[str, float], torch.Tensor]:  # fmt: skip
+) -> tuple[torch.Tensor, dict[str, float], torch.Tensor]:
     """The loss of one decision, what is reported of it, and the log-probabilities."""
     inputs = inputs_of([ONE_OR_NONE])
     log_probs = SHARES.log().requires_grad_()
@@ -232,7 +236,7 @@ def chances(network: Network, position: Position) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-def test_what_paid_becomes_likelier_and_what_cost_less_likely(sign: int) -> None:
+def test_good_decisions_become_more_likely_and_bad_ones_less(sign: int) -> None:
     network = a_network()
     before = chances(network, ONE_OR_NONE)
     learner = a_learner(network, learning_rate=3e-3, update_epochs=4, minibatch_size=30)
@@ -312,9 +316,14 @@ def test_every_decision_is_learnt_from_once_an_epoch(monkeypatch) -> None:
     network = a_network()
     batch = capture_batch(network, ONE_OR_NONE, copies=7)
     taken = steps_taken(
-        network, batch, monkeypatch,
-        update_epochs=3, minibatch_size=8, target_kl=1e9, learning_rate=1e-5,
-    )  # fmt: skip
+        network,
+        batch,
+        monkeypatch,
+        update_epochs=3,
+        minibatch_size=8,
+        target_kl=1e9,
+        learning_rate=1e-5,
+    )
     assert taken == 3 * math.ceil(21 / 8)
 
 
@@ -356,9 +365,11 @@ def test_a_seed_repeats_what_is_learnt() -> None:
     actions = games.sample_actions()
     rng = np.random.default_rng(4)
     batch = Batch(
-        games.rows, actions, np.full(40, -math.log(656), np.float32),
+        games.rows,
+        actions,
+        np.full(40, -math.log(656), np.float32),
         *rng.normal(size=(2, 40)).astype(np.float32),
-    )  # fmt: skip
+    )
     learnt = []
     for seed in (5, 5, 6):
         network = a_network()

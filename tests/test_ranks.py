@@ -40,10 +40,11 @@ def batches() -> dict[int, Batch]:
         mine = np.flatnonzero(games.to_move == side)[:count]
         assert len(mine) == count
         found[side] = Batch(
-            games.rows[mine], actions[mine],
+            games.rows[mine],
+            actions[mine],
             (-np.log(games.legal_counts[mine])).astype(np.float32),
             *random.normal(size=(2, count)).astype(np.float32),
-        )  # fmt: skip
+        )
     return found
 
 
@@ -117,13 +118,26 @@ def torchrun(folder: Path, *words: str, processes: int = 2) -> subprocess.Comple
     path = folder / "small.yaml"
     path.write_text(yaml.safe_dump(dataclasses.asdict(SMALL_RUN)))
     command = [
-        *(sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", str(processes)),
-        *("--master-port", str(free_port()), "-m", "training.train", str(path), *words),
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--nproc-per-node",
+        str(processes),
+        "--master-port",
+        str(free_port()),
+        "-m",
+        "training.train",
+        str(path),
+        *words,
     ]
     return subprocess.run(
-        command, cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        command,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 @pytest.mark.slow

@@ -37,7 +37,7 @@ def random_game(start, random, most_turns=1000):
 
 
 def starts(rules, random):
-    """Starts that a setup line tells, and one for each question that may be pending."""
+    """Starts that a setup line can hold, and one for each question that may be pending."""
     yield Position.start(rules)
     yield Position.start(rules, agreement=True, offer_after=2, max_quiet_turns=9)
     asked = set()
@@ -94,7 +94,7 @@ def test_a_whole_battle_replays_to_its_end():
     assert Record.from_text(record.text).final == record.final
 
 
-def test_a_record_tells_what_a_reader_needs_and_no_more():
+def test_a_record_has_the_tags_that_a_reader_needs_and_no_more():
     plain = Record(Position.start("koom-valley"))
     assert plain.tags == {"Rules": "koom-valley"}
     assert plain.turns == ()
@@ -137,14 +137,14 @@ def test_tags_round_trip_whatever_they_say():
 @pytest.mark.parametrize(
     "value", ["two\nlines", "a\rb", "\x00", "\x1b[0m", "\u2028", "\ud800", 1, None]
 )
-def test_tags_that_are_no_line_of_text_are_refused(value):
+def test_tags_that_are_not_a_line_of_text_are_refused(value):
     with pytest.raises(RecordError, match="tag Event") as caught:
         Record(Position.start(), (), {"Event": value})
     assert caught.value.tag == "Event"
 
 
 @pytest.mark.parametrize("name", ["", "No space", "1st", 'Q"', "Zoë", 1, None])
-def test_names_that_are_no_tag_names_are_refused(name):
+def test_invalid_tag_names_are_refused(name):
     with pytest.raises(RecordError, match="not a tag's name"):
         Record(Position.start(), (), {name: "value"})
 
@@ -175,7 +175,7 @@ def test_every_sample_is_read():
             assert record.start == Position.start(record.rules), name
 
 
-def test_the_samples_are_as_awkward_as_they_should_be():
+def test_the_samples_cover_the_awkward_cases():
     windows = (RECORDS / "windows.thud").read_bytes()
     assert b"   \r\n\r\n" in windows
     assert b"R" not in windows
@@ -217,7 +217,7 @@ def test_untagged_classic_files_are_read_by_the_first_wording_that_fits(turns, r
     assert record.tags["Rules"] == rules
 
 
-def test_untagged_setups_that_are_no_start_are_read_by_the_first_rules_that_fit():
+def test_untagged_setups_of_no_ruleset_are_read_by_the_first_rules_that_fit():
     assert Record.from_text("dA6,dB6,TP8").rules.name == "classic"
     assert Record.from_text("dA6,dB6,TP8,RH9").rules.name == "koom-valley"
     assert Record.from_text("dG10,dB6,TP8,RH9\nRH9-H11").rules.name == "koom-valley-football"
@@ -381,7 +381,7 @@ def test_errors_pickle():
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
 
 
-def test_a_file_that_is_not_there_is_an_os_error(tmp_path):
+def test_a_missing_file_is_an_os_error(tmp_path):
     with pytest.raises(FileNotFoundError):
         read_record(tmp_path / "none.thud")
 
@@ -454,7 +454,7 @@ def test_a_troll_among_many_dwarfs_is_followed_not_searched_for():
     assert Record.from_text(record.text) == record
 
 
-def test_text_is_taken_apart_without_knowing_rules():
+def test_text_is_parsed_without_knowing_rules():
     source = RecordText('[Rules "chess"]\ndF1,TG7\nnonsense')
     assert source.tags == {"Rules": "chess"}
     assert source.setup == {"F1": "d", "G7": "T", "H8": "R"}

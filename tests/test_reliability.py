@@ -1,4 +1,4 @@
-"""The page of proofs is that of the results, and a row cannot pass by asserting nothing."""
+"""The page of proofs shows the results, and a row cannot pass by asserting nothing."""
 
 from __future__ import annotations
 

@@ -190,7 +190,7 @@ def test_every_square_of_the_last_turn_is_marked(picture):
     assert named <= changed_squares(bare, marked)
 
 
-def test_what_has_no_meaning_is_refused():
+def test_meaningless_arguments_are_refused():
     for draw in (ansi, svg, rgb_array):
         with pytest.raises(ValueError, match="not a turn"):
             draw(START, last_turn="E2-E6")

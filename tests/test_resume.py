@@ -1,4 +1,4 @@
-"""A run that is stopped anywhere and goes on equals the unbroken run, byte for byte."""
+"""A run that is stopped anywhere and resumed equals the unbroken run, byte for byte."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ UPDATES = 6
 
 
 def quietly(runs: Path, config: TrainConfig = TINY, **named: Any) -> tuple[Path, str]:
-    """Train; the run's folder, and what was shown."""
+    """Train; returns the run's folder and the output."""
     console = Console(file=io.StringIO(), force_terminal=False, width=200)
     folder = train(config, console, runs, Options(**named))
     return folder.path, console.file.getvalue()  # type: ignore[attr-defined]
 
 
 def lines(folder: Path) -> list[dict[str, float]]:
-    """The metrics but for times."""
+    """The metrics without times."""
     read = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
     return [{k: v for k, v in line.items() if not k.startswith("speed/")} for line in read]
 
@@ -89,7 +89,7 @@ def unbroken(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 class PowerCut(BaseException):
-    """Nothing gets to clean up."""
+    """A stop at which no code can clean up."""
 
 
 def stopping(monkeypatch: pytest.MonkeyPatch, at: int, how: Any) -> None:
@@ -170,14 +170,20 @@ def test_chunks_of_time_go_on_from_one_another(unbroken: Path, tmp_path: Path) -
 
 
 def test_frozen_opponents_go_on_too(tmp_path: Path, monkeypatch) -> None:
-    """Who is met, what was scored against whom, and what players draw and have in mind."""
+    """The opponents, the scores against them, and the players' generators and plans."""
     config = dataclasses.replace(
-        TINY, max_turns=12, anchors=("greedy", "alphabeta:depth=1"),
+        TINY,
+        max_turns=12,
+        anchors=("greedy", "alphabeta:depth=1"),
         opponents=OpponentConfig(
-            frozen=0.5, scripted=0.25, players=("random", "alphabeta:depth=1", "mcts:sims=4"),
-            snapshots=4, redraw_every=1, pace=0.0,
+            frozen=0.5,
+            scripted=0.25,
+            players=("random", "alphabeta:depth=1", "mcts:sims=4"),
+            snapshots=4,
+            redraw_every=1,
+            pace=0.0,
         ),
-    )  # fmt: skip
+    )
     unbroken, _ = quietly(tmp_path / "unbroken", config)
 
     def cut() -> None:
@@ -218,9 +224,12 @@ def test_a_killed_process_goes_on(unbroken: Path, tmp_path: Path) -> None:
     config.write_text(yaml.safe_dump(dataclasses.asdict(TINY)))
     command = [sys.executable, "-m", "training.train", str(config)]
     process = subprocess.Popen(
-        command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+        command,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     metrics = tmp_path / "runs" / "tiny" / "metrics.jsonl"
     while process.poll() is None:
         if metrics.exists() and metrics.read_text().count("\n") >= 3:
@@ -319,7 +328,7 @@ def test_the_best_of_each_role_is_kept_and_pointed_to(unbroken: Path) -> None:
             if f"{role}/margin_against_random" in line
         }
         for role in SIDES
-    }  # fmt: skip
+    }
     for role in SIDES:
         assert list(measured[role]) == [512, 1024, 1536]
         best = max(measured[role], key=measured[role].__getitem__)
@@ -369,7 +378,7 @@ def test_a_state_is_read_as_it_was_written(tmp_path: Path) -> None:
         ("{", "is not JSON"),
     ],
 )
-def test_what_is_no_state_is_refused(content: str, said: str, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_state_is_refused(content: str, said: str, tmp_path: Path) -> None:
     save_state(tmp_path, State())
     (tmp_path / "state.json").write_text(content)
     with pytest.raises(StateError, match=said):
@@ -379,7 +388,7 @@ def test_what_is_no_state_is_refused(content: str, said: str, tmp_path: Path) ->
 # -- the command line ----------------------------------------------------------------------
 
 
-def test_a_folder_that_holds_no_run_is_refused(tmp_path: Path, capsys) -> None:
+def test_a_folder_without_a_run_is_refused(tmp_path: Path, capsys) -> None:
     assert main([str(tmp_path)]) == 2
     assert "is a folder without a run" in capsys.readouterr().err
 

@@ -1,4 +1,4 @@
-"""Self-play: what a rollout stores is what was seen, drawn and paid."""
+"""Self-play: a rollout stores the states, decisions and rewards of its battles."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_each_state_follows_from_the_one_before(rollout: Rollout) -> None:
             assert rollout.rewards[t, game] == np.float32((after.margin - states[t].margin) / 32)
 
 
-def test_stored_chances_and_values_are_the_movers_networks(rollout: Rollout) -> None:
+def test_stored_probabilities_and_values_are_the_movers(rollout: Rollout) -> None:
     for side, network in enumerate(two_networks()):
         mine = rollout.movers == side
         inputs = Inputs.of_rows(rollout.rows[mine])
@@ -176,9 +176,15 @@ def test_games_decide_independently_of_each_other(rollout: Rollout) -> None:
 
 def advantages_of(rollout: Rollout, lam: float) -> np.ndarray:
     return zero_sum_gae(
-        rollout.rewards, rollout.values, rollout.movers, rollout.ended,
-        rollout.last_values, rollout.last_movers, 1.0, lam,
-    )  # fmt: skip
+        rollout.rewards,
+        rollout.values,
+        rollout.movers,
+        rollout.ended,
+        rollout.last_values,
+        rollout.last_movers,
+        1.0,
+        lam,
+    )
 
 
 def of_role(rollout: Rollout, advantages: np.ndarray, side: int) -> Batch:
@@ -190,22 +196,30 @@ def test_a_role_batch_is_the_decisions_of_that_role(rollout: Rollout, side: int)
     advantages = advantages_of(rollout, 0.9)
     batch = of_role(rollout, advantages, side)
     wanted = [
-        (rollout.rows[t, game].tobytes(), rollout.actions[t, game], rollout.log_probs[t, game],
-         advantages[t, game], advantages[t, game] + rollout.values[t, game])
+        (
+            rollout.rows[t, game].tobytes(),
+            rollout.actions[t, game],
+            rollout.log_probs[t, game],
+            advantages[t, game],
+            advantages[t, game] + rollout.values[t, game],
+        )
         for t in range(STEPS)
         for game in range(GAMES)
         if rollout.movers[t, game] == side
-    ]  # fmt: skip
+    ]
     found = zip(
         (row.tobytes() for row in batch.rows),
-        batch.actions, batch.log_probs, batch.advantages, batch.returns,
+        batch.actions,
+        batch.log_probs,
+        batch.advantages,
+        batch.returns,
         strict=True,
-    )  # fmt: skip
+    )
     assert list(found) == wanted
 
 
 @pytest.mark.parametrize("side", [0, 1])
-def test_returns_are_what_the_role_is_still_paid(rollout: Rollout, side: int) -> None:
+def test_returns_are_the_rewards_still_to_come(rollout: Rollout, side: int) -> None:
     """With lambda 1, in the battles that end within the rollout."""
     batch = of_role(rollout, advantages_of(rollout, 1.0), side)
     rest = np.full((STEPS, GAMES), np.nan)

@@ -16,9 +16,21 @@ CLASSICS = ("classic", "classic-any", "classic-all")
 def test_a_dwarf_moves_any_distance_over_empty_squares() -> None:
     position = place("classic", "A8 A10", "D8 K1 D11")
     assert turns_of(position, "dA8-") == [
-        "dA8-A6", "dA8-A7", "dA8-A9", "dA8-B7", "dA8-B8", "dA8-B9", "dA8-C10", "dA8-C6",
-        "dA8-C8", "dA8-D5", "dA8-E4", "dA8-F3", "dA8-G2", "dA8-H1",
-    ]  # fmt: skip
+        "dA8-A6",
+        "dA8-A7",
+        "dA8-A9",
+        "dA8-B7",
+        "dA8-B8",
+        "dA8-B9",
+        "dA8-C10",
+        "dA8-C6",
+        "dA8-C8",
+        "dA8-D5",
+        "dA8-E4",
+        "dA8-F3",
+        "dA8-G2",
+        "dA8-H1",
+    ]
 
 
 def test_a_lone_dwarf_takes_an_adjacent_troll() -> None:
@@ -127,9 +139,15 @@ def test_in_classic_a_step_of_one_captures_none_or_one() -> None:
 
 
 EVERY_SUBSET = [
-    "TH4-H5", "TH4-H5xG6", "TH4-H5xG6xH6", "TH4-H5xG6xH6xJ6", "TH4-H5xG6xJ6",
-    "TH4-H5xH6", "TH4-H5xH6xJ6", "TH4-H5xJ6",
-]  # fmt: skip
+    "TH4-H5",
+    "TH4-H5xG6",
+    "TH4-H5xG6xH6",
+    "TH4-H5xG6xH6xJ6",
+    "TH4-H5xG6xJ6",
+    "TH4-H5xH6",
+    "TH4-H5xH6xJ6",
+    "TH4-H5xJ6",
+]
 
 
 def test_in_classic_a_step_with_a_line_behind_captures_any_subset() -> None:
@@ -142,9 +160,14 @@ def test_in_classic_a_step_with_a_line_behind_captures_any_subset() -> None:
 def test_a_shove_captures_any_but_none(rules: str) -> None:
     position = place(rules, "G7 H7 J7", "H4 H3", side="t")
     assert turns_of(position, "TH4-H6") == [
-        "TH4-H6xG7", "TH4-H6xG7xH7", "TH4-H6xG7xH7xJ7", "TH4-H6xG7xJ7",
-        "TH4-H6xH7", "TH4-H6xH7xJ7", "TH4-H6xJ7",
-    ]  # fmt: skip
+        "TH4-H6xG7",
+        "TH4-H6xG7xH7",
+        "TH4-H6xG7xH7xJ7",
+        "TH4-H6xG7xJ7",
+        "TH4-H6xH7",
+        "TH4-H6xH7xJ7",
+        "TH4-H6xJ7",
+    ]
 
 
 def test_in_classic_any_a_step_captures_any_subset() -> None:
@@ -261,7 +284,7 @@ def test_a_capture_starts_the_quiet_count_anew() -> None:
     assert after.quiet_turns == 0
 
 
-def test_the_turn_limit_is_told_from_the_quiet_limit() -> None:
+def test_the_turn_limit_is_distinguished_from_the_quiet_limit() -> None:
     position = place("classic", "A8 A9 A7 B8 C8", "H4", played=799)
     after = position.play("dC8-D8")
     assert ended(after) == (Termination.TURN_LIMIT, 1)

@@ -105,7 +105,7 @@ def test_a_capture_puts_offers_off() -> None:
     assert not can_offer(after)
 
 
-def test_nobody_offers_in_the_middle_of_a_turn() -> None:
+def test_no_side_offers_in_the_middle_of_a_turn() -> None:
     position = place("classic", "G5 A8", "H3", "t", quiet=9, offer_after=3, agreement=True)
     middle = position.apply(
         next(

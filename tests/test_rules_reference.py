@@ -12,9 +12,9 @@ from reference import RULES, State, after, outcome, turns
 from thud_env import Position
 
 FEW = 24
-"""Of positions with no more turns than this, every successor is compared."""
+"""In positions with at most this many turns, every successor is compared."""
 SAMPLE = 10
-"""Of the others, so many."""
+"""In other positions, this many successors."""
 
 
 def ending(position: Position) -> tuple[str, int] | None:
@@ -23,7 +23,7 @@ def ending(position: Position) -> tuple[str, int] | None:
 
 
 def compare(states: Iterable[State], random: Random) -> int:
-    """Hold each position's turns, ending and successors against the reference; count them."""
+    """Compare each position's turns, ending and successors with the reference; count them."""
     count = 0
     for state in states:
         position = position_of(state)
@@ -62,8 +62,8 @@ def test_many_positions_agree_with_the_reference(rules: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("rules", RULES)
-def test_constructed_positions_are_as_awkward_as_they_are_meant_to_be(rules: str) -> None:
-    """The comparison above is worth as much as what it is shown."""
+def test_constructed_positions_cover_the_awkward_cases(rules: str) -> None:
+    """The comparison above is only as good as its positions."""
     endings: set[str] = set()
     captures: set[int] = set()
     jumps: set[int] = set()

@@ -161,10 +161,14 @@ def test_there_is_no_approach_step_before_a_trample_and_none_after() -> None:
 @pytest.mark.parametrize(
     ("rock", "goal", "dwarf"),
     [
-        ("F2", "F1", "G2"), ("G2", "G1", "H2"), ("H2", "H1", "G2"),
-        ("J2", "J1", "H2"), ("K2", "K1", "J2"), ("E2", "F1", "F2"),
+        ("F2", "F1", "G2"),
+        ("G2", "G1", "H2"),
+        ("H2", "H1", "G2"),
+        ("J2", "J1", "H2"),
+        ("K2", "K1", "J2"),
+        ("E2", "F1", "F2"),
     ],
-)  # fmt: skip
+)
 def test_the_rock_on_a_goal_square_wins_for_the_dwarfs(
     rules: str, rock: str, goal: str, dwarf: str
 ) -> None:
@@ -261,8 +265,12 @@ def test_there_are_no_captures_in_football() -> None:
 def test_the_ball_goes_any_distance_from_a_dwarf_to_a_dwarf() -> None:
     position = place(FOOTBALL, "J14 J4 G4", "A8", rock="H13")
     assert turns_of(position, "RH13-H") == [
-        "RH13-H14", "RH13-H15", "RH13-H3", "RH13-H4", "RH13-H5",
-    ]  # fmt: skip
+        "RH13-H14",
+        "RH13-H15",
+        "RH13-H3",
+        "RH13-H4",
+        "RH13-H5",
+    ]
     assert turns_of(place(FOOTBALL, "J15 G4", "A8", rock="H13"), "R") == []
 
 
@@ -274,13 +282,32 @@ def test_the_ball_passes_nothing() -> None:
 def test_trolls_do_not_go_to_the_edge_in_football() -> None:
     position = place(FOOTBALL, "P8", "H2", side="t", rock="B8")
     assert turns_of(position, "TH2-") == [
-        "TH2-E5", "TH2-F2", "TH2-F4", "TH2-G2", "TH2-G3", "TH2-H3", "TH2-H4", "TH2-H5",
-        "TH2-J2", "TH2-J3", "TH2-K2", "TH2-K4", "TH2-L5",
-    ]  # fmt: skip
+        "TH2-E5",
+        "TH2-F2",
+        "TH2-F4",
+        "TH2-G2",
+        "TH2-G3",
+        "TH2-H3",
+        "TH2-H4",
+        "TH2-H5",
+        "TH2-J2",
+        "TH2-J3",
+        "TH2-K2",
+        "TH2-K4",
+        "TH2-L5",
+    ]
 
 
 def test_a_troll_on_the_edge_may_leave_it_but_not_go_along_it() -> None:
     position = place(FOOTBALL, "P8", "H1", side="t", rock="B8")
     assert {turn[4:] for turn in position.turns()} == {
-        "H2", "H3", "H4", "G2", "F3", "E4", "J2", "K3", "L4",
-    }  # fmt: skip
+        "H2",
+        "H3",
+        "H4",
+        "G2",
+        "F3",
+        "E4",
+        "J2",
+        "K3",
+        "L4",
+    }

@@ -1,4 +1,4 @@
-"""Rulesets as data: traits in any combination, rulesets of one's own, and what is refused."""
+"""Rulesets as data: traits in any combination, users' rulesets, and errors."""
 
 from __future__ import annotations
 

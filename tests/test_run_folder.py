@@ -1,4 +1,4 @@
-"""A run's folder: who may write it, what is on the disk when, and what is not trusted in it."""
+"""A run's folder: its lock, what is on the disk after a power cut, and strangers' files."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def test_what_killed_processes_left_is_swept(tmp_path: Path) -> None:
     left[1].mkdir()
     (left[1] / "half").write_text("")
     mine = run / ".notes.tmp"
-    mine.write_text("somebody's own")
+    mine.write_text("the user's own")
     quietly(tmp_path, resume=True)
     assert [os.path.lexists(path) for path in (*left, mine)] == [False] * 4 + [True]
 
@@ -244,7 +244,7 @@ def test_a_checkpoint_with_a_damaged_policy_is_set_aside(tmp_path: Path) -> None
     assert "going on from 256 decisions" in shown
 
 
-# -- numbers that are none -----------------------------------------------------------------
+# -- NaN and infinity ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("what", ["weights", "optimiser"])
@@ -279,7 +279,7 @@ def test_a_state_that_is_not_finite_is_not_written(tmp_path: Path) -> None:
         save_state(tmp_path, State({"a": torch.tensor([float("nan")])}))
 
 
-# -- somebody else's run -------------------------------------------------------------------
+# -- strangers' runs -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("place", ["checkpoints", "pool", "checkpoints/latest", "metrics.jsonl"])
@@ -295,7 +295,7 @@ def test_a_link_out_of_a_run_is_not_followed(place: str, tmp_path: Path) -> None
     assert sorted(elsewhere.rglob("*")) == before
 
 
-def test_what_is_no_file_is_not_opened(tmp_path: Path) -> None:
+def test_a_path_that_is_not_a_file_is_not_opened(tmp_path: Path) -> None:
     quietly(tmp_path)
     (tmp_path / "tiny" / "run.json").unlink()
     os.mkfifo(tmp_path / "tiny" / "run.json")

@@ -1,4 +1,4 @@
-"""The searching players as players: legal, bounded, repeatable, agreeable where it pays."""
+"""The searching players: legal, bounded, repeatable, and willing to agree where it pays."""
 
 from __future__ import annotations
 
@@ -197,14 +197,14 @@ def test_an_offer_is_accepted_by_the_side_that_would_lose_more_playing_on(spec: 
 
 
 @BOTH
-def test_who_can_win_more_does_not_offer(spec: str) -> None:
+def test_a_side_that_can_win_more_does_not_offer(spec: str) -> None:
     position = place("classic", "D6 E6 F6 A9", "J6 P8", **OVER_SOON)  # type: ignore[arg-type]
     assert OFFER in position.legal_actions()
     assert agents.make(spec).act(position) != OFFER
 
 
 @BOTH
-def test_who_can_only_lose_offers_and_having_been_declined_plays_on(spec: str) -> None:
+def test_a_side_that_can_only_lose_offers_and_plays_on_when_declined(spec: str) -> None:
     agent = agents.make(spec)
     assert agent.act(trapped()) == OFFER
     declined = decide(decide(trapped(), "offer"), "decline")
@@ -261,7 +261,7 @@ GOOD = "{dwarfs: {dwarfs: 1}, trolls: {trolls: -4}}"
         ("classic: {dwarfs: {dwarfs: 1.5}}", "dwarfs weighs 1.5: a whole number would be right"),
     ],
 )
-def test_wrong_weights_are_told_what_is_wrong_with_them(
+def test_the_error_for_wrong_weights_names_the_mistake(
     text: str, said: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "weights.yaml"

@@ -1,4 +1,4 @@
-"""What progress is paid in Koom Valley: a potential, so that nothing is gained by it in the end."""
+"""Shaping rewards in Koom Valley: they follow a potential, so they sum to nothing in the end."""
 
 from __future__ import annotations
 

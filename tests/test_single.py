@@ -96,7 +96,7 @@ def test_one_turn_may_take_several_steps():
     assert (reward, env.position.turn_number) == (1 / 32, 2)
 
 
-def test_both_sides_are_paid_from_the_view_of_who_decided():
+def test_both_sides_are_paid_from_the_view_of_the_decider():
     env = ThudSeatEnv(side="both")
     env.reset(options={"position": BESIDE_TWO_DWARFS})
     decisions = env.position.decisions("TH3-H2xG1")
@@ -186,7 +186,7 @@ def test_the_turn_limit_truncates_and_the_quiet_limit_terminates():
         assert info["termination"] == (TURN_LIMIT if truncated else quiet_limit)
 
 
-def test_the_mask_is_told_three_times_alike():
+def test_all_three_masks_are_the_same():
     env = gymnasium.make("thud/Thud-v0", observation="dict", side="trolls")
     observation, info = env.reset(seed=1)
     mask = env.get_wrapper_attr("action_masks")()
@@ -226,7 +226,7 @@ def test_an_illegal_action_can_be_refused():
     assert env.step(first_legal(env.position))[2] is False
 
 
-def test_an_illegal_choice_of_the_opponent_is_laid_to_its_door():
+def test_an_illegal_choice_of_the_opponent_is_blamed_on_it():
     env = ThudSeatEnv(opponent=lambda position: NUM_ACTIONS - 1)
     env.reset()
     with pytest.raises(thud_env.IllegalMove, match="the opponent's choice: action 6469"):

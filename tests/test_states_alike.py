@@ -1,4 +1,4 @@
-"""An observation hides nothing: two states that look alike are alike.
+"""An observation hides nothing: states with the same planes are the same.
 
 A state is read back from its planes, by what docs/environment.md says of them. Where that gives
 the same state every time, no two different states can have the same planes.

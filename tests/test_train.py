@@ -92,9 +92,14 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Finished]:
 def test_a_run_writes_these_and_nothing_else(finished: Finished) -> None:
     assert finished.folder.name == "tiny"
     assert {path.name for path in finished.folder.iterdir()} == {
-        *("config.yaml", "run.json", "metrics.jsonl", "tensorboard", "checkpoints", "lock"),
+        "config.yaml",
+        "run.json",
+        "metrics.jsonl",
+        "tensorboard",
+        "checkpoints",
+        "lock",
         "head_to_head.json",
-    }  # fmt: skip
+    }
     assert not [path for path in finished.folder.rglob("*") if path.name.endswith(".tmp")]
 
 
@@ -110,7 +115,11 @@ def test_every_update_is_a_line_of_metrics(finished: Finished) -> None:
         *(f"{role}/{name}" for role in SIDES for name in ("explained_variance", "learning_rate")),
         "speed/decisions_per_second",
         *(f"speed/{part}" for part in PARTS),
-        *("battles/finished", "battles/margin", "battles/turns", "battles/hurls", "battles/shoves"),
+        "battles/finished",
+        "battles/margin",
+        "battles/turns",
+        "battles/hurls",
+        "battles/shoves",
         *(f"{role}/margin_against_{anchor}" for role in SIDES for anchor in ("random", "greedy")),
         *(f"{role}/{SCORE}" for role in SIDES),
     }
@@ -138,8 +147,12 @@ def test_the_newest_checkpoints_are_kept_and_play(finished: Finished) -> None:
     checkpoints = finished.folder / "checkpoints"
     best = {(checkpoints / "best" / role).resolve().parent.name for role in SIDES}
     assert {path.name for path in checkpoints.iterdir()} == {
-        *("000000000768", "000000001024", "latest", "best"), *best,
-    }  # fmt: skip
+        "000000000768",
+        "000000001024",
+        "latest",
+        "best",
+        *best,
+    }
     assert (checkpoints / "latest").resolve() == (checkpoints / "000000001024").resolve()
     for role in SIDES:
         loaded = load_policy(checkpoints / "latest" / role)
@@ -163,17 +176,31 @@ def test_the_run_ends_with_a_head_to_head(finished: Finished) -> None:
     policy = f"policy:{finished.folder / 'checkpoints' / 'latest'}"
     met = [(result["dwarfs_agent"], result["trolls_agent"]) for result in results]
     assert met == [
-        ("random", "random"), (policy, "random"), ("random", policy),
-        (policy, "greedy"), ("greedy", policy), (policy, policy),
-    ]  # fmt: skip
+        ("random", "random"),
+        (policy, "random"),
+        ("random", policy),
+        (policy, "greedy"),
+        ("greedy", policy),
+        (policy, policy),
+    ]
     assert all(result["games"] == 2 and "mean_margin_95" in result for result in results)
 
 
 TINY_WORDS = (
-    *("total_decisions=300", "num_games=8", "rollout_decisions=16", "evaluation_games=2"),
-    *("anchor_games=0", "device=cpu", "start_from=''"),
-    *("max_turns=20", "agreement=true", "offer_after=2", "precision=float32"),
-    *("network.channels=4", "network.blocks=1", "ppo.minibatch_size=64"),
+    "total_decisions=300",
+    "num_games=8",
+    "rollout_decisions=16",
+    "evaluation_games=2",
+    "anchor_games=0",
+    "device=cpu",
+    "start_from=''",
+    "max_turns=20",
+    "agreement=true",
+    "offer_after=2",
+    "precision=float32",
+    "network.channels=4",
+    "network.blocks=1",
+    "ppo.minibatch_size=64",
 )
 
 
@@ -296,7 +323,7 @@ def test_a_policy_that_is_certain_of_everything_is_named_once(tmp_path: Path) ->
     assert "the trolls explore no more" in said[1][0]
 
 
-def test_a_run_whose_numbers_break_stops_and_keeps_its_checkpoints(
+def test_a_run_with_a_nan_metric_stops_and_keeps_its_checkpoints(
     tmp_path: Path, monkeypatch, capsys
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -352,8 +379,9 @@ def test_a_rollout_in_which_one_role_decides_alone(tmp_path: Path) -> None:
     config = dataclasses.replace(QUICK, rollout_decisions=1, total_decisions=16)
     lines = metrics_of(train(config, plain_console(), tmp_path).path)
     assert [("dwarfs/entropy" in line, "trolls/entropy" in line) for line in lines] == [
-        (True, False), (False, True),
-    ]  # fmt: skip
+        (True, False),
+        (False, True),
+    ]
 
 
 @pytest.mark.parametrize("rules", ["classic-all", "koom-valley", "koom-valley-football"])
@@ -435,7 +463,7 @@ def test_a_second_architecture_is_one_file(tmp_path: Path, monkeypatch) -> None:
     assert agents.make(f"policy:{latest}").turn(Position.start()) in Position.start().turns()
 
 
-def test_a_kind_of_network_that_is_not_there_is_named(tmp_path: Path, capsys) -> None:
+def test_an_unknown_kind_of_network_is_named(tmp_path: Path, capsys) -> None:
     assert main([str(ROOT / "configs" / "smoke.yaml"), "network.kind=deep"]) == 2
     assert "network.kind: no kind of network is called 'deep'" in capsys.readouterr().err
 
@@ -528,7 +556,7 @@ def test_a_bad_configuration_is_one_line_and_writes_nothing(
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
-def test_a_gpu_that_is_not_there_is_refused(tmp_path: Path, monkeypatch, capsys) -> None:
+def test_a_missing_gpu_is_refused(tmp_path: Path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
     assert main([str(ROOT / "configs" / "smoke.yaml"), "device=cuda"]) == 2
     assert "there is no GPU" in capsys.readouterr().err
@@ -538,8 +566,11 @@ def test_a_gpu_that_is_not_there_is_refused(tmp_path: Path, monkeypatch, capsys)
 def test_the_module_runs_as_a_command(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "training.train", "nope.yaml"],
-        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "train: nope.yaml cannot be read: No such file or directory\n"

@@ -13,8 +13,13 @@ from training.bench import main
 
 SMOKE = str(Path(__file__).parents[1] / "configs" / "smoke.yaml")
 TINY = (
-    *("num_games=8", "rollout_decisions=16", "network.channels=4", "network.blocks=1"),
-    *("ppo.minibatch_size=32", "opponents.frozen=0.25", "opponents.scripted=0.25"),
+    "num_games=8",
+    "rollout_decisions=16",
+    "network.channels=4",
+    "network.blocks=1",
+    "ppo.minibatch_size=32",
+    "opponents.frozen=0.25",
+    "opponents.scripted=0.25",
 )
 
 

@@ -33,7 +33,7 @@ from agents.simple import RandomAgent as Agent
 
 @pytest.fixture
 def theirs(tmp_path: Path, monkeypatch) -> Path:
-    """A folder of somebody's, with a module beside its other files."""
+    """A stranger's folder, with a module beside its other files."""
     (tmp_path / "theirs.py").write_text(MODULE)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
@@ -175,8 +175,12 @@ def test_damaged_games_are_read_or_refused_in_a_line(tmp_path: Path) -> None:
         *[("margin", value) for value in (9999, 0.5, True, None)],
         *[("moves", value) for value in ([1], [-1, 2], 7)],
         *[("seconds", value) for value in ([0, float("nan")], [0, "a"])],
-        *[("dwarfs", "\x1b[2J"), ("ending", "ongoing"), ("start", -1), ("turns", 5)],
-        *[("nodes", [0, 2**70]), ("unheard", 1)],
+        ("dwarfs", "\x1b[2J"),
+        ("ending", "ongoing"),
+        ("start", -1),
+        ("turns", 5),
+        ("nodes", [0, 2**70]),
+        ("unheard", 1),
     ],
 )
 def test_a_game_that_cannot_be_is_refused(key: str, value: object, tmp_path: Path) -> None:

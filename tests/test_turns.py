@@ -120,7 +120,7 @@ def test_turns_are_drawn_uniformly(name: str) -> None:
 
 
 @pytest.mark.slow
-def test_random_battles_go_as_they_do_elsewhere() -> None:
+def test_random_battles_have_the_documented_means() -> None:
     """docs/rules.md, section 7: uniform over turns, classic-all, limits 200 and 800."""
     draw = Draw(seed=1)
     start = Position.start("classic-all", max_quiet_turns=200, max_turns=800)

@@ -41,7 +41,7 @@ thud_env.Position.start("clasic")
 """
 
 
-def test_the_literal_types_are_what_there_is() -> None:
+def test_the_literal_types_list_every_choice() -> None:
     from gymnasium.vector import AutoresetMode
 
     assert get_args(RulesName) == tuple(thud_env.RULESETS)

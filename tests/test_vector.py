@@ -43,7 +43,7 @@ GAMES = [
 @pytest.mark.parametrize(("name", "options"), GAMES)
 @pytest.mark.parametrize("side", ["dwarfs", "trolls", "both"])
 @pytest.mark.parametrize("mode", MODES)
-def test_it_does_as_a_loop_over_single_environments(mode, side, name, options):
+def test_it_equals_a_loop_over_single_environments(mode, side, name, options):
     options = {"side": side, "max_turns": 11, "max_quiet_turns": 7, **options}
     loop = gymnasium.make_vec(
         name,
@@ -190,7 +190,7 @@ def test_battles_may_start_anywhere():
     assert envs.position(0) == envs.position(1)
 
 
-def test_a_match_starts_both_battles_where_it_was_told_to():
+def test_a_match_starts_both_battles_from_the_given_position():
     envs = gymnasium.make_vec("thud/ThudMatch-v0", 2, side="both", max_quiet_turns=1).unwrapped
     envs.reset(
         options={"position": [BESIDE_TWO_DWARFS, thud_env.Position.start(max_quiet_turns=1)]}
@@ -278,7 +278,7 @@ def test_an_illegal_action_can_be_refused():
     assert envs.position(2) == thud_env.Position.start()
 
 
-def test_an_illegal_choice_of_the_opponent_is_laid_to_its_door():
+def test_an_illegal_choice_of_the_opponent_is_blamed_on_it():
     envs = ThudVectorEnv(2, opponent=lambda position: NUM_ACTIONS - 1)
     envs.reset()
     with pytest.raises(thud_env.IllegalMove, match="the opponent's choice in environment 0"):

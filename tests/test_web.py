@@ -132,13 +132,13 @@ def test_players_name_their_strength_as_the_ladder_measured_it():
     assert all(measured[spec] in found[spec].line for spec in offered)
 
 
-def test_policies_are_offered_for_the_games_they_know():
+def test_policies_are_offered_for_their_own_games():
     policies = [player for player in players().values() if player.is_policy]
     assert policies
     assert all(player.rules for player in policies)
 
 
-def test_a_spec_that_is_none_is_refused_at_once():
+def test_an_invalid_spec_is_refused_at_once():
     with pytest.raises(ValueError, match="unknown agent"):
         players(["nonsense"])
 
@@ -176,7 +176,7 @@ def policy():
     return make("policy:pretrained/classic")
 
 
-def test_a_policy_shows_its_chances_and_what_it_expects(policy):
+def test_a_policy_shows_its_probabilities_and_its_expected_margin(policy):
     opinion = policy.judge(LESSONS[3].start)
     legal = LESSONS[3].start.legal_actions()
     assert opinion.probabilities.sum() == pytest.approx(1)
@@ -188,7 +188,7 @@ def test_a_policy_shows_its_chances_and_what_it_expects(policy):
     assert shown["heat"].startswith("<svg")
 
 
-def test_the_chance_of_a_turn_is_that_of_its_decisions():
+def test_the_probability_of_a_turn_is_that_of_its_decisions():
     position = LESSONS[2].start
     turns = position.turns()
     wanted = position.decisions("TG6-F5xE5")
@@ -271,7 +271,7 @@ def test_a_search_is_glimpsed_while_it_looks_for_its_turn(spec):
     assert found.probabilities.sum() == pytest.approx(1)
 
 
-def test_who_does_not_search_is_not_glimpsed():
+def test_a_player_without_a_search_has_no_glimpse():
     assert glimpse(agents.make("greedy"), LESSONS[1].start) is None
 
 
@@ -347,7 +347,7 @@ def test_strangers_are_refused(server, headers, status):
     assert server.request("POST", "/api/welcome", body, **given)[0] == status
 
 
-def test_nothing_else_is_there(server):
+def test_other_paths_are_not_found(server):
     for path in ("/etc/passwd", "/../app.py", "/page/../app.py", "/js/", "/%2e%2e/app.py", "//"):
         assert server.request("GET", path)[0] in (404, 405), path
 

@@ -181,7 +181,7 @@ def test_two_hundred_games_at_once(server):
     assert server.memory < before + 24
 
 
-def test_connections_that_say_nothing_keep_nobody_out(server):
+def test_silent_connections_do_not_shut_others_out(server):
     silent = []
     try:
         for number in range(400):  # more than the server keeps
@@ -195,7 +195,7 @@ def test_connections_that_say_nothing_keep_nobody_out(server):
             connection.close()
 
 
-def test_a_search_that_nobody_waits_for_ends_and_searches_keep_nobody_waiting(server):
+def test_an_abandoned_search_ends_and_searches_delay_no_other_request(server):
     long = {"rules": "classic", "player": "alphabeta:time=3", "seconds": 30}
 
     async def leave(number):
@@ -228,9 +228,15 @@ def test_a_search_that_nobody_waits_for_ends_and_searches_keep_nobody_waiting(se
 def test_a_thought_is_stopped_by_its_name(server):
     async def both():
         thinking = asyncio.ensure_future(
-            ask(server.port, "analyse", rules="classic", player="alphabeta:time=3", id="stop-0001",
-                seconds=30)
-        )  # fmt: skip
+            ask(
+                server.port,
+                "analyse",
+                rules="classic",
+                player="alphabeta:time=3",
+                id="stop-0001",
+                seconds=30,
+            )
+        )
         while True:
             await asyncio.sleep(0.2)
             _, found = await ask(server.port, "stop", id="stop-0001")

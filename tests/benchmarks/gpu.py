@@ -1,18 +1,18 @@
-"""Everything that a GPU is to be measured for, in one call of ten minutes at most.
+"""Run every measurement on a GPU, in one call of at most ten minutes.
 
 ::
 
     python tests/benchmarks/gpu.py --out build/gpu
     python tests/benchmarks/gpu.py --out build/gpu --dry-run     # small, on the CPU
 
-1. that it plays as the CPU does: tests/test_batch_cuda.py, tests/test_device_play.py;
-2. decisions a second by number of games and by what is shown, each beside the rate at which the
-   card's memory could move the bytes that a decision must move;
+1. whether it plays as the CPU does: tests/test_batch_cuda.py, tests/test_device_play.py;
+2. decisions a second by number of games and by the arrays shown, each beside the rate at which the
+   card's memory could move the bytes of a decision;
 3. the shares of a training step (``training.bench`` on configs/gpu.yaml), for several networks;
-4. training: a chunk of configs/gpu.yaml in ``runs/gpu``, which the next call goes on with.
+4. training: a part of configs/gpu.yaml in ``runs/gpu``, which the next call resumes.
 
-Each part is a process of its own with a time limit. What it prints is kept in OUT/PART.log, the
-rates in OUT/rates.json; a part that fails or runs out of time does not stop the next.
+Each part is a process of its own with a time limit. Its output is kept in OUT/PART.log, the rates
+in OUT/rates.json; a part that fails or runs out of time does not stop the next.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ NETWORKS = ((64, 6), (96, 8), (128, 12))
 
 
 def bytes_moved(observations: Any, masks: Any) -> int:
-    """What a decision moves at least: the row is read and written, what is shown is written."""
+    """The least bytes of a decision: the row is read and written, the arrays shown are written."""
     planes = NUM_PLANES * NUM_POINTS * {False: 0, "uint8": 1, True: 4}[observations]
     return 2 * 2 * ROW_SIZE + (NUM_BIT_BYTES if masks else 0) + planes
 
@@ -107,8 +107,15 @@ def run_all(arguments: argparse.Namespace) -> int:
         measure_rates(arguments)
         return 0
     python = [sys.executable, "-u"]
-    small = ["device=cpu", "num_games=64", "rollout_decisions=2", "network.channels=4",
-             "network.blocks=1", "ppo.minibatch_size=32", "anchor_games=2"]  # fmt: skip
+    small = [
+        "device=cpu",
+        "num_games=64",
+        "rollout_decisions=2",
+        "network.channels=4",
+        "network.blocks=1",
+        "ppo.minibatch_size=32",
+        "anchor_games=2",
+    ]
     more = small if arguments.dry_run else []
     dry = ["--dry-run"] if arguments.dry_run else []
     tests = ["tests/test_batch_cuda.py", "tests/test_device_play.py", "-k", "not simulat"]
@@ -132,8 +139,11 @@ def run_all(arguments: argparse.Namespace) -> int:
     for name, (limit, command) in parts.items():
         started = time.monotonic()
         code = _run_part(arguments.out / f"{name}.log", command, 60 * limit)
-        print(f"{name:14} {'ok' if code == 0 else f'exit code {code}'}, "
-              f"{time.monotonic() - started:.0f} s", flush=True)  # fmt: skip
+        print(
+            f"{name:14} {'ok' if code == 0 else f'exit code {code}'}, "
+            f"{time.monotonic() - started:.0f} s",
+            flush=True,
+        )
         failed += [name] if code else []
     return 1 if failed else 0
 
@@ -160,8 +170,13 @@ def main() -> int:
     command = Command("gpu", __doc__)
     add = command.add_argument
     add("--out", type=Path, required=True, help="a folder for what is found")
-    add("--bandwidth", type=bounded(float, 1), default=4800.0, metavar="GB",
-        help="what the card's memory moves a second (%(default)s: an H200's)")  # fmt: skip
+    add(
+        "--bandwidth",
+        type=bounded(float, 1),
+        default=4800.0,
+        metavar="GB",
+        help="what the card's memory moves a second (%(default)s: an H200's)",
+    )
     add("--dry-run", action="store_true", help="the same on the CPU, with next to nothing to do")
     add("--rates", action="store_true", help="part 2 alone, in this process")
     return command.run(run_all)

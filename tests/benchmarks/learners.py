@@ -13,8 +13,8 @@ Both learn Classic Thud with the trunk, the rollouts, the minibatches and the ep
 second of CPU time of the process, playing them included: the median of several updates, which the
 learners make in turns. The first of each, which compiles and fills the memory, does not count. Ours
 plays both roles itself, so that all decisions are learnt from; MaskablePPO (``sb3_learner.py``) has
-one seat, and the plies of the random opponent in the other are told beside. Neither stops an update
-early. Ours runs in float32 as MaskablePPO does, and also in bfloat16 where the processor has it.
+one seat, and the plies of the random opponent in the other are given beside. Neither stops an
+update early. Ours runs in float32 as MaskablePPO does, and in bfloat16 too if the processor has it.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Compared(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of what it holds."""
+        """Free its resources."""
         ...
 
 
@@ -81,7 +81,7 @@ class OurLearner:
 
 
 def learners(config: TrainConfig) -> list[Compared]:
-    """MaskablePPO as it comes and tuned, then ours in each arithmetic."""
+    """MaskablePPO with its defaults and tuned, then ours in each arithmetic."""
     from sb3_learner import Sb3Learner  # needs sb3-contrib
 
     kinds = ["float32", "bfloat16"] if Precision.named("auto").bfloat16 else ["float32"]

@@ -1,4 +1,4 @@
-"""Time the page in headless Chromium: how soon the board is there, and how soon a move is answered.
+"""Time the page in headless Chromium: until the board is drawn, and until a move is answered.
 
 ::
 

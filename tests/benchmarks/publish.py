@@ -62,7 +62,7 @@ TABLES = {"peers": peers_table, "bench": bench_table, "learners": learners_table
 
 
 def published(page: str) -> str:
-    """A page with the tables between its marks made anew."""
+    """A page with new tables between its marks."""
     for name, table in TABLES.items():
         begin, end = BEGIN.format(name), END.format(name)
         if begin in page:

@@ -1,9 +1,9 @@
 """MaskablePPO of sb3-contrib as ``learners.py`` compares it: our trunk, its own heads and loop.
 
-As it comes, 16 environments are made by its own ``make_vec_env``. Tuned, it is given whatever makes
-it faster here without touching its code: as many environments as our learner has battles (64 and
-128 were slower), none of Gymnasium's and its own checking wrappers, channels last in memory, and
-distributions that torch does not validate.
+With its defaults, 16 environments are made by its own ``make_vec_env``. Tuned, it gets everything
+that makes it faster here without a change of its code: as many environments as our learner has
+battles (64 and 128 were slower), no checking wrappers, channels last in memory, and distributions
+that torch does not validate.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from thud_env.envs.opponents import RandomDecisions
 from training.config import TrainConfig
 
 ENVIRONMENTS = 16
-"""As it comes."""
+"""With its defaults."""
 SIDE = "trolls"
 """Who learns: random dwarfs answer in one decision a turn, random trolls in more than one."""
 

@@ -1,4 +1,4 @@
-"""The table of clients in docs/environment.md, held against the tests beside this one."""
+"""The table of clients in docs/environment.md agrees with the tests beside this one."""
 
 from __future__ import annotations
 

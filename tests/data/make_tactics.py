@@ -12,9 +12,9 @@ starts. One is kept if
   played is worse by ``CLEAR``;
 - by patterns, five turns deep, one of the best is played.
 
-So what two turns of search find of the suite, and what four find, is nothing to be proud of: it is
-there for what lies between, for other players, and for changes of the search. With other tables or
-another search this makes another suite, and as good a one.
+So the results of two and of four turns of search on this suite follow from how it was made. It
+measures what lies between, other players, and changes of the search. Other tables or another search
+make another suite, as good as this one.
 """
 
 from __future__ import annotations
