@@ -21,6 +21,8 @@ from thud_env.actions import (
     MOVE_DIRECTION,
     MOVE_DISTANCE,
     MOVE_FROM,
+    MOVE_LINE,
+    MOVE_PASSES,
     MOVE_TO,
     NUM_ACTIONS,
     NUM_MOVES,
@@ -29,8 +31,12 @@ from thud_env.actions import (
     move_action,
 )
 from thud_env.board import (
+    CELL_STEP,
     DIRECTION_VECTORS,
+    LINE_OF_CELL,
+    NUM_AXES,
     NUM_SQUARES,
+    POINT_OF_CELL,
     RAY_LENGTH,
     SQUARE_NAMES,
     SQUARE_OF_CELL,
@@ -149,3 +155,12 @@ def test_symmetries_move_squares_and_keep_distances() -> None:
 def test_a_ray_is_a_run_of_actions() -> None:
     assert int(RAY_LENGTH.sum()) == NUM_MOVES
     assert len(SQUARE_NAMES) == NUM_SQUARES == CAPTURE_ALL - CAPTURE
+
+
+def test_a_move_passes_the_points_of_its_line_between_its_ends() -> None:
+    for action in range(NUM_MOVES):
+        start, direction = int(MOVE_FROM[action]), int(MOVE_DIRECTION[action])
+        axis = direction % NUM_AXES
+        between = [start + i * CELL_STEP[direction] for i in range(1, MOVE_DISTANCE[action])]
+        assert MOVE_PASSES[action] == sum(1 << int(POINT_OF_CELL[cell, axis]) for cell in between)
+        assert {int(LINE_OF_CELL[cell, axis]) for cell in between} <= {MOVE_LINE[action]}

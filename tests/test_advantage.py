@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from thud_env import BatchedGame
-from training.learner.advantage import one_sided_gae, zero_sum_gae
+from training.learner.advantage import learners_gae, one_sided_gae, zero_sum_gae
+from training.selfplay.rollout import MIRROR
 
 Sequence = dict[str, np.ndarray]
 ENDED = pytest.mark.parametrize("end_rate", [0.0, 0.15, 1.0])
@@ -232,3 +234,18 @@ def test_rewards_before_the_first_decision_of_a_side_are_not_counted() -> None:
     found, known = one_sided_gae(*played.values(), 1, 1, 0)
     assert known[:, 0].tolist() == [False, False, True, False]
     assert found[:, 0].tolist() == [0, 0, 4 + 8 + 3 - 0.125, 0]
+
+
+def test_battles_with_an_opponent_are_one_sided_and_all_others_zero_sum() -> None:
+    played = random_sequence(6, steps=20, games=6)
+    opponents = np.array([MIRROR, 0, 1, MIRROR, 1, 0])
+    rollout: Any = SimpleNamespace(**played, opponent_sides=opponents)
+    found, known = learners_gae(rollout, 0.97, 0.8)
+    for game, opponent in enumerate(opponents):
+        alone = [value[..., game : game + 1] for value in played.values()]
+        if opponent == MIRROR:
+            wanted, there = zero_sum_gae(*alone, 0.97, 0.8), np.ones((20, 1), dtype=bool)
+        else:
+            wanted, there = one_sided_gae(*alone, 0.97, 0.8, 1 - opponent)
+        np.testing.assert_array_equal(found[:, game : game + 1], wanted)
+        np.testing.assert_array_equal(known[:, game : game + 1], there)

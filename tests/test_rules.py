@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from by_hand import decide, decisions, ended, place, turns_of
 
-from thud_env import Position, Termination
+from thud_env import CLASSIC, Position, Termination
+from thud_env.rules.row import AGREEMENT, new_row
 
 CLASSICS = ("classic", "classic-any", "classic-all")
 
@@ -320,3 +321,8 @@ def test_the_battle_starts_even_with_dwarfs_to_move(rules: str) -> None:
         "dd1dd/d5d/d7d/d9d/d11d/d13d/d5TTT5d/6TRT6/d5TTT5d/d13d/d11d/d9d/d7d/d5d/dd1dd d - 0 0"
     )
     assert start.margin == 0
+
+
+def test_there_is_no_agreement_unless_it_is_asked_for() -> None:
+    assert new_row(CLASSIC)[AGREEMENT] == 0
+    assert new_row(CLASSIC, agreement=True)[AGREEMENT] == 1
