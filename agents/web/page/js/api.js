@@ -1,4 +1,4 @@
-// Asking the server. It knows the rules; nothing here does.
+// Sends requests to the server, which alone knows the rules.
 
 async function post(name, message, signal) {
   const answer = await fetch(`api/${name}`, {
@@ -17,12 +17,12 @@ async function post(name, message, signal) {
   return answer;
 }
 
-/** One question, one answer. */
+/** Send a request and return its answer. */
 export async function ask(name, message = {}, signal = undefined) {
   return (await post(name, message, signal)).json();
 }
 
-/** One question, and answers line by line as they come. */
+/** Send a request and yield its answers, one a line, as they arrive. */
 export async function* listen(name, message, signal) {
   const answer = await post(name, message, signal);
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();

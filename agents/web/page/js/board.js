@@ -1,4 +1,4 @@
-// The board: squares to press, pieces that slide, marks. It draws what it is given.
+// Draws the board: squares to press, pieces that slide, marks.
 
 import { draw, drawAll, make } from "./dom.js";
 
@@ -8,7 +8,7 @@ const still = matchMedia("(prefers-reduced-motion: reduce)");
 export class Board {
   /**
    * @param place the element that becomes the board
-   * @param world what the server said of squares, boards and pieces
+   * @param world the server's description of squares, boards and pieces
    * @param handlers chosen(square), over(square or null), cancelled(), canDrag(square)
    */
   constructor(place, world, handlers) {
@@ -44,7 +44,7 @@ export class Board {
     for (const [square, { element }] of this.pieces) this.#put(element, square);
   }
 
-  /** Which board and which stone. */
+  /** Choose the board and the stone. */
   setRules(rules) {
     if (this.rules?.name === rules.name) return;
     this.rules = rules;
@@ -53,7 +53,7 @@ export class Board {
     this.pieces.clear();
   }
 
-  /** Show a position; with `slide`, the way there from the position before it. */
+  /** Show a position; with `slide`, pieces slide there from the position before it. */
   show(view, slide = false) {
     const [from, to] = [view.path[0], view.path.at(-1)];
     const moved = this.pieces.get(from);
@@ -84,7 +84,7 @@ export class Board {
     this.#marks(view);
   }
 
-  /** Name every square, and mark what can be done there. */
+  /** Name every square, and mark its legal decisions. */
   offer({ names, marks, selected }) {
     this.buttons.forEach((button, square) => {
       button.setAttribute("aria-label", names[square]);
@@ -102,14 +102,14 @@ export class Board {
     }
   }
 
-  /** Show what a move would take, and what it might. */
+  /** Show what a move takes, and what it may take. */
   preview(takes, may) {
     for (const old of this.layers.marks.querySelectorAll(".preview")) old.remove();
     for (const square of takes) this.#mark(square, "takes preview");
     for (const square of may) this.#mark(square, "may preview");
   }
 
-  /** An arrow of the adviser's. */
+  /** Draw the adviser's arrow. */
   advise(path, captured) {
     for (const old of this.layers.marks.querySelectorAll(".advice")) old.remove();
     if (path.length < 2) return;

@@ -1,4 +1,4 @@
-// Beginning a game, opening one, handing one on.
+// The dialogs: new game, open, share.
 
 import { ask } from "./api.js";
 import { byId, complain, make } from "./dom.js";
@@ -6,7 +6,7 @@ import { SIDES, YOU } from "./game.js";
 import { playersFor } from "./panel.js";
 import { upper } from "./words.js";
 
-/** A control under its name. */
+/** A control with its label. */
 function labelled(text, control) {
   control.setAttribute("aria-label", text); // the name alone, without the options
   return make("label", {}, make("span", {}, text), control);
@@ -130,7 +130,7 @@ export class Dialogs {
     history.replaceState(null, "", location.pathname);
   }
 
-  /** The position that an address names, if it does. */
+  /** Open the position that the address names, if any. */
   async follow() {
     const asked = new URLSearchParams(location.hash.slice(1));
     if (!asked.has("position")) return false;

@@ -1,4 +1,4 @@
-// Making elements, and saying things to those who do not look.
+// Makes elements, and announces text to screen readers.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -28,14 +28,14 @@ export function draw(tag, attributes = {}, ...children) {
 export const drawAll = (elements) =>
   elements.map(([tag, attributes, text]) => draw(tag, attributes, ...(text ? [text] : [])));
 
-/** Say something to screen readers. */
+/** Announce text to screen readers. */
 export function say(text) {
   byId("live").textContent = text;
 }
 
 let clock;
 
-/** Show what went wrong, for some seconds. */
+/** Show an error for some seconds. */
 export function complain(error) {
   if (error?.name === "AbortError") return;
   const place = byId("error");

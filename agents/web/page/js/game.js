@@ -1,13 +1,13 @@
-// A battle as it is played: a tree of turns, who has which side, whose decision it is.
+// A battle in progress: its tree of turns, its players, and who decides.
 //
-// The server judges every decision. What is kept here is what it answered.
+// The server checks every decision; only its answers are kept here.
 
 import { ask, listen } from "./api.js";
 
 export const YOU = "you";
 export const SIDES = ["dwarfs", "trolls"];
 
-/** A place in the tree: a position, and the turn that led there. */
+/** A node of the tree: a position, and the turn that led to it. */
 class Node {
   constructor(position, turn = null, parent = null, view = null) {
     Object.assign(this, { position, turn, parent, view, children: [], chosen: 0 });
@@ -27,7 +27,7 @@ export class Game extends EventTarget {
     this.thinking = null;
   }
 
-  /** What every question about this battle says. */
+  /** The fields that every request about this battle has. */
   get battle() {
     return { rules: this.rules.name, ...this.limits };
   }
@@ -89,7 +89,7 @@ export class Game extends EventTarget {
     await this.proceed();
   }
 
-  /** Let the agents play whose turn it is, if they may. */
+  /** Let agents play while it is their turn, unless paused. */
   async proceed() {
     while (this.running && !this.thinking && !this.node.next) {
       const { toMove } = this.view;
@@ -103,7 +103,7 @@ export class Game extends EventTarget {
     this.#changed();
   }
 
-  /** An agent's turn in this position; null if the question was dropped. */
+  /** An agent's turn in this position; null if the request was dropped. */
   async think(player, seconds = 15) {
     const id = crypto.randomUUID?.() ?? `thought-${Date.now()}-${Math.floor(1e6 * Math.random())}`;
     const dropped = new AbortController();
@@ -132,13 +132,13 @@ export class Game extends EventTarget {
     if (this.thinking) await ask("stop", { id: this.thinking.id });
   }
 
-  /** Drop the thought that is under way. */
+  /** Drop the current search. */
   stop() {
     this.thinking?.dropped.abort();
     this.thinking = null;
   }
 
-  /** Go to another place in the tree. */
+  /** Go to another node of the tree. */
   async go(node) {
     if (!node) return;
     this.stop();

@@ -1,11 +1,11 @@
-// What players make of a position: two of them side by side, and a curve over the battle.
+// What players think of a position: two of them side by side, and a curve over the battle.
 
 import { ask, listen } from "./api.js";
 import { byId, complain, draw, make } from "./dom.js";
 import { nameOf, playersFor } from "./panel.js";
 import { effort, expected } from "./words.js";
 
-const NOBODY = "";
+const NO_PLAYER = "";
 const SECONDS = 20;
 let thoughts = 0;
 
@@ -33,14 +33,14 @@ class View {
   /** Fill in the choice of players for these rules. */
   fill(rules) {
     const players = playersFor(this.owner.world, rules);
-    if (!players.some(({ spec }) => spec === this.player)) this.player = NOBODY;
+    if (!players.some(({ spec }) => spec === this.player)) this.player = NO_PLAYER;
     this.select.replaceChildren(
-      make("option", { value: NOBODY, selected: this.player === NOBODY }, "Nobody"),
+      make("option", { value: NO_PLAYER, selected: this.player === NO_PLAYER }, "No player"),
       ...players.map(({ spec, name }) => make("option", { value: spec, selected: spec === this.player }, name)),
     );
   }
 
-  /** Look at the position that is shown; a search waits to be asked. */
+  /** Evaluate the position that is shown; a search waits for its button. */
   refresh(force = false) {
     const { game } = this.owner;
     const key = `${this.player} ${game.view.position}`;
@@ -111,7 +111,7 @@ class View {
 
 const percent = (chance) => (chance >= 0.1 ? `${Math.round(100 * chance)}%` : `${(100 * chance).toFixed(1)}%`);
 
-/** Who is expected to win, and by how much. */
+/** The expected winner and margin, as a bar. */
 function bar(margin, { most, scored }) {
   const fill = make("span", { class: "dwarfs" });
   fill.style.width = `${50 + (50 * margin) / most}%`;
@@ -125,8 +125,8 @@ export class Insight {
   constructor(world, game) {
     this.world = world;
     this.game = game;
-    const policy = world.players.find(({ is_policy }) => is_policy)?.spec ?? NOBODY;
-    this.views = [new View(this, "First player", policy), new View(this, "Second player", NOBODY)];
+    const policy = world.players.find(({ is_policy }) => is_policy)?.spec ?? NO_PLAYER;
+    this.views = [new View(this, "First player", policy), new View(this, "Second player", NO_PLAYER)];
     this.plot = make("figure", { class: "curve" });
     byId("insight").append(
       make("div", { class: "views" }, ...this.views.map(({ card }) => card)),
@@ -137,7 +137,7 @@ export class Insight {
     game.addEventListener("tab", () => this.show());
   }
 
-  /** Bring everything up to date, if it is to be seen. */
+  /** Update everything, if the tab is open. */
   show() {
     if (byId("insight").hidden || this.game.partial) return;
     const { name } = this.game.rules;

@@ -9,7 +9,7 @@ const remember = () => {
   try {
     localStorage.setItem(SEEN, "yes");
   } catch {
-    // a browser that keeps nothing shows them again
+    // a browser without storage shows them again
   }
 };
 
@@ -35,13 +35,13 @@ export class Lessons {
   async start(number) {
     remember();
     const { rules, position, agreement } = this.lessons[number];
-    this.number = null; // changes on the way there are no answers
+    this.number = null; // ignore changes until the position is there
     await this.game.begin({ rules, position, limits: { agreement }, seats: { dwarfs: YOU, trolls: YOU } });
     this.number = number;
     this.#show("task");
   }
 
-  /** End them, for whatever else is played. */
+  /** End the lessons. */
   close() {
     remember();
     this.number = null;

@@ -1,4 +1,4 @@
-// Beside the board: who plays, how it stands, what may be decided, the turns.
+// The panel beside the board: players, score, decisions, turns.
 
 import { ask } from "./api.js";
 import { byId, complain, draw, drawAll, make } from "./dom.js";
@@ -131,7 +131,7 @@ export class Panel {
     });
   }
 
-  /** Play back what follows, or let the agents play on; or pause. */
+  /** Play back the turns that follow, or let the agents play on; or pause. */
   async #run() {
     const { game } = this;
     if (this.playing || game.thinking) {
@@ -201,7 +201,7 @@ export class Panel {
     );
   }
 
-  /** The second battle of a game: the players change sides. */
+  /** Begin the second battle of a game: the players change sides. */
   async #second() {
     const { game } = this;
     const seats = { dwarfs: game.seats.trolls, trolls: game.seats.dwarfs };
@@ -243,7 +243,7 @@ export class Panel {
     }
   }
 
-  /** What the search that is thinking has found so far. */
+  /** Show what the current search has found so far. */
   #thought({ line, margin, depth, visits }) {
     const place = byId("thinking").querySelector("p");
     const words = [line.join("  "), expected(margin, this.game.rules), ...effort(depth, visits)];

@@ -45,14 +45,14 @@ export class Table {
     }
   }
 
-  /** Which pieces may be chosen: none in the middle of a turn. */
+  /** The pieces that may be chosen: none in the middle of a turn. */
   #movable() {
     const { view, yours } = this.game;
     if (!yours || view.asks !== "move") return new Set();
     return new Set(Object.keys(view.moves).map(Number));
   }
 
-  /** What can be chosen: moves of the chosen piece, and captures, by square. */
+  /** The decisions by square: moves of the chosen piece, and captures. */
   #choices() {
     const { view, yours } = this.game;
     const from = view.deciding ?? this.selected;
@@ -86,7 +86,7 @@ export class Table {
     for (const square of movable) marks.set(square, "piece");
     for (const [square, move] of moves) marks.set(square, move.kind);
     for (const square of captures.keys()) marks.set(square, "capture");
-    // All or none: there is no decision for a single dwarf, but these are the ones.
+    // All or none: a click on any of these dwarfs captures them all.
     const names = this.words.offer(view, rules, { captures, moves, movable, selected: this.selected });
     this.board.offer({ names, marks, selected: view.deciding ?? this.selected });
     byId("board").classList.toggle("yours", yours);

@@ -3,7 +3,7 @@
 import { byId, complain, make } from "./dom.js";
 
 export class TurnList {
-  /** `halt` is called before a turn that was pressed is gone to. */
+  /** `halt` is called before going to a turn that was pressed. */
   constructor(game, halt) {
     this.game = game;
     this.halt = halt;

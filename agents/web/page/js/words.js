@@ -1,11 +1,11 @@
-// What squares and moves are called, for tooltips and screen readers.
+// Names of squares and moves, for tooltips and screen readers.
 
 export const upper = (text) => text[0].toUpperCase() + text.slice(1);
 
 const listed = (names, last) =>
   names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} ${last} ${names.at(-1)}`;
 
-/** Who is expected to win, and by how much. */
+/** The expected winner and margin, in words. */
 export function expected(margin, { most, scored }) {
   const side = margin >= 0 ? "dwarfs" : "trolls";
   return scored
@@ -13,7 +13,7 @@ export function expected(margin, { most, scored }) {
     : `${side}, ${Math.round(100 * Math.abs(margin / most))}%`;
 }
 
-/** How far a search has looked: turns, tries. */
+/** How far a search has looked: turns or tries. */
 export const effort = (depth, visits) =>
   [
     depth ? `${depth} ${depth === 1 ? "turn" : "turns"} deep` : null,
@@ -25,7 +25,7 @@ export class Words {
     this.names = world.squares.map(([name]) => name);
   }
 
-  /** What stands on a square. */
+  /** The piece on a square. */
   piece(view, rules, square) {
     return { d: "dwarf", T: "troll", R: rules.stoneName, ".": "empty" }[view.pieces[square]];
   }
@@ -34,7 +34,7 @@ export class Words {
     return listed(list.map((square) => this.names[square]), last);
   }
 
-  /** What a move does, in a line: "shove to H7: captures at least one of G6, G7". */
+  /** A line on what a move does: "shove to H7: captures at least one of G6, G7". */
   move(move) {
     const verb = { move: "move", hurl: "hurl", shove: "shove", trample: "trample", carry: "carry" }[move.kind];
     let text = `${verb} to ${this.names[move.to]}`;
@@ -46,7 +46,7 @@ export class Words {
     return text;
   }
 
-  /** The name of every square, with what can be done there. */
+  /** The name of every square, with its legal decisions. */
   offer(view, rules, { moves, captures, selected, movable }) {
     return this.names.map((name, square) => {
       const base = `${name}, ${this.piece(view, rules, square)}`;
