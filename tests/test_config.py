@@ -49,7 +49,7 @@ def test_a_saved_configuration_loads_as_itself(written) -> None:
     words = ["seed=5", "max_turns=90", "offer_after=3", "agreement=true", "network.channels=9"]
     config = load_config(SMOKE, words)
     assert config.limits == {
-        "max_quiet_turns": None,
+        "max_quiet_turns": 60,
         "max_turns": 90,
         "offer_after": 3,
         "agreement": True,
