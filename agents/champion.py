@@ -1,4 +1,8 @@
-"""The player believed to be the strongest at each game; not yet measured."""
+"""The player believed to be the strongest at each game.
+
+In Classic Thud ``alphabeta:depth=3`` beat ``policy+mcts`` in a fraction of its time (docs/log.md); in
+the other games the two have not been compared.
+"""
 
 from __future__ import annotations
 
