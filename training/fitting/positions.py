@@ -1,8 +1,8 @@
 """Plays positions by self-play of a search, and computes their lambda returns.
 
 Battles begin at starts of the book, some of them after further random turns. A search values every
-position, and in most battles plays both sides. In the others one side blunders often, or searches
-one turn deep by features: battles of equals do not show the positions that weak play leads to.
+position, and in half of the battles plays both sides. In the others a side blunders often, or looks
+one turn ahead by features: battles of equals do not show the positions that weak play leads to.
 A random turn is played now and then, so that mistakes are seen and punished.
 
 A position's target is the lambda return of the search's values (Sutton, "Learning to predict by the
