@@ -101,8 +101,8 @@ def test_an_illegal_action_may_lose(made, first_moves):
     assert all(env.terminations.values())
     assert not any(env.truncations.values())
     assert env.position == board
-    told = env.infos[loser]
-    assert told.get("termination", told.get("first_termination")) == -1
+    info = env.infos[loser]
+    assert info.get("termination", info.get("first_termination")) == -1
     assert not env.observe(loser)["action_mask"].any()
     for _ in range(2):
         assert env.last()[1] == (-1 if env.agent_selection == loser else 1)

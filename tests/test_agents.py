@@ -53,7 +53,7 @@ def test_a_spec_makes_the_agent_that_it_names() -> None:
         ("policy:x,temperature", "temperature= must be a number"),
         ("policy:x,temperature=-1", "temperature=-1.0 must be 0 or more"),
         ("policy:x,temperature=nan", "temperature=nan must be 0 or more"),
-        ("policy:/no/such/folder", "/no/such/folder is no policy"),
+        ("policy:/no/such/folder", "/no/such/folder is not a policy"),
         (f"policy:{'x' * 300}", "xxx cannot be read: File name too long"),
         (f"policy:pretrained/{'x' * 300}", "xxx cannot be read: File name too long"),
     ],

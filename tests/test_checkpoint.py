@@ -152,7 +152,7 @@ def test_what_a_killed_save_left_does_not_stop_the_next(tmp_path: Path, monkeypa
 
 
 def test_nothing_at_all_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match=r"none is no policy: it has no manifest\.json"):
+    with pytest.raises(CheckpointError, match=r"none is not a policy: it has no manifest\.json"):
         load_policy(tmp_path / "none")
 
 
@@ -243,7 +243,7 @@ def test_a_manifest_of_any_length_is_refused_in_a_short_line(saved: Path) -> Non
         load_policy(saved)
     assert len(str(error.value)) < 2000
     edit_manifest(saved, planes="x" * 2_000_000)
-    with pytest.raises(CheckpointError, match="is no manifest: it is longer"):
+    with pytest.raises(CheckpointError, match="is not a manifest: it is longer"):
         load_policy(saved)
 
 

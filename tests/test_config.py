@@ -113,7 +113,7 @@ MISTAKES = [
     ("max_turns=long", "max_turns: 'long' must be of type int or nothing"),
     ("ppo.learning_rate=fast", "ppo.learning_rate: 'fast' must be of type float"),
     ("ppo.learning_rate=true", "ppo.learning_rate: True must be of type float"),
-    ("precision=float16", "precision: 'float16' is none of auto, float32, bfloat16"),
+    ("precision=float16", "precision: 'float16' is not one of auto, float32, bfloat16"),
     ("seed=[1", "override 'seed=[1': '[1' is not YAML"),
     # ranges
     ("total_decisions=0", "total_decisions: 0 must be 1 or more"),

@@ -24,8 +24,8 @@ def a_run(
     anchors: tuple[str, ...] = ("random", "greedy"),
 ) -> Path:
     folder.mkdir()
-    told = dataclasses.asdict(TrainConfig(name=folder.name, rules=rules, anchors=anchors))
-    (folder / "config.yaml").write_text(yaml.safe_dump(told))
+    config = dataclasses.asdict(TrainConfig(name=folder.name, rules=rules, anchors=anchors))
+    (folder / "config.yaml").write_text(yaml.safe_dump(config))
     lines = [{"decisions": 100 * n} for n in range(1, 7)]
     for number, line in enumerate(lines[1::2][:measured]):
         for side, role in enumerate(SIDES):

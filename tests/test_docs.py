@@ -197,9 +197,9 @@ def test_trait_table() -> None:
     assert names == list(RULESETS)
     for trait, *cells in rows:
         assert cells == [str(getattr(ruleset, trait)) for ruleset in RULESETS.values()]
-    told = {row[0] for row in rows}
+    listed = {row[0] for row in rows}
     known = {field.name for field in dataclasses.fields(Ruleset)}
-    assert known - told == {
+    assert known - listed == {
         "name",
         "title",
         "dwarfs",

@@ -67,28 +67,28 @@ def leaves(space):
 
 @pytest.mark.parametrize("name", ["aec", "match", "single"])
 def test_the_spaces_are_as_documented(name):
-    told = PAGES[name].__doc__
+    documented = PAGES[name].__doc__
     for leaf in (leaf for space in spaces_of(name) for leaf in leaves(space)):
         text = (
             f"Discrete({leaf.n})"
             if isinstance(leaf, gymnasium.spaces.Discrete)
             else (f"Box({leaf.low.min():g}, {leaf.high.max():g}, {leaf.shape}, {leaf.dtype})")
         )
-        assert f"`{text}`" in told
+        assert f"`{text}`" in documented
 
 
 def test_reward_table():
     _, *rows = table("rewards")
-    told = {
+    documented = {
         (rules, reward.split(",")[0]): "the default" in reward
         for names, reward, _ in rows
         for rules in names.split(", ")
     }
     for rules, ruleset in thud_env.RULESETS.items():
         for reward in ("margin", "outcome"):
-            if (rules, reward) in told:
+            if (rules, reward) in documented:
                 thud_env.env(rules, reward=reward)
-                assert told[rules, reward] == (ruleset.reward == reward)
+                assert documented[rules, reward] == (ruleset.reward == reward)
             else:
                 with pytest.raises(ValueError, match="outcome"):
                     thud_env.env(rules, reward=reward)
@@ -167,8 +167,8 @@ def test_batch_table():
         assert (shape, dtype) == (f"[{sizes}]", str(array.dtype)), name
         own = np.zeros(array.shape, array.dtype)
         assert getattr(thud_env.BatchedGame(7, buffers={name: own}), name) is own
-    told = re.findall(r"^    ``(\w+)`` ", thud_env.BatchedGame.__doc__, re.MULTILINE)
-    assert [name for name, *_ in rows] == told
+    documented = re.findall(r"^    ``(\w+)`` ", thud_env.BatchedGame.__doc__, re.MULTILINE)
+    assert [name for name, *_ in rows] == documented
 
 
 def test_name_table():

@@ -115,7 +115,7 @@ def test_a_folder_that_is_missing_is_named_before_anything_is_exported(
 
 def test_a_folder_that_is_not_a_policy_is_refused(tmp_path: Path, capsys) -> None:
     assert main([str(tmp_path), str(tmp_path / "x.onnx")]) == 2
-    assert "is no policy" in capsys.readouterr().err
+    assert "is not a policy" in capsys.readouterr().err
 
 
 def documented() -> str:

@@ -34,9 +34,9 @@ def test_every_battle_counts_once():
 
 
 def test_the_table_has_both_margins_and_their_difference(capsys):
-    show("Somebody's PPO", Margins(1.0, 0.3), Margins(3.0, 0.4))
+    show("Example PPO", Margins(1.0, 0.3), Margins(3.0, 0.4))
     assert capsys.readouterr().out.splitlines()[1:] == [
-        "Somebody's PPO: trolls against random dwarfs",
+        "Example PPO: trolls against random dwarfs",
         "              mean margin     95% interval",
         "before               +1.0     +0.4 ..   +1.6",
         "after                +3.0     +2.2 ..   +3.8",
@@ -46,8 +46,8 @@ def test_the_table_has_both_margins_and_their_difference(capsys):
 
 @pytest.mark.parametrize("after", [0.5, 1.0, 1.9])
 def test_a_script_fails_if_training_shows_no_gain(after):
-    with pytest.raises(SystemExit, match="Somebody's PPO: after is not better than before"):
-        show("Somebody's PPO", Margins(1.0, 0.3), Margins(after, 0.4))
+    with pytest.raises(SystemExit, match="Example PPO: after is not better than before"):
+        show("Example PPO", Margins(1.0, 0.3), Margins(after, 0.4))
 
 
 def test_the_command_line():

@@ -101,7 +101,7 @@ def test_no_other_page_is_written_over(unbroken: Path, tmp_path: Path, capsys) -
     page.write_text("Dear diary")
     assert main(["--report", str(unbroken), "--publish", str(page)]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert f"{page} is no report of a ladder" in line
+    assert f"{page} is not the report of a ladder" in line
     assert page.read_text() == "Dear diary"
     assert not (tmp_path / "images").exists()
 
@@ -207,7 +207,7 @@ def test_a_file_that_is_not_a_field_is_refused(tmp_path: Path, text: str, compla
     ("words", "complaint"),
     [
         (["random", "greedi"], "did you mean 'greedy'"),
-        (["random", "policy:none"], "no policy"),
+        (["random", "policy:none"], "not a policy"),
         (["random"], "two agents or more"),
         ([], "two agents or more"),
         (["random", "random"], "named twice"),

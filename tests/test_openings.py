@@ -89,7 +89,7 @@ START = Position.start("classic").text
     ("text", "complaint"),
     [
         ("", "its first line is ''"),
-        (START, "no book of openings"),
+        (START, "not a book of openings"),
         (HEADER.replace("classic", "koom-valley") + START, "of koom-valley, not of classic"),
         (HEADER + START.replace("d", "x", 1), "line 2"),
         (HEADER + "# said\n" + START + "\n" + START[:-1], "line 4"),

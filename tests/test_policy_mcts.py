@@ -115,7 +115,7 @@ def test_the_error_for_a_wrong_spec_or_checkpoint_names_it(folder: Path) -> None
         agents.make(f"policy+mcts:{folder / 'classic'},root=uct")
     with pytest.raises(ValueError, match=r"precision=half must be one of float32, bfloat16"):
         agents.make(f"policy+mcts:{folder / 'classic'},precision=half")
-    with pytest.raises(CheckpointError, match="/no/such/folder is no policy"):
+    with pytest.raises(CheckpointError, match="/no/such/folder is not a policy"):
         agents.make("policy+mcts:/no/such/folder")
     agent = agents.make(f"policy+mcts:{folder / 'classic'},sims=2")
     with pytest.raises(CheckpointError, match="was trained for classic, not koom-valley"):

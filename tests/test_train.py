@@ -450,7 +450,7 @@ def test_a_run_that_breaks_off_keeps_what_it_has_written(tmp_path: Path, monkeyp
 
 
 def test_a_second_architecture_is_one_file(tmp_path: Path, monkeypatch) -> None:
-    """It is trained, saved, loaded, played and gone on with."""
+    """It is trained, saved, loaded, played and resumed."""
     monkeypatch.setitem(NETWORKS, "flat", "flat_network:FlatNetwork")
     config = dataclasses.replace(QUICK, network=NetworkConfig(kind="flat"))
     with pytest.raises(Stopped):
@@ -518,7 +518,7 @@ def test_help_lists_the_options_and_the_keys(words: list[str], capsys) -> None:
         (["{}", "rules=clasic"], "unknown ruleset 'clasic': did you mean 'classic'?"),
         (["{}", "max_turns=0"], "max_turns must be in 1 .. 32767, not 0"),
         (["{}", "seed=[1"], "override 'seed=[1'"),
-        (["{}", "device=gpu"], "device: 'gpu' is none of auto, cpu, cuda"),
+        (["{}", "device=gpu"], "device: 'gpu' is not one of auto, cpu, cuda"),
         (["{}", "name=../elsewhere"], "name: '../elsewhere'"),
         (["{}", "--minutes", "soon"], "--minutes: 'soon': a number, 0 or more, would be right"),
         (["{}", "--actors", "7"], "num_games: 7 processes cannot share 128"),
@@ -536,7 +536,7 @@ def test_help_lists_the_options_and_the_keys(words: list[str], capsys) -> None:
             ["{}", "anchors=[champion]"],
             "anchors: with a time limit champion depends on the machine",
         ),
-        (["{}", "start_from=nowhere"], "start_from: nowhere/dwarfs is no policy"),
+        (["{}", "start_from=nowhere"], "start_from: nowhere/dwarfs is not a policy"),
         (
             ["{}", "start_from=pretrained/classic", "network.channels=5"],
             "classic/dwarfs is a NetworkConfig(kind='residual', channels=32",

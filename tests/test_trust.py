@@ -59,8 +59,8 @@ def test_a_configuration_that_names_code_is_refused(key: str, theirs: Path, caps
 def test_a_strangers_run_that_names_code_is_not_gone_on_with(theirs: Path, capsys) -> None:
     run = theirs / "runs" / "small"
     run.mkdir(parents=True)
-    told = dataclasses.replace(SMALL_RUN, anchors=("python:theirs:Agent",))
-    (run / "config.yaml").write_text(yaml.safe_dump(dataclasses.asdict(told)))
+    config = dataclasses.replace(SMALL_RUN, anchors=("python:theirs:Agent",))
+    (run / "config.yaml").write_text(yaml.safe_dump(dataclasses.asdict(config)))
     assert train_main([str(run)]) == 2
     assert "whose code would run" in capsys.readouterr().err
     assert not (theirs / "ran").exists()

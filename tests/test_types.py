@@ -55,10 +55,10 @@ def test_the_literal_types_list_every_choice() -> None:
 def test_editors_see_every_argument(made: type) -> None:
     names = inspect.signature(made).parameters
     assert {"rules", "reward", "max_quiet_turns", "max_turns", "agreement"} <= names.keys()
-    told = inspect.getdoc(made)
-    assert told is not None
+    docstring = inspect.getdoc(made)
+    assert docstring is not None
     for name in names.keys() - {"unknown"}:
-        assert name in told, name
+        assert name in docstring, name
 
 
 @pytest.mark.slow

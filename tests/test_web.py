@@ -1,4 +1,4 @@
-"""What the page's server answers, and whom it refuses."""
+"""The answers of the page's server, and the requests that it refuses."""
 
 import threading
 

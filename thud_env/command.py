@@ -145,7 +145,7 @@ def whole_number(text: str) -> int:
     """The integer that is written ``2000000``, ``2_000_000`` or ``2e6``.
 
     Raises:
-        ValueError: if ``text`` is none.
+        ValueError: if ``text`` is not one.
     """
     try:
         return int(text)

@@ -147,7 +147,7 @@ class Position:
 
         Raises:
             ValueError: naming what is wrong in the text, and where.
-            TypeError: if it is no text, or for a keyword that there is not.
+            TypeError: if it is not text, or for an unknown keyword.
         """
         refuse_unknown(cls.from_text, unknown)
         if not isinstance(text, str):

@@ -310,7 +310,7 @@ def _convert(hint: Any, value: Any, key: str) -> Any:
         return _build(hint, value, f"{key}.")
     if typing.get_origin(hint) is Literal:
         if value not in typing.get_args(hint):
-            raise ConfigError(f"{key}: {value!r} is none of {', '.join(typing.get_args(hint))}")
+            raise ConfigError(f"{key}: {value!r} is not one of {', '.join(typing.get_args(hint))}")
         return value
     allowed = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
     if float in allowed and isinstance(value, str):

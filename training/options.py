@@ -30,19 +30,19 @@ DEFAULTS = Options()
 
 def add_running_options(command: Command) -> None:
     """Add ``--resume`` and ``--minutes`` to a command line, with their docstrings as their help."""
-    told = meanings(Options)
-    command.add_argument("--resume", action="store_true", help=told["resume"])
-    command.add_argument("--minutes", type=bounded(float, 0), metavar="N", help=told["minutes"])
+    meaning = meanings(Options)
+    command.add_argument("--resume", action="store_true", help=meaning["resume"])
+    command.add_argument("--minutes", type=bounded(float, 0), metavar="N", help=meaning["minutes"])
 
 
 def add_options(command: Command) -> None:
     """Add every option to a command line, with its docstring as its help."""
     add_running_options(command)
-    told = meanings(Options)
+    meaning = meanings(Options)
     command.add_argument(
-        "--actors", type=bounded(int, 1), default=0, metavar="N", help=told["actors"]
+        "--actors", type=bounded(int, 1), default=0, metavar="N", help=meaning["actors"]
     )
-    command.add_argument("--cluster", metavar="ADDRESS", help=told["cluster"])
+    command.add_argument("--cluster", metavar="ADDRESS", help=meaning["cluster"])
 
 
 def given_options(arguments: argparse.Namespace) -> Options:

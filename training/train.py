@@ -128,7 +128,7 @@ def _trainers(ranks: Ranks, options: Options) -> Iterator[Callable[[TrainConfig,
     """Yield a function that makes a trainer; with actors, a cluster runs meanwhile.
 
     Raises:
-        ConfigError: if there is none at the address.
+        ConfigError: if there is no cluster at the address.
     """
     if not options.actors:
         yield lambda config, path: self_play_trainer(config, path, ranks)

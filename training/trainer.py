@@ -64,7 +64,7 @@ class Learning(Protocol):
 
     @property
     def config(self) -> RunConfig:
-        """What the run was told."""
+        """The configuration of the run."""
 
     @property
     def roles(self) -> Roles:

@@ -122,7 +122,7 @@ def meanings(kind: type[Any]) -> dict[str, str]:
 
 def _keys(config: Any, where: str = "") -> Iterator[tuple[str, str]]:
     """Each key as it could be given, with its meaning."""
-    told = meanings(type(config))
+    described = meanings(type(config))
     for field in dataclasses.fields(config):
         value = getattr(config, field.name)
         if dataclasses.is_dataclass(value):
@@ -130,7 +130,7 @@ def _keys(config: Any, where: str = "") -> Iterator[tuple[str, str]]:
             continue
         default = list(value) if isinstance(value, tuple) else value
         text = yaml.safe_dump(default, default_flow_style=True).partition("\n")[0]
-        yield f"{where}{field.name}={text}", told[field.name]
+        yield f"{where}{field.name}={text}", described[field.name]
 
 
 def _line(word: str, meaning: str) -> str:

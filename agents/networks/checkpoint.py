@@ -218,12 +218,14 @@ def _plane_names(attacks: bool) -> list[str]:
 def _read_manifest(folder: Path) -> dict[str, Any]:
     path = folder / MANIFEST
     if not path.is_file():
-        raise CheckpointError(f"{folder} is no policy: it has no {MANIFEST}")
+        raise CheckpointError(f"{folder} is not a policy: it has no {MANIFEST}")
     try:
         with path.open("rb") as file:
             text = file.read(_MOST_BYTES + 1)
         if len(text) > _MOST_BYTES:
-            raise CheckpointError(f"{path} is no manifest: it is longer than {_MOST_BYTES} bytes")
+            raise CheckpointError(
+                f"{path} is not a manifest: it is longer than {_MOST_BYTES} bytes"
+            )
         manifest = json.loads(text)
     except OSError as error:
         raise CheckpointError(f"{path} cannot be read: {error.strerror}") from None

@@ -65,8 +65,8 @@ class FolderPair:
                 self._checkpoints[role] = checkpoint
         if not self._checkpoints:
             raise CheckpointError(
-                f"{path} is no policy: a folder with {MANIFEST}, or with folders "
-                f"{' and '.join(SIDES)} that have one, would be"
+                f"{path} is not a policy: a folder with {MANIFEST}, or with folders "
+                f"{' and '.join(SIDES)} that have one, would be right"
             )
 
     def checkpoint(self, role: str, rules: Ruleset) -> Checkpoint:

@@ -115,7 +115,7 @@ def read_position(message: dict[str, Any]) -> Position:
     if not text:
         return Position.start(rules, **limits)
     if len(text) > _LONGEST_POSITION:
-        raise BadRequest("that is no position: it is too long")
+        raise BadRequest("that is not a position: it is too long")
     try:
         return Position.from_text(" ".join(text.split()), rules, **limits)
     except ValueError as error:

@@ -80,7 +80,7 @@ class BatchedGame:
         agreement: whether a battle may end by agreement.
 
     Raises:
-        ValueError: for a value that is none of the above.
+        ValueError: for any other value.
         TypeError: for any other keyword, naming the nearest there is.
         RuntimeError: if ``device`` is ``"cuda"`` and there is no GPU, or no Numba for it.
     """

@@ -140,7 +140,7 @@ class ThudEnv(BoardEnv):
         agreement: whether a battle may end by agreement.
 
     Raises:
-        ValueError: for a value that is none of the above.
+        ValueError: for any other value.
         TypeError: for any other keyword, naming the nearest there is.
 
     Examples:

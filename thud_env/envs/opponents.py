@@ -110,7 +110,7 @@ def make_opponent(opponent: Any) -> BatchOpponent:
 
     Raises:
         ValueError: for a string that names no player.
-        TypeError: for anything else that is none of those tabled above.
+        TypeError: for anything that is not in the table above.
     """
     if isinstance(opponent, str):
         if opponent in (RANDOM_DECISIONS, _OLDER_NAME):

@@ -98,7 +98,7 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         max_quiet_turns, max_turns, offer_after, agreement: as ``ThudEnv``.
 
     Raises:
-        ValueError: for a value that is none of the above.
+        ValueError: for any other value.
         TypeError: for an opponent that cannot play, and for any other keyword, naming the nearest
             there is.
     """

@@ -76,7 +76,7 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         render_mode: None; single environments render.
 
     Raises:
-        ValueError: for a value that is none of the above.
+        ValueError: for any other value.
         TypeError: for an opponent that cannot play, and for any other keyword, naming the nearest
             there is.
     """

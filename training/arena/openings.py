@@ -111,7 +111,7 @@ def read_openings(rules: str, path: Path | None = None) -> Openings:
         raise OpeningsError(f"{path} cannot be read: {error}") from None
     match = _HEADER.fullmatch(header)
     if match is None:
-        raise OpeningsError(f"{path} is no book of openings: its first line is {header!r}")
+        raise OpeningsError(f"{path} is not a book of openings: its first line is {header!r}")
     if match[1] != rules:
         raise OpeningsError(f"{path} is a book of {match[1]}, not of {rules}")
     starts = []

@@ -57,7 +57,7 @@ def publish(folder: Path, page: Path) -> None:
     body = body.replace(f"]({PICTURE})", f"](images/{picture.name})")
     try:
         if page.exists() and not page.read_text(encoding="utf-8").startswith(TITLE):
-            raise LadderError(f"{page} is no report of a ladder, and is left as it is")
+            raise LadderError(f"{page} is not the report of a ladder, and is left as it is")
         picture.parent.mkdir(parents=True, exist_ok=True)
         picture.write_bytes((folder / PICTURE).read_bytes())
         page.write_text(_preface(rules) + body, encoding="utf-8")

@@ -97,7 +97,7 @@ def read_games(folder: Path) -> Games:
         except (ValueError, TypeError, LookupError, ArithmeticError) as error:
             raise LadderError(f"{path}, line {number} is damaged: {error}") from None
     if not headers:
-        raise LadderError(f"{path} has no header: it is no ladder")
+        raise LadderError(f"{path} has no header: it is not a ladder")
     versions = {version for header in headers for version in header.own_code.items()}
     codes = len({header.code for header in headers})
     codes += len(versions) - len({spec for spec, _ in versions})

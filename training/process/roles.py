@@ -64,7 +64,7 @@ def start_from(folder: str, networks: tuple[PolicyNetwork, PolicyNetwork]) -> No
     """Give both networks the weights of a policy.
 
     Raises:
-        ConfigError: if there is none of each role, it is damaged or of another size.
+        ConfigError: if a policy is missing, damaged or of another size.
     """
     for role, network in zip(SIDES, networks, strict=True):
         path = policy_folder(folder) / role

@@ -53,7 +53,7 @@ class State:
         """The state that was put in under a name.
 
         Raises:
-            StateError: if there is none.
+            StateError: if it is missing.
         """
         if name not in self.values:
             raise StateError(f"the state has no part {name!r}")
@@ -189,4 +189,4 @@ def load_state(folder: Path, name: str = "state") -> State:
     try:
         return State(load_tensors(tensors), dict(described["values"]))
     except Exception as error:  # the hash is right, but the content is not of this version
-        raise StateError(f"{folder / name}.safetensors is no state: {error}") from None
+        raise StateError(f"{folder / name}.safetensors is not a state: {error}") from None

@@ -92,8 +92,8 @@ class RunFolder:
         temporary.mkdir()
         try:
             lock = RunLock(temporary)
-            told = yaml.safe_dump(dataclasses.asdict(config), sort_keys=False)
-            write_flushed(temporary / CONFIG, told.encode())
+            text = yaml.safe_dump(dataclasses.asdict(config), sort_keys=False)
+            write_flushed(temporary / CONFIG, text.encode())
             write_flushed(temporary / METRICS, b"")
             add_start(temporary / "run.json", config.seed, 0)
             moved_to = _move_aside_unused(path)

@@ -18,7 +18,7 @@ OPPONENTS = ("random", "greedy")
 
 
 def pairings(policy: str) -> list[tuple[str, str]]:
-    """Who plays whom: (dwarfs, trolls) specs, the untrained pairing first."""
+    """The pairings, (dwarfs, trolls) specs, the untrained one first."""
     met = [("random", "random")]
     for opponent in OPPONENTS:
         met += [(policy, opponent), (opponent, policy)]

@@ -28,7 +28,7 @@ class RunLock:
     """Holds a run's folder; it stays held when the folder is renamed. A context manager.
 
     Args:
-        folder: of the run. The file is made in it if there is none.
+        folder: the run's folder, in which the lock file is made if it is missing.
 
     Raises:
         RunError: if another process holds it, naming that process.

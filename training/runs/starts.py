@@ -78,7 +78,7 @@ def _version(package: str) -> str | None:
 
 
 def checkout_commit() -> str | None:
-    """The commit of this checkout, with ``+`` if files were changed; None if it is none."""
+    """The commit of this checkout, with ``+`` if files were changed; None outside of one."""
     try:
         found = subprocess.run(
             ["git", "describe", "--always", "--abbrev=40", "--dirty=+", "--exclude=*"],

@@ -27,7 +27,7 @@ def stored_config(path: Path, kind: type[Config]) -> Config:
         # Nothing is made of it here, so that no code of others runs.
         return load_config(path / CONFIG, None, kind, allow_python=True)
     except ConfigError as error:
-        raise RunError(f"{path} is no run to go on with: {error}") from None
+        raise RunError(f"{path} is not a run to resume: {error}") from None
 
 
 def unchanged_config(path: Path, config: Config) -> Config:

@@ -199,7 +199,7 @@ def cluster(address: str | None, actors: int) -> Iterator[None]:
         actors: how many must find room in one that is started.
 
     Raises:
-        ConfigError: if there is none at that address.
+        ConfigError: if there is no cluster at that address.
     """
     if address is None:
         # More actors than cores wait for each other, but they do play.

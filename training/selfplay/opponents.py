@@ -30,7 +30,7 @@ class Opponents:
     """The seats of B battles that the learners do not have: none, unless a subclass fills some.
 
     Args:
-        sides: [B] the side that an opponent plays, ``MIRROR`` where there is none.
+        sides: [B] the side that an opponent plays, ``MIRROR`` in mirror play.
     """
 
     def __init__(self, sides: NDArray[np.int8]) -> None:

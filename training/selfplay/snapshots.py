@@ -85,7 +85,7 @@ class Pool:
         """The name of a snapshot.
 
         Raises:
-            ValueError: if there is none yet.
+            ValueError: if there are no snapshots yet.
         """
         weights = self.weights()
         return str(random.choice(list(weights), p=list(weights.values())))
