@@ -12,6 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 import torch
@@ -232,6 +233,33 @@ def test_a_state_that_does_not_fit_is_set_aside_as_a_damaged_one_is(
     save_state(newest, state)
     shown = quietly(tmp_path, resume=True)
     assert "000000000512.damaged.1" in shown
+    assert "going on from 256 decisions" in shown
+
+
+@pytest.mark.parametrize(
+    ("way", "value", "said"),
+    [
+        (["counts", "decisions"], None, "the counts of a run cannot be"),
+        (["counts", "lead"], 1e308, "the counts of a run cannot be"),
+        (["play", "opponents", "pools", 1, "scores", "000000000256"], -1, "scores of snapshots"),
+        (["play", "opponents", "names", 7], "x", "the players of a run cannot be"),
+        (["play", "opponents", "drawn", 0], "x", "the snapshots that were drawn cannot be"),
+    ],
+)
+def test_values_that_no_run_can_have_are_set_aside(
+    way: list[Any], value: object, said: str, tmp_path: Path
+) -> None:
+    """Their hash is right: a state that another person has made."""
+    quietly(tmp_path)
+    newest = tmp_path / "tiny" / "checkpoints" / "000000000512"
+    state = load_state(newest)
+    part = state.values["trainer"]
+    for name in way[:-1]:
+        part = part[name]
+    part[way[-1]] = value
+    save_state(newest, state)
+    shown = quietly(tmp_path, resume=True)
+    assert said in shown
     assert "going on from 256 decisions" in shown
 
 

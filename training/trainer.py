@@ -24,7 +24,7 @@ from training.learner.batches import Batch, Pace, batches_of, with_progress_paid
 from training.learner.ppo import Learner, ppo_learners
 from training.process.ranks import Ranks
 from training.process.roles import Roles
-from training.process.state import State
+from training.process.state import State, StateError
 from training.process.stopping import asked_to_stop
 from training.runs.alarms import Alarms, Collapsed
 from training.runs.anchors import Anchors
@@ -217,13 +217,20 @@ class Trainer:
         return State.of_parts(parts)
 
     def restore(self, state: State) -> None:
-        """Go on from a state of a run of the same configuration."""
+        """Go on from a state of a run of the same configuration.
+
+        Raises:
+            StateError: if its values cannot be those of a run.
+        """
         for number, learner in enumerate(self.learners):
             learner.restore(state.part(f"learner{number}"))
         self.play.restore(state.part("play"))
         counts = state.part("counts").values
-        self.decisions, self.updates = counts["decisions"], counts["updates"]
-        self.pace.lead = counts["lead"]
+        decisions, updates, lead = (counts[name] for name in ("decisions", "updates", "lead"))
+        right = (type(decisions), type(updates), type(lead)) == (int, int, float)
+        if not (right and min(decisions, updates) >= 0 and abs(lead) <= 1):
+            raise StateError(f"the counts of a run cannot be {counts}")
+        self.decisions, self.updates, self.pace.lead = decisions, updates, lead
 
 
 def self_play_trainer(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import dataclasses
 import json
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -17,11 +19,13 @@ from ladders import made_up
 from agents.networks.checkpoint import CheckpointError, load_policy, save_policy
 from agents.networks.network import Network, NetworkConfig
 from reliability.row import Fault, Row
+from reliability.runs import trained
 from training.ladder.entries import Header
 from training.ladder.fields import make_field
 from training.ladder.schedule import LadderError
 from training.ladder.store import FILE, read_games
 from training.process.state import State, StateError, load_state, save_state
+from training.runs.lock import RunError
 
 _PROMISE = "Damaged files are refused, with the file and the reason"
 
@@ -111,6 +115,53 @@ def check_games(size: int, random: Random, folder: Path) -> int:
     return size
 
 
+_VALUES = (None, -1, 2**70, 1e308, 0.5, True, "x", [], {})
+
+
+def check_values(size: int, random: Random, folder: Path) -> int:
+    """One value of a state is another, under a hash that is right: the checkpoint is set aside, or
+    the run refused by name, or it goes on to its end.
+    """
+    run, _ = trained(folder / "whole")
+    checkpoints = run / "checkpoints"
+    *_, before, last = sorted(path.name for path in checkpoints.iterdir() if path.name.isdigit())
+    shutil.rmtree(checkpoints / last)  # so that something is left to be done
+    (checkpoints / "latest").unlink()
+    (checkpoints / "latest").symlink_to(before)
+    sound = load_state(checkpoints / before)
+    for number in range(size):
+        runs = folder / str(number)
+        shutil.copytree(folder / "whole", runs, symlinks=True)
+        values = copy.deepcopy(sound.values)
+        *way, name = random.choice(list(_ways(values)))
+        part: Any = values
+        for one in way:
+            part = part[one]
+        part[name] = random.choice(_VALUES)
+        save_state(runs / "small" / "checkpoints" / before, State(sound.tensors, values))
+        try:
+            trained(runs, resume=True)
+        except RunError:
+            pass
+        except Exception as raw:
+            raise AssertionError(f"a raw {type(raw).__name__}: {way}, {name}: {raw}") from raw
+        shutil.rmtree(runs)
+    return size
+
+
+def _ways(tree: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The keys to every value in a tree of mappings and lists."""
+    pairs = tree.items() if isinstance(tree, dict) else enumerate(tree)
+    for key, value in pairs:
+        yield (*way, key)
+        if isinstance(value, (dict, list)):
+            yield from _ways(value, (*way, key))
+
+
+def _restored_unseen(checkpoint: Path, restore: Callable[[State], None]) -> None:
+    restore(load_state(checkpoint))
+
+
 @contextlib.contextmanager
 def _no_hash(module: str):  # type: ignore[no-untyped-def]
     class Same:
@@ -141,6 +192,15 @@ ROWS = [
         {
             "no hash": Fault(
                 lambda: _no_hash("training.process.state"), "was damaged, and read as something"
+            )
+        },
+    ),
+    Row(
+        "values of a training state that are others, under a right hash", _PROMISE, "states",
+        check_values, 20, 2_000,
+        {
+            "what cannot be restored is not set aside": Fault(
+                lambda: mock.patch("training.runs.folder._restore_from", _restored_unseen), "a raw "
             )
         },
     ),

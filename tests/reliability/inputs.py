@@ -20,11 +20,12 @@ from test_fuzz import LIMITS, attempt, battles, check_position, check_reads, dam
 import agents
 from agents.registry import AGENTS
 from reliability.row import Fault, Row
-from reliability.tree import PLAIN, edited, run
+from reliability.tree import PLAIN, ROOT, edited, run
 from thud_env import Position, Record, RecordError
 from thud_env.command import Command
 from thud_env.record.text import decode_record
 from training.config import ConfigError, TrainConfig, load_config
+from training.ladder.fields import read_field
 
 _PROMISE = "Any input is read or refused by name"
 
@@ -84,6 +85,17 @@ def check_configs(size: int, random: Random, folder: Path) -> int:
             text = damaged(override.encode(), [b"=", b"ppo."], random)
             words = [text.decode(errors="surrogateescape")]
             _in_a_line(lambda words=words: load_config(path, words), ConfigError)
+    return size
+
+
+def check_fields(size: int, random: Random, folder: Path) -> int:
+    """Fields of ladders: read, or refused by name."""
+    texts = [path.read_bytes() for path in sorted((ROOT / "configs" / "ladder").glob("*.yaml"))]
+    others = [*texts, b"  - spec: greedy\n    games: 2\n", b"  - python:os:system\n", b"[" * 3000]
+    path = folder / "field.yaml"
+    for _ in range(size):
+        path.write_bytes(damaged(random.choice(texts), others, random))
+        _in_a_line(lambda: read_field(path), ValueError)
     return size
 
 
@@ -200,6 +212,14 @@ ROWS = [
             "PyYAML's own errors are let through": Fault(
                 lambda: mock.patch("agents.strict_yaml._Loader", yaml.SafeLoader),
                 "a raw ValueError",
+            )
+        },
+    ),
+    Row(
+        "fields of ladders", _PROMISE, "fuzzed inputs", check_fields, 100, 1_000_000,
+        {
+            "entries raise raw": Fault(
+                lambda: mock.patch("training.ladder.fields._entry", _raw), "a raw _Raw: a raw error"
             )
         },
     ),

@@ -58,7 +58,7 @@ def check_collapse(size: int, random: Random, folder: Path) -> int:
                 network = random.choice(trainer.roles.networks)
                 with torch.no_grad():
                     weights = random.choice(list(network.parameters()))
-                    weights.view(-1)[random.randrange(weights.numel())] = value
+                    weights[tuple(random.randrange(size) for size in weights.shape)] = value
             return metrics
 
         runs = folder / str(number)

@@ -21,7 +21,7 @@ from thud_env.position import SIDES
 from thud_env.rulesets import get_ruleset
 from training.config import ConfigError, TrainConfig
 from training.process.precision import Precision
-from training.process.state import restore_generator, state_of_generator
+from training.process.state import StateError, restore_generator, state_of_generator
 from training.selfplay.rollout import MIRROR
 from training.selfplay.snapshots import Pool
 
@@ -215,11 +215,23 @@ class League(Opponents):
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """See ``Opponents``."""
-        self._names, self._drawn = list(state["names"]), list(state["drawn"])
+        """See ``Opponents``.
+
+        Raises:
+            StateError: if a seat's player is not one of the run's.
+        """
         restore_generator(self._random, state["random"])
         for pool, kept in zip(self.pools, state["pools"], strict=True):
             pool.restore(kept)
+        names, drawn = list(state["names"]), list(state["drawn"])
+        for name, side in zip(names, self.sides.tolist(), strict=True):
+            there = {""} if side == MIRROR else {*self._players, *self.pools[side].scores}
+            if name not in there:
+                raise StateError(f"the players of a run cannot be {names}")
+        for name, pool in zip(drawn, self.pools, strict=True):
+            if name not in {"", *pool.scores}:
+                raise StateError(f"the snapshots that were drawn cannot be {drawn}")
+        self._names, self._drawn = names, drawn
         for players, states in zip(self._agents, state["agents"], strict=True):
             for spec, one in states.items():
                 players[spec].set_state(one)

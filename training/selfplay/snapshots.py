@@ -19,6 +19,7 @@ from agents.networks.checkpoint import load_policy, save_policy
 from agents.networks.network import PolicyNetwork
 from thud_env.position import SIDES
 from training.config import TrainConfig
+from training.process.state import StateError
 
 RECENT = 0.05
 """How much a battle counts in the running mean of the score."""
@@ -111,5 +112,12 @@ class Pool:
         return {"scores": dict(self.scores)}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from a state."""
-        self.scores = dict(state["scores"])
+        """Go on from a state.
+
+        Raises:
+            StateError: if its scores cannot be those of snapshots.
+        """
+        scores = dict(state["scores"])
+        if not all(type(score) is float and 0 <= score <= 1 for score in scores.values()):
+            raise StateError(f"the scores of snapshots cannot be {scores}")
+        self.scores = scores
