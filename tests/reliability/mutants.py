@@ -119,7 +119,7 @@ def check(size: int, random: Random, folder: Path) -> int:
 ROWS = [
     Row(
         "mutants of the rules, actions, notation and advantages",
-        "The tests notice what is wrong", "mutants", check, 6, 1_000,
+        "The tests notice what is wrong", "mutants", check, 2, 1_000,
         {
             "nothing is asserted": Fault(
                 lambda: mock.patch.dict(_battery, {"module": "this"}), "survivors"
