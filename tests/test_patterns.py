@@ -229,7 +229,7 @@ def test_wrong_files_are_named_with_what_is_wrong(tmp_path: Path) -> None:
     path.write_text("nonsense")
     assert "cannot be read" in said()
     np.savez(path, values=np.zeros(3))
-    assert "no file of patterns" in said()
+    assert "not a file of patterns" in said()
     write_tables(path, "classic", np.zeros((5, 2), dtype=np.int16), np.zeros(2, dtype=np.int64))
     assert "type int16 would be right" in said()
     write_tables(path, "chess", np.zeros((5, 2), dtype=np.int16), np.zeros(2, dtype=np.int64))

@@ -174,7 +174,7 @@ def read_values(path: Path) -> tuple[str, NDArray[np.int16], NDArray[np.int64]]:
     except (OSError, ValueError, AttributeError, zipfile.BadZipFile, EOFError) as error:
         raise TablesError(f"{path} cannot be read: {error}") from None
     if set(content) < {"version", "rules", "values", "constant"} or content["version"] != VERSION:
-        raise TablesError(f"{path} is no file of patterns, version {VERSION}")
+        raise TablesError(f"{path} is not a file of patterns of version {VERSION}")
     rules, values, constant = str(content["rules"]), content["values"], content["constant"]
     if rules not in RULESETS:
         raise TablesError(f"{path} has patterns of {rules!r}: no such ruleset")

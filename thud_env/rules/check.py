@@ -327,10 +327,26 @@ def _as_rows(given: NDArray[Any]) -> NDArray[np.int16]:
 _NAMES = {
     getattr(fields, name): name
     for name in (
-        *("TAKEN_LINES", "DWARF_CELLS", "TROLL_CELLS"),
-        *("TO_MOVE", "PENDING", "PENDING_CELL", "TAKEN", "QUIET_TURNS", "TURNS", "NUM_DWARFS"),
-        *("NUM_TROLLS", "STONE_CELL", "TRAITS", "TERMINATION", "MAX_QUIET_TURNS", "MAX_TURNS"),
-        *("OFFER_AFTER", "AGREEMENT", "OFFER_WAIT", "RULESET_KEY"),
+        "TAKEN_LINES",
+        "DWARF_CELLS",
+        "TROLL_CELLS",
+        "TO_MOVE",
+        "PENDING",
+        "PENDING_CELL",
+        "TAKEN",
+        "QUIET_TURNS",
+        "TURNS",
+        "NUM_DWARFS",
+        "NUM_TROLLS",
+        "STONE_CELL",
+        "TRAITS",
+        "TERMINATION",
+        "MAX_QUIET_TURNS",
+        "MAX_TURNS",
+        "OFFER_AFTER",
+        "AGREEMENT",
+        "OFFER_WAIT",
+        "RULESET_KEY",
     )
 }
 """What ``row.py`` calls the entries, by the first cell of each."""
