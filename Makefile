@@ -52,7 +52,7 @@ PIP := $(PY) -m pip --disable-pip-version-check
 # The build backend is pinned and installed like everything else: no isolated builds.
 INSTALL := $(PIP) install --constraint constraints.txt --no-build-isolation
 
-.PHONY: help setup play train test chromium soak reliability boundscheck coverage lint bench ladder rllib integrations bare lanes lane cuda gpu lock clean
+.PHONY: help setup play train test chromium soak reliability boundscheck coverage lint bench ladder balance rllib integrations bare lanes lane cuda gpu lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -106,6 +106,9 @@ ladder: $(VENV)/.train ## play agents all against all by four rulesets, and writ
 	$(PY) -m training.ladder --field configs/ladder/classic.yaml --publish docs/strength.md
 	set -e; for rules in $(LADDERS); do $(PY) -m training.ladder \
 		--field configs/ladder/$$rules.yaml --publish docs/strength-$$rules.md; done
+
+balance: $(VENV)/.train ## play agents against themselves in all rulesets, and write docs/balance.md
+	$(PY) -m training.balance --publish docs/balance.md
 
 rllib: $(RLLIB)/.done ## install RLlib into .venv-rllib, run nothing
 

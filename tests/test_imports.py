@@ -69,6 +69,7 @@ ROOMS = {
         "learner",
         "runs",
         "ladder",
+        "balance",
         "trainer",
         "options",
         "launch",

@@ -1,0 +1,118 @@
+"""What games are worth between equals: figures that are those of the battles, and their page."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+from ladders import made_up, short_field
+
+from thud_env.rulesets import RULESETS
+from training.balance.__main__ import FIELD, main, mirrors
+from training.balance.figures import Balance, balance_of
+from training.balance.page import documents, verdict
+from training.ladder.fields import read_field
+from training.ladder.store import read_games
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_an_agent_meets_itself_once_from_each_start() -> None:
+    games = list(mirrors(short_field({"random": 6, "greedy": 4})))
+    assert all(game.dwarfs == game.trolls for game in games)
+    starts = {
+        spec: [game.start for game in games if game.dwarfs == spec] for spec in ("random", "greedy")
+    }
+    assert starts == {"random": [0, 1, 2], "greedy": [0, 1]}
+
+
+def test_figures_by_hand() -> None:
+    field = short_field({"random": 8, "greedy": 8})
+    captures = "dA6-B6 TG7-F6xE5xF5 dB6-C6xC6 TF6-F7xE7"
+    margins = (-4, 0, -8, 2)
+    first = [made_up("random", "random", *one, captures) for one in enumerate(margins)]
+    last = [made_up("greedy", "greedy", *one) for one in enumerate(margins)]
+    results = [*first, *(dataclasses.replace(one, turns="") for one in last)]
+    balance = balance_of(field, results)
+    assert [mirror.agent for mirror in balance.mirrors] == ["random", "greedy"]
+    mirror = balance.mirrors[0]
+    assert mirror.battles == 4
+    assert mirror.margin.value == -2.5
+    assert mirror.margin.low < -2.5 < mirror.margin.high
+    assert (mirror.won.value, mirror.lost.value, mirror.limited) == (0.25, 0.5, 0.25)
+    assert (mirror.dwarfs_taken, mirror.trolls_taken) == (3, 1)
+    assert Balance.from_json(json.loads(json.dumps(balance.as_json()))) == balance
+
+
+def test_where_pieces_stand_is_that_of_the_last_agent_in_mid_battle(tmp_path: Path) -> None:
+    field = ROOT / "configs" / "ladder" / "balance.yaml"
+    quick = tmp_path / "quick.yaml"
+    quick.write_text("agents: [greedy, random]\ngames: 4\nmax_turns: 60\n")
+    command = ["--workers", "1", "--out", str(tmp_path / "runs")]
+    assert field == FIELD
+    assert main(["--field", str(quick), "--rules", "classic", *command]) == 0
+    held = read_games(tmp_path / "runs" / "classic")
+    met = {(one.dwarfs, one.trolls) for one in held.results}
+    assert met == {("greedy", "greedy"), ("random", "random")}
+    balance = balance_of(read_field(quick), held.results)
+    dwarfs, trolls = balance.standing["dwarfs"], balance.standing["trolls"]
+    assert dwarfs["H8"] == trolls["H8"] == 0  # the Thudstone stands there
+    assert 20 < sum(dwarfs.values()) <= 32  # random trolls capture few in 60 turns
+    assert 7 < sum(trolls.values()) < 8.01
+    assert dwarfs["A6"] == pytest.approx(dwarfs["F1"])  # mirror images are averaged
+
+
+def test_a_page_is_made_and_goes_on(tmp_path: Path, capsys) -> None:
+    quick = tmp_path / "quick.yaml"
+    quick.write_text("agents: [random, greedy]\ngames: 4\nmax_turns: 20\n")
+    page = tmp_path / "docs" / "balance.md"
+    command = ["--field", str(quick), "--workers", "1", "--out", str(tmp_path / "runs")]
+    command += ["--rules", "classic", "koom-valley-football", "--publish", str(page)]
+    assert main(command) == 0
+    assert "4 games to play" in capsys.readouterr().out
+    text = page.read_text()
+    assert "2 battles are too few to show which side is ahead" in text
+    assert main(command) == 0
+    assert "to play" not in capsys.readouterr().out
+    assert page.read_text() == text
+    assert main([*command, "--games", "6"]) == 0
+    assert "2 games to play, 4 are kept" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["diary.md", "diary.json"])
+def test_no_other_file_is_written_over(name: str, tmp_path: Path, capsys) -> None:
+    other = tmp_path / name
+    other.write_text("Dear diary")
+    quick = tmp_path / "quick.yaml"
+    quick.write_text("agents: [random, greedy]\ngames: 2\nmax_turns: 20\n")
+    command = ["--field", str(quick), "--workers", "1", "--out", str(tmp_path / "runs")]
+    assert main([*command, "--publish", str(tmp_path / "diary.md")]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"{other} is not of training.balance" in line
+    assert other.read_text() == "Dear diary"
+    assert {path.name for path in tmp_path.iterdir()} == {name, "quick.yaml"}  # before it plays
+
+
+def test_what_is_said_of_a_game_follows_from_its_interval() -> None:
+    balance = published()[0]
+    mirror = balance.mirrors[-1]
+    low, high = mirror.margin.low, mirror.margin.high
+    said = verdict(mirror, 1)
+    assert ("trolls are ahead" in said) == (high < 0)
+    assert ("dwarfs are ahead" in said) == (low > 0)
+
+
+def published() -> list[Balance]:
+    entries = json.loads((ROOT / "docs" / "balance.json").read_text(encoding="utf-8"))
+    return [Balance.from_json(entry) for entry in entries]
+
+
+def test_the_page_follows_from_its_figures() -> None:
+    found = published()
+    assert [balance.rules for balance in found] == list(RULESETS)
+    agents = list(read_field(FIELD).agents)
+    assert all([mirror.agent for mirror in b.mirrors] == agents for b in found)
+    for name, text in documents(found, "balance").items():
+        assert (ROOT / "docs" / name).read_text(encoding="utf-8") == text, "run make balance"

@@ -1,0 +1,125 @@
+"""The figures of ``training.balance`` as tables and as a page of the documentation."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from thud_env.rulesets import get_ruleset
+from training.arena.intervals import ENOUGH_PAIRS, Interval, decimals
+from training.arena.summary import markdown_table
+from training.balance.figures import FIRST_TURN, LAST_TURN, Balance, Mirror
+from training.balance.pictures import margins_svg, standing_svg
+from training.ladder.schedule import BATTLE_LIMITS, LadderError
+
+TITLE = "# What each game is worth to each side"
+_PREFACE = """\
+`make balance` lets the agents of [configs/ladder/balance.yaml](../configs/ladder/balance.yaml) play
+themselves, from the book of openings, and writes this page. The two sides are then equally strong,
+so the mean margin is the game's own: the *fair margin*. Two battles with the seats changed cancel
+it ([rules.md](rules.md), section 6).
+
+The fair margin depends on how well both sides play. Each table begins with the weakest agent and
+ends with the strongest. All is from the dwarfs' view: in Classic Thud a margin is dwarfs less four
+times trolls, -32 to +32; in the Koom Valley games it is 1 for a battle won, 0 for one drawn and -1
+for one lost. Intervals are 95%.
+
+![The mean margin between equals](images/{margins})
+
+"""
+_STANDING = f"""\
+## Where they stand
+
+The last agent of each table on both sides: the share of positions, after turns {FIRST_TURN} to
+{LAST_TURN}, in which a dwarf (blue) or a troll (red) stands on a square. A board's darkest square
+is the one that is taken most often. Mirror images that the rules treat alike are averaged.
+
+![Where dwarfs and trolls stand](images/{{standing}})
+"""
+
+
+def tables(found: list[Balance]) -> Iterator[str]:
+    """A section for each ruleset: a table, and a line that says what it shows."""
+    for balance in found:
+        ruleset = get_ruleset(balance.rules)
+        yield f"## {ruleset.title}\n"
+        places = decimals(ruleset.largest_margin)
+        rows = [_cells(mirror, places) for mirror in balance.mirrors]
+        headings = ["against itself", "battles", "dwarfs won", "trolls won", "margin"]
+        more = ["by limit", "turns", "dwarfs captured", "trolls captured"]
+        yield from markdown_table([*headings, *more], rows)
+        limits = [f"{most} {BATTLE_LIMITS[name]}" for name, most in balance.limits.items()]
+        ends = f" Battles end after {' or '.join(limits)}." if limits else ""
+        yield f"\n{verdict(balance.mirrors[-1], places)}{ends}\n"
+
+
+def verdict(mirror: Mirror, places: int) -> str:
+    """What an agent's battles against itself show of the game."""
+    margin = mirror.margin
+    if mirror.battles < ENOUGH_PAIRS:
+        shown = f"{mirror.battles} battles are too few to show which side is ahead"
+    elif margin.low <= 0 <= margin.high:
+        shown = "neither side is shown to be ahead"
+    else:
+        shown = f"the {'dwarfs' if margin.value > 0 else 'trolls'} are ahead"
+    return f"With `{mirror.agent}` on both sides {shown}: {margin.text(places)}."
+
+
+def check_page(page: Path) -> None:
+    """Refuse to write over another file.
+
+    Raises:
+        LadderError: if there is one where ``publish`` would write.
+    """
+    is_ours = page.exists() and page.read_text(encoding="utf-8").startswith(TITLE)
+    for path in (page, page.with_suffix(".json")):
+        if path.exists() and not is_ours:
+            raise LadderError(f"{path} is not of training.balance, and is left as it is")
+
+
+def publish(found: list[Balance], page: Path) -> None:
+    """Write a page, its figures beside it as ``NAME.json``, and two pictures in ``images``.
+
+    Raises:
+        LadderError: if it cannot be written.
+    """
+    figures = json.dumps([balance.as_json() for balance in found], indent=1) + "\n"
+    try:
+        (page.parent / "images").mkdir(parents=True, exist_ok=True)
+        for name, text in documents(found, page.stem).items():
+            (page.parent / name).write_text(text, encoding="utf-8")
+        page.with_suffix(".json").write_text(figures, encoding="utf-8")
+    except OSError as error:
+        raise LadderError(f"{page} cannot be written: {error.strerror}") from None
+
+
+def documents(found: list[Balance], stem: str) -> dict[str, str]:
+    """The page and its pictures, by path beside the page."""
+    margins, standing = f"{stem}.svg", f"{stem}-standing.svg"
+    body = "\n".join(tables(found))
+    text = f"{TITLE}\n\n{_PREFACE.format(margins=margins)}{body}\n"
+    return {
+        f"{stem}.md": text + _STANDING.format(standing=standing),
+        f"images/{margins}": margins_svg(found),
+        f"images/{standing}": standing_svg(found),
+    }
+
+
+def _cells(mirror: Mirror, places: int) -> list[str]:
+    return [
+        mirror.agent,
+        str(mirror.battles),
+        _percent(mirror.won),
+        _percent(mirror.lost),
+        mirror.margin.text(places),
+        f"{mirror.limited:.0%}",
+        f"{mirror.turns:.0f}",
+        f"{mirror.dwarfs_taken:.1f}",
+        f"{mirror.trolls_taken:.1f}",
+    ]
+
+
+def _percent(share: Interval) -> str:
+    value, low, high = (f"{100 * part:.0f}" for part in share)
+    return f"{value}% ({low} to {high})"
