@@ -93,7 +93,8 @@ def _square(
     left: int, top: int, row: int, column: int, colour: str, more: str = "", width: int = 1
 ) -> str:
     x, y = left + column * _SQUARE, top + row * _SQUARE
-    return f'<rect x="{x}" y="{y}" width="{width * _SQUARE}" height="{_SQUARE}" fill="{colour}"{more}/>'
+    size = f'width="{width * _SQUARE}" height="{_SQUARE}"'
+    return f'<rect x="{x}" y="{y}" {size} fill="{colour}"{more}/>'
 
 
 def _across(number: int, count: int) -> float:
