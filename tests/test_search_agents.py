@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from by_hand import decide, place
 
 import agents
@@ -60,16 +61,19 @@ def test_a_turn_is_one_that_the_position_plays(spec: str) -> None:
         position = position.play(turn)
 
 
+def save_untrained(folder: Path, weights: int, rules: str) -> None:
+    """Write a pair of small policies whose weights were drawn with a seed."""
+    torch.manual_seed(weights)
+    for role in SIDES:
+        network = Network(NetworkConfig(channels=4, blocks=1, key_size=2))
+        save_policy(folder / role, network, role=role, rules=rules, decisions=0)
+
+
 @pytest.mark.parametrize(
     "spec", [*FAST, "random", "greedy", "policy:{policy}", "policy+mcts:{policy},sims=4"]
 )
 def test_a_player_goes_on_from_its_state_as_it_would_have(spec: str, tmp_path: Path) -> None:
     """In the middle of a turn too; a seed makes it forget all that came before."""
-    rules = "classic-any"
-    for role in SIDES:
-        network = Network(NetworkConfig(channels=4, blocks=1, key_size=2))
-        save_policy(tmp_path / role, network, role=role, rules=rules, decisions=0)
-    spec = spec.format(policy=tmp_path)
 
     def play(player: Agent, position: Position, decisions: int) -> tuple[list[int], Position]:
         played = []
@@ -78,15 +82,20 @@ def test_a_player_goes_on_from_its_state_as_it_would_have(spec: str, tmp_path: P
             position = position.apply(played[-1])
         return played, position
 
-    player, position = agents.make(spec, seed=1), Position.start(rules)
-    while position.row[PENDING] == NO_QUESTION:  # until a turn is being played
-        if position.outcome is not None:  # without a capture, as untrained networks may play
-            position = Position.start(rules)
-        _, position = play(player, position, 1)
+    for weights in range(20):  # some untrained networks never come to a capture
+        folder = tmp_path / str(weights)
+        save_untrained(folder, weights, "classic-any")
+        made = spec.format(policy=folder)
+        player, position = agents.make(made, seed=1), Position.start("classic-any")
+        while position.row[PENDING] == NO_QUESTION and position.outcome is None:
+            _, position = play(player, position, 1)
+        if position.outcome is None:
+            break
+    assert position.row[PENDING] != NO_QUESTION  # a turn is being played
     state = json.loads(json.dumps(player.get_state()))
     wanted, _ = play(player, position, 12)
-    twin = agents.make(spec, seed=2)
-    play(twin, Position.start(rules), 3)
+    twin = agents.make(made, seed=2)
+    play(twin, Position.start("classic-any"), 3)
     twin.set_state(state)
     assert play(twin, position, 12)[0] == wanted
     player.seed(5)
