@@ -124,12 +124,17 @@ def test_a_run_cut_off_anywhere_ends_as_the_unbroken_one(
 def test_a_signal_stops_after_the_update_and_loses_nothing(
     number: signal.Signals, unbroken: Path, tmp_path: Path, monkeypatch
 ) -> None:
-    handlers = [signal.getsignal(one) for one in STOPPING]
-    stopping(monkeypatch, 3, lambda: os.kill(os.getpid(), number))
-    with pytest.raises(Stopped, match=number.name) as stopped:
-        quietly(tmp_path)
+    # A shell, or nohup, lets what it runs in the background ignore some of these.
+    at_first = signal.signal(number, signal.SIG_DFL)
+    try:
+        handlers = [signal.getsignal(one) for one in STOPPING]
+        stopping(monkeypatch, 3, lambda: os.kill(os.getpid(), number))
+        with pytest.raises(Stopped, match=number.name) as stopped:
+            quietly(tmp_path)
+        assert [signal.getsignal(one) for one in STOPPING] == handlers
+    finally:
+        signal.signal(number, at_first)
     assert len(lines(stopped.value.folder.path)) == 3
-    assert [signal.getsignal(one) for one in STOPPING] == handlers
     folder, shown = quietly(tmp_path, resume=True)
     assert "going on from 768 decisions" in shown
     assert_same(folder, unbroken)
