@@ -41,9 +41,8 @@ def unbroken(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_ladder_leaves_its_games_and_its_report(unbroken: Path) -> None:
     games = read_games(unbroken)
     assert len(games.results) == 8
-    assert {path.name for path in unbroken.iterdir()} == {
-        *("games.jsonl", "report.md", "report.json", "payoff.svg")
-    }
+    names = {"games.jsonl", "report.md", "report.json", "payoff.svg"}
+    assert {path.name for path in unbroken.iterdir()} == names
     assert sum(count or 0 for result in games.results for count in result.nodes) > 0
 
 
