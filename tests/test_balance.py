@@ -10,6 +10,7 @@ import pytest
 from ladders import made_up, short_field
 
 from thud_env.rulesets import RULESETS
+from training.arena.intervals import Interval
 from training.balance.__main__ import FIELD, main, mirrors
 from training.balance.figures import Balance, balance_of
 from training.balance.page import documents, verdict
@@ -81,9 +82,10 @@ def test_a_page_is_made_and_goes_on(tmp_path: Path, capsys) -> None:
     assert "2 games to play, 4 are kept" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("name", ["diary.md", "diary.json"])
+@pytest.mark.parametrize("name", ["diary.md", "diary.json", "images/diary.svg"])
 def test_no_other_file_is_written_over(name: str, tmp_path: Path, capsys) -> None:
     other = tmp_path / name
+    other.parent.mkdir(exist_ok=True)
     other.write_text("Dear diary")
     quick = tmp_path / "quick.yaml"
     quick.write_text("agents: [random, greedy]\ngames: 2\nmax_turns: 20\n")
@@ -92,16 +94,24 @@ def test_no_other_file_is_written_over(name: str, tmp_path: Path, capsys) -> Non
     (line,) = capsys.readouterr().err.splitlines()
     assert f"{other} is not of training.balance" in line
     assert other.read_text() == "Dear diary"
-    assert {path.name for path in tmp_path.iterdir()} == {name, "quick.yaml"}  # before it plays
+    assert not (tmp_path / "runs").exists()  # before it plays
 
 
-def test_what_is_said_of_a_game_follows_from_its_interval() -> None:
-    balance = published()[0]
-    mirror = balance.mirrors[-1]
-    low, high = mirror.margin.low, mirror.margin.high
-    said = verdict(mirror, 1)
-    assert ("trolls are ahead" in said) == (high < 0)
-    assert ("dwarfs are ahead" in said) == (low > 0)
+@pytest.mark.parametrize(
+    ("margin", "battles", "said"),
+    [
+        (Interval(-5.0, -6.0, -4.0), 50, "the trolls are ahead"),
+        (Interval(5.0, 4.0, 6.0), 50, "the dwarfs are ahead"),
+        (Interval(1.0, -1.0, 3.0), 50, "neither side is shown to be ahead"),
+        (Interval(5.0, 4.0, 6.0), 19, "19 battles are too few to show which side is ahead"),
+    ],
+)
+def test_what_is_said_of_a_game_follows_from_its_interval(
+    margin: Interval, battles: int, said: str
+) -> None:
+    mirror = published()[0].mirrors[-1]
+    changed = dataclasses.replace(mirror, margin=margin, battles=battles)
+    assert f"With `{mirror.agent}` on both sides {said}:" in verdict(changed, 1)
 
 
 def published() -> list[Balance]:
@@ -114,5 +124,5 @@ def test_the_page_follows_from_its_figures() -> None:
     assert [balance.rules for balance in found] == list(RULESETS)
     agents = list(read_field(FIELD).agents)
     assert all([mirror.agent for mirror in b.mirrors] == agents for b in found)
-    for name, text in documents(found, "balance").items():
-        assert (ROOT / "docs" / name).read_text(encoding="utf-8") == text, "run make balance"
+    for path, text in documents(found, ROOT / "docs" / "balance.md").items():
+        assert path.read_text(encoding="utf-8") == text, "run make balance"

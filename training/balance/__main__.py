@@ -14,10 +14,8 @@ where it was.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import sys
 from collections.abc import Iterator
-from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 from rich.console import Console
@@ -28,10 +26,8 @@ from thud_env.rulesets import RULESETS, get_ruleset
 from training.balance.figures import Balance, balance_of
 from training.balance.page import check_page, publish, tables
 from training.ladder.fields import read_field
-from training.ladder.play import play_games
-from training.ladder.progress import Progress
 from training.ladder.schedule import Field, Game
-from training.ladder.store import Store
+from training.ladder.tournament import play_missing
 from training.usage import ALLOW_PYTHON
 
 FIELD = Path(__file__).resolve().parents[2] / "configs" / "ladder" / "balance.yaml"
@@ -85,29 +81,10 @@ def mirrors(field: Field) -> Iterator[Game]:
 
 
 def play_mirrors(field: Field, folder: Path, workers: int, console: Console) -> Balance:
-    """Play the mirrors of a field that a folder does not hold yet, and return what they show.
-
-    Raises:
-        ChildProcessError: if a worker was killed; the games played are kept.
-    """
-    with Store(folder, field) as store:
-        for note in store.notes:
-            console.print(f"note: {note}", highlight=False, soft_wrap=True)
-        held = {result.game for result in store.results}
-        games = [game for game in mirrors(field) if game not in held]
-        if games:
-            with (
-                Progress(console, len(games), len(held)) as progress,
-                contextlib.closing(play_games(field, games, workers)) as results,
-            ):
-                try:
-                    for result in results:
-                        store.add(result)
-                        progress.advance()
-                except BrokenProcessPool:
-                    raise ChildProcessError("a worker was killed; the games are kept") from None
-        wanted = set(mirrors(field))
-        return balance_of(field, [one for one in store.results if one.game in wanted])
+    """Play the mirrors of a field that a folder does not hold yet, and return what they show."""
+    wanted = set(mirrors(field))
+    results = play_missing(field, mirrors(field), folder, workers, console)
+    return balance_of(field, [result for result in results if result.game in wanted])
 
 
 if __name__ == "__main__":

@@ -73,9 +73,15 @@ def check_page(page: Path) -> None:
         LadderError: if there is one where ``publish`` would write.
     """
     is_ours = page.exists() and page.read_text(encoding="utf-8").startswith(TITLE)
-    for path in (page, page.with_suffix(".json")):
+    for path in (page, page.with_suffix(".json"), *_pictures(page)):
         if path.exists() and not is_ours:
             raise LadderError(f"{path} is not of training.balance, and is left as it is")
+
+
+def _pictures(page: Path) -> tuple[Path, Path]:
+    """The files of a page's two pictures."""
+    images = page.parent / "images"
+    return images / f"{page.stem}.svg", images / f"{page.stem}-standing.svg"
 
 
 def publish(found: list[Balance], page: Path) -> None:
@@ -85,24 +91,24 @@ def publish(found: list[Balance], page: Path) -> None:
         LadderError: if it cannot be written.
     """
     figures = json.dumps([balance.as_json() for balance in found], indent=1) + "\n"
+    written = {**documents(found, page), page.with_suffix(".json"): figures}
     try:
-        (page.parent / "images").mkdir(parents=True, exist_ok=True)
-        for name, text in documents(found, page.stem).items():
-            (page.parent / name).write_text(text, encoding="utf-8")
-        page.with_suffix(".json").write_text(figures, encoding="utf-8")
+        for path, text in written.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise LadderError(f"{page} cannot be written: {error.strerror}") from None
 
 
-def documents(found: list[Balance], stem: str) -> dict[str, str]:
-    """The page and its pictures, by path beside the page."""
-    margins, standing = f"{stem}.svg", f"{stem}-standing.svg"
+def documents(found: list[Balance], page: Path) -> dict[Path, str]:
+    """The texts of the page and its pictures, by file."""
+    margins, standing = _pictures(page)
     body = "\n".join(tables(found))
-    text = f"{TITLE}\n\n{_PREFACE.format(margins=margins)}{body}\n"
+    text = f"{TITLE}\n\n{_PREFACE.format(margins=margins.name)}{body}\n"
     return {
-        f"{stem}.md": text + _STANDING.format(standing=standing),
-        f"images/{margins}": margins_svg(found),
-        f"images/{standing}": standing_svg(found),
+        page: text + _STANDING.format(standing=standing.name),
+        margins: margins_svg(found),
+        standing: standing_svg(found),
     }
 
 

@@ -12,9 +12,7 @@ Stop it at any time: the same command continues, also with more agents or games.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import sys
-from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 from rich.console import Console
@@ -24,12 +22,10 @@ from thud_env.command import Command, bounded
 from thud_env.rulesets import get_ruleset
 from training.arena.intervals import resolution
 from training.ladder.fields import GAMES, RULES, make_field, read_field
-from training.ladder.play import play_games
-from training.ladder.progress import Progress
 from training.ladder.publish import publish
 from training.ladder.report import PICTURE, REPORT, write_report
 from training.ladder.schedule import BATTLE_LIMITS, Field
-from training.ladder.store import Store
+from training.ladder.tournament import play_missing
 from training.usage import ALLOW_PYTHON
 
 
@@ -77,10 +73,8 @@ def _ladder(arguments: argparse.Namespace) -> None:
     field = _field(arguments)
     name = arguments.field.stem if arguments.field else get_ruleset(field.rules).name
     folder = arguments.out or Path("runs") / "ladder" / name
-    try:
-        play_ladder(field, folder, arguments.workers or available_cores(), console)
-    except BrokenProcessPool:
-        raise ChildProcessError("a worker was killed; the games played are kept") from None
+    workers = arguments.workers or available_cores()
+    play_missing(field, field.games(), folder, workers, console)
     _report(folder, arguments.publish, console)
 
 
@@ -92,25 +86,6 @@ def _field(options: argparse.Namespace) -> Field:
     if options.specs:
         raise ValueError("agents are named either on the command line or by --field")
     return read_field(options.field, allow_python=options.allow_python, **given)
-
-
-def play_ladder(field: Field, folder: Path, workers: int, console: Console) -> None:
-    """Play the games of a field that a folder does not hold yet."""
-    with Store(folder, field) as store:
-        for note in store.notes:
-            console.print(f"note: {note}", highlight=False, soft_wrap=True)
-        held = {result.game for result in store.results}
-        games = [game for game in field.games() if game not in held]
-        if not games:
-            return
-        with (
-            Progress(console, len(games), len(held)) as progress,
-            # Closed at once on a stop, which ends its workers.
-            contextlib.closing(play_games(field, games, workers)) as results,
-        ):
-            for result in results:
-                store.add(result)
-                progress.advance()
 
 
 def _report(folder: Path, page: Path | None, console: Console) -> None:

@@ -1,0 +1,48 @@
+"""Plays games of a field that a folder does not hold yet."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+
+from rich.console import Console
+
+from training.ladder.play import Result, play_games
+from training.ladder.progress import Progress
+from training.ladder.schedule import Field, Game
+from training.ladder.store import Store
+
+
+def play_missing(
+    field: Field, wanted: Iterable[Game], folder: Path, workers: int, console: Console
+) -> list[Result]:
+    """Play the wanted games of a field that a folder does not hold yet, and keep them there.
+
+    Returns:
+        all games that the folder holds then.
+
+    Raises:
+        LadderError: if the folder holds results of something else, or is in use.
+        ChildProcessError: if a worker was killed; the games played are kept.
+    """
+    with Store(folder, field) as store:
+        for note in store.notes:
+            console.print(f"note: {note}", highlight=False, soft_wrap=True)
+        held = {result.game for result in store.results}
+        games = [game for game in wanted if game not in held]
+        if games:
+            with (
+                Progress(console, len(games), len(held)) as progress,
+                # Closed at once on a stop, which ends its workers.
+                contextlib.closing(play_games(field, games, workers)) as results,
+            ):
+                try:
+                    for result in results:
+                        store.add(result)
+                        progress.advance()
+                except BrokenProcessPool:
+                    reason = "a worker was killed; the games played are kept"
+                    raise ChildProcessError(reason) from None
+        return store.results
