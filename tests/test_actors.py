@@ -26,10 +26,11 @@ from training.options import Options  # noqa: E402
 from training.process.roles import Roles  # noqa: E402
 from training.process.state import State  # noqa: E402
 from training.runs.lock import RunError  # noqa: E402
+from training.runs.loop import Stopped  # noqa: E402
 from training.selfplay.actors import Actors, cluster  # noqa: E402
 from training.selfplay.snapshots import pool_folder  # noqa: E402
 from training.train import train  # noqa: E402
-from training.trainer import Stopped, Trainer  # noqa: E402
+from training.trainer import Trainer  # noqa: E402
 
 CONFIG = dataclasses.replace(SMALL_RUN, name="spread", total_decisions=3000)
 UPDATES = 8

@@ -32,7 +32,7 @@ from training.distill.student import Student, soft_targets, worth_to
 from training.distill.turned import map_rows
 from training.options import Options
 from training.process.precision import Precision
-from training.trainer import Stopped
+from training.runs.loop import Stopped
 
 torch.set_num_threads(1)
 FLOAT32 = Precision(bfloat16=False)

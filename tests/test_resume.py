@@ -27,8 +27,9 @@ from training.process.state import State, StateError, load_state, save_state
 from training.process.stopping import STOPPING
 from training.runs.folder import RunFolder
 from training.runs.lock import RunError
+from training.runs.loop import Stopped
 from training.train import main, train
-from training.trainer import Stopped, Trainer, self_play_trainer
+from training.trainer import Trainer, self_play_trainer
 
 ROOT = Path(__file__).parents[1]
 TINY = TrainConfig(

@@ -36,8 +36,9 @@ from training.runs.alarms import Alarms
 from training.runs.anchors import SCORE, Best
 from training.runs.display import Display
 from training.runs.folder import RunFolder
+from training.runs.loop import Stopped
 from training.train import main, train
-from training.trainer import Stopped, Trainer, self_play_trainer
+from training.trainer import Trainer, self_play_trainer
 
 ROOT = Path(__file__).parents[1]
 TINY = TrainConfig(

@@ -21,7 +21,7 @@ from training.runs.alarms import Collapsed
 from training.runs.folder import RunFolder
 from training.runs.head_to_head import head_to_head
 from training.runs.lock import RunError
-from training.trainer import STOPPED, Learning, Stopped, run
+from training.runs.loop import STOPPED, Learning, Stopped, run
 from training.usage import add_config, keys_help, read_run
 
 

@@ -13,8 +13,8 @@ from test_resume import last_checkpoint, lines
 
 from training.config import TrainConfig
 from training.options import Options
+from training.runs.loop import Stopped
 from training.train import train
-from training.trainer import Stopped
 
 CONFIG = dataclasses.replace(SMALL_RUN, total_decisions=768, checkpoint_every=1, anchor_games=0)
 """Three updates, each with a checkpoint, and frozen opponents."""

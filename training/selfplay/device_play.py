@@ -20,18 +20,15 @@ from thud_env.actions import ACTION_SYMMETRY
 from thud_env.rules.row import ROW_SIZE
 from thud_env.symmetry import INVERSE
 from training.arena.battles import strikes_of
-from training.config import TrainConfig
 from training.process.clock import ENVIRONMENT, FORWARD
 from training.process.roles import Roles
 from training.process.state import State
-from training.selfplay.battles import Battles
+from training.selfplay.battles import Battles, PlaysHere
 from training.selfplay.frames import map_rows
-from training.selfplay.opponents import Opponents
-from training.selfplay.play import SelfPlay
-from training.selfplay.rollout import MIRROR, Play, Rollout
+from training.selfplay.rollout import MIRROR, Rollout
 
 
-class DevicePlay:
+class DevicePlay(PlaysHere):
     """B battles that go on from one rollout to the next: see ``Play``.
 
     Args:
@@ -39,11 +36,8 @@ class DevicePlay:
         roles: the learners, whose networks are on the device of the battles.
     """
 
-    actors = 0
-
     def __init__(self, battles: Battles, roles: Roles) -> None:
-        self.battles = battles
-        self._roles = roles
+        super().__init__(battles, roles)
         games = battles.games
         self._rows = as_tensor(games.rows)
         device = self._rows.device
@@ -175,36 +169,7 @@ class DevicePlay:
             strikes=strikes.sum(axis=0, dtype=np.int64),
         )
 
-    def add_snapshots(self, decisions: int) -> None:
-        """See ``Play``."""
-        self.battles.opponents.add_snapshots(decisions)
-
-    def redraw(self) -> None:
-        """See ``Play``."""
-        self.battles.opponents.redraw()
-
-    def state(self) -> State:
-        """See ``Play``."""
-        return self.battles.state()
-
     def restore(self, state: State) -> None:
         """See ``Play``."""
-        self.battles.restore(state)
+        super().restore(state)
         self._frames = self._tensor(self.battles.frames)
-
-
-def self_play(
-    config: TrainConfig, roles: Roles, opponents: Opponents, seed: np.random.SeedSequence
-) -> Play:
-    """The battles that a configuration asks for, played where the networks are, if the rules can
-    be compiled for that device, else on the host.
-
-    Args:
-        config: what to train.
-        roles: the learners.
-        opponents: who has the seats that the learners do not have.
-        seed: of all draws.
-    """
-    on_device = roles.precision.has_kernels
-    battles = Battles.of(config, opponents, seed, "cuda" if on_device else "cpu")
-    return DevicePlay(battles, roles) if on_device else SelfPlay(battles, roles)

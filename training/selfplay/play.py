@@ -10,28 +10,23 @@ from numpy.typing import NDArray
 from agents.policy import sample_decisions
 from thud_env.rules.row import ROW_SIZE
 from training.arena.battles import strikes_of
+from training.config import TrainConfig
 from training.process.clock import ENVIRONMENT, FORWARD
 from training.process.roles import Roles
-from training.process.state import State
-from training.selfplay.battles import Battles
+from training.selfplay.battles import Battles, PlaysHere
+from training.selfplay.device_play import DevicePlay
 from training.selfplay.frames import into_frames, map_rows, out_of_frames
-from training.selfplay.rollout import Rollout
+from training.selfplay.opponents import Opponents
+from training.selfplay.rollout import Play, Rollout
 
 
-class SelfPlay:
+class SelfPlay(PlaysHere):
     """Plays on the host, with networks wherever they are: see ``Play``.
 
     Args:
         battles: as they stand, and who plays them.
         roles: the learners; each decides in a thread of its own.
     """
-
-    actors = 0
-
-    def __init__(self, battles: Battles, roles: Roles) -> None:
-        self.battles = battles
-        self._roles = roles
-        self._clock = roles.clock
 
     def collect(self, steps: int) -> Rollout:
         """Play ``steps`` decisions in every battle."""
@@ -55,12 +50,12 @@ class SelfPlay:
         )
         final_games, final_rows = [], []
         for t in range(steps):
-            with self._clock.on(ENVIRONMENT):
+            with self._roles.clock.on(ENVIRONMENT):
                 rollout.rows[t] = map_rows(battles.frames, games.rows)
             rollout.movers[t] = games.to_move
             rows, actions = rollout.rows[t], rollout.actions[t]
             self._decide(rows, rollout.log_probs[t], rollout.values[t], actions)
-            with self._clock.on(ENVIRONMENT):
+            with self._roles.clock.on(ENVIRONMENT):
                 games.step(out_of_frames(battles.frames, actions))
                 ended = games.terminated | games.truncated
                 after = np.where(ended[:, None], games.final_rows, games.rows)
@@ -82,22 +77,6 @@ class SelfPlay:
             )
         return rollout
 
-    def add_snapshots(self, decisions: int) -> None:
-        """See ``Play``."""
-        self.battles.opponents.add_snapshots(decisions)
-
-    def redraw(self) -> None:
-        """See ``Play``."""
-        self.battles.opponents.redraw()
-
-    def state(self) -> State:
-        """See ``Play``."""
-        return self.battles.state()
-
-    def restore(self, state: State) -> None:
-        """See ``Play``."""
-        self.battles.restore(state)
-
     def _decide(
         self,
         rows: NDArray[np.int16],
@@ -116,9 +95,9 @@ class SelfPlay:
         def decide(side: int) -> None:
             mine = np.flatnonzero((to_move == side) & learners)
             if len(mine):
-                with self._clock.on(ENVIRONMENT):
+                with self._roles.clock.on(ENVIRONMENT):
                     inputs = self._roles.precision.inputs(self._roles.networks[side], rows[mine])
-                with self._clock.on(FORWARD):
+                with self._roles.clock.on(FORWARD):
                     with self._roles.precision.autocast():
                         drawn, chances, worth = sample_decisions(
                             self._roles.networks[side], inputs, uniforms[mine]
@@ -129,7 +108,7 @@ class SelfPlay:
                         actions[mine] = inputs.decisions.cpu().numpy()[drawn]
             others = np.flatnonzero((to_move == side) & ~learners)
             if len(others) and actions is not None:
-                with self._clock.on(FORWARD):
+                with self._roles.clock.on(FORWARD):
                     played = battles.opponents.act(
                         side, others, battles.games.rows[others], uniforms[others]
                     )
@@ -137,3 +116,20 @@ class SelfPlay:
 
         for done in [self._roles.threads.submit(decide, side) for side in (0, 1)]:
             done.result()
+
+
+def self_play(
+    config: TrainConfig, roles: Roles, opponents: Opponents, seed: np.random.SeedSequence
+) -> Play:
+    """The battles that a configuration asks for, played where the networks are, if the rules can
+    be compiled for that device, else on the host.
+
+    Args:
+        config: what to train.
+        roles: the learners.
+        opponents: who has the seats that the learners do not have.
+        seed: of all draws.
+    """
+    on_device = roles.precision.has_kernels
+    battles = Battles.of(config, opponents, seed, "cuda" if on_device else "cpu")
+    return DevicePlay(battles, roles) if on_device else SelfPlay(battles, roles)

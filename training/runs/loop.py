@@ -1,0 +1,177 @@
+"""A run from its start, or its newest checkpoint, to its end: update, measure, save, until all
+decisions are played, whatever learns in it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import signal
+import time
+from typing import Protocol
+
+from rich.console import Console
+
+from agents.networks.checkpoint import NotFiniteError
+from thud_env.command import say
+from thud_env.position import SIDES
+from training.config import RunConfig
+from training.process.ranks import Ranks
+from training.process.roles import Roles
+from training.process.state import State
+from training.process.stopping import asked_to_stop
+from training.runs.alarms import Alarms, Collapsed
+from training.runs.anchors import Anchors
+from training.runs.display import Display
+from training.runs.folder import RunFolder
+from training.runs.lock import RunError
+
+STOPPED = "stopped; the checkpoints written so far are kept"
+
+
+class Stopped(Exception):  # noqa: N818 (nothing went wrong)
+    """A run was stopped on request; its newest checkpoint continues it.
+
+    Args:
+        folder: the run's.
+        reason: ``"time"``, or the name of a signal.
+    """
+
+    def __init__(self, folder: RunFolder, reason: str) -> None:
+        super().__init__(reason)
+        self.folder = folder
+        self.reason = reason
+
+    def say(self, command: str) -> int:
+        """Print how to continue the run, by ``python -m COMMAND``; returns the exit code."""
+        why = "the time is up" if self.reason == "time" else f"stopped by {self.reason}"
+        code = 0 if self.reason == "time" else 128 + signal.Signals[self.reason]
+        return say(f"{why}; to go on: python -m {command} {self.folder.path}", code)
+
+
+class Learning(Protocol):
+    """A run that improves update by update, however it learns."""
+
+    @property
+    def config(self) -> RunConfig:
+        """The configuration of the run."""
+
+    @property
+    def roles(self) -> Roles:
+        """The networks."""
+
+    @property
+    def ranks(self) -> Ranks:
+        """The processes of the run."""
+
+    @property
+    def actors(self) -> int:
+        """How many processes play for this one."""
+
+    @property
+    def decisions(self) -> int:
+        """How far the run is, of ``config.total_decisions``."""
+
+    @property
+    def updates(self) -> int:
+        """Updates so far."""
+
+    def update(self) -> dict[str, float]:
+        """Play and learn; returns the update's metrics, each named ``group/name``."""
+
+    def state(self) -> State:
+        """The state that the next update depends on."""
+
+    def restore(self, state: State) -> None:
+        """Go on from a state of a run of the same configuration."""
+
+
+def run(
+    trainer: Learning, folder: RunFolder, console: Console, minutes: float | None = None
+) -> None:
+    """Update until all decisions are played; measure and save now and then.
+
+    Raises:
+        Collapsed: if a metric became NaN or infinite; the checkpoints are as they were.
+        Stopped: after ``minutes``, or at SIGINT, SIGTERM or SIGHUP; the update under way is
+            finished and a checkpoint written.
+    """
+    config, ranks = trainer.config, trainer.ranks
+    anchors = Anchors(dataclasses.replace(config, anchor_games=0) if ranks.rank else config)
+    alarms = Alarms(config.rules, folder)
+    try:
+        if folder.resumed:
+            _go_on(trainer, anchors, folder)
+        started = time.monotonic()  # now: the shortest time must do for some updates
+        until = started + 60 * minutes if minutes is not None else float("inf")
+        _show(folder.notices, console)
+        with (
+            asked_to_stop(console) as asked,
+            Display(console, config.name, config.total_decisions, trainer.decisions) as display,
+        ):
+            while trainer.decisions < config.total_decisions:
+                if time.monotonic() >= until:
+                    asked.append("time")
+                if ranks.total(len(asked))[0]:  # one that is asked stops them all
+                    _save(trainer, anchors, folder)
+                    raise Stopped(folder, asked[0] if asked else "time")
+                metrics = trainer.update()
+                last = trainer.decisions >= config.total_decisions
+                due = last or trainer.updates % config.checkpoint_every == 0
+                if due:
+                    metrics |= anchors.measure(trainer.roles, trainer.decisions)
+                folder.log(trainer.decisions, metrics)
+                _show(folder.notices, console)
+                for alarm in alarms.check(trainer.decisions, metrics, anchors.best):
+                    console.print(f"alarm: {alarm}", style="bold red", soft_wrap=True)
+                display.update(trainer.decisions, metrics)
+                if due:
+                    _save(trainer, anchors, folder)
+    except NotFiniteError as error:
+        raise Collapsed(f"{error} after {trainer.decisions:,} decisions; {folder.good}") from None
+    finally:
+        trainer.roles.close()
+    console.print(f"trained in {(time.monotonic() - started) / 60:.1f} minutes")
+    for role in SIDES:
+        console.print(f"  {role}: {folder.latest / role}", highlight=False, soft_wrap=True)
+
+
+def _save(trainer: Learning, anchors: Anchors, folder: RunFolder) -> None:
+    """Write a checkpoint."""
+    size = State(values={"size": trainer.ranks.size, "actors": trainer.actors})
+    parts = {"trainer": trainer.state(), "anchors": anchors.state(), "ranks": size}
+    states = trainer.ranks.gather(State.of_parts(parts))
+    folder.checkpoint(trainer.decisions, trainer.roles.networks, states, anchors.best)
+
+
+def _go_on(trainer: Learning, anchors: Anchors, folder: RunFolder) -> None:
+    """Restore all processes from the checkpoint that the first one chooses."""
+
+    def restore(state: State) -> None:
+        _check_size(trainer, state)
+        trainer.restore(state.part("trainer"))
+        anchors.restore(state.part("anchors"))
+
+    for first in (True, False):
+        if first == (trainer.ranks.rank == 0):
+            folder.restore(restore)
+        trainer.ranks.wait()
+    folder.point_to_best(anchors.best)
+
+
+def _check_size(trainer: Learning, state: State) -> None:
+    """Raise a ``RunError`` if the run was trained by another number of processes."""
+    before = {"actors": 0, **state.part("ranks").values}
+    for kind, now in (("size", trainer.ranks.size), ("actors", trainer.actors)):
+        if before[kind] != now:
+            what = "processes together" if kind == "size" else "actors"
+            raise RunError(
+                f"the run was trained by {before[kind]} {what}, not by {now}: it can only go on as "
+                "it began"
+            )
+
+
+def _show(notices: list[str], console: Console) -> None:
+    """Print notices once."""
+    for notice in notices:
+        console.print(notice, highlight=False, soft_wrap=True, markup=False)
+    notices.clear()
