@@ -61,6 +61,7 @@ ROOMS = {
         "export",
     ],
     "training": [
+        "svg",
         "config",
         "usage",
         "process",

@@ -15,16 +15,16 @@ import itertools
 import math
 import sys
 from pathlib import Path
-from xml.sax.saxutils import escape
 
 from thud_env.command import Command
 from thud_env.position import SIDES
 from thud_env.rulesets import get_ruleset
 from training.config import load_config
 from training.runs.metrics import FILE, whole_lines
+from training.svg import BLUE, RED, curve, line, picture, text
 
 _WIDTH, _HEIGHT, _LEFT, _TOP, _GAP = 330, 240, 52, 46, 60
-_COLOURS = ("#2166ac", "#b2182b", "#1b7837", "#e08214", "#762a83", "#666666")
+_COLOURS = (BLUE, RED, "#1b7837", "#e08214", "#762a83", "#666666")
 """Colours of the anchors, safe for colour blindness; they repeat from the seventh on."""
 
 Points = list[tuple[float, float]]
@@ -69,12 +69,7 @@ def curves_svg(runs: list[dict[tuple[str, str], Points]], most: int) -> str:
     colours = dict(zip(anchors, itertools.cycle(_COLOURS), strict=False))
     longest = max(x for curves in runs for points in curves.values() for x, _ in points)
     width, height = _LEFT + 2 * _WIDTH + _GAP + 20, _TOP + _HEIGHT + 74
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-        f'viewBox="0 0 {width} {height}" font-family="Helvetica, Arial, sans-serif" '
-        'font-size="13">',
-        f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
-    ]
+    parts: list[str] = []
     for side, role in enumerate(SIDES):
         left = _LEFT + side * (_WIDTH + _GAP)
         parts += _panel(left, f"margin of the {role}", longest, most)
@@ -82,23 +77,14 @@ def curves_svg(runs: list[dict[tuple[str, str], Points]], most: int) -> str:
             for (whose, anchor), points in curves.items():
                 if whose != role:
                     continue
-                line = " ".join(
-                    f"{left + _WIDTH * x / longest:.1f},{_height_of(y, most):.1f}"
-                    for x, y in points
-                )
-                parts.append(
-                    f'<polyline points="{line}" fill="none" stroke="{colours[anchor]}" '
-                    'stroke-width="2"/>'
-                )
+                places = [(left + _WIDTH * x / longest, _height_of(y, most)) for x, y in points]
+                parts.append(curve(places, colours[anchor], 2))
     x, y = _LEFT, height - 14
     for anchor, colour in colours.items():
-        parts.append(
-            f'<line x1="{x}" y1="{y - 4}" x2="{x + 22}" y2="{y - 4}" stroke="{colour}" '
-            'stroke-width="2"/>'
-        )
-        parts.append(_text(x + 28, y, f"against {anchor}", "start"))
+        parts.append(line(x, y - 4, x + 22, y - 4, colour, 2))
+        parts.append(text(x + 28, y, f"against {anchor}"))
         x += 90 + 8 * len(anchor)
-    return "\n".join((*parts, "</svg>", ""))
+    return picture(width, height, parts)
 
 
 def _height_of(margin: float, most: int) -> float:
@@ -106,20 +92,18 @@ def _height_of(margin: float, most: int) -> float:
 
 
 def _panel(left: float, title: str, longest: float, most: int) -> list[str]:
-    parts = [_text(left + _WIDTH / 2, 24, title, "middle", 'font-weight="bold"')]
+    parts = [text(left + _WIDTH / 2, 24, title, "middle", bold=True)]
     for quarter in range(-2, 3):
         margin = most * quarter / 2
         y = _height_of(margin, most)
         grey = "#888888" if quarter == 0 else "#dddddd"
-        parts.append(
-            f'<line x1="{left}" y1="{y:.1f}" x2="{left + _WIDTH}" y2="{y:.1f}" stroke="{grey}"/>'
-        )
-        parts.append(_text(left - 8, y + 4, f"{margin:+g}" if quarter else "0", "end"))
+        parts.append(line(left, y, left + _WIDTH, y, grey))
+        parts.append(text(left - 8, y + 4, f"{margin:+g}" if quarter else "0", "end"))
     step = _round_step(longest)
     for number in range(int(longest / step) + 1):
         x = left + _WIDTH * number * step / longest
-        parts.append(_text(x, _TOP + _HEIGHT + 18, _short(number * step), "middle"))
-    parts.append(_text(left + _WIDTH / 2, _TOP + _HEIGHT + 38, "decisions", "middle"))
+        parts.append(text(x, _TOP + _HEIGHT + 18, _short(number * step), "middle"))
+    parts.append(text(left + _WIDTH / 2, _TOP + _HEIGHT + 38, "decisions", "middle"))
     return parts
 
 
@@ -134,10 +118,6 @@ def _short(count: float) -> str:
         if count >= size:
             return f"{count / size:g}{letter}"
     return f"{count:g}"
-
-
-def _text(x: float, y: float, words: str, anchor: str, extra: str = "") -> str:
-    return f'<text x="{x:g}" y="{y:g}" text-anchor="{anchor}" {extra}>{escape(words)}</text>'
 
 
 def main(words: list[str] | None = None) -> int:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import groupby
-from xml.sax.saxutils import escape
 
 from thud_env.board import SIZE, SQUARE_NAMES, SQUARE_POSITIONS
 from thud_env.position import SIDES
 from thud_env.rulesets import get_ruleset
 from training.balance.figures import Balance
+from training.svg import BLUE, RED, curve, line, picture, rectangle, text
 
 _WIDTH, _HEIGHT, _LEFT, _TOP = 640, 280, 60, 46
-_COLOURS = ("#2166ac", "#92c5de", "#762a83", "#b2182b", "#e08214")
+_COLOURS = (BLUE, "#92c5de", "#762a83", RED, "#e08214")
 """Colours of rulesets, safe for colour blindness; they repeat from the sixth on."""
-_DWARFS, _TROLLS = "#2166ac", "#b2182b"
 _SQUARE = 9
 
 
@@ -24,27 +23,24 @@ def margins_svg(found: list[Balance]) -> str:
     """
     agents = [mirror.agent for mirror in found[0].mirrors]
     width, height = _LEFT + _WIDTH + 20, _TOP + _HEIGHT + 72 + 18 * len(found)
-    parts = [_opening(width, height)]
-    parts.append(
-        _text(_LEFT, 24, "mean margin between equals, as a share of the largest", bold=True)
-    )
+    parts = [text(_LEFT, 24, "mean margin between equals, as a share of the largest", bold=True)]
     for share in (-1.0, -0.5, 0.0, 0.5, 1.0):
         y = _height_of(share)
-        parts.append(_line(_LEFT, y, _LEFT + _WIDTH, y, "#dddddd" if share else "#888888", 1))
-        parts.append(_text(_LEFT - 8, y + 4, f"{share:+g}" if share else "0", "end"))
-    parts.append(_text(_LEFT + 4, _height_of(1) + 15, "the dwarfs are ahead", size=11))
-    parts.append(_text(_LEFT + 4, _height_of(-1) - 6, "the trolls are ahead", size=11))
+        parts.append(line(_LEFT, y, _LEFT + _WIDTH, y, "#dddddd" if share else "#888888"))
+        parts.append(text(_LEFT - 8, y + 4, f"{share:+g}" if share else "0", "end"))
+    parts.append(text(_LEFT + 4, _height_of(1) + 15, "the dwarfs are ahead", size=11))
+    parts.append(text(_LEFT + 4, _height_of(-1) - 6, "the trolls are ahead", size=11))
     for number, agent in enumerate(agents):
         x = _across(number, len(agents))
-        for line, words in enumerate(agent.partition(":")[::2]):
-            parts.append(_text(x, _TOP + _HEIGHT + 20 + 14 * line, words, "middle", 11))
+        for row, words in enumerate(agent.partition(":")[::2]):
+            parts.append(text(x, _TOP + _HEIGHT + 20 + 14 * row, words, "middle", size=11))
     for number, balance in enumerate(found):
         colour = _COLOURS[number % len(_COLOURS)]
         parts += _curve(balance, number - (len(found) - 1) / 2, colour)
         y = _TOP + _HEIGHT + 62 + 18 * number
-        parts.append(_line(_LEFT, y - 4, _LEFT + 22, y - 4, colour, 2))
-        parts.append(_text(_LEFT + 28, y, get_ruleset(balance.rules).title))
-    return "\n".join((*parts, "</svg>", ""))
+        parts.append(line(_LEFT, y - 4, _LEFT + 22, y - 4, colour, 2))
+        parts.append(text(_LEFT + 28, y, get_ruleset(balance.rules).title))
+    return picture(width, height, parts)
 
 
 def _curve(balance: Balance, aside: float, colour: str) -> Iterator[str]:
@@ -54,27 +50,25 @@ def _curve(balance: Balance, aside: float, colour: str) -> Iterator[str]:
     for number, mirror in enumerate(balance.mirrors):
         x = _across(number, len(balance.mirrors)) + 4 * aside
         middle, low, high = (_height_of(part / most) for part in mirror.margin)
-        points.append(f"{x:.1f},{middle:.1f}")
-        yield _line(x, low, x, high, colour, 2)
+        points.append((x, middle))
+        yield line(x, low, x, high, colour, 2)
         yield f'<circle cx="{x:.1f}" cy="{middle:.1f}" r="3.5" fill="{colour}"/>'
-    yield (
-        f'<polyline points="{" ".join(points)}" fill="none" stroke="{colour}" stroke-width="1.5"/>'
-    )
+    yield curve(points, colour, 1.5)
 
 
 def standing_svg(found: list[Balance]) -> str:
     """Two boards for each ruleset: where dwarfs and where trolls stand."""
     board, gap, labels = SIZE * _SQUARE, 24, 50
     width, height = labels + len(found) * (board + gap), 2 * (board + gap) + 20
-    parts = [_opening(width, height)]
+    parts: list[str] = []
     for row, side in enumerate(SIDES):
-        parts.append(_text(labels - 8, 30 + row * (board + gap) + board / 2, side, "end", 11))
+        parts.append(text(labels - 8, 30 + row * (board + gap) + board / 2, side, "end", size=11))
     for column, balance in enumerate(found):
         left = labels + column * (board + gap)
-        parts.append(_text(left + board / 2, 20, balance.rules, "middle", 11))
-        for row, (side, colour) in enumerate(zip(SIDES, (_DWARFS, _TROLLS), strict=True)):
+        parts.append(text(left + board / 2, 20, balance.rules, "middle", size=11))
+        for row, (side, colour) in enumerate(zip(SIDES, (BLUE, RED), strict=True)):
             parts += _board(balance.standing[side], left, 30 + row * (board + gap), colour)
-    return "\n".join((*parts, "</svg>", ""))
+    return picture(width, height, parts)
 
 
 def _board(shares: dict[str, float], left: int, top: int, colour: str) -> Iterator[str]:
@@ -86,15 +80,14 @@ def _board(shares: dict[str, float], left: int, top: int, colour: str) -> Iterat
     for name, (row, column) in zip(SQUARE_NAMES, SQUARE_POSITIONS, strict=True):
         depth = round(shares[name] / most, 2)
         if depth:
-            yield _square(left, top, row, column, colour, f' fill-opacity="{depth}"')
+            yield _square(left, top, row, column, colour, f'fill-opacity="{depth}"')
 
 
 def _square(
     left: int, top: int, row: int, column: int, colour: str, more: str = "", width: int = 1
 ) -> str:
     x, y = left + column * _SQUARE, top + row * _SQUARE
-    size = f'width="{width * _SQUARE}" height="{_SQUARE}"'
-    return f'<rect x="{x}" y="{y}" {size} fill="{colour}"{more}/>'
+    return rectangle(x, y, width * _SQUARE, _SQUARE, colour, more)
 
 
 def _across(number: int, count: int) -> float:
@@ -103,26 +96,3 @@ def _across(number: int, count: int) -> float:
 
 def _height_of(share: float) -> float:
     return _TOP + _HEIGHT * (1 - share) / 2
-
-
-def _opening(width: float, height: float) -> str:
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-        f'viewBox="0 0 {width} {height}" font-family="Helvetica, Arial, sans-serif">\n'
-        f'<rect width="{width}" height="{height}" fill="#ffffff"/>'
-    )
-
-
-def _line(x: float, y: float, to_x: float, to_y: float, colour: str, width: float) -> str:
-    return (
-        f'<line x1="{x:.1f}" y1="{y:.1f}" x2="{to_x:.1f}" y2="{to_y:.1f}" stroke="{colour}" '
-        f'stroke-width="{width}"/>'
-    )
-
-
-def _text(
-    x: float, y: float, words: str, anchor: str = "start", size: int = 13, bold: bool = False
-) -> str:
-    weight = ' font-weight="bold"' if bold else ""
-    place = f'x="{x:g}" y="{y:g}" text-anchor="{anchor}" font-size="{size}"'
-    return f"<text {place}{weight}>{escape(words)}</text>"

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from xml.sax.saxutils import escape
-
 from training.arena.intervals import decimals
 from training.ladder.figures import Cell, Figures
+from training.svg import picture, rectangle, text
 
 _CELL_WIDTH, _CELL_HEIGHT = 92, 54
 _LETTER = 7.2
@@ -33,41 +32,35 @@ def payoff_svg(figures: Figures, title: str, most: float) -> str:
     height = _TOP + size * _CELL_HEIGHT + 66
     middle = left + size * _CELL_WIDTH / 2
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-        f'viewBox="0 0 {width} {height}" font-family="Helvetica, Arial, sans-serif" '
-        'font-size="13">',
-        f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
-        _text(10, 22, title, anchor="start", extra='font-weight="bold"'),
-        _text(middle, 48, "trolls"),
-        _text(12, _TOP - 14, "dwarfs", anchor="start"),
+        text(10, 22, title, bold=True),
+        text(middle, 48, "trolls", "middle"),
+        text(12, _TOP - 14, "dwarfs"),
     ]
     for number, agent in enumerate(figures.agents):
         across = left + (number + 0.5) * _CELL_WIDTH
         for line, words in enumerate(_in_lines(agent)):
-            parts.append(_text(across, _TOP - 26 + 16 * line, words))
+            parts.append(text(across, _TOP - 26 + 16 * line, words, "middle"))
         down = _TOP + (number + 0.5) * _CELL_HEIGHT + 5
-        parts.append(_text(left - 10, down, agent, anchor="end"))
+        parts.append(text(left - 10, down, agent, "end"))
     for row in range(size):
         for column in range(size):
             x, y = left + column * _CELL_WIDTH, _TOP + row * _CELL_HEIGHT
             parts += _cell(figures.cell(row, column), x, y, most)
     parts += _legend(left, _TOP + size * _CELL_HEIGHT + 18, most)
-    return "\n".join((*parts, "</svg>", ""))
+    return picture(width, height, parts)
 
 
 def _cell(cell: Cell, x: float, y: float, most: float) -> list[str]:
     colour, ink = _colours(cell.margin.value / most)
+    margin = f"{cell.margin.value:+.{decimals(most)}f}"
     shares = " / ".join(
         f"{100 * count / cell.games:.0f}" for count in (cell.wins, cell.draws, cell.losses)
     )
     middle = x + _CELL_WIDTH / 2
     return [
-        f'<rect x="{x}" y="{y}" width="{_CELL_WIDTH}" height="{_CELL_HEIGHT}" fill="{colour}" '
-        'stroke="#ffffff" stroke-width="2"/>',
-        _text(
-            middle, y + 24, f"{cell.margin.value:+.{decimals(most)}f}", ink, extra='font-size="16"'
-        ),
-        _text(middle, y + 42, shares, ink, extra='font-size="11"'),
+        rectangle(x, y, _CELL_WIDTH, _CELL_HEIGHT, colour, 'stroke="#ffffff" stroke-width="2"'),
+        text(middle, y + 24, margin, "middle", size=16, ink=ink),
+        text(middle, y + 42, shares, "middle", size=11, ink=ink),
     ]
 
 
@@ -75,13 +68,11 @@ def _legend(left: float, y: float, most: float) -> list[str]:
     parts = []
     for step in range(9):
         colour, _ = _colours((step - 4) / 4)
-        parts.append(
-            f'<rect x="{left + 22 * step}" y="{y}" width="22" height="12" fill="{colour}"/>'
-        )
+        parts.append(rectangle(left + 22 * step, y, 22, 12, colour))
     label = f"mean margin for the dwarfs, {-most:+.0f} to {most:+.0f}"
-    parts.append(_text(left, y + 28, label, anchor="start", extra='font-size="11"'))
+    parts.append(text(left, y + 28, label, size=11))
     words = "below it: games won / drawn / lost by the dwarfs, in percent"
-    parts.append(_text(left, y + 43, words, anchor="start", extra='font-size="11"'))
+    parts.append(text(left, y + 43, words, size=11))
     return parts
 
 
@@ -101,10 +92,3 @@ def _in_lines(agent: str) -> tuple[str, str]:
         words if len(words) <= room else f"...{words[3 - room :]}" for words in (name, options)
     )
     return first, second
-
-
-def _text(
-    x: float, y: float, words: str, ink: str = "#000000", anchor: str = "middle", extra: str = ""
-) -> str:
-    attributes = f'x="{x:g}" y="{y:g}" fill="{ink}" text-anchor="{anchor}" {extra}'.rstrip()
-    return f"<text {attributes}>{escape(words)}</text>"
