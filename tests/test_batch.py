@@ -486,9 +486,11 @@ def test_actions_of_another_shape_or_type_are_refused(actions):
     ("arguments", "named"),
     [
         ({"num_games": 0}, "num_games must be 1 or more, not 0"),
+        ({"num_games": "5"}, "num_games must be an integer, not '5'"),
         ({"device": "tpu"}, "unknown device 'tpu'"),
         ({"masks": "bytse"}, "unknown masks 'bytse'"),
         ({"rules": "clasic"}, "unknown ruleset 'clasic': did you mean 'classic'"),
+        ({"num_threads": 1.5}, "num_threads must be an integer, not 1.5"),
         ({"num_threads": 0}, "num_threads must be 1 or more, not 0"),
         ({"autoreset_mode": "Never"}, "Never"),
         ({"reward": "points"}, "unknown reward 'points'"),

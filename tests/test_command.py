@@ -147,6 +147,13 @@ def test_a_users_mistake_is_one_line_and_a_bug_is_raised(capsys) -> None:
         command.run(work, [], errors=(OSError,))
 
 
+def test_a_file_that_is_missing_is_named_without_the_systems_number(tmp_path: Path, capsys) -> None:
+    path = tmp_path / "nope.thud"
+    command = Command("package.small", "")
+    assert command.run(lambda _: len(path.read_bytes()), []) == 2
+    assert capsys.readouterr().err == f"small: {path}: No such file or directory\n"
+
+
 @pytest.mark.parametrize("text", ["2000000", "2_000_000", "2e6", "2.0e6", "2000000.0"])
 def test_a_whole_number_has_several_spellings(text: str) -> None:
     assert whole_number(text) == 2_000_000

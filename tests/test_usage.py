@@ -10,6 +10,7 @@ import pytest
 from agents.networks.network import NetworkConfig
 from training.config import OpponentConfig, PPOConfig, TrainConfig, load_config
 from training.options import Options
+from training.train import main
 from training.usage import keys_help, meanings
 
 
@@ -17,6 +18,11 @@ from training.usage import keys_help, meanings
 def test_every_field_has_a_meaning(kind: type) -> None:
     assert list(meanings(kind)) == [field.name for field in dataclasses.fields(kind)]
     assert all(meanings(kind).values())
+
+
+def test_only_the_configuration_is_said_to_be_missing(capsys) -> None:
+    assert main([]) == 2
+    assert capsys.readouterr().err == "train: the following arguments are required: CONFIG\n"
 
 
 def test_the_keys_shown_are_a_configuration_and_its_defaults(tmp_path: Path) -> None:

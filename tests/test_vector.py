@@ -315,7 +315,8 @@ def test_actions_of_the_wrong_kind_are_refused(actions, error, named):
         ({"rules": "clasic"}, "did you mean 'classic'"),
         ({"reward": "points"}, "reward 'points'"),
         ({"idle_mask": "twos"}, "idle_mask 'twos'"),
-        ({"num_envs": 0}, "num_games must be 1 or more"),
+        ({"num_envs": 0}, "num_envs must be 1 or more"),
+        ({"num_envs": 2.5}, "num_envs must be an integer"),
     ],
 )
 def test_bad_arguments_are_named(arguments, named):

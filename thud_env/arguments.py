@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import operator
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -20,6 +21,21 @@ def one_of(name: str, value: Any, allowed: Iterable[Any]) -> Any:
     *others, last = map(repr, values)
     right = f"{', '.join(others)} or {last}" if others else last
     raise ValueError(f"unknown {name} {value!r}: {right} would be right")
+
+
+def as_count(name: str, value: Any) -> int:
+    """Return ``value`` if it counts something.
+
+    Raises:
+        ValueError: if it is not an integer, 1 or more.
+    """
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise ValueError(f"{name} must be an integer, not {value!r}") from None
+    if number < 1:
+        raise ValueError(f"{name} must be 1 or more, not {number}")
+    return number
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -92,10 +92,9 @@ class Command(argparse.ArgumentParser):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return BROKEN_PIPE
         except errors as error:
-            return say(f"{self._name}: {error}", 2)
+            return say(f"{self._name}: {_in_words(error)}", 2)
         except OSError as error:
-            where = f"{error.filename}: " if error.filename is not None else ""
-            return say(f"{self._name}: {where}{error.strerror or error}", 1)
+            return say(f"{self._name}: {_in_words(error)}", 1)
         except MemoryError as error:
             return say(f"{self._name}: not enough memory. {error}", 1)
         except KeyboardInterrupt:
@@ -159,6 +158,13 @@ def whole_number(text: str) -> int:
 def plain(docstring: str | None) -> str:
     """A docstring as a terminal shows it: without its marks."""
     return inspect.cleandoc(docstring or "").replace("\n::\n\n", "\n").replace("``", "")
+
+
+def _in_words(error: Exception) -> str:
+    """What an error says, without the number that the system gives it."""
+    if not isinstance(error, OSError) or error.strerror is None:
+        return str(error)
+    return error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
 
 
 def _ruleset_name(text: str) -> str:

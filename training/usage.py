@@ -39,6 +39,7 @@ def add_config(command: Command, meaning: str, default: Path | None = None) -> N
     command.add_argument(
         "overrides",
         nargs="*",
+        default=[],  # or argparse calls it required
         metavar="KEY=VALUE",
         help="other values for keys of the configuration: ppo.learning_rate=3e-4",
     )

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from thud_env.arguments import as_count
 from thud_env.batch import kernels
 from thud_env.batch.one_game import Results, View
 from thud_env.rules.legal import NUM_WORDS
@@ -45,14 +46,14 @@ class SlicedLoop:
             it saves.
 
     Raises:
-        ValueError: if ``num_threads`` is below 1.
+        ValueError: if ``num_threads`` is not an integer, 1 or more.
     """
 
     def __init__(self, num_items: int, num_threads: int | None = None, worthwhile: int = 1) -> None:
         if num_threads is None:
             num_threads = min(available_cores(), num_items // worthwhile)
-        elif num_threads < 1:
-            raise ValueError(f"num_threads must be 1 or more, not {num_threads}")
+        else:
+            num_threads = as_count("num_threads", num_threads)
         self.num_threads = max(1, min(num_threads, num_items))
         self._worthwhile = worthwhile
         self._num_items = num_items

@@ -10,7 +10,7 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from thud_env.actions import NUM_ACTIONS
-from thud_env.arguments import one_of, refuse_unknown
+from thud_env.arguments import as_count, one_of, refuse_unknown
 from thud_env.batch.one_game import Results, View
 from thud_env.batch.options import (
     AutoresetName,
@@ -105,10 +105,8 @@ class BatchedGame:
         **unknown: Never,
     ) -> None:
         refuse_unknown(type(self).__init__, unknown)
-        if num_games < 1:
-            raise ValueError(f"num_games must be 1 or more, not {num_games}")
         one_of("masks", masks, ("bytes", "bits", None))
-        self.num_games = num_games
+        self.num_games = num_games = as_count("num_games", num_games)
         self.rules = get_ruleset(rules)
         self.autoreset_mode = read_autoreset_mode(autoreset_mode)
         self._modes = (

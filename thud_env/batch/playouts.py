@@ -7,7 +7,7 @@ from typing import NamedTuple, Never
 import numpy as np
 from numpy.typing import NDArray
 
-from thud_env.arguments import refuse_unknown
+from thud_env.arguments import as_count, refuse_unknown
 from thud_env.batch.options import Device, make_device
 from thud_env.jit.rng import seed_generators
 from thud_env.rules.row import new_row
@@ -53,8 +53,7 @@ def random_playouts(
         RuntimeError: if ``device`` is ``"cuda"`` and there is no GPU, or no Numba for it.
     """
     refuse_unknown(random_playouts, unknown)
-    if num_games < 1:
-        raise ValueError(f"num_games must be 1 or more, not {num_games}")
+    num_games = as_count("num_games", num_games)
     place = make_device(device, num_games, num_threads)
     start_row = new_row(
         get_ruleset(rules),

@@ -47,7 +47,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from thud_env.actions import NUM_ACTIONS
-from thud_env.arguments import one_of, refuse_unknown
+from thud_env.arguments import as_count, one_of, refuse_unknown
 from thud_env.batch.options import AutoresetName, Reward, read_autoreset_mode
 from thud_env.envs.common import IdleMask, IllegalAction, observation_space
 from thud_env.envs.match import MATCH_PLANES
@@ -106,6 +106,7 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         refuse_unknown(type(self).__init__, unknown, {"max_episode_steps": _SINGLE_ONLY})
         if render_mode is not None:
             raise ValueError(f"render_mode {render_mode!r}: {_SINGLE_ONLY}")
+        self.num_envs = num_envs = as_count("num_envs", num_envs)
         self.side: Seat = one_of("side", side, get_args(Seat))
         self._is_dict = one_of("observation", observation, get_args(ObservationKind)) == "dict"
         self._loses = one_of("illegal_action", illegal_action, get_args(IllegalAction)) == "lose"
@@ -122,7 +123,6 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         self._seated = SeatedGames(
             num_envs, self.rules, side, opponent, match, reward, self._limits, num_threads
         )
-        self.num_envs = num_envs
         space = observation_space(len(MATCH_PLANES if match else PLANES))
         self.single_observation_space = space if self._is_dict else space["observation"]
         self.single_action_space = gymnasium.spaces.Discrete(NUM_ACTIONS)
