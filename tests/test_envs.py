@@ -12,6 +12,7 @@ from named import HAS_REGISTRY, make_aec
 from pettingzoo.test import api_test, performance_benchmark, seed_test
 from pettingzoo.test.state_test import test_state as check_state
 from pettingzoo.test.state_test import test_state_space as check_state_space
+from pettingzoo.utils.conversions import turn_based_aec_to_parallel
 from pettingzoo.utils.wrappers import TerminateIllegalWrapper
 from random_play import play_randomly
 
@@ -43,6 +44,21 @@ def test_pettingzoo_api(make, rules, idle_mask):
     allowed = KNOWN_WARNINGS[:2] if idle_mask == "ones" else KNOWN_WARNINGS
     unknown = [str(w.message) for w in caught if not str(w.message).startswith(allowed)]
     assert unknown == []
+
+
+def test_pettingzoos_own_conversion_gives_the_parallel_api(make):
+    env = turn_based_aec_to_parallel(make(rules="classic-all", max_turns=30))
+    first, _ = env.possible_agents
+    rng, paid = np.random.default_rng(0), 0.0
+    observations, _ = env.reset()
+    while env.agents:
+        masks = {agent: observations[agent]["action_mask"] for agent in env.agents}
+        legal = {agent: np.flatnonzero(mask) for agent, mask in masks.items()}
+        actions = {agent: rng.choice(own) if len(own) else None for agent, own in legal.items()}
+        observations, rewards, _, _, infos = env.step(actions)
+        paid += rewards[first]
+    earned = infos[first]["total" if "total" in infos[first] else "margin"]
+    assert 32 * paid == earned != 0
 
 
 NAMES = ("thud", "koom-valley", "koom-valley-football", "thud-match")
