@@ -7,6 +7,9 @@
 The graph takes ``observations``, [N, C, 15, 15] float32, and returns ``logits``, [N, 6470] float32,
 one for every action, legal or not, and ``values``, [N] float32. The policy is the softmax of the
 logits over the legal actions. N may be any number.
+
+C is 14, or 23 for a policy trained with ``network.attack_planes``: then the environment's 14 planes
+are followed by ``agents.networks.attacks.attack_planes(rows)``, [N, 432] state rows.
 """
 
 from __future__ import annotations
@@ -31,6 +34,7 @@ from thud_env.actions import CAPTURE_ALL, NUM_ACTIONS
 from thud_env.board import SIZE
 from thud_env.command import Command
 from thud_env.position import SIDES
+from thud_env.views.encoding import NUM_PLANES
 
 
 class DensePolicy(nn.Module):
@@ -140,8 +144,10 @@ def _export(arguments: argparse.Namespace) -> None:
         planes = export(arguments.checkpoint, arguments.target)
     except ImportError as error:
         raise ImportError(f'{error.name} is missing: pip install ".[export]"') from None
+    attacks = planes - NUM_PLANES
+    and_attacks = f" (the last {attacks} are attack planes: --help)" if attacks else ""
     print(
-        f"{arguments.target}: observations [N, {planes}, {SIZE}, {SIZE}] in, "
+        f"{arguments.target}: observations [N, {planes}, {SIZE}, {SIZE}]{and_attacks} in, "
         f"logits [N, {NUM_ACTIONS}] and values [N] out, all float32"
     )
 

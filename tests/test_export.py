@@ -12,18 +12,20 @@ import pytest
 import torch
 
 from agents.export import DensePolicy, main
+from agents.networks.attacks import attack_planes
 from agents.networks.checkpoint import PRETRAINED, save_policy
-from agents.networks.inputs import Inputs
 from agents.networks.network import Network, NetworkConfig
 from thud_env import BatchedGame, Position
+from thud_env.views.encoding import NUM_PLANES, encode_rows
 
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.fixture
-def network() -> Network:
+@pytest.fixture(params=[False, True], ids=["observation", "attack planes"])
+def network(request: pytest.FixtureRequest) -> Network:
     torch.manual_seed(4)
-    made = Network(NetworkConfig(channels=6, blocks=2, key_size=4))
+    size = NetworkConfig(channels=6, blocks=2, key_size=4, attack_planes=request.param)
+    made = Network(size)
     with torch.no_grad():
         for parameter in made.parameters():
             parameter.copy_(torch.randn_like(parameter) * 0.2)
@@ -48,7 +50,7 @@ def some_rows() -> np.ndarray:
 
 
 def assert_parity(logits: torch.Tensor, values: torch.Tensor, network: Network) -> None:
-    inputs = Inputs.of_rows(some_rows())
+    inputs = network.inputs(some_rows())
     with torch.no_grad():
         wanted, wanted_values = network(inputs.planes, inputs.decisions, inputs.game)
     for game, (first, last) in enumerate(zip(inputs.starts[:-1], inputs.starts[1:], strict=True)):
@@ -60,7 +62,7 @@ def assert_parity(logits: torch.Tensor, values: torch.Tensor, network: Network) 
 
 def test_the_dense_policy_says_what_the_network_says(network: Network) -> None:
     with torch.no_grad():
-        logits, values = DensePolicy(network)(Inputs.of_rows(some_rows()).planes)
+        logits, values = DensePolicy(network)(network.inputs(some_rows()).planes)
     assert logits.shape == (80, 6470)
     assert_parity(logits, values, network)
 
@@ -71,13 +73,17 @@ def test_an_onnx_file_says_what_the_network_says(network: Network, saved: Path, 
     pytest.importorskip("onnxscript")
     target = saved.parent / "dwarfs.onnx"
     assert main([str(saved), str(target)]) == 0
-    assert capfd.readouterr() == (
-        f"{target}: observations [N, 14, 15, 15] in, logits [N, 6470] and values [N] out, "
-        "all float32\n",
-        "",
+    attacks = network.num_planes > NUM_PLANES
+    shape = "23, 15, 15] (the last 9 are attack planes: --help)" if attacks else "14, 15, 15]"
+    said = (
+        f"{target}: observations [N, {shape} in, logits [N, 6470] and values [N] out, all float32"
     )
+    assert capfd.readouterr() == (f"{target}: {said}\n", "")
     session = runtime.InferenceSession(str(target), providers=["CPUExecutionProvider"])
-    planes = Inputs.of_rows(some_rows()).planes.contiguous().numpy()
+    rows = some_rows()
+    planes = encode_rows(rows)
+    if attacks:
+        planes = np.concatenate((planes, attack_planes(rows)), axis=1)
     logits, values = session.run(["logits", "values"], {"observations": planes})
     assert_parity(torch.from_numpy(logits), torch.from_numpy(values), network)
     one, _ = session.run(None, {"observations": planes[:1]})
@@ -145,7 +151,7 @@ def test_the_documented_lines_load_a_policy_without_the_training_package(saved: 
     from agents.networks.checkpoint import load_policy
 
     network = load_policy(saved).network
-    inputs = Inputs.of_rows(Position.start().row[None])
+    inputs = network.inputs(Position.start().row[None])
     with torch.no_grad():
         wanted = network(inputs.planes, inputs.decisions, inputs.game)[1]
     assert eval(done.stdout) == pytest.approx(wanted.tolist(), abs=1e-5)
