@@ -31,9 +31,6 @@ from thud_env.render.picture import INK, PAPER
 _COLOURS = 128
 _FPS_OF_VIDEO = 25
 
-Frame = tuple[NDArray[np.uint8], float]
-"""A picture, [H, W, 3], and for how many seconds it is shown."""
-
 
 def shortened(record: Record, turns: int | None) -> Record:
     """The record of the first ``turns`` turns; None: all."""

@@ -25,7 +25,7 @@ from agents.networks.network import NetworkConfig
 from thud_env import BatchedGame
 from training.process.roles import Roles
 from training.selfplay import device_play
-from training.selfplay.battles import Battles
+from training.selfplay.battles import OngoingBattles
 from training.selfplay.device_play import DevicePlay
 from training.selfplay.opponents import OneOpponent
 from training.selfplay.play import SelfPlay
@@ -56,7 +56,7 @@ def collect(kind: Any, device: str) -> Rollout:
         GAMES, "classic", device, observations=False, masks=None, max_turns=3, max_quiet_turns=2
     )
     met = OneOpponent("random", GAMES // 2, 1)
-    battles = Battles(games, met, np.random.default_rng(11), symmetric_frames=True)
+    battles = OngoingBattles(games, met, np.random.default_rng(11), symmetric_frames=True)
     with ThreadPoolExecutor(2) as threads:
         roles = Roles((make_network(config), make_network(config)), threads=threads)
         return kind(battles, roles).collect(STEPS)

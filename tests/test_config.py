@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from training.config import ConfigError, TrainConfig, load_config
+from training.config import ConfigError, TrainConfig
+from training.config_file import load_config
 
 FOLDER = Path(__file__).parents[1] / "configs"
 CONFIGS = sorted(FOLDER.glob("*.yaml"))

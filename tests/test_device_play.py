@@ -21,7 +21,7 @@ from agents.policy import sample_decisions
 from thud_env import BatchedGame
 from thud_env.rulesets import RULESETS
 from training.process.roles import Roles
-from training.selfplay.battles import Battles
+from training.selfplay.battles import OngoingBattles
 from training.selfplay.device_play import DevicePlay
 from training.selfplay.opponents import OneOpponent, Opponents
 from training.selfplay.play import SelfPlay
@@ -97,7 +97,7 @@ def test_no_draw_leaves_its_game(uniform: float) -> None:
 
 
 def collected(
-    kind: Callable[[Battles, Roles], SelfPlay | DevicePlay],
+    kind: Callable[[OngoingBattles, Roles], SelfPlay | DevicePlay],
     threads: ThreadPoolExecutor,
     rules: str,
     opponents: Opponents,
@@ -107,7 +107,7 @@ def collected(
     games = BatchedGame(
         GAMES, rules, device, observations=False, masks=None, max_turns=TURNS, max_quiet_turns=4
     )  # type: ignore[call-overload]
-    battles = Battles(games, opponents, np.random.default_rng(7), symmetric_frames=True)
+    battles = OngoingBattles(games, opponents, np.random.default_rng(7), symmetric_frames=True)
     play = kind(battles, Roles(networks(), threads=threads))
     first = play.collect(STEPS)
     play.restore(play.state())

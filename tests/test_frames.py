@@ -13,7 +13,7 @@ from agents.networks.network import Network, NetworkConfig
 from thud_env import BatchedGame, Position
 from thud_env.symmetry import map_action, map_position, symmetries_of
 from training.process.roles import Roles
-from training.selfplay.battles import Battles
+from training.selfplay.battles import OngoingBattles
 from training.selfplay.frames import into_frames, map_rows, out_of_frames
 from training.selfplay.opponents import OneOpponent, Opponents
 from training.selfplay.play import SelfPlay
@@ -49,7 +49,7 @@ def test_a_rollout_keeps_battles_as_their_frames_show_them(
     config = NetworkConfig(channels=4, blocks=1, key_size=2)
     games = BatchedGame(8, "classic", observations=False, masks=None, max_turns=12)
     met = Opponents.none(8) if opponents == "none" else OneOpponent("greedy", 4, 1)
-    battles = Battles(games, met, np.random.default_rng(1), symmetric_frames=True)
+    battles = OngoingBattles(games, met, np.random.default_rng(1), symmetric_frames=True)
     play = SelfPlay(battles, Roles((Network(config), Network(config)), threads=pool))
     first = battles.frames.copy()
     rollout = play.collect(40)

@@ -63,6 +63,7 @@ ROOMS = {
     "training": [
         "svg",
         "config",
+        "config_file",
         "usage",
         "process",
         "arena",

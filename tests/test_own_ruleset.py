@@ -25,7 +25,7 @@ import thud_env
 from thud_env import BatchedGame, Position
 from thud_env.render import ansi, rgb_array, svg
 from thud_env.rulesets import KOOM_VALLEY
-from training.config import load_config
+from training.config_file import load_config
 from training.train import main as train
 
 OWN = KOOM_VALLEY.replace(

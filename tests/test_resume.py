@@ -18,8 +18,8 @@ import pytest
 import torch
 import yaml
 from rich.console import Console
+from small_run import SMALL_RUN
 
-from agents.networks.network import NetworkConfig
 from thud_env.position import SIDES
 from training.config import OpponentConfig, PPOConfig, TrainConfig
 from training.options import Options
@@ -32,19 +32,7 @@ from training.train import main, train
 from training.trainer import Trainer, self_play_trainer
 
 ROOT = Path(__file__).parents[1]
-TINY = TrainConfig(
-    name="tiny",
-    total_decisions=1500,
-    num_games=8,
-    rollout_decisions=32,
-    checkpoint_every=2,
-    anchor_games=2,
-    evaluation_games=0,
-    max_turns=30,
-    precision="float32",
-    network=NetworkConfig(channels=4, blocks=1, key_size=2),
-    ppo=PPOConfig(minibatch_size=64),
-)
+TINY = dataclasses.replace(SMALL_RUN, name="tiny", max_turns=30, opponents=OpponentConfig())
 UPDATES = 6
 
 

@@ -20,7 +20,7 @@ from training.learner.batches import Batch, batch_of
 from training.learner.ppo import find_decisions
 from training.process.roles import Roles
 from training.process.state import StateError
-from training.selfplay.battles import Battles
+from training.selfplay.battles import OngoingBattles
 from training.selfplay.opponents import OneOpponent, Opponents
 from training.selfplay.play import SelfPlay
 from training.selfplay.rollout import Rollout, joined
@@ -42,7 +42,7 @@ def two_networks() -> tuple[Network, Network]:
 
 def self_play(pool: ThreadPoolExecutor, seed: int = 2, rules: str = "classic") -> SelfPlay:
     games = BatchedGame(GAMES, rules, observations=False, masks=None, max_turns=TURNS)
-    battles = Battles(games, Opponents.none(GAMES), np.random.default_rng(seed))
+    battles = OngoingBattles(games, Opponents.none(GAMES), np.random.default_rng(seed))
     return SelfPlay(battles, Roles(two_networks(), threads=pool))
 
 
@@ -249,7 +249,7 @@ def test_the_explained_variance_is_1_for_true_values_and_0_for_constant_ones(
 
 def test_an_agent_may_play_a_side_of_each_battle(pool: ThreadPoolExecutor) -> None:
     games = BatchedGame(2 * GAMES, "classic", observations=False, masks=None, max_turns=TURNS)
-    battles = Battles(games, OneOpponent("greedy", GAMES, seed=3), np.random.default_rng(2))
+    battles = OngoingBattles(games, OneOpponent("greedy", GAMES, seed=3), np.random.default_rng(2))
     play = SelfPlay(battles, Roles(two_networks(), threads=pool))
     rollout = play.collect(STEPS)
     agents_own = rollout.movers == rollout.opponent_sides

@@ -21,7 +21,8 @@ from rich.console import Console
 from small_run import SMALL_RUN
 
 from agents.networks.checkpoint import NotFiniteError
-from training.config import ConfigError, load_config
+from training.config import ConfigError
+from training.config_file import load_config
 from training.process.state import State, StateError, load_state, save_state
 from training.process.stopping import asked_to_stop
 from training.runs import folder as run_module

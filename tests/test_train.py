@@ -25,7 +25,8 @@ from agents.networks.kinds import NETWORKS
 from agents.networks.network import NetworkConfig
 from thud_env import RULESETS, Position
 from thud_env.position import SIDES
-from training.config import PPOConfig, TrainConfig, load_config
+from training.config import PPOConfig, TrainConfig
+from training.config_file import load_config
 from training.learner.batches import with_progress_paid
 from training.learner.ppo import MEASURED
 from training.options import Options

@@ -15,7 +15,8 @@ from small_run import SMALL_RUN
 
 from agents.strict_yaml import YamlError, parse_yaml
 from thud_env import Record
-from training.config import ConfigError, load_config
+from training.config import ConfigError
+from training.config_file import load_config
 from training.ladder.__main__ import main as ladder_main
 from training.ladder.entries import Header
 from training.ladder.fields import make_field, read_field

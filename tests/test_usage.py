@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from agents.networks.network import NetworkConfig
-from training.config import OpponentConfig, PPOConfig, TrainConfig, load_config
+from training.config import OpponentConfig, PPOConfig, TrainConfig
+from training.config_file import load_config
 from training.options import Options
 from training.train import main
 from training.usage import keys_help, meanings

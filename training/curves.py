@@ -19,7 +19,7 @@ from pathlib import Path
 from thud_env.command import Command
 from thud_env.position import SIDES
 from thud_env.rulesets import get_ruleset
-from training.config import load_config
+from training.config_file import load_config
 from training.runs.metrics import FILE, whole_lines
 from training.svg import BLUE, RED, curve, line, picture, text
 

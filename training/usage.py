@@ -15,7 +15,8 @@ from typing import Any
 import yaml
 
 from thud_env.command import Command, plain
-from training.config import Config, ConfigError, RunConfig, TrainConfig, load_config
+from training.config import Config, ConfigError, RunConfig, TrainConfig
+from training.config_file import load_config
 
 WIDTH, COLUMN = 98, 30
 """Of a line, and of what stands left in it."""

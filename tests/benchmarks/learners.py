@@ -33,7 +33,8 @@ from peers import processor
 
 from thud_env.command import Command, bounded
 from training.bench import CONFIG
-from training.config import OpponentConfig, TrainConfig, load_config
+from training.config import OpponentConfig, TrainConfig
+from training.config_file import load_config
 from training.learner.batches import batches_of
 from training.process.memory import keep_freed_memory
 from training.process.precision import Precision

@@ -24,7 +24,8 @@ from reliability.tree import PLAIN, ROOT, edited, run
 from thud_env import Position, Record, RecordError
 from thud_env.command import Command
 from thud_env.record.text import decode_record
-from training.config import ConfigError, TrainConfig, load_config
+from training.config import ConfigError, TrainConfig
+from training.config_file import load_config
 from training.ladder.fields import read_field
 
 _PROMISE = "Any input is read or refused by name"

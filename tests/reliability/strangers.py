@@ -14,7 +14,8 @@ import yaml
 
 from reliability.row import Fault, Row
 from reliability.runs import CONFIG, trained
-from training.config import ConfigError, load_config
+from training.config import ConfigError
+from training.config_file import load_config
 from training.ladder.fields import read_field
 from training.ladder.schedule import LadderError
 from training.runs.lock import RunError
@@ -90,7 +91,7 @@ ROWS = [
         "agents that a file names", _PROMISE, "files", check_specs, 40, 400,
         {
             "python: is not refused": Fault(
-                lambda: mock.patch.multiple("training.config", is_own=lambda _spec: False), "ran"
+                lambda: mock.patch("training.config_file.is_own", lambda _spec: False), "ran"
             )
         },
     ),

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from training.config import Config, ConfigError, load_config
+from training.config import Config, ConfigError
+from training.config_file import load_config
 from training.runs.lock import RunError
 
 CONFIG = "config.yaml"

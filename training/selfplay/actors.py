@@ -33,7 +33,7 @@ from training.config import ConfigError, TrainConfig
 from training.process.memory import keep_freed_memory
 from training.process.roles import Roles
 from training.process.state import State, restore_network, state_of_network
-from training.selfplay.battles import Battles
+from training.selfplay.battles import OngoingBattles
 from training.selfplay.opponents import opponents_of
 from training.selfplay.play import SelfPlay
 from training.selfplay.rollout import Rollout, joined
@@ -75,7 +75,7 @@ class Player:
         # The weights come with every order; they run on a core of the actor's own.
         self._roles = Roles.of(dataclasses.replace(config, start_from="", device="cpu"))
         met = opponents_of(config, games, snapshots, self._roles.precision, for_opponents)
-        self._play = SelfPlay(Battles.of(config, met, for_play), self._roles)
+        self._play = SelfPlay(OngoingBattles.of(config, met, for_play), self._roles)
 
     def start(self) -> State:
         """The battles before the first order."""

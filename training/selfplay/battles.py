@@ -19,7 +19,7 @@ from training.selfplay.frames import map_rows
 from training.selfplay.opponents import Opponents
 
 
-class Battles:
+class OngoingBattles:
     """B battles that go on from one rollout to the next.
 
     Args:
@@ -52,7 +52,7 @@ class Battles:
         opponents: Opponents,
         seed: np.random.SeedSequence,
         device: Device = "cpu",
-    ) -> Battles:
+    ) -> OngoingBattles:
         """The battles that a configuration asks for, as many as the opponents have seats for."""
         games = BatchedGame(
             len(opponents.sides),
@@ -119,7 +119,7 @@ class PlaysHere:
 
     actors = 0
 
-    def __init__(self, battles: Battles, roles: Roles) -> None:
+    def __init__(self, battles: OngoingBattles, roles: Roles) -> None:
         self.battles = battles
         self._roles = roles
 

@@ -23,7 +23,7 @@ from training.arena.battles import strikes_of
 from training.process.clock import ENVIRONMENT, FORWARD
 from training.process.roles import Roles
 from training.process.state import State
-from training.selfplay.battles import Battles, PlaysHere
+from training.selfplay.battles import OngoingBattles, PlaysHere
 from training.selfplay.frames import map_rows
 from training.selfplay.rollout import MIRROR, Rollout
 
@@ -36,7 +36,7 @@ class DevicePlay(PlaysHere):
         roles: the learners, whose networks are on the device of the battles.
     """
 
-    def __init__(self, battles: Battles, roles: Roles) -> None:
+    def __init__(self, battles: OngoingBattles, roles: Roles) -> None:
         super().__init__(battles, roles)
         games = battles.games
         self._rows = as_tensor(games.rows)

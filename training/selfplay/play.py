@@ -13,7 +13,7 @@ from training.arena.battles import strikes_of
 from training.config import TrainConfig
 from training.process.clock import ENVIRONMENT, FORWARD
 from training.process.roles import Roles
-from training.selfplay.battles import Battles, PlaysHere
+from training.selfplay.battles import OngoingBattles, PlaysHere
 from training.selfplay.device_play import DevicePlay
 from training.selfplay.frames import into_frames, map_rows, out_of_frames
 from training.selfplay.opponents import Opponents
@@ -131,5 +131,5 @@ def self_play(
         seed: of all draws.
     """
     on_device = roles.precision.has_kernels
-    battles = Battles.of(config, opponents, seed, "cuda" if on_device else "cpu")
+    battles = OngoingBattles.of(config, opponents, seed, "cuda" if on_device else "cpu")
     return DevicePlay(battles, roles) if on_device else SelfPlay(battles, roles)

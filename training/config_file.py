@@ -1,0 +1,194 @@
+"""Reads configurations: YAML files and overrides, with an error that names the key."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import difflib
+import math
+import re
+import types
+import typing
+from pathlib import Path
+from typing import Any, Literal, overload
+
+from agents.networks.kinds import config_class
+from agents.networks.network import NetworkConfig
+from agents.registry import is_own
+from agents.strict_yaml import YamlError, parse_yaml, read_yaml
+from thud_env.command import whole_number
+from thud_env.rules.row import new_row
+from thud_env.rulesets import get_ruleset
+from training.config import Config, ConfigError, RunConfig, TrainConfig
+
+_AT_LEAST_ONE = (
+    "total_decisions",
+    "num_games",
+    "rollout_decisions",
+    "checkpoint_every",
+    "keep_checkpoints",
+    "channels",
+    "key_size",
+    "update_epochs",
+    "minibatch_size",
+    "snapshots",
+    "redraw_every",
+)
+_NOT_NEGATIVE = ("seed", "blocks", "anchor_games", "evaluation_games")
+_LARGEST = 2**63 - 1
+
+
+@overload
+def load_config(
+    path: Path, overrides: list[str] | None = None, *, allow_python: bool = False
+) -> TrainConfig: ...
+@overload
+def load_config(
+    path: Path,
+    overrides: list[str] | None = None,
+    kind: type[Config] = ...,
+    *,
+    allow_python: bool = False,
+) -> Config: ...
+def load_config(
+    path: Path,
+    overrides: list[str] | None = None,
+    kind: type[Any] = TrainConfig,
+    *,
+    allow_python: bool = False,
+) -> Any:
+    """Read a YAML file, then apply overrides such as ``ppo.learning_rate=3e-4``.
+
+    Args:
+        path: the file. Another person may have written it.
+        overrides: ``key=value`` words.
+        kind: the class of the configuration.
+        allow_python: whether the file may name agents ``python:MODULE:CLASS``, whose code will run.
+
+    Raises:
+        ConfigError: naming the key and what would be right.
+    """
+    try:
+        tree = read_yaml(path)
+    except YamlError as error:
+        raise ConfigError(str(error)) from None
+    if tree is None:
+        tree = {}
+    for override in overrides or []:
+        _override(tree, override)
+    config = _build(kind, tree, "")
+    _check_ranges(config, "")
+    if not allow_python:
+        _refuse_code(config, path, overrides or [])
+    if not re.fullmatch(r"\w[\w.-]*", config.name):
+        raise ConfigError(f"name: {config.name!r} must be letters, digits, _, - and dots")
+    try:
+        new_row(get_ruleset(config.rules), **config.limits)
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+    if isinstance(config, TrainConfig):
+        _check_self_play(config)
+    return config
+
+
+def _check_self_play(config: TrainConfig) -> None:
+    shares = config.opponents.frozen + config.opponents.scripted
+    if shares > 1:
+        raise ConfigError(f"opponents: frozen and scripted are {shares:g} together: 1 is all")
+    if config.shaping and get_ruleset(config.rules).reward != "outcome":
+        raise ConfigError(f"shaping: {config.rules} pays captures already: 0 would be right")
+
+
+def _refuse_code(config: RunConfig, path: Path, overrides: list[str]) -> None:
+    """Refuse code that a file alone, and not the user, names."""
+    for key, specs in config.players_named.items():
+        for spec in specs:
+            if is_own(spec) and not any(spec in word for word in overrides):
+                raise ConfigError(
+                    f"{key}: {path} names {spec}, whose code would run: give --allow-python if you "
+                    "trust it"
+                )
+
+
+def _override(tree: Any, override: str) -> None:
+    key, equals, value = override.partition("=")
+    if not equals:
+        raise ConfigError(f"override {override!r}: key=value would be right")
+    *parents, leaf = key.split(".")
+    for parent in parents:
+        tree = tree.setdefault(parent, {}) if isinstance(tree, dict) else None
+    if not isinstance(tree, dict):
+        raise ConfigError(f"override {override!r}: {key!r} is not a key of the configuration")
+    try:
+        tree[leaf] = parse_yaml(value)
+    except YamlError:
+        raise ConfigError(f"override {override!r}: {value!r} is not YAML") from None
+
+
+def _build(kind: Any, tree: Any, where: str) -> Any:
+    if not isinstance(tree, dict):
+        what = where.rstrip(".") or "the configuration"
+        raise ConfigError(f"{what} must be a mapping of keys to values")
+    hints = typing.get_type_hints(kind)
+    values = {}
+    for key, value in tree.items():
+        if key not in hints:
+            near = difflib.get_close_matches(str(key), hints, n=1)
+            hint = f"did you mean {where}{near[0]}? " if near else ""
+            raise ConfigError(f"unknown key {where}{key}: {hint}there are {', '.join(hints)}")
+        values[key] = _convert(hints[key], value, f"{where}{key}")
+    return kind(**values)
+
+
+def _convert(hint: Any, value: Any, key: str) -> Any:
+    if hint is NetworkConfig and isinstance(value, dict):
+        try:
+            hint = config_class(value)
+        except ValueError as error:
+            raise ConfigError(f"{key}.kind: {error}") from None
+    if dataclasses.is_dataclass(hint):
+        return _build(hint, value, f"{key}.")
+    if typing.get_origin(hint) is Literal:
+        if value not in typing.get_args(hint):
+            raise ConfigError(f"{key}: {value!r} is not one of {', '.join(typing.get_args(hint))}")
+        return value
+    allowed = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+    if float in allowed and isinstance(value, str):
+        # YAML 1.1 reads 1e-3, without a dot, as a string.
+        try:
+            return float(value)
+        except ValueError:
+            pass
+    if float in allowed and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if typing.get_origin(hint) is tuple:
+        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+            raise ConfigError(f"{key}: {value!r} must be a list of words, such as [random, greedy]")
+        return tuple(value)
+    if int in allowed and isinstance(value, str | float):
+        # The same for 2e6, which is a count as well.
+        with contextlib.suppress(ValueError):
+            return whole_number(str(value))
+    if type(value) not in allowed:
+        names = " or ".join("nothing" if a is type(None) else a.__name__ for a in allowed)
+        raise ConfigError(f"{key}: {value!r} must be of type {names}")
+    return value
+
+
+def _check_ranges(config: Any, where: str) -> None:
+    for field in dataclasses.fields(config):
+        value = getattr(config, field.name)
+        if dataclasses.is_dataclass(value):
+            _check_ranges(value, f"{where}{field.name}.")
+        elif value == ():
+            raise ConfigError(f"{where}{field.name}: [] must name one player or more")
+        elif field.name in _AT_LEAST_ONE and value < 1:
+            raise ConfigError(f"{where}{field.name}: {value} must be 1 or more")
+        elif isinstance(value, int) and value > _LARGEST:
+            raise ConfigError(f"{where}{field.name}: {str(value)[:40]} must be at most {_LARGEST}")
+        elif field.name in _NOT_NEGATIVE and value < 0:
+            raise ConfigError(f"{where}{field.name}: {value} must not be negative")
+        elif isinstance(value, float) and not 0 <= value < math.inf:
+            raise ConfigError(f"{where}{field.name}: {value} must be a number, 0 or more")
+        elif field.name in ("gamma", "gae_lambda") and value > 1:
+            raise ConfigError(f"{where}{field.name}: {value} must be in 0 .. 1")
