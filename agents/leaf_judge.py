@@ -1,4 +1,6 @@
-"""Values leaves of search trees by trained networks, and caches the results."""
+"""Evaluates leaves of search trees: their priors by trained networks, their values by these or by a
+short search. Caches the results.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,10 @@ from numpy.typing import NDArray
 
 from agents.networks.network import PolicyNetwork
 from agents.policy import PolicyAgent
+from agents.search.lookahead import Lookahead
 from agents.search.playouts import standing
 from thud_env.position import SIDES
-from thud_env.rules.row import DWARFS, ONGOING, TERMINATION, TO_MOVE
+from thud_env.rules.row import DWARFS, ONGOING, TERMINATION, TO_MOVE, ruleset_of
 
 REMEMBERED = 8192
 """The number of positions, some 2.5 kB each, in a generation of the cache. A position that is not
@@ -21,14 +24,14 @@ met for a whole generation is dropped."""
 
 
 class Judged(NamedTuple):
-    """The outputs of the networks for N leaves with L legal decisions."""
+    """What is found about N leaves with L legal decisions."""
 
     starts: NDArray[np.int64]
     """[N + 1] where each leaf's decisions begin; it has none if its battle is over."""
     decisions: NDArray[np.int16]
     """[L] the legal decisions, each leaf's ascending."""
     log_probs: NDArray[np.float32]
-    """[L] their log-probabilities."""
+    """[L] the logarithms of their priors, up to a constant for each leaf."""
     values: NDArray[np.float64]
     """[N] the expected margin for the dwarfs, the largest being 1."""
 
@@ -52,11 +55,19 @@ class LeafJudge:
         policy: the pair.
         bfloat16: whether the networks compute in bfloat16, which is faster on processors that have
             it, and less exact.
+        lookahead: how many turns deep a leaf is searched by alpha-beta for its value; 0: the
+            networks value it.
+        temperature: what the logarithms of the networks' probabilities are divided by.
     """
 
-    def __init__(self, policy: PolicyAgent, bfloat16: bool) -> None:
+    def __init__(
+        self, policy: PolicyAgent, bfloat16: bool, lookahead: int, temperature: float
+    ) -> None:
         self._policy = policy
         self._bfloat16 = bfloat16
+        self._depth = lookahead
+        self._temperature = temperature
+        self._searches: dict[str, Lookahead] = {}
         self._halves: dict[str, PolicyNetwork] = {}
         self._recent: dict[bytes, _Opinion] = {}
         self._older: dict[bytes, _Opinion] = {}
@@ -102,7 +113,7 @@ class LeafJudge:
         self._recent |= found
 
     def _ask(self, rows: NDArray[np.int16]) -> list[_Opinion]:
-        """Evaluate N different leaves with the networks."""
+        """Evaluate N different leaves."""
         values = standing(rows)
         parts = [_OVER] * len(rows)
         for side, role in enumerate(SIDES):
@@ -117,12 +128,21 @@ class LeafJudge:
                 log_probs, paid = network(planes, inputs.decisions, inputs.game)
             values[mine] += paid.numpy() * (1 if side == DWARFS else -1)
             decisions = inputs.decisions.numpy().astype(np.int16)
+            priors = log_probs.numpy() / self._temperature
             cuts = inputs.starts[1:-1]
-            each = zip(np.split(decisions, cuts), np.split(log_probs.numpy(), cuts), strict=True)
+            each = zip(np.split(decisions, cuts), np.split(priors, cuts), strict=True)
             for leaf, part in zip(mine.tolist(), each, strict=True):
                 parts[leaf] = part
+        if self._depth:
+            going_on = np.flatnonzero(rows[:, TERMINATION] == ONGOING)
+            values[going_on] = self._search(ruleset_of(rows[0]).spec).values(rows[going_on])
         expected = np.clip(values, -1.0, 1.0).tolist()
         return [_Opinion(*part, value) for part, value in zip(parts, expected, strict=True)]
+
+    def _search(self, rules: str) -> Lookahead:
+        if rules not in self._searches:
+            self._searches[rules] = Lookahead(rules, self._depth)
+        return self._searches[rules]
 
     def _half(self, role: str, network: PolicyNetwork) -> PolicyNetwork:
         """A network in bfloat16, converted once: that takes as long as evaluating a leaf."""

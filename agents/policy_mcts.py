@@ -1,4 +1,4 @@
-"""The player that searches with networks: PUCT with their priors and values."""
+"""The player that searches with networks: PUCT with their priors."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from agents.search.leaves import Leaves, absorb_all, descend_all
 from agents.search.planning import PlanningAgent, Thought
 from agents.search.tree import EDGE_COUNT, FIRST_EDGE, HIGHEST, LOWEST, Tree
 from agents.search.weights import material_weights
+from agents.search.workspace import MAX_DEPTH
 from thud_env.rules.row import DWARFS, TO_MOVE, Row
 
 _GAMES_AT_ONCE = 64
@@ -43,7 +44,8 @@ class NetworkResult:
 
 
 class PolicyMctsAgent(PlanningAgent):
-    """Searches by Monte Carlo with the priors and values of trained networks, as AlphaZero does.
+    """Searches by Monte Carlo with the priors of trained networks. A short alpha-beta search values
+    the leaves, or else the networks, as in AlphaZero.
 
     Many games are searched at once, and all their leaves form one batch of a network.
 
@@ -60,6 +62,9 @@ class PolicyMctsAgent(PlanningAgent):
         time: seconds for a call, 0: no limit. With one, its play depends on the machine.
         leaves: the most leaves of a tree in a batch; with ``gumbel``, one. More are faster, but not
             as well chosen.
+        lookahead: how many turns deep each leaf is searched by alpha-beta for its value; 0: the
+            networks value it.
+        temperature: of the priors: above 1 it makes the networks' probabilities more equal.
         precision: ``float32``, or ``bfloat16``, which is faster on processors that have it.
         seed: seeds the noise, if there is any.
 
@@ -72,14 +77,16 @@ class PolicyMctsAgent(PlanningAgent):
         self,
         path: str | Path,
         sims: int = 200,
-        c: float = 1.5,
-        fpu: float = 0.2,
+        c: float = 0.8,
+        fpu: float = 0.0,
         root: str = "puct",
         considered: int = 16,
         noise: float = 0.0,
         scale: float = 1.0,
         time: float = 0.0,
         leaves: int = 8,
+        lookahead: int = 1,
+        temperature: float = 2.0,
         precision: str = "float32",
         seed: int = 0,
     ) -> None:
@@ -98,10 +105,12 @@ class PolicyMctsAgent(PlanningAgent):
             ("scale", scale, 0, 1e6),
             ("time", time, 0, 1e6),
             ("leaves", leaves, 1, 1e3),
+            ("lookahead", lookahead, 0, MAX_DEPTH),
+            ("temperature", temperature, 0.01, 1e6),
         ):
             if not least <= value <= most:
                 raise ValueError(f"{name}={value} must be in {least} .. {most:g}")
-        self._judge = LeafJudge(PolicyAgent(path), precision == "bfloat16")
+        self._judge = LeafJudge(PolicyAgent(path), precision == "bfloat16", lookahead, temperature)
         self._sims = sims
         self._constants = (c, fpu, _UNUSED)
         self._gumbel = root == "gumbel"

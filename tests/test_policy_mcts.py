@@ -18,6 +18,7 @@ from agents.networks.checkpoint import CheckpointError, save_policy
 from agents.networks.network import Network, NetworkConfig
 from agents.policy import PolicyAgent
 from agents.policy_mcts import PolicyMctsAgent, read_root
+from agents.search.lookahead import Lookahead
 from agents.search.tree import Tree
 from thud_env import RULESETS, Position
 
@@ -44,7 +45,9 @@ def test_battles_are_played_by_the_rules(rules: str, folder: Path) -> None:
         position = position.apply(chosen)
 
 
-@pytest.mark.parametrize("options", ["", ",leaves=1", ",root=gumbel", ",root=gumbel,noise=1"])
+@pytest.mark.parametrize(
+    "options", ["", ",leaves=1", ",lookahead=0", ",root=gumbel", ",root=gumbel,noise=1"]
+)
 def test_games_searched_side_by_side_are_searched_as_if_alone(options: str, folder: Path) -> None:
     spec = f"policy+mcts:{folder / 'classic-any'},sims=40{options}"
     positions = [
@@ -122,6 +125,16 @@ def test_the_error_for_a_wrong_spec_or_checkpoint_names_it(folder: Path) -> None
         agent.act(Position.start("koom-valley"))
 
 
+def test_leaves_are_valued_by_a_search_or_by_the_network(folder: Path) -> None:
+    policy = PolicyAgent(folder / "classic")
+    rows = np.stack([place("classic", "E6 F6 A9", "H6 P8", side).row for side in "dt"])
+    searched = LeafJudge(policy, bfloat16=False, lookahead=1, temperature=2.0).judge(rows)
+    by_network = LeafJudge(policy, bfloat16=False, lookahead=0, temperature=1.0).judge(rows)
+    assert searched.values.tolist() == Lookahead("classic", 1).values(rows).tolist()
+    assert by_network.values == pytest.approx(policy.expected_margins(rows) / 32, abs=1e-6)
+    assert searched.log_probs == pytest.approx(by_network.log_probs / 2)
+
+
 def test_network_outputs_are_cached(folder: Path) -> None:
     """A second search of a position evaluates nothing; one after a reply evaluates less."""
     spec = f"policy+mcts:{folder / 'classic'},sims=100"
@@ -150,7 +163,7 @@ def test_the_cache_drops_positions_that_are_not_met_again(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(leaf_judge, "REMEMBERED", 20)
-    judge = LeafJudge(PolicyAgent(folder / "classic"), bfloat16=False)
+    judge = LeafJudge(PolicyAgent(folder / "classic"), False, lookahead=0, temperature=1.0)
     position = Position.start()
     for number in range(100):
         judge.judge(position.row[np.newaxis])

@@ -1,4 +1,4 @@
-"""Grows trees whose leaves a network values, many at once.
+"""Grows trees whose leaves are valued outside, many at once.
 
 Several leaves of one tree may wait for their values. Until a leaf has its value, its path counts as
 tried once more, with the worst value seen in the tree, so that the next descent goes elsewhere
@@ -106,7 +106,7 @@ def _count_as_lost(tree, game, leaves, i, sign):
 
 @compiled
 def absorb_all(tree, games, leaves, starts, decisions, log_probs, values):
-    """Add nodes with a network's priors for the waiting leaves, and back up its values.
+    """Add nodes with their priors for the waiting leaves, and back up the values.
 
     Args:
         tree: the trees.
@@ -114,7 +114,7 @@ def absorb_all(tree, games, leaves, starts, decisions, log_probs, values):
         leaves: as ``descend_all`` left them.
         starts: [N + 1] where each leaf's decisions begin; it has none if its battle is over.
         decisions: [L] the legal decisions, each leaf's ascending.
-        log_probs: [L] their log-probabilities.
+        log_probs: [L] the logarithms of their priors, up to a constant for each leaf.
         values: [N] the leaves' values for the dwarfs.
     """
     for i in range(games.shape[0]):

@@ -55,6 +55,16 @@ def finish_turn(row, decisions, rng, game):
 
 
 @compiled
+def as_share(value, by_points):
+    """A search's value, in hundredths of a point, as a share of the largest margin or, in Koom
+    Valley, of a battle won: -1 .. 1.
+    """
+    if by_points:
+        return min(max(value / (POINT * MOST_POINTS), -1.0), 1.0)
+    return value / (abs(value) + EVEN_ODDS)
+
+
+@compiled
 def static_value(row, judge):
     """Value a position for the dwarfs without a playout. No turn may be pending."""
     by_points = scored_by_points(row)
@@ -63,9 +73,7 @@ def static_value(row, judge):
     value = float(judge_position(row, judge))
     if row[TO_MOVE] != DWARFS:
         value = -value
-    if by_points:
-        return min(max(value / (POINT * MOST_POINTS), -1.0), 1.0)
-    return value / (abs(value) + EVEN_ODDS)
+    return as_share(value, by_points)
 
 
 @compiled_with_arrays

@@ -15,19 +15,8 @@ from numpy.typing import NDArray
 
 from agents.search import negamax
 from agents.search.evaluation import INFINITE, final_value
-from agents.search.pattern_files import no_tables, published_tables
-from agents.search.weights import load_weights
-from agents.search.workspace import (
-    BEST,
-    BY_PATTERNS,
-    FIRST_MOVE,
-    NODE_LIMIT,
-    ORDERED,
-    QUIESCENCE,
-    REDUCTIONS,
-    USE_TABLE,
-    Workspace,
-)
+from agents.search.lookahead import exact_search
+from agents.search.workspace import BEST
 from thud_env.jit.compile import compiled
 from thud_env.rules.legal import legal_actions
 from thud_env.rules.play import apply
@@ -42,10 +31,7 @@ from thud_env.rules.row import (
     TO_MOVE,
     copy_row,
 )
-from thud_env.rulesets import get_ruleset
 from training.distill.config import TeacherConfig
-
-_TABLE_BITS = 4  # the table is not used: a search of two turns hardly meets a position twice
 
 
 @compiled
@@ -193,14 +179,7 @@ class Teacher:
 
     def __init__(self, config: TeacherConfig, rules: str) -> None:
         self._config = config
-        tables = published_tables(rules) if config.evaluation == "learned" else None
-        self._work = Workspace.of_size(_TABLE_BITS, tables or no_tables())
-        self._work.weights[:] = load_weights().of(get_ruleset(rules))
-        control = self._work.control
-        control[ORDERED], control[USE_TABLE], control[REDUCTIONS] = 1, 0, 0
-        control[BY_PATTERNS] = tables is not None
-        control[QUIESCENCE] = config.quiescence
-        control[NODE_LIMIT], control[FIRST_MOVE] = np.iinfo(np.int64).max, -1
+        self._work = exact_search(rules, config.evaluation == "learned", config.quiescence)
         size = MAX_DECISIONS_AT_ONCE
         self._scratch = (
             np.zeros(ROW_SIZE, dtype=np.int16),

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 import agents
 from agents.networks.network import PolicyNetwork
 from agents.policy import sample_decisions
-from agents.search.evaluation import POINT
-from agents.search.playouts import EVEN_ODDS, MOST_POINTS
+from agents.search.playouts import as_share
 from thud_env.batch.states import legal_lists
 from thud_env.position import SIDES
 from thud_env.rules.play import apply, margin
@@ -90,15 +89,6 @@ def followed_values(
         after = (1 - decay) * values[step] + decay * after
         found[step] = after
     return found
-
-
-def as_share(values: NDArray[np.int32], by_margin: bool) -> NDArray[np.float32]:
-    """A search's values of states, in hundredths of a point, as shares of the largest margin or, in
-    Koom Valley, of a battle won.
-    """
-    if by_margin:
-        return (values / (POINT * MOST_POINTS)).astype(np.float32)
-    return (values / (np.abs(values) + EVEN_ODDS)).astype(np.float32)
 
 
 class Lessons:
@@ -175,9 +165,15 @@ class Lessons:
             over, paid = self._step(labels[-1], with_student)
             ended.append(over)
             finals.append(paid)
-        values = as_share(np.array([label.values for label in labels]), self._by_margin)
+        values = np.array(
+            [
+                [as_share(value, self._by_margin) for value in label.values.tolist()]
+                for label in labels
+            ],
+            dtype=np.float32,
+        )
         followed = followed_values(
-            values,
+            np.array(values, dtype=np.float32),
             np.array(ended),
             np.array(finals, dtype=np.float32),
             self._config.student.value_decay,

@@ -1,0 +1,36 @@
+"""Short searches that value leaves: exact, for the dwarfs, each position alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from agents.alphabeta import Searcher, SearchOptions
+from agents.search.lookahead import Lookahead
+from agents.search.playouts import as_share
+from agents.search.weights import load_weights
+from thud_env import RULESETS
+from thud_env.rules.row import TO_MOVE, ruleset_of
+from thud_env.rules.traits import scored_by_points
+from training.arena.openings import read_openings
+
+
+@pytest.mark.parametrize("rules", RULESETS)
+def test_a_value_is_that_of_a_search_that_leaves_nothing_out(rules: str) -> None:
+    rows = read_openings(rules).rows(6)
+    assert len(set(rows[:, TO_MOVE])) == 2
+    searcher = Searcher(load_weights(), np.ones(1, dtype=np.uint64))
+    options = SearchOptions(depth=2, learned=True, reductions=0, use_table=False)
+    expected = [
+        as_share(searcher.value(row, options), scored_by_points(row)) * (1 - 2 * row[TO_MOVE])
+        for row in rows
+    ]
+    assert Lookahead(ruleset_of(rows[0]).spec, 2).values(rows).tolist() == expected
+
+
+def test_a_value_does_not_depend_on_what_was_valued_before() -> None:
+    rows = read_openings("classic").rows(12)
+    search = Lookahead("classic", 2)
+    values = search.values(rows)
+    assert len(set(values)) > 6
+    assert search.values(rows[::-1]).tolist() == values[::-1].tolist()
