@@ -301,6 +301,7 @@ def test_a_first_visit_is_taught_by_playing(visit):
     for number, lesson in enumerate(LESSONS, start=1):
         heading = page.get_by_role("heading", name=f"{number} of 6: {lesson.title}")
         heading.wait_for()
+        playwright.expect(page.locator("#flip")).to_be_in_viewport(ratio=1)
         shoot(page, f"lesson-{number}")
         turn = max(lesson.solutions, key=len)
         if turn == "accept":
