@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from test_imports import ROOMS
 
 from agents.registry import AGENTS, OWN, agent_class
 from thud_env import RULESETS, Position, Ruleset, actions
@@ -25,7 +26,8 @@ from training.ladder.fields import read_field
 from training.ladder.publish import PAGES
 
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES_BESIDE = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "training" / "README.md"]
+DOCUMENTS = [*PAGES_BESIDE, *sorted((ROOT / "docs").glob("*.md"))]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
@@ -224,6 +226,21 @@ def test_every_ruling_is_cited_where_the_code_follows_it() -> None:
     ]
     assert sorted(cited) == sorted(rulings)
     assert ("2", "a shove needs two trolls") in rulings
+
+
+def test_the_map_of_training_has_all_commands_and_folders_in_their_order() -> None:
+    _, *commands = table("training commands")
+    here = [*(ROOT / "training").glob("*.py"), *(ROOT / "training").glob("*/__main__.py")]
+    found = {
+        path.parent.name if path.stem == "__main__" else path.stem
+        for path in here
+        if "sys.exit(main())" in path.read_text(encoding="utf-8")
+    }
+    assert {name for name, _ in commands} == found
+    _, *folders = table("training folders")
+    assert [name for name, _ in folders] == [
+        room for room in ROOMS["training"] if (ROOT / "training" / room).is_dir()
+    ]
 
 
 def test_integrations_table() -> None:

@@ -2,5 +2,5 @@
 
 ::
 
-    schedule -> play -> store -> results -> {statistics, rating} -> report, picture
+    fields, schedule -> play -> entries, store -> tournament -> figures, rating -> report, publish
 """
