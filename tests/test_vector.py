@@ -243,7 +243,8 @@ def test_no_reward_is_minus_0():
 def test_copies_are_made_unless_they_are_declined():
     for copies in (True, False):
         envs = ThudVectorEnv(2, observation="dict", copy=copies)
-        first, _ = envs.reset(seed=0)
+        first, infos = envs.reset(seed=0)
+        assert np.shares_memory(first["action_mask"], infos["action_mask"]) is not copies
         kept = copy.deepcopy(first)
         second, *_ = envs.step(some_legal(first["action_mask"], np.random.default_rng(0)))
         assert np.shares_memory(first["observation"], second["observation"]) is not copies

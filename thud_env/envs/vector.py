@@ -267,7 +267,8 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         masks, planes = self.action_masks(), self._seated.planes()
         if self._copy:
             planes = planes.copy()
-        infos = {"action_mask": masks, **self._seated.results()}
+        own = masks.copy() if self._is_dict and self._copy else masks
+        infos = {"action_mask": own, **self._seated.results()}
         infos |= {f"_{name}": which.copy() for name in infos}
         if not self._is_dict:
             return planes, infos
