@@ -305,20 +305,22 @@ lock: ## pin afresh, in constraints*.txt, everything that the targets install
 	$(call lock_in,constraints.txt,$(EVERYTHING))
 	$(call lock_in,constraints-integrations.txt,--editable ".[integrations]" pytest pygame $(CLIENTS_NEED),$(AGILERL))
 	$(call lock_in,constraints-rllib.txt,--editable ".[rllib]" pytest pygame)
-	$(call lock_in,constraints-cuda.txt,--editable ".[cuda]" pytest)
+	$(call lock_in,constraints-cuda.txt,--editable ".[cuda]" pytest,,nvidia-)
 
-# Keeps the comment at the top of a file of pins, and the version of torch.
+# Keeps the comment at the top of a file of pins, and the version of torch. The fourth argument says
+# what is not pinned where no torch is wanted.
 define lock_in
 rm -rf $(LOCK_VENV)
 $(call make_venv,$(LOCK_VENV))
 $(LOCK_VENV)/bin/python -m pip install --upgrade pip
 $(LOCK_VENV)/bin/python -m pip install hatchling editables
-$(call install_torch,$(LOCK_VENV)/bin/python)
-$(LOCK_VENV)/bin/python -m pip install --no-build-isolation $(2) "$$(grep '^torch==' constraints.txt)"
+$(if $(4),,$(call install_torch,$(LOCK_VENV)/bin/python))
+$(LOCK_VENV)/bin/python -m pip install --no-build-isolation $(2) \
+	$(if $(4),,"$$(grep '^torch==' constraints.txt)")
 $(if $(3),$(LOCK_VENV)/bin/python -m pip install --no-deps $(3))
 @echo "Writing $(1)"; { sed '/^[^#]/,$$d' $(1); \
   $(LOCK_VENV)/bin/python -m pip freeze --all --exclude-editable \
-  | sed 's/+cpu$$//' | grep -ivE '^(nvidia-|cuda-|triton)' | LC_ALL=C sort --ignore-case; \
+  | sed 's/+cpu$$//' | grep -ivE '^($(or $(4),nvidia-|cuda-|triton))' | LC_ALL=C sort --ignore-case; \
 } > build/$(1)
 mv build/$(1) $(1)
 rm -rf $(LOCK_VENV)
