@@ -180,7 +180,12 @@ def _no_hash(module: str):  # type: ignore[no-untyped-def]
 
 ROWS = [
     Row(
-        "damaged policies", _PROMISE, "damaged files", check_policies, 500, 10_000,
+        "damaged policies",
+        _PROMISE,
+        "damaged files",
+        check_policies,
+        500,
+        10_000,
         {
             "no hash": Fault(
                 lambda: _no_hash("agents.networks.checkpoint"), "was damaged, and read as something"
@@ -188,7 +193,12 @@ ROWS = [
         },
     ),
     Row(
-        "damaged training states", _PROMISE, "damaged files", check_states, 500, 10_000,
+        "damaged training states",
+        _PROMISE,
+        "damaged files",
+        check_states,
+        500,
+        10_000,
         {
             "no hash": Fault(
                 lambda: _no_hash("training.process.state"), "was damaged, and read as something"
@@ -196,8 +206,12 @@ ROWS = [
         },
     ),
     Row(
-        "values of a training state that are others, under a right hash", _PROMISE, "states",
-        check_values, 20, 2_000,
+        "values of a training state that are others, under a right hash",
+        _PROMISE,
+        "states",
+        check_values,
+        20,
+        2_000,
         {
             "what cannot be restored is not set aside": Fault(
                 lambda: mock.patch("training.runs.folder._restore_from", _restored_unseen), "a raw "
@@ -205,7 +219,12 @@ ROWS = [
         },
     ),
     Row(
-        "damaged games of a ladder", _PROMISE, "damaged files", check_games, 500, 10_000,
+        "damaged games of a ladder",
+        _PROMISE,
+        "damaged files",
+        check_games,
+        500,
+        10_000,
         {
             "values are not checked": Fault(
                 lambda: mock.patch(
@@ -215,4 +234,4 @@ ROWS = [
             )
         },
     ),
-]  # fmt: skip
+]

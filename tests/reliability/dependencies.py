@@ -46,8 +46,12 @@ def check(size: int, random: Random, folder: Path) -> int:
 
 ROWS = [
     Row(
-        "versions against a list of vulnerabilities", "What is installed runs no text as code",
-        "versions", check, 200, 200,
+        "versions against a list of vulnerabilities",
+        "What is installed runs no text as code",
+        "versions",
+        check,
+        200,
+        200,
         {
             "an old torch is pinned": Fault(
                 lambda: mock.patch(
@@ -57,4 +61,4 @@ ROWS = [
             ),
         },
     )
-]  # fmt: skip
+]

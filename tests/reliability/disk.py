@@ -116,14 +116,15 @@ ROWS = [
     Row(
         "disk full or failing, at a place where a run writes",
         "A full or failing disk is said in one line, and loses nothing before it",
-        "injected errors", check, 24, 2_000,
+        "injected errors",
+        check,
+        24,
+        2_000,
         {
             "which file failed is not said": Fault(
-                lambda: mock.patch(
-                    "agents.durable.naming", lambda _path: contextlib.nullcontext()
-                ),
+                lambda: mock.patch("agents.durable.naming", lambda _path: contextlib.nullcontext()),
                 "which file failed is not said",
             ),
         },
     )
-]  # fmt: skip
+]

@@ -113,9 +113,11 @@ def check_command_lines(size: int, random: Random, folder: Path) -> int:
         with contextlib.redirect_stdout(shown):
             main(["--help"])
         options.append(re.findall(r"--[a-z-]+", shown.getvalue()))
-    with mock.patch.object(Command, "run", lambda self, _work, *words, **how: run(
-        self, lambda _arguments: 0, *words, **how
-    )):  # fmt: skip
+    with mock.patch.object(
+        Command,
+        "run",
+        lambda self, _work, *words, **how: run(self, lambda _arguments: 0, *words, **how),
+    ):
         for _ in range(size):
             command = random.randrange(len(mains))
             words = [
@@ -190,25 +192,42 @@ def _raw(*_arguments: object, **_named: object) -> None:
 
 ROWS = [
     Row(
-        "records", _PROMISE, "fuzzed inputs", check_records, 3_000, 10_000_000,
+        "records",
+        _PROMISE,
+        "fuzzed inputs",
+        check_records,
+        3_000,
+        10_000_000,
         {
             "tags raise raw": Fault(
                 lambda: mock.patch("thud_env.record.text.RecordText._add_tag", _raw),
-                "a raw error", _Raw,
+                "a raw error",
+                _Raw,
             )
         },
     ),
     Row(
-        "positions and turns", _PROMISE, "fuzzed inputs", check_positions, 3_000, 10_000_000,
+        "positions and turns",
+        _PROMISE,
+        "fuzzed inputs",
+        check_positions,
+        3_000,
+        10_000_000,
         {
             "a text is not the one of its position": Fault(
                 lambda: mock.patch.object(Position, "text", property(lambda _position: "nothing")),
-                "'nothing' has 1 fields", ValueError,
+                "'nothing' has 1 fields",
+                ValueError,
             )
         },
     ),
     Row(
-        "configurations and overrides", _PROMISE, "fuzzed inputs", check_configs, 500, 10_000_000,
+        "configurations and overrides",
+        _PROMISE,
+        "fuzzed inputs",
+        check_configs,
+        500,
+        10_000_000,
         {
             "PyYAML's own errors are let through": Fault(
                 lambda: mock.patch("agents.strict_yaml._Loader", yaml.SafeLoader),
@@ -217,7 +236,12 @@ ROWS = [
         },
     ),
     Row(
-        "fields of ladders", _PROMISE, "fuzzed inputs", check_fields, 100, 1_000_000,
+        "fields of ladders",
+        _PROMISE,
+        "fuzzed inputs",
+        check_fields,
+        100,
+        1_000_000,
         {
             "entries raise raw": Fault(
                 lambda: mock.patch("training.ladder.fields._entry", _raw), "a raw _Raw: a raw error"
@@ -225,7 +249,12 @@ ROWS = [
         },
     ),
     Row(
-        "specs of agents", _PROMISE, "fuzzed inputs", check_specs, 2_000, 10_000_000,
+        "specs of agents",
+        _PROMISE,
+        "fuzzed inputs",
+        check_specs,
+        2_000,
+        10_000_000,
         {
             "options raise raw": Fault(
                 lambda: mock.patch("agents.registry._options", _raw), "a raw _Raw: a raw error"
@@ -233,7 +262,12 @@ ROWS = [
         },
     ),
     Row(
-        "command lines", _PROMISE, "fuzzed inputs", check_command_lines, 1_000, 10_000_000,
+        "command lines",
+        _PROMISE,
+        "fuzzed inputs",
+        check_command_lines,
+        1_000,
+        10_000_000,
         {
             "numbers raise raw": Fault(
                 lambda: mock.patch("thud_env.command.whole_number", _raw), "a raw error", _Raw
@@ -241,8 +275,14 @@ ROWS = [
         },
     ),
     Row(
-        "state rows", _PROMISE, "fuzzed inputs", check_rows, 100, 1_000_000,
+        "state rows",
+        _PROMISE,
+        "fuzzed inputs",
+        check_rows,
+        100,
+        1_000_000,
         {"the board is not looked at": Fault(_board_is_not_looked_at, "IndexError")},
-        with_fault=20, chunk=2_000,
+        with_fault=20,
+        chunk=2_000,
     ),
-]  # fmt: skip
+]

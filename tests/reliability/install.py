@@ -47,9 +47,14 @@ def _started(folder: Path, **how: Any) -> subprocess.Popen[str]:
     kept = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
     environment = {**kept, "PYTHONDONTWRITEBYTECODE": "1", **how.pop("env", {})}
     return subprocess.Popen(
-        [sys.executable, "-c", CALL], cwd=folder, env=environment, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, **how,
-    )  # fmt: skip
+        [sys.executable, "-c", CALL],
+        cwd=folder,
+        env=environment,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        **how,
+    )
 
 
 def _right(process: subprocess.Popen[str], wanted: str = "20 -20") -> None:
@@ -137,10 +142,14 @@ def check_starts(size: int, random: Random, folder: Path) -> int:
         if how.get("cut"):
             os.close(reader)
         done = subprocess.run(
-            [sys.executable, *how.get("options", []), "-c", _prelude["code"] + _START], cwd=ROOT,
-            env={**os.environ, **how.get("env", {})}, stdout=writer, stderr=subprocess.PIPE,
-            text=True, check=False,
-        )  # fmt: skip
+            [sys.executable, *how.get("options", []), "-c", _prelude["code"] + _START],
+            cwd=ROOT,
+            env={**os.environ, **how.get("env", {})},
+            stdout=writer,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
         os.close(writer)
         assert done.stderr == "", f"{name}: {done.stderr}"
         if not how.get("cut"):
@@ -192,8 +201,11 @@ def check_wheel(size: int, random: Random, folder: Path) -> int:
     """It holds thud_env as it is in the checkout, and nothing else."""
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT, capture_output=True, text=True, check=True,
-    ).stdout.splitlines()  # fmt: skip
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.splitlines()
     for name in listed:
         if (ROOT / name).is_file():
             (folder / "tree" / name).parent.mkdir(parents=True, exist_ok=True)
@@ -204,8 +216,10 @@ def check_wheel(size: int, random: Random, folder: Path) -> int:
     )
     subprocess.run(
         [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)],
-        cwd=folder / "tree", check=True, capture_output=True,
-    )  # fmt: skip
+        cwd=folder / "tree",
+        check=True,
+        capture_output=True,
+    )
     (path,) = folder.glob("*.whl")
     with zipfile.ZipFile(path) as wheel:
         packed = {name for name in wheel.namelist() if ".dist-info/" not in name}
@@ -219,12 +233,22 @@ _INSTALLED = "It starts anywhere"
 
 ROWS = [
     Row(
-        "the compile cache", _INSTALLED, "caches", check_caches, 6, 200,
+        "the compile cache",
+        _INSTALLED,
+        "caches",
+        check_caches,
+        6,
+        200,
         {"old code is run": Fault(lambda: mock.patch.dict(_edits, TRUSTING), "instead of 30 -30")},
         with_fault=1,
     ),
     Row(
-        "starts", _INSTALLED, "starts", check_starts, len(_STARTS), 70,
+        "starts",
+        _INSTALLED,
+        "starts",
+        check_starts,
+        len(_STARTS),
+        70,
         {
             "something warns": Fault(
                 lambda: mock.patch.dict(
@@ -236,8 +260,12 @@ ROWS = [
         with_fault=1,
     ),
     Row(
-        "no pickle, eval, exec", "What is installed runs no text as code", "sources",
-        check_sources, 100, 100,
+        "no pickle, eval, exec",
+        "What is installed runs no text as code",
+        "sources",
+        check_sources,
+        100,
+        100,
         {
             "pickle.loads": Fault(
                 lambda: mock.patch(
@@ -251,7 +279,12 @@ ROWS = [
         },
     ),
     Row(
-        "the wheel", "The wheel holds what it should", "files", check_wheel, 30, 30,
+        "the wheel",
+        "The wheel holds what it should",
+        "files",
+        check_wheel,
+        30,
+        30,
         {
             "agents is packed too": Fault(
                 lambda: mock.patch.dict(
@@ -261,4 +294,4 @@ ROWS = [
             )
         },
     ),
-]  # fmt: skip
+]

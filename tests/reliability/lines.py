@@ -34,7 +34,11 @@ def check(size: int, random: Random, folder: Path) -> int:
 ROWS = [
     Row(
         "make coverage: at least 95% of thud_env, as plain Python",
-        "The tests notice what is wrong", "statements run", check, 5_000, 5_000,
+        "The tests notice what is wrong",
+        "statements run",
+        check,
+        5_000,
+        5_000,
         {
             "another package counts that was not run": Fault(
                 lambda: mock.patch.dict(_packages, {"measured": ("thud_env", "agents")}),
@@ -43,4 +47,4 @@ ROWS = [
         },
         needs=MEASURED,
     )
-]  # fmt: skip
+]

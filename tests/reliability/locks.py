@@ -97,11 +97,15 @@ def check(size: int, random: Random, folder: Path) -> int:
 ROWS = [
     Row(
         "a second ladder, fit or run beside one that is then killed",
-        "What is in use is refused, by name", "second starts", check, 3, 60,
+        "What is in use is refused, by name",
+        "second starts",
+        check,
+        3,
+        60,
         {
             "no lock": Fault(
                 lambda: mock.patch("fcntl.flock", lambda *_: None), "a second start was not refused"
             ),
         },
     )
-]  # fmt: skip
+]

@@ -94,11 +94,13 @@ _battery = {"module": "reliability.battery"}
 def _survives(path: str, text: str, folder: Path) -> bool:
     (folder / path).write_text(text, encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, "-m", _battery["module"], path], cwd=folder,
+        [sys.executable, "-m", _battery["module"], path],
+        cwd=folder,
         env={**os.environ, **PLAIN, "PYTHONPATH": f"{folder}:{ROOT / 'tests'}"},
-        capture_output=True, check=False,
+        capture_output=True,
+        check=False,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS)),
-    )  # fmt: skip
+    )
     (folder / path).write_bytes((ROOT / path).read_bytes())
     return done.returncode == 0
 
@@ -119,7 +121,11 @@ def check(size: int, random: Random, folder: Path) -> int:
 ROWS = [
     Row(
         "mutants of the rules, actions, notation and advantages",
-        "The tests notice what is wrong", "mutants", check, 2, 1_000,
+        "The tests notice what is wrong",
+        "mutants",
+        check,
+        2,
+        1_000,
         {
             "nothing is asserted": Fault(
                 lambda: mock.patch.dict(_battery, {"module": "this"}), "survivors"
@@ -127,4 +133,4 @@ ROWS = [
         },
         with_fault=4,
     )
-]  # fmt: skip
+]

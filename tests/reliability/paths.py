@@ -76,9 +76,11 @@ def check_paths(size: int, random: Random, folder: Path) -> int:
     while done < size:
         rules = random.choice(list(RULESETS))
         limits = {
-            "max_turns": random.choice((6, 20, 60)), "max_quiet_turns": random.choice((5, 200)),
-            "agreement": random.random() < 0.5, "offer_after": random.randrange(1, 4),
-        }  # fmt: skip
+            "max_turns": random.choice((6, 20, 60)),
+            "max_quiet_turns": random.choice((5, 200)),
+            "agreement": random.random() < 0.5,
+            "offer_after": random.randrange(1, 4),
+        }
         start = Position.start(rules, **limits)
         battles = [_battle(start, random) for _ in range(_TOGETHER)]
         _aec(thud_env.env(rules, **limits), battles)
@@ -219,8 +221,12 @@ def check_simulator(size: int, random: Random, folder: Path) -> int:
 
 ROWS = [
     Row(
-        "AEC, Gymnasium, vector and batch in three autoreset modes", _PROMISE, "battles",
-        check_paths, 100, 50_000,
+        "AEC, Gymnasium, vector and batch in three autoreset modes",
+        _PROMISE,
+        "battles",
+        check_paths,
+        100,
+        50_000,
         {
             "PettingZoo's and Gymnasium's environments pay the other side": Fault(
                 lambda: mock.patch.object(BoardEnv, "_paid_to_dwarfs", lambda _env, paid: -paid),
@@ -242,7 +248,12 @@ ROWS = [
         with_fault=20,
     ),
     Row(
-        "the GPU's kernels in Numba's simulator", _PROMISE, "rulesets", check_simulator, 1, 5,
+        "the GPU's kernels in Numba's simulator",
+        _PROMISE,
+        "rulesets",
+        check_simulator,
+        1,
+        5,
         {
             "a quiet turn counts twice": Fault(
                 counts_quiet_turns_twice, "assert_array_equal(simulated[name], array"
@@ -250,4 +261,4 @@ ROWS = [
         },
         chunk=5,
     ),
-]  # fmt: skip
+]

@@ -101,9 +101,11 @@ def check_round_trips(size: int, random: Random, folder: Path) -> int:
             if position.outcome is None:
                 assert is_read_back(position, position.observation(), rules)
             for other in (
-                Position.from_text(position.text, rules, **LIMITS), Position(position.row),
-                pickle.loads(pickle.dumps(position)), copy.deepcopy(position),
-            ):  # fmt: skip
+                Position.from_text(position.text, rules, **LIMITS),
+                Position(position.row),
+                pickle.loads(pickle.dumps(position)),
+                copy.deepcopy(position),
+            ):
                 assert other == position
                 assert hash(other) == hash(position)
             checked += 1
@@ -142,8 +144,12 @@ _ONE_ENTRY_WRONG[1:, 0] = _ONE_ENTRY_WRONG[1:, 1]
 
 ROWS = [
     Row(
-        "positions against the reference", _PROMISE, "positions", check_reference,
-        2_000, 1_000_000,
+        "positions against the reference",
+        _PROMISE,
+        "positions",
+        check_reference,
+        2_000,
+        1_000_000,
         {
             "a troll counts 3": Fault(
                 lambda: mock.patch.object(
@@ -159,8 +165,12 @@ ROWS = [
         with_fault=200,
     ),
     Row(
-        "the same by rulesets of one's own", _PROMISE, "positions", check_own_rulesets,
-        500, 1_000_000,
+        "the same by rulesets of one's own",
+        _PROMISE,
+        "positions",
+        check_own_rulesets,
+        500,
+        1_000_000,
         {
             "tramples capture nothing": Fault(
                 lambda: mock.patch.object(reference, "tramples", lambda *_: iter(())),
@@ -169,8 +179,12 @@ ROWS = [
         },
     ),
     Row(
-        "perft", "Counts of turns are those that were published", "positions", check_perft,
-        200, 200,
+        "perft",
+        "Counts of turns are those that were published",
+        "positions",
+        check_perft,
+        200,
+        200,
         {
             "the suite has one count too many": Fault(
                 lambda: mock.patch.object(
@@ -181,8 +195,12 @@ ROWS = [
         },
     ),
     Row(
-        "the symmetries of each board", "The rules do not know left from right", "positions",
-        check_symmetries, 1_000, 1_000_000,
+        "the symmetries of each board",
+        "The rules do not know left from right",
+        "positions",
+        check_symmetries,
+        1_000,
+        1_000_000,
         {
             "one action has another image": Fault(
                 lambda: mock.patch.object(test_symmetry, "ACTION_SYMMETRY", _ONE_ENTRY_WRONG),
@@ -191,8 +209,12 @@ ROWS = [
         },
     ),
     Row(
-        "round trips", "What is written is read as it was", "positions", check_round_trips,
-        2_000, 1_000_000,
+        "round trips",
+        "What is written is read as it was",
+        "positions",
+        check_round_trips,
+        2_000,
+        1_000_000,
         {
             "the quiet count is not written": Fault(
                 lambda: mock.patch("thud_env.position.position_text", _without_quiet_turns),
@@ -200,4 +222,4 @@ ROWS = [
             ),
         },
     ),
-]  # fmt: skip
+]

@@ -130,8 +130,12 @@ def _folders_not_flushed() -> contextlib.ExitStack:
 
 ROWS = [
     Row(
-        "power cut at a random flush", "A power cut loses nothing that was announced",
-        "disk images", check, 20, 500,
+        "power cut at a random flush",
+        "A power cut loses nothing that was announced",
+        "disk images",
+        check,
+        20,
+        500,
         {
             "metrics not flushed before a checkpoint": Fault(
                 lambda: mock.patch("training.runs.metrics.MetricsFile.flush", lambda _self: None),
@@ -140,8 +144,9 @@ ROWS = [
             "folders not flushed": Fault(_folders_not_flushed, "decisions were safe"),
             "a file not flushed": Fault(
                 lambda: mock.patch("agents.networks.checkpoint.write_flushed", Path.write_bytes),
-                "manifest.json is damaged", CheckpointError,
+                "manifest.json is damaged",
+                CheckpointError,
             ),
         },
     ),
-]  # fmt: skip
+]

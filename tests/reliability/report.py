@@ -21,8 +21,11 @@ def circumstances() -> dict[str, Any]:
     """Where and of what a figure is."""
     commit = subprocess.run(
         ["git", "describe", "--always", "--abbrev=12", "--dirty=+", "--exclude=*"],
-        cwd=ROOT, capture_output=True, text=True, check=False,
-    ).stdout.strip()  # fmt: skip
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout.strip()
     return {
         "commit": commit,
         "date": time.strftime("%Y-%m-%d", time.gmtime()),

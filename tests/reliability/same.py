@@ -88,8 +88,12 @@ def _not_looked_at() -> contextlib.ExitStack:
 
 ROWS = [
     Row(
-        "same seed and configuration, twice", "The same seed gives the same bytes",
-        "pairs of runs", check_same, 3, 200,
+        "same seed and configuration, twice",
+        "The same seed gives the same bytes",
+        "pairs of runs",
+        check_same,
+        3,
+        200,
         {
             "networks are not seeded": Fault(
                 lambda: mock.patch("torch.manual_seed", lambda _seed: torch.default_generator),
@@ -99,10 +103,12 @@ ROWS = [
         with_fault=2,
     ),
     Row(
-        "weights that are infinite or NaN", "A run that breaks stops, and its last good "
-        "checkpoint is named", "runs", check_collapse, 6, 200,
-        {
-            "weights are not looked at": Fault(_not_looked_at, "it was saved")
-        },
+        "weights that are infinite or NaN",
+        "A run that breaks stops, and its last good checkpoint is named",
+        "runs",
+        check_collapse,
+        6,
+        200,
+        {"weights are not looked at": Fault(_not_looked_at, "it was saved")},
     ),
-]  # fmt: skip
+]

@@ -35,12 +35,22 @@ def check_lanes(size: int, random: Random, folder: Path) -> int:
 
 ROWS = [
     Row(
-        "compiled and as plain Python", _PROMISE, "battles", check_plain, 20, 200,
+        "compiled and as plain Python",
+        _PROMISE,
+        "battles",
+        check_plain,
+        20,
+        200,
         {"a quiet turn counts twice": Fault(counts_quiet_turns_twice, "plain == compiled")},
         chunk=60,
     ),
     Row(
-        "make lanes: other Pythons, and the lowest versions", _PROMISE, "lanes", check_lanes, 1, 4,
+        "make lanes: other Pythons, and the lowest versions",
+        _PROMISE,
+        "lanes",
+        check_lanes,
+        1,
+        4,
         {
             "a battle more is played": Fault(
                 lambda: mock.patch(
@@ -51,4 +61,4 @@ ROWS = [
         },
         needs="build/lane-*/signature",
     ),
-]  # fmt: skip
+]

@@ -33,10 +33,15 @@ def check_battles(size: int, random: Random, folder: Path) -> int:
     while ended < size:
         rules = random.choice(list(RULESETS))
         games = BatchedGame(
-            _GAMES, rules, seed=random.randrange(2**32), reward=None, observations=False,
-            autoreset_mode="Disabled", agreement=random.random() < 0.5,
+            _GAMES,
+            rules,
+            seed=random.randrange(2**32),
+            reward=None,
+            observations=False,
+            autoreset_mode="Disabled",
+            agreement=random.random() < 0.5,
             max_turns=random.choice((30, 200, 800)),
-        )  # fmt: skip
+        )
         over = np.zeros(_GAMES, dtype=bool)
         by_outcome = games.rules.reward == "outcome"
         while not over.all():
@@ -129,19 +134,32 @@ _MEMORY = "Whatever goes on for long stays sound"
 
 ROWS = [
     Row(
-        "battles, looked at after every decision", _MEMORY, "battles", check_battles,
-        1_280, 1_000_000,
+        "battles, looked at after every decision",
+        _MEMORY,
+        "battles",
+        check_battles,
+        1_280,
+        1_000_000,
         {"a state is damaged": Fault(_a_state_is_damaged, "row 3 is damaged", RowError)},
         with_fault=128,
     ),
     Row(
-        "the memory of a training run", _MEMORY, "updates", check_training, 60, 20_000,
+        "the memory of a training run",
+        _MEMORY,
+        "updates",
+        check_training,
+        60,
+        20_000,
         {"every update keeps some": Fault(_every_update_keeps_some, "memory grew by")},
         chunk=2_000,
     ),
     Row(
-        "requests to the page's server", "Any input is read or refused by name", "fuzzed inputs",
-        check_requests, 200, 50_000,
+        "requests to the page's server",
+        "Any input is read or refused by name",
+        "fuzzed inputs",
+        check_requests,
+        200,
+        50_000,
         {
             "a request is sound": Fault(
                 lambda: mock.patch.object(test_web_faults, "broken", _sound),
@@ -150,4 +168,4 @@ ROWS = [
         },
         with_fault=50,
     ),
-]  # fmt: skip
+]

@@ -132,12 +132,21 @@ _FORGETS = {
 ROWS = [
     Row("kill -9 at a random moment", _STOPPED, "kills", check_kills, 10, 200, _FORGETS),
     Row(
-        "Ctrl-C, SIGTERM, SIGHUP at a random moment", _STOPPED, "signals", check_signals, 6, 200,
+        "Ctrl-C, SIGTERM, SIGHUP at a random moment",
+        _STOPPED,
+        "signals",
+        check_signals,
+        6,
+        200,
         _FORGETS,
     ),
     Row(
-        "a second start of a run in use", "What is in use is refused, by name", "second starts",
-        check_second_starts, 4, 100,
+        "a second start of a run in use",
+        "What is in use is refused, by name",
+        "second starts",
+        check_second_starts,
+        4,
+        100,
         {
             "no lock": Fault(
                 lambda: mock.patch("training.runs.lock.fcntl.flock", lambda *_: None),
@@ -145,4 +154,4 @@ ROWS = [
             )
         },
     ),
-]  # fmt: skip
+]

@@ -88,7 +88,12 @@ def _contents(path: Path) -> object:
 
 ROWS = [
     Row(
-        "agents that a file names", _PROMISE, "files", check_specs, 40, 400,
+        "agents that a file names",
+        _PROMISE,
+        "files",
+        check_specs,
+        40,
+        400,
         {
             "python: is not refused": Fault(
                 lambda: mock.patch("training.config_file.is_own", lambda _spec: False), "ran"
@@ -96,7 +101,12 @@ ROWS = [
         },
     ),
     Row(
-        "links in a run", _PROMISE, "runs", check_links, len(_PLACES), 50,
+        "links in a run",
+        _PROMISE,
+        "runs",
+        check_links,
+        len(_PLACES),
+        50,
         {
             "links are not looked for": Fault(
                 lambda: mock.patch("training.runs.folder.check_links", lambda _path: None),
@@ -104,4 +114,4 @@ ROWS = [
             )
         },
     ),
-]  # fmt: skip
+]

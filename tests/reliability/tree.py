@@ -20,10 +20,13 @@ PLAIN = {"NUMBA_DISABLE_JIT": "1"}
 def run(*words: str, **environment: str) -> str:
     """Run Python on the sources; its output."""
     done = subprocess.run(
-        [sys.executable, *words], cwd=_root["path"],
+        [sys.executable, *words],
+        cwd=_root["path"],
         env={**os.environ, "PYTHONPATH": str(_root["path"]), **environment},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout
 
