@@ -2,6 +2,8 @@
 
 import copy
 import pickle
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from gymnasium.vector import AutoresetMode
 from thud_env import RULESETS, BatchedGame, IllegalMove, Position, random_playouts
 from thud_env.actions import DONE, NUM_ACTIONS
 from thud_env.batch.states import legal_lists
+from thud_env.rules.check import check_rows
 from thud_env.rules.row import ROW_SIZE
 
 ARRAYS = (
@@ -312,6 +315,33 @@ def test_a_copy_plays_on_alike_and_apart(copied):
     shown = play(twin, 5)
     assert_same(snapshot(games), before)
     assert_same(play(games, 5)[-1], shown[-1])
+
+
+def test_a_second_thread_is_refused_while_the_first_is_at_work():
+    """Both step all the time; wherever they meet, one is refused and the rows stay sound."""
+    games = BatchedGame(2000, seed=12, num_threads=1, masks=None, observations=False)
+    ended, refused = threading.Event(), []
+
+    def work():
+        while not ended.is_set():
+            try:
+                games.step(games.sample_actions(), check=False)
+            except RuntimeError as error:
+                refused.append(str(error))
+
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    until = time.monotonic() + 60
+    while len(refused) < 20 and time.monotonic() < until:
+        time.sleep(0.01)
+    ended.set()
+    for thread in threads:
+        thread.join()
+    assert len(refused) >= 20
+    assert set(refused) == {"two threads use this batch at once: a batch each would be right"}
+    check_rows(games.rows, games.rules)
+    games.step(games.sample_actions())
 
 
 # -- resetting and setting -----------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from threading import Lock
 from typing import Any, Literal, Never
 
 import numpy as np
@@ -33,8 +34,9 @@ from thud_env.views.masks import NUM_BIT_BYTES, NUM_BYTE_WORDS, bits_view, bytes
 class BatchedGame:
     """Many battles of one ruleset, stepped together.
 
-    A batch belongs to one thread at a time: two that step it at once corrupt its rows. It shares
-    its own work among threads by itself; threads of yours want a batch each.
+    A batch belongs to one thread at a time: while one steps, samples, resets or sets rows, another
+    that does so gets a ``RuntimeError``. It shares its own work among threads by itself; threads of
+    yours want a batch each.
 
     With B games and C planes, all arrays are written in place and never reallocated. They are
     to be read, not written, but for ``rows`` (see ``set_rows``). The rows of ``masks`` lie a few
@@ -133,6 +135,7 @@ class BatchedGame:
         self._rng = self._device.copy(seed_generators(num_games, seed))
         self._sampled = self._device.zeros((num_games,), np.int64)
         self._every = np.arange(num_games)
+        self._at_work = Lock()
 
         given = dict(buffers or {})
 
@@ -188,15 +191,16 @@ class BatchedGame:
         self._results = Results(self.rewards, self.terminated, self.truncated, self.final_rows)
 
     def __getstate__(self) -> dict[str, Any]:
-        # A view would be copied as an array of its own, and never written again.
+        # A view would be copied as an array of its own, and never written again; a lock cannot be.
         return {
             name: value
             for name, value in self.__dict__.items()
-            if name not in ("_own_masks", "_view", "_results")
+            if name not in ("_own_masks", "_view", "_results", "_at_work")
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+        self._at_work = Lock()
         for rows in (self.rows, self.final_rows):
             check_rows(self._device.to_host(rows), self.rules)
         self._make_views()
@@ -247,14 +251,18 @@ class BatchedGame:
             ValueError: if ``games`` is neither, or a number is not in 0 .. B - 1.
         """
         chosen = self._chosen(games)
-        if seed is not None:
-            generators = self._device.to_host(self._rng)
-            generators[chosen] = seed_generators(self.num_games, seed)[chosen]
-            self._device.assign(self._rng, generators)
-        self._device.reset(self.rows, self._results, self._start_row, chosen)
-        if games is None:
-            self._device.assign(self.final_rows, self.rows)
-        self._show(chosen)
+        self._begin()
+        try:
+            if seed is not None:
+                generators = self._device.to_host(self._rng)
+                generators[chosen] = seed_generators(self.num_games, seed)[chosen]
+                self._device.assign(self._rng, generators)
+            self._device.reset(self.rows, self._results, self._start_row, chosen)
+            if games is None:
+                self._device.assign(self.final_rows, self.rows)
+            self._show(chosen)
+        finally:
+            self._at_work.release()
 
     def set_rows(
         self, rows: Any, games: NDArray[Any] | None = None, *, are_checked: bool = False
@@ -279,10 +287,14 @@ class BatchedGame:
             rows = check_rows(self._device.to_host(rows), self.rules)
             if len(rows) != len(chosen):
                 raise RowError(f"{len(rows)} rows for {len(chosen)} games: one each is right")
-        self._device.set_rows(self.rows, chosen, rows)
-        _, _, resets_at_once = self._modes
-        self._device.tell(self.rows, chosen, self._start_row, resets_at_once, self._results)
-        self._show(chosen)
+        self._begin()
+        try:
+            self._device.set_rows(self.rows, chosen, rows)
+            _, _, resets_at_once = self._modes
+            self._device.tell(self.rows, chosen, self._start_row, resets_at_once, self._results)
+            self._show(chosen)
+        finally:
+            self._at_work.release()
 
     def step(self, actions: Any, games: NDArray[Any] | None = None, *, check: bool = True) -> None:
         """Play one decision in every game, or in some, and write all arrays anew.
@@ -298,25 +310,33 @@ class BatchedGame:
         Raises:
             IllegalMove: if an action is not legal; no game has been changed then.
             ValueError: if ``actions`` is not [B] integers, or ``games`` not as above.
+            RuntimeError: if another thread is at work on this batch.
         """
-        taken = self._device.take_actions(actions)
-        illegal = self._device.step(
-            self.rows,
-            self._chosen(games),
-            taken,
-            self._start_row,
-            self._modes,
-            self._results,
-            self._view,
-            check,
-        )
-        if illegal >= 0:
-            self._raise_illegal(illegal, int(self._device.to_host(actions)[illegal]))
-        self._after_showing()
+        self._begin()
+        try:
+            illegal = self._device.step(
+                self.rows,
+                self._chosen(games),
+                self._device.take_actions(actions),
+                self._start_row,
+                self._modes,
+                self._results,
+                self._view,
+                check,
+            )
+            if illegal >= 0:
+                self._raise_illegal(illegal, int(self._device.to_host(actions)[illegal]))
+            self._after_showing()
+        finally:
+            self._at_work.release()
 
     def sample_actions(self) -> Any:
         """[B] int64 actions drawn uniformly from the legal ones, in an array that is reused."""
-        self._device.sample(self.rows, self._rng, self._sampled)
+        self._begin()
+        try:
+            self._device.sample(self.rows, self._rng, self._sampled)
+        finally:
+            self._at_work.release()
         return self._sampled
 
     def position(self, game: int) -> Position:
@@ -333,6 +353,11 @@ class BatchedGame:
         if row[TERMINATION] == ONGOING:
             raise ValueError(f"no battle has ended in game {game} yet")
         return Position.unchecked(row)
+
+    def _begin(self) -> None:
+        # A context manager would say it shorter, and take five times as long.
+        if not self._at_work.acquire(False):
+            raise RuntimeError("two threads use this batch at once: a batch each would be right")
 
     def _chosen(self, games: Any) -> NDArray[np.int64]:
         """The numbers of the chosen games, [N] int64."""
