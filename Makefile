@@ -4,7 +4,8 @@
 #   GPU      auto, 0 or 1: whether torch should be a CUDA build (auto asks nvidia-smi)
 #   CONFIG   what `make train` trains
 #   TESTS    what `make test` runs, for example TESTS="tests/test_docs.py -x"
-#   MINUTES  for each row of `make reliability`; SIZE=ci is its short form, ROWS names some rows
+#   MINUTES  for each row of `make reliability`; SIZE=ci is its short form, ROWS names some rows,
+#            JOBS says how many are proven at once
 #   STEPS    decisions that each library learns from in `make integrations`
 #   LANES    what `make lanes` tests: Python versions, and lowest; PYTHON3.13=PATH names one that
 #            is neither on the PATH nor among pyenv's
@@ -16,6 +17,7 @@ CONFIG ?= configs/smoke.yaml
 TESTS ?=
 STEPS ?= 8192
 MINUTES ?= 5
+JOBS ?= 2
 LANES ?= lowest 3.11 3.12 3.13
 # The tests that need nothing but the core dependencies: no torch.
 NEED_MORE := $(patsubst %,tests/test_%.py,\
@@ -77,7 +79,8 @@ soak: $(VENV)/.test ## run the long tests, which `make test` leaves out
 	$(PY) -m pytest -m soak $(TESTS)
 
 reliability: $(VENV)/.test ## prove what docs/reliability.md promises, and write that page
-	PYTHONPATH=tests $(PY) -m reliability --minutes $(MINUTES) $(if $(filter ci,$(SIZE)),--ci) $(ROWS)
+	OMP_NUM_THREADS=1 PYTHONPATH=tests $(PY) -m reliability --jobs $(JOBS) \
+		$(if $(filter ci,$(SIZE)),--ci,--minutes $(MINUTES)) $(ROWS)
 
 # INDEXING lists the tests that exercise the indexing of compiled loops most.
 boundscheck: $(VENV)/.test ## test the rules and the batch with every index checked

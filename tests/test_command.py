@@ -187,6 +187,22 @@ def test_a_line_is_short_whatever_it_quotes(capsys) -> None:
     assert len(capsys.readouterr().err) < 3000
 
 
+@pytest.mark.parametrize("closed", [0, 1, 2])
+def test_a_stream_that_is_closed_is_not_missed(closed: int) -> None:
+    words = ["--dwarfs", "random", "--trolls", "random", "--seed", "1", "--rules", "koom-valley"]
+    done = subprocess.run(
+        [sys.executable, "-m", "agents.play", *words],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: os.close(closed),
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert ("win" in done.stdout) == (closed != 1)
+
+
 def test_a_reader_that_has_gone_away_ends_a_command_without_a_line() -> None:
     command = [sys.executable, "-m", "thud_env.perft", "--depth", "1"]
     subprocess.run(command, cwd=ROOT, capture_output=True, check=True)  # it may have to compile

@@ -1,7 +1,8 @@
 """Command lines: argparse, with one clear line for each error.
 
 Bad input ends a command with exit code 2, Ctrl-C with 130, a disk that fails or too little memory
-with 1, each with one line on standard error. A closed pipe ends it in silence.
+with 1, each with one line on standard error. A closed pipe ends it in silence. A standard stream
+that was closed before the start is one that goes nowhere.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import math
 import os
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
 from thud_env.rulesets import RULESETS, get_ruleset
@@ -78,6 +80,7 @@ class Command(argparse.ArgumentParser):
         Returns:
             the exit code.
         """
+        _open_closed_streams()
         try:
             arguments = self._read(sys.argv[1:] if words is None else list(words))
         except SystemExit as end:  # argparse has printed the help, or the error
@@ -86,8 +89,7 @@ class Command(argparse.ArgumentParser):
             return say(stopped, 130)
         try:
             code = work(arguments) or 0
-            if sys.stdout is not None:
-                sys.stdout.flush()
+            sys.stdout.flush()
         except BrokenPipeError:  # the reader of the output has ended, as head does
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return BROKEN_PIPE
@@ -116,6 +118,16 @@ class Command(argparse.ArgumentParser):
         if others:
             self.error(f"unexpected argument {others[0]!r}: --help lists the arguments")
         return arguments
+
+
+def _open_closed_streams() -> None:
+    """Give what Python has None for a file; it takes the closed one's number, too, so that nothing
+    written there ends in a file that is opened later.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            nowhere = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115 (to the end)
+            setattr(sys, name, nowhere)
 
 
 def bounded(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import sys
-import time
-from typing import Any
+from concurrent.futures import ProcessPoolExecutor
 
 from reliability.every import ROWS
-from reliability.report import ROOT, circumstances, read_results, write_results
-from reliability.row import Row, processor_time, prove, prove_more
+from reliability.rounds import prove_for, prove_once
+from reliability.tree import ROOT
 
 
 def main() -> int:
@@ -18,51 +18,20 @@ def main() -> int:
     parser.add_argument("words", nargs="*", help="only rows with one of these in their names")
     parser.add_argument("--ci", action="store_true", help="the size of CI; writes nothing")
     parser.add_argument("--minutes", type=float, default=5, help="for each row beyond that size")
+    parser.add_argument("--jobs", type=int, default=2, help="rows at once, each in a process")
     arguments = parser.parse_args()
     chosen = [
         row for row in ROWS if not arguments.words or any(w in row.name for w in arguments.words)
     ]
-    where, results, broken = circumstances(), read_results(), 0
-    for row in chosen:
-        if row.needs and not any(ROOT.glob(row.needs)):
-            print(f"left out  {row.name}: no {row.needs}", flush=True)
-            continue
-        started, spent = time.monotonic(), processor_time()
-        one = results.get(row.name, {})
-        try:
-            if arguments.ci or not _goes_on(one, row, where):
-                one = {**prove(row), **where}
-            if not arguments.ci:
-                _keep(results, row, one)
-                for more in prove_more(row, one):
-                    one = more
-                    _keep(results, row, one)
-                    if time.monotonic() - started > 60 * arguments.minutes:
-                        break
-        except Exception as error:
-            broken += 1
-            results.pop(row.name, None)  # what is broken has no figures
-            print(f"BROKEN  {row.name}: {type(error).__name__}: {error}", flush=True)
-            continue
-        print(
-            f"held    {row.name}: {one['checked']:,} {row.unit}; {one['faults']} "
-            f"({processor_time() - spent:.0f} s of processor)",
-            flush=True,
-        )
-    if not arguments.ci:
-        write_results(results, ROWS)
-    return 1 if broken else 0
-
-
-def _goes_on(one: dict[str, Any], row: Row, where: dict[str, Any]) -> bool:
-    """Whether a proof is one of the same commit and machine, and of the same faults."""
-    same = all(one.get(name) == where[name] for name in ("commit", "python", "machine"))
-    return same and list(one["faults"]) == list(row.faults) and not where["commit"].endswith("+")
-
-
-def _keep(results: dict[str, dict[str, Any]], row: Row, one: dict[str, Any]) -> None:
-    results[row.name] = one
-    write_results(results, ROWS)
+    left_out = [row for row in chosen if row.needs and not any(ROOT.glob(row.needs))]
+    for row in left_out:
+        print(f"left out  {row.name}: no {row.needs}", flush=True)
+    rows = [row for row in chosen if row not in left_out]
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(arguments.jobs, mp_context=context) as pool:
+        if arguments.ci:
+            return prove_once(rows, pool)
+        return prove_for(60 * arguments.minutes, rows, pool)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from reliability import (
     soak,
     stops,
     strangers,
+    together,
 )
 from reliability.row import Row
 
@@ -30,6 +31,7 @@ ROWS: list[Row] = [
         signature,
         inputs,
         stops,
+        together,
         locks,
         power,
         disk,

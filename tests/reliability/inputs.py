@@ -19,7 +19,7 @@ from test_fuzz import LIMITS, attempt, battles, check_position, check_reads, dam
 
 import agents
 from agents.registry import AGENTS
-from reliability.row import Fault, Row
+from reliability.row import THE_GAME, Fault, Row
 from reliability.tree import PLAIN, ROOT, edited, run
 from thud_env import Position, Record, RecordError
 from thud_env.command import Command
@@ -205,6 +205,7 @@ ROWS = [
                 _Raw,
             )
         },
+        proves=THE_GAME,
     ),
     Row(
         "positions and turns",
@@ -220,6 +221,7 @@ ROWS = [
                 ValueError,
             )
         },
+        proves=THE_GAME,
     ),
     Row(
         "configurations and overrides",
@@ -284,5 +286,6 @@ ROWS = [
         {"the board is not looked at": Fault(_board_is_not_looked_at, "IndexError")},
         with_fault=20,
         chunk=2_000,
+        proves=THE_GAME,
     ),
 ]

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
+import itertools
 import os
 import resource
+import shlex
 import shutil
 import subprocess
 import sys
@@ -14,11 +17,14 @@ from random import Random
 from typing import Any
 from unittest import mock
 
+import yaml
+from small_run import SMALL_RUN
 from test_compile import CALL, SOURCES
 
 import thud_env.jit.compile
-from reliability.row import Fault, Row
-from reliability.tree import ROOT, run
+from reliability.row import PACKAGES, Fault, Row
+from reliability.tree import ROOT
+from thud_env.command import BROKEN_PIPE
 
 # -- the compile cache ---------------------------------------------------------------------
 
@@ -120,43 +126,78 @@ def check_caches(size: int, random: Random, folder: Path) -> int:
 # -- starts --------------------------------------------------------------------------------
 
 _prelude: dict[str, str] = {"code": ""}
-_START = "import sys; from thud_env.perft import main; sys.exit(main(['--depth', '1']))"
-_STARTS: dict[str, dict[str, Any]] = {
-    "-O": {"options": ["-O"]},
-    "-W error": {"options": ["-W", "error"]},
-    "LC_ALL=C": {"env": {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}},
-    "LC_ALL=tr_TR.UTF-8": {"env": {"LC_ALL": "tr_TR.UTF-8"}},
-    "no HOME": {"env": {"HOME": "/nonexistent"}},
-    "COLUMNS=1": {"env": {"COLUMNS": "1"}},
-    "a cut pipe": {"cut": True},
+_PLAY = "agents.play --dwarfs random --trolls random --seed 1 --rules koom-valley"
+_TRAIN = "training.train small.yaml total_decisions=256 anchor_games=0"
+_COMMANDS = ("thud_env.perft --depth 1", _PLAY, _TRAIN)
+_ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "ascii"}
+
+
+@dataclasses.dataclass(frozen=True)
+class _Start:
+    """How a command is started, and what must come of it."""
+
+    options: tuple[str, ...] = ()
+    environment: dict[str, str] = dataclasses.field(default_factory=dict)
+    shell: str = "{}"
+    """What a shell does with the command."""
+    codes: tuple[int, ...] = (0,)
+    lines: int = 0
+    """On standard error."""
+    is_shown: bool = True
+    """Whether the output is as ever."""
+
+
+_STARTS = {
+    "-O": _Start(("-O",)),
+    "-W error": _Start(("-W", "error")),
+    "LC_ALL=C": _Start(environment=_ASCII),
+    "LC_ALL=tr_TR.UTF-8": _Start(environment={"LC_ALL": "tr_TR.UTF-8"}),
+    "no HOME": _Start(environment={"HOME": "/nonexistent"}),
+    "COLUMNS=1": _Start(environment={"COLUMNS": "1"}),
+    "stdin closed": _Start(shell="{} <&-"),
+    "stdout closed": _Start(shell="{} >&-", is_shown=False),
+    "stderr closed": _Start(shell="{} 2>&-"),
+    "a full disk": _Start(shell="{} >/dev/full", codes=(1, 2), lines=1, is_shown=False),
+    "a cut pipe": _Start(
+        shell="set -o pipefail; {} | true", codes=(0, BROKEN_PIPE), is_shown=False
+    ),
 }
 
 
 def check_starts(size: int, random: Random, folder: Path) -> int:
-    """The same output, nothing on standard error."""
-    run("-c", _START)  # compiles, and says so
-    for number in range(size):
-        name = list(_STARTS)[number % len(_STARTS)]
+    """Each command started in each way: its output as ever, and no lines but where one is due."""
+    pairs = list(itertools.product(_COMMANDS, _STARTS))
+    if size < len(pairs):  # each way once
+        pairs = [(_COMMANDS[n % len(_COMMANDS)], name) for n, name in enumerate(_STARTS)]
+    wanted = {command: _start(command, _Start(), folder).stdout for command, _ in pairs}
+    for command, name in pairs:
         how = _STARTS[name]
-        reader, writer = os.pipe()
-        if how.get("cut"):
-            os.close(reader)
-        done = subprocess.run(
-            [sys.executable, *how.get("options", []), "-c", _prelude["code"] + _START],
-            cwd=ROOT,
-            env={**os.environ, **how.get("env", {})},
-            stdout=writer,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
-        os.close(writer)
-        assert done.stderr == "", f"{name}: {done.stderr}"
-        if not how.get("cut"):
-            with os.fdopen(reader) as output:
-                assert output.read() == "1 656\n", name
-            assert done.returncode == 0, name
-    return size
+        done = _start(command, how, folder)
+        where = f"{name}: {command}: {done.returncode}: {done.stderr}"
+        assert done.returncode in how.codes, where
+        assert done.stderr.count("\n") == how.lines, where
+        if how.is_shown and command != _TRAIN:  # which shows times
+            assert done.stdout == wanted[command], f"{where}: {done.stdout}"
+    return len(pairs)
+
+
+def _start(command: str, how: _Start, folder: Path) -> subprocess.CompletedProcess[str]:
+    module, *words = command.split()
+    (folder / "small.yaml").write_text(yaml.safe_dump(dataclasses.asdict(SMALL_RUN)))
+    program = (
+        f"{_prelude['code']}import runpy, sys; sys.argv = {['', *words]!r}; "
+        f"runpy.run_module({module!r}, run_name='__main__', alter_sys=True)"
+    )
+    python = shlex.join([sys.executable, *how.options, "-c", program])
+    return subprocess.run(
+        ["bash", "-c", how.shell.format(python)],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **how.environment},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 # -- sources -------------------------------------------------------------------------------
@@ -168,7 +209,7 @@ _FORBIDDEN_MODULES = {"pickle", "marshal", "shelve", "dill", "cloudpickle", "job
 def _sources() -> list[str]:
     return [
         path.read_text(encoding="utf-8")
-        for package in ("thud_env", "agents", "training")
+        for package in PACKAGES
         for path in sorted((ROOT / package).rglob("*.py"))
     ]
 
@@ -243,12 +284,12 @@ ROWS = [
         with_fault=1,
     ),
     Row(
-        "starts",
+        "every command, however it is started",
         _INSTALLED,
         "starts",
         check_starts,
         len(_STARTS),
-        70,
+        len(_STARTS) * len(_COMMANDS),
         {
             "something warns": Fault(
                 lambda: mock.patch.dict(
@@ -257,7 +298,7 @@ ROWS = [
                 "UserWarning: beware",
             )
         },
-        with_fault=1,
+        chunk=len(_STARTS) * len(_COMMANDS),
     ),
     Row(
         "no pickle, eval, exec",

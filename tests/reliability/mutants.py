@@ -132,5 +132,6 @@ ROWS = [
             ),
         },
         with_fault=4,
+        proves=("thud_env", "training/learner"),
     )
 ]

@@ -19,7 +19,7 @@ import simulated_games
 from gymnasium.vector import AutoresetMode
 
 import thud_env
-from reliability.row import Fault, Row
+from reliability.row import THE_GAME, Fault, Row
 from reliability.tree import counts_quiet_turns_twice, run
 from thud_env import RULESETS, BatchedGame, Position, Termination, random_playouts
 from thud_env.envs.base import BoardEnv
@@ -246,6 +246,7 @@ ROWS = [
             ),
         },
         with_fault=20,
+        proves=THE_GAME,
     ),
     Row(
         "the GPU's kernels in Numba's simulator",
@@ -260,5 +261,6 @@ ROWS = [
             )
         },
         chunk=5,
+        proves=THE_GAME,
     ),
 ]

@@ -19,7 +19,7 @@ from test_rulesets import every_combination
 from test_states_alike import LIMITS, is_read_back
 
 import thud_env.perft
-from reliability.row import Fault, Row
+from reliability.row import THE_GAME, Fault, Row
 from thud_env import RULESETS, Position, Record
 from thud_env.actions import ACTION_SYMMETRY, describe_action, move_action
 from thud_env.board import DIRECTION_VECTORS, SQUARE_BY_NAME, SQUARE_POSITIONS
@@ -163,6 +163,7 @@ ROWS = [
             ),
         },
         with_fault=200,
+        proves=THE_GAME,
     ),
     Row(
         "the same by rulesets of one's own",
@@ -177,6 +178,7 @@ ROWS = [
                 "position.turns() == words",
             ),
         },
+        proves=THE_GAME,
     ),
     Row(
         "perft",
@@ -193,6 +195,7 @@ ROWS = [
                 "perft(position, depth) == count",
             ),
         },
+        proves=THE_GAME,
     ),
     Row(
         "the symmetries of each board",
@@ -207,6 +210,7 @@ ROWS = [
                 "np.array_equal(mapped, image.legal_actions())",
             ),
         },
+        proves=THE_GAME,
     ),
     Row(
         "round trips",
@@ -221,5 +225,6 @@ ROWS = [
                 "other == position",
             ),
         },
+        proves=THE_GAME,
     ),
 ]

@@ -7,31 +7,35 @@ import os
 import platform
 import subprocess
 import time
-from pathlib import Path
 from typing import Any
 
-from reliability.row import Row
+from reliability.row import PACKAGES, Row
+from reliability.tree import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "docs" / "reliability.json"
 PAGE = ROOT / "docs" / "reliability.md"
 
 
 def circumstances() -> dict[str, Any]:
-    """Where and of what a figure is."""
-    commit = subprocess.run(
-        ["git", "describe", "--always", "--abbrev=12", "--dirty=+", "--exclude=*"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    ).stdout.strip()
+    """Where and of what a figure is; a commit that is followed by + had changed sources."""
     return {
-        "commit": commit,
+        "commit": _git("rev-parse", "--short=12", "HEAD")
+        + ("+" if _git("status", "--porcelain", "--", *PACKAGES, "tests") else ""),
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
     }
+
+
+def _git(*words: str) -> str:
+    done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def goes_on(known: dict[str, Any], row: Row, where: dict[str, Any]) -> bool:
+    """Whether a result is of the sources as they are, and of this Python and machine."""
+    same = all(known.get(name) == where[name] for name in ("python", "machine"))
+    return same and known.get("sources") == row.sources() and set(known["faults"]) == {*row.faults}
 
 
 def read_results() -> dict[str, dict[str, Any]]:
@@ -49,11 +53,11 @@ def write_results(results: dict[str, dict[str, Any]], rows: list[Row]) -> None:
 _HEAD = """# Reliability
 
 What the project promises, and the proof of each promise. `make reliability` checks every row and
-writes this page. It spends `MINUTES` (5) on each row and goes on where it stopped when it is run
-again on the same commit, until every row has its full size; `SIZE=ci` is a short form that writes
-nothing. Every row also plants faults, one after the other, and must notice each, so no row passes
-by asserting nothing. The checks are in `tests/reliability/`, and [SECURITY.md](../SECURITY.md) says
-what is trusted.
+writes this page. It spends `MINUTES` (5) on each row. When it is run again, a row goes on where it
+stopped, until it has its full size, as long as the sources that it proves are the same; its commit
+is the last at which it was run. `SIZE=ci` is a short form that writes nothing. Every row also
+plants faults, one after the other, and must notice each, so no row passes by asserting nothing. The
+checks are in `tests/reliability/`, and [SECURITY.md](../SECURITY.md) says what is trusted.
 
 """
 
@@ -81,7 +85,11 @@ def page(results: dict[str, dict[str, Any]], rows: list[Row]) -> str:
             f"{one['cpu_seconds']:,g} s of processor",
         )
         sections.setdefault(row.promise, []).append(f"| {' | '.join(cells)} |")
-    missing = [f"- {row.promise}: {row.name}" for row in rows if row.name not in results]
+    missing = [
+        f"- {row.promise}: {row.name}" + (f" (left out without `{row.needs}`)" if row.needs else "")
+        for row in rows
+        if row.name not in results
+    ]
     without = "\n## Without figures\n\nThese rows exist, and have not been run yet:\n\n"
     return (
         _HEAD

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import hashlib
+import inspect
 import os
 import tempfile
 import traceback
@@ -19,8 +21,9 @@ Raises whatever comes of a broken promise, an ``AssertionError`` at best."""
 Plant = Callable[[], contextlib.AbstractContextManager[Any]]
 """Plants a fault, for as long as the context lasts."""
 
-
 TESTS = Path(__file__).resolve().parents[1]
+PACKAGES = ("thud_env", "agents", "training")
+THE_GAME = ("thud_env",)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,6 +57,16 @@ class Row:
     """How many the full run checks with one seed; None for as many as in CI."""
     needs: str = ""
     """Files that another target of the Makefile writes; without them the row is left out."""
+    proves: tuple[str, ...] = PACKAGES
+    """The packages that the promise is about. Once they change, the row begins anew."""
+
+    def sources(self) -> str:
+        """A hash of the sources of what the row proves, and of the check."""
+        found = hashlib.sha256(Path(inspect.getfile(self.check)).read_bytes())
+        for package in self.proves:
+            for path in sorted((TESTS.parent / package).rglob("*.py")):
+                found.update(path.read_bytes())
+        return found.hexdigest()[:16]
 
 
 class NotProvenError(AssertionError):

@@ -9,7 +9,7 @@ from unittest import mock
 from test_uncompiled import PLAY
 
 import thud_env.bench
-from reliability.row import Fault, Row
+from reliability.row import THE_GAME, Fault, Row
 from reliability.tree import PLAIN, ROOT, counts_quiet_turns_twice, run
 
 _PROMISE = "One signature"
@@ -43,6 +43,7 @@ ROWS = [
         200,
         {"a quiet turn counts twice": Fault(counts_quiet_turns_twice, "plain == compiled")},
         chunk=60,
+        proves=THE_GAME,
     ),
     Row(
         "make lanes: other Pythons, and the lowest versions",
@@ -60,5 +61,6 @@ ROWS = [
             ),
         },
         needs="build/lane-*/signature",
+        proves=THE_GAME,
     ),
 ]

@@ -14,7 +14,7 @@ import numpy as np
 import test_web_faults
 from page_server import serving
 
-from reliability.row import Fault, Row
+from reliability.row import THE_GAME, Fault, Row
 from reliability.runs import CONFIG, trained
 from thud_env import RULESETS, BatchedGame
 from thud_env.batch.states import margins
@@ -142,6 +142,7 @@ ROWS = [
         1_000_000,
         {"a state is damaged": Fault(_a_state_is_damaged, "row 3 is damaged", RowError)},
         with_fault=128,
+        proves=THE_GAME,
     ),
     Row(
         "the memory of a training run",

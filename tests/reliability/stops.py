@@ -17,7 +17,7 @@ from reliability.runs import CONFIG, UPDATES, assert_ends_as, gone_on_from, outc
 from training.process.stopping import STOPPING
 from training.runs.lock import RunError
 
-_STOPPED = "However a run ends, it goes on to the same end, byte for byte"
+STOPPED = "However a run ends, it goes on to the same end, byte for byte"
 
 
 def _train(runs: str) -> None:
@@ -29,9 +29,8 @@ def check_kills(size: int, random: Random, folder: Path) -> int:
     """``kill -9`` after a random time; a run may be killed several times."""
     run, _ = trained(folder / "whole")
     wanted = outcome(run)
-    # Forked from a process that has imported everything and started no thread.
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["reliability.runs"])
+    context.set_forkserver_preload(["reliability.warm"])
     done, number, gone_on = 0, 0, 0
     while done < size or not gone_on:  # one that begins anew forgets nothing
         runs = folder / str(number)
@@ -122,23 +121,29 @@ def _once_at(at: int, hook, otherwise):  # type: ignore[no-untyped-def]
     return call
 
 
-_FORGETS = {
-    "what is drawn next is not restored": Fault(
-        lambda: mock.patch("training.selfplay.battles.restore_generator", lambda *_: None),
-        "the metrics differ",
-    )
-}
+FORGETS = Fault(
+    lambda: mock.patch("training.selfplay.battles.restore_generator", lambda *_: None),
+    "the metrics differ",
+)
 
 ROWS = [
-    Row("kill -9 at a random moment", _STOPPED, "kills", check_kills, 10, 200, _FORGETS),
+    Row(
+        "kill -9 at a random moment",
+        STOPPED,
+        "kills",
+        check_kills,
+        10,
+        200,
+        {"what is drawn next is not restored": FORGETS},
+    ),
     Row(
         "Ctrl-C, SIGTERM, SIGHUP at a random moment",
-        _STOPPED,
+        STOPPED,
         "signals",
         check_signals,
         6,
         200,
-        _FORGETS,
+        {"what is drawn next is not restored": FORGETS},
     ),
     Row(
         "a second start of a run in use",

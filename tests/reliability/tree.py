@@ -11,18 +11,25 @@ from collections.abc import Iterator
 from pathlib import Path
 from unittest import mock
 
+from reliability.row import PACKAGES
+
 ROOT = Path(__file__).resolve().parents[2]
 _root = {"path": ROOT}
 PLAIN = {"NUMBA_DISABLE_JIT": "1"}
 """Runs the rules as plain Python: nothing is compiled, so a changed line counts at once."""
 
 
+def root() -> Path:
+    """Where other processes find the sources."""
+    return _root["path"]
+
+
 def run(*words: str, **environment: str) -> str:
     """Run Python on the sources; its output."""
     done = subprocess.run(
         [sys.executable, *words],
-        cwd=_root["path"],
-        env={**os.environ, "PYTHONPATH": str(_root["path"]), **environment},
+        cwd=root(),
+        env={**os.environ, "PYTHONPATH": str(root()), **environment},
         capture_output=True,
         text=True,
         check=False,
@@ -47,7 +54,7 @@ def edited(path: str, old: str, new: str) -> Iterator[Path]:
 
 def copy_sources(target: Path) -> None:
     """Copy the packages' sources into a folder."""
-    for package in ("thud_env", "agents", "training"):
+    for package in PACKAGES:
         for source in (ROOT / package).rglob("*.py"):
             path = target / source.relative_to(ROOT)
             path.parent.mkdir(parents=True, exist_ok=True)

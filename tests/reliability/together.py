@@ -1,0 +1,181 @@
+"""Processes that train together and are killed: two ranks over gloo, and actors of Ray."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import multiprocessing
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from random import Random
+from unittest import mock
+
+import torch
+import yaml
+from test_ranks import free_port
+
+from reliability.row import Fault, Row
+from reliability.runs import CONFIG, UPDATES, assert_ends_as, gone_on_from, outcome, trained
+from reliability.stops import FORGETS, STOPPED
+from reliability.tree import ROOT, edited, root
+
+RANKS = 2
+_forgets = {"on": False}
+"""The fault, which the processes must be told of."""
+
+
+def check_ranks(size: int, random: Random, folder: Path) -> int:
+    """One rank is killed after a random time, the other a little later."""
+    _wait_for(_start(folder / "whole"))
+    wanted = outcome(folder / "whole" / "small")
+    done, number, gone_on = 0, 0, 0
+    while done < size or not gone_on:  # one that begins anew forgets nothing
+        runs = folder / str(number)
+        ranks = _start(runs)
+        one, other = random.sample(ranks, RANKS)
+        _wait_until_some_updates(runs, random, one.is_alive)
+        killed = one.is_alive()
+        one.kill()
+        other.join(random.random())
+        other.kill()
+        for rank in ranks:
+            rank.join()
+        done += killed
+        if killed and random.random() < 0.3:  # once more, before it is through
+            continue
+        _wait_for(_start(runs))
+        shown = (runs / "shown").read_text()
+        _assert_nothing_lost(shown)
+        assert_ends_as(runs / "small", wanted)
+        number += 1
+        gone_on += 0 < gone_on_from(shown) < CONFIG.total_decisions
+    return done
+
+
+def _start(runs: Path) -> list[BaseProcess]:
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["reliability.together", "reliability.warm"])
+    port = free_port()
+    ranks = [
+        context.Process(target=_train, args=(runs, rank, port, _forgets["on"]))
+        for rank in range(RANKS)
+    ]
+    for rank in ranks:
+        rank.start()
+    return ranks
+
+
+def _train(runs: Path, rank: int, port: int, forgets: bool) -> None:
+    torch.set_num_threads(1)
+    os.environ |= {"RANK": str(rank), "WORLD_SIZE": str(RANKS)}
+    os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    with FORGETS.plant() if forgets else contextlib.nullcontext():
+        _, shown = trained(runs, resume=True)
+    if rank == 0:
+        (runs / "shown").write_text(shown)
+    torch.distributed.destroy_process_group()
+
+
+def _wait_for(ranks: list[BaseProcess]) -> None:
+    for rank in ranks:
+        rank.join()
+    assert [rank.exitcode for rank in ranks] == [0] * RANKS
+
+
+def _wait_until_some_updates(runs: Path, random: Random, is_alive: Callable[[], bool]) -> None:
+    metrics, lines = runs / "small" / "metrics.jsonl", random.randrange(UPDATES)
+    while is_alive() and not (metrics.exists() and metrics.read_bytes().count(b"\n") >= lines):
+        time.sleep(0.001)
+    time.sleep(random.random() / 2)
+
+
+def _assert_nothing_lost(shown: str) -> None:
+    assert "are lost" not in shown, shown
+    assert "damaged" not in shown, shown
+
+
+# -- actors --------------------------------------------------------------------------------
+
+RAY = ".venv-rllib/bin/ray"
+"""What ``make rllib`` installs; Ray has a virtual environment of its own."""
+
+
+def check_actors(size: int, random: Random, folder: Path) -> int:
+    """The learner of two actors is killed after a random time."""
+    whole = _learner(folder / "whole")
+    said, _ = whole.communicate()
+    assert whole.returncode == 0, said
+    wanted = outcome(folder / "whole" / "runs" / "small")
+    for number in range(size):
+        learner = _learner(folder / str(number))
+        _wait_until_some_updates(
+            folder / str(number) / "runs", random, lambda one=learner: one.poll() is None
+        )
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(learner.pid, signal.SIGKILL)
+        learner.communicate()
+        learner = _learner(folder / str(number))
+        said, _ = learner.communicate()
+        assert learner.returncode == 0, said
+        _assert_nothing_lost(said)
+        assert_ends_as(folder / str(number) / "runs" / "small", wanted)
+    return size
+
+
+def _learner(folder: Path) -> subprocess.Popen[str]:
+    folder.mkdir(exist_ok=True)
+    (folder / "small.yaml").write_text(yaml.safe_dump(dataclasses.asdict(CONFIG)))
+    python = ROOT / RAY.replace("ray", "python")
+    return subprocess.Popen(
+        [python, "-m", "training.train", "small.yaml", "--resume", "--actors", "2"],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(root())},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def _mixes_up_the_actors() -> contextlib.AbstractContextManager[Path]:
+    return edited(
+        "training/selfplay/actors.py",
+        "[state.part(str(number)) for number in range(len(self.players))]",
+        '[state.part("0") for _ in self.players]',
+    )
+
+
+ROWS = [
+    Row(
+        "kill -9 of one of two ranks",
+        STOPPED,
+        "kills",
+        check_ranks,
+        2,
+        200,
+        {
+            "what is drawn next is not restored": dataclasses.replace(
+                FORGETS, plant=lambda: mock.patch.dict(_forgets, {"on": True})
+            )
+        },
+    ),
+    Row(
+        "kill -9 of a learner with two actors of Ray",
+        STOPPED,
+        "kills",
+        check_actors,
+        1,
+        50,
+        {
+            "each actor goes on with the first one's battles": Fault(
+                _mixes_up_the_actors, "the metrics differ"
+            )
+        },
+        needs=RAY,
+    ),
+]
