@@ -1,11 +1,13 @@
 """What a changed rule, action, notation or advantage has to get past, in a few seconds.
 
 Run by ``mutants.py`` in a process of its own, on sources in which one expression is changed and
-nothing is compiled: ``python -m reliability.battery``.
+nothing is compiled.
 """
 
 from __future__ import annotations
 
+import os
+import resource
 import sys
 from pathlib import Path
 from random import Random
@@ -23,16 +25,32 @@ QUICK = {
 _QUICK_ONES = "not every_state"
 
 
-def main(path: str) -> int:
-    """Try the sources; the exit code is not 0 if they are wrong."""
+SECONDS = 60
+"""Of processor time. What takes longer does not end."""
+
+
+def survives(path: str, folder: Path) -> None:
+    """Try the sources in a folder, in which ``path`` is changed. Exits with 0 if nothing is wrong
+    with them.
+    """
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+    sys.path[:0] = [str(folder), str(TESTS)]
+    os.chdir(folder)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
+    if "advantage" not in path:
+        _compare()
     files = next(names for word, names in QUICK.items() if word in path)
     failed = pytest.main(
         ["-x", "-q", "-p", "no:cacheprovider", "-m", "not slow and not soak", "-k", _QUICK_ONES]
         + [str(TESTS / f"test_{name}.py") for name in files]
     )
-    if not failed and "advantage" not in path:
-        _compare()
-    return int(failed)
+    sys.exit(int(failed))
+
+
+def asserts_nothing(path: str, folder: Path) -> None:
+    """The fault: whatever is changed survives."""
 
 
 def _compare() -> None:
@@ -53,7 +71,3 @@ def _compare() -> None:
     check_own_rulesets(120, random, Path())
     check_round_trips(80, random, Path())
     check_symmetries(100, random, Path())
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))

@@ -188,11 +188,12 @@ def _start(command: str, how: _Start, folder: Path) -> subprocess.CompletedProce
         f"{_prelude['code']}import runpy, sys; sys.argv = {['', *words]!r}; "
         f"runpy.run_module({module!r}, run_name='__main__', alter_sys=True)"
     )
-    python = shlex.join([sys.executable, *how.options, "-c", program])
+    environment = ["env", *(f"{name}={value}" for name, value in how.environment.items())]
+    python = shlex.join([*environment, sys.executable, *how.options, "-c", program])
     return subprocess.run(
         ["bash", "-c", how.shell.format(python)],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT), **how.environment},
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
