@@ -190,8 +190,10 @@ def test_a_line_is_short_whatever_it_quotes(capsys) -> None:
 @pytest.mark.parametrize("closed", [0, 1, 2])
 def test_a_stream_that_is_closed_is_not_missed(closed: int) -> None:
     words = ["--dwarfs", "random", "--trolls", "random", "--seed", "1", "--rules", "koom-valley"]
+    command = [sys.executable, "-m", "agents.play", *words]
+    subprocess.run(command, cwd=ROOT, capture_output=True, check=True)  # it may have to compile
     done = subprocess.run(
-        [sys.executable, "-m", "agents.play", *words],
+        command,
         cwd=ROOT,
         stdin=subprocess.DEVNULL,
         capture_output=True,
