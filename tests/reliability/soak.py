@@ -152,6 +152,7 @@ ROWS = [
         60,
         20_000,
         {"every update keeps some": Fault(_every_update_keeps_some, "memory grew by")},
+        with_fault=30,
         chunk=2_000,
     ),
     Row(
