@@ -41,8 +41,8 @@ class SearchOptions:
     learned: bool = False
     """Whether to evaluate by patterns where the ruleset has tables; if not, by features."""
     reductions: int = 0
-    """0 .. 2, how much to leave out of the search: see ``search/pruning.py``. With 0 a finished
-    search has the minimax value, with quiescence at the leaves."""
+    """1: look less far where little happens, and further where much may (``search/pruning.py``).
+    0: a finished search has the minimax value, with quiescence at the leaves."""
     ordered: bool = True
     """Whether to try promising decisions first. Changes no value."""
     use_table: bool = True
@@ -179,8 +179,8 @@ class AlphaBetaAgent(PlanningAgent):
         quiescence: turns of captures to look at beyond the depth.
         evaluation: ``learned``, by patterns fitted to self-play, or ``features``, by a few
             features, which are also used where a ruleset has no patterns.
-        reductions: 0 leaves nothing out, 1 searches late quiet moves less deep at first, 2 also
-            leaves out moves that look far too bad, and positions without a threat.
+        reductions: 1 looks less far where little happens, and further where much may; 0 looks
+            equally far everywhere.
         weights: a file instead of ``configs/search/patterns-RULES.npz`` for its ruleset or, with
             ``evaluation=features``, instead of ``configs/search/weights.yaml``.
         seed: draws among turns that seem equal.
@@ -208,7 +208,7 @@ class AlphaBetaAgent(PlanningAgent):
             ("time", time, 0, 1e6),
             ("nodes", nodes, 0, 10**15),
             ("quiescence", quiescence, 0, MAX_QUIESCENCE),
-            ("reductions", reductions, 0, 2),
+            ("reductions", reductions, 0, 1),
         ):
             if not least <= value <= most:
                 raise ValueError(f"{name}={value} must be in {least} .. {most:g}")

@@ -12,7 +12,7 @@ from agents.search.ordering import (
     score_moves,
 )
 from agents.search.patterns import has_replies, judge_moves
-from agents.search.pruning import is_calm, margin_of_quiet_moves, standing
+from agents.search.pruning import is_calm, is_in_doubt, margin_of_quiet_moves, standing
 from agents.search.table import (
     AT_LEAST,
     AT_MOST,
@@ -32,6 +32,7 @@ from agents.search.workspace import (
     BETA,
     BY_PATTERNS,
     COUNT,
+    EXTENDED,
     FIRST_MOVE,
     GENERATION,
     IN_TABLE,
@@ -115,7 +116,7 @@ def _score_turn(work, level, first):
 
 @inlined
 def open_level(work, level):
-    """Set up a level whose row, window, turns left and last capture are in place.
+    """Set up a level whose row, window, turns left, extension and last capture are in place.
 
     Returns:
         whether it is settled already; BEST is then its value.
@@ -128,8 +129,12 @@ def open_level(work, level):
     frame[IN_TABLE] = 0
     frame[LINE] = 0
     frame[MARGIN] = -1
+    at_start = row[PENDING] == NO_QUESTION
+    if at_start and frame[TURNS_LEFT] == 0 and is_in_doubt(work, level):
+        frame[TURNS_LEFT] = 1
+        frame[EXTENDED] = 1
     turns_left = frame[TURNS_LEFT]
-    if row[PENDING] != NO_QUESTION:
+    if not at_start:
         frame[COUNT] = _list_answers(work, level)
     elif turns_left <= 0:
         if _settle_quietly(work, level):
@@ -139,7 +144,7 @@ def open_level(work, level):
     else:
         first = work.control[FIRST_MOVE]
         if work.control[USE_TABLE] == 1:
-            reach = turns_left + work.control[QUIESCENCE]
+            reach = turns_left + work.control[REDUCTIONS] + work.control[QUIESCENCE]
             if not clocks_matter(row, reach) and _settle_by_table(work, level):
                 return True
             if level > 0:

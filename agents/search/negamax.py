@@ -27,6 +27,7 @@ from agents.search.workspace import (
     BETA,
     BY_PATTERNS,
     COUNT,
+    EXTENDED,
     FLOOR,
     HURRY,
     IN_FULL,
@@ -75,7 +76,7 @@ def _carry_out(work, level):
         child_frame[BEST] = final_value(child)
         return True
     turn_is_over = child[PENDING] == NO_QUESTION
-    if frame[TURNS_LEFT] - (1 if turn_is_over else 0) > 0:
+    if frame[TURNS_LEFT] - (1 if turn_is_over else 0) >= 0:
         work.path_keys[level + 1] = key_after(row, child, work.path_keys[level])
     if work.control[BY_PATTERNS] == 1:
         codes, sums = work.codes[level + 1], work.sums[level + 1]
@@ -105,6 +106,7 @@ def _open_child(work, level):
     if frame[HURRY] == REDUCED:
         turns_left -= reduction(work, level)
     child_frame[TURNS_LEFT] = turns_left
+    child_frame[EXTENDED] = frame[EXTENDED]
     if child[TO_MOVE] == row[TO_MOVE]:
         child_frame[ALPHA], child_frame[BETA] = alpha, beta
     else:
@@ -195,6 +197,7 @@ def search(work, row, depth, alpha, beta, rng):
     frames[0, BETA] = beta
     frames[0, TURNS_LEFT] = depth
     frames[0, LAST_CAPTURED] = -1
+    frames[0, EXTENDED] = 0
     open_level(work, 0)
     _shuffle(work.moves[0], work.scores[0], frames[0, COUNT], rng)
     level = 0

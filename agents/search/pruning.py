@@ -1,18 +1,17 @@
-"""Decides what the search leaves out or searches less deep.
+"""Decides what the search leaves out, searches less deep, or looks at more closely.
 
 Always, and exact: with one turn left, quiet moves to positions that look too bad are not played,
-since the opponent may stand pat there. All else may miss a turn.
+since the opponent may stand pat there. All else may miss a turn, and is done with ``reductions=1``:
 
-``reductions=1``: quiet moves late in the order are searched a turn or two less deep, and again in
-full if they beat the best so far (late-move reductions).
-
-``reductions=2``: the same from two turns left on, and besides
-
+- quiet moves late in the order are searched a turn or two less deep, and again in full if they beat
+  the best so far (late-move reductions);
 - quiet moves to positions that look far too bad are not searched (futility pruning; Heinz,
   "Extended futility pruning", 1998);
 - a side that stands well enough and is not threatened is not searched. The margins are measured: of
   searches without threats, one in twenty fell short of the evaluation by 20 hundredths of a point
-  for dwarfs, by 60 for trolls, who have fewer moves.
+  for dwarfs, by 60 for trolls, who have fewer moves;
+- a side that is threatened at the end of the search, where the evaluation is least certain, gets
+  one more turn if its value may matter.
 """
 
 from __future__ import annotations
@@ -27,6 +26,7 @@ from agents.search.workspace import (
     BETA,
     BY_PATTERNS,
     COUNT,
+    EXTENDED,
     LINE,
     MARGIN,
     NODES,
@@ -38,15 +38,18 @@ from agents.search.workspace import (
 from thud_env.jit.compile import inlined
 from thud_env.rules.row import DWARFS, NO_QUESTION, PENDING, TO_MOVE
 
-LATE, VERY_LATE = (0, 8, 20), (0, 30, 60)
-"""Decisions searched in full depth, and with at most one turn less, by ``reductions``."""
-SHALLOWEST, DEEP = (0, 3, 2), (0, 5, 4)
+LATE, VERY_LATE = 4, 15
+"""Decisions searched in full depth, and with at most one turn less."""
+SHALLOWEST, DEEP = 2, 4
 """Turns left from which on late moves are searched one turn less deep, and very late ones two."""
-FUTILE, FUTILE_TURN, FUTILE_TURNS = 80, 60, 4
+FUTILE, FUTILE_TURN, FUTILE_TURNS = 80, 60, 3
 """The futility margin with two turns left, how much each further turn adds, and the most turns
 left at which it is used. Hundredths of a point, as below."""
 CALM_DWARFS, CALM_TROLLS = 20, 40
 """By how much the evaluation must exceed beta for a side that is not threatened."""
+DOUBT_DWARFS, DOUBT_TROLLS = 30, 200
+"""How far outside the window the evaluation of a threatened side may lie to be looked at again. A
+further turn of dwarfs is dear."""
 
 
 @inlined
@@ -66,7 +69,7 @@ def is_calm(work, level):
     threatened. BEST is then its evaluation.
     """
     row, frame = work.rows[level], work.frames[level]
-    if work.control[REDUCTIONS] < 2 or frame[BETA] > frame[ALPHA] + 1:
+    if work.control[REDUCTIONS] == 0 or frame[BETA] > frame[ALPHA] + 1:
         return False
     margin = CALM_DWARFS if row[TO_MOVE] == DWARFS else CALM_TROLLS
     value = standing(work, level)
@@ -74,6 +77,19 @@ def is_calm(work, level):
         return False
     frame[BEST] = value
     return True
+
+
+@inlined
+def is_in_doubt(work, level):
+    """Whether the side to move, with no turn left, is threatened and its value may matter."""
+    row, frame = work.rows[level], work.frames[level]
+    if work.control[REDUCTIONS] == 0 or frame[EXTENDED] == 1:
+        return False
+    margin = DOUBT_DWARFS if row[TO_MOVE] == DWARFS else DOUBT_TROLLS
+    value = standing(work, level)
+    if value <= frame[ALPHA] - margin or value >= frame[BETA] + margin:
+        return False
+    return threatens(row, work.moves[level])
 
 
 @inlined
@@ -88,7 +104,7 @@ def margin_of_quiet_moves(work, level, exact):
     turns_left = work.frames[level, TURNS_LEFT]
     if turns_left == 1:
         return 0 if exact else -1
-    if work.control[REDUCTIONS] < 2 or turns_left > FUTILE_TURNS:
+    if work.control[REDUCTIONS] == 0 or turns_left > FUTILE_TURNS:
         return -1
     return FUTILE + FUTILE_TURN * (turns_left - 2)
 
@@ -122,12 +138,14 @@ def next_is_hopeless(work, level):
 
 @inlined
 def may_be_reduced(work, level):
-    """Whether the decision to be tried now may be searched less deep at first."""
-    frame, reductions = work.frames[level], work.control[REDUCTIONS]
+    """Whether the decision to be tried now may be searched less deep at first. A search of two
+    turns tries all of its first moves in full.
+    """
+    frame = work.frames[level]
     return (
-        reductions > 0
-        and frame[TURNS_LEFT] >= SHALLOWEST[reductions]
-        and frame[TRIED] >= LATE[reductions]
+        work.control[REDUCTIONS] == 1
+        and frame[TURNS_LEFT] >= (SHALLOWEST if level > 0 else SHALLOWEST + 1)
+        and frame[TRIED] >= LATE
         and work.rows[level, PENDING] == NO_QUESTION
         and work.scores[level, frame[TRIED]] < QUIET
     )
@@ -136,6 +154,5 @@ def may_be_reduced(work, level):
 @inlined
 def reduction(work, level):
     """By how many turns less deep it is searched."""
-    frame, reductions = work.frames[level], work.control[REDUCTIONS]
-    very_late = frame[TRIED] >= VERY_LATE[reductions]
-    return 2 if frame[TURNS_LEFT] >= DEEP[reductions] and very_late else 1
+    frame = work.frames[level]
+    return 2 if frame[TURNS_LEFT] >= DEEP and frame[TRIED] >= VERY_LATE else 1

@@ -29,8 +29,9 @@ from thud_env.rules.row import MAX_DECISIONS_AT_ONCE, ROW_SIZE
     MARGIN,  # by how much a quiet move must look too bad to be left out; -1: none is
     FLOOR,  # what the child being searched has to exceed
     HURRY,  # how that child is searched: see the values below
+    EXTENDED,  # 1 if a turn was added on the way here
     FRAME_SIZE,
-) = range(15)
+) = range(16)
 
 IN_FULL, SCOUTED, REDUCED = range(3)
 """Values of HURRY: with the whole window; with a null window, to see whether the child exceeds
@@ -45,7 +46,7 @@ FLOOR; with a null window, a turn or two less deep."""
     QUIESCENCE,  # turns of captures looked at beyond the depth; 0: none
     FIRST_MOVE,  # the decision to try first at the root, or -1
     BY_PATTERNS,  # 1: evaluate by patterns, 0: by features
-    REDUCTIONS,  # 0 .. 2, how much to leave out: see pruning.py
+    REDUCTIONS,  # 1: look less far where little happens, further where much may: see pruning.py
     GENERATION,  # number of the search, for the table
     CONTROL_SIZE,
 ) = range(11)
@@ -54,8 +55,9 @@ MAX_DEPTH = 24
 MAX_QUIESCENCE = 8
 MAX_LINE = 36
 """The most decisions in a turn: a move, one for each dwarf, one to stop."""
-MAX_LEVELS = 2 * (MAX_DEPTH + MAX_QUIESCENCE) + MAX_LINE
-"""The longest path: two decisions a turn, and one more for every dwarf captured."""
+MAX_LEVELS = 2 * (MAX_DEPTH + 1 + MAX_QUIESCENCE) + MAX_LINE
+"""The longest path: two decisions a turn, of which one may be added, and one more for every dwarf
+captured."""
 
 
 class Workspace(NamedTuple):
@@ -77,7 +79,7 @@ class Workspace(NamedTuple):
     """[MAX_LINE + 1, MAX_LINE + 1] the best decisions to the end of the first turn, from each of
     its levels."""
     path_keys: NDArray[np.uint64]
-    """[L] the table's keys of the positions on the path, while turns are left."""
+    """[L] the table's keys of the positions on the path, down to where no turn is left."""
     keys: NDArray[np.uint64]
     """[K, 4] the transposition table's keys."""
     entries: NDArray[np.int64]
