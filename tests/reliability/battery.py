@@ -16,7 +16,7 @@ import pytest
 
 TESTS = Path(__file__).resolve().parents[1]
 QUICK = {
-    "rules": ("rules_agreement", "rules", "rules_valley", "rulesets"),
+    "rules": ("legal", "rules_agreement", "rules", "rules_valley", "rulesets"),
     "actions.py": ("actions", "board"),
     "notation": ("position_text", "notation"),
     "advantage.py": ("advantage",),

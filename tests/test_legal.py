@@ -1,0 +1,60 @@
+"""Which decisions are legal, listed, as a mask and asked one by one: three ways to one answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+
+import numpy as np
+import pytest
+from positions import constructed, position_of
+
+from thud_env import RULESETS, Position
+from thud_env.actions import NUM_ACTIONS, NUM_MOVES
+from thud_env.rules import row as fields
+from thud_env.rules.legal import is_legal
+
+MOVES_TRIED = 100
+"""Of the moves that are not legal, which are many and alike."""
+
+
+def turns_under_way(position: Position, random: Random) -> Iterator[Position]:
+    """A position and, if a first decision raises a question, one in which it is open, and so on."""
+    yield position
+    further = [
+        successor
+        for action in position.legal_actions()
+        if (successor := position.apply(int(action))).row[fields.PENDING] != fields.NO_QUESTION
+    ]
+    if further:
+        yield from turns_under_way(random.choice(further), random)
+
+
+def check(position: Position, random: Random) -> None:
+    """Every legal decision, all others that are no moves, and some that are."""
+    listed = {int(action) for action in position.legal_actions()}
+    tried = {*listed, *range(NUM_MOVES, NUM_ACTIONS), *random.sample(range(NUM_MOVES), MOVES_TRIED)}
+    assert {action for action in tried if is_legal(position.row, action)} == listed
+    assert set(np.flatnonzero(position.action_mask()).tolist()) == listed
+
+
+@pytest.mark.parametrize("rules", RULESETS)
+def test_one_decision_is_legal_if_it_is_among_all_that_are(rules: str) -> None:
+    random = Random(f"legal {rules}")
+    questions = set()
+    for state in constructed(rules, 40, random):
+        position = position_of(state)
+        if position.outcome is None:
+            for here in turns_under_way(position, random):
+                check(here, random)
+                questions.add(int(here.row[fields.PENDING]))
+    raises_questions = rules != "koom-valley-football"
+    assert (len(questions) > 1) == raises_questions
+
+
+def test_an_open_offer_is_answered_before_anything_else() -> None:
+    position = Position.start("classic", agreement=True, offer_after=1).play("dA6-B6")
+    check(position, Random(1))
+    offered = position.play("offer")
+    assert offered.row[fields.PENDING] == fields.ANSWER_OFFER
+    check(offered, Random(1))
