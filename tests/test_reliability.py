@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 
 import pytest
+from reliability import mutants
 from reliability.every import ROWS
 from reliability.report import PAGE, page, read_results
 from reliability.row import Fault, NotProvenError, Row, prove, prove_more
@@ -25,6 +26,12 @@ def test_every_result_is_of_a_row_and_says_what_it_was_made_with() -> None:
         assert all(result["faults"].values())
         for key in ("machine", "commit", "first_seed", "last_seed", "date", "python"):
             assert result[key], f"{name} does not say its {key}"
+
+
+def test_mutants_that_are_no_mistakes_are_of_lines_that_there_are() -> None:
+    sources = "".join((mutants.ROOT / path).read_text("utf-8") for path in mutants.SOURCES)
+    lines = {line.strip() for line in sources.splitlines()}
+    assert {before for before, _ in mutants.EXPLAINED} <= lines
 
 
 _LIES = {"on": False}

@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 from unittest import mock
 
 from reliability import battery
@@ -35,8 +35,33 @@ _SWAPS: dict[type, type] = {
     **{ast.RShift: ast.LShift, ast.In: ast.NotIn, ast.NotIn: ast.In},
 }
 
-EXPLAINED: dict[str, str] = {}
-"""Mutants that are no mistakes, and why nothing comes of them."""
+EXPLAINED = {
+    ("RULESET_KEY = _FIELDS + 17", "17 -> 18"): "cells behind the key are spare",
+    (
+        "MOVE_BASE: NDArray[np.int16] = np.full((NUM_CELLS, NUM_DIRECTIONS), -1, dtype=np.int16)",
+        "1 -> 2",
+    ): "what stands where a ray has no square is not read",
+}
+"""Mutants that are no mistakes, by line and change, and why nothing comes of them."""
+
+
+class Mutant(NamedTuple):
+    """A source in which one expression is wrong."""
+
+    path: str
+    line: int
+    before: str
+    """The line as it was."""
+    change: str
+    text: str
+    """The whole source."""
+
+    @property
+    def is_explained(self) -> bool:
+        return (self.before, self.change) in EXPLAINED
+
+    def __str__(self) -> str:
+        return f"{self.path}, line {self.line}: {self.change}"
 
 
 def _changes(node: Any) -> Iterator[Callable[[Any], None]]:
@@ -74,22 +99,26 @@ def places() -> list[tuple[str, int]]:
     ]
 
 
-def mutant(path: str, number: int) -> tuple[str, str]:
-    """What is wrong, and the source."""
-    tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
-    node = _nodes(tree)[number]
+def mutant(path: str, number: int) -> Mutant:
+    """The source in which this node is wrong."""
+    source = (ROOT / path).read_text(encoding="utf-8")
+    tree = ast.parse(source)
+    node: Any = _nodes(tree)[number]
     before = ast.unparse(node)
     next(_changes(node))(node)
     ast.fix_missing_locations(tree)
-    words = " -> ".join(text.splitlines()[0] for text in (before, ast.unparse(node)))
-    return f"{path}, line {getattr(node, 'lineno', 0)}: {words}", ast.unparse(tree)
+    change = " -> ".join(text.splitlines()[0] for text in (before, ast.unparse(node)))
+    line = source.splitlines()[node.lineno - 1].strip()
+    return Mutant(path, node.lineno, line, change, ast.unparse(tree))
 
 
 _battery = {"run": battery.survives}
 
 
-def _survives(path: str, text: str, folder: Path) -> bool:
-    (folder / path).write_text(text, encoding="utf-8")
+def survives(wrong: Mutant, folder: Path) -> bool:
+    """Whether nothing notices it, in a folder that has the sources."""
+    path = wrong.path
+    (folder / path).write_text(wrong.text, encoding="utf-8")
     # Forked from a process that has imported the libraries, so that a mutant costs little else.
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["gymnasium", "numba", "pettingzoo", "pytest"])
@@ -105,11 +134,11 @@ def check(size: int, random: Random, folder: Path) -> int:
     """So many mutants, drawn from all; few survive that are not explained."""
     copy_sources(folder)
     chosen, survivors = random.sample(places(), size), []
-    for path, number in chosen:
-        words, text = mutant(path, number)
-        if _survives(path, text, folder) and words.partition(": ")[2] not in EXPLAINED:
-            survivors.append(words)
-            print(f"survived  {words}", flush=True)
+    for place in chosen:
+        wrong = mutant(*place)
+        if not wrong.is_explained and survives(wrong, folder):
+            survivors.append(str(wrong))
+            print(f"survived  {wrong}", flush=True)
     assert len(survivors) <= max(1, MOST_SURVIVORS * size), survivors
     return size
 
