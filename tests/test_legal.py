@@ -32,7 +32,9 @@ def turns_under_way(position: Position, random: Random) -> Iterator[Position]:
 
 def check(position: Position, random: Random) -> None:
     """Every legal decision, all others that are no moves, and some that are."""
-    listed = {int(action) for action in position.legal_actions()}
+    legal = position.legal_actions().tolist()
+    listed = set(legal)
+    assert legal == sorted(listed)
     tried = {*listed, *range(NUM_MOVES, NUM_ACTIONS), *random.sample(range(NUM_MOVES), MOVES_TRIED)}
     assert {action for action in tried if is_legal(position.row, action)} == listed
     assert set(np.flatnonzero(position.action_mask()).tolist()) == listed
