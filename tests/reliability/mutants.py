@@ -81,11 +81,20 @@ def _changes(node: Any) -> Iterator[Callable[[Any], None]]:
 
 
 def _nodes(tree: ast.Module) -> list[ast.AST]:
+    """All that is run: not imports and annotations."""
+    annotations = {
+        part
+        for node in ast.walk(tree)
+        for name in ("annotation", "returns")
+        if (annotation := getattr(node, name, None)) is not None
+        for part in ast.walk(annotation)
+    }
     return [
         node
         for statement in tree.body
         if not isinstance(statement, ast.Import | ast.ImportFrom)
         for node in ast.walk(statement)
+        if node not in annotations
     ]
 
 
