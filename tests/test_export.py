@@ -75,9 +75,7 @@ def test_an_onnx_file_says_what_the_network_says(network: Network, saved: Path, 
     assert main([str(saved), str(target)]) == 0
     attacks = network.num_planes > NUM_PLANES
     shape = "23, 15, 15] (the last 9 are attack planes: --help)" if attacks else "14, 15, 15]"
-    said = (
-        f"{target}: observations [N, {shape} in, logits [N, 6470] and values [N] out, all float32"
-    )
+    said = f"observations [N, {shape} in, logits [N, 6470] and values [N] out, all float32"
     assert capfd.readouterr() == (f"{target}: {said}\n", "")
     session = runtime.InferenceSession(str(target), providers=["CPUExecutionProvider"])
     rows = some_rows()

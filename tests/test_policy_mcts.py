@@ -179,7 +179,7 @@ def test_leaves_are_judged_as_the_policy_judges_them(folder: Path) -> None:
     over = place("classic", "A9", "J6", "d", max_turns=1).play("dA9-B9")
     assert over.outcome is not None
     rows = np.stack([one.row for one in (over, trolls, dwarfs, trolls)])
-    judged = LeafJudge(policy, bfloat16=False).judge(rows)
+    judged = LeafJudge(policy, bfloat16=False, lookahead=0, temperature=1.0).judge(rows)
     assert np.diff(judged.starts).tolist() == [
         0,
         len(trolls.legal_actions()),
@@ -193,7 +193,7 @@ def test_leaves_are_judged_as_the_policy_judges_them(folder: Path) -> None:
         given = opinion.probabilities[judged.decisions[own].astype(np.int64)]
         assert np.exp(judged.log_probs[own]) == pytest.approx(given, rel=1e-4)
         assert judged.values[place_in] * 32 == pytest.approx(opinion.margin, abs=1e-4)
-    half = LeafJudge(policy, bfloat16=True).judge(rows)
+    half = LeafJudge(policy, bfloat16=True, lookahead=0, temperature=1.0).judge(rows)
     assert half.values == pytest.approx(judged.values, abs=0.02)
     assert half.log_probs == pytest.approx(judged.log_probs, abs=0.05)
     assert not np.array_equal(half.log_probs, judged.log_probs)
