@@ -173,7 +173,7 @@ class Lessons:
             dtype=np.float32,
         )
         followed = followed_values(
-            np.array(values, dtype=np.float32),
+            values,
             np.array(ended),
             np.array(finals, dtype=np.float32),
             self._config.student.value_decay,
