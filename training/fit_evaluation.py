@@ -23,7 +23,6 @@ import argparse
 import dataclasses
 import hashlib
 import json
-import shutil
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -33,6 +32,7 @@ import numpy as np
 
 import agents
 from agents.alphabeta import Searcher, SearchOptions
+from agents.durable import replace_flushed
 from agents.search.evaluation import POINT
 from agents.search.pattern_files import (
     classes_of,
@@ -171,14 +171,14 @@ def _play_and_fit(folder: Path, plan: Plan, arguments: argparse.Namespace) -> No
         "fits": fits,
         "match": match,
     }
-    words = json.dumps(report, indent=1) + "\n"
-    (folder / "report.json").write_text(words, encoding="utf-8")
+    words = f"{json.dumps(report, indent=1)}\n".encode()
+    replace_flushed(folder / "report.json", words)
     out: Path = arguments.out or tables_path(rules)
     if not match["won"]:
         print(f"{out} stays as it is: the match is not won by more than its interval")
         return
-    shutil.copyfile(newest, out)
-    out.with_suffix(".json").write_text(words, encoding="utf-8")
+    replace_flushed(out, newest.read_bytes())
+    replace_flushed(out.with_suffix(".json"), words)
     print(f"{out} is written")
 
 
@@ -198,7 +198,7 @@ def _claim(folder: Path, plan: Plan) -> None:
     wanted = {**dataclasses.asdict(plan), "generations": None}
     if path.exists() and json.loads(path.read_text(encoding="utf-8")) != wanted:
         raise ValueError(f"{folder} was begun with other options: another --folder would be right")
-    path.write_text(json.dumps(wanted), encoding="utf-8")
+    replace_flushed(path, json.dumps(wanted).encode())
 
 
 def _generation(folder: Path, number: int) -> Path:
@@ -294,7 +294,6 @@ def _fit(folder: Path, plan: Plan, generation: int) -> None:
     error = float(np.sqrt(squares[0] / squares[1]))
     spread = float(worth[held_out].std())
     path = _generation(folder, generation)
-    _write(path.with_suffix(".part"), plan.rules, values)
     report = {
         "generation": generation,
         "positions": len(worth),
@@ -302,8 +301,8 @@ def _fit(folder: Path, plan: Plan, generation: int) -> None:
         "held_out_spread": round(spread, 4),
         "words": f"held-out error {error:.3f} points, of a spread of {spread:.3f}",
     }
-    path.with_suffix(".json").write_text(json.dumps(report), encoding="utf-8")
-    path.with_suffix(".part").replace(path)
+    replace_flushed(path.with_suffix(".json"), json.dumps(report).encode())
+    _write(path, plan.rules, values)  # last: with its tables, a generation is through
 
 
 def _match(newest: Path, rules: str, pairs: int) -> dict[str, Any]:

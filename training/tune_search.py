@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import agents
+from agents.durable import replace_flushed
 from agents.search.pattern_files import FOLDER
 from thud_env.command import Command, bounded
 from thud_env.rulesets import get_ruleset
@@ -112,7 +113,7 @@ def _tune(arguments: argparse.Namespace) -> None:
     games = arguments.games or Path("runs") / f"tune-{name}.jsonl"
     out = arguments.out or FOLDER / f"tuning-{name}.json"
     result = Tuning(plan, games, book).run()
-    out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    replace_flushed(out, f"{json.dumps(result, indent=1)}\n".encode())
     print(f"recommended: {', '.join(result['recommended']) or 'the base'}; all of it: {out}")
 
 
@@ -252,7 +253,7 @@ class Tuning:
         plan = json.dumps({**dataclasses.asdict(self._plan), "pairs": None})
         if not self._path.exists():
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._path.write_text(plan + "\n", encoding="utf-8")
+            replace_flushed(self._path, f"{plan}\n".encode())
             return []
         first, *lines = self._path.read_text(encoding="utf-8").splitlines(keepends=True)
         if first != plan + "\n":
@@ -260,7 +261,8 @@ class Tuning:
                 f"{self._path} was begun with other options: --games FILE names another"
             )
         whole = [line for line in lines if line.endswith("\n")]
-        self._path.write_text(first + "".join(whole), encoding="utf-8")  # a stop may cut a line
+        if whole != lines:  # a stop may cut a line
+            replace_flushed(self._path, "".join((first, *whole)).encode())
         return [Round(**json.loads(line)) for line in whole]
 
 

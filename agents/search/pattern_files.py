@@ -9,6 +9,7 @@ stone all eight of the board.
 
 from __future__ import annotations
 
+import io
 import zipfile
 from collections.abc import Callable
 from functools import cache
@@ -17,6 +18,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.durable import replace_flushed
 from agents.search.patterns import (
     AT_STONE,
     INNER,
@@ -147,7 +149,7 @@ def tables_path(rules: str) -> Path:
 def write_tables(
     path: Path, rules: str, values: NDArray[np.int16], constant: NDArray[np.int64]
 ) -> None:
-    """Write a file of tables.
+    """Write a file of tables, in one step.
 
     Args:
         path: the file.
@@ -155,10 +157,11 @@ def write_tables(
         values: [classes, 2] in hundredths of a point, by side to move.
         constant: [2].
     """
-    with path.open("wb") as file:
-        np.savez_compressed(
-            file, version=VERSION, rules=np.array(rules), values=values, constant=constant
-        )
+    data = io.BytesIO()
+    np.savez_compressed(
+        data, version=VERSION, rules=np.array(rules), values=values, constant=constant
+    )
+    replace_flushed(path, data.getvalue())
 
 
 def read_values(path: Path) -> tuple[str, NDArray[np.int16], NDArray[np.int64]]:

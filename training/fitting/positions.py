@@ -13,12 +13,14 @@ position after the search's turn; the last return is the result of the battle.
 from __future__ import annotations
 
 import dataclasses
+import io
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from agents.alphabeta import Searcher, SearchOptions
+from agents.durable import replace_flushed
 from agents.search.evaluation import POINT
 from thud_env.board import CELL_OF_SQUARE
 from thud_env.rules.legal import legal_actions
@@ -83,11 +85,10 @@ class Positions:
         return cls(**{name: np.concatenate([getattr(p, name) for p in parts]) for name in names})
 
     def save(self, path: Path) -> None:
-        """Write them to a file, all or nothing."""
-        trial = path.with_suffix(".part")
-        with trial.open("wb") as file:
-            np.savez_compressed(file, **dataclasses.asdict(self))
-        trial.replace(path)
+        """Write them to a file, in one step."""
+        data = io.BytesIO()
+        np.savez_compressed(data, **dataclasses.asdict(self))
+        replace_flushed(path, data.getvalue())
 
     @classmethod
     def load(cls, path: Path) -> Positions:
