@@ -67,6 +67,9 @@ def play(device: str, rules: str, steps: int, rows: Any = None) -> dict[str, Any
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore", RuntimeWarning)  # generators are meant to overflow
+    from simulator import run_one_by_one  # a GPU has none
+
+    run_one_by_one()
     rules, steps, path = sys.argv[1], int(sys.argv[2]), sys.argv[3]
     shown = play("cuda", rules, steps)
     playouts = random_playouts(1, rules, seed=3, device="cuda", max_turns=8)

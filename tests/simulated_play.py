@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 from numba import cuda
+from simulator import run_one_by_one
 
 from agents.networks import on_device
 from agents.networks.inputs import Inputs
@@ -69,6 +70,7 @@ def main() -> None:
     assert len(wanted.final_games), "a battle must have ended"
     rows = np.concatenate([wanted.rows[0], wanted.last_rows])
     shown = Inputs.of_rows(rows, attacks=True)
+    run_one_by_one()
     pretend()
     made = on_device.inputs_on_device(torch.from_numpy(rows), attacks=True)
     for name in ("planes", "decisions", "game", "counts"):
