@@ -215,3 +215,31 @@ def test_a_reader_that_has_gone_away_ends_a_command_without_a_line() -> None:
     )
     os.close(writer)
     assert (done.returncode, done.stderr) == (BROKEN_PIPE, "")
+
+
+@pytest.mark.parametrize(
+    ("work", "words", "stream", "said"),
+    [
+        ("print('x')", [], "stdout", "small: standard output: No space left on device\n"),
+        ("print('x' * 10**6)", [], "stdout", "small: No space left on device\n"),
+        ("print('x')", ["--help"], "stdout", "small: standard output: No space left on device\n"),
+        ("print('x', file=sys.stderr)", [], "stderr", ""),
+    ],
+)
+def test_a_full_standard_stream_is_a_disk_that_fails(
+    work: str, words: list[str], stream: str, said: str
+) -> None:
+    program = (
+        "import sys; from thud_env.command import Command; "
+        f"sys.exit(Command('package.small', 'What it does.').run(lambda _: {work}, {words}))"
+    )
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONUNBUFFERED": ""},
+            text=True,
+            check=False,
+            **{"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, stream: full},
+        )
+    assert (done.returncode, done.stderr or "") == (1, said)

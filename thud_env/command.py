@@ -1,8 +1,8 @@
 """Command lines: argparse, with one clear line for each error.
 
-Bad input ends a command with exit code 2, Ctrl-C with 130, a disk that fails or too little memory
-with 1, each with one line on standard error. A closed pipe ends it in silence. A standard stream
-that was closed before the start is one that goes nowhere.
+Bad input ends a command with exit code 2, Ctrl-C with 130, a disk that fails (standard output may
+be on one) or too little memory with 1, each with one line on standard error. A closed pipe ends it
+in silence. A standard stream that was closed before the start is one that goes nowhere.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import difflib
+import errno
 import inspect
 import math
 import os
@@ -23,6 +24,7 @@ from thud_env.rulesets import RULESETS, get_ruleset
 BROKEN_PIPE = 141
 """The exit code after a closed pipe, as a shell gives it for SIGPIPE."""
 _LONGEST_LINE = 2000
+_DISK_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
 
 class Command(argparse.ArgumentParser):
@@ -81,26 +83,33 @@ class Command(argparse.ArgumentParser):
             the exit code.
         """
         _open_closed_streams()
+        reported: tuple[type[Exception], ...] = (OSError, *errors)
         try:
-            arguments = self._read(sys.argv[1:] if words is None else list(words))
+            code = work(self._read(sys.argv[1:] if words is None else list(words))) or 0
         except SystemExit as end:  # argparse has printed the help, or the error
-            return int(end.code or 0)
+            code = int(end.code or 0)
+        except BrokenPipeError:
+            code = BROKEN_PIPE
         except KeyboardInterrupt:
-            return say(stopped, 130)
-        try:
-            code = work(arguments) or 0
-            sys.stdout.flush()
-        except BrokenPipeError:  # the reader of the output has ended, as head does
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return BROKEN_PIPE
-        except errors as error:
-            return say(f"{self._name}: {_in_words(error)}", 2)
-        except OSError as error:
-            return say(f"{self._name}: {_in_words(error)}", 1)
+            code = say(stopped, 130)
         except MemoryError as error:
-            return say(f"{self._name}: not enough memory. {error}", 1)
-        except KeyboardInterrupt:
-            return say(stopped, 130)
+            code = say(f"{self._name}: not enough memory. {error}", 1)
+        except reported as error:
+            is_mistake = isinstance(error, errors) and not _is_of_a_disk(error)
+            code = say(f"{self._name}: {_in_words(error)}", 2 if is_mistake else 1)
+        return self._flushed(code)
+
+    def _flushed(self, code: int) -> int:
+        """The exit code, after what is still to be written; Python itself would make it 120."""
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except OSError as error:
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+                if isinstance(error, BrokenPipeError):  # the reader has ended, as head does
+                    code = BROKEN_PIPE
+                elif code == 0:
+                    code = say(f"{self._name}: standard output: {_in_words(error)}", 1)
         return code
 
     def error(self, message: str) -> NoReturn:
@@ -177,6 +186,10 @@ def _in_words(error: Exception) -> str:
     if not isinstance(error, OSError) or error.strerror is None:
         return str(error)
     return error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
+
+
+def _is_of_a_disk(error: Exception) -> bool:
+    return isinstance(error, OSError) and error.errno in _DISK_ERRORS
 
 
 def _ruleset_name(text: str) -> str:

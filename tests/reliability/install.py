@@ -157,7 +157,7 @@ _STARTS = {
     "stdin closed": _Start(shell="{} <&-"),
     "stdout closed": _Start(shell="{} >&-", is_shown=False),
     "stderr closed": _Start(shell="{} 2>&-"),
-    "a full disk": _Start(shell="{} >/dev/full", codes=(1, 2), lines=1, is_shown=False),
+    "a full disk": _Start(shell="{} >/dev/full", codes=(1,), lines=1, is_shown=False),
     "a cut pipe": _Start(
         shell="set -o pipefail; {} | true", codes=(0, BROKEN_PIPE), is_shown=False
     ),
