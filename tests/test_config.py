@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from training.config import ConfigError, TrainConfig
+from training.config import KEYS_OF_ONE, ConfigError, RunConfig, TrainConfig
 from training.config_file import load_config
+from training.distill.config import DistillConfig
 
 FOLDER = Path(__file__).parents[1] / "configs"
 CONFIGS = sorted(FOLDER.glob("*.yaml"))
@@ -162,6 +163,19 @@ def test_a_mistake_in_a_file_is_named(written) -> None:
         ConfigError, match=r"unknown key ppo\.clip_ceof: did you mean ppo.clip_coef"
     ):
         load_config(path)
+
+
+def test_a_configuration_of_another_command_names_that_command() -> None:
+    common, train, distil = (
+        {field.name for field in dataclasses.fields(kind)}
+        for kind in (RunConfig, TrainConfig, DistillConfig)
+    )
+    assert set(KEYS_OF_ONE["training.train"]) == train - common
+    assert set(KEYS_OF_ONE["training.distill"]) == distil - common
+    with pytest.raises(ConfigError, match=r"unknown key ppo: .* python -m training\.train,"):
+        load_config(SMOKE, kind=DistillConfig)
+    with pytest.raises(ConfigError, match=r"unknown key teacher: .* python -m training\.distill,"):
+        load_config(SMOKE, ["teacher.depth=1"])
 
 
 @pytest.mark.parametrize(

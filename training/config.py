@@ -169,3 +169,9 @@ class TrainConfig(RunConfig):
 
 
 Config = TypeVar("Config", bound=RunConfig)
+
+KEYS_OF_ONE = {
+    "training.train": ("shaping", "symmetric_frames", "opponents", "ppo"),
+    "training.distill": ("earlier", "teacher", "lessons", "student"),
+}
+"""The keys that one command alone reads."""

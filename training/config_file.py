@@ -19,7 +19,7 @@ from agents.strict_yaml import YamlError, parse_yaml, read_yaml
 from thud_env.command import whole_number
 from thud_env.rules.row import new_row
 from thud_env.rulesets import get_ruleset
-from training.config import Config, ConfigError, RunConfig, TrainConfig
+from training.config import KEYS_OF_ONE, Config, ConfigError, RunConfig, TrainConfig
 
 _AT_LEAST_ONE = (
     "total_decisions",
@@ -133,11 +133,20 @@ def _build(kind: Any, tree: Any, where: str) -> Any:
     values = {}
     for key, value in tree.items():
         if key not in hints:
-            near = difflib.get_close_matches(str(key), hints, n=1)
-            hint = f"did you mean {where}{near[0]}? " if near else ""
-            raise ConfigError(f"unknown key {where}{key}: {hint}there are {', '.join(hints)}")
+            raise ConfigError(f"unknown key {where}{key}: {_hint(kind, str(key), where)}")
         values[key] = _convert(hints[key], value, f"{where}{key}")
     return kind(**values)
+
+
+def _hint(kind: Any, key: str, where: str) -> str:
+    """What would be right for a key that a kind of configuration does not have."""
+    for command, keys in KEYS_OF_ONE.items():
+        if not where and key in keys:
+            return f"this is for python -m {command}, which has it"
+    known = typing.get_type_hints(kind)
+    near = difflib.get_close_matches(key, known, n=1)
+    hint = f"did you mean {where}{near[0]}? " if near else ""
+    return f"{hint}there are {', '.join(known)}"
 
 
 def _convert(hint: Any, value: Any, key: str) -> Any:
