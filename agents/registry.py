@@ -8,14 +8,13 @@ An agent of your own is ``python:MODULE:CLASS``, with options after it; commands
 
 from __future__ import annotations
 
-import difflib
-import importlib
 import inspect
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from agents.agent import Agent
+from thud_env.arguments import module_named, nearest
 
 AGENTS: dict[str, str] = {
     "random": "agents.simple:RandomAgent",
@@ -56,9 +55,9 @@ def make(spec: str, seed: int = 0) -> Agent:
         where = AGENTS[name]
     else:
         names = [*AGENTS, OWN]
-        near = difflib.get_close_matches(name, names, n=1)
-        hint = f"did you mean {near[0]!r}? " if near else ""
-        raise ValueError(f"unknown agent {spec!r}: {hint}there are {', '.join(names)}")
+        raise ValueError(
+            f"unknown agent {spec!r}: {nearest(name, names)}there are {', '.join(names)}"
+        )
     try:
         kind = agent_class(where)
     except ValueError as error:
@@ -141,14 +140,7 @@ def agent_class(where: str) -> type[Agent]:
     module_name, _, name = where.partition(":")
     if not (name.isidentifier() and all(map(str.isidentifier, module_name.split(".")))):
         raise ValueError(f"{where!r} names no class: MODULE:CLASS would be right")
-    try:
-        module = importlib.import_module(module_name)
-    except Exception as error:  # a module of the user's may raise anything
-        if isinstance(error, ModuleNotFoundError) and _is_part(error.name, module_name):
-            reason = f"not in {Path.cwd()}, nor anywhere else where Python looks"
-            raise ValueError(f"there is no module {error.name!r}: {reason}") from None
-        reason = f"{type(error).__name__}: {error}"
-        raise ValueError(f"module {module_name!r} cannot be imported: {reason}") from error
+    module = module_named(module_name)
     found = getattr(module, name, None)
     if not isinstance(found, type):
         raise ValueError(f"module {module_name!r} has no class {name!r}: {module.__file__}")
@@ -159,11 +151,6 @@ def agent_class(where: str) -> type[Agent]:
     if "seed" not in inspect.signature(found).parameters:
         raise ValueError(f"{where} cannot be seeded: __init__(self, seed=0) would be right")
     return found
-
-
-def _is_part(missing: str | None, module_name: str) -> bool:
-    """Whether the missing module is this one or a package that it is in."""
-    return missing is not None and f"{module_name}.".startswith(f"{missing}.")
 
 
 def own_source(spec: str) -> Path | None:

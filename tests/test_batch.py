@@ -517,6 +517,8 @@ def test_actions_of_another_shape_or_type_are_refused(actions):
     [
         ({"num_games": 0}, "num_games must be 1 or more, not 0"),
         ({"num_games": "5"}, "num_games must be an integer, not '5'"),
+        ({"seed": -1}, "seed must be 0 or more, not -1"),
+        ({"seed": None}, "seed must be an integer, not None"),
         ({"device": "tpu"}, "unknown device 'tpu'"),
         ({"masks": "bytse"}, "unknown masks 'bytse'"),
         ({"rules": "clasic"}, "unknown ruleset 'clasic': did you mean 'classic'"),

@@ -259,6 +259,9 @@ def test_a_state_of_another_game_is_refused_and_changes_nothing(make):
     other.reset()
     with pytest.raises(ValueError, match=f"{other.possible_agents[1]}.* cannot be set where .*"):
         env.set_state(other.get_state())
+    for nothing in ({}, None):
+        with pytest.raises(ValueError, match=r"not a state of \w+Env: what its get_state\(\)"):
+            env.set_state(nothing)
     assert env.position == thud_env.Position.start()
     env.step(int(env.position.legal_actions()[0]))
 

@@ -118,11 +118,30 @@ def test_nothing_has_to_be_imported_before_a_player_is_named():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-@pytest.mark.parametrize("opponent", ["greedy", "alphabeta:depth=1", "", ":greedy", "math:greedy"])
-def test_a_string_that_names_no_player_is_refused_in_one_line(opponent):
-    with pytest.raises(ValueError, match="MODULE:SPEC for a module that makes") as error:
+@pytest.mark.parametrize(
+    ("opponent", "said"),
+    [
+        (
+            "",
+            "unknown opponent '': 'random-decisions', or MODULE:SPEC .* 'agents:greedy', would be",
+        ),
+        ("greedy", "unknown opponent 'greedy': .* such as 'agents:greedy', would be right"),
+        (":greedy", "unknown opponent ':greedy': .* or MODULE:SPEC"),
+        (
+            "alphabeta:depth=1",
+            "no module 'alphabeta': not in .* such as 'agents:alphabeta:depth=1'",
+        ),
+        ("math:greedy", "module 'math' has no function make"),
+        ("wanting:player", "module 'wanting' cannot be imported: .* No module named 'no_such_"),
+    ],
+)
+def test_a_string_that_names_no_player_is_refused_in_one_line(
+    opponent, said, tmp_path, monkeypatch
+):
+    (tmp_path / "wanting.py").write_text("import no_such_module")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ValueError, match=said) as error:
         make_opponent(opponent)
-    assert f"such as 'agents:{opponent or 'greedy'}'" in str(error.value)
     assert "\n" not in str(error.value)
 
 

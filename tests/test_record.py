@@ -444,6 +444,12 @@ def test_nothing_is_written_where_there_is_no_folder(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == []
 
 
+def test_what_is_no_record_is_not_written(tmp_path):
+    with pytest.raises(TypeError, match="Position cannot be written: a Record would be right"):
+        write_record(tmp_path / "battle.thud", Position.start())
+    assert list(tmp_path.iterdir()) == []
+
+
 # -- speed ---------------------------------------------------------------------------------
 
 

@@ -150,10 +150,10 @@ def test_the_window_shows_how_the_first_battle_of_two_ended(no_display, monkeypa
     captions = [caption for _, caption, _ in frames]
     start, _, first_end, second_start, _, second_end = captions
     assert start.startswith("battle 1 of 2, player_0 plays the dwarfs\ndwarfs to move, turn 0")
-    assert first_end.startswith("battle 1 of 2, player_0 plays the dwarfs\nOutcome(")
+    assert first_end.startswith("battle 1 of 2, player_0 plays the dwarfs\nturn limit, drawn")
     assert first_end.endswith("turn 2, margin 0, last turn TG7-G6")
     assert second_start == start.replace("1 of 2, player_0", "2 of 2, player_1")
-    assert second_end.startswith("battle 2 of 2, player_1 plays the dwarfs\nOutcome(")
+    assert second_end.startswith("battle 2 of 2, player_1 plays the dwarfs\nturn limit, drawn")
     ended = Position.start(max_turns=2).play("dE2-E6").play("TG7-G6")
     assert np.array_equal(frames[2][0], rgb_array(ended, last_turn="TG7-G6"))
 

@@ -275,6 +275,7 @@ def test_what_was_returned_stays_as_it_was():
         ({"render_mode": "humna"}, "render_mode 'humna'"),
         ({"reward": "points"}, "reward 'points'"),
         ({"idle_mask": "twos"}, "idle_mask 'twos'"),
+        ({"match": "no"}, "unknown match 'no': True or False would be right"),
         ({"max_turns": 0}, "max_turns"),
     ],
 )
@@ -321,6 +322,14 @@ def test_steps_out_of_place_are_refused():
     env.step(first_legal(env.position))
     with pytest.raises(ResetNeeded, match=r"reset\(\)"):
         env.step(0)
+
+
+def test_a_state_of_another_environment_is_refused():
+    env, other = ThudSeatEnv(), thud_env.env()
+    env.reset()
+    other.reset()
+    with pytest.raises(ValueError, match="not a state of ThudSeatEnv"):
+        env.set_state(other.get_state())
 
 
 def test_a_start_of_another_game_is_refused():

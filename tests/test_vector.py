@@ -318,6 +318,8 @@ def test_actions_of_the_wrong_kind_are_refused(actions, error, named):
         ({"idle_mask": "twos"}, "idle_mask 'twos'"),
         ({"num_envs": 0}, "num_envs must be 1 or more"),
         ({"num_envs": 2.5}, "num_envs must be an integer"),
+        ({"match": "no"}, "unknown match 'no': True or False would be right"),
+        ({"copy": "no"}, "unknown copy 'no'"),
     ],
 )
 def test_bad_arguments_are_named(arguments, named):
@@ -329,7 +331,8 @@ def test_bad_arguments_are_named(arguments, named):
     ("arguments", "named"),
     [
         ({"max_episode_steps": 9}, "unexpected keyword argument 'max_episode_steps': .*sync"),
-        ({"frameskip": 1}, "unexpected keyword argument 'frameskip'"),
+        ({"frameskip": 1}, r"ThudVectorEnv\(\) got an unexpected keyword argument 'frameskip'"),
+        ({"seed": 1}, r"argument 'seed': reset\(seed=...\) takes it"),
         ({"autoreset": 1}, "argument 'autoreset': did you mean 'autoreset_mode'"),
     ],
 )
@@ -361,6 +364,8 @@ def test_a_state_of_another_game_is_refused():
         other.reset()
         with pytest.raises(ValueError, match=r"a state of .* cannot be set in 2 of classic"):
             envs.set_state(other.get_state())
+    with pytest.raises(ValueError, match="not a state of ThudVectorEnv"):
+        envs.set_state({})
     assert envs.position(0) == thud_env.Position.start()
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import difflib
+import importlib
 import inspect
 import operator
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 
@@ -23,18 +26,18 @@ def one_of(name: str, value: Any, allowed: Iterable[Any]) -> Any:
     raise ValueError(f"unknown {name} {value!r}: {right} would be right")
 
 
-def as_count(name: str, value: Any) -> int:
+def as_count(name: str, value: Any, least: int = 1) -> int:
     """Return ``value`` if it counts something.
 
     Raises:
-        ValueError: if it is not an integer, 1 or more.
+        ValueError: if it is not an integer, ``least`` or more.
     """
     try:
         number = operator.index(value)
     except TypeError:
         raise ValueError(f"{name} must be an integer, not {value!r}") from None
-    if number < 1:
-        raise ValueError(f"{name} must be 1 or more, not {number}")
+    if number < least:
+        raise ValueError(f"{name} must be {least} or more, not {number}")
     return number
 
 
@@ -44,16 +47,33 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f"did you mean {near[0]!r}? " if near else ""
 
 
+def module_named(name: str) -> ModuleType:
+    """Import a module of the user's.
+
+    Raises:
+        ValueError: if there is no such module, or it cannot be imported.
+    """
+    try:
+        return importlib.import_module(name)
+    except Exception as error:  # it may raise anything
+        missing = error.name if isinstance(error, ModuleNotFoundError) else None
+        if missing and f"{name}.".startswith(f"{missing}."):  # itself, or a package that it is in
+            reason = f"not in {Path.cwd()}, nor anywhere else where Python looks"
+            raise ValueError(f"there is no module {missing!r}: {reason}") from None
+        reason = f"{type(error).__name__}: {error}"
+        raise ValueError(f"module {name!r} cannot be imported: {reason}") from error
+
+
 def refuse_unknown(
-    function: Callable[..., Any], unknown: Mapping[str, Any], hints: Mapping[str, str] | None = None
+    called: Callable[..., Any], unknown: Mapping[str, Any], hints: Mapping[str, str] | None = None
 ) -> None:
-    """Refuse the keyword arguments that a function does not have.
+    """Refuse the keyword arguments that a function or class does not have.
 
     The functions that use this declare ``**unknown: Never``, so that type checkers refuse what
     is refused here, and the message can name the nearest argument there is.
 
     Args:
-        function: what was called.
+        called: the function or class.
         unknown: the arguments that it does not have.
         hints: messages for some of them.
 
@@ -63,9 +83,10 @@ def refuse_unknown(
     for name in unknown:
         known = [
             parameter.name
-            for parameter in inspect.signature(function).parameters.values()
-            if parameter.kind is not parameter.VAR_KEYWORD and parameter.name != "self"
+            for parameter in inspect.signature(called).parameters.values()
+            if parameter.kind is not parameter.VAR_KEYWORD
         ]
         hint = (hints or {}).get(name) or f"{nearest(name, known)}known: {', '.join(known)}"
-        called = function.__qualname__
-        raise TypeError(f"{called}() got an unexpected keyword argument {name!r}: {hint}")
+        raise TypeError(
+            f"{called.__qualname__}() got an unexpected keyword argument {name!r}: {hint}"
+        )

@@ -59,6 +59,10 @@ class Outcome:
         """The side with the higher score, or None for a draw."""
         return None if self.margin == 0 else SIDES[self.margin < 0]
 
+    def __str__(self) -> str:
+        how = self.termination.name.lower().replace("_", " ")
+        return f"{how}, {'drawn' if self.winner is None else f'{self.winner} won'}"
+
 
 class IllegalMove(ValueError):  # noqa: N818 - the name is part of the public interface
     """A well-formed action or turn that is not legal in the position."""

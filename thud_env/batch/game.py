@@ -60,7 +60,7 @@ class BatchedGame:
 
     Args:
         num_games: B.
-        rules: the name of a ruleset.
+        rules: a ruleset, or the name of one.
         device: ``"cpu"``, or ``"cuda"`` for an NVIDIA GPU (``batch/cuda.py``): the same arrays
             as device arrays that torch, CuPy and JAX take without a copy, bit for bit the same.
         seed: seeds ``sample_actions``; every game has a stream of its own.
@@ -106,7 +106,7 @@ class BatchedGame:
         agreement: bool = False,
         **unknown: Never,
     ) -> None:
-        refuse_unknown(type(self).__init__, unknown)
+        refuse_unknown(type(self), unknown)
         one_of("masks", masks, ("bytes", "bits", None))
         self.num_games = num_games = as_count("num_games", num_games)
         self.rules = get_ruleset(rules)
@@ -132,6 +132,7 @@ class BatchedGame:
             agreement=agreement,
         )
         self._start_row = self._device.copy(start_row)
+        seed = as_count("seed", seed, least=0)
         self._rng = self._device.copy(seed_generators(num_games, seed))
         self._sampled = self._device.zeros((num_games,), np.int64)
         self._every = np.arange(num_games)
@@ -248,12 +249,14 @@ class BatchedGame:
                 go on drawing.
 
         Raises:
-            ValueError: if ``games`` is neither, or a number is not in 0 .. B - 1.
+            ValueError: if ``games`` is neither, or a number is not in 0 .. B - 1; if ``seed`` is
+                not an integer, 0 or more.
         """
         chosen = self._chosen(games)
         self._begin()
         try:
             if seed is not None:
+                seed = as_count("seed", seed, least=0)
                 generators = self._device.to_host(self._rng)
                 generators[chosen] = seed_generators(self.num_games, seed)[chosen]
                 self._device.assign(self._rng, generators)
@@ -269,15 +272,15 @@ class BatchedGame:
     ) -> None:
         """Set every game, or some, to a state of its own.
 
+        A finished state sets ``terminated`` or ``truncated`` and ``final_rows`` as a step that led
+        to it would: with ``"SameStep"`` its game is reset at once, with
+        ``"NextStep"`` by the next step. Nothing is paid.
+
         Args:
             rows: [B, 432] integers, or [N, 432] for N games in the order of their numbers: states
                 of this batch's ruleset, with any limits.
             games: as for ``step``.
             are_checked: whether the rows are known to be such states, so that no check is needed.
-
-        A finished state sets ``terminated`` or ``truncated`` and ``final_rows`` as a step that led
-        to it would: with ``"SameStep"`` its game is reset at once, with
-        ``"NextStep"`` by the next step. Nothing is paid.
 
         Raises:
             RowError: if one is not; it names the row and the entry. No game has been changed then.

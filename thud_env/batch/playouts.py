@@ -40,7 +40,7 @@ def random_playouts(
 
     Args:
         num_games: N.
-        rules: the name of a ruleset.
+        rules: a ruleset, or the name of one.
         seed: the same seed plays the same battles, on every device.
         device: ``"cpu"`` or ``"cuda"``.
         num_threads: threads that share the work; None for one a core.
@@ -54,6 +54,7 @@ def random_playouts(
     """
     refuse_unknown(random_playouts, unknown)
     num_games = as_count("num_games", num_games)
+    seed = as_count("seed", seed, least=0)
     place = make_device(device, num_games, num_threads)
     start_row = new_row(
         get_ruleset(rules),

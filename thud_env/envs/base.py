@@ -18,9 +18,11 @@ from thud_env.batch.options import Reward, wants_outcome
 from thud_env.envs.common import (
     ILLEGAL_ACTION,
     ILLEGAL_REWARD,
+    SEED_HINT,
     IdleMask,
     IllegalAction,
     Observation,
+    check_state,
     observation_space,
 )
 from thud_env.envs.rendering import Renderer, RenderMode
@@ -82,7 +84,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         agreement: bool = False,
         **unknown: Never,
     ) -> None:
-        refuse_unknown(type(self).__init__, unknown)
+        refuse_unknown(type(self), unknown, SEED_HINT)
         limits: dict[str, Any] = {
             "max_quiet_turns": max_quiet_turns,
             "max_turns": max_turns,
@@ -291,6 +293,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         Raises:
             ValueError: if it is a state of another game, or of none; nothing has changed then.
         """
+        check_state(self, state, (*_STATE, "renderer"))
         given = Position(state["_row"]).rules
         if given != self.rules:
             raise ValueError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Literal
 
 import gymnasium
@@ -19,6 +20,20 @@ ILLEGAL_ACTION = -1
 """``termination`` in infos where an illegal action has lost; every other is a ``Termination``."""
 ILLEGAL_REWARD = -1.0
 """The reward of an illegal action that loses: that of the lowest margin."""
+
+SEED_HINT = {"seed": "reset(seed=...) takes it"}
+
+
+def check_state(whose: object, state: Any, names: Iterable[str]) -> None:
+    """Refuse what ``get_state`` of such an environment cannot have returned.
+
+    Raises:
+        ValueError: if it is not a dictionary with these keys.
+    """
+    if not isinstance(state, dict) or not set(names) <= state.keys():
+        raise ValueError(
+            f"not a state of {type(whose).__name__}: what its get_state() returned would be right"
+        )
 
 
 def observation_space(num_planes: int) -> gymnasium.spaces.Dict:

@@ -20,13 +20,13 @@ An opponent with a method ``seed(number)`` is seeded by ``reset(seed=...)``, one
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thud_env.arguments import module_named
 from thud_env.batch.states import legal_lists
 from thud_env.position import Position
 
@@ -90,16 +90,21 @@ def _from_module(opponent: str) -> Any:
         ValueError: if there is no such module, or it makes no players.
     """
     name, colon, spec = opponent.partition(":")
-    try:
-        make = getattr(importlib.import_module(name), "make", None) if colon and name else None
-    except ImportError:
-        make = None
-    if make is None:
+    if not (name and colon):
         raise ValueError(
             f"unknown opponent {opponent!r}: {RANDOM_DECISIONS!r}, or MODULE:SPEC for a module "
             f"that makes players, such as 'agents:{opponent or 'greedy'}', would be right"
         )
-    return make(spec)
+    try:
+        module = module_named(name)
+    except ValueError as error:
+        hint = "" if name == "agents" else f"; MODULE:SPEC is read, such as 'agents:{opponent}'"
+        raise ValueError(f"opponent {opponent!r}: {error}{hint}") from error.__cause__
+    if not callable(getattr(module, "make", None)):
+        raise ValueError(
+            f"opponent {opponent!r}: module {name!r} has no function make(spec): {module.__file__}"
+        )
+    return module.make(spec)
 
 
 def make_opponent(opponent: Any) -> BatchOpponent:

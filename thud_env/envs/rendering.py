@@ -76,7 +76,7 @@ class Renderer:
     def caption(self, position: Position) -> str:
         """A line about a battle: who moves or how it ended, the turn, the margin, the last turn."""
         outcome = position.outcome
-        ending = f"{position.to_move} to move" if outcome is None else str(outcome)
+        ending = str(outcome or f"{position.to_move} to move")
         last = f", last turn {self.last_turn}" if self.last_turn else ""
         return f"{ending}, turn {position.turn_number}, margin {position.margin}{last}"
 

@@ -63,7 +63,7 @@ from thud_env.arguments import one_of, refuse_unknown
 from thud_env.batch.options import Reward
 from thud_env.envs.aec import ThudEnv
 from thud_env.envs.base import BoardEnv
-from thud_env.envs.common import IdleMask, IllegalAction
+from thud_env.envs.common import SEED_HINT, IdleMask, IllegalAction, check_state
 from thud_env.envs.match import MatchEnv
 from thud_env.envs.opponents import (
     make_opponent,
@@ -123,11 +123,11 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         agreement: bool = False,
         **unknown: Never,
     ) -> None:
-        refuse_unknown(type(self).__init__, unknown)
+        refuse_unknown(type(self), unknown, SEED_HINT)
         self.side: Seat = one_of("side", side, get_args(Seat))
         self._is_dict = one_of("observation", observation, get_args(ObservationKind)) == "dict"
         self._loses = one_of("illegal_action", illegal_action, get_args(IllegalAction)) == "lose"
-        game = MatchEnv if match else ThudEnv
+        game = MatchEnv if one_of("match", match, (True, False)) else ThudEnv
         self._game: BoardEnv = game(
             rules,
             render_mode,
@@ -243,8 +243,9 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         """Return to a state that ``get_state`` gave; the state is left as it is.
 
         Raises:
-            ValueError: if it is a state of another game; nothing has changed then.
+            ValueError: if it is a state of another game, or of none; nothing has changed then.
         """
+        check_state(self, state, ("game", "agent", "owed", "needs_reset", "np_random", "opponent"))
         self._game.set_state(state["game"])
         self._agent = state["agent"]
         self._owed = state["owed"]

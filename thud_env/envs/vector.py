@@ -49,7 +49,13 @@ from numpy.typing import NDArray
 from thud_env.actions import NUM_ACTIONS
 from thud_env.arguments import as_count, one_of, refuse_unknown
 from thud_env.batch.options import AutoresetName, Reward, read_autoreset_mode
-from thud_env.envs.common import IdleMask, IllegalAction, observation_space
+from thud_env.envs.common import (
+    SEED_HINT,
+    IdleMask,
+    IllegalAction,
+    check_state,
+    observation_space,
+)
 from thud_env.envs.match import MATCH_PLANES
 from thud_env.envs.reset_options import read_mask, read_options, read_starts
 from thud_env.envs.seats import SeatedGames, integers
@@ -103,7 +109,7 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         render_mode: None = None,
         **unknown: Never,
     ) -> None:
-        refuse_unknown(type(self).__init__, unknown, {"max_episode_steps": _SINGLE_ONLY})
+        refuse_unknown(type(self), unknown, {**SEED_HINT, "max_episode_steps": _SINGLE_ONLY})
         if render_mode is not None:
             raise ValueError(f"render_mode {render_mode!r}: {_SINGLE_ONLY}")
         self.num_envs = num_envs = as_count("num_envs", num_envs)
@@ -120,6 +126,7 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             "offer_after": offer_after,
             "agreement": agreement,
         }
+        one_of("match", match, (True, False))
         self._seated = SeatedGames(
             num_envs, self.rules, side, opponent, match, reward, self._limits, num_threads
         )
@@ -128,7 +135,7 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         self.single_action_space = gymnasium.spaces.Discrete(NUM_ACTIONS)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self._copy = bool(copy)
+        self._copy = one_of("copy", copy, (True, False))
         self._masks = np.empty((num_envs, NUM_ACTIONS), dtype=np.int8)
         """[B, 6470] what is returned with ``copy=False``: the masks, with idle ones filled."""
         self._ended = np.zeros(num_envs, dtype=np.bool_)
@@ -238,9 +245,10 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         """Return to a state that ``get_state`` gave; the state is left as it is.
 
         Raises:
-            ValueError: if it is a state of another game, or of more or fewer environments;
-                nothing has changed then.
+            ValueError: if it is a state of another game, of more or fewer environments, or of
+                none; nothing has changed then.
         """
+        check_state(self, state, ("games", "ended", "needs_reset", "np_random"))
         self._seated.set_state(state["games"])
         self._ended = state["ended"].copy()
         self._needs_reset = state["needs_reset"]

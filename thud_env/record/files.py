@@ -174,8 +174,11 @@ def write_record(path: str | PathLike[str], record: Record) -> None:
     new content is safely on the disk.
 
     Raises:
+        TypeError: if ``record`` is not a ``Record``.
         OSError: if the file cannot be written.
     """
+    if not isinstance(record, Record):  # a Position has a text, too
+        raise TypeError(f"{type(record).__name__} cannot be written: a Record would be right")
     target = Path(path).resolve()  # through a link, so as not to replace the link itself
     temporary = target.with_name(f".{secrets.token_hex(8)}.thud.tmp")
     try:

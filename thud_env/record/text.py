@@ -1,6 +1,6 @@
 """The text of a game record: its lines taken apart and put together. It knows no rules.
 
-``record.py`` describes the format, and makes sense of what is found here.
+``files.py`` describes the format, and makes sense of what is found here.
 """
 
 from __future__ import annotations
