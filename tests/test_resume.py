@@ -196,9 +196,10 @@ def test_frozen_opponents_go_on_too(tmp_path: Path, monkeypatch) -> None:
 
 
 def test_every_option_of_the_learner_goes_on_too(tmp_path: Path, monkeypatch) -> None:
-    """Frames, half the precision, attack planes."""
+    """Frames, values tested, half the precision, attack planes."""
     config = dataclasses.replace(
         TINY,
+        value_battles=2,
         symmetric_frames=True,
         precision="bfloat16",
         network=dataclasses.replace(TINY.network, attack_planes=True),
@@ -210,6 +211,7 @@ def test_every_option_of_the_learner_goes_on_too(tmp_path: Path, monkeypatch) ->
             quietly(tmp_path, config)
     folder, _ = quietly(tmp_path, config, resume=True)
     assert_same(folder, unbroken)
+    assert "dwarfs/value_correlation" in lines(folder)[-1]
 
 
 @pytest.mark.slow

@@ -110,6 +110,9 @@ class RunConfig:
     (training/runs/anchors.py); 0 for none."""
     anchors: tuple[str, ...] = ("random", "greedy")
     """Specs of the players that never change, against which both roles are measured."""
+    value_battles: int = 0
+    """Battles between searches whose positions test both roles' values at every checkpoint
+    (training/runs/foresight.py); 0 for none."""
     evaluation_games: int = 200
     """Battles of each pairing in the table at the end; 0 for no table."""
     max_quiet_turns: int | None = None

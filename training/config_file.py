@@ -34,7 +34,7 @@ _AT_LEAST_ONE = (
     "snapshots",
     "redraw_every",
 )
-_NOT_NEGATIVE = ("seed", "blocks", "anchor_games", "evaluation_games")
+_NOT_NEGATIVE = ("seed", "blocks", "anchor_games", "value_battles", "evaluation_games")
 _LARGEST = 2**63 - 1
 
 

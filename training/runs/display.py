@@ -13,6 +13,7 @@ from rich.table import Table
 from thud_env.position import SIDES
 from training.arena.battles import STRIKES
 from training.process.clock import PARTS
+from training.runs.foresight import METRIC
 
 PLAIN_EVERY_S = 15.0
 """Seconds between two plain lines."""
@@ -32,6 +33,7 @@ _ROLE_ROWS = (
     ("approx_kl", "approximate KL", "{:.4f}"),
     ("value_loss", "value loss", "{:.4f}"),
     ("explained_variance", "explained variance", "{:.3f}"),
+    (METRIC, "values' correlation with what follows in search play", "{:+.2f}"),
 )
 _STRIKES = sorted({name for names in STRIKES.values() for name in names.values()})
 
@@ -109,6 +111,11 @@ class Display:
             for role in SIDES
             for anchor in _anchors(metrics)
             if f"{role}/{_AGAINST}{anchor}" in metrics
+        ]
+        words += [
+            f"{role} values {metrics[f'{role}/{METRIC}']:+.2f}"
+            for role in SIDES
+            if f"{role}/{METRIC}" in metrics
         ]
         words += [
             f"{role} entropy {metrics[f'{role}/entropy']:.2f}"

@@ -23,6 +23,7 @@ from training.runs.alarms import Alarms, Collapsed
 from training.runs.anchors import Anchors
 from training.runs.display import Display
 from training.runs.folder import RunFolder
+from training.runs.foresight import Foresight
 from training.runs.lock import RunError
 
 STOPPED = "stopped; the checkpoints written so far are kept"
@@ -96,7 +97,10 @@ def run(
             finished and a checkpoint written.
     """
     config, ranks = trainer.config, trainer.ranks
-    anchors = Anchors(dataclasses.replace(config, anchor_games=0) if ranks.rank else config)
+    measured = (
+        dataclasses.replace(config, anchor_games=0, value_battles=0) if ranks.rank else config
+    )
+    anchors, foresight = Anchors(measured), Foresight(measured)
     alarms = Alarms(config.rules, folder)
     try:
         if folder.resumed:
@@ -119,6 +123,7 @@ def run(
                 due = last or trainer.updates % config.checkpoint_every == 0
                 if due:
                     metrics |= anchors.measure(trainer.roles, trainer.decisions)
+                    metrics |= foresight.measure(trainer.roles)
                 folder.log(trainer.decisions, metrics)
                 _show(folder.notices, console)
                 for alarm in alarms.check(trainer.decisions, metrics, anchors.best):

@@ -1,0 +1,66 @@
+"""The values of a role are compared with what follows where searches play."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+from small_run import SMALL_RUN
+
+from agents.networks.network import Judgement, Network, NetworkConfig
+from thud_env.position import SIDES, Position
+from training.config import ConfigError
+from training.process.roles import Roles
+from training.runs.foresight import Foresight
+
+CONFIG = dataclasses.replace(SMALL_RUN, value_battles=3, max_turns=40, max_quiet_turns=60)
+
+
+class Foretells(Network):
+    """Values the states that it is shown as it was told to."""
+
+    def __init__(self, values: np.ndarray) -> None:
+        super().__init__(NetworkConfig(channels=4, blocks=1, key_size=2))
+        self._values = torch.from_numpy(values)
+
+    def judge(self, planes: torch.Tensor, decisions: torch.Tensor, game: torch.Tensor) -> Judgement:
+        assert len(planes) == len(self._values)
+        return super().judge(planes, decisions, game)._replace(values=self._values)
+
+
+def test_a_role_is_measured_by_what_its_own_values_foretell() -> None:
+    foresight = Foresight(CONFIG)
+    dwarfs, trolls = (positions.followed for positions in foresight._positions)
+    measured = foresight.measure(Roles((Foretells(2 * dwarfs + 1), Foretells(-trolls))))
+    assert measured == {
+        "dwarfs/value_correlation": pytest.approx(1),
+        "trolls/value_correlation": pytest.approx(-1),
+    }
+
+
+def test_a_role_that_values_all_alike_has_no_correlation() -> None:
+    foresight = Foresight(CONFIG)
+    dwarfs, trolls = (positions.followed for positions in foresight._positions)
+    measured = foresight.measure(Roles((Foretells(0 * dwarfs), Foretells(trolls))))
+    assert list(measured) == ["trolls/value_correlation"]
+
+
+def test_what_followed_is_what_was_paid_to_the_end() -> None:
+    foresight = Foresight(CONFIG)
+    sides = foresight._positions
+    for side, positions in enumerate(sides):
+        shown = [Position(row) for row in positions.rows]
+        assert {position.to_move for position in shown} == {SIDES[side]}
+        ends = {
+            round(position.margin + (1 if side == 0 else -1) * 32 * paid)
+            for position, paid in zip(shown, positions.followed, strict=True)
+        }
+        assert len(ends) <= CONFIG.value_battles, "each battle has one final margin"
+        assert np.abs(positions.followed).max() > 0
+
+
+def test_more_battles_than_starts_are_refused() -> None:
+    with pytest.raises(ConfigError, match="value_battles: the book has 500 starts"):
+        Foresight(dataclasses.replace(CONFIG, value_battles=501))
