@@ -107,7 +107,11 @@ def collected(
     games = BatchedGame(
         GAMES, rules, device, observations=False, masks=None, max_turns=TURNS, max_quiet_turns=4
     )  # type: ignore[call-overload]
-    battles = OngoingBattles(games, opponents, np.random.default_rng(7), symmetric_frames=True)
+    for _ in range(3):
+        games.step(games.sample_actions())
+    starts = games.to_host(games.rows).copy()
+    random = np.random.default_rng(7)
+    battles = OngoingBattles(games, opponents, random, symmetric_frames=True, starts=starts)
     play = kind(battles, Roles(networks(), threads=threads))
     first = play.collect(STEPS)
     play.restore(play.state())

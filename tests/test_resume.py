@@ -196,9 +196,10 @@ def test_frozen_opponents_go_on_too(tmp_path: Path, monkeypatch) -> None:
 
 
 def test_every_option_of_the_learner_goes_on_too(tmp_path: Path, monkeypatch) -> None:
-    """Frames, values tested, half the precision, attack planes."""
+    """Starts from the book, frames, values tested, half the precision, attack planes."""
     config = dataclasses.replace(
         TINY,
+        starts="book",
         value_battles=2,
         symmetric_frames=True,
         precision="bfloat16",

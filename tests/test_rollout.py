@@ -9,12 +9,15 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import torch
+from small_run import SMALL_RUN
 
 from agents.networks.inputs import Inputs
 from agents.networks.network import Network, NetworkConfig
 from thud_env import BatchedGame, Position
 from thud_env.position import SIDES
 from thud_env.rules.row import TO_MOVE
+from training.arena.openings import read_openings
+from training.config import ConfigError
 from training.learner.advantage import zero_sum_gae
 from training.learner.batches import Batch, batch_of
 from training.learner.ppo import find_decisions
@@ -50,6 +53,26 @@ def self_play(pool: ThreadPoolExecutor, seed: int = 2, rules: str = "classic") -
 def pool() -> Iterator[ThreadPoolExecutor]:
     with ThreadPoolExecutor(2) as workers:
         yield workers
+
+
+def test_battles_begin_where_they_are_told_to(pool: ThreadPoolExecutor) -> None:
+    config = dataclasses.replace(SMALL_RUN, starts="book", max_quiet_turns=60)
+    met = Opponents.none(GAMES)
+    battles = OngoingBattles.of(config, met, np.random.SeedSequence(3))
+    play = SelfPlay(battles, Roles(two_networks(), threads=pool))
+    book = {Position(row) for row in read_openings("classic").rows(500, **config.limits)}
+    firsts = [Position(row) for row in battles.games.rows]
+    played = play.collect(2 * STEPS)
+    again = [Position(played.rows[t + 1, game]) for t, game in np.argwhere(played.ended[:-1])]
+    assert len(again) > GAMES
+    assert {*firsts, *again} <= book
+    assert len({*firsts, *again}) > GAMES, "another start is drawn for each"
+
+
+def test_a_book_that_is_over_by_the_limits_is_refused() -> None:
+    config = dataclasses.replace(SMALL_RUN, starts="book", max_turns=6)
+    with pytest.raises(ConfigError, match="starts: start 3 of the book is over by these limits"):
+        OngoingBattles.of(config, Opponents.none(GAMES), np.random.SeedSequence(3))
 
 
 @pytest.fixture(scope="module")

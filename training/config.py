@@ -158,6 +158,9 @@ class TrainConfig(RunConfig):
     shaping: float = 0.0
     """Weight of rewards for progress at the start of a Koom Valley run, 0 from halfway on
     (training/learner/shaping.py); in Classic Thud captures are paid already."""
+    starts: Literal["setup", "book"] = "setup"
+    """Where battles begin: at the setup, or each at a start drawn from the book of openings
+    (training/arena/openings.py)."""
     symmetric_frames: bool = False
     """Whether each battle is seen turned and mirrored at random (training/selfplay/frames.py)."""
     opponents: OpponentConfig = dataclasses.field(default_factory=OpponentConfig)
@@ -174,7 +177,7 @@ class TrainConfig(RunConfig):
 Config = TypeVar("Config", bound=RunConfig)
 
 KEYS_OF_ONE = {
-    "training.train": ("shaping", "symmetric_frames", "opponents", "ppo"),
+    "training.train": ("shaping", "starts", "symmetric_frames", "opponents", "ppo"),
     "training.distill": ("earlier", "teacher", "lessons", "student"),
 }
 """The keys that one command alone reads."""

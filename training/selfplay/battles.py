@@ -15,6 +15,7 @@ from thud_env.symmetry import symmetries_of
 from training.config import TrainConfig
 from training.process.roles import Roles
 from training.process.state import State, StateError, restore_generator, state_of_generator
+from training.selfplay.book import book_starts
 from training.selfplay.frames import map_rows
 from training.selfplay.opponents import Opponents
 
@@ -27,6 +28,7 @@ class OngoingBattles:
         opponents: who has the seats that the learners do not have.
         random: draws the decisions, and frames.
         symmetric_frames: whether learners see each battle in a frame of its own (``frames.py``).
+        starts: [S, 432] the states that battles begin at, each drawn evenly; None: the setup.
     """
 
     def __init__(
@@ -35,6 +37,7 @@ class OngoingBattles:
         opponents: Opponents,
         random: np.random.Generator,
         symmetric_frames: bool = False,
+        starts: NDArray[np.int16] | None = None,
     ) -> None:
         self.games = games
         """The battles as they stand."""
@@ -44,6 +47,8 @@ class OngoingBattles:
         """The frames that a battle may be seen in."""
         self.frames = random.choice(self.symmetries, games.num_games)
         """[B] those that the battles are seen in."""
+        self._starts = starts
+        self._begin(np.arange(games.num_games))
 
     @classmethod
     def of(
@@ -53,7 +58,12 @@ class OngoingBattles:
         seed: np.random.SeedSequence,
         device: Device = "cpu",
     ) -> OngoingBattles:
-        """The battles that a configuration asks for, as many as the opponents have seats for."""
+        """The battles that a configuration asks for, as many as the opponents have seats for.
+
+        Raises:
+            ConfigError: if they are to begin from a book that cannot be used.
+        """
+        starts = book_starts(config, "starts") if config.starts == "book" else None
         games = BatchedGame(
             len(opponents.sides),
             get_ruleset(config.rules),
@@ -63,10 +73,18 @@ class OngoingBattles:
             num_threads=1,
             **config.limits,
         )
-        return cls(games, opponents, np.random.default_rng(seed), config.symmetric_frames)
+        random = np.random.default_rng(seed)
+        return cls(games, opponents, random, config.symmetric_frames, starts)
+
+    def _begin(self, games: NDArray[np.int64]) -> None:
+        """Move battles that have just been reset to starts of their own."""
+        if self._starts is not None:
+            drawn = self._starts[self.random.integers(len(self._starts), size=len(games))]
+            self.games.set_rows(drawn, games, are_checked=True)
 
     def finish(self, games: NDArray[np.int64], last_rows: NDArray[np.int16]) -> NDArray[np.int16]:
-        """Take note of battles that have ended: each game's next one has a frame of its own.
+        """Take note of battles that have ended: each game's next one has a start and a frame of its
+        own.
 
         Args:
             games: [E] their numbers.
@@ -79,6 +97,7 @@ class OngoingBattles:
         for game, margin in zip(games.tolist(), margins(last_rows).tolist(), strict=True):
             self.frames[game] = self.random.choice(self.symmetries)
             self.opponents.finished(game, margin)
+        self._begin(games)
         return framed
 
     def state(self) -> State:
