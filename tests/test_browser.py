@@ -13,7 +13,7 @@ from page_server import ROOT, serving
 
 import agents
 from agents.web.lessons import LESSONS
-from thud_env import RULESETS, Position, read_record
+from thud_env import CLASSIC, RULESETS, Position, Record, read_record, write_record
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 SHOTS = ROOT / "build" / "screenshots"
@@ -256,6 +256,27 @@ def test_a_record_is_loaded_stepped_and_branched(visit, tmp_path):
     assert read_record(saved).turns == record.turns
 
 
+def test_a_ruleset_of_ones_own_is_played_and_its_records_are_opened(visit, tmp_path):
+    page = visit(asked(rules="classic:name=six,trolls=J9+H9+G9+J7+H7+G7", trolls="greedy"))
+    playwright.expect(page.locator("#title")).to_have_text("six")
+    press(page, "F1", "can move")
+    press(page, "F5", "move to")
+    wait_for_turns(page, 2)
+    playwright.expect(state(page)).to_contain_text("6 trolls")
+    path = tmp_path / "five.thud"
+    five = CLASSIC.replace(name="five", trolls="G7 H7 J7 G9 H9")
+    write_record(path, Record(Position.start(five), ("dF1-F5",)))
+    page.get_by_role("button", name="Open").click()
+    dialog = page.get_by_role("dialog", name="Open a battle")
+    dialog.get_by_label("From a file").set_input_files(path)
+    dialog.get_by_role("button", name="Open").click()
+    wait_for_turns(page, 1)
+    playwright.expect(state(page)).to_contain_text("5 trolls")
+    page.get_by_role("button", name="New game").click()
+    titles = page.get_by_role("dialog", name="New game").get_by_label("Game", exact=True)
+    assert titles.get_by_role("option").all_inner_texts()[-2:] == ["six", "five"]
+
+
 def test_a_link_opens_the_same_position_elsewhere(visit):
     page = visit(asked(position=SHOVE))
     page.get_by_role("button", name="Share").click()
@@ -336,6 +357,12 @@ def test_the_keyboard_is_enough(visit):
     shoot(page, "keyboard")
     page.keyboard.press("Enter")
     wait_for_turns(page, 2)
+    current = page.locator("[aria-current]")
+    texts = turn_texts(page)
+    page.keyboard.press("[")
+    playwright.expect(current).to_have_text(texts[0])
+    page.keyboard.press("Alt+]")  # as many keyboards write it
+    playwright.expect(current).to_have_text(texts[1])
     page.keyboard.press("u")
     wait_for_turns(page, 0)
 

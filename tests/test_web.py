@@ -381,9 +381,11 @@ def test_off_the_loopback_a_token_is_asked_for():
 def test_messages_are_refused_in_one_line_that_names_the_field():
     for message, found in (
         ({}, "'rules' must be text"),
-        ({"rules": "chess"}, "there is no ruleset"),
-        ({"rules": "classic", "agreement": 1}, "'agreement' must be true or false"),
-        ({"rules": "classic", "max_turns": 0}, "'max_turns' must be in"),
+        ({"rules": "chess"}, "unknown ruleset 'chess'"),
+        ({"rules": f"classic:name={'x' * 1000}"}, "too long"),
+        ({"rules": "classic", "agreement": 1}, "agreement must be True or False"),
+        ({"rules": "classic", "max_turns": 0}, "max_turns must be in"),
+        ({"rules": "classic", "max_turns": [3]}, "max_turns must be an integer"),
         ({"rules": "classic", "position": "x" * 1000}, "too long"),
         ({"rules": "classic", "position": "x d - 0 0"}, "rows"),
     ):

@@ -17,10 +17,11 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from agents.terminal.session import ADVISER
 from agents.web import insight, protocol, views
 from agents.web.guard import Guard
 from agents.web.lessons import lessons_view
-from agents.web.players import ADVISER, Player, players
+from agents.web.players import Player, players
 from agents.web.protocol import MOST_SECONDS, BadRequest, field
 from agents.web.records import load, points, positions_of, save
 from agents.web.thinking import Thinkers
@@ -49,7 +50,7 @@ class Table:
         self.thinkers = Thinkers()
 
     async def welcome(self, message: dict[str, Any]) -> Any:
-        """Everything that never changes: the board, the rulesets, the players, the lessons."""
+        """What never changes: the board, the named rulesets, the players, the lessons."""
         return {
             **views.board_view(),
             "rulesets": views.rulesets_view(),
@@ -57,6 +58,10 @@ class Table:
             "adviser": ADVISER,
             "lessons": lessons_view(),
         }
+
+    async def ruleset(self, message: dict[str, Any]) -> Any:
+        """A ruleset, by its name or its spec."""
+        return views.rules_view(protocol.read_rules(message))
 
     async def view(self, message: dict[str, Any]) -> Any:
         """A position, with the turn that led to it."""
@@ -98,7 +103,7 @@ class Table:
         async with aclosing(thoughts):
             async for thought in thoughts:
                 if thought.get("finding") is not None:
-                    thought["finding"] = insight.thought_view(thought["finding"], position)
+                    thought["finding"] = insight.thought_view(thought["finding"])
                 if "turn" in thought:
                     after = position.play(thought["turn"])
                     thought["view"] = views.view(after, thought["turn"])
@@ -171,6 +176,7 @@ def make_app(hosts: Iterable[str], token: str | None = None, extra: Iterable[str
     ]
     for answer in (
         table.welcome,
+        table.ruleset,
         table.view,
         table.play,
         table.stop,

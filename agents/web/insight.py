@@ -66,7 +66,7 @@ def best_turns(judge: Any, position: Position) -> list[tuple[str, float]]:
     return sorted(found.items(), key=lambda item: -item[1])
 
 
-def thought_view(finding: Finding, position: Position) -> dict[str, Any]:
+def thought_view(finding: Finding) -> dict[str, Any]:
     """A search's finding, in words and numbers."""
     chances = finding.probabilities
     shown = np.argsort(-chances, kind="stable")[:_TURNS]
@@ -86,7 +86,7 @@ def thought_view(finding: Finding, position: Position) -> dict[str, Any]:
 def finding_view(finding: Finding, position: Position) -> dict[str, Any]:
     """A search's finding, with a heat map of the decisions that it considers."""
     picture = heat(position, finding.probabilities, size=_PICTURE)
-    return {**thought_view(finding, position), "heat": picture}
+    return {**thought_view(finding), "heat": picture}
 
 
 def curve_of(agent: Agent, positions: list[Position]) -> dict[str, Any]:

@@ -17,8 +17,6 @@ from agents.registry import make
 _CHECKOUT = Path(__file__).parents[2]
 STRENGTH = _CHECKOUT / "docs/strength.md"
 PRETRAINED = _CHECKOUT / "agents/pretrained"
-ADVISER = "alphabeta:depth=2"
-"""The agent that gives hints: strong enough, and quick."""
 
 _SCORE = re.compile(r"\| *\d+ *\| *(\S+) *\| *([+-][\d.]+) \([^|]*\| *[\d.]+, *[\d.]+ *\|")
 _SCRIPTED = {

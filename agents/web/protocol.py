@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 
 from thud_env import Position
 from thud_env.notation.turns import normalise_turn
-from thud_env.rulesets import RULESETS, Ruleset
+from thud_env.rules.row import LIMITS
+from thud_env.rulesets import Ruleset, get_ruleset
 
 MOST_BYTES = 256 * 1024
 """The longest body: a record of the longest battle has some 30,000."""
@@ -21,9 +22,9 @@ MOST_DECISIONS = 40
 """The most decisions in a turn: a move, one for each dwarf, and one to stop."""
 MOST_SECONDS = 30.0
 """The most seconds for an agent to think."""
+_LONGEST_RULESET = 600
 _LONGEST_POSITION = 400
 _LONGEST_TURN = 400
-_LARGEST_LIMIT = 32767
 _THOUGHT = re.compile(r"[A-Za-z0-9-]{8,40}")
 
 Kind = TypeVar("Kind")
@@ -87,36 +88,28 @@ def number(message: dict[str, Any], name: str, least: float, most: float, defaul
 
 
 def read_rules(message: dict[str, Any]) -> Ruleset:
-    """The ruleset that a message names as ``rules``."""
-    name = field(message, "rules", str)
-    if name not in RULESETS:
-        raise BadRequest(f"there is no ruleset of that name: {', '.join(RULESETS)} would be right")
-    return RULESETS[name]
-
-
-def read_limits(message: dict[str, Any]) -> dict[str, Any]:
-    """The limits of a battle, as ``Position.start`` takes them."""
-    limits: dict[str, Any] = {"agreement": field(message, "agreement", bool, False)}
-    for name in ("max_quiet_turns", "max_turns", "offer_after"):
-        if message.get(name) is None:
-            continue
-        limits[name] = field(message, name, int)
-        if not 1 <= limits[name] <= _LARGEST_LIMIT:
-            raise BadRequest(f"{name!r} must be in 1 .. {_LARGEST_LIMIT}")
-    return limits
+    """The ruleset whose name or spec a message gives as ``rules``."""
+    spec = field(message, "rules", str)
+    if len(spec) > _LONGEST_RULESET:
+        raise BadRequest("that is not a ruleset: it is too long")
+    try:
+        return get_ruleset(spec)
+    except ValueError as error:
+        raise BadRequest(str(error)) from None
 
 
 def read_position(message: dict[str, Any]) -> Position:
     """The position in a message: its ``rules``, its limits and its text, ``position``; without a
     text, the start.
     """
-    rules, limits = read_rules(message), read_limits(message)
+    rules = read_rules(message)
+    limits = {name: message[name] for name in LIMITS if message.get(name) is not None}
     text = field(message, "position", str, "")
-    if not text:
-        return Position.start(rules, **limits)
     if len(text) > _LONGEST_POSITION:
         raise BadRequest("that is not a position: it is too long")
     try:
+        if not text:
+            return Position.start(rules, **limits)
         return Position.from_text(" ".join(text.split()), rules, **limits)
     except ValueError as error:
         raise BadRequest(str(error)) from None

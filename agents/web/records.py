@@ -22,7 +22,7 @@ def load(text: str) -> dict[str, Any]:
     record = Record.from_text(text)
     row = record.start.row
     return {
-        "rules": record.rules.name,
+        "rules": record.rules.spec,
         "agreement": bool(row[fields.AGREEMENT]),
         "max_quiet_turns": int(row[fields.MAX_QUIET_TURNS]),
         "max_turns": int(row[fields.MAX_TURNS]),

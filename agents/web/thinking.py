@@ -176,7 +176,7 @@ class Thinkers:
             BadRequest: as ``turn`` does.
         """
         async with self._seat(name, self._slow) as seat:
-            analysis = await seat.room.run(lambda: _analysis(spec, position))
+            analysis = await seat.room.run(lambda: Analysis(spec, position))
             work = seat.start(analysis, analysis.run)
             shown = None
             yield {"finding": None}  # the client sees that it has begun, and can leave
@@ -222,7 +222,3 @@ class Thinkers:
 
     def _give_back(self, spec: str, agent: Agent) -> None:
         self._idle = [*self._idle, (spec, agent)][-MOST_IDLE:]
-
-
-def _analysis(spec: str, position: Position) -> Any:
-    return Analysis(spec, position)

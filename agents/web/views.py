@@ -87,28 +87,23 @@ def board_view() -> dict[str, Any]:
 
 
 def rules_view(rules: Ruleset) -> dict[str, Any]:
-    """A ruleset: its name and title, and the board it is played on."""
+    """A ruleset: its name or spec, its title, and the board it is played on."""
     return {
-        "name": rules.name,
+        "name": rules.spec,
         "title": rules.title,
         "board": "goals" if rules.stone_wins else "plain",
-        "stone": "ball" if picture_is_football(rules) else "R",
+        "stone": "ball" if rules.stone_goes == "far" else "R",
         "stoneName": stone_name(rules),
         "scored": rules.reward == "margin",
         "most": rules.largest_margin,
     }
 
 
-def picture_is_football(rules: Ruleset) -> bool:
-    """Whether the stone is drawn as a ball."""
-    return scene_of(Position.start(rules)).is_football
-
-
 def stone_name(rules: Ruleset) -> str:
     """The name of the stone in a game."""
     if not rules.stone_moves:
         return "Thudstone"
-    return "ball" if picture_is_football(rules) else "Rock"
+    return "ball" if rules.stone_goes == "far" else "Rock"
 
 
 def rulesets_view() -> list[dict[str, Any]]:
@@ -131,7 +126,7 @@ def view(position: Position, last_turn: str | None = None) -> dict[str, Any]:
     outcome = position.outcome
     return {
         "position": position.text,
-        "rules": position.rules.name,
+        "rules": position.rules.spec,
         "pieces": "".join(_LETTERS[piece] for piece in scene.pieces),
         "toMove": None if outcome else position.to_move,
         "turnNumber": position.turn_number,

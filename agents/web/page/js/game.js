@@ -52,7 +52,7 @@ export class Game extends EventTarget {
   /** Begin a battle: at a position, or with a record's turns. */
   async begin({ rules, limits = {}, position = "", turns = [], positions = [], seats, match = null }) {
     this.stop();
-    this.rules = this.world.rulesets.find(({ name }) => name === rules);
+    this.rules = await this.#ruleset(rules);
     this.limits = limits;
     const view = await ask("view", { ...this.battle, position });
     this.root = new Node(view.position, null, null, view);
@@ -70,6 +70,16 @@ export class Game extends EventTarget {
     this.running = true;
     this.#changed({ slide: false });
     await this.proceed();
+  }
+
+  /** A ruleset by its name or spec; from then on it is one of those to choose from. */
+  async #ruleset(rules) {
+    const { rulesets } = this.world;
+    const known = (wanted) => rulesets.find(({ name }) => name === wanted);
+    if (known(rules)) return known(rules);
+    const found = await ask("ruleset", { rules });
+    if (!known(found.name)) rulesets.push(found);
+    return known(found.name);
   }
 
   /** A decision of the person whose turn it is. */

@@ -125,7 +125,8 @@ export class Panel {
     const keys = { u: "undo", h: "hint", f: "flip", "[": "back", "]": "forth" };
     addEventListener("keydown", (event) => {
       const busy = event.target.closest?.("input, select, textarea, dialog");
-      if (busy || event.ctrlKey || event.metaKey || event.altKey) return;
+      const typed = event.altKey && "[]".includes(event.key); // as on many keyboards
+      if (busy || event.metaKey || (!typed && (event.ctrlKey || event.altKey))) return;
       const id = keys[event.key.toLowerCase()];
       if (id) byId(id).click();
     });
