@@ -62,7 +62,7 @@ def _count(arguments: argparse.Namespace) -> None:
     if arguments.position is not None:
         position = Position.from_text(arguments.position, arguments.rules)
     depth = arguments.depth
-    perft(position, 0)
+    perft(position, 0)  # refuses the middle of a turn before anything is printed
     if arguments.divide:
         total = 0
         for turn, count in divide(position, depth):

@@ -85,12 +85,6 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         **unknown: Never,
     ) -> None:
         refuse_unknown(type(self), unknown, SEED_HINT)
-        limits: dict[str, Any] = {
-            "max_quiet_turns": max_quiet_turns,
-            "max_turns": max_turns,
-            "offer_after": offer_after,
-            "agreement": agreement,
-        }
         super().__init__()
         self.rules = get_ruleset(rules)
         self._renderer = Renderer(render_mode)
@@ -98,8 +92,13 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         self._idle_mask = int(one_of("idle_mask", idle_mask, get_args(IdleMask)) == "ones")
         self._loses = one_of("illegal_action", illegal_action, get_args(IllegalAction)) == "lose"
         self._by_outcome = wants_outcome(reward, self.rules)
-        self._limits = limits
-        self._row = self._start_row = new_row(self.rules, **limits)
+        self._limits: dict[str, Any] = {
+            "max_quiet_turns": max_quiet_turns,
+            "max_turns": max_turns,
+            "offer_after": offer_after,
+            "agreement": agreement,
+        }
+        self._row = self._start_row = new_row(self.rules, **self._limits)
         agents = self._seats = self.seats
         num_planes = len(self.planes)
         self.is_over = True

@@ -15,17 +15,10 @@ from typing import Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from thud_env.render.picture import (
-    centre_of,
-    marks_above,
-    marks_below,
-    marks_beside,
-    pieces_beside,
-    pieces_on,
-)
+from thud_env.render.picture import centre_of, marks_beside, pieces_beside, pieces_on
 from thud_env.render.scene import HasRow, Scene, scene_of
 from thud_env.render.shapes import Point
-from thud_env.render.to_pixels import check_size, paint
+from thud_env.render.to_pixels import check_size, paint, still
 
 LONGEST_SLIDE = 0.4
 """Seconds in which a piece slides, at most; half of its turn if that is less."""
@@ -128,13 +121,6 @@ def frames(
             for i in range(1, count):
                 yield sliding(step, ease(i / count), size), slide / count, number - 1
         yield still(step.after, size), seconds - slide * (count - 1) / count, number
-
-
-def still(scene: Scene, size: int) -> NDArray[np.uint8]:
-    """A scene in pixels, with its marks."""
-    pieces = (*pieces_on(scene), *pieces_beside(scene))
-    marks = (*marks_above(scene), *marks_beside(scene))
-    return paint(scene, marks_below(scene), pieces, marks, size)
 
 
 def sliding(step: Step, part: float, size: int) -> NDArray[np.uint8]:

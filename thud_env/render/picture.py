@@ -75,16 +75,17 @@ def marks_below(scene: Scene) -> Iterator[Shape]:
     """What lies under the pieces: the squares of the last turn, the piece that is deciding."""
     for square in {*scene.path[:1], *scene.path[-1:]}:
         x, y = centre_of(square)
-        yield _tile(x, y, LAST_TURN, 0.38)
+        yield tile(x, y, LAST_TURN, 0.38)
     if scene.deciding is not None:
         x, y = centre_of(scene.deciding)
-        yield _tile(x, y, DECIDING, 0.75)
+        yield tile(x, y, DECIDING, 0.75)
     for square in scene.captured:
         x, y = centre_of(square)
-        yield _tile(x, y, CAPTURED, 0.3)
+        yield tile(x, y, CAPTURED, 0.3)
 
 
-def _tile(x: float, y: float, fill: str, opacity: float) -> Area:
+def tile(x: float, y: float, fill: str, opacity: float) -> Area:
+    """The whole of the square around a point."""
     corners = ((x - 0.5, y - 0.5), (x + 0.5, y - 0.5), (x + 0.5, y + 0.5), (x - 0.5, y + 0.5))
     return Area((corners,), fill, opacity)
 

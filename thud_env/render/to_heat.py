@@ -7,9 +7,17 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thud_env.actions import CAPTURE, CAPTURE_ALL, MOVE_FROM, MOVE_TO, NUM_ACTIONS, NUM_MOVES
-from thud_env.board import NUM_SQUARES, SQUARE_NAMES, SQUARE_OF_CELL
-from thud_env.render.picture import centre_of
+from thud_env.actions import (
+    CAPTURE,
+    CAPTURE_ALL,
+    MOVE_FROM,
+    MOVE_TO,
+    NUM_ACTIONS,
+    NUM_MOVES,
+    describe_action,
+)
+from thud_env.board import NUM_SQUARES, SQUARE_OF_CELL
+from thud_env.render.picture import centre_of, tile
 from thud_env.render.scene import HasRow, scene_of
 from thud_env.render.shapes import Area, Disc, Shape, arrow
 from thud_env.render.to_svg import Picture, document
@@ -42,7 +50,7 @@ def heat(position: HasRow, probabilities: ArrayLike, *, size: int = 480) -> Pict
     chances = _checked(position, probabilities)
     scene = scene_of(position, targets=())
     likeliest = int(np.argmax(chances))
-    title = f"{scene.rules.title}: {_told(likeliest)} with {chances[likeliest]:.0%}"
+    title = f"{scene.rules.title}: {describe_action(likeliest)} with {chances[likeliest]:.0%}"
     return document(scene, size, tuple(_below(chances)), tuple(_above(chances)), title)
 
 
@@ -72,8 +80,7 @@ def _below(chances: NDArray[np.float64]) -> Iterator[Shape]:
     starts, _ = squares_of(chances)
     for square in np.flatnonzero(starts > _LEAST).tolist():
         x, y = centre_of(square)
-        corners = ((x - 0.5, y - 0.5), (x + 0.5, y - 0.5), (x + 0.5, y + 0.5), (x - 0.5, y + 0.5))
-        yield Area((corners,), FROM, round(0.12 + 0.78 * _strength(starts, square), 3))
+        yield tile(x, y, FROM, round(0.12 + 0.78 * _strength(starts, square), 3))
 
 
 def _above(chances: NDArray[np.float64]) -> Iterator[Shape]:
@@ -94,12 +101,3 @@ def _above(chances: NDArray[np.float64]) -> Iterator[Shape]:
 def _strength(chances: NDArray[np.float64], index: int) -> float:
     """0 .. 1 beside the likeliest; small chances are raised, or they would not be seen."""
     return float(np.sqrt(chances[index] / chances.max()))
-
-
-def _told(action: int) -> str:
-    if action < NUM_MOVES:
-        start, end = SQUARE_OF_CELL[[MOVE_FROM[action], MOVE_TO[action]]].tolist()
-        return f"{SQUARE_NAMES[start]}-{SQUARE_NAMES[end]}"
-    if action < CAPTURE_ALL:
-        return f"captures {SQUARE_NAMES[action - CAPTURE]}"
-    return "ends the turn"

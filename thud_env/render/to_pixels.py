@@ -45,10 +45,14 @@ def rgb_array(
         ValueError: if a turn or a square cannot be read, or ``size`` is too small.
     """
     check_size(size)
-    scene = scene_of(position, last_turn, targets)
+    return still(scene_of(position, last_turn, targets), size)
+
+
+def still(scene: Scene, size: int) -> NDArray[np.uint8]:
+    """A scene with its marks, [size, size, 3] uint8."""
     pieces = (*pieces_on(scene), *pieces_beside(scene))
     marks = (*marks_above(scene), *marks_beside(scene))
-    return paint(scene, tuple(marks_below(scene)), pieces, marks, size)
+    return paint(scene, marks_below(scene), pieces, marks, size)
 
 
 def check_size(size: int) -> None:
