@@ -137,7 +137,6 @@ def test_no_reward_is_minus_0():
             {"frameskip": 1},
             r"\(\) got an unexpected keyword argument 'frameskip'",
         ),
-        (thud_env.Position.start, {"agrement": True}, "did you mean 'agreement'"),
         (
             thud_env.BatchedGame,
             {"num_games": 1, "observation": True},

@@ -186,28 +186,6 @@ def test_a_turn_that_has_begun_is_completed(name: str) -> None:
 
 
 @BOTH
-def test_a_seed_repeats_a_player_and_another_does_not(name: str) -> None:
-    def game(seed: int) -> list[int]:
-        agent, position, played = agents.make(name, seed=seed), Position.start(), []
-        for _ in range(30):
-            played.append(agent.act(position))
-            position = position.apply(played[-1])
-        return played
-
-    assert game(1) == game(1)
-    assert len({tuple(game(seed)) for seed in range(5)}) == 5
-
-
-@BOTH
-def test_many_games_are_decided_at_once(name: str) -> None:
-    positions = [Position.start(rules) for rules in RULESETS]
-    actions = agents.make(name, seed=4).act_rows(np.stack([p.row for p in positions]))
-    assert actions.shape == (5,)
-    for position, action in zip(positions, actions.tolist(), strict=True):
-        assert action in position.legal_actions()
-
-
-@BOTH
 def test_a_battle_that_is_over_has_nothing_to_decide(name: str) -> None:
     over = place("classic", "A8", "", "t")
     assert over.outcome is not None

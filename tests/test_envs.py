@@ -203,11 +203,6 @@ def test_bad_arguments_are_named(make, arguments, named):
         make(**arguments)
 
 
-def test_an_unknown_argument_is_pythons_own_error(make):
-    with pytest.raises(TypeError, match=r"unexpected keyword argument 'max_turn'.*'max_turns'"):
-        make(max_turn=3)
-
-
 @pytest.mark.parametrize(
     ("action", "named"),
     [

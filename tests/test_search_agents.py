@@ -1,4 +1,4 @@
-"""The searching players: legal, bounded, repeatable, and willing to agree where it pays."""
+"""Every player repeats itself; the searching ones are legal, bounded, and agree where it pays."""
 
 from __future__ import annotations
 
@@ -33,13 +33,14 @@ FAST = (
     "mcts:sims=30,playouts=random,length=5",
     "mcts:sims=30,playouts=greedy,priors=captures,length=5",
 )
-EACH_AGENT = pytest.mark.parametrize("spec", FAST)
+EVERY = ("random", "greedy", *FAST)
+EVERY_AGENT = pytest.mark.parametrize("spec", EVERY)
 EACH_RULESET = pytest.mark.parametrize("rules", RULESETS)
 WINNERS = pytest.mark.parametrize("spec", ["alphabeta:depth=3", "mcts:sims=2000"])
 
 
 @EACH_RULESET
-@EACH_AGENT
+@pytest.mark.parametrize("spec", FAST)
 def test_whole_battles_are_played_by_the_rules(spec: str, rules: str) -> None:
     limits = {"max_turns": 60, "offer_after": 3, "agreement": True}
     dwarfs, trolls = agents.make(spec, seed=1), agents.make(spec, seed=2)
@@ -51,16 +52,6 @@ def test_whole_battles_are_played_by_the_rules(spec: str, rules: str) -> None:
         position = position.apply(chosen)
 
 
-@EACH_AGENT
-def test_a_turn_is_one_that_the_position_plays(spec: str) -> None:
-    agent = agents.make(spec, seed=3)
-    position = Position.start("classic-any", max_turns=40)
-    while position.outcome is None:
-        turn = agent.turn(position)
-        assert turn in position.turns()
-        position = position.play(turn)
-
-
 def save_untrained(folder: Path, weights: int, rules: str) -> None:
     """Write a pair of small policies whose weights were drawn with a seed."""
     torch.manual_seed(weights)
@@ -69,9 +60,7 @@ def save_untrained(folder: Path, weights: int, rules: str) -> None:
         save_policy(folder / role, network, role=role, rules=rules, decisions=0)
 
 
-@pytest.mark.parametrize(
-    "spec", [*FAST, "random", "greedy", "policy:{policy}", "policy+mcts:{policy},sims=4"]
-)
+@pytest.mark.parametrize("spec", [*EVERY, "policy:{policy}", "policy+mcts:{policy},sims=4"])
 def test_a_player_goes_on_from_its_state_as_it_would_have(spec: str, tmp_path: Path) -> None:
     """In the middle of a turn too; a seed makes it forget all that came before."""
 
@@ -118,7 +107,7 @@ def test_a_search_that_is_cut_short_in_a_turn_keeps_what_it_had_finished() -> No
             assert found.decisions[0] == best.decisions[0], (seed, nodes)
 
 
-@EACH_AGENT
+@EVERY_AGENT
 def test_a_seed_repeats_a_player_and_another_does_not(spec: str) -> None:
     def game(seed: int) -> list[int]:
         agent, position, played = agents.make(spec, seed=seed), Position.start(), []
@@ -131,10 +120,11 @@ def test_a_seed_repeats_a_player_and_another_does_not(spec: str) -> None:
     assert len({tuple(game(seed)) for seed in range(4)}) > 1
 
 
-@EACH_AGENT
+@EVERY_AGENT
 def test_many_games_are_decided_at_once(spec: str) -> None:
     positions = [Position.start(rules) for rules in RULESETS]
     actions = agents.make(spec, seed=4).act_rows(np.stack([p.row for p in positions]))
+    assert actions.shape == (5,)
     for position, action in zip(positions, actions.tolist(), strict=True):
         assert action in position.legal_actions()
 
