@@ -54,7 +54,7 @@ PIP := $(PY) -m pip --disable-pip-version-check
 # The build backend is pinned and installed like everything else: no isolated builds.
 INSTALL := $(PIP) install --constraint constraints.txt --no-build-isolation
 
-.PHONY: help setup play train test chromium soak reliability boundscheck coverage lint bench ladder balance rllib integrations bare lanes lane cuda gpu lock clean
+.PHONY: help setup play train test chromium soak reliability boundscheck coverage lint bench ladder balance rllib integrations learners cluster bare lanes lane cuda gpu lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -115,13 +115,17 @@ balance: $(VENV)/.train ## play agents against themselves in all rulesets, and w
 
 rllib: $(RLLIB)/.done ## install RLlib into .venv-rllib, run nothing
 
-integrations: $(LIBRARIES)/.done $(RLLIB)/.done ## train other libraries on it, for some seconds each
+integrations: learners cluster ## train other libraries on it, for some seconds each
+
+learners: $(LIBRARIES)/.done ## train those of one environment: SB3, CleanRL, TorchRL and others
 	$(LIBRARIES)/bin/python -m pytest tests/clients tests/test_integrations.py tests/test_learners.py
 	$(LIBRARIES)/bin/python -m training.integrations.cleanrl_ppo --steps $(STEPS)
 	$(LIBRARIES)/bin/python -m training.integrations.sb3_maskable_ppo --steps $(STEPS)
 	$(LIBRARIES)/bin/python -m training.integrations.torchrl_ppo --steps $(STEPS)
 	$(LIBRARIES)/bin/python -m training.integrations.tianshou_ppo --steps $(STEPS)
 	$(LIBRARIES)/bin/python -m training.integrations.open_spiel_game
+
+cluster: $(RLLIB)/.done ## train RLlib, and test what runs on Ray
 	$(RLLIB)/bin/python -m pytest tests/test_integrations.py tests/test_scaling.py \
 		tests/test_actors.py \
 		tests/test_envs.py tests/test_single.py tests/test_vector.py # with an older Gymnasium
