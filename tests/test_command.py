@@ -169,6 +169,11 @@ def test_other_words_are_not_whole_numbers(text: str) -> None:
     ("error", "code", "said"),
     [
         (OSError(28, "No space left on device", "a/b"), 1, "small: a/b: No space left on device\n"),
+        (
+            OSError(28, "No space left on device", "a", None, "b"),
+            1,
+            "small: b: No space left on device\n",
+        ),
         (MemoryError("Unable to allocate"), 1, "small: not enough memory. Unable to allocate\n"),
         (ValueError("a\x1b[2Jb\n\nc"), 2, "small: a\\x1b[2Jb c\n"),
     ],

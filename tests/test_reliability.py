@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import subprocess
+import sys
+import time
 
 import pytest
 from reliability import mutants
 from reliability.every import ROWS
 from reliability.report import PAGE, page, read_results
-from reliability.row import Fault, NotProvenError, Row, prove, prove_more
+from reliability.row import Fault, NotProvenError, Row, processor_time, prove, prove_more
 
 
 def test_the_page_is_made_of_the_results() -> None:
@@ -85,3 +88,15 @@ def test_a_line_that_asserts_without_words_is_known_by_itself() -> None:
 def test_a_broken_promise_is_raised() -> None:
     with _fault(), pytest.raises(AssertionError):
         prove(SOUND)
+
+
+def test_processor_time_is_also_that_of_processes_that_another_waits_for() -> None:
+    """As a fork server does."""
+    script = "import subprocess, sys; subprocess.run([sys.executable, '-c', sys.argv[1]]); input()"
+    work = "import time\nwhile time.process_time() < 0.3: pass"
+    before = processor_time()
+    with subprocess.Popen([sys.executable, "-c", script, work], stdin=subprocess.PIPE):
+        until = time.monotonic() + 60
+        while processor_time() - before < 0.3:
+            assert time.monotonic() < until
+            time.sleep(0.05)

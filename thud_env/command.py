@@ -185,7 +185,8 @@ def _in_words(error: Exception) -> str:
     """What an error says, without the number that the system gives it."""
     if not isinstance(error, OSError) or error.strerror is None:
         return str(error)
-    return error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
+    name = error.filename if error.filename2 is None else error.filename2
+    return error.strerror if name is None else f"{name}: {error.strerror}"
 
 
 def _is_of_a_disk(error: Exception) -> bool:

@@ -1,13 +1,15 @@
-"""A disk that is full or fails: at every place where a run writes, once.
+"""A disk that is full or fails: at every place where a run writes, once, or from there on.
 
 Every call that changes the disk is an injection point, known by what it does and by the line of the
 project that asks for it. A run meets one error at one of them. It must end with an ``OSError`` that
-names a file, or go on without what failed; and however it ended, it goes on to the same end.
+names a file, or go on without what failed. A disk that stays full ends the command with one line.
+However a run ended, it goes on to the same end.
 """
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import errno
 import io
 import os
@@ -18,16 +20,23 @@ from random import Random
 from typing import Any
 from unittest import mock
 
+import yaml
+
 import training
 from reliability.row import Fault, Row
-from reliability.runs import assert_ends_as, gone_on_from, outcome, trained
+from reliability.runs import CONFIG, assert_ends_as, gone_on_from, outcome, trained
+from training.train import main
 
 HOUSE = Path(training.__file__).parents[1]
 ERRORS = (errno.ENOSPC, errno.EIO, errno.EROFS)
 CHANGING = ("fsync", "rename", "replace", "mkdir", "symlink", "write", "ftruncate")
 
+_PATHS = {"os.rename": 2, "os.replace": 2, "os.symlink": 2}
+RUNS = "runs"
+
 Site = tuple[str, str]
 """What is done, and where the project asks for it."""
+Outcome = tuple[object, object]
 
 
 def _site(what: str) -> Site | None:
@@ -41,9 +50,9 @@ def _site(what: str) -> Site | None:
 
 
 @contextlib.contextmanager
-def _watched(on_call: Callable[[Site, str | None], None]) -> Iterator[None]:
+def _watched(on_call: Callable[[Site, list[str]], None]) -> Iterator[None]:
     """``on_call`` is called before every call that would change the disk, with the place and the
-    path, if the call has one: an error of the system then names it.
+    paths that the call has: an error of the system then names them.
     """
 
     def wrapped(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
@@ -52,8 +61,8 @@ def _watched(on_call: Callable[[Site, str | None], None]) -> Iterator[None]:
             if name != "io.open" or any(letter in str(mode) for letter in "wax+"):
                 site = _site(name)
                 if site is not None:
-                    named_path = isinstance(arguments[0], (str, os.PathLike))
-                    on_call(site, os.fspath(arguments[0]) if named_path else None)
+                    paths = [one for one in arguments if isinstance(one, (str, os.PathLike))]
+                    on_call(site, [*map(os.fspath, paths[: _PATHS.get(name, 1)])])
             return call(*arguments, **named)
 
         return instead
@@ -65,11 +74,31 @@ def _watched(on_call: Callable[[Site, str | None], None]) -> Iterator[None]:
         yield
 
 
-def check(size: int, random: Random, folder: Path) -> int:
+def _error(code: int, paths: list[str]) -> OSError:
+    """As the system's."""
+    one, other = [*paths, None, None][:2]
+    return OSError(code, os.strerror(code), one, None, other)
+
+
+def check_once(size: int, random: Random, folder: Path) -> int:
     """Each place in turn, and if more are asked for, again."""
+    for number, (site, at, wanted) in enumerate(_places(size, random, folder)):
+        _fail_once(folder / str(number), site, at, random, wanted)
+    return size
+
+
+def check_from_then_on(size: int, random: Random, folder: Path) -> int:
+    """The same, with a disk that stays as it is until the command has ended."""
+    for number, (site, at, wanted) in enumerate(_places(size, random, folder)):
+        _fail_from_then_on(folder / str(number), site, at, random, wanted)
+    return size
+
+
+def _places(size: int, random: Random, folder: Path) -> Iterator[tuple[Site, int, Outcome]]:
+    """Where to fail, at which of the calls there, and what the whole run ends with."""
     seen: dict[Site, int] = {}
 
-    def note(site: Site, _path: str | None) -> None:
+    def note(site: Site, _paths: list[str]) -> None:
         seen[site] = seen.get(site, 0) + 1
 
     trained(folder / "first")  # compiles, or reads what was compiled: that happens once
@@ -80,21 +109,18 @@ def check(size: int, random: Random, folder: Path) -> int:
     random.shuffle(sites)
     for number in range(size):
         site = sites[number % len(sites)]
-        _fail_once(folder / str(number), site, random.randint(1, seen[site]), random, wanted)
-    return size
+        yield site, random.randint(1, seen[site]), wanted
 
 
-def _fail_once(
-    runs: Path, site: Site, at: int, random: Random, wanted: tuple[object, object]
-) -> None:
+def _fail_once(runs: Path, site: Site, at: int, random: Random, wanted: Outcome) -> None:
     left = [at]
 
-    def fail(here: Site, path: str | None) -> None:
+    def fail(here: Site, paths: list[str]) -> None:
         if here == site:
             left[0] -= 1
             if left[0] == 0:
                 code = random.choice(ERRORS)
-                raise OSError(code, os.strerror(code), path)
+                raise _error(code, paths)
 
     with _watched(fail):
         try:
@@ -102,6 +128,41 @@ def _fail_once(
         except OSError as error:
             assert error.filename is not None, f"{site}: which file failed is not said: {error}"
     assert left[0] <= 0, f"{site} was not reached"
+    _assert_goes_on(runs, site, wanted)
+
+
+def _fail_from_then_on(house: Path, site: Site, at: int, random: Random, wanted: Outcome) -> None:
+    left, code = [at], random.choice(ERRORS)
+
+    def fail(here: Site, paths: list[str]) -> None:
+        left[0] -= here == site
+        if left[0] <= 0:
+            raise _error(code, paths)
+
+    house.mkdir()
+    (house / "small.yaml").write_text(yaml.safe_dump(dataclasses.asdict(CONFIG)))
+    said = io.StringIO()
+    with (
+        contextlib.chdir(house),
+        contextlib.redirect_stdout(io.StringIO()),
+        contextlib.redirect_stderr(said),
+        _watched(fail),
+    ):
+        ended_with = main(["small.yaml"])
+    assert left[0] <= 0, f"{site} was not reached"
+    if ended_with == 0:  # with nothing left to write but who had used the folder
+        assert_ends_as(house / RUNS / "small", wanted)
+        return
+    where = f"{site}: {ended_with}: {said.getvalue()}"
+    assert ended_with == 1, where
+    assert said.getvalue().endswith(f"{os.strerror(code)}\n"), where
+    assert said.getvalue().count("\n") == 1, where
+    assert RUNS in said.getvalue(), f"which file failed is not said: {where}"
+    _assert_goes_on(house / RUNS, site, wanted)
+
+
+def _assert_goes_on(runs: Path, site: Site, wanted: Outcome) -> None:
+    """The run goes on from its last checkpoint, of which nothing is lost, to the same end."""
     latest = runs / "small" / "checkpoints" / "latest"
     before = latest.readlink().name if latest.is_symlink() else ""
     run, shown = trained(runs, resume=True)
@@ -112,19 +173,29 @@ def _fail_once(
     assert_ends_as(run, wanted)
 
 
+_PROMISE = "A full or failing disk is said in one line, and loses nothing before it"
+_NOT_SAID = Fault(
+    lambda: mock.patch("agents.durable.naming", lambda _path: contextlib.nullcontext()),
+    "which file failed is not said",
+)
+
 ROWS = [
     Row(
         "disk full or failing, at a place where a run writes",
-        "A full or failing disk is said in one line, and loses nothing before it",
+        _PROMISE,
         "injected errors",
-        check,
+        check_once,
         24,
         2_000,
-        {
-            "which file failed is not said": Fault(
-                lambda: mock.patch("agents.durable.naming", lambda _path: contextlib.nullcontext()),
-                "which file failed is not said",
-            ),
-        },
-    )
+        {"which file failed is not said": _NOT_SAID},
+    ),
+    Row(
+        "disk full or failing from such a place on, until the command has ended",
+        _PROMISE,
+        "disks",
+        check_from_then_on,
+        12,
+        2_000,
+        {"which file failed is not said": _NOT_SAID},
+    ),
 ]

@@ -1,19 +1,25 @@
-"""The same seed, the same bytes; and numbers that are none."""
+"""The same seed, the same bytes; numbers that are none; and roles that collapse."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
+import types
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
 from unittest import mock
 
+import numpy as np
 import torch
 
+from agents.networks.checkpoint import load_policy
 from reliability.row import Fault, Row
 from reliability.runs import CONFIG, assert_ends_as, outcome, trained
-from training.runs.alarms import Collapsed
+from thud_env.position import SIDES
+from training.runs.alarms import Alarms, Collapsed
+from training.runs.anchors import LivePolicy
 from training.trainer import Trainer
 
 
@@ -79,6 +85,64 @@ def check_collapse(size: int, random: Random, folder: Path) -> int:
     return size
 
 
+def check_roles(size: int, random: Random, folder: Path) -> int:
+    """A role becomes certain of everything, or loses to the anchors that it had beaten: there is an
+    alarm, which names its checkpoint from before.
+    """
+    config = dataclasses.replace(
+        CONFIG, anchors=("random",), anchor_games=1, total_decisions=6 * 256
+    )
+    for number in range(size):
+        side, when = random.randrange(2), random.randrange(1, 4)
+        collapse = random.choice((_certain, _beaten))
+        with collapse(side, when):
+            run, shown = trained(folder / str(number), config)
+        alarms = [line for line in shown.splitlines() if line.startswith("alarm: ")]
+        assert len(alarms) == 1, f"{len(alarms)} alarms: {alarms}"
+        best = run / "checkpoints" / "best" / SIDES[side]
+        assert f"checkpoint is {best}" in alarms[0]
+        assert best.resolve().parent.name == f"{256:012d}", "it is not from before"
+        load_policy(best)
+    return size
+
+
+@contextlib.contextmanager
+def _certain(side: int, when: int) -> Iterator[None]:
+    """After some updates the weights of a role are so large that one decision has all chances."""
+    update = Trainer.update
+
+    def watched(trainer: Trainer) -> dict[str, Any]:
+        metrics = update(trainer)
+        if trainer.updates == when:
+            with torch.no_grad():
+                for weights in trainer.roles.networks[side].parameters():
+                    weights.mul_(100)
+        return metrics
+
+    with mock.patch.object(Trainer, "update", watched), _measured(lambda _side, _count: 10):
+        yield
+
+
+@contextlib.contextmanager
+def _beaten(side: int, when: int) -> Iterator[None]:
+    """After some updates a role loses what it had won."""
+    with _measured(lambda measured, count: -10 if measured == side and count > when else 10):
+        yield
+
+
+def _measured(score: Callable[[int, int], int]) -> contextlib.AbstractContextManager[Any]:
+    """The anchor sees such scores of a side, by how often it has measured that."""
+    counts = [0, 0]
+
+    def played(dwarfs: Any, *_others: Any, **_limits: Any) -> Any:
+        side = 0 if isinstance(dwarfs, LivePolicy) else 1
+        counts[side] += 1
+        margin = score(side, counts[side]) * (1 if side == 0 else -1)
+        return types.SimpleNamespace(margins=np.array([margin]))
+
+    return mock.patch("training.runs.anchors.play_battles", played)
+
+
 def _not_looked_at() -> contextlib.ExitStack:
     stack = contextlib.ExitStack()
     for module in ("agents.networks.checkpoint", "training.process.state"):
@@ -110,5 +174,19 @@ ROWS = [
         6,
         200,
         {"weights are not looked at": Fault(_not_looked_at, "it was saved")},
+    ),
+    Row(
+        "a role that explores no more, or loses what it had won",
+        "A run that breaks stops, and its last good checkpoint is named",
+        "runs",
+        check_roles,
+        6,
+        200,
+        {
+            "no alarm is given": Fault(
+                lambda: mock.patch.object(Alarms, "check", lambda *_: []), "0 alarms: []"
+            )
+        },
+        with_fault=2,
     ),
 ]
