@@ -54,6 +54,19 @@ def test_one_decision_is_legal_if_it_is_among_all_that_are(rules: str) -> None:
     assert (len(questions) > 1) == raises_questions
 
 
+@pytest.mark.parametrize("rules", RULESETS)
+def test_the_pieces_that_may_move_are_those_on_the_board(rules: str) -> None:
+    random = Random(f"pieces {rules}")
+    for state in constructed(rules, 20, random):
+        row = position_of(state).row
+        theirs = [fields.TROLL]
+        if row[fields.TO_MOVE] == fields.DWARFS:
+            theirs = [fields.DWARF, *([fields.STONE] if fields.stone_moves(row) else [])]
+        first, count = fields.movable_pieces(row)
+        (cells,) = np.isin(row[: fields.NUM_CELLS], theirs).nonzero()
+        assert sorted(row[first : first + count].tolist()) == cells.tolist()
+
+
 def test_an_open_offer_is_answered_before_anything_else() -> None:
     position = Position.start("classic", agreement=True, offer_after=1).play("dA6-B6")
     check(position, Random(1))
