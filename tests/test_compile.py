@@ -68,8 +68,9 @@ def call(tmp_path: Path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("\n".join(line.removeprefix("        ") for line in text.splitlines()))
     (tmp_path / "thud_env" / "jit").mkdir(exist_ok=True)
-    for source in Path(thud_env.jit.compile.__file__).parent.glob("c*.py"):
-        (tmp_path / "thud_env" / "jit" / source.name).write_text(source.read_text())
+    for name in ("alone.py", "cache.py", "compile.py"):
+        source = Path(thud_env.jit.compile.__file__).with_name(name)
+        (tmp_path / "thud_env" / "jit" / name).write_text(source.read_text())
     # Without bytecode: a second edit within a second might otherwise go unseen by Python.
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     environment.pop("NUMBA_CACHE_DIR", None)
@@ -135,6 +136,30 @@ print(outer(1), player(1))
     )
     assert done.stdout.split() == ["20", "-20"], "it goes on with what it imported"
     assert call()[0] == [30, -30], "and leaves nothing of it to others"
+
+
+def test_of_processes_that_start_at_once_one_compiles(call, tmp_path: Path) -> None:
+    at_once = """
+from pathlib import Path
+import os, time
+Path(f"ready-{os.getpid()}").touch()
+while len(list(Path().glob("ready-*"))) < 3:
+    time.sleep(0.001)
+"""
+    starts = [
+        subprocess.Popen(
+            [sys.executable, "-c", CALL.replace("functions =", f"{at_once}functions =")],
+            cwd=tmp_path,
+            env=call.environment,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(3)
+    ]
+    said = [start.communicate(timeout=120)[0].split() for start in starts]
+    assert [numbers[:2] for numbers in said] == [["20", "-20"]] * 3
+    hits = [[int(number) for number in numbers[2:]] for numbers in said]
+    assert [sum(of_one) for of_one in zip(*hits, strict=True)] == [2, 2]
 
 
 @pytest.mark.parametrize("decorator", ["compiled", "inlined", "compiled_with_arrays"])

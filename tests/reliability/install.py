@@ -44,9 +44,10 @@ def _house(folder: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("\n".join(line.removeprefix("        ") for line in text.splitlines()))
     (folder / "thud_env" / "jit").mkdir(exist_ok=True)
-    for source in Path(thud_env.jit.compile.__file__).parent.glob("c*.py"):
-        edited = source.read_text().replace(*_edits.get(source.name, ("", "")))
-        (folder / "thud_env" / "jit" / source.name).write_text(edited)
+    for name in ("alone.py", "cache.py", "compile.py"):
+        source = Path(thud_env.jit.compile.__file__).with_name(name)
+        edited = source.read_text().replace(*_edits.get(name, ("", "")))
+        (folder / "thud_env" / "jit" / name).write_text(edited)
 
 
 def _started(folder: Path, **how: Any) -> subprocess.Popen[str]:

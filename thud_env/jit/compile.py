@@ -13,6 +13,7 @@ from typing import Any
 
 import numba
 
+from thud_env.jit.alone import compile_alone
 from thud_env.jit.cache import check, warn_once
 
 PATIENCE = 1.0
@@ -81,9 +82,12 @@ def _compile(function: Callable[..., Any], *, counts_references: bool, forceinli
     # Numba's cache notices a change to the file that a function stands in, but not to the
     # files of the functions that it calls: an edit of the rules would leave every kernel
     # built on them stale. Here all that the function's module imports is part of the stamp.
-    function_cache = getattr(dispatcher, "_cache", None)
+    function_cache: Any = getattr(dispatcher, "_cache", None)
     if hasattr(function_cache, "_cache_file"):
         check(function_cache, source_hash(Path(function.__code__.co_filename).resolve()))
+        files = function_cache._cache_file
+        folder, name = Path(files._cache_path), files._index_name
+        dispatcher.compile = compile_alone(dispatcher.compile, folder, name)
     if function_cache is not None:  # None when compilation is disabled
         dispatcher._compiler.compile = _announced(dispatcher._compiler.compile, function.__module__)
     return dispatcher
