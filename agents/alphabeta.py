@@ -15,7 +15,7 @@ from agents.search.evaluation import INFINITE, WIN
 from agents.search.pattern_files import no_tables, published_tables
 from agents.search.patterns import Tables
 from agents.search.planning import PlanningAgent, Thought
-from agents.search.published import read_evaluation
+from agents.search.published import patterns_serve, read_evaluation
 from agents.search.table import LAST_GENERATION
 from agents.search.weights import Weights, material_weights
 from agents.search.workspace import MAX_DEPTH, MAX_QUIESCENCE, Workspace
@@ -39,7 +39,8 @@ class SearchOptions:
     quiescence: int = 4
     """Turns of captures to look at beyond the depth."""
     learned: bool = False
-    """Whether to evaluate by patterns where the ruleset has tables; if not, by features."""
+    """Whether to evaluate by patterns where they serve and the ruleset has tables; if not, by
+    features."""
     reductions: int = 0
     """1: look less far where little happens, and further where much may (``search/pruning.py``).
     0: a finished search has the minimax value, with quiescence at the leaves."""
@@ -136,7 +137,8 @@ class Searcher:
         control[workspace.USE_TABLE] = options.use_table
         control[workspace.QUIESCENCE] = options.quiescence
         control[workspace.REDUCTIONS] = options.reductions
-        tables = self._tables(ruleset.spec) if options.learned else None
+        by_patterns = options.learned and patterns_serve(row)
+        tables = self._tables(ruleset.spec) if by_patterns else None
         control[workspace.BY_PATTERNS] = tables is not None
         if tables is not None:
             self._work = self._work._replace(tables=tables)

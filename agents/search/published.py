@@ -1,4 +1,4 @@
-"""Reads the evaluation that a searching player is made with."""
+"""Reads the evaluation that a searching player is made with, and says where patterns serve."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ from collections.abc import Callable
 from agents.search.pattern_files import published_tables, tables_with
 from agents.search.patterns import Tables
 from agents.search.weights import Weights, load_weights
+from thud_env.rules.row import NUM_DWARFS, NUM_TROLLS, Row, ruleset_of
 
 EVALUATIONS = ("learned", "features")
+
+FEW = 2
+"""So many pieces of a side are hunted by features."""
 
 
 def read_evaluation(
@@ -30,3 +34,10 @@ def read_evaluation(
     if evaluation == "features":
         return load_weights(weights) if weights else load_weights(), lambda rules: None
     return load_weights(), tables_with(weights) if weights else published_tables
+
+
+def patterns_serve(row: Row) -> bool:
+    """Whether to evaluate by patterns what follows from a position. They do not see from afar, as
+    those must who hunt the last dwarfs or trolls; features do.
+    """
+    return ruleset_of(row).stone_moves or bool(min(row[NUM_DWARFS], row[NUM_TROLLS]) > FEW)
