@@ -11,18 +11,35 @@ from numpy.typing import NDArray
 
 from agents.search import tree as trees
 from agents.search.evaluation import POINT, WIN
-from agents.search.judge import Judge
+from agents.search.judge import judging
 from agents.search.planning import PlanningAgent, Thought
-from agents.search.playouts import BY_EVALUATION, BY_GREEDY_PLAY, BY_RANDOM_PLAY, MOST_POINTS
-from agents.search.published import read_evaluation
+from agents.search.playouts import (
+    BY_EVALUATION,
+    BY_GREEDY_PLAY,
+    BY_RANDOM_PLAY,
+    BY_SEARCH,
+    MOST_POINTS,
+)
+from agents.search.priors import FROM_CAPTURES, FROM_CHECKED_EVALUATION, FROM_EVALUATION
+from agents.search.published import patterns_serve, read_evaluation
 from agents.search.tree import EDGE_COUNT, FIRST_EDGE, Tree
+from agents.search.workspace import Workspace
 from thud_env.rules.play import apply
 from thud_env.rules.row import NO_QUESTION, ONGOING, PENDING, TERMINATION, Row, ruleset_of
 from thud_env.rules.traits import scored_by_points
 from thud_env.rulesets import CLASSIC
 
-PLAYOUTS = {"eval": BY_EVALUATION, "random": BY_RANDOM_PLAY, "greedy": BY_GREEDY_PLAY}
-PRIORS = ("eval", "captures")
+PLAYOUTS = {
+    "search": BY_SEARCH,
+    "eval": BY_EVALUATION,
+    "random": BY_RANDOM_PLAY,
+    "greedy": BY_GREEDY_PLAY,
+}
+PRIORS = {
+    "checked": FROM_CHECKED_EVALUATION,
+    "eval": FROM_EVALUATION,
+    "captures": FROM_CAPTURES,
+}
 WHOLE_BATTLE = 10_000
 MOST_SIMULATIONS = 10_000_000
 _MOST_EDGES = 20_000_000
@@ -110,10 +127,12 @@ class MctsAgent(PlanningAgent):
 
     Args:
         sims: simulations for a turn, or for what is left of one.
-        playouts: how leaves are valued: ``eval`` by the evaluation, ``random`` or ``greedy`` by a
-            playout.
+        playouts: how leaves are valued: ``search`` by an alpha-beta search of one turn, ``eval`` by
+            the evaluation, ``random`` or ``greedy`` by a playout.
         length: turns of a playout before the evaluation; 0: to the end of the battle.
-        priors: where priors come from: ``eval``, the evaluation or, cheaper, ``captures``.
+        priors: where priors come from: ``eval``, the evaluation after each decision; ``checked``,
+            the same, but the most promising decisions valued after what may be captured next; or
+            ``captures``, which is the cheapest.
         time: seconds for a turn; 0: no limit. With one, its play depends on the machine.
         c: how much to explore.
         fpu: how much less than its siblings an untried decision counts (first-play urgency).
@@ -129,13 +148,13 @@ class MctsAgent(PlanningAgent):
     def __init__(
         self,
         sims: int = 1000,
-        playouts: str = "eval",
+        playouts: str = "search",
         length: int = 20,
-        priors: str = "eval",
+        priors: str = "checked",
         time: float = 0.0,
-        c: float = 1.5,
-        fpu: float = 0.2,
-        temperature: float = 60.0,
+        c: float = 0.8,
+        fpu: float = 0.0,
+        temperature: float = 30.0,
         evaluation: str = "learned",
         weights: str = "",
         seed: int = 0,
@@ -157,15 +176,15 @@ class MctsAgent(PlanningAgent):
             if not least <= value <= most:
                 raise ValueError(f"{name}={value} must be in {least} .. {most:g}")
         edges = min(sims * _EDGES_A_SIMULATION, _MOST_EDGES)
-        self._judges: dict[str, Judge] = {}
+        self._works: dict[tuple[str, bool], Workspace] = {}
         self._tree = Tree.of_size(
-            1, sims + 1, edges, (c, fpu, temperature), Judge.of(None, self._weights.of(CLASSIC))
+            1, sims + 1, edges, (c, fpu, temperature), judging(None, self._weights.of(CLASSIC))
         )
         control = self._tree.control
         control[trees.SIMULATIONS] = sims
         control[trees.HOW] = PLAYOUTS[playouts]
         control[trees.LENGTH] = length or WHOLE_BATTLE
-        control[trees.JUDGED_PRIORS] = priors == "eval"
+        control[trees.PRIORS] = PRIORS[priors]
         self._seconds = time
         self._started = 0.0
         self.result: TreeResult | None = None
@@ -183,10 +202,11 @@ class MctsAgent(PlanningAgent):
         """See ``PlanningAgent``."""
         self._started = perf_counter()
         ruleset = ruleset_of(row)
-        rules = ruleset.spec
-        if rules not in self._judges:
-            self._judges[rules] = Judge.of(self._tables(rules), self._weights.of(ruleset))
-        self._tree = tree = self._tree._replace(judge=self._judges[rules])
+        which = (ruleset.spec, patterns_serve(row))
+        if which not in self._works:
+            tables = self._tables(ruleset.spec) if patterns_serve(row) else None
+            self._works[which] = judging(tables, self._weights.of(ruleset))
+        self._tree = tree = self._tree._replace(work=self._works[which])
         tree.root[0] = row
         tree.control[trees.STOP] = 0
         timer = threading.Timer(self._seconds, self.stop) if self._seconds > 0 else None

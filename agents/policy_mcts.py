@@ -18,7 +18,7 @@ from agents.mcts import MOST_SIMULATIONS, best_line, glimpse_of, tree_result
 from agents.policy import PolicyAgent
 from agents.search import tree as trees
 from agents.search.gumbel import GumbelRoot
-from agents.search.judge import Judge
+from agents.search.judge import judging
 from agents.search.leaves import Leaves, absorb_all, descend_all
 from agents.search.planning import PlanningAgent, Thought
 from agents.search.tree import EDGE_COUNT, FIRST_EDGE, HIGHEST, LOWEST, Tree
@@ -113,6 +113,7 @@ class PolicyMctsAgent(PlanningAgent):
         self._judge = LeafJudge(PolicyAgent(path), precision == "bfloat16", lookahead, temperature)
         self._sims = sims
         self._constants = (c, fpu, _UNUSED)
+        self._work = judging(None, material_weights().own["classic"])  # not used
         self._gumbel = root == "gumbel"
         self._considered, self._noise, self._scale = considered, noise, scale
         self._leaves = 1 if self._gumbel else leaves
@@ -176,7 +177,7 @@ class PolicyMctsAgent(PlanningAgent):
             self._sims + 1,
             self._sims * _EDGES_A_SIMULATION,
             self._constants,
-            Judge.of(None, material_weights().own["classic"]),
+            self._work,
         )
         games = np.arange(len(rows))
         in_hand = Leaves.of_size(len(rows) * self._leaves)

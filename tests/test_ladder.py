@@ -150,7 +150,7 @@ def test_the_published_fields_can_be_played(rules: str) -> None:
     fixed = "evaluation=features,reductions=0"
     searching = {f"alphabeta:depth={depth}" for depth in (1, 2, 3)}
     old = {f"alphabeta:depth={depth},{fixed}" for depth in (1, 2)}
-    assert {"random", "greedy", "greedy2", "mcts:sims=200"} | searching | old <= set(field.agents)
+    assert {"random", "greedy", "greedy2", "mcts:sims=100"} | searching | old <= set(field.agents)
     assert all(games >= 2 * ENOUGH_PAIRS for games in field.agents.values())
 
 

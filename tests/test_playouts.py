@@ -6,15 +6,19 @@ import numpy as np
 import pytest
 
 from agents.mcts import WHOLE_BATTLE
-from agents.search.judge import Judge
+from agents.search.judge import judging
+from agents.search.lookahead import Lookahead, exact_search
 from agents.search.playouts import (
     BY_EVALUATION,
     BY_GREEDY_PLAY,
     BY_RANDOM_PLAY,
+    BY_SEARCH,
+    LEAF_DEPTH,
     leaf_value,
     static_value,
 )
 from agents.search.weights import load_weights
+from agents.search.workspace import Workspace
 from thud_env import RULESETS, Position
 from thud_env.jit.rng import seed_generators
 from thud_env.rules.row import (
@@ -27,14 +31,15 @@ from thud_env.rules.row import (
     Row,
     ruleset_of,
 )
+from training.arena.openings import read_openings
 
 WEIGHTS = load_weights()
 BY_PLAYING_ON = pytest.mark.parametrize("how", [BY_RANDOM_PLAY, BY_GREEDY_PLAY])
 EACH_RULESET = pytest.mark.parametrize("rules", RULESETS)
 
 
-def judge_of(row: Row) -> Judge:
-    return Judge.of(None, WEIGHTS.of(ruleset_of(row)))
+def judge_of(row: Row) -> Workspace:
+    return judging(None, WEIGHTS.of(ruleset_of(row)))
 
 
 def judge(position: Position, how: int, length: int, seed: int = 0) -> tuple[float, Row]:
@@ -70,6 +75,18 @@ def test_without_a_playout_the_position_is_evaluated_at_once(rules: str) -> None
     value, row = judge(Position.start(rules), BY_EVALUATION, 7)
     assert np.array_equal(row, Position.start(rules).row)
     assert value == static_value(row, judge_of(row))
+
+
+@EACH_RULESET
+def test_a_leaf_is_searched(rules: str) -> None:
+    rows = read_openings(rules).rows(4)
+    decisions = np.empty(MAX_DECISIONS_AT_ONCE, dtype=np.int32)
+    work = exact_search(ruleset_of(rows[0]).spec)
+    values = [
+        leaf_value(row, BY_SEARCH, 0, work, decisions, seed_generators(1, 1), 0) for row in rows
+    ]
+    assert values == Lookahead(ruleset_of(rows[0]).spec, LEAF_DEPTH).values(rows).tolist()
+    assert values != [static_value(row, work) for row in rows]
 
 
 @pytest.mark.parametrize("rules", [rules for rules in RULESETS if "football" not in rules])

@@ -19,7 +19,7 @@ from agents.mcts import MctsAgent
 from agents.networks.checkpoint import save_policy
 from agents.networks.network import Network, NetworkConfig
 from agents.search.weights import WeightsError, load_weights
-from thud_env import RULESETS, Position
+from thud_env import CLASSIC, RULESETS, Position
 from thud_env.actions import ACCEPT, DECLINE, OFFER
 from thud_env.jit.rng import seed_generators
 from thud_env.position import SIDES
@@ -30,6 +30,7 @@ FAST = (
     "alphabeta:depth=1",
     "alphabeta:depth=2,nodes=3000",
     "mcts:sims=30",
+    "mcts:sims=30,playouts=eval,priors=eval",
     "mcts:sims=30,playouts=random,length=5",
     "mcts:sims=30,playouts=greedy,priors=captures,length=5",
 )
@@ -174,6 +175,20 @@ def test_tree_search_tries_every_decision_and_counts_its_visits(value: str) -> N
         assert set(agent.result.visits) == set(position.legal_actions().tolist())
         best = max(agent.result.visits.values())
         assert agent.result.visits[agent.result.decisions[0]] == best > 1000
+
+
+@pytest.mark.parametrize("spec", ["alphabeta:depth=2", "mcts:sims=30"])
+def test_the_last_two_trolls_are_hunted_by_features(spec: str) -> None:
+    """Patterns do not see how far away they are."""
+
+    def values(trolls: str) -> list[int]:
+        position = place("classic", " ".join(CLASSIC.dwarfs), trolls)
+        players = [agents.make(each, 1) for each in (spec, f"{spec},evaluation=features")]
+        return [player.think(position.row).value for player in players]
+
+    few, more = values("G7 H3"), values("G7 H3 M12")
+    assert few[0] == few[1]
+    assert more[0] != more[1]
 
 
 # -- agreement -----------------------------------------------------------------------------

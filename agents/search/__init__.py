@@ -6,7 +6,8 @@
 - Alpha-beta: ``negamax.py`` is the search and ``levels.py`` one level of it. ``captures.py`` lists
   captures, ``ordering.py`` scores decisions, ``table.py`` is the transposition table,
   ``pruning.py`` leaves decisions out, ``workspace.py`` holds the arrays.
-- MCTS: ``tree.py`` grows the tree, ``playouts.py`` and ``judge.py`` value its leaves, or
-  ``leaves.py`` collects them for a network; ``gumbel.py`` chooses at the root.
+- MCTS: ``tree.py`` grows the tree. ``priors.py`` says what to try first, ``playouts.py`` values the
+  leaves by ``judge.py``, or ``leaves.py`` collects them for a network; ``gumbel.py`` chooses at the
+  root. ``lookahead.py`` values many positions by short searches.
 - ``planning.py`` is the base of all these players.
 """

@@ -7,28 +7,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.search import negamax
-from agents.search.evaluation import INFINITE
-from agents.search.pattern_files import no_tables, published_tables
-from agents.search.playouts import as_share
+from agents.search.judge import judging
+from agents.search.pattern_files import published_tables
+from agents.search.playouts import searched_value
 from agents.search.weights import load_weights
-from agents.search.workspace import (
-    BEST,
-    BY_PATTERNS,
-    FIRST_MOVE,
-    NODE_LIMIT,
-    ORDERED,
-    QUIESCENCE,
-    REDUCTIONS,
-    USE_TABLE,
-    Workspace,
-)
+from agents.search.workspace import Workspace
 from thud_env.jit.compile import compiled
-from thud_env.rules.row import DWARFS, TO_MOVE
-from thud_env.rules.traits import scored_by_points
 from thud_env.rulesets import get_ruleset
-
-_TABLE_BITS = 4  # the table is not used: so short a search hardly meets a position twice
 
 
 def exact_search(rules: str, learned: bool = True, quiescence: int = 4) -> Workspace:
@@ -40,22 +25,13 @@ def exact_search(rules: str, learned: bool = True, quiescence: int = 4) -> Works
         quiescence: turns of captures to look at beyond the depth.
     """
     tables = published_tables(rules) if learned else None
-    work = Workspace.of_size(_TABLE_BITS, tables or no_tables())
-    work.weights[:] = load_weights().of(get_ruleset(rules))
-    control = work.control
-    control[ORDERED], control[USE_TABLE], control[REDUCTIONS] = 1, 0, 0
-    control[BY_PATTERNS] = tables is not None
-    control[QUIESCENCE] = quiescence
-    control[NODE_LIMIT], control[FIRST_MOVE] = np.iinfo(np.int64).max, -1
-    return work
+    return judging(tables, load_weights().of(get_ruleset(rules)), quiescence)
 
 
 @compiled
 def _value_each(work, rows, depth, values, rng):
     for n in range(rows.shape[0]):
-        negamax.search(work, rows[n], depth, -INFINITE, INFINITE, rng)
-        value = as_share(work.frames[0, BEST], scored_by_points(rows[n]))
-        values[n] = value if rows[n, TO_MOVE] == DWARFS else -value
+        values[n] = searched_value(rows[n], depth, work, rng)
 
 
 class Lookahead:

@@ -178,7 +178,7 @@ def search(work, row, depth, alpha, beta, rng):
     Args:
         work: the arrays; ``work.control`` says how to search and when to stop.
         row: [432] a state row whose battle is not over and no offer is open.
-        depth: 1 .. MAX_DEPTH.
+        depth: 0 .. MAX_DEPTH; 0, for which no turn may be pending, searches captures only.
         alpha, beta: the window; a value outside it is a bound only.
         rng: [1] uint64, shuffles the decisions at the root: this breaks ties among equally
             promising best ones.
@@ -198,7 +198,8 @@ def search(work, row, depth, alpha, beta, rng):
     frames[0, TURNS_LEFT] = depth
     frames[0, LAST_CAPTURED] = -1
     frames[0, EXTENDED] = 0
-    open_level(work, 0)
+    if open_level(work, 0):
+        return True
     _shuffle(work.moves[0], work.scores[0], frames[0, COUNT], rng)
     level = 0
     while True:

@@ -1,4 +1,4 @@
-"""Values a leaf of the tree: by a playout, or by the evaluation at once.
+"""Values a leaf of the tree: by a short search, by a playout, or by the evaluation at once.
 
 Values here are from the dwarfs' view and lie in -1 .. 1: a margin of 32 is 1, and so is a
 Koom Valley battle won.
@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from agents.search import negamax
 from agents.search.captures import capturable_by, capturing_moves, keep_hungry_answers
-from agents.search.evaluation import POINT
+from agents.search.evaluation import INFINITE, POINT
 from agents.search.judge import judge_position
+from agents.search.workspace import BEST
 from thud_env.actions import OFFER
 from thud_env.jit.compile import compiled, compiled_with_arrays
 from thud_env.jit.rng import random_below
@@ -31,8 +33,11 @@ from thud_env.rules.row import (
 )
 from thud_env.rules.traits import scored_by_points
 
-BY_EVALUATION, BY_RANDOM_PLAY, BY_GREEDY_PLAY = range(3)
+BY_SEARCH, BY_EVALUATION, BY_RANDOM_PLAY, BY_GREEDY_PLAY = range(4)
 """How a leaf of the tree is valued."""
+
+LEAF_DEPTH = 1
+"""Turns that a leaf is searched."""
 
 MOST_POINTS = 32
 EVEN_ODDS = 1000
@@ -65,15 +70,40 @@ def as_share(value, by_points):
 
 
 @compiled
-def static_value(row, judge):
-    """Value a position for the dwarfs without a playout. No turn may be pending."""
-    by_points = scored_by_points(row)
+def _score(row):
+    """The current score for the dwarfs."""
+    return margin(row) / MOST_POINTS if scored_by_points(row) else float(margin(row))
+
+
+@compiled
+def _for_dwarfs(row, value):
+    """The share of a value for the side to move, in hundredths of a point, for the dwarfs."""
+    share = as_share(float(value), scored_by_points(row))
+    return share if row[TO_MOVE] == DWARFS else -share
+
+
+@compiled
+def static_value(row, work):
+    """Value a position for the dwarfs by the evaluation. No turn may be pending."""
     if row[TERMINATION] != ONGOING:
-        return margin(row) / MOST_POINTS if by_points else float(margin(row))
-    value = float(judge_position(row, judge))
-    if row[TO_MOVE] != DWARFS:
-        value = -value
-    return as_share(value, by_points)
+        return _score(row)
+    return _for_dwarfs(row, judge_position(row, work))
+
+
+@compiled
+def searched_value(row, depth, work, rng):
+    """Value a position for the dwarfs by a search, a turn that is pending counting as one.
+
+    Args:
+        row: [432] a state row, no offer open.
+        depth: turns to look ahead, 1 or more.
+        work: see ``judging``.
+        rng: [N] uint64.
+    """
+    if row[TERMINATION] != ONGOING:
+        return _score(row)
+    negamax.search(work, row, depth, -INFINITE, INFINITE, rng)
+    return _for_dwarfs(row, work.frames[0, BEST])
 
 
 @compiled_with_arrays
@@ -83,8 +113,7 @@ def standing(rows):
     """
     scores = np.empty(rows.shape[0])
     for n in range(rows.shape[0]):
-        scale = MOST_POINTS if scored_by_points(rows[n]) else 1
-        scores[n] = margin(rows[n]) / scale
+        scores[n] = _score(rows[n])
     return scores
 
 
@@ -116,18 +145,20 @@ def _greedy_move(row, decisions, rng, game):
 
 
 @compiled
-def leaf_value(row, how, length, judge, decisions, rng, game):
-    """Value a position for the dwarfs, playing on in place as ``how`` says.
+def leaf_value(row, how, length, work, decisions, rng, game):
+    """Value a position for the dwarfs as ``how`` says.
 
     Args:
         row: [432] a state row, no offer open; changed.
-        how: BY_EVALUATION, BY_RANDOM_PLAY or BY_GREEDY_PLAY.
+        how: BY_SEARCH, BY_EVALUATION, BY_RANDOM_PLAY or BY_GREEDY_PLAY.
         length: the most turns of a playout.
-        judge: see ``judge_position``.
+        work: see ``judging``.
         decisions: [>= 2048] scratch space, int32.
         rng: [N] uint64, one generator a game.
         game: which of them to draw from.
     """
+    if how == BY_SEARCH:
+        return searched_value(row, LEAF_DEPTH, work, rng)
     finish_turn(row, decisions, rng, game)
     if how != BY_EVALUATION:
         for _ in range(length):
@@ -139,4 +170,4 @@ def leaf_value(row, how, length, judge, decisions, rng, game):
                 action = _random_move(row, decisions, rng, game)
             apply(row, action)
             finish_turn(row, decisions, rng, game)
-    return static_value(row, judge)
+    return static_value(row, work)

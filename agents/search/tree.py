@@ -21,12 +21,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.search.captures import capturable_by
-from agents.search.evaluation import final_value
-from agents.search.judge import Judge, judge_position
 from agents.search.ordering import arrange_answers
-from agents.search.patterns import UNKNOWN, has_replies, judge_afresh, judge_moves
-from agents.search.playouts import finish_turn, leaf_value
-from agents.search.table import clocks_matter
+from agents.search.playouts import leaf_value
+from agents.search.priors import (
+    FROM_CAPTURES,
+    FROM_CHECKED_EVALUATION,
+    check_best,
+    judge_decisions,
+)
+from agents.search.workspace import Workspace
 from thud_env.actions import CAPTURE, CAPTURE_ALL, OFFER
 from thud_env.jit.compile import compiled
 from thud_env.jit.rng import random_below
@@ -44,6 +47,7 @@ from thud_env.rules.row import (
     copy_row,
 )
 
+_NOISE = 1 << 20
 MAX_PATH = 512
 """The most decisions on a path from the root, far more than a search needs."""
 
@@ -51,11 +55,9 @@ NUM_NODES, NUM_EDGES, COUNTERS = range(3)
 LOWEST, HIGHEST, BOUNDS = range(3)
 FIRST_EDGE, EDGE_COUNT, NODE_COLUMNS = range(3)
 
-STOP, SIMULATIONS, HOW, LENGTH, JUDGED_PRIORS, CONTROL_SIZE = range(6)
+STOP, SIMULATIONS, HOW, LENGTH, PRIORS, CONTROL_SIZE = range(6)
 """The numbers that control a search: stop (also from another thread), simulations, how to value
-leaves, the most turns of a playout, whether priors come from the evaluation."""
-
-NOISE = 1 << 20
+leaves, the most turns of a playout, where priors come from (``priors.py``)."""
 
 
 class Tree(NamedTuple):
@@ -93,8 +95,10 @@ class Tree(NamedTuple):
     """[2, 2048] scratch space for lists of decisions."""
     constants: NDArray[np.float64]
     """[3] exploration, first-play reduction, temperature of the priors in hundredths."""
-    judge: Judge
-    """The evaluation of leaves and priors."""
+    values: NDArray[np.int32]
+    """[2048] scratch space for the values of decisions."""
+    work: Workspace
+    """The evaluation of leaves and priors, with the arrays of short searches."""
     control: NDArray[np.int64]
     """[CONTROL_SIZE] the numbers above."""
 
@@ -105,7 +109,7 @@ class Tree(NamedTuple):
         nodes: int,
         edges: int,
         constants: tuple[float, float, float],
-        judge: Judge,
+        work: Workspace,
     ) -> Tree:
         """Arrays for so many games, and nodes and edges a game."""
         edges = max(edges, MAX_DECISIONS_AT_ONCE)
@@ -126,7 +130,8 @@ class Tree(NamedTuple):
             child=np.zeros(ROW_SIZE, dtype=np.int16),
             decisions=np.zeros((2, MAX_DECISIONS_AT_ONCE), dtype=np.int32),
             constants=np.array(constants, dtype=np.float64),
-            judge=judge,
+            values=np.zeros(MAX_DECISIONS_AT_ONCE, dtype=np.int32),
+            work=work,
             control=np.zeros(CONTROL_SIZE, dtype=np.int64),
         )
 
@@ -173,62 +178,30 @@ def add_node(tree, game, count):
 
 
 @compiled
-def _judged(tree, game, row, decision, rng):
-    """Evaluate the position after a decision, for the side that decides, in hundredths."""
-    child = tree.child
-    copy_row(child, row)
-    apply(child, decision)
-    finish_turn(child, tree.decisions[1], rng, game)
-    if child[TERMINATION] != ONGOING:
-        value = final_value(child)
-    else:
-        value = judge_position(child, tree.judge)
-    return value if child[TO_MOVE] == row[TO_MOVE] else -value
-
-
-@compiled
-def _judge_quiet_moves(tree, row, count):
-    """Evaluate the positions after quiet moves; UNKNOWN for decisions that must be played first."""
-    judge, decisions = tree.judge, tree.decisions[0]
-    if judge.by_patterns[0] == 0 or row[PENDING] != NO_QUESTION:
-        for i in range(count):
-            judge.values[i] = UNKNOWN
-        return
-    judge_afresh(row, judge.tables, judge.codes, judge.sums)
-    judge_moves(
-        row, decisions, count, judge.tables, judge.codes, judge.sums, judge.arrivals, judge.values
-    )
-    safe = has_replies(row) and not clocks_matter(row, 1)
-    for i in range(count):
-        if not safe or capturable_by(row, decisions[i]) > 0:
-            judge.values[i] = UNKNOWN
-
-
-@compiled
 def _expand(tree, game, row, last_captured, rng):
     """Add a node for a position, with priors from captures or from the evaluation."""
-    count = list_decisions(row, tree.decisions[0], last_captured)
+    decisions, values, work = tree.decisions[0], tree.values, tree.work
+    child, scratch = tree.child, tree.decisions[1]
+    count = list_decisions(row, decisions, last_captured)
+    source = tree.control[PRIORS]
+    if source != FROM_CAPTURES:
+        judge_decisions(row, decisions, count, values, work, child, scratch, rng, game)
+    if source == FROM_CHECKED_EVALUATION and row[PENDING] == NO_QUESTION:
+        check_best(row, decisions, count, values, work, child, scratch, rng, game)
     node = add_node(tree, game, count)
     if node < 0:
         return node
     first = int(tree.nodes[game, node, FIRST_EDGE])
-    temperature = tree.constants[2]
-    judged = tree.control[JUDGED_PRIORS] == 1
-    known = tree.judge.values
-    if judged:
-        _judge_quiet_moves(tree, row, count)
     highest = -np.inf
     for i in range(count):
-        decision = tree.decisions[0, i]
-        if judged:
-            value = known[i] if known[i] != UNKNOWN else _judged(tree, game, row, decision, rng)
-            score = value / temperature
+        if source != FROM_CAPTURES:
+            score = values[i] / tree.constants[2]
         elif row[PENDING] == NO_QUESTION:
-            score = np.log(1.0 + 10.0 * capturable_by(row, decision))
+            score = np.log(1.0 + 10.0 * capturable_by(row, decisions[i]))
         else:
             score = 1.0 if i == 0 else 0.0
         # A little noise breaks ties.
-        score += 0.01 * random_below(rng, game, NOISE) / NOISE
+        score += 0.01 * random_below(rng, game, _NOISE) / _NOISE
         tree.priors[game, first + i] = score
         highest = max(highest, score)
     total = 0.0
@@ -349,7 +322,7 @@ def grow(tree, rng):
     while made < control[SIMULATIONS] and control[STOP] == 0:
         length, _ = descend(tree, 0, True, rng)
         value = leaf_value(
-            tree.rows[0], control[HOW], control[LENGTH], tree.judge, tree.decisions[0], rng, 0
+            tree.rows[0], control[HOW], control[LENGTH], tree.work, tree.decisions[0], rng, 0
         )
         back_up(tree, 0, length, value)
         made += 1
