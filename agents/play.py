@@ -75,7 +75,8 @@ def serve_page(arguments: argparse.Namespace) -> None:
         position = arguments.position or ""
         asked = {"rules": arguments.rules, "position": position, "agreement": agreement, **names}
     agents = [name for name in names.values() if name != HUMAN]
-    serve(arguments.host, arguments.port, extra=agents, asked=asked)
+    host = arguments.host or "127.0.0.1"
+    serve(host, arguments.port or 0, extra=agents, asked=asked)
 
 
 def main(words: list[str] | None = None, ask: Callable[[str], str] = input) -> int:
@@ -91,13 +92,10 @@ def main(words: list[str] | None = None, ask: Callable[[str], str] = input) -> i
     command.add_argument("--agreement", action="store_true", help="the battle may end by agreement")
     command.add_argument("--record", metavar="FILE", type=Path, help="a new file for the battle")
     command.add_argument("--web", action="store_true", help="play in the browser, on a local page")
-    command.add_argument(
-        "--host", default="127.0.0.1", metavar="NAME", help="with --web: where to listen"
-    )
+    command.add_argument("--host", metavar="NAME", help="with --web: where to listen (127.0.0.1)")
     command.add_argument(
         "--port",
         type=bounded(int, 0, 65535),
-        default=0,
         metavar="N",
         help="with --web: the port (a free one)",
     )
@@ -108,6 +106,9 @@ def _play(arguments: argparse.Namespace, ask: Callable[[str], str]) -> None:
     if arguments.web:
         serve_page(arguments)
         return
+    for name in ("host", "port"):
+        if getattr(arguments, name) is not None:
+            raise ValueError(f"--{name} is for --web, the page: give that, too")
     names = seats(arguments.dwarfs, arguments.trolls)
     seed = random.randrange(2**16) if arguments.seed is None else arguments.seed
     rules, agreement = arguments.rules, arguments.agreement

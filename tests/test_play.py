@@ -413,6 +413,8 @@ def record_words(request, tmp_path: Path) -> Iterator[list[str]]:
         (["--rules", "clasic"], "unknown ruleset 'clasic': did you mean 'classic'?"),
         (["--position", "dd1dd d - 0 0"], "board 'dd1dd' has 1 rows"),
         (["--seed", "-1"], "--seed: '-1': a whole number, 0 or more, would be right"),
+        (["--port", "8000"], "--port is for --web"),
+        (["--host", "0.0.0.0"], "--host is for --web"),
     ],
 )
 def test_a_mistake_is_one_line_and_exit_code_2(
