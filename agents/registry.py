@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from agents.agent import Agent
-from thud_env.arguments import module_named, nearest
+from thud_env.arguments import as_count, module_named, nearest
 
 AGENTS: dict[str, str] = {
     "random": "agents.simple:RandomAgent",
@@ -42,7 +42,7 @@ def make(spec: str, seed: int = 0) -> Agent:
     Raises:
         TypeError: if the spec is not a string.
         ValueError: if the spec names no agent, an option that the agent does not have, or an
-            option twice.
+            option twice; if ``seed`` is not an integer, 0 or more.
         agents.networks.checkpoint.CheckpointError: if a checkpoint is damaged or not one of ours.
     """
     if not isinstance(spec, str):
@@ -68,6 +68,7 @@ def make(spec: str, seed: int = 0) -> Agent:
     if name != OWN and "path" in parameters:
         positional = [_path(spec, words, "PATH")]
         del parameters["path"]
+    seed = as_count("seed", seed, least=0)
     options: dict[str, Any] = {"seed": seed, **_options(spec, words, parameters)}
     return kind(*positional, **options)
 

@@ -65,6 +65,11 @@ def test_the_error_for_a_wrong_spec_names_the_mistake(spec: str, said: str) -> N
     assert "\n" not in str(error.value)
 
 
+def test_a_seed_that_is_none_is_named() -> None:
+    with pytest.raises(ValueError, match="seed must be 0 or more, not -1"):
+        agents.make("random", seed=-1)
+
+
 def test_a_spec_that_is_not_a_string_is_named() -> None:
     with pytest.raises(TypeError, match="agent None: a string such as 'greedy' would be right"):
         agents.make(None)  # type: ignore[arg-type]

@@ -28,12 +28,12 @@ GRANTED = {
     "rules": {"actions", "board", "jit", "rulesets"},
     "views": {"actions", "board", "jit", "rules"},
     "notation": {"actions", "board", "rules", "rulesets"},
-    "render": {"actions", "board", "notation", "rules", "rulesets"},
+    "render": {"actions", "arguments", "board", "notation", "rules", "rulesets"},
     "position": {"actions", "arguments", "notation", "render", "rules", "rulesets", "views"},
     "symmetry": {"actions", "board", "position", "rules", "rulesets"},
     "record": {"board", "notation", "position", "render", "rules", "rulesets"},
     "command": {"rulesets"},
-    "perft": {"command", "position", "rules"},
+    "perft": {"arguments", "command", "position", "rules"},
 }
 # The rooms of the applications, a module or a folder each, from the bottom up: each may import
 # those that stand before it. Commands stand in the last line.

@@ -199,6 +199,8 @@ def test_meaningless_arguments_are_refused():
             draw(START, targets="A1")
     with pytest.raises(ValueError, match="102 or more"):
         rgb_array(START, size=50)
+    with pytest.raises(ValueError, match="size must be 1 or more, not -3"):
+        svg(START, size=-3)
 
 
 def test_the_font_has_all_that_is_written():

@@ -16,6 +16,7 @@ import argparse
 import sys
 from collections.abc import Iterator
 
+from thud_env.arguments import as_count
 from thud_env.command import Command, bounded
 from thud_env.position import Position
 from thud_env.rules import row as fields
@@ -26,14 +27,12 @@ def perft(position: Position, depth: int) -> int:
     """How many sequences of ``depth`` complete turns start in ``position``.
 
     Raises:
-        ValueError: if ``position`` is in the middle of a turn, or ``depth`` is negative. An
-            offer to end the battle is a turn, and so is its answer.
+        ValueError: if ``position`` is in the middle of a turn, or ``depth`` is not an integer, 0
+            or more. An offer to end the battle is a turn, and so is its answer.
     """
     if not fields.is_between_turns(position.row):
         raise ValueError(f"{position.text!r} is in the middle of a turn: turns cannot be counted")
-    if depth < 0:
-        raise ValueError(f"depth {depth}: 0 or more would be right")
-    return int(turns.perft(position.row, depth))
+    return int(turns.perft(position.row, as_count("depth", depth, least=0)))
 
 
 def divide(position: Position, depth: int) -> Iterator[tuple[str, int]]:

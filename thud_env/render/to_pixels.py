@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from thud_env.arguments import as_count
 from thud_env.render.font import GLYPH_HEIGHT, GLYPH_WIDTH, glyph
 from thud_env.render.picture import (
     board_shapes,
@@ -42,7 +43,7 @@ def rgb_array(
         size: width and height, 102 at least; a multiple of 17 gives the sharpest edges.
 
     Raises:
-        ValueError: if a turn or a square cannot be read, or ``size`` is too small.
+        ValueError: if a turn or a square cannot be read, or ``size`` is not such a number.
     """
     check_size(size)
     return still(scene_of(position, last_turn, targets), size)
@@ -59,10 +60,9 @@ def check_size(size: int) -> None:
     """Refuse a size too small to read.
 
     Raises:
-        ValueError: if it is below 102 pixels.
+        ValueError: if it is not an integer, 102 or more.
     """
-    if size < 6 * EXTENT:
-        raise ValueError(f"size {size} is too small: {6 * EXTENT} or more would be right")
+    as_count("size", size, least=6 * EXTENT)
 
 
 def paint(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from html import escape
 
+from thud_env.arguments import as_count
 from thud_env.board import SQUARE_NAMES
 from thud_env.render.picture import (
     board_shapes,
@@ -53,7 +54,7 @@ def svg(
         size: width and height in pixels.
 
     Raises:
-        ValueError: if a turn or a square cannot be read.
+        ValueError: if a turn or a square cannot be read, or ``size`` is not an integer, 1 or more.
     """
     scene = scene_of(position, last_turn, targets)
     marks = (*marks_above(scene), *marks_beside(scene))
@@ -87,7 +88,12 @@ def _lines(
 
 
 def opening(size: int, height: float = EXTENT) -> str:
-    """The tag that a picture begins with, ``size`` pixels wide and ``height`` squares high."""
+    """The tag that a picture begins with, ``size`` pixels wide and ``height`` squares high.
+
+    Raises:
+        ValueError: if ``size`` is not an integer, 1 or more.
+    """
+    as_count("size", size)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
         f'viewBox="0 0 {EXTENT} {number(height)}" width="{size}" '
