@@ -120,7 +120,7 @@ def test_divide_adds_up_where_a_battle_may_end_by_agreement() -> None:
 
 def test_depth_zero_is_one_and_negative_depths_are_refused() -> None:
     assert perft(Position.start(), 0) == 1
-    with pytest.raises(ValueError, match="depth -1"):
+    with pytest.raises(ValueError, match="depth must be 0 or more, not -1"):
         perft(Position.start(), -1)
 
 
