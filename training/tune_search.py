@@ -2,7 +2,7 @@
 
 ::
 
-    python -m training.tune_search classic mcts:sims=100 c=0.75,3 fpu=0,0.4 temperature=30,120
+    python -m training.tune_search classic mcts:sims=100 c=0.4,1.5 fpu=0.2 temperature=15,60
     python -m training.tune_search koom-valley alphabeta:depth=2 quiescence=2,6
 
 Each value is a *candidate*: the base with this one option changed. Candidates and base play the
