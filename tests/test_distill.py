@@ -21,7 +21,7 @@ from thud_env import BatchedGame, Position
 from thud_env.jit.rng import seed_generators
 from thud_env.rules.row import NO_QUESTION, ONGOING, PENDING, TERMINATION, TO_MOVE
 from thud_env.rulesets import RULESETS
-from thud_env.symmetry import map_action, map_position, symmetries_of
+from thud_env.symmetry import map_action, symmetries_of
 from training.config import ConfigError
 from training.distill.__main__ import distil, main
 from training.distill.config import DistillConfig, LessonConfig, StudentConfig, TeacherConfig
@@ -29,10 +29,10 @@ from training.distill.distillation import Distillation
 from training.distill.labels import Labels, Teacher
 from training.distill.lessons import Lesson, Lessons, followed_values
 from training.distill.student import Student, soft_targets, worth_to
-from training.distill.turned import map_rows
 from training.options import Options
 from training.process.precision import Precision
 from training.runs.loop import Stopped
+from training.selfplay.frames import map_rows
 
 torch.set_num_threads(1)
 FLOAT32 = Precision(bfloat16=False)
@@ -119,10 +119,7 @@ def test_labels_turn_with_the_board(rules: str) -> None:
     rows = some_rows(rules)[:2]
     labels = Teacher(SMALL, rules).label(rows)
     for symmetry in symmetries_of(rules)[1:3]:
-        images = np.empty_like(rows)
-        map_rows(rows, np.full(len(rows), symmetry), images)
-        for row, image in zip(rows, images, strict=True):
-            assert np.array_equal(image, map_position(symmetry, Position(row)).row)
+        images = map_rows(np.full(len(rows), symmetry), rows)
         turned = Teacher(SMALL, rules).label(images)
         assert np.array_equal(turned.values, labels.values)
         for n in range(len(rows)):

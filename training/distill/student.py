@@ -15,9 +15,9 @@ from thud_env.rulesets import get_ruleset
 from thud_env.symmetry import symmetries_of
 from training.distill.config import StudentConfig
 from training.distill.lessons import Lesson
-from training.distill.turned import map_rows
 from training.process.precision import Precision
 from training.process.state import State, restore_learning, state_of_learning
+from training.selfplay.frames import map_rows
 
 MEASURED = (
     "policy_loss",
@@ -102,8 +102,7 @@ class Student:
     def _step(self) -> list[float]:
         lesson = self._draw()
         chosen = self._random.choice(self._symmetries, size=len(lesson.rows))
-        rows = np.empty_like(lesson.rows)
-        map_rows(lesson.rows, chosen, rows)
+        rows = map_rows(chosen, lesson.rows)
         labels = lesson.labels
         owner = np.repeat(np.arange(len(rows)), labels.counts)
         decisions = ACTION_SYMMETRY[chosen[owner], labels.decisions].astype(np.int64)
