@@ -192,13 +192,19 @@ def test_a_line_is_short_whatever_it_quotes(capsys) -> None:
     assert len(capsys.readouterr().err) < 3000
 
 
-@pytest.mark.parametrize("closed", [0, 1, 2])
-def test_a_stream_that_is_closed_is_not_missed(closed: int) -> None:
+@pytest.fixture(scope="module")
+def battle() -> list[str]:
+    """A command that plays a battle, and need not compile anything."""
     words = ["--dwarfs", "random", "--trolls", "random", "--seed", "1", "--rules", "koom-valley"]
     command = [sys.executable, "-m", "agents.play", *words]
-    subprocess.run(command, cwd=ROOT, capture_output=True, check=True)  # it may have to compile
+    subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
+    return command
+
+
+@pytest.mark.parametrize("closed", [0, 1, 2])
+def test_a_stream_that_is_closed_is_not_missed(closed: int, battle: list[str]) -> None:
     done = subprocess.run(
-        command,
+        battle,
         cwd=ROOT,
         stdin=subprocess.DEVNULL,
         capture_output=True,

@@ -197,15 +197,17 @@ def test_compiling_that_takes_long_is_announced_once_a_module(call, tmp_path: Pa
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", AGENTS)
-def test_a_second_start_of_an_agent_compiles_nothing(kind: str) -> None:
+def test_a_second_start_of_agents_compiles_nothing() -> None:
     needed = {"alphabeta": ":depth=1", "policy": ":pretrained/classic", "champion": ":time=0.1"}
     needed["policy+mcts"] = f"{needed['policy']},sims=10"
     script = f"""
+import sys
 import thud_env.jit.compile
 thud_env.jit.compile.PATIENCE = 0.0  # whatever is compiled is announced
 import agents, thud_env
-agents.make("{kind}{needed.get(kind, "")}").turn(thud_env.Position.start("classic"))
+for spec in {[kind + needed.get(kind, "") for kind in AGENTS]}:
+    agents.make(spec).turn(thud_env.Position.start("classic"))
+    print("played", spec, file=sys.stderr)
 """
     starts = [
         subprocess.run(
@@ -213,7 +215,8 @@ agents.make("{kind}{needed.get(kind, "")}").turn(thud_env.Position.start("classi
         )
         for _ in range(2)
     ]
-    assert starts[1].stderr == ""
+    said = starts[1].stderr.splitlines()
+    assert [line.split()[0] for line in said] == ["played"] * len(AGENTS), said
 
 
 def test_without_a_place_for_a_cache_it_compiles_and_says_so_once(call) -> None:
