@@ -13,7 +13,19 @@ from thud_env import Position
 AT_ONCE = 8
 GAMES = 200
 START = Position.start()
-ROUTES = ["view", "play", "think", "analyse", "insight", "curve", "load", "save", "score", "stop"]
+ROUTES = [
+    "ruleset",
+    "view",
+    "play",
+    "think",
+    "analyse",
+    "insight",
+    "curve",
+    "load",
+    "save",
+    "score",
+    "stop",
+]
 WORDS = ["", " ", "\x00", "x" * 5000, "🧌", "../../etc/passwd", "dF1-F5", "classic", "[]", "1e999"]
 VALUES = [None, True, -1, 0, 1.5, 10**30, 1e308, *WORDS, [], {}, [[[]]], {"a": {}}, [None] * 50]
 

@@ -28,7 +28,7 @@ _SCRIPTED = {
     "alphabeta:depth=3": ("Search, 3 turns", "sees its turn, the reply and the turn after"),
     "alphabeta:time=3": ("Search, 3 seconds", "looks as deep as it can in three seconds"),
     "champion": ("Champion", "searches for a second a turn"),
-    "mcts:sims=200": ("Tree search, 200", "tries out 200 lines of play a turn"),
+    "mcts:sims=100": ("Tree search, 100", "tries out 100 lines of play a turn"),
     "mcts:sims=1000": ("Tree search, 1,000", "tries out 1,000 lines of play a turn"),
     "mcts:sims=100000,time=3": ("Tree search, 3 seconds", "tries out lines for three seconds"),
 }

@@ -96,10 +96,10 @@ class Foresight:
                 apply(row, decision)
         all_rows = np.array(rows)
         paid = np.array(finals) / get_ruleset(config.rules).largest_margin - standing(all_rows)
-        return tuple(  # type: ignore[return-value]
-            TestPositions(all_rows[mine], paid[mine] * (1 if side == DWARFS else -1))
-            for side in range(len(SIDES))
-            for mine in [all_rows[:, TO_MOVE] == side]
+        by_dwarfs = all_rows[:, TO_MOVE] == DWARFS
+        return (
+            TestPositions(all_rows[by_dwarfs], paid[by_dwarfs]),
+            TestPositions(all_rows[~by_dwarfs], -paid[~by_dwarfs]),
         )
 
 
