@@ -213,3 +213,12 @@ def test_long_specs_are_cut_short_above_their_columns() -> None:
     (short,) = [word for word in words if word.startswith("...")]
     assert spec.endswith(short[3:])
     assert len(short) <= 13
+
+
+def test_agents_that_differ_in_their_first_option_differ_above_their_columns() -> None:
+    old = "evaluation=features,reductions=0"
+    specs = ["alphabeta:depth=1", f"alphabeta:depth=1,{old}", f"alphabeta:depth=2,{old}"]
+    results = made_up_results(specs, 20, lambda *_: 1)
+    root = ElementTree.fromstring(payoff_svg(compute_figures(specs, results), "", 32))
+    words = [element.text or "" for element in root.iter(f"{SVG}text")]
+    assert {"depth=1", "depth=1...", "depth=2..."} <= set(words)

@@ -85,10 +85,15 @@ def _colours(share: float) -> tuple[str, str]:
 
 
 def _in_lines(agent: str) -> tuple[str, str]:
-    """A spec in two lines above its column: its name and its options, shortened if long."""
+    """A spec in two lines above its column: its name and its options, or the first of them."""
     room = int(_CELL_WIDTH / _LETTER)
     name, _, options = agent.partition(":")
-    first, second = (
-        words if len(words) <= room else f"...{words[3 - room :]}" for words in (name, options)
-    )
-    return first, second
+    if len(options) <= room:
+        return name, options
+    first, comma, _ = options.partition(",")
+    return name, _end_of(first, room - 3) + "..." if comma else _end_of(first, room)
+
+
+def _end_of(words: str, room: int) -> str:
+    """The end of a word that is too long: of a path, what tells it apart."""
+    return words if len(words) <= room else f"...{words[3 - room :]}"
