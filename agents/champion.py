@@ -1,7 +1,8 @@
 """The player believed to be the strongest at each game.
 
 In Classic Thud ``policy+mcts`` has not been shown to beat ``alphabeta:depth=3``, which takes less
-than a tenth of its time (docs/log.md); in the other games the two have not been compared.
+than a tenth of its time; in Koom Valley Thud ``mcts`` loses to ``alphabeta`` in equal time
+(docs/log.md). In the other games they have not been compared.
 """
 
 from __future__ import annotations
