@@ -162,6 +162,20 @@ while len(list(Path().glob("ready-*"))) < 3:
     assert [sum(of_one) for of_one in zip(*hits, strict=True)] == [2, 2]
 
 
+def test_where_there_are_no_locks_each_process_compiles_for_itself(call, tmp_path: Path) -> None:
+    """As on Windows, which has no fcntl."""
+    without = f"import sys; sys.modules['fcntl'] = None\n{CALL}"
+    said = subprocess.run(
+        [sys.executable, "-c", without],
+        cwd=tmp_path,
+        env=call.environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert said.stdout.split()[:2] == ["20", "-20"]
+
+
 @pytest.mark.parametrize("decorator", ["compiled", "inlined", "compiled_with_arrays"])
 def test_compiled_functions_release_the_interpreter_lock(decorator: str) -> None:
     """Or threads would not share the work (``batch/cpu.py``)."""

@@ -6,7 +6,6 @@ Environments in processes of their own, or tests, would each compile the same on
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import os
 import time
@@ -16,6 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from numba.core.compiler_lock import global_compiler_lock
+
+try:
+    import fcntl
+except ImportError:  # Windows has none: every process compiles for itself
+    fcntl = None  # type: ignore[assignment]
 
 _LONGEST = 60.0
 """Seconds that a process waits for another, which may hang, before it compiles by itself."""
@@ -32,6 +36,8 @@ def compile_alone(
         folder: where the function's code is kept.
         function: its name, which no other in the folder has.
     """
+    if fcntl is None:
+        return compiler
 
     def compile_in_turn(signature: Any) -> Any:
         with global_compiler_lock, _alone(folder, function):
