@@ -202,9 +202,10 @@ class MctsAgent(PlanningAgent):
         """See ``PlanningAgent``."""
         self._started = perf_counter()
         ruleset = ruleset_of(row)
-        which = (ruleset.spec, patterns_serve(row))
+        by_patterns = patterns_serve(row)
+        which = (ruleset.spec, by_patterns)
         if which not in self._works:
-            tables = self._tables(ruleset.spec) if patterns_serve(row) else None
+            tables = self._tables(ruleset.spec) if by_patterns else None
             self._works[which] = judging(tables, self._weights.of(ruleset))
         self._tree = tree = self._tree._replace(work=self._works[which])
         tree.root[0] = row

@@ -113,7 +113,7 @@ class PolicyMctsAgent(PlanningAgent):
         self._judge = LeafJudge(PolicyAgent(path), precision == "bfloat16", lookahead, temperature)
         self._sims = sims
         self._constants = (c, fpu, _UNUSED)
-        self._work = judging(None, material_weights().own["classic"])  # not used
+        self._work = judging(None, material_weights().own["classic"])  # for a tree without networks
         self._gumbel = root == "gumbel"
         self._considered, self._noise, self._scale = considered, noise, scale
         self._leaves = 1 if self._gumbel else leaves

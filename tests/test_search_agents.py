@@ -178,15 +178,18 @@ def test_tree_search_tries_every_decision_and_counts_its_visits(value: str) -> N
 
 
 @pytest.mark.parametrize("spec", ["alphabeta:depth=2", "mcts:sims=30"])
-def test_the_last_two_trolls_are_hunted_by_features(spec: str) -> None:
+@pytest.mark.parametrize("hunted", ["dwarfs", "trolls"])
+def test_the_last_two_pieces_of_a_side_are_hunted_by_features(hunted: str, spec: str) -> None:
     """Patterns do not see how far away they are."""
 
-    def values(trolls: str) -> list[int]:
-        position = place("classic", " ".join(CLASSIC.dwarfs), trolls)
+    def values(left: int) -> list[int]:
+        pieces = {"dwarfs": CLASSIC.dwarfs, "trolls": ("G7", "H3", "M12")}
+        pieces[hunted] = pieces[hunted][:left]
+        position = place("classic", " ".join(pieces["dwarfs"]), " ".join(pieces["trolls"]))
         players = [agents.make(each, 1) for each in (spec, f"{spec},evaluation=features")]
         return [player.think(position.row).value for player in players]
 
-    few, more = values("G7 H3"), values("G7 H3 M12")
+    few, more = values(2), values(3)
     assert few[0] == few[1]
     assert more[0] != more[1]
 
