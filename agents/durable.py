@@ -67,6 +67,26 @@ def temporary_path(path: Path) -> Path:
     return path.with_name(f".{path.name}.{os.getpid()}.tmp")
 
 
+@contextlib.contextmanager
+def new_file(path: Path) -> Iterator[Path]:
+    """Yield where to write a file that gets its name once it is whole.
+
+    Raises:
+        FileExistsError: if ``path`` exists; nothing is overwritten.
+        FileNotFoundError: if the folder that it is to be written to does not exist.
+    """
+    if path.exists():
+        raise FileExistsError(f"{path} exists: name another file")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {path.parent} to write {path.name} to")
+    temporary = temporary_path(path)
+    try:
+        yield temporary
+        temporary.rename(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
 def replace_flushed(path: Path, data: bytes) -> None:
     """Replace a file, in one step."""
     temporary = temporary_path(path)

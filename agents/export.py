@@ -18,7 +18,6 @@ import argparse
 import contextlib
 import logging
 import math
-import os
 import sys
 import warnings
 from collections.abc import Iterator
@@ -27,6 +26,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
+from agents.durable import new_file
 from agents.networks.checkpoint import MANIFEST, CheckpointError, load_policy, policy_folder
 from agents.networks.legal_policy import TABLES
 from agents.networks.network import Network
@@ -98,33 +98,28 @@ def export(checkpoint: Path, target: Path) -> int:
     roles = [str(folder / role) for role in SIDES if (folder / role / MANIFEST).exists()]
     if roles:
         raise CheckpointError(f"{folder} is of both roles: {' or '.join(roles)} would be right")
-    if target.exists():
-        raise FileExistsError(f"{target} exists: name another file")
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"there is no folder {target.parent} to write {target.name} to")
+    with new_file(target) as unfinished:
+        return _write(folder, unfinished)
+
+
+def _write(folder: Path, target: Path) -> int:
     network = load_policy(folder).network
     if not isinstance(network, Network):
         raise CheckpointError(f"{folder} is a {network.config.kind} network: residual ones export")
     dense = DensePolicy(network).eval()
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    batch = torch.export.Dim("N", min=1)
-    try:
-        with _without_warnings():
-            torch.onnx.export(
-                dense,
-                (torch.zeros(2, dense.network.num_planes, SIZE, SIZE),),
-                str(temporary),
-                input_names=["observations"],
-                output_names=["logits", "values"],
-                dynamic_shapes=({0: batch},),
-                dynamo=True,
-                external_data=False,
-                verbose=False,
-            )
-        temporary.rename(target)
-        return dense.network.num_planes
-    finally:
-        temporary.unlink(missing_ok=True)
+    with _without_warnings():
+        torch.onnx.export(
+            dense,
+            (torch.zeros(2, dense.network.num_planes, SIZE, SIZE),),
+            str(target),
+            input_names=["observations"],
+            output_names=["logits", "values"],
+            dynamic_shapes=({0: torch.export.Dim("N", min=1)},),
+            dynamo=True,
+            external_data=False,
+            verbose=False,
+        )
+    return dense.network.num_planes
 
 
 def main(words: list[str] | None = None) -> int:

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.durable import new_file
 from thud_env import Record, read_record
 from thud_env.command import Command, bounded
 from thud_env.render import animation, frames
@@ -121,7 +122,7 @@ def write_mp4(path: Path, record: Record, size: int, seconds: float, captions: b
     first, duration = next(shown)
     height, width = first.shape[:2]
     frames_in = f"-f rawvideo -pix_fmt rgb24 -s {width}x{height} -r {_FPS_OF_VIDEO} -i -"
-    video_out = "-an -vf pad=ceil(iw/2)*2:ceil(ih/2)*2 -pix_fmt yuv420p"
+    video_out = "-an -vf pad=ceil(iw/2)*2:ceil(ih/2)*2 -pix_fmt yuv420p -f mp4"
     command = [ffmpeg, *f"-y -loglevel error {frames_in} {video_out}".split(), str(path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as encoder:
         assert encoder.stdin is not None
@@ -187,7 +188,8 @@ def _replay(arguments: argparse.Namespace) -> None:
         raise ValueError(f"{out}: {', '.join(WRITERS)} can be written")
     record = shortened(read_record(arguments.record, arguments.rules), arguments.first)
     write = WRITERS[out.suffix]
-    write(out, record, arguments.size, arguments.seconds, not arguments.no_captions)
+    with new_file(out) as unfinished:
+        write(unfinished, record, arguments.size, arguments.seconds, not arguments.no_captions)
     print(f"{out}: {len(record.turns)} turns, {out.stat().st_size / 1024:,.0f} KiB")
 
 

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from agents.replay import WRITERS
 from agents.replay import main as replay
 from thud_env import RULESETS, Position, Record, read_record, write_record
 from thud_env.board import NUM_SQUARES, SQUARE_NAMES
@@ -144,6 +145,25 @@ def test_what_cannot_be_replayed_is_refused_in_a_line(words, said, capsys, tmp_p
     error = capsys.readouterr().err
     assert said in error
     assert error.count("\n") == 1
+
+
+def test_a_picture_never_takes_the_place_of_a_file(tmp_path, capsys):
+    out = tmp_path / "mine.svg"
+    out.write_text("mine")
+    assert replay([str(RECORDS / "opening.thud"), "-o", str(out)]) == 2
+    assert "mine.svg exists: name another file" in capsys.readouterr().err
+    assert out.read_text() == "mine"
+
+
+def test_a_picture_that_fails_leaves_nothing(tmp_path, capsys, monkeypatch):
+    def half_written(path, *arguments):
+        path.write_text("half")
+        raise ValueError("no more")
+
+    monkeypatch.setitem(WRITERS, ".svg", half_written)
+    assert replay([str(RECORDS / "opening.thud"), "-o", str(tmp_path / "a.svg")]) == 2
+    assert "no more" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_video_without_ffmpeg_is_refused(monkeypatch, capsys, tmp_path):
