@@ -80,7 +80,10 @@ def test_ctrl_c_is_heard_while_compiled_code_runs() -> None:
         while process.stdout.readline().split()[0] != "3":
             pass
         os.kill(process.pid, signal.SIGINT)
-        _, errors = process.communicate(timeout=120)
+        try:
+            _, errors = process.communicate(timeout=120)
+        finally:
+            process.kill()
     assert process.returncode == 130
     assert errors.splitlines()[-1] == "stopped"
 
