@@ -190,7 +190,7 @@ def test_targets_are_the_softmax_of_the_scores() -> None:
 
 
 def test_what_is_still_to_be_paid() -> None:
-    rows = Position.start().play("dE2-E6").play("TG7-F6").play("dE6-F6xF6").row[None]
+    rows = Position.start().play("dE2-E6").play("TG7-F6").play("dE6-F6xF6").row[None].copy()
     lesson = Lesson(
         rows, Teacher(TINY.teacher, "classic").label(rows), np.array([0.25], np.float32)
     )

@@ -33,4 +33,4 @@ def test_a_value_does_not_depend_on_what_was_valued_before() -> None:
     search = Lookahead("classic", 2)
     values = search.values(rows)
     assert len(set(values)) > 6
-    assert search.values(rows[::-1]).tolist() == values[::-1].tolist()
+    assert search.values(rows[::-1].copy()).tolist() == values[::-1].tolist()
