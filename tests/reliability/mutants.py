@@ -166,6 +166,7 @@ ROWS = [
             ),
         },
         with_fault=4,
+        chunk=20,
         proves=("thud_env", "training/learner"),
     )
 ]
