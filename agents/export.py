@@ -9,7 +9,8 @@ one for every action, legal or not, and ``values``, [N] float32. The policy is t
 logits over the legal actions. N may be any number.
 
 C is 14, or 23 for a policy trained with ``network.attack_planes``: then the environment's 14 planes
-are followed by ``agents.networks.attacks.attack_planes(rows)``, [N, 432] state rows.
+are followed by ``agents.networks.attacks.attack_planes(rows)``, [N, 432] state rows; or 27 with
+``network.threat_planes`` too, by ``attack_planes(rows, threats=True)``.
 """
 
 from __future__ import annotations

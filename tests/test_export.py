@@ -21,10 +21,13 @@ from thud_env.views.encoding import NUM_PLANES, encode_rows
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.fixture(params=[False, True], ids=["observation", "attack planes"])
+@pytest.fixture(params=[0, 1, 2], ids=["observation", "attack planes", "threat planes"])
 def network(request: pytest.FixtureRequest) -> Network:
     torch.manual_seed(4)
-    size = NetworkConfig(channels=6, blocks=2, key_size=4, attack_planes=request.param)
+    attacks, threats = request.param > 0, request.param > 1
+    size = NetworkConfig(
+        channels=6, blocks=2, key_size=4, attack_planes=attacks, threat_planes=threats
+    )
     made = Network(size)
     with torch.no_grad():
         for parameter in made.parameters():
@@ -73,15 +76,17 @@ def test_an_onnx_file_says_what_the_network_says(network: Network, saved: Path, 
     pytest.importorskip("onnxscript")
     target = saved.parent / "dwarfs.onnx"
     assert main([str(saved), str(target)]) == 0
-    attacks = network.num_planes > NUM_PLANES
-    shape = "23, 15, 15] (the last 9 are attack planes: --help)" if attacks else "14, 15, 15]"
+    attacks = network.num_planes - NUM_PLANES
+    note = f" (the last {attacks} are attack planes: --help)" if attacks else ""
+    shape = f"{network.num_planes}, 15, 15]{note}"
     said = f"observations [N, {shape} in, logits [N, 6470] and values [N] out, all float32"
     assert capfd.readouterr() == (f"{target}: {said}\n", "")
     session = runtime.InferenceSession(str(target), providers=["CPUExecutionProvider"])
     rows = some_rows()
     planes = encode_rows(rows)
     if attacks:
-        planes = np.concatenate((planes, attack_planes(rows)), axis=1)
+        shown = attack_planes(rows, threats=network.config.threat_planes)
+        planes = np.concatenate((planes, shown), axis=1)
     logits, values = session.run(["logits", "values"], {"observations": planes})
     assert_parity(torch.from_numpy(logits), torch.from_numpy(values), network)
     one, _ = session.run(None, {"observations": planes[:1]})

@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.networks.threats import NUM_THREAT_PLANES, show_threats
 from thud_env.actions import MOVE_BASE, MOVE_TO
 from thud_env.board import CELL_STEP, NUM_DIRECTIONS, SIZE, STRIDE
 from thud_env.jit.bits import natural, trailing_zeros
@@ -152,9 +153,10 @@ def show_attacks(row, planes):
 
     Args:
         row: [432] a state row.
-        planes: [9, 225] float32, overwritten.
+        planes: [9, 225] float32, overwritten; [13, 225] with the threat planes, for which the row
+            is changed and restored.
     """
-    for plane in range(NUM_ATTACK_PLANES):
+    for plane in range(planes.shape[0]):
         for point in range(NUM_POINTS):
             planes[plane, point] = 0
     for i in range(DWARF_CELLS, DWARF_CELLS + num_dwarf_cells(row)):
@@ -172,6 +174,9 @@ def show_attacks(row, planes):
             _show_leaps(row, cell, planes)
     if trolls_capture_beside(row):
         _show_landings(row, planes)
+    if planes.shape[0] > NUM_ATTACK_PLANES and dwarfs_hurl(row) and trolls_capture_beside(row):
+        threats = planes[NUM_ATTACK_PLANES:]
+        show_threats(row, planes[_DWARF_MOVES], planes[_TROLL_MOVES], threats)
     if dwarfs_sandwich(row) or trolls_trample(row):
         _show_valley_strikes(row, planes)
 
@@ -182,8 +187,11 @@ def _show_each(rows, planes):
         show_attacks(rows[game], planes[game])
 
 
-def attack_planes(rows: NDArray[np.int16]) -> NDArray[np.float32]:
-    """The attack planes of [N, 432] state rows, [N, 9, 15, 15] float32."""
-    planes = np.empty((len(rows), NUM_ATTACK_PLANES, NUM_POINTS), dtype=np.float32)
-    _show_each(rows, planes)
-    return planes.reshape(len(rows), NUM_ATTACK_PLANES, SIZE, SIZE)
+def attack_planes(rows: NDArray[np.int16], threats: bool = False) -> NDArray[np.float32]:
+    """The attack planes of [N, 432] state rows, [N, 9, 15, 15] float32; with the threat planes
+    (``threats.py``) after them [N, 13, 15, 15].
+    """
+    count = NUM_ATTACK_PLANES + NUM_THREAT_PLANES * threats
+    planes = np.empty((len(rows), count, NUM_POINTS), dtype=np.float32)
+    _show_each(rows.copy(), planes)  # threats change and restore them
+    return planes.reshape(len(rows), count, SIZE, SIZE)

@@ -22,8 +22,10 @@ def show_attacks_of(rows: Any, planes: Any) -> None:
     """Write the attack planes of N states.
 
     Args:
-        rows: [N, 432] int16, with ``__cuda_array_interface__``.
-        planes: [N, 9, 225] float32, overwritten; with ``__cuda_array_interface__``.
+        rows: [N, 432] int16, with ``__cuda_array_interface__``; threat planes change and restore
+            them.
+        planes: [N, 9, 225] float32, overwritten; with ``__cuda_array_interface__``. [N, 13, 225]
+            for the threat planes, too.
     """
     given, shown = cuda.as_cuda_array(rows), cuda.as_cuda_array(planes)
     _attack[math.ceil(len(rows) / BLOCK), BLOCK, current_stream()](given, shown)

@@ -144,7 +144,7 @@ def save_policy(
             "decisions": decisions,
             "agreement": agreement,
             "network": config,
-            "planes": _plane_names(config["attack_planes"]),
+            "planes": _plane_names(config),
             "actions": NUM_ACTIONS,
             "sha256": hashlib.sha256(model).hexdigest(),
             "thud_env": thud_env.__version__,
@@ -211,8 +211,11 @@ def _hash(manifest: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
-def _plane_names(attacks: bool) -> list[str]:
-    return [plane.name for plane in planes_read(attacks)]
+def _plane_names(network: object) -> list[str]:
+    """The names of the planes that a network of these settings reads."""
+    settings = network if isinstance(network, dict) else {}
+    read = (settings.get(key) is True for key in ("attack_planes", "threat_planes"))
+    return [plane.name for plane in planes_read(*read)]
 
 
 def _read_manifest(folder: Path) -> dict[str, Any]:
@@ -235,11 +238,9 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         raise CheckpointError(f"{path} is damaged: it is not JSON") from None
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise CheckpointError(f"{path} is not the manifest of a {FORMAT} checkpoint")
-    network = manifest.get("network")
-    reads_attacks = isinstance(network, dict) and network.get("attack_planes") is True
     expected: dict[str, Any] = {
         "format_version": FORMAT_VERSION,
-        "planes": _plane_names(reads_attacks),
+        "planes": _plane_names(manifest.get("network")),
         "actions": NUM_ACTIONS,
     }
     for key, value in expected.items():

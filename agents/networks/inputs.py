@@ -11,14 +11,21 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from agents.networks.attacks import ATTACK_PLANES, attack_planes
+from agents.networks.threats import THREAT_PLANES
 from thud_env.actions import ACCEPT, OFFER
 from thud_env.batch.states import legal_lists
 from thud_env.views.encoding import PLANES, Plane, encode_rows
 
 
-def planes_read(attacks: bool) -> tuple[Plane, ...]:
-    """The planes of an input, in order: the observation's and, if asked for, the attack planes."""
-    return (*PLANES, *(ATTACK_PLANES if attacks else ()))
+def planes_read(attacks: bool, threats: bool = False) -> tuple[Plane, ...]:
+    """The planes of an input, in order: the observation's and, if asked for, the attack planes, and
+    with these the threat planes.
+    """
+    return (
+        *PLANES,
+        *(ATTACK_PLANES if attacks else ()),
+        *(THREAT_PLANES if attacks and threats else ()),
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,15 +49,17 @@ class Inputs:
         return np.concatenate(([0], np.cumsum(self.counts.cpu().numpy())))
 
     @classmethod
-    def of_rows(cls, rows: NDArray[np.int16], attacks: bool = False) -> Inputs:
+    def of_rows(
+        cls, rows: NDArray[np.int16], attacks: bool = False, threats: bool = False
+    ) -> Inputs:
         """The inputs for [N, 432] state rows of battles that are not over; ``attacks``: with the
-        attack planes.
+        attack planes; ``threats``: with the threat planes after those.
         """
         decisions, starts = legal_lists(rows)
         game = np.repeat(np.arange(len(rows)), np.diff(starts))
         shown = encode_rows(rows)
         if attacks:
-            shown = np.concatenate((shown, attack_planes(rows)), axis=1)
+            shown = np.concatenate((shown, attack_planes(rows, threats)), axis=1)
         planes = torch.from_numpy(shown)
         return cls(
             planes.contiguous(memory_format=torch.channels_last),

@@ -34,6 +34,8 @@ class NetworkConfig:
     """Length of the queries and keys that score moves."""
     attack_planes: bool = False
     """Whether to read, beside the observation, what each side could reach, strike and lose."""
+    threat_planes: bool = False
+    """Whether to read, beside the attack planes, what could be captured after the next move."""
 
 
 class Judgement(NamedTuple):
@@ -67,8 +69,8 @@ class PolicyNetwork(nn.Module):
         a tensor are on its device.
         """
         if isinstance(rows, Tensor):
-            return inputs_on_device(rows, self.config.attack_planes)
-        return Inputs.of_rows(rows, self.config.attack_planes)
+            return inputs_on_device(rows, self.config.attack_planes, self.config.threat_planes)
+        return Inputs.of_rows(rows, self.config.attack_planes, self.config.threat_planes)
 
     def judge(self, planes: Tensor, decisions: Tensor, game: Tensor) -> Judgement:
         """Score the legal decisions and value the states; the arguments are those of
@@ -118,7 +120,7 @@ class Network(PolicyNetwork):
 
     def __init__(self, config: NetworkConfig) -> None:
         super().__init__(config)
-        self.num_planes = len(planes_read(config.attack_planes))
+        self.num_planes = len(planes_read(config.attack_planes, config.threat_planes))
         channels, keys = config.channels, config.key_size
         self.stem = nn.Conv2d(self.num_planes, channels, 3, padding=1)
         self.trunk = nn.Sequential(*(Block(channels) for _ in range(config.blocks)))

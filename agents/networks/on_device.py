@@ -16,6 +16,7 @@ from torch import Tensor
 
 from agents.networks.attacks import NUM_ATTACK_PLANES, attack_planes
 from agents.networks.inputs import Inputs
+from agents.networks.threats import NUM_THREAT_PLANES
 from thud_env import BatchedGame
 from thud_env.batch.options import Device
 from thud_env.board import SIZE
@@ -47,12 +48,13 @@ def as_tensor(array: Any) -> Tensor:
     return torch.as_tensor(array, device="cuda")
 
 
-def inputs_on_device(rows: Tensor, attacks: bool = False) -> Inputs:
+def inputs_on_device(rows: Tensor, attacks: bool = False, threats: bool = False) -> Inputs:
     """The inputs for N states, on the device of their rows.
 
     Args:
         rows: [N, 432] int16 state rows of one ruleset, of battles that are not over.
         attacks: whether with the attack planes.
+        threats: whether with the threat planes after those.
     """
     count = len(rows)
     batch = _batch_for(rows)
@@ -61,7 +63,7 @@ def inputs_on_device(rows: Tensor, attacks: bool = False) -> Inputs:
     batch.set_rows(given, np.arange(count), are_checked=True)
     planes = as_tensor(batch.observations)[:count]
     if attacks:
-        planes = torch.cat((planes, _attacks_on_device(states)), dim=1)
+        planes = torch.cat((planes, _attacks_on_device(states, threats)), dim=1)
     game, decisions = as_tensor(batch.masks)[:count].nonzero(as_tuple=True)
     return Inputs(
         planes.clone(memory_format=torch.channels_last),
@@ -83,15 +85,16 @@ def _batch_for(rows: Tensor) -> BatchedGame:
     return kept
 
 
-def _attacks_on_device(rows: Tensor) -> Tensor:
-    """[N, 9, 15, 15] float32, on the device of the rows."""
+def _attacks_on_device(rows: Tensor, threats: bool) -> Tensor:
+    """[N, 9, 15, 15] float32, or [N, 13, 15, 15] with threats, on the device of the rows."""
     if device_of(rows) == "cpu":
-        return torch.from_numpy(attack_planes(rows.numpy()))
+        return torch.from_numpy(attack_planes(rows.numpy(), threats))
     from agents.networks.attacks_cuda import show_attacks_of
 
-    planes = torch.empty((len(rows), NUM_ATTACK_PLANES, SIZE * SIZE), device=rows.device)
+    count = NUM_ATTACK_PLANES + NUM_THREAT_PLANES * threats
+    planes = torch.empty((len(rows), count, SIZE * SIZE), device=rows.device)
     show_attacks_of(rows, planes)
-    return planes.reshape(len(rows), NUM_ATTACK_PLANES, SIZE, SIZE)
+    return planes.reshape(len(rows), count, SIZE, SIZE)
 
 
 def draw_on_device(log_probs: Tensor, counts: Tensor, uniforms: Tensor) -> Tensor:
