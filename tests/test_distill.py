@@ -14,11 +14,13 @@ import torch
 from rich.console import Console
 
 from agents.alphabeta import Searcher, SearchOptions
+from agents.networks.checkpoint import load_policy
 from agents.networks.network import Network, NetworkConfig
 from agents.search.evaluation import final_value
 from agents.search.weights import load_weights
 from thud_env import BatchedGame, Position
 from thud_env.jit.rng import seed_generators
+from thud_env.position import SIDES
 from thud_env.rules.row import NO_QUESTION, ONGOING, PENDING, TERMINATION, TO_MOVE
 from thud_env.rulesets import RULESETS
 from thud_env.symmetry import map_action, symmetries_of
@@ -291,6 +293,42 @@ def test_a_run_learns_from_the_lessons_of_an_earlier_one_and_goes_on_exactly(
     assert sum(len(lesson.rows) for student in third._students for lesson in student._lessons) == (
         2 * TINY.total_decisions
     )
+
+
+def weights_of(run: Path, role: str) -> bytes:
+    return (run / "checkpoints" / "latest" / role / "model.safetensors").read_bytes()
+
+
+def test_one_role_alone_may_learn_and_goes_on_exactly(tmp_path: Path) -> None:
+    start = quietly(tmp_path)
+    config = dataclasses.replace(TINY, name="one", start_from=str(start), learners="trolls")
+    console = Console(quiet=True)
+    whole = distil(config, console, tmp_path / "whole")
+    with pytest.raises(Stopped):
+        distil(config, console, tmp_path / "broken", Options(minutes=0))
+    broken = distil(config, console, tmp_path / "broken", Options(resume=True))
+    assert weights_of(whole, "dwarfs") == weights_of(start, "dwarfs")
+    assert weights_of(whole, "trolls") != weights_of(start, "trolls")
+    assert weights_of(whole, "trolls") == weights_of(broken, "trolls")
+
+
+def test_a_run_without_passes_only_gathers_lessons(tmp_path: Path) -> None:
+    start = quietly(tmp_path)
+    student = dataclasses.replace(TINY.student, passes=0.0)
+    config = dataclasses.replace(TINY, name="lessons", start_from=str(start), student=student)
+    run = distil(config, Console(quiet=True), tmp_path)
+    for role in SIDES:
+        assert weights_of(run, role) == weights_of(start, role)
+    lessons = [*(run / "lessons").glob("*.json")]
+    assert len(lessons) == TINY.total_decisions / TINY.num_games / TINY.rollout_decisions
+
+
+def test_a_run_starts_from_a_smaller_network(tmp_path: Path) -> None:
+    start = quietly(tmp_path)
+    larger = dataclasses.replace(TINY.network, channels=6, threat_planes=True)
+    config = dataclasses.replace(TINY, name="larger", start_from=str(start), network=larger)
+    run = distil(config, Console(quiet=True), tmp_path)
+    assert load_policy(run / "checkpoints" / "latest" / "dwarfs").network.config == larger
 
 
 @pytest.mark.parametrize(("rules", "message"), [("classic", "no lessons"), ("classic-all", "of")])

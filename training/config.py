@@ -93,7 +93,7 @@ class RunConfig:
     """Seeds the networks and every draw."""
     start_from: str = ""
     """A folder with a policy of each role, such as a checkpoint, whose weights the networks start
-    with; none: random weights."""
+    with, and grow from where they are larger; none: random weights."""
     total_decisions: int = 1_000_000
     """Decisions of self-play, by both roles together. Only whole rollouts are played, each of
     ``num_games`` times ``rollout_decisions``, so it may become one of them more."""
@@ -178,6 +178,6 @@ Config = TypeVar("Config", bound=RunConfig)
 
 KEYS_OF_ONE = {
     "training.train": ("shaping", "starts", "symmetric_frames", "opponents", "ppo"),
-    "training.distill": ("earlier", "teacher", "lessons", "student"),
+    "training.distill": ("earlier", "learners", "teacher", "lessons", "student"),
 }
 """The keys that one command alone reads."""

@@ -68,7 +68,7 @@ class Distillation:
         """Lessons given so far."""
 
     def update(self) -> dict[str, float]:
-        """Give one lesson, let both roles learn, and return the metrics."""
+        """Give one lesson, let the learners learn, and return the metrics."""
         started = time.perf_counter()
         with self.roles.clock.on(ENVIRONMENT):
             lesson = self._lessons.give(with_student=self._taught)
@@ -77,12 +77,13 @@ class Distillation:
         self.decisions += len(lesson.rows)
         self.updates += 1
         self._keep(lesson)
-        learning = [
-            self.roles.threads.submit(self._learn, student, lesson, progress)
-            for student in self._students
-        ]
+        learning = {
+            role: self.roles.threads.submit(self._learn, student, lesson, progress)
+            for role, student in zip(SIDES, self._students, strict=True)
+            if self.config.learners in ("both", role)
+        }
         metrics: dict[str, float] = {}
-        for role, work in zip(SIDES, learning, strict=True):
+        for role, work in learning.items():
             metrics |= {f"{role}/{name}": value for name, value in work.result().items()}
         seconds = self.roles.clock.take()
         return {

@@ -81,14 +81,14 @@ class Student:
             progress: how much of the run is over, 0 .. 1.
 
         Returns:
-            the means of the metrics ``MEASURED`` over the steps, and the ``learning_rate``.
+            the means of the metrics ``MEASURED`` over the steps, if any, and the ``learning_rate``.
         """
         rate = self._config.learning_rate * (1 - 0.95 * progress)
         for group in self._optimiser.param_groups:
             group["lr"] = rate
         seen = [self._step() for _ in range(steps)]
-        means = np.mean(seen, axis=0)
-        return {**dict(zip(MEASURED, means.tolist(), strict=True)), "learning_rate": rate}
+        means = np.mean(seen, axis=0).tolist() if seen else ()
+        return {**dict(zip(MEASURED, means, strict=bool(seen))), "learning_rate": rate}
 
     def _draw(self) -> Lesson:
         """Draw a minibatch, each state with the same probability."""
