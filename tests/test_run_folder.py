@@ -7,6 +7,7 @@ import dataclasses
 import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -38,7 +39,7 @@ TINY = dataclasses.replace(
 )
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="module")
 def _threads():
     before = torch.get_num_threads()
     yield
@@ -49,6 +50,19 @@ def quietly(runs: Path, config=TINY, **options) -> str:
     console = Console(file=io.StringIO(), force_terminal=False, width=200)
     train(config, console, runs, Options(**options))
     return console.file.getvalue()
+
+
+@pytest.fixture(scope="module")
+def whole_run(tmp_path_factory) -> Path:
+    runs = tmp_path_factory.mktemp("runs")
+    quietly(runs)
+    return runs / TINY.name
+
+
+@pytest.fixture
+def run(whole_run: Path, tmp_path: Path) -> Path:
+    """A run that is through, which a test may spoil."""
+    return Path(shutil.copytree(whole_run, tmp_path / TINY.name, symlinks=True))
 
 
 # -- one at a time -------------------------------------------------------------------------
@@ -64,8 +78,7 @@ def test_a_run_in_use_is_neither_moved_aside_nor_gone_on_with(tmp_path: Path) ->
     assert len((tmp_path / "tiny" / "metrics.jsonl").read_text().splitlines()) == 1
 
 
-def test_a_run_that_is_through_lets_go_of_its_folder(tmp_path: Path) -> None:
-    quietly(tmp_path)
+def test_a_run_that_is_through_lets_go_of_its_folder(run: Path, tmp_path: Path) -> None:
     assert "an earlier run of that name is now" in quietly(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {"tiny", "tiny.1"}
 
@@ -176,16 +189,13 @@ def test_damaged_lines_of_metrics_are_dropped_alone_and_gaps_are_named(tmp_path:
     assert path.read_text() == ""
 
 
-def test_going_on_says_which_metrics_are_lost(tmp_path: Path) -> None:
-    quietly(tmp_path)
-    (tmp_path / "tiny" / "metrics.jsonl").write_text("")
+def test_going_on_says_which_metrics_are_lost(run: Path, tmp_path: Path) -> None:
+    (run / "metrics.jsonl").write_text("")
     shown = quietly(tmp_path, resume=True)
     assert "the lines after 0 and up to 512 decisions are lost" in shown
 
 
-def test_what_killed_processes_left_is_swept(tmp_path: Path) -> None:
-    quietly(tmp_path)
-    run = tmp_path / "tiny"
+def test_what_killed_processes_left_is_swept(run: Path, tmp_path: Path) -> None:
     left = [run / ".config.yaml.7.tmp", run / "checkpoints" / ".000000000512.7.tmp"]
     left += [run / "checkpoints" / ".latest.7.tmp", run / "checkpoints" / "best" / ".trolls.7.tmp"]
     left[3].parent.mkdir(exist_ok=True)
@@ -222,11 +232,10 @@ def test_no_damage_to_a_state_goes_unseen(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("part", ["trainer", "anchors", "ranks"])
 def test_a_state_that_does_not_fit_is_set_aside_as_a_damaged_one_is(
-    part: str, tmp_path: Path
+    part: str, run: Path, tmp_path: Path
 ) -> None:
     """It is whole, but of another program."""
-    quietly(tmp_path)
-    newest = tmp_path / "tiny" / "checkpoints" / "000000000512"
+    newest = run / "checkpoints" / "000000000512"
     state = load_state(newest)
     state.values[part] = {"unheard": {"of": 1}}
     for path in newest.glob("state.*"):
@@ -248,11 +257,10 @@ def test_a_state_that_does_not_fit_is_set_aside_as_a_damaged_one_is(
     ],
 )
 def test_values_that_no_run_can_have_are_set_aside(
-    way: list[Any], value: object, said: str, tmp_path: Path
+    way: list[Any], value: object, said: str, run: Path, tmp_path: Path
 ) -> None:
     """Their hash is right: a state that another person has made."""
-    quietly(tmp_path)
-    newest = tmp_path / "tiny" / "checkpoints" / "000000000512"
+    newest = run / "checkpoints" / "000000000512"
     state = load_state(newest)
     part = state.values["trainer"]
     for name in way[:-1]:
@@ -264,9 +272,8 @@ def test_values_that_no_run_can_have_are_set_aside(
     assert "going on from 256 decisions" in shown
 
 
-def test_a_checkpoint_with_a_damaged_policy_is_set_aside(tmp_path: Path) -> None:
-    quietly(tmp_path)
-    path = tmp_path / "tiny" / "checkpoints" / "000000000512" / "trolls" / "model.safetensors"
+def test_a_checkpoint_with_a_damaged_policy_is_set_aside(run: Path, tmp_path: Path) -> None:
+    path = run / "checkpoints" / "000000000512" / "trolls" / "model.safetensors"
     path.write_bytes(path.read_bytes()[:-1])
     shown = quietly(tmp_path, resume=True)
     assert "trolls/model.safetensors is damaged" in shown
@@ -312,9 +319,8 @@ def test_a_state_that_is_not_finite_is_not_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("place", ["checkpoints", "pool", "checkpoints/latest", "metrics.jsonl"])
-def test_a_link_out_of_a_run_is_not_followed(place: str, tmp_path: Path) -> None:
-    quietly(tmp_path)
-    run, elsewhere = tmp_path / "tiny", tmp_path / "elsewhere"
+def test_a_link_out_of_a_run_is_not_followed(place: str, run: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
     (run / place).rename(elsewhere) if place != "checkpoints/latest" else (run / place).unlink()
     elsewhere.mkdir(exist_ok=True) if place == "checkpoints/latest" else None
     (run / place).symlink_to(elsewhere)
@@ -324,18 +330,16 @@ def test_a_link_out_of_a_run_is_not_followed(place: str, tmp_path: Path) -> None
     assert sorted(elsewhere.rglob("*")) == before
 
 
-def test_a_path_that_is_not_a_file_is_not_opened(tmp_path: Path) -> None:
-    quietly(tmp_path)
-    (tmp_path / "tiny" / "run.json").unlink()
-    os.mkfifo(tmp_path / "tiny" / "run.json")
+def test_a_path_that_is_not_a_file_is_not_opened(run: Path, tmp_path: Path) -> None:
+    (run / "run.json").unlink()
+    os.mkfifo(run / "run.json")
     with pytest.raises(RunError, match=r"run\.json is neither a file nor a folder"):
         quietly(tmp_path, resume=True)
 
 
-def test_a_state_cannot_place_links_elsewhere(tmp_path: Path) -> None:
+def test_a_state_cannot_place_links_elsewhere(run: Path, tmp_path: Path) -> None:
     """The best checkpoints are linked to by names that a state gives."""
-    quietly(tmp_path)
-    newest = tmp_path / "tiny" / "checkpoints" / "000000000512"
+    newest = run / "checkpoints" / "000000000512"
     state = load_state(newest)
     state.values["anchors"] = {"../../../evil": {"score": 1.0, "decisions": 256}}
     for path in newest.glob("state.*"):
@@ -349,9 +353,10 @@ def test_a_state_cannot_place_links_elsewhere(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{", "{}", "5", "[" * 100_000, "\0" * 300])
-def test_a_damaged_log_of_starts_is_kept_aside_and_begun_anew(text: str, tmp_path: Path) -> None:
-    quietly(tmp_path)
-    log = tmp_path / "tiny" / "run.json"
+def test_a_damaged_log_of_starts_is_kept_aside_and_begun_anew(
+    text: str, run: Path, tmp_path: Path
+) -> None:
+    log = run / "run.json"
     log.write_text(text)
     assert f"{log} is damaged: it is now {log}.damaged.1" in quietly(tmp_path, resume=True)
     assert [start["decisions"] for start in json.loads(log.read_text())] == [512]
