@@ -6,6 +6,7 @@ import dataclasses
 import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -253,14 +254,22 @@ def test_a_run_does_not_go_on_with_another_configuration(unbroken: Path) -> None
     assert (unbroken / "metrics.jsonl").read_bytes() == before
 
 
-@pytest.fixture
-def half_done(tmp_path: Path, monkeypatch) -> Path:
-    """A run that was stopped after five updates, with checkpoints after 2, 4 and 5."""
-    with monkeypatch.context() as patch:
+@pytest.fixture(scope="module")
+def stopped_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    runs = tmp_path_factory.mktemp("stopped")
+    with pytest.MonkeyPatch.context() as patch:
         stopping(patch, 5, lambda: os.kill(os.getpid(), signal.SIGINT))
         with pytest.raises(Stopped):
-            quietly(tmp_path)
-    return tmp_path / "tiny"
+            quietly(runs)
+    return runs / "tiny"
+
+
+@pytest.fixture
+def half_done(stopped_run: Path, tmp_path: Path) -> Path:
+    """A run that was stopped after five updates, with checkpoints after 2, 4 and 5; a test may
+    spoil it.
+    """
+    return Path(shutil.copytree(stopped_run, tmp_path / "tiny", symlinks=True))
 
 
 @pytest.mark.parametrize("name", ["state.safetensors", "state.json"])
