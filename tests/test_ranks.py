@@ -15,19 +15,30 @@ import torch
 import torch.distributed as dist
 import torch.multiprocessing as processes
 import yaml
+from rich.console import Console
 from small_run import SMALL_RUN
 
 from agents.networks.network import Network, NetworkConfig
 from thud_env import BatchedGame
-from training.config import PPOConfig
+from training.config import ConfigError, PPOConfig
 from training.learner.batches import Batch
 from training.learner.ppo import Learner
+from training.options import Options
 from training.process.precision import Precision
 from training.process.ranks import Ranks
+from training.runs.lock import RunError
+from training.train import train
 
 ROOT = Path(__file__).parents[1]
 DECISIONS = (64, 40)
 """Of the dwarfs and the trolls in the doubled batch; an odd share of the latter falls to each."""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _threads():
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
 
 
 def batches() -> dict[int, Batch]:
@@ -99,9 +110,7 @@ def free_port() -> int:
 
 @pytest.mark.slow
 def test_two_processes_learn_as_one_with_the_doubled_batch(tmp_path: Path) -> None:
-    before = torch.get_num_threads()
     alone = learn(Ranks())
-    torch.set_num_threads(before)
     processes.spawn(one_of_two, (free_port(), str(tmp_path)), nprocs=2)
     first, second = (torch.load(tmp_path / str(rank)) for rank in (0, 1))
     assert torch.equal(first, second)
@@ -114,7 +123,7 @@ def test_two_processes_learn_as_one_with_the_doubled_batch(tmp_path: Path) -> No
 # -- whole runs ----------------------------------------------------------------------------
 
 
-def torchrun(folder: Path, *words: str, processes: int = 2) -> subprocess.CompletedProcess[str]:
+def torchrun(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     path = folder / "small.yaml"
     path.write_text(yaml.safe_dump(dataclasses.asdict(SMALL_RUN)))
     command = [
@@ -122,7 +131,7 @@ def torchrun(folder: Path, *words: str, processes: int = 2) -> subprocess.Comple
         "-m",
         "torch.distributed.run",
         "--nproc-per-node",
-        str(processes),
+        "2",
         "--master-port",
         str(free_port()),
         "-m",
@@ -165,13 +174,14 @@ def test_a_run_of_two_processes_stops_and_goes_on_exactly(tmp_path: Path) -> Non
     assert files[0] == files[1]
     assert {"state.json", "state-1.json"} < set(files[0][0])
     assert files[0][1][-1]["decisions"] == 1536
-    alone = torchrun(broken, "--resume", processes=1)
-    assert "trained by 2 processes together, not by 1" in alone.stderr
+    with pytest.raises(RunError, match="trained by 2 processes together, not by 1"):
+        train(SMALL_RUN, Console(quiet=True), broken / "runs", Options(resume=True))
 
 
-@pytest.mark.slow
-def test_battles_that_cannot_be_shared_are_refused(tmp_path: Path) -> None:
-    done = torchrun(tmp_path, "num_games=7")
-    assert done.returncode != 0
-    assert "num_games: 2 processes cannot share 7" in done.stderr
-    assert not (tmp_path / "runs").exists()
+def test_battles_that_cannot_be_shared_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Ranks, "from_environment", lambda: Ranks(0, 2))
+    with pytest.raises(ConfigError, match="num_games: 2 processes cannot share 7"):
+        train(dataclasses.replace(SMALL_RUN, num_games=7), Console(quiet=True), tmp_path)
+    assert not list(tmp_path.iterdir())
