@@ -15,6 +15,7 @@ from agents.search.evaluation import INFINITE, WIN
 from agents.search.pattern_files import no_tables, published_tables
 from agents.search.patterns import Tables
 from agents.search.planning import PlanningAgent, Thought
+from agents.search.pruning import most_extensions
 from agents.search.published import patterns_serve, read_evaluation
 from agents.search.table import LAST_GENERATION
 from agents.search.weights import Weights, material_weights
@@ -140,6 +141,8 @@ class Searcher:
         by_patterns = options.learned and patterns_serve(row)
         tables = self._tables(ruleset.spec) if by_patterns else None
         control[workspace.BY_PATTERNS] = tables is not None
+        extensions = most_extensions(options.depth, tables is not None)
+        control[workspace.EXTENSIONS] = extensions if options.reductions else 0
         if tables is not None:
             self._work = self._work._replace(tables=tables)
         control[workspace.GENERATION] += 1

@@ -33,6 +33,7 @@ from agents.search.workspace import (
     BY_PATTERNS,
     COUNT,
     EXTENDED,
+    EXTENSIONS,
     FIRST_MOVE,
     GENERATION,
     IN_TABLE,
@@ -132,7 +133,7 @@ def open_level(work, level):
     at_start = row[PENDING] == NO_QUESTION
     if at_start and frame[TURNS_LEFT] == 0 and is_in_doubt(work, level):
         frame[TURNS_LEFT] = 1
-        frame[EXTENDED] = 1
+        frame[EXTENDED] += 1
     turns_left = frame[TURNS_LEFT]
     if not at_start:
         frame[COUNT] = _list_answers(work, level)
@@ -144,7 +145,7 @@ def open_level(work, level):
     else:
         first = work.control[FIRST_MOVE]
         if work.control[USE_TABLE] == 1:
-            reach = turns_left + work.control[REDUCTIONS] + work.control[QUIESCENCE]
+            reach = turns_left + work.control[EXTENSIONS] + work.control[QUIESCENCE]
             if not clocks_matter(row, reach) and _settle_by_table(work, level):
                 return True
             if level > 0:

@@ -11,7 +11,9 @@ since the opponent may stand pat there. All else may miss a turn, and is done wi
   searches without threats, one in twenty fell short of the evaluation by 20 hundredths of a point
   for dwarfs, by 60 for trolls, who have fewer moves;
 - a side that is threatened at the end of the search, where the evaluation is least certain, gets
-  one more turn if its value may matter.
+  one more turn if its value may matter. One threat often answers another: a search by patterns
+  of at most two turns adds up to three, any other one turn, since its time is better spent
+  otherwise.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from agents.search.workspace import (
     BY_PATTERNS,
     COUNT,
     EXTENDED,
+    EXTENSIONS,
     LINE,
     MARGIN,
     NODES,
@@ -50,6 +53,15 @@ CALM_DWARFS, CALM_TROLLS = 20, 40
 DOUBT_DWARFS, DOUBT_TROLLS = 30, 200
 """How far outside the window the evaluation of a threatened side may lie to be looked at again. A
 further turn of dwarfs is dear."""
+SHALLOW, EXTENSIONS_IF_SHALLOW = 2, 3
+"""A search by patterns of at most so many turns adds up to so many, any other one."""
+
+
+def most_extensions(depth: int, by_patterns: bool) -> int:
+    """The most turns that a search of this depth adds on the way to a position: by features all its
+    moves are played, which is dear.
+    """
+    return EXTENSIONS_IF_SHALLOW if by_patterns and depth <= SHALLOW else 1
 
 
 @inlined
@@ -83,7 +95,7 @@ def is_calm(work, level):
 def is_in_doubt(work, level):
     """Whether the side to move, with no turn left, is threatened and its value may matter."""
     row, frame = work.rows[level], work.frames[level]
-    if work.control[REDUCTIONS] == 0 or frame[EXTENDED] == 1:
+    if frame[EXTENDED] >= work.control[EXTENSIONS]:
         return False
     margin = DOUBT_DWARFS if row[TO_MOVE] == DWARFS else DOUBT_TROLLS
     value = standing(work, level)

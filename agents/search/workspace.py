@@ -29,7 +29,7 @@ from thud_env.rules.row import MAX_DECISIONS_AT_ONCE, ROW_SIZE
     MARGIN,  # by how much a quiet move must look too bad to be left out; -1: none is
     FLOOR,  # what the child being searched has to exceed
     HURRY,  # how that child is searched: see the values below
-    EXTENDED,  # 1 if a turn was added on the way here
+    EXTENDED,  # turns added on the way here
     FRAME_SIZE,
 ) = range(16)
 
@@ -47,17 +47,18 @@ FLOOR; with a null window, a turn or two less deep."""
     FIRST_MOVE,  # the decision to try first at the root, or -1
     BY_PATTERNS,  # 1: evaluate by patterns, 0: by features
     REDUCTIONS,  # 1: look less far where little happens, further where much may: see pruning.py
+    EXTENSIONS,  # the most turns added on the way to a position: see pruning.py
     GENERATION,  # number of the search, for the table
     CONTROL_SIZE,
-) = range(11)
+) = range(12)
 
 MAX_DEPTH = 24
 MAX_QUIESCENCE = 8
 MAX_LINE = 36
 """The most decisions in a turn: a move, one for each dwarf, one to stop."""
 MAX_LEVELS = 2 * (MAX_DEPTH + 1 + MAX_QUIESCENCE) + MAX_LINE
-"""The longest path: two decisions a turn, of which one may be added, and one more for every dwarf
-captured."""
+"""The longest path: two decisions a turn, of which a deep search may add one, and one more for each
+dwarf captured."""
 
 
 class Workspace(NamedTuple):
