@@ -62,7 +62,7 @@ def test_a_run_that_was_stopped_ends_as_one_that_was_not(rules: str, tmp_path: P
     report = json.loads((whole / "report.json").read_text(encoding="utf-8"))
     assert [fitted["generation"] for fitted in report["fits"]] == [1, 2]
     assert report["fits"][1]["positions"] > report["fits"][0]["positions"]
-    assert report["match"]["pairs"] == 2
+    assert (report["match"]["pairs"], report["match"]["nodes"]) == (2, fit_evaluation.MATCH_NODES)
 
 
 def test_a_folder_of_another_plan_is_left_alone(tmp_path: Path, capsys) -> None:

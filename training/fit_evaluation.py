@@ -61,7 +61,10 @@ FIRST_DEPTH = 2
 """The most turns that the first generation looks ahead: by features a third takes long."""
 HELD_OUT = 10
 """One battle of this many is held out."""
-MATCH_DEPTH = 2
+MATCH_NODES = 6_000
+"""Decisions that both players of a match may try for a turn: by some tables a search of the same
+depth tries twice as many.
+"""
 LARGEST = 32_000
 """The largest absolute value, in hundredths of a point: values are kept in 16 bits."""
 
@@ -309,13 +312,13 @@ def _match(newest: Path, rules: str, pairs: int) -> dict[str, Any]:
     """Play game pairs of the new tables against the features and, if there are any, the tables that
     ``alphabeta`` plays with. ``won`` says whether the last match is won by more than its interval.
     """
-    plain = f"alphabeta:depth={MATCH_DEPTH}"
+    plain = f"alphabeta:nodes={MATCH_NODES}"
     opponents = {"features": f"{plain},evaluation=features"}
     if published_tables(rules) is not None:
         opponents["tables before"] = plain
     book = read_openings(rules).starts
     starts = np.stack([book[-1 - number % len(book)].row for number in range(pairs)])
-    report: dict[str, Any] = {"depth": MATCH_DEPTH, "pairs": pairs}
+    report: dict[str, Any] = {"nodes": MATCH_NODES, "pairs": pairs}
     for name, spec in opponents.items():
         players = agents.make(f"{plain},weights={newest}", 1), agents.make(spec, 2)
         result = summarise_pairs(play_pairs(*players, pairs, rules, starts=starts))
@@ -327,7 +330,7 @@ def _match(newest: Path, rules: str, pairs: int) -> dict[str, Any]:
                 ("as trolls", "mean_as_trolls"),
             )
         }
-        print(f"{pairs} pairs {MATCH_DEPTH} turns deep against the {name}: {report[name]}")
+        print(f"{pairs} pairs, {MATCH_NODES:,} nodes a turn, against the {name}: {report[name]}")
     report["won"] = result["mean_total_95"][0] > 0
     return report
 
