@@ -117,6 +117,7 @@ MISTAKES = [
     ("ppo.learning_rate=true", "ppo.learning_rate: True must be of type float"),
     ("precision=float16", "precision: 'float16' is not one of auto, float32, bfloat16"),
     ("seed=[1", "override 'seed=[1': '[1' is not YAML"),
+    ("network={threat_planes: true}", "network.threat_planes needs attack_planes, too"),
     # ranges
     ("total_decisions=0", "total_decisions: 0 must be 1 or more"),
     ("num_games=-1", "num_games: -1 must be 1 or more"),

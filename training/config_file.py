@@ -135,7 +135,10 @@ def _build(kind: Any, tree: Any, where: str) -> Any:
         if key not in hints:
             raise ConfigError(f"unknown key {where}{key}: {_hint(kind, str(key), where)}")
         values[key] = _convert(hints[key], value, f"{where}{key}")
-    return kind(**values)
+    try:
+        return kind(**values)
+    except ValueError as error:
+        raise ConfigError(f"{where}{error}") from None
 
 
 def _hint(kind: Any, key: str, where: str) -> str:

@@ -22,7 +22,11 @@ from agents.networks.on_device import inputs_on_device
 
 @dataclasses.dataclass(frozen=True)
 class NetworkConfig:
-    """The size of a network; other kinds derive theirs from it, with defaults of their own."""
+    """The size of a network; other kinds derive theirs from it, with defaults of their own.
+
+    Raises:
+        ValueError: for threat planes without attack planes.
+    """
 
     kind: str = "residual"
     """Its architecture, a key of ``kinds.NETWORKS``."""
@@ -36,6 +40,10 @@ class NetworkConfig:
     """Whether to read, beside the observation, what each side could reach, strike and lose."""
     threat_planes: bool = False
     """Whether to read, beside the attack planes, what could be captured after the next move."""
+
+    def __post_init__(self) -> None:
+        if self.threat_planes and not self.attack_planes:
+            raise ValueError("threat_planes needs attack_planes, too")
 
 
 class Judgement(NamedTuple):
