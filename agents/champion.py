@@ -1,8 +1,9 @@
 """The player believed to be the strongest at each game.
 
-In Classic Thud ``policy+mcts`` has not been shown to beat ``alphabeta:depth=3``, which takes less
-than a tenth of its time; in Koom Valley Thud ``mcts`` loses to ``alphabeta`` in equal time
-(docs/log.md). In the other games they have not been compared.
+``mcts`` loses to ``alphabeta`` in equal time in Koom Valley Thud and ``classic-all``, and on the
+ladder of ``classic`` it is behind ``alphabeta:depth=3`` in three times the time; nor has
+``policy+mcts`` been shown to beat that, in ten times the time (docs/log.md, docs/strength.md). In
+``classic-any`` and football they have not been compared.
 """
 
 from __future__ import annotations

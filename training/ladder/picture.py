@@ -91,9 +91,7 @@ def _in_lines(agent: str) -> tuple[str, str]:
     if len(options) <= room:
         return name, options
     first, comma, _ = options.partition(",")
-    return name, _end_of(first, room - 3) + "..." if comma else _end_of(first, room)
-
-
-def _end_of(words: str, room: int) -> str:
-    """The end of a word that is too long: of a path, what tells it apart."""
-    return words if len(words) <= room else f"...{words[3 - room :]}"
+    first = first.rpartition("/")[2]  # of a path, what tells it apart
+    if len(first) > room:
+        return name, f"...{first[3 - room :]}"
+    return name, f"{first}..." if comma and len(first) <= room - 3 else first
