@@ -196,7 +196,7 @@ ROWS = [
         _PROMISE,
         "fuzzed inputs",
         check_records,
-        3_000,
+        20_000,
         10_000_000,
         {
             "tags raise raw": Fault(
@@ -212,7 +212,7 @@ ROWS = [
         _PROMISE,
         "fuzzed inputs",
         check_positions,
-        3_000,
+        20_000,
         10_000_000,
         {
             "a text is not the one of its position": Fault(
@@ -228,7 +228,7 @@ ROWS = [
         _PROMISE,
         "fuzzed inputs",
         check_configs,
-        500,
+        2_000,
         10_000_000,
         {
             "PyYAML's own errors are let through": Fault(
@@ -242,7 +242,7 @@ ROWS = [
         _PROMISE,
         "fuzzed inputs",
         check_fields,
-        100,
+        1_000,
         1_000_000,
         {
             "entries raise raw": Fault(
@@ -255,7 +255,7 @@ ROWS = [
         _PROMISE,
         "fuzzed inputs",
         check_specs,
-        2_000,
+        20_000,
         10_000_000,
         {
             "options raise raw": Fault(
@@ -268,7 +268,7 @@ ROWS = [
         _PROMISE,
         "fuzzed inputs",
         check_command_lines,
-        1_000,
+        20_000,
         10_000_000,
         {
             "numbers raise raw": Fault(
@@ -281,11 +281,10 @@ ROWS = [
         _PROMISE,
         "fuzzed inputs",
         check_rows,
-        100,
+        2_000,
         1_000_000,
         {"the board is not looked at": Fault(_board_is_not_looked_at, "IndexError")},
         with_fault=20,
-        chunk=2_000,
         proves=THE_GAME,
     ),
 ]

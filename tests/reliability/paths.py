@@ -225,7 +225,7 @@ ROWS = [
         _PROMISE,
         "battles",
         check_paths,
-        100,
+        500,
         50_000,
         {
             "PettingZoo's and Gymnasium's environments pay the other side": Fault(

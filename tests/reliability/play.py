@@ -148,7 +148,7 @@ ROWS = [
         _PROMISE,
         "positions",
         check_reference,
-        2_000,
+        10_000,
         1_000_000,
         {
             "a troll counts 3": Fault(
@@ -170,7 +170,7 @@ ROWS = [
         _PROMISE,
         "positions",
         check_own_rulesets,
-        500,
+        10_000,
         1_000_000,
         {
             "tramples capture nothing": Fault(
@@ -202,7 +202,7 @@ ROWS = [
         "The rules do not know left from right",
         "positions",
         check_symmetries,
-        1_000,
+        5_000,
         1_000_000,
         {
             "one action has another image": Fault(
@@ -217,7 +217,7 @@ ROWS = [
         "What is written is read as it was",
         "positions",
         check_round_trips,
-        2_000,
+        5_000,
         1_000_000,
         {
             "the quiet count is not written": Fault(
