@@ -34,7 +34,7 @@ def test_a_folder_has_both_roles_of_the_ruleset_it_is_named_after(rules: str) ->
     ("rules", "opponent", "by_dwarfs", "by_trolls"),
     [
         ("classic", "greedy", 35, 35),
-        ("koom-valley", "random", 20, 35),
+        ("koom-valley", "greedy", 30, 35),
         ("koom-valley-football", "random", 20, 35),
     ],
 )
