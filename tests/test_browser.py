@@ -126,6 +126,19 @@ def test_every_ruleset_is_chosen_and_played(visit, rules):
     shoot(page, f"rules-{rules}")
 
 
+def test_the_battle_before_is_not_played_on_while_another_begins(visit):
+    page = visit()
+    movable = page.get_by_role("button", name=re.compile("can move"))
+    playwright.expect(movable).not_to_have_count(0)
+    held = []
+    page.route("**/api/view", lambda route: held.append(route))
+    page.get_by_role("button", name="New game").click()
+    page.get_by_role("dialog", name="New game").get_by_role("button", name="Begin").click()
+    playwright.expect(movable).to_have_count(0)
+    held[0].continue_()
+    playwright.expect(movable).not_to_have_count(0)
+
+
 def test_a_battle_is_played_against_an_agent_by_clicking(visit):
     page = visit(asked(max_turns="8", trolls="greedy"))
     position = Position.start("classic", max_turns=8)

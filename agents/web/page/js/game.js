@@ -25,6 +25,7 @@ export class Game extends EventTarget {
     this.seats = { dwarfs: YOU, trolls: "greedy" };
     this.running = true;
     this.thinking = null;
+    this.beginning = false;
   }
 
   /** The fields that every request about this battle has. */
@@ -39,7 +40,7 @@ export class Game extends EventTarget {
   /** Whether a person decides next. */
   get yours() {
     const { toMove } = this.view;
-    return toMove !== null && this.seats[toMove] === YOU && !this.thinking;
+    return toMove !== null && this.seats[toMove] === YOU && !this.thinking && !this.beginning;
   }
 
   /** The turns from the start to the end of the branch that is shown. */
@@ -52,9 +53,9 @@ export class Game extends EventTarget {
   /** Begin a battle: at a position, or with a record's turns. */
   async begin({ rules, limits = {}, position = "", turns = [], positions = [], seats, match = null }) {
     this.stop();
-    this.rules = await this.#ruleset(rules);
+    const [ruleset, view] = await this.#opening(rules, limits, position);
+    this.rules = ruleset;
     this.limits = limits;
-    const view = await ask("view", { ...this.battle, position });
     this.root = new Node(view.position, null, null, view);
     let node = this.root;
     turns.forEach((turn, i) => {
@@ -70,6 +71,21 @@ export class Game extends EventTarget {
     this.running = true;
     this.#changed({ slide: false });
     await this.proceed();
+  }
+
+  /** The ruleset and the view that a battle begins with. Until they are here, the board that is
+   * shown is that of the battle before, and not to be played on.
+   */
+  async #opening(rules, limits, position) {
+    this.beginning = true;
+    if (this.node) this.#changed();
+    try {
+      const ruleset = await this.#ruleset(rules);
+      return [ruleset, await ask("view", { rules: ruleset.name, ...limits, position })];
+    } finally {
+      this.beginning = false;
+      if (this.node) this.#changed();
+    }
   }
 
   /** A ruleset by its name or spec; from then on it is one of those to choose from. */
