@@ -33,6 +33,7 @@ SIX_TROLLS = CLASSIC.replace(name="six-trolls", trolls="G7 H7 J7 G9 H9 J9", max_
         ({"name": "x", "dwarfs_capture": "shoot"}, "one of 'hurl', 'sandwich', 'nothing'"),
         ({"name": "x", "stone_wins": "yes"}, "stone_wins 'yes': one of False, True"),
         ({"name": "x", "trolls": ()}, "0 trolls: 1 to 8 would be right"),
+        ({"name": "x", "trolls": 7}, "trolls must be names of squares, ('G7', 'H7') say, not 7"),
         ({"name": "x", "trolls": "A6 A7 A9 A10 P6 P7 P9 P10 B5"}, "9 trolls: 1 to 8"),
         ({"name": "x", "dwarfs": (*CLASSIC.dwarfs, "H5")}, "33 dwarfs: 1 to 32"),
         ({"name": "x", "stone_goes": "one"}, "32 dwarfs: 1 to 31"),
@@ -180,6 +181,12 @@ def every_combination() -> list[Ruleset]:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("rules", [7, [], None])
+def test_what_is_no_ruleset_is_refused_by_name(rules: object) -> None:
+    with pytest.raises(ValueError, match="rules must be a ruleset, its name or its spec, not "):
+        get_ruleset(rules)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("ruleset", every_combination(), ids=lambda ruleset: ruleset.name)
 def test_any_combination_of_traits_agrees_with_the_reference(ruleset: Ruleset) -> None:
     learn(ruleset)

@@ -87,6 +87,8 @@ def read_limit(name: str, value: Any) -> int:
 
 def _read_squares(what: str, names: str | Iterable[str]) -> tuple[str, ...]:
     """Names of squares, in the board's order."""
+    if not isinstance(names, Iterable):
+        raise ValueError(f"{what} must be names of squares, ('G7', 'H7') say, not {names!r}")
     words = names.split() if isinstance(names, str) else list(names)
     squares = sorted(square_named(word) for word in words)
     for square, following in pairwise(squares):
@@ -104,8 +106,8 @@ def _beside(square: int) -> set[int]:
 class Ruleset:
     """A game, with the wording it is played by.
 
-    Two rulesets are equal if all but their titles is. ``replace`` makes others from one of
-    ``RULESETS``; all that takes the name of a ruleset takes them, or their ``spec``.
+    Rulesets are equal if they differ in nothing but their titles. ``replace`` makes others from one
+    of ``RULESETS``; all that takes the name of a ruleset takes them, or their ``spec``.
 
     Raises:
         ValueError: for fields that make no playable game; the message names the field.
@@ -400,9 +402,11 @@ def get_ruleset(rules: str | Ruleset) -> Ruleset:
     """
     if isinstance(rules, Ruleset):
         return rules
+    if not isinstance(rules, str):
+        raise ValueError(f"rules must be a ruleset, its name or its spec, not {rules!r}")
     if rules in RULESETS:
         return RULESETS[rules]
-    base, colon, changes = str(rules).partition(":")
+    base, colon, changes = rules.partition(":")
     if colon and base in RULESETS:
         return RULESETS[base].replace(**_read_changes(rules, changes))
     near = difflib.get_close_matches(base, RULESETS, n=1)
