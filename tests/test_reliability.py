@@ -7,12 +7,21 @@ import dataclasses
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from reliability import mutants
 from reliability.every import ROWS
 from reliability.report import PAGE, page, read_results
-from reliability.row import Fault, NotProvenError, Row, processor_time, prove, prove_more
+from reliability.row import (
+    Fault,
+    NotProvenError,
+    Row,
+    processor_time,
+    prove,
+    prove_more,
+    statements,
+)
 
 
 def test_the_page_is_made_of_the_results() -> None:
@@ -83,6 +92,16 @@ def test_a_row_that_asserts_nothing_is_not_proven(change, said: str) -> None:
 def test_a_line_that_asserts_without_words_is_known_by_itself() -> None:
     fault = Fault(_fault, "not _LIES")
     assert prove(dataclasses.replace(SOUND, faults={"a lie": fault}))["faults"]
+
+
+def test_a_row_begins_anew_with_other_statements_but_not_with_other_words(tmp_path: Path) -> None:
+    texts = ['"""Adds."""\ndef add(a):\n    return a + 1\n']
+    texts += ["def add(a):\n    'Adds one.'\n\n    return (a + 1)  # not two\n"]
+    texts += ["def add(a):\n    return a + 2\n"]
+    for number, text in enumerate(texts):
+        (tmp_path / f"{number}.py").write_text(text)
+    one, worded, other = (statements(tmp_path / f"{number}.py") for number in range(3))
+    assert one == worded != other
 
 
 def test_a_broken_promise_is_raised() -> None:
