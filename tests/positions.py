@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from random import Random
 
+import numpy as np
 from reference import (
     ADJACENT,
     AHEAD,
@@ -27,9 +28,13 @@ from reference import (
 )
 
 from thud_env import Position, Ruleset
+from thud_env.board import CELL_OF_SQUARE, SQUARE_POSITIONS
+from thud_env.notation.turns import turn_notation
+from thud_env.rules import row as fields
 
 SQUARES = sorted(BOARD)
 EDGE = sorted(PERIMETER)
+_PIECES = (fields.DWARF, fields.TROLL, fields.STONE)
 
 
 # -- between the reference and the package -------------------------------------------------
@@ -68,28 +73,19 @@ def position_of(state: State) -> Position:
 
 def state_of(position: Position, max_quiet: int = 200, max_turns: int = 800) -> State:
     """The reference's state of a position between two turns."""
-    board, side, _, quiet, played = position.text.split()[:5]
-    pieces: dict[str, set[Square]] = {"d": set(), "T": set(), "R": set()}
-    for row, (line, width) in enumerate(zip(board.split("/"), WIDTHS, strict=True)):
-        col, digits = (15 - width) // 2, ""
-        for letter in [*line, ""]:
-            if letter.isdigit():
-                digits += letter
-                continue
-            col, digits = col + int(digits or 0), ""
-            if letter:
-                pieces[letter].add((row, col))
-                col += 1
-    (stone,) = pieces["R"]
-    dwarfs, trolls = frozenset(pieces["d"]), frozenset(pieces["T"])
+    row, pieces = position.row, {piece: set[Square]() for piece in _PIECES}
+    board = row[CELL_OF_SQUARE]
+    for square in np.flatnonzero(board != fields.EMPTY).tolist():
+        pieces[board[square]].add(SQUARE_POSITIONS[square])
+    (stone,) = pieces[fields.STONE]
     return State(
         position.rules.spec,
-        dwarfs,
-        trolls,
+        frozenset(pieces[fields.DWARF]),
+        frozenset(pieces[fields.TROLL]),
         stone,
-        side,
-        int(quiet),
-        int(played),
+        "dt"[row[fields.TO_MOVE]],
+        int(row[fields.QUIET_TURNS]),
+        int(row[fields.TURNS]),
         max_quiet,
         max_turns,
     )
@@ -103,13 +99,22 @@ def random_position(position: Position, random: Random) -> Position:
     return position.apply(random.choice(position.legal_actions().tolist()))
 
 
+def random_turn(position: Position, random: Random) -> tuple[str, list[int]]:
+    """A turn of random decisions, and its notation; no list is made of all turns, which is slow."""
+    row, decisions = position.row, list[int]()
+    while not decisions or not fields.is_between_turns(position.row):
+        decisions += [random.choice(position.legal_actions().tolist())]
+        position = position.apply(decisions[-1])
+    return turn_notation(row, decisions), decisions
+
+
 def from_play(rules: str, count: int, random: Random) -> Iterator[State]:
     """Every seventh turn or so of battles of random decisions, to their very ends."""
     while True:
         position = Position.start(rules)
         while position.outcome is None:
             position = random_position(position, random)
-            between_turns = position.text.split()[2] == "-"
+            between_turns = position.row[fields.PENDING] == fields.NO_QUESTION
             if between_turns and (random.random() < 1 / 7 or position.outcome is not None):
                 yield state_of(position)
                 count -= 1

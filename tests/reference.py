@@ -8,6 +8,7 @@ and nothing from ``thud_env``. A turn is identified by its piece, its path and i
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from itertools import combinations, pairwise
 from typing import NamedTuple
 
@@ -31,6 +32,7 @@ PERIMETER = frozenset(
 )
 
 
+@cache
 def name(square: Square) -> str:
     row, col = square
     return f"{COLUMNS[col]}{row + 1}"
@@ -337,7 +339,7 @@ def turns(state: State) -> dict[str, Turn]:
     """Every distinct complete turn, by its notation; none once the battle is over."""
     if outcome(state) is not None:
         return {}
-    return {str(turn): turn for turn in set(possible_turns(state))}
+    return {str(turn): turn for turn in possible_turns(state)}
 
 
 def after(state: State, turn: Turn) -> State:

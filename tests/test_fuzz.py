@@ -11,6 +11,7 @@ from collections import Counter
 from random import Random
 
 import pytest
+from positions import random_turn
 
 from thud_env import RULESETS, IllegalMove, Position, Record, RecordError, read_record
 from thud_env.record.text import decode_record
@@ -35,8 +36,8 @@ def battles(random):
         most_turns = random.choice((3, 10, 40))
         while position.outcome is None and len(turns) < most_turns:
             before = position
-            turn = random.choice(position.turns())
-            for decision in position.decisions(turn):
+            turn, decisions = random_turn(position, random)
+            for decision in decisions:
                 position = position.apply(decision)
                 positions.append(position)
             turns.append(turn)

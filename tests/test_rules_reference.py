@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from random import Random
 
 import pytest
-from positions import constructed, from_play, position_of, state_of
+from positions import constructed, from_play, position_of, state_of, text_of
 from reference import RULES, State, after, outcome, turns
 
 from thud_env import Position
@@ -23,7 +23,8 @@ def ending(position: Position) -> tuple[str, int] | None:
 
 
 def compare(states: Iterable[State], random: Random) -> int:
-    """Compare each position's turns, ending and successors with the reference; count them."""
+    """Compare each position's turns, ending and successors with the reference; count them. Of one
+    successor the text is compared too."""
     count = 0
     for state in states:
         position = position_of(state)
@@ -36,6 +37,8 @@ def compare(states: Iterable[State], random: Random) -> int:
             wanted = after(state, expected[word])
             assert state_of(successor) == wanted, (position, word)
             assert ending(successor) == outcome(wanted), (position, word)
+        if words:
+            assert successor.text == text_of(wanted), (position, word)
         count += 1
     return count
 

@@ -285,6 +285,7 @@ ROWS = [
         1_000_000,
         {"the board is not looked at": Fault(_board_is_not_looked_at, "IndexError")},
         with_fault=20,
+        chunk=20_000,
         proves=THE_GAME,
     ),
 ]

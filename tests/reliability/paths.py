@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import chain, cycle, islice
 from pathlib import Path
 from random import Random
@@ -17,6 +18,7 @@ from unittest import mock
 import numpy as np
 import simulated_games
 from gymnasium.vector import AutoresetMode
+from numpy.typing import NDArray
 
 import thud_env
 from reliability.row import THE_GAME, Fault, Row
@@ -33,11 +35,30 @@ _TOGETHER = 10
 _ENVS = 4
 
 
+class _Place:
+    """A position, and what is to be seen of it, which each path is compared with."""
+
+    def __init__(self, position: Position) -> None:
+        self.position = position
+
+    @cached_property
+    def observation(self) -> NDArray[np.float32]:
+        return self.position.observation()
+
+    @cached_property
+    def mask(self) -> NDArray[np.int8]:
+        return self.position.action_mask()
+
+    @cached_property
+    def legal(self) -> int:
+        return len(self.position.legal_actions())
+
+
 @dataclasses.dataclass
 class _Decision:
-    before: Position
+    before: _Place
     action: int
-    after: Position
+    after: _Place
     paid: float
     """To the dwarfs."""
     terminated: bool
@@ -45,7 +66,7 @@ class _Decision:
 
     @property
     def mover(self) -> int:
-        return SIDES.index(self.before.to_move)
+        return SIDES.index(self.before.position.to_move)
 
     @property
     def is_last(self) -> bool:
@@ -54,7 +75,7 @@ class _Decision:
 
 def _battle(start: Position, random: Random) -> list[_Decision]:
     by_outcome = start.rules.reward == "outcome"
-    position, decisions = start, []
+    position, decisions, before = start, list[_Decision](), _Place(start)
     while position.outcome is None:
         action = random.choice(position.legal_actions().tolist())
         after = position.apply(action)
@@ -65,8 +86,8 @@ def _battle(start: Position, random: Random) -> list[_Decision]:
             paid = float(np.sign(ended.margin)) if ended is not None and terminated else 0.0
         else:
             paid = (after.margin - position.margin) / 32
-        decisions.append(_Decision(position, action, after, paid, terminated, truncated))
-        position = after
+        decisions.append(_Decision(before, action, _Place(after), paid, terminated, truncated))
+        position, before = after, decisions[-1].after
     return decisions
 
 
@@ -105,13 +126,13 @@ def _aec(env: Any, battles: list[list[_Decision]]) -> None:
             assert list(env.rewards.values()) == [one.paid, -one.paid]
             assert set(env.terminations.values()) == {one.terminated}
             assert set(env.truncations.values()) == {one.truncated}
-            assert env.infos[agent]["margin"] == one.after.margin
-        assert env.position == battle[-1].after
+            assert env.infos[agent]["margin"] == one.after.position.margin
+        assert env.position == battle[-1].after.position
 
 
-def _shows(seen: dict[str, Any], position: Position) -> None:
-    np.testing.assert_array_equal(seen["observation"], position.observation())
-    np.testing.assert_array_equal(seen["action_mask"], position.action_mask())
+def _shows(seen: dict[str, Any], place: _Place) -> None:
+    assert np.array_equal(seen["observation"], place.observation)
+    assert np.array_equal(seen["action_mask"], place.mask)
 
 
 def _seat(env: ThudSeatEnv, battles: list[list[_Decision]]) -> None:
@@ -122,7 +143,7 @@ def _seat(env: ThudSeatEnv, battles: list[list[_Decision]]) -> None:
             observation, reward, terminated, truncated, info = env.step(one.action)
             assert reward == _to_mover(one)
             assert (terminated, truncated) == (one.terminated, one.truncated)
-        np.testing.assert_array_equal(observation, battle[-1].after.observation())
+        assert np.array_equal(observation, battle[-1].after.observation)
 
 
 def _to_mover(one: _Decision) -> float:
@@ -145,7 +166,7 @@ def _scripts(
     yield from (list(step) for step in islice(zip(*scripts, strict=True), longest))
 
 
-def _shown(one: _Decision | None, start: Position, mode: AutoresetMode) -> Position:
+def _shown(one: _Decision | None, start: _Place, mode: AutoresetMode) -> _Place:
     """What an environment shows after its step."""
     if one is None or (one.is_last and mode is AutoresetMode.SAME_STEP):
         return start
@@ -160,20 +181,20 @@ def _vector(env: ThudVectorEnv, battles: list[list[_Decision]], mode: AutoresetM
             np.array([one.action if one else 0 for one in step])
         )
         for number, one in enumerate(step):
-            position = _shown(one, start, mode)
-            np.testing.assert_array_equal(observations[number], position.observation())
-            if position.outcome is None:
-                np.testing.assert_array_equal(infos["action_mask"][number], position.action_mask())
+            place = _shown(one, start, mode)
+            assert np.array_equal(observations[number], place.observation)
+            if place.position.outcome is None:
+                assert np.array_equal(infos["action_mask"][number], place.mask)
             assert rewards[number] == (_to_mover(one) if one else 0)
             assert terminated[number] == bool(one and one.terminated)
             assert truncated[number] == bool(one and one.truncated)
             if one and one.is_last and mode is AutoresetMode.SAME_STEP:
-                np.testing.assert_array_equal(infos["final_obs"][number], one.after.observation())
+                assert np.array_equal(infos["final_obs"][number], one.after.observation)
         ended = terminated | truncated
         if mode is AutoresetMode.DISABLED and ended.any():
             observations, _ = env.reset(options={"reset_mask": ended})
             for number in np.flatnonzero(ended):
-                np.testing.assert_array_equal(observations[number], start.observation())
+                assert np.array_equal(observations[number], start.observation)
 
 
 def _batch(games: BatchedGame, battles: list[list[_Decision]], mode: AutoresetMode) -> None:
@@ -181,17 +202,17 @@ def _batch(games: BatchedGame, battles: list[list[_Decision]], mode: AutoresetMo
     for step in _scripts(battles, mode):
         games.step(np.array([one.action if one else 0 for one in step]))
         for number, one in enumerate(step):
-            position = _shown(one, start, mode)
-            np.testing.assert_array_equal(games.rows[number], position.row)
-            np.testing.assert_array_equal(games.observations[number], position.observation())
-            np.testing.assert_array_equal(games.masks[number], position.action_mask())
-            assert games.legal_counts[number] == len(position.legal_actions())
+            place = _shown(one, start, mode)
+            assert np.array_equal(games.rows[number], place.position.row)
+            assert np.array_equal(games.observations[number], place.observation)
+            assert np.array_equal(games.masks[number], place.mask)
+            assert games.legal_counts[number] == place.legal
             paid = one.paid if one else 0
             assert games.rewards[number].tolist() == [paid, -paid]
             assert games.terminated[number] == bool(one and one.terminated)
             assert games.truncated[number] == bool(one and one.truncated)
             if one and one.is_last:
-                assert games.final_position(number) == one.after
+                assert games.final_position(number) == one.after.position
         if mode is AutoresetMode.DISABLED and (games.terminated | games.truncated).any():
             games.reset(games.terminated | games.truncated)
 
@@ -236,13 +257,13 @@ ROWS = [
                 lambda: mock.patch(
                     "thud_env.batch.game.read_autoreset_mode", lambda _mode: AutoresetMode.SAME_STEP
                 ),
-                "assert_array_equal(observations[number], position.observation())",
+                "np.array_equal(observations[number], place.observation)",
             ),
             "planes show the opposite": Fault(
                 lambda: mock.patch.object(
                     Position, "observation", lambda one, see=Position.observation: 1 - see(one)
                 ),
-                "position.observation()",
+                "place.observation",
             ),
         },
         with_fault=20,
