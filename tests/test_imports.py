@@ -24,7 +24,7 @@ GRANTED = {
     "jit": {"board"},
     "board": set(),
     "actions": {"board"},
-    "rulesets": {"board"},
+    "rulesets": {"arguments", "board"},
     "rules": {"actions", "board", "jit", "rulesets"},
     "views": {"actions", "board", "jit", "rules"},
     "notation": {"actions", "board", "rules", "rulesets"},

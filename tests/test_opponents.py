@@ -110,6 +110,11 @@ def test_a_string_names_the_module_that_makes_the_player():
         make_opponent("agents:greddy")
 
 
+def test_a_class_is_refused_where_a_player_of_it_is_wanted():
+    with pytest.raises(TypeError, match=r"opponent RandomDecisions is a class: .*\(\), would be"):
+        make_opponent(RandomDecisions)
+
+
 def test_nothing_has_to_be_imported_before_a_player_is_named():
     code = (
         "import gymnasium, thud_env; env = gymnasium.make('thud/Thud-v0', opponent='agents:greedy')"

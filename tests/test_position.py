@@ -225,6 +225,12 @@ def test_copies_and_pickles_are_equal(rules: str) -> None:
         assert twin.turns() == position.turns()
 
 
+def test_what_nothing_can_change_is_its_own_copy() -> None:
+    position = Position.start()
+    assert copy.copy(position) is position
+    assert copy.deepcopy([position])[0] is position
+
+
 def test_repr_is_an_expression() -> None:
     position = Position.start().play("dF1-F5")
     assert eval(repr(position)) == position

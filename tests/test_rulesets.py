@@ -180,13 +180,20 @@ def every_combination() -> list[Ruleset]:
     return found
 
 
-@pytest.mark.slow
+def test_a_misspelt_field_is_answered_by_the_nearest() -> None:
+    with pytest.raises(
+        TypeError, match=r"replace\(\) has no 'step_capture': did you mean 'step_captures'"
+    ):
+        CLASSIC.replace(name="x", step_capture="all")
+
+
 @pytest.mark.parametrize("rules", [7, [], None])
 def test_what_is_no_ruleset_is_refused_by_name(rules: object) -> None:
     with pytest.raises(ValueError, match="rules must be a ruleset, its name or its spec, not "):
         get_ruleset(rules)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ruleset", every_combination(), ids=lambda ruleset: ruleset.name)
 def test_any_combination_of_traits_agrees_with_the_reference(ruleset: Ruleset) -> None:
     learn(ruleset)

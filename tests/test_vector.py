@@ -31,6 +31,24 @@ class Scattered:
         return np.array([scattered(thud_env.Position(row)) for row in rows])
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_sampled_actions_are_legal_and_seeded(mode):
+    played = []
+    for _ in range(2):
+        envs = gymnasium.make_vec("thud/Thud-v0", 4, autoreset_mode=mode, max_turns=9).unwrapped
+        _, infos = envs.reset(seed=3)
+        played.append([])
+        for _ in range(12):
+            actions = envs.sample_actions()
+            assert infos["action_mask"][np.arange(4), actions].all()
+            played[-1].append(actions.tolist())
+            _, _, terminated, truncated, infos = envs.step(actions)
+            if mode == "Disabled" and (terminated | truncated).any():
+                _, infos = envs.reset(options={"reset_mask": terminated | truncated})
+    assert played[0] == played[1]
+    assert len({tuple(actions) for actions in played[0]}) > 6
+
+
 GAMES = [
     pytest.param("thud/Thud-v0", {"observation": "planes"}, id="planes"),
     pytest.param("thud/Thud-v0", {"observation": "dict", "reward": "outcome"}, id="dict"),

@@ -293,6 +293,12 @@ class Position:
     def __hash__(self) -> int:
         return hash(self._row.tobytes())
 
+    def __copy__(self) -> Position:
+        return self  # as of a tuple: nothing can change it
+
+    def __deepcopy__(self, _memo: object) -> Position:
+        return self
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpickle, (self._row, self.rules)
 

@@ -13,7 +13,6 @@ True
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import hashlib
 import json
 import operator
@@ -26,6 +25,7 @@ from typing import Any, Literal, NewType, get_args
 
 import numpy as np
 
+from thud_env.arguments import nearest
 from thud_env.board import (
     CELL_OF_SQUARE,
     CELL_STEP,
@@ -197,8 +197,15 @@ class Ruleset:
 
         Raises:
             ValueError: for fields that make no playable game.
-            TypeError: for a field that there is not.
+            TypeError: for a field that there is not, naming the nearest there is.
         """
+        known = [field.name for field in dataclasses.fields(self)]
+        for name in changes:
+            if name not in known:
+                fields = ", ".join(known)
+                raise TypeError(
+                    f"replace() has no {name!r}: {nearest(name, known)}there are {fields}"
+                )
         return dataclasses.replace(self, **{"title": "", **changes})
 
     @cached_property
@@ -409,8 +416,7 @@ def get_ruleset(rules: str | Ruleset) -> Ruleset:
     base, colon, changes = rules.partition(":")
     if colon and base in RULESETS:
         return RULESETS[base].replace(**_read_changes(rules, changes))
-    near = difflib.get_close_matches(base, RULESETS, n=1)
-    hint = f"did you mean {near[0]!r}? " if near else ""
+    hint = nearest(base, RULESETS)
     raise ValueError(f"unknown ruleset {rules!r}: {hint}there are {', '.join(RULESETS)}")
 
 
@@ -421,8 +427,7 @@ def _read_changes(spec: str, text: str) -> dict[str, Any]:
     for part in text.split(","):
         name, equals, value = part.partition("=")
         if not equals or name not in known:
-            near = [] if name in known else difflib.get_close_matches(name, known, n=1)
-            hint = f"did you mean {near[0]!r}? " if near else ""
+            hint = "" if name in known else nearest(name, known)
             raise ValueError(f"ruleset {spec!r}: {part!r}: {hint}name=mine, say, would be right")
         if known[name] == "int" and value.isascii() and value.isdigit():
             changes[name] = int(value)

@@ -51,6 +51,14 @@ def legal_lists(rows: NDArray[np.int16]) -> tuple[NDArray[np.int32], NDArray[np.
     return decisions[: starts[-1]].copy(), starts
 
 
+def drawn_decisions(
+    rows: NDArray[np.int16], generator: np.random.Generator
+) -> NDArray[np.integer[Any]]:
+    """[N] one of the legal decisions of each of [N, 432] states, drawn uniformly."""
+    decisions, starts = legal_lists(rows)
+    return decisions[starts[:-1] + generator.integers(np.diff(starts))]
+
+
 def margins(rows: NDArray[np.int16]) -> NDArray[np.int64]:
     """The margins of [N, 432] states as they stand, [N], from the dwarfs' view."""
     found = np.empty(len(rows), dtype=np.int64)

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thud_env.arguments import module_named
-from thud_env.batch.states import legal_lists
+from thud_env.batch.states import drawn_decisions
 from thud_env.position import Position
 
 RANDOM_DECISIONS = "random-decisions"
@@ -57,8 +57,7 @@ class RandomDecisions:
 
     def act_rows(self, rows: NDArray[np.int16]) -> NDArray[np.integer[Any]]:
         """See ``BatchOpponent``."""
-        decisions, starts = legal_lists(rows)
-        return decisions[starts[:-1] + self._generator.integers(np.diff(starts))]
+        return drawn_decisions(rows, self._generator)
 
     def get_state(self) -> Any:
         """The state of its generator."""
@@ -121,6 +120,9 @@ def make_opponent(opponent: Any) -> BatchOpponent:
         if opponent in (RANDOM_DECISIONS, _OLDER_NAME):
             return RandomDecisions()
         opponent = _from_module(opponent)
+    if isinstance(opponent, type):
+        name = opponent.__name__
+        raise TypeError(f"opponent {name} is a class: a player, {name}(), would be right")
     if callable(getattr(opponent, "act_rows", None)):
         return opponent
     if callable(getattr(opponent, "act", None)):

@@ -22,7 +22,8 @@ instead of `termination` and `margin`.
 | `"NextStep"` | is started anew by the next step, which ignores its action (the default) |
 | `"SameStep"` | is started anew in the same step; its end is in `infos["final_obs"]`, [B] object, \
 and `infos["final_info"]` |
-| `"Disabled"` | stays as it is until `reset(options={"reset_mask": mask})`, mask [B] bool |
+| `"Disabled"` | stays as it is until `reset(options={"reset_mask": mask})`, mask [B] bool; until \
+then no environment can step |
 
 With `copy=False`, observations and masks are not copied: every call returns the same arrays,
 which the next call overwrites. All else is new with every call.
@@ -49,6 +50,7 @@ from numpy.typing import NDArray
 from thud_env.actions import NUM_ACTIONS
 from thud_env.arguments import as_count, one_of, refuse_unknown
 from thud_env.batch.options import AutoresetName, Reward, read_autoreset_mode
+from thud_env.batch.states import drawn_decisions
 from thud_env.envs.common import (
     SEED_HINT,
     IdleMask,
@@ -225,6 +227,17 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         self._masks[:] = self._seated.games.masks
         self._masks[self._seated.is_over] = self._idle_mask
         return self._masks
+
+    def sample_actions(self) -> NDArray[np.int64]:
+        """[B] actions drawn uniformly from the legal ones; 0 for battles that are over.
+
+        The generator is ``np_random``, which ``reset(seed=...)`` seeds.
+        """
+        actions = np.zeros(self.num_envs, dtype=np.int64)
+        going = np.flatnonzero(~self._seated.is_over)
+        if len(going):
+            actions[going] = drawn_decisions(self._seated.games.rows[going], self.np_random)
+        return actions
 
     def position(self, env: int) -> Position:
         """The state of one of the battles as a ``Position``."""
