@@ -272,6 +272,22 @@ def test_a_run_that_breaks_off_and_goes_on_equals_the_unbroken_one(
     assert len(lines[0]) == 4
 
 
+@pytest.mark.parametrize("fault", ["damaged", "missing"])
+def test_a_run_goes_on_from_before_a_lesson_that_is_damaged_or_missing(
+    fault: str, tmp_path: Path
+) -> None:
+    whole = quietly(tmp_path)
+    weights = [weights_of(whole, role) for role in SIDES]
+    if fault == "damaged":
+        (whole / "lessons" / "000000000096.json").write_text("{}")  # the last that is read
+    else:
+        (whole / "lessons" / "000000000048.json").unlink()
+    quietly(tmp_path, resume=True)
+    assert [weights_of(whole, role) for role in SIDES] == weights
+    aside = [path.name for path in (whole / "checkpoints").glob("*.damaged*")]
+    assert len(aside) == (1 if fault == "damaged" else 3)
+
+
 def test_a_run_learns_from_the_lessons_of_an_earlier_one_and_goes_on_exactly(
     tmp_path: Path,
 ) -> None:

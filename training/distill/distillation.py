@@ -57,7 +57,9 @@ class Distillation:
                 zip(networks, (streams.dwarfs, streams.trolls), strict=True)
             )
         ]
-        for lesson in _earlier_lessons(config):
+        self._earlier = 0
+        """How many lessons the students have from earlier runs."""
+        for self._earlier, lesson in enumerate(_earlier_lessons(config), start=1):
             for student in self._students:
                 student.add(lesson)
         self._taught = bool(config.start_from)
@@ -106,7 +108,7 @@ class Distillation:
         names = ("rows", "followed", *vars(labels))
         tensors = {name: torch.from_numpy(one) for name, one in zip(names, arrays, strict=True)}
         make_folder(self._folder)
-        save_state(self._folder, State(tensors), f"{self.decisions:012d}")
+        save_state(self._folder, State(tensors), _name(self.decisions))
 
     def state(self) -> State:
         """All that the next update depends on, except the lessons, which the folder keeps."""
@@ -117,22 +119,29 @@ class Distillation:
         return State.of_parts(parts)
 
     def restore(self, state: State) -> None:
-        """Continue from a state of a run of the same configuration.
+        """Continue from a state of a run of the same configuration; of lessons since, the students
+        keep none.
 
         Raises:
-            StateError: if an earlier lesson is missing or damaged.
+            StateError: if a lesson of the run before is missing or damaged.
         """
         counts = state.part("counts").values
+        size = self.config.num_games * self.config.rollout_decisions
+        before = range(size, (counts["updates"] + 1) * size, size)
+        lessons = [_kept_lesson(self._folder / f"{_name(decisions)}.json") for decisions in before]
         self.decisions, self.updates = counts["decisions"], counts["updates"]
         self._taught = counts.get("taught", True)  # runs written before 2026-11-22 do not say
         self._lessons.restore(state.part("lessons"))
-        before = sorted(self._folder.glob("*.json"))[: self.updates]
-        for path in before:
-            lesson = _kept_lesson(path)
-            for student in self._students:
-                student.add(lesson)
         for role, student in zip(SIDES, self._students, strict=True):
+            student.forget(self._earlier)
+            for lesson in lessons:
+                student.add(lesson)
             student.restore(state.part(role))
+
+
+def _name(decisions: int) -> str:
+    """The name of the lesson with which a run has labelled so many states."""
+    return f"{decisions:012d}"
 
 
 def _kept_lesson(path: Path) -> Lesson:

@@ -73,6 +73,10 @@ class Student:
         self._lessons.append(lesson[np.flatnonzero(lesson.rows[:, TO_MOVE] == self.side)])
         self._sizes = np.array([len(one.rows) for one in self._lessons])
 
+    def forget(self, kept: int) -> None:
+        """Forget all lessons but the first ``kept``."""
+        self._lessons, self._sizes = self._lessons[:kept], self._sizes[:kept]
+
     def learn(self, steps: int, progress: float) -> dict[str, float]:
         """Take gradient steps on examples from all lessons.
 
@@ -148,7 +152,7 @@ class Student:
         return state_of_learning(self._network, self._optimiser, self._random)
 
     def restore(self, state: State) -> None:
-        """Continue from a state; the caller adds the earlier lessons again."""
+        """Continue from a state; the caller sees to the lessons."""
         restore_learning(state, self._network, self._optimiser, self._random)
 
 
