@@ -31,10 +31,18 @@ def random_sequence(seed: int, steps: int, games: int, end_rate: float = 0.15) -
     }
 
 
-def brute_force(played: Sequence, gamma: float, lam: float) -> np.ndarray:
+def mixed(n_step: list[float], lam: float) -> float:
     """(1 - lambda) times the sum of lambda^(n-1) times the n-step advantage, the last of
     which has the rest of the weight (Schulman et al. 2016, equations 11 to 16).
     """
+    advantage = lam ** (len(n_step) - 1) * n_step[-1]
+    for n, one in enumerate(n_step[:-1], start=1):
+        advantage += (1 - lam) * lam ** (n - 1) * one
+    return advantage
+
+
+def brute_force(played: Sequence, gamma: float, lam: float) -> np.ndarray:
+    """The mover's advantage in each state."""
     steps, games = played["rewards"].shape
     out = np.zeros((steps, games))
     for game in range(games):
@@ -44,7 +52,8 @@ def brute_force(played: Sequence, gamma: float, lam: float) -> np.ndarray:
             value if mover == 0 else -value for value, mover in zip(own, movers, strict=True)
         ]
         for t in range(steps):
-            n_step, total = [], 0.0
+            n_step: list[float] = []
+            total = 0.0
             for n in range(1, steps - t + 1):
                 total += gamma ** (n - 1) * float(played["rewards"][t + n - 1, game])
                 over = bool(played["ended"][t + n - 1, game])
@@ -52,9 +61,7 @@ def brute_force(played: Sequence, gamma: float, lam: float) -> np.ndarray:
                 n_step.append(total + rest - for_dwarfs[t])
                 if over:
                     break
-            advantage = lam ** (len(n_step) - 1) * n_step[-1]
-            for n, one in enumerate(n_step[:-1], start=1):
-                advantage += (1 - lam) * lam ** (n - 1) * one
+            advantage = mixed(n_step, lam)
             out[t, game] = advantage if movers[t] == 0 else -advantage
     return out
 
@@ -182,51 +189,61 @@ def test_without_values_the_return_is_the_rest_of_the_margin_for_the_mover() -> 
 # -- one side learns -----------------------------------------------------------------------
 
 
-def of_one_side(played: Sequence, game: int, side: int) -> tuple[list[int], Sequence | None]:
-    """A game as the learner sees it: its own decisions, each with all that is paid until it
-    decides again; and when they were.
+def brute_force_for(side: int, played: Sequence, gamma: float, lam: float) -> np.ndarray:
+    """The learner's advantage where it decides, n steps being n decisions of its own and the
+    other's between; NaN elsewhere, and where nothing is known of what follows.
     """
-    column = {name: value[..., game] for name, value in played.items()}
-    own = np.flatnonzero(column["movers"] == side).tolist()
-    ends = [*own[1:], len(column["movers"])]
-    spans = [slice(first, last) for first, last in zip(own, ends, strict=True)]
-    paid = []
-    for span in spans:
-        over = np.flatnonzero(column["ended"][span])
-        upto = span.start + int(over[0]) + 1 if len(over) else span.stop
-        paid.append(float(column["rewards"][span.start : upto].sum()))
-    ended = [bool(column["ended"][span].any()) for span in spans]
-    value = float(column["last_values"])
-    if own and not ended[-1] and column["last_movers"] != side:
-        value = float(column["values"][own.pop()])  # what follows it is not known
-    if not own:
-        return own, None
-    count = len(own)
-    return own, {
-        "rewards": np.array(paid[:count], np.float32)[:, np.newaxis],
-        "values": column["values"][own][:, np.newaxis],
-        "movers": np.full((count, 1), side, np.int8),
-        "ended": np.array(ended[:count])[:, np.newaxis],
-        "last_values": np.array([value], np.float32),
-        "last_movers": np.array([side], np.int8),
-    }
+    steps, games = played["rewards"].shape
+    out = np.full((steps, games), np.nan)
+    for game in range(games):
+        movers = [*played["movers"][:, game].tolist(), int(played["last_movers"][game])]
+        own = [*played["values"][:, game].tolist(), float(played["last_values"][game])]
+        for t in np.flatnonzero(played["movers"][:, game] == side):
+            n_step: list[float] = []
+            total = 0.0
+            for k in range(steps - t):
+                reward = float(played["rewards"][t + k, game])
+                total += gamma**k * (reward if side == 0 else -reward)
+                over = bool(played["ended"][t + k, game])
+                if over or movers[t + k + 1] == side:
+                    rest = 0.0 if over else gamma ** (k + 1) * own[t + k + 1]
+                    n_step.append(total + rest - own[t])
+                if over:
+                    break
+            if n_step:
+                out[t, game] = mixed(n_step, lam)
+    return out
 
 
 @ENDED
+@pytest.mark.parametrize("gamma", [1.0, 0.9])
 @pytest.mark.parametrize("side", [0, 1])
-def test_for_one_side_the_other_is_part_of_the_environment(side: int, end_rate: float) -> None:
+def test_for_one_side_the_other_is_part_of_the_environment(
+    side: int, gamma: float, end_rate: float
+) -> None:
     played = random_sequence(4, steps=25, games=12, end_rate=end_rate)
-    found, known = one_sided_gae(*played.values(), 0.97, 0.8, side)
-    left_out = 0
-    for game in range(12):
-        own, alone = of_one_side(played, game, side)
-        assert np.flatnonzero(known[:, game]).tolist() == own
-        left_out += int((played["movers"][:, game] == side).sum()) - len(own)
-        if alone is not None:
-            np.testing.assert_allclose(
-                found[own, game], advantages(alone, 0.97, 0.8)[:, 0], rtol=1e-4, atol=1e-4
-            )
-    assert (left_out > 0) == (end_rate < 1), "both kinds of last decisions must be seen"
+    found, known = one_sided_gae(*played.values(), gamma, 0.8, side)
+    wanted = brute_force_for(side, played, gamma, 0.8)
+    np.testing.assert_array_equal(known, ~np.isnan(wanted))
+    np.testing.assert_allclose(found[known], wanted[known], rtol=1e-4, atol=1e-4)
+    left_out = (played["movers"] == side) & ~known
+    assert left_out.any() == (end_rate < 1), "both kinds of last decisions must be seen"
+
+
+def test_rewards_for_progress_add_up_to_the_start_whatever_is_played() -> None:
+    """To minus the potential of each state, for every learner, where battles are played out."""
+    played = random_sequence(5, steps=25, games=12)
+    played["ended"][-1] = True
+    standing = np.random.default_rng(5).normal(size=(25, 12)).astype(np.float32)
+    after = np.where(played["ended"], 0, np.roll(standing, -1, axis=0))
+    played["rewards"] = (0.9 * after - standing).astype(np.float32)
+    played["values"][:] = 0
+    wanted = np.where(played["movers"] == 0, -standing, standing)
+    np.testing.assert_allclose(advantages(played, 0.9, 1), wanted, atol=1e-5)
+    for side in (0, 1):
+        found, known = one_sided_gae(*played.values(), 0.9, 1, side)
+        assert (known == (played["movers"] == side)).all()
+        np.testing.assert_allclose(found[known], wanted[known], atol=1e-5)
 
 
 def test_rewards_before_the_first_decision_of_a_side_are_not_counted() -> None:

@@ -24,9 +24,10 @@ class PPOConfig:
     learning_rate: float = 1e-3
     """Adam's step size at the start; it falls linearly to a tenth by the end of the run."""
     gamma: float = 1.0
-    """Discount a decision. At 1 the rewards sum exactly to the margin."""
+    """Discount a decision, of either side. At 1 the rewards sum exactly to the margin."""
     gae_lambda: float = 0.95
-    """Lambda of generalised advantage estimation (Schulman et al. 2016)."""
+    """Lambda of generalised advantage estimation (Schulman et al. 2016): it counts each decision of
+    a side that learns."""
     clip_coef: float = 0.2
     """Clipping range of the probability ratio."""
     ent_coef: float = 0.01

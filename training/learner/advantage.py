@@ -60,7 +60,7 @@ def zero_sum_gae(
         last_values: [B] the next mover's value of the state after the last decision.
         last_movers: [B] who decides there.
         gamma: discount a decision.
-        gae_lambda: lambda.
+        gae_lambda: lambda, for each decision.
 
     Returns:
         [T, B] advantages; with ``values`` added, the targets of the value function.
@@ -86,13 +86,16 @@ def _one_sided(
                 paid = 0.0
                 next_value = 0.0
                 goes_on = True
-            paid += rewards[t, game] if side == 0 else -rewards[t, game]
+            reward = rewards[t, game] if side == 0 else -rewards[t, game]
+            paid = reward + gamma * paid
+            next_value *= gamma
+            advantage *= gamma
             if movers[t, game] != side:
                 continue
             known[t, game] = goes_on
             if goes_on:
-                error = paid + gamma * next_value - values[t, game]
-                advantage = error + gamma * lam * advantage
+                error = paid + next_value - values[t, game]
+                advantage = error + lam * advantage
                 out[t, game] = advantage
             paid = 0.0
             next_value = values[t, game]
@@ -119,8 +122,9 @@ def one_sided_gae(
     Args:
         rewards, values, movers, ended, last_values, last_movers: as in ``zero_sum_gae``; values
             where the other side decides are not read.
-        gamma: discount a decision of the learner.
-        gae_lambda: lambda.
+        gamma: discount a decision, of either side: so rewards for progress (``shaping.py``) add
+            up to the same whatever is played.
+        gae_lambda: lambda, for each decision of the learner: the values between are not known.
         side: the learner: 0 dwarfs, 1 trolls.
 
     Returns:
