@@ -38,6 +38,9 @@ class LessonConfig:
     student: float = 0.6
     """Share of the seats in which the student plays; the teacher plays the others. In the first
     lesson the teacher plays the student's seats too."""
+    student_temperature: float = 1.0
+    """Temperature at which the student draws its decisions. A low one leads to states like those
+    that are met in earnest, a high one to more kinds of them."""
     scripted: float = 0.0
     """Share of the seats in which one of ``players`` plays."""
     players: tuple[str, ...] = ("random", "greedy")
@@ -65,7 +68,8 @@ class StudentConfig:
     value_coef: float = 0.05
     """Weight of the value loss, the squared error in points or results."""
     learning_rate: float = 2e-3
-    """Adam's step size at the start; it falls linearly to a twentieth by the end."""
+    """The step size of Muon and Adam (training/learner/muon.py) at the start; it falls linearly to
+    a twentieth by the end."""
     minibatch_size: int = 256
     """States in a gradient step."""
     passes: float = 8.0

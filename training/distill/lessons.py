@@ -212,7 +212,9 @@ class Lessons:
             if len(mine):
                 inputs = network.inputs(self._rows[mine])
                 with self._precision.autocast():
-                    chosen, _, _ = sample_decisions(network, inputs, drawn[0][mine])
+                    chosen, _, _ = sample_decisions(
+                        network, inputs, drawn[0][mine], wanted.student_temperature
+                    )
                 decided[mine] = inputs.decisions.numpy()[chosen]
         strays = np.flatnonzero(drawn[1] < wanted.random)
         if len(strays):

@@ -15,6 +15,7 @@ from thud_env.rulesets import get_ruleset
 from thud_env.symmetry import symmetries_of
 from training.distill.config import StudentConfig
 from training.distill.lessons import Lesson
+from training.learner.muon import optimisers_of
 from training.process.precision import Precision
 from training.process.state import State, restore_learning, state_of_learning
 from training.selfplay.frames import map_rows
@@ -64,7 +65,7 @@ class Student:
         self._random = random
         self._symmetries = np.array(symmetries_of(rules))
         self._points = get_ruleset(rules).largest_margin
-        self._optimiser = torch.optim.Adam(network.parameters(), config.learning_rate, eps=1e-6)
+        self._optimisers = optimisers_of(network, config.learning_rate, epsilon=1e-6)
         self._lessons: list[Lesson] = []
         self._sizes = np.zeros(0, dtype=np.int64)
 
@@ -88,8 +89,9 @@ class Student:
             the means of the metrics ``MEASURED`` over the steps, if any, and the ``learning_rate``.
         """
         rate = self._config.learning_rate * (1 - 0.95 * progress)
-        for group in self._optimiser.param_groups:
-            group["lr"] = rate
+        for optimiser in self._optimisers.values():
+            for group in optimiser.param_groups:
+                group["lr"] = rate
         seen = [self._step() for _ in range(steps)]
         means = np.mean(seen, axis=0).tolist() if seen else ()
         return {**dict(zip(MEASURED, means, strict=bool(seen))), "learning_rate": rate}
@@ -115,7 +117,7 @@ class Student:
         places = torch.from_numpy(np.searchsorted(listed, owner * NUM_ACTIONS + decisions))
         targets = torch.from_numpy(soft_targets(lesson, self._config.temperature))
         worth = torch.from_numpy(worth_to(self.side, lesson))
-        self._optimiser.zero_grad(set_to_none=True)
+        self._network.zero_grad(set_to_none=True)
         with self._precision.autocast():
             judged = self._network.judge(inputs.planes, inputs.decisions, inputs.game)
         policy_loss = -(targets * judged.log_probs[places]).sum() / len(rows)
@@ -130,7 +132,8 @@ class Student:
         )
         loss.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(self._network.parameters(), self._config.max_grad_norm)
-        self._optimiser.step()
+        for optimiser in self._optimisers.values():
+            optimiser.step()
         with torch.no_grad():
             entropy = -(targets * (targets + 1e-12).log()).sum() / len(rows)
             best = np.array(labels.gaps == 0)
@@ -149,11 +152,11 @@ class Student:
 
     def state(self) -> State:
         """All that the next step depends on, except the lessons."""
-        return state_of_learning(self._network, self._optimiser, self._random)
+        return state_of_learning(self._network, self._optimisers, self._random)
 
     def restore(self, state: State) -> None:
         """Continue from a state; the caller sees to the lessons."""
-        restore_learning(state, self._network, self._optimiser, self._random)
+        restore_learning(state, self._network, self._optimisers, self._random)
 
 
 def soft_targets(lesson: Lesson, temperature: float) -> NDArray[np.float32]:

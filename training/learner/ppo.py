@@ -167,11 +167,11 @@ class Learner:
 
     def state(self) -> State:
         """The state that the next step depends on."""
-        return state_of_learning(self._network, self._optimiser, self._random)
+        return state_of_learning(self._network, {"optimiser": self._optimiser}, self._random)
 
     def restore(self, state: State) -> None:
         """Go on from a state."""
-        restore_learning(state, self._network, self._optimiser, self._random)
+        restore_learning(state, self._network, {"optimiser": self._optimiser}, self._random)
 
 
 def ppo_loss(

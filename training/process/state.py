@@ -115,13 +115,13 @@ def restore_optimiser(optimiser: torch.optim.Optimizer, state: State) -> None:
 
 
 def state_of_learning(
-    network: nn.Module, optimiser: torch.optim.Optimizer, random: np.random.Generator
+    network: nn.Module, optimisers: Mapping[str, torch.optim.Optimizer], random: np.random.Generator
 ) -> State:
     """The state that a network's next gradient step depends on, besides its batch."""
     return State.of_parts(
         {
             "network": state_of_network(network),
-            "optimiser": state_of_optimiser(optimiser),
+            **{name: state_of_optimiser(one) for name, one in optimisers.items()},
             "random": State(values=state_of_generator(random)),
         }
     )
@@ -130,12 +130,13 @@ def state_of_learning(
 def restore_learning(
     state: State,
     network: nn.Module,
-    optimiser: torch.optim.Optimizer,
+    optimisers: Mapping[str, torch.optim.Optimizer],
     random: np.random.Generator,
 ) -> None:
     """Put a ``state_of_learning`` back in place."""
     restore_network(network, state.part("network"))
-    restore_optimiser(optimiser, state.part("optimiser"))
+    for name, optimiser in optimisers.items():
+        restore_optimiser(optimiser, state.part(name))
     restore_generator(random, state.part("random").values)
 
 
