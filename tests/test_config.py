@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from agents.search.workspace import MAX_DEPTH, MAX_QUIESCENCE
 from training.config import KEYS_OF_ONE, ConfigError, RunConfig, TrainConfig
 from training.config_file import load_config
 from training.distill.config import DistillConfig
@@ -122,9 +123,9 @@ MISTAKES = [
     ("total_decisions=0", "total_decisions: 0 must be 1 or more"),
     ("num_games=-1", "num_games: -1 must be 1 or more"),
     ("network.channels=0", "network.channels: 0 must be 1 or more"),
-    ("network.blocks=-1", "network.blocks: -1 must not be negative"),
-    ("evaluation_games=-1", "evaluation_games: -1 must not be negative"),
-    ("seed=-1", "seed: -1 must not be negative"),
+    ("network.blocks=-1", "network.blocks: -1 must be 0 or more"),
+    ("evaluation_games=-1", "evaluation_games: -1 must be 0 or more"),
+    ("seed=-1", "seed: -1 must be 0 or more"),
     ("ppo.minibatch_size=0", "ppo.minibatch_size: 0 must be 1 or more"),
     ("ppo.learning_rate=-1", "ppo.learning_rate: -1.0 must be a number, 0 or more"),
     ("ppo.learning_rate=.inf", "ppo.learning_rate: inf must be a number, 0 or more"),
@@ -156,6 +157,36 @@ def test_a_mistake_in_an_override_is_named(override: str, said: str) -> None:
     with pytest.raises(ConfigError) as error:
         load_config(SMOKE, [override])
     assert str(error.value).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("key", "wrong", "right"),
+    [
+        ("teacher.depth", ("0", "-3", str(MAX_DEPTH + 1)), f"in 1 .. {MAX_DEPTH}"),
+        ("teacher.quiescence", ("-1", str(MAX_QUIESCENCE + 1)), f"in 0 .. {MAX_QUIESCENCE}"),
+        ("teacher.considered", ("0",), "1 or more"),
+        ("teacher.reach", ("0", "32768"), "in 1 .. 32767"),
+        ("student.temperature", ("0.0", ".nan", ".inf"), "0.01 or more"),
+        ("student.value_decay", ("3.0", ".nan"), "in 0 .. 1"),
+        ("lessons.teacher_temperature", ("0.0",), "0.01 or more"),
+        ("lessons.student_temperature", ("0.0",), "0.01 or more"),
+        ("lessons.student", ("2.0",), "in 0 .. 1"),
+        ("lessons.random", ("7.0",), "in 0 .. 1"),
+        ("lessons.random_start", ("-5",), "0 or more"),
+    ],
+)
+def test_a_distillation_out_of_range_is_refused_before_a_search_reads_it(
+    written, key: str, wrong: tuple[str, ...], right: str
+) -> None:
+    for value in wrong:
+        with pytest.raises(ConfigError) as error:
+            load_config(written(""), [f"{key}={value}"], DistillConfig)
+        assert str(error.value) == f"{key}: {value.lstrip('.')} must be {right}"
+
+
+@pytest.mark.parametrize("kind", [TrainConfig, DistillConfig])
+def test_every_default_is_in_its_range(written, kind: type[RunConfig]) -> None:
+    assert load_config(written(yaml.safe_dump(dataclasses.asdict(kind()))), kind=kind) == kind()
 
 
 def test_a_mistake_in_a_file_is_named(written) -> None:

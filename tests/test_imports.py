@@ -41,6 +41,7 @@ ROOMS = {
     "agents": [
         "durable",
         "strict_yaml",
+        "ranges",
         "agent",
         "registry",
         "networks",

@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 import numpy as np
 
 from agents.networks.network import NetworkConfig
+from agents.ranges import Count, NotNegative, Share
 
 
 class ConfigError(ValueError):
@@ -23,9 +24,9 @@ class PPOConfig:
 
     learning_rate: float = 1e-3
     """Adam's step size at the start; it falls linearly to a tenth by the end of the run."""
-    gamma: float = 1.0
+    gamma: Share = 1.0
     """Discount a decision, of either side. At 1 the rewards sum exactly to the margin."""
-    gae_lambda: float = 0.95
+    gae_lambda: Share = 0.95
     """Lambda of generalised advantage estimation (Schulman et al. 2016): it counts each decision of
     a side that learns."""
     clip_coef: float = 0.2
@@ -36,9 +37,9 @@ class PPOConfig:
     """Weight of the value loss."""
     max_grad_norm: float = 0.5
     """Gradients are scaled down to this norm."""
-    update_epochs: int = 2
+    update_epochs: Count = 2
     """Passes over each rollout."""
-    minibatch_size: int = 512
+    minibatch_size: Count = 512
     """Decisions of one role to a gradient step."""
     target_kl: float = 0.03
     """A role makes no further pass over a rollout once its policy has moved this far."""
@@ -54,9 +55,9 @@ class OpponentConfig:
     """Share of the battles in which one role meets one of the players below."""
     players: tuple[str, ...] = ("random", "greedy")
     """Their specs (docs/agents.md), each drawn as often; one named twice, twice as often."""
-    snapshots: int = 30
+    snapshots: Count = 30
     """Snapshots of each role that are taken over the run, at even intervals."""
-    redraw_every: int = 5
+    redraw_every: Count = 5
     """Updates after which other snapshots are drawn, for battles that begin."""
     pace: float | None = None
     """How far a role may be ahead in mirror play, as a share of the largest margin, before it
@@ -90,31 +91,31 @@ class RunConfig:
     """The run is written to ``runs/NAME``."""
     rules: str = "classic"
     """The ruleset that is played."""
-    seed: int = 1
+    seed: NotNegative = 1
     """Seeds the networks and every draw."""
     start_from: str = ""
     """A folder with a policy of each role, such as a checkpoint, whose weights the networks start
     with, and grow from where they are larger; none: random weights."""
-    total_decisions: int = 1_000_000
+    total_decisions: Count = 1_000_000
     """Decisions of self-play, by both roles together. Only whole rollouts are played, each of
     ``num_games`` times ``rollout_decisions``, so it may become one of them more."""
-    num_games: int = 128
+    num_games: Count = 128
     """Battles played side by side."""
-    rollout_decisions: int = 64
+    rollout_decisions: Count = 64
     """Decisions played in each battle between two updates."""
-    checkpoint_every: int = 20
+    checkpoint_every: Count = 20
     """Updates between checkpoints."""
-    keep_checkpoints: int = 3
+    keep_checkpoints: Count = 3
     """How many checkpoints are kept; older ones are removed."""
-    anchor_games: int = 32
+    anchor_games: NotNegative = 32
     """Battles of each role against each anchor at every checkpoint, which choose the best one
     (training/runs/anchors.py); 0 for none."""
     anchors: tuple[str, ...] = ("random", "greedy")
     """Specs of the players that never change, against which both roles are measured."""
-    value_battles: int = 0
+    value_battles: NotNegative = 0
     """Battles between searches whose positions test both roles' values at every checkpoint
     (training/runs/foresight.py); 0 for none."""
-    evaluation_games: int = 200
+    evaluation_games: NotNegative = 200
     """Battles of each pairing in the table at the end; 0 for no table."""
     max_quiet_turns: int | None = None
     """As the ruleset, unless given."""

@@ -10,7 +10,7 @@ import re
 import types
 import typing
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import Annotated, Any, Literal, overload
 
 from agents.networks.kinds import config_class
 from agents.networks.network import NetworkConfig
@@ -21,20 +21,6 @@ from thud_env.rules.row import new_row
 from thud_env.rulesets import get_ruleset
 from training.config import KEYS_OF_ONE, Config, ConfigError, RunConfig, TrainConfig
 
-_AT_LEAST_ONE = (
-    "total_decisions",
-    "num_games",
-    "rollout_decisions",
-    "checkpoint_every",
-    "keep_checkpoints",
-    "channels",
-    "key_size",
-    "update_epochs",
-    "minibatch_size",
-    "snapshots",
-    "redraw_every",
-)
-_NOT_NEGATIVE = ("seed", "blocks", "anchor_games", "value_battles", "evaluation_games")
 _LARGEST = 2**63 - 1
 
 
@@ -188,19 +174,18 @@ def _convert(hint: Any, value: Any, key: str) -> Any:
 
 
 def _check_ranges(config: Any, where: str) -> None:
+    hints = typing.get_type_hints(type(config), include_extras=True)
     for field in dataclasses.fields(config):
-        value = getattr(config, field.name)
+        key, value, hint = f"{where}{field.name}", getattr(config, field.name), hints[field.name]
         if dataclasses.is_dataclass(value):
-            _check_ranges(value, f"{where}{field.name}.")
+            _check_ranges(value, f"{key}.")
         elif value == ():
-            raise ConfigError(f"{where}{field.name}: [] must name one player or more")
-        elif field.name in _AT_LEAST_ONE and value < 1:
-            raise ConfigError(f"{where}{field.name}: {value} must be 1 or more")
+            raise ConfigError(f"{key}: [] must name one player or more")
         elif isinstance(value, int) and value > _LARGEST:
-            raise ConfigError(f"{where}{field.name}: {str(value)[:40]} must be at most {_LARGEST}")
-        elif field.name in _NOT_NEGATIVE and value < 0:
-            raise ConfigError(f"{where}{field.name}: {value} must not be negative")
+            raise ConfigError(f"{key}: {str(value)[:40]} must be at most {_LARGEST}")
+        elif typing.get_origin(hint) is Annotated:
+            (allowed,) = hint.__metadata__
+            if not allowed.least <= value <= allowed.most or value == math.inf:
+                raise ConfigError(f"{key}: {value} must be {allowed}")
         elif isinstance(value, float) and not 0 <= value < math.inf:
-            raise ConfigError(f"{where}{field.name}: {value} must be a number, 0 or more")
-        elif field.name in ("gamma", "gae_lambda") and value > 1:
-            raise ConfigError(f"{where}{field.name}: {value} must be in 0 .. 1")
+            raise ConfigError(f"{key}: {value} must be a number, 0 or more")

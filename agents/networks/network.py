@@ -18,6 +18,7 @@ from torch.nn import functional
 from agents.networks.inputs import Inputs, planes_read
 from agents.networks.legal_policy import NUM_BIASES, NUM_SQUARELESS, legal_policy
 from agents.networks.on_device import inputs_on_device
+from agents.ranges import Count, NotNegative
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,11 +31,11 @@ class NetworkConfig:
 
     kind: str = "residual"
     """Its architecture, a key of ``kinds.NETWORKS``."""
-    channels: int = 32
+    channels: Count = 32
     """Feature planes of the trunk."""
-    blocks: int = 3
+    blocks: NotNegative = 3
     """Residual blocks of two 3 x 3 convolutions."""
-    key_size: int = 16
+    key_size: Count = 16
     """Length of the queries and keys that score moves."""
     attack_planes: bool = False
     """Whether to read, beside the observation, what each side could reach, strike and lose."""

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Literal
+from typing import Annotated, Literal
 
 from agents.networks.network import NetworkConfig
+from agents.ranges import Count, NotNegative, Range, Share
+from agents.search.workspace import MAX_DEPTH, MAX_QUIESCENCE
 from training.config import RunConfig
+
+REACH = 32_767
+"""The largest reach: what decisions lose is kept in 16 bits."""
+Temperature = Annotated[float, Range(0.01)]
 
 
 @dataclasses.dataclass(frozen=True)
 class TeacherConfig:
     """The search that labels states (training/distill/labels.py)."""
 
-    depth: int = 2
+    depth: Annotated[int, Range(1, MAX_DEPTH)] = 2
     """Turns it looks ahead."""
-    quiescence: int = 4
+    quiescence: Annotated[int, Range(0, MAX_QUIESCENCE)] = 4
     """Turns of captures that it searches beyond the depth."""
-    considered: int = 16
+    considered: Count = 16
     """Decisions of a state that are searched deeper than one turn."""
-    reach: int = 150
+    reach: Annotated[int, Range(1, REACH)] = 150
     """Hundredths of a point: decisions worth this much less than the best are not chosen."""
     evaluation: Literal["learned", "features"] = "learned"
     """How it evaluates: by patterns fitted to self-play, if the ruleset has tables, or by
@@ -30,25 +36,25 @@ class TeacherConfig:
 class LessonConfig:
     """The battles in which states are labelled (training/distill/lessons.py)."""
 
-    book: float = 0.25
+    book: Share = 0.25
     """Share of the battles that begin from the book of openings; the others begin after random
     decisions."""
-    random_start: int = 24
+    random_start: NotNegative = 24
     """The most random decisions at the start."""
-    student: float = 0.6
+    student: Share = 0.6
     """Share of the seats in which the student plays; the teacher plays the others. In the first
     lesson the teacher plays the student's seats too."""
-    student_temperature: float = 1.0
+    student_temperature: Temperature = 1.0
     """Temperature at which the student draws its decisions. A low one leads to states like those
     that are met in earnest, a high one to more kinds of them."""
-    scripted: float = 0.0
+    scripted: Share = 0.0
     """Share of the seats in which one of ``players`` plays."""
     players: tuple[str, ...] = ("random", "greedy")
     """Specs of these players (docs/agents.md), each drawn equally often. Weak players lead to
     states that strong ones never reach, such as battles that can be won."""
-    random: float = 0.03
+    random: Share = 0.03
     """Chance that a decision is drawn from all legal ones instead."""
-    teacher_temperature: float = 20.0
+    teacher_temperature: Temperature = 20.0
     """Temperature at which the teacher draws among its decisions, in hundredths of a point."""
 
 
@@ -56,21 +62,21 @@ class LessonConfig:
 class StudentConfig:
     """How the student learns (training/distill/student.py)."""
 
-    temperature: float = 15.0
+    temperature: Temperature = 15.0
     """The target policy is the softmax of the scores, in hundredths of a point, divided by this."""
     policy_coef: float = 1.0
     """Weight of the policy's cross-entropy with that softmax."""
     regret_coef: float = 0.0
     """Weight of the policy's regret: how many points less than the best its decisions are worth on
     average, those beyond the teacher's ``reach`` counting as the reach (Ross and Bagnell 2014)."""
-    value_decay: float = 0.9
+    value_decay: Share = 0.9
     """Lambda of the values to learn, as in TD(lambda): the weight of the values that followed."""
     value_coef: float = 0.05
     """Weight of the value loss, the squared error in points or results."""
     learning_rate: float = 2e-3
     """The step size of Muon and Adam (training/learner/muon.py) at the start; it falls linearly to
     a twentieth by the end."""
-    minibatch_size: int = 256
+    minibatch_size: Count = 256
     """States in a gradient step."""
     passes: float = 8.0
     """How often each labelled state is learnt from, on average over the run; those of ``earlier``
@@ -85,15 +91,15 @@ class DistillConfig(RunConfig):
 
     name: str = "distill"
     """The run is written to ``runs/NAME``."""
-    total_decisions: int = 100_000
+    total_decisions: Count = 100_000
     """States to label, of both sides together, rounded up to whole lessons."""
-    num_games: int = 128
+    num_games: Count = 128
     """Battles played in parallel."""
-    rollout_decisions: int = 32
+    rollout_decisions: Count = 32
     """Decisions of each battle in a lesson; every state is labelled."""
-    checkpoint_every: int = 2
+    checkpoint_every: Count = 2
     """Lessons between checkpoints."""
-    anchor_games: int = 0
+    anchor_games: NotNegative = 0
     """Battles of each role against each anchor at every checkpoint; 0 for none."""
     max_quiet_turns: int | None = 60
     """Quiet turns that end a battle; empty: the ruleset's. The long ends of dead battles teach
