@@ -21,6 +21,7 @@ from thud_env.actions import NUM_ACTIONS
 from thud_env.notation.turns import turn_notation
 from thud_env.rules import row as fields
 from thud_env.rules.row import is_between_turns
+from thud_env.rules.traits import scored_by_points
 
 if TYPE_CHECKING:
     from agents.search.planning import Thought
@@ -123,6 +124,9 @@ def glimpse(agent: Agent, position: Position) -> Finding | None:
 
 
 def _finding(position: Position, thought: Thought, line: tuple[str, ...]) -> Finding:
+    # Imported here because importing searches takes a while.
+    from agents.search.playouts import as_share
+
     visits: dict[int, int] = getattr(thought, "visits", {})
     chances = _one(thought.decisions[0])
     if sum(visits.values()) > 0:
@@ -131,7 +135,9 @@ def _finding(position: Position, thought: Thought, line: tuple[str, ...]) -> Fin
         chances /= chances.sum()
     sign = 1 if position.to_move == "dwarfs" else -1
     most = float(position.rules.largest_margin)
-    margin = max(-most, min(most, sign * thought.value / _POINT))
+    by_points = scored_by_points(position.row)
+    expected = thought.value / _POINT if by_points else as_share(float(thought.value), False)
+    margin = max(-most, min(most, sign * expected))
     depth, simulations = getattr(thought, "depth", None), getattr(thought, "simulations", None)
     return Finding(line, chances, margin, depth, simulations)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import threading
 from time import perf_counter
 
@@ -18,6 +19,7 @@ from agents.search.playouts import (
     BY_GREEDY_PLAY,
     BY_RANDOM_PLAY,
     BY_SEARCH,
+    EVEN_ODDS,
     MOST_POINTS,
 )
 from agents.search.priors import FROM_CAPTURES, FROM_CHECKED_EVALUATION, FROM_EVALUATION
@@ -118,8 +120,11 @@ def glimpse_of(tree: Tree, row: Row, seconds: float) -> TreeResult | None:
 
 
 def in_hundredths(value: float, row: Row) -> int:
-    """Convert a value of -1 .. 1 to the scale of the evaluation."""
-    return round(value * (POINT * MOST_POINTS if scored_by_points(row) else WIN))
+    """Convert a value of -1 .. 1 to the scale of the evaluation: the inverse of ``as_share``."""
+    if scored_by_points(row):
+        return round(value * POINT * MOST_POINTS)
+    odds = value / (1 - abs(value)) if abs(value) < 1 else math.copysign(math.inf, value)
+    return round(max(-WIN, min(WIN, EVEN_ODDS * odds)))
 
 
 class MctsAgent(PlanningAgent):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from agents.mcts import WHOLE_BATTLE
+from agents.mcts import WHOLE_BATTLE, in_hundredths
+from agents.search.evaluation import WIN
 from agents.search.judge import judging
 from agents.search.lookahead import Lookahead, exact_search
 from agents.search.playouts import (
@@ -14,6 +15,7 @@ from agents.search.playouts import (
     BY_RANDOM_PLAY,
     BY_SEARCH,
     LEAF_DEPTH,
+    as_share,
     leaf_value,
     static_value,
 )
@@ -31,6 +33,7 @@ from thud_env.rules.row import (
     Row,
     ruleset_of,
 )
+from thud_env.rules.traits import scored_by_points
 from training.arena.openings import read_openings
 
 WEIGHTS = load_weights()
@@ -96,3 +99,13 @@ def test_greedy_playouts_capture_more_than_random_ones(rules: str) -> None:
         return sum(int(row[NUM_DWARFS] + row[NUM_TROLLS]) for row in rows)
 
     assert pieces_left(BY_GREEDY_PLAY) < pieces_left(BY_RANDOM_PLAY)
+
+
+@EACH_RULESET
+def test_a_share_is_turned_back_into_hundredths_of_a_point(rules: str) -> None:
+    row = Position.start(rules).row
+    by_points = scored_by_points(row)
+    for value in (0, 7, -40, 250, -1000, 3100, *(() if by_points else (WIN, -WIN))):
+        assert in_hundredths(as_share(float(value), by_points), row) == value
+    most = 3200 if by_points else WIN
+    assert [in_hundredths(share, row) for share in (1.0, -1.0)] == [most, -most]

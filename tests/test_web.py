@@ -1,12 +1,15 @@
 """The answers of the page's server, and the requests that it refuses."""
 
 import threading
+from types import SimpleNamespace
 
 import pytest
 from page_server import serving
 
 import agents
 from agents.analysis import Analysis, deeper, glimpse
+from agents.search.evaluation import WIN
+from agents.search.planning import Thought
 from agents.web import protocol, views
 from agents.web.insight import best_turns, curve_of, finding_view, opinion_of
 from agents.web.lessons import LESSONS
@@ -269,6 +272,18 @@ def test_a_search_is_glimpsed_while_it_looks_for_its_turn(spec):
     assert abs(found.margin) <= position.rules.largest_margin
     assert (found.depth or found.visits) >= 1
     assert found.probabilities.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("rules", "value", "margin"),
+    [("classic", 250, 2.5), ("koom-valley", 1000, 0.5), ("koom-valley", -WIN, -0.99)],
+)
+def test_a_search_shows_points_or_the_share_of_a_win(rules, value, margin):
+    position = Position.start(rules)
+    thought = Thought([int(position.legal_actions()[0])], value)
+    found = glimpse(SimpleNamespace(glimpse=lambda row: thought), position)
+    sign = 1 if position.to_move == "dwarfs" else -1
+    assert found.margin == pytest.approx(sign * margin, abs=0.001)
 
 
 def test_a_player_without_a_search_has_no_glimpse():
