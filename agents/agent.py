@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, Protocol
 
 import numpy as np
@@ -47,7 +48,7 @@ def refuse_finished(rows: NDArray[np.int16]) -> None:
         raise ValueError(f"the battle is over: nothing to decide in {text!r} (row {over[0]})")
 
 
-class Agent:
+class Agent(ABC):
     """A player, which chooses one decision at a time.
 
     Subclasses implement ``act_rows``; the rest follows from it. A player that draws or remembers
@@ -60,18 +61,18 @@ class Agent:
     timed: bool = False
     """Whether it has a time limit, so that its decisions depend on the machine."""
 
+    @abstractmethod
     def act_rows(self, rows: NDArray[np.int16]) -> NDArray[np.int32]:
         """See ``BatchPolicy``."""
-        raise NotImplementedError
 
-    def seed(self, seed: int) -> None:
+    def seed(self, seed: int) -> None:  # noqa: B027 (without chance there is nothing to do)
         """Make all later decisions depend on ``seed`` alone."""
 
     def get_state(self) -> dict[str, Any]:
         """The state, made of values that JSON can hold, for ``set_state``."""
         return {}
 
-    def set_state(self, state: dict[str, Any]) -> None:
+    def set_state(self, state: dict[str, Any]) -> None:  # noqa: B027 (nor without memory)
         """Restore a state that ``get_state`` returned."""
 
     def act(self, position: Position) -> int:

@@ -8,6 +8,9 @@ The graph takes ``observations``, [N, C, 15, 15] float32, and returns ``logits``
 one for every action, legal or not, and ``values``, [N] float32. The policy is the softmax of the
 logits over the legal actions. N may be any number.
 
+The file says whom it is of: its metadata have the ``role``, the ``rules`` and the names of the
+``planes``, separated by spaces.
+
 C is 14, or 23 for a policy trained with ``network.attack_planes``: then the environment's 14 planes
 are followed by ``agents.networks.attacks.attack_planes(rows)``, [N, 432] state rows; or 27 with
 ``network.threat_planes`` too, by ``attack_planes(rows, threats=True)``.
@@ -29,6 +32,7 @@ from torch import Tensor, nn
 
 from agents.durable import new_file
 from agents.networks.checkpoint import MANIFEST, CheckpointError, load_policy, policy_folder
+from agents.networks.inputs import planes_read
 from agents.networks.legal_policy import TABLES
 from agents.networks.network import Network
 from thud_env.actions import CAPTURE_ALL, NUM_ACTIONS
@@ -104,22 +108,27 @@ def export(checkpoint: Path, target: Path) -> int:
 
 
 def _write(folder: Path, target: Path) -> int:
-    network = load_policy(folder).network
+    policy = load_policy(folder)
+    network = policy.network
     if not isinstance(network, Network):
         raise CheckpointError(f"{folder} is a {network.config.kind} network: residual ones export")
     dense = DensePolicy(network).eval()
     with _without_warnings():
-        torch.onnx.export(
+        program = torch.onnx.export(
             dense,
             (torch.zeros(2, dense.network.num_planes, SIZE, SIZE),),
-            str(target),
             input_names=["observations"],
             output_names=["logits", "values"],
             dynamic_shapes=({0: torch.export.Dim("N", min=1)},),
             dynamo=True,
-            external_data=False,
             verbose=False,
         )
+    assert program is not None
+    planes = planes_read(network.config.attack_planes, network.config.threat_planes)
+    program.model.metadata_props.update(
+        role=policy.role, rules=policy.rules, planes=" ".join(plane.name for plane in planes)
+    )
+    program.save(str(target), external_data=False)
     return dense.network.num_planes
 
 

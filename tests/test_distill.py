@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
@@ -182,6 +183,22 @@ def test_a_lesson_is_of_battles_that_go_on(rules: str) -> None:
 
 
 # -- students ------------------------------------------------------------------------------
+
+
+def test_a_student_draws_at_the_temperature_of_the_lessons() -> None:
+    config = dataclasses.replace(
+        TINY, lessons=LessonConfig(student=1.0, random=0.0, student_temperature=0.0)
+    )
+    pair = networks()
+    lessons = Lessons(config, Teacher(SMALL, "classic"), pair, FLOAT32, np.random.SeedSequence(1))
+    given = lessons.give(with_student=True)
+    steps = given.rows.reshape(config.rollout_decisions, config.num_games, -1)
+    for before, after in pairwise(steps):
+        for row, following in zip(before, after, strict=True):
+            inputs = pair[row[TO_MOVE]].inputs(row[None])
+            log_probs, _ = pair[row[TO_MOVE]](inputs.planes, inputs.decisions, inputs.game)
+            likeliest = Position(row).apply(int(inputs.decisions[log_probs.argmax()]))
+            assert np.array_equal(likeliest.row, following)
 
 
 def test_targets_are_the_softmax_of_the_scores() -> None:

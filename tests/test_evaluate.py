@@ -297,7 +297,9 @@ def test_players_without_chance_begin_from_the_book(players: list[str], capsys) 
     assert json.loads(out)["games"] == 6
     assert "neither player plays by chance: from the starts of the opening book" in err
     assert main([*words, "--openings"]) == 0
-    assert capsys.readouterr() == (out, "")
+    again, err = capsys.readouterr()
+    assert again == out
+    assert "neither player" not in err
 
 
 def test_a_battle_played_again_counts_once(capsys) -> None:
@@ -388,6 +390,31 @@ def test_games_of_two_battles_from_the_command_line(capsys) -> None:
     assert "3 battles of koom-valley-football: dwarfs random, trolls greedy\n" in out
     assert "3 game pairs, first player greedy, second random\n" in out
     assert "mean total for the first player" in out
+
+
+def test_several_opponents_make_a_table_of_what_each_would_show(capsys) -> None:
+    words = ["--games", "3", "--rules", "koom-valley-football"]
+    assert main(["--match", "greedy", "random", "greedy2", *words]) == 0
+    out, err = capsys.readouterr()
+    title, _, _, _, *lines = out.splitlines()
+    assert title == "greedy, koom-valley-football"
+    assert err.count("3 are too few: intervals of fewer than 20 are too narrow") == 2
+    assert main(["--match", "greedy", "random", "greedy2", *words, "--json"]) == 0
+    reports = json.loads(capsys.readouterr().out)
+    assert [report["second_agent"] for report in reports] == ["random", "greedy2"]
+    for line, report in zip(lines, reports, strict=True):
+        assert main(["--match", "greedy", report["second_agent"], *words, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out) == report
+        opponent, games, margin, as_dwarfs, won, *_ = (cell.strip() for cell in line[1:].split("|"))
+        assert (opponent, games) == (report["second_agent"], "3")
+        assert margin.startswith(f"{report['mean_total']:+.2f} (")
+        assert as_dwarfs.startswith(f"{report['mean_as_dwarfs']:+.2f} (")
+        assert won == f"{report['first_battles']['dwarfs']['win_rate']:.0%}"
+
+
+def test_one_of_several_opponents_that_cannot_play_is_found_before_any_battle(capsys) -> None:
+    assert main(["--match", "greedy", "random", "greddy", "--games", "3"]) == 2
+    assert "did you mean 'greedy'" in capsys.readouterr().err
 
 
 def test_limits_and_agreement_from_the_command_line(capsys) -> None:
@@ -482,7 +509,7 @@ def test_bad_input_is_one_line_and_exit_code_2(words: list[str], said: str, caps
     assert said in err
 
 
-@pytest.mark.parametrize("words", [[], ["--dwarfs", "greedy"]])
+@pytest.mark.parametrize("words", [[], ["--dwarfs", "greedy"], ["--match", "greedy"]])
 def test_two_players_are_needed(words: list[str], capsys) -> None:
     assert main(words) == 2
     assert "or else --match FIRST SECOND, are needed" in capsys.readouterr().err

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -89,6 +90,15 @@ def test_an_onnx_file_says_what_the_network_says(network: Network, saved: Path, 
         planes = np.concatenate((planes, shown), axis=1)
     logits, values = session.run(["logits", "values"], {"observations": planes})
     assert_parity(torch.from_numpy(logits), torch.from_numpy(values), network)
+    metadata = session.get_modelmeta().custom_metadata_map
+    assert (metadata["role"], metadata["rules"]) == ("dwarfs", "classic")
+    assert len(metadata["planes"].split()) == network.num_planes
+    said: dict[str, Any] = {}
+    exec(documented("onnx").replace("PATH", str(target)), said)
+    start = network.inputs(Position.start().row[None])
+    with torch.no_grad():
+        log_probs, _ = network(start.planes, start.decisions, start.game)
+    assert said["action"] == start.decisions[log_probs.argmax()]
     one, _ = session.run(None, {"observations": planes[:1]})
     np.testing.assert_allclose(one[0], logits[0], rtol=1e-4, atol=1e-4)
     assert [path.name for path in saved.parent.iterdir() if path.name.startswith(".")] == []
@@ -127,15 +137,15 @@ def test_a_folder_that_is_not_a_policy_is_refused(tmp_path: Path, capsys) -> Non
     assert "is not a policy" in capsys.readouterr().err
 
 
-def documented() -> str:
-    """The lines in docs/training.md that load a policy."""
+def documented(marker: str) -> str:
+    """The lines in docs/training.md after a marker."""
     text = (ROOT / "docs" / "training.md").read_text()
-    block = text.split("<!-- load -->")[1].split("```py\n")[1]
+    block = text.split(f"<!-- {marker} -->")[1].split("```py\n")[1]
     return block.split("```")[0]
 
 
 def test_the_documented_lines_load_a_policy_without_the_training_package(saved: Path) -> None:
-    code = documented()
+    code = documented("load")
     assert len([line for line in code.splitlines() if line.strip()]) <= 10
     assert "PATH" in code
     script = code.replace("PATH", str(saved / "model.safetensors"))

@@ -5,6 +5,9 @@
     python -m training.evaluate --dwarfs policy:runs/smoke --trolls random
     python -m training.evaluate --dwarfs greedy --trolls greedy --games 1000 --json
     python -m training.evaluate --match greedy random --rules koom-valley
+    python -m training.evaluate --match policy:runs/smoke random greedy alphabeta:depth=1
+
+The last prints a table, a line for each opponent of the first.
 """
 
 from __future__ import annotations
@@ -17,12 +20,14 @@ from typing import Any
 import agents
 from thud_env.command import Command, bounded
 from training.arena.battles import Battles, GamePairs, distinct, play_battles, play_pairs
+from training.arena.intervals import ENOUGH_PAIRS
 from training.arena.openings import OpeningsError, read_openings
 from training.arena.summary import (
     print_battles,
     print_pairs,
     summarise,
     summarise_pairs,
+    table_of_pairs,
 )
 
 
@@ -76,6 +81,10 @@ def evaluate(
         kind = "game pairs" if match else "battles"
         counted = "all are counted" if by_chance else "repeats are not counted"
         notes.append(f"only {len(different)} of {games} {kind} are distinct: {counted}")
+    if len(different) < ENOUGH_PAIRS:
+        notes.append(
+            f"{len(different)} are too few: intervals of fewer than {ENOUGH_PAIRS} are too narrow"
+        )
     return (played if by_chance else played.chosen(different)), notes
 
 
@@ -91,9 +100,9 @@ def main(words: list[str] | None = None) -> int:
     add("--trolls", metavar="SPEC", help="who plays the trolls")
     add(
         "--match",
-        nargs=2,
+        nargs="+",
         metavar=("FIRST", "SECOND"),
-        help="instead: game pairs, in which FIRST has the dwarfs, then the trolls",
+        help="instead: game pairs of FIRST, as dwarfs and then as trolls, with each SECOND",
     )
     add("--games", type=bounded(int, 1), default=200, metavar="N", help="how many (200)")
     add(
@@ -118,39 +127,47 @@ def _evaluate(arguments: argparse.Namespace) -> None:
     sides = [arguments.dwarfs, arguments.trolls]
     if arguments.match and any(sides):
         raise ValueError("--dwarfs and --trolls, or else --match: either, not both")
-    if not arguments.match and not all(sides):
+    if not (all(sides) or len(arguments.match or ()) > 1):
         raise ValueError("--dwarfs and --trolls, or else --match FIRST SECOND, are needed")
-    rules, seed = arguments.rules, arguments.seed
-    one, other = specs = arguments.match or sides
-    players = agents.make(one, 2 * seed), agents.make(other, 2 * seed + 1)
-    limits: dict[str, Any] = {
-        "max_quiet_turns": arguments.max_quiet_turns,
-        "max_turns": arguments.max_turns,
-        "offer_after": arguments.offer_after,
-        "agreement": arguments.agreement,
-    }
+    one, *others = arguments.match or sides
+    seed = arguments.seed  # alike for all, so that nobody's figures depend on who else is met
+    met = [(agents.make(one, 2 * seed), agents.make(other, 2 * seed + 1)) for other in others]
+    results = [_figures(players, arguments) for players in met]
+    if arguments.json:
+        titles = ("first", "second") if arguments.match else ("dwarfs", "trolls")
+        first, second = (f"{title}_agent" for title in titles)
+        told = [
+            {"rules": arguments.rules, first: one, second: other, **result}
+            for other, result in zip(others, results, strict=True)
+        ]
+        print(json.dumps(told if len(told) > 1 else told[0], indent=2))
+    elif len(others) > 1:
+        print(f"{one}, {arguments.rules}\n")
+        print("\n".join(table_of_pairs(others, results, arguments.rules)))
+    elif arguments.match:
+        print_pairs(one, others[0], arguments.rules, results[0])
+    else:
+        print_battles(one, others[0], arguments.rules, results[0])
+
+
+def _figures(
+    players: tuple[agents.Agent, agents.Agent], arguments: argparse.Namespace
+) -> dict[str, Any]:
+    """What two players' battles or game pairs show; notes go to the standard error."""
     played, notes = evaluate(
         players,
         arguments.games,
-        rules,
+        arguments.rules,
         match=bool(arguments.match),
         openings=arguments.openings,
-        **limits,
+        max_quiet_turns=arguments.max_quiet_turns,
+        max_turns=arguments.max_turns,
+        offer_after=arguments.offer_after,
+        agreement=arguments.agreement,
     )
     for note in notes:
         print(f"evaluate: {note}", file=sys.stderr)
-    result = summarise(played) if isinstance(played, Battles) else summarise_pairs(played)
-    if arguments.json:
-        titles = ("first", "second") if arguments.match else ("dwarfs", "trolls")
-        named = {
-            "rules": rules,
-            **{f"{title}_agent": spec for title, spec in zip(titles, specs, strict=True)},
-        }
-        print(json.dumps({**named, **result}, indent=2))
-    elif arguments.match:
-        print_pairs(one, other, rules, result)
-    else:
-        print_battles(one, other, rules, result)
+    return summarise(played) if isinstance(played, Battles) else summarise_pairs(played)
 
 
 if __name__ == "__main__":

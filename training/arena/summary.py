@@ -10,7 +10,7 @@ from thud_env import Termination
 from thud_env.position import SIDES
 from thud_env.rulesets import get_ruleset
 from training.arena.battles import Battles, GamePairs, strike_names
-from training.arena.intervals import Interval, mean_interval, wilson
+from training.arena.intervals import Interval, decimals, mean_interval, wilson
 
 
 def _with_interval(name: str, interval: Interval) -> dict[str, Any]:
@@ -66,7 +66,7 @@ def summarise_pairs(matches: GamePairs) -> dict[str, Any]:
 
 def print_battles(dwarfs: str, trolls: str, rules: str, result: dict[str, Any]) -> None:
     """What ``summarise`` found, for people."""
-    print(f"{result['games']} battles of {rules}: dwarfs {dwarfs}, trolls {trolls}")
+    print(f"{_counted(result['games'], 'battle')} of {rules}: dwarfs {dwarfs}, trolls {trolls}")
     for role in SIDES:
         side = result[role]
         did = f"{side['captures_per_battle']:.2f} captures a battle"
@@ -86,7 +86,7 @@ def print_pairs(first: str, second: str, rules: str, result: dict[str, Any]) -> 
     """What ``summarise_pairs`` found, for people."""
     print_battles(first, second, rules, result["first_battles"])
     print_battles(second, first, rules, result["second_battles"])
-    print(f"{result['games']} game pairs, first player {first}, second {second}")
+    print(f"{_counted(result['games'], 'game pair')}, first player {first}, second {second}")
     for player in ("first_player", "second_player"):
         print(f"  {player.replace('_', ' ')}: {_won(result[player])}")
     print(f"  drawn {result['draws']}")
@@ -99,6 +99,23 @@ def print_pairs(first: str, second: str, rules: str, result: dict[str, Any]) -> 
         print(f"  {first}: {first_battle} as dwarfs, {second_battle} as trolls: {game} in all")
 
 
+def table_of_pairs(
+    opponents: list[str], results: list[dict[str, Any]], rules: str
+) -> Iterator[str]:
+    """What ``summarise_pairs`` found against several opponents, as a Markdown table's lines."""
+    places = decimals(get_ruleset(rules).largest_margin)
+    headings = ["opponent", "game pairs", "margin", "as dwarfs", "won", "as trolls", "won"]
+    rows = []
+    for opponent, result in zip(opponents, results, strict=True):
+        cells = [opponent, str(result["games"])]
+        cells.append(_interval(result, "mean_total").text(places))
+        for side, battles in zip(SIDES, ("first_battles", "second_battles"), strict=True):
+            cells.append(_interval(result, f"mean_as_{side}").text(places))
+            cells.append(f"{result[battles][side]['win_rate']:.0%}")
+        rows.append(cells)
+    yield from markdown_table(headings, rows)
+
+
 def markdown_table(headings: list[str], rows: list[list[str]]) -> Iterator[str]:
     """The lines of a Markdown table whose columns are as wide as their widest cell."""
     widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
@@ -107,9 +124,17 @@ def markdown_table(headings: list[str], rows: list[list[str]]) -> Iterator[str]:
         yield f"| {' | '.join(padded)} |"
 
 
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'s' * (count != 1)}"
+
+
 def _won(share: dict[str, Any]) -> str:
     low, high = share["win_rate_95"]
     return f"won {share['wins']} ({share['win_rate']:.1%}, 95% interval {low:.1%} to {high:.1%})"
+
+
+def _interval(result: dict[str, Any], name: str) -> Interval:
+    return Interval(result[name], *result[f"{name}_95"])
 
 
 def _mean(result: dict[str, Any], name: str) -> str:
