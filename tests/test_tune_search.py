@@ -71,6 +71,16 @@ def test_a_real_tournament_goes_on_where_it_stopped(tmp_path: Path) -> None:
     assert len(games.read_text(encoding="utf-8").splitlines()) == len(lines)
 
 
+def test_a_part_of_a_round_is_played_again_in_whole_when_more_is_asked(
+    tmp_path: Path, worth: dict[str, float]
+) -> None:
+    worth["mcts:sims=10,c=2"] = 20
+    for pairs in (3, 6, 5):
+        result = tune(tmp_path, "--pairs", str(pairs), "--batch", "2")
+        figures = (result[phase]["mcts:sims=10,c=2"]["pairs"] for phase in (SEARCH, CONFIRM))
+        assert list(figures) == [2 * pairs] * 2  # against two opponents
+
+
 def test_what_is_worse_is_dropped_and_what_is_better_recommended(
     tmp_path: Path, worth: dict[str, float]
 ) -> None:

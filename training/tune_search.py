@@ -44,6 +44,7 @@ OPPONENTS = ("alphabeta:depth=1", "alphabeta:depth=2", "greedy2")
 LIMITS = {"max_quiet_turns": 60, "max_turns": 300}
 """The limits of the battles: what comes later is waiting."""
 SEARCH, CONFIRM = "search", "confirm"
+_Key = tuple[str, int, str, str]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,6 +74,11 @@ class Round:
     as_trolls: list[int]
     seconds: float
     """CPU seconds of both players."""
+
+    @property
+    def key(self) -> _Key:
+        """What battles they are; with more ``--pairs`` there may be more of the last round."""
+        return self.phase, self.number, self.player, self.opponent
 
 
 def main(words: list[str] | None = None) -> int:
@@ -217,7 +223,7 @@ class Tuning:
         }
 
     def _of(self, phase: str, player: str) -> list[Round]:
-        return [r for r in self._rounds if r.phase == phase and r.player == player]
+        return [r for r in self._rounds.values() if r.phase == phase and r.player == player]
 
     def _play(self, phase: str, number: int, player: str) -> None:
         """Play a round of a player against all opponents, except battles that are kept already."""
@@ -225,7 +231,11 @@ class Tuning:
         count = min(self._plan.batch, self._plan.pairs - first)
         rows = self._rows if phase == SEARCH else self._rows[::-1]
         starts = np.ascontiguousarray(rows[first : first + count])
-        known = {r.opponent for r in self._of(phase, player) if r.number == number}
+        known = {
+            r.opponent
+            for r in self._of(phase, player)
+            if r.number == number and len(r.as_dwarfs) == count
+        }
         for opponent in self._plan.opponents:
             if opponent in known:
                 continue
@@ -245,16 +255,16 @@ class Tuning:
             )
 
     def _keep(self, played: Round) -> None:
-        self._rounds.append(played)
+        self._rounds[played.key] = played
         with self._path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(dataclasses.asdict(played)) + "\n")
 
-    def _read(self) -> list[Round]:
+    def _read(self) -> dict[_Key, Round]:
         plan = json.dumps({**dataclasses.asdict(self._plan), "pairs": None})
         if not self._path.exists():
             self._path.parent.mkdir(parents=True, exist_ok=True)
             replace_flushed(self._path, f"{plan}\n".encode())
-            return []
+            return {}
         first, *lines = self._path.read_text(encoding="utf-8").splitlines(keepends=True)
         if first != plan + "\n":
             raise ValueError(
@@ -263,7 +273,8 @@ class Tuning:
         whole = [line for line in lines if line.endswith("\n")]
         if whole != lines:  # a stop may cut a line
             replace_flushed(self._path, "".join((first, *whole)).encode())
-        return [Round(**json.loads(line)) for line in whole]
+        rounds = [Round(**json.loads(line)) for line in whole]
+        return {one.key: one for one in rounds}  # of the same battles, the last ones count
 
 
 if __name__ == "__main__":
