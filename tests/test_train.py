@@ -34,7 +34,7 @@ from training.process.clock import PARTS
 from training.process.state import State
 from training.runs import folder as run_module
 from training.runs.alarms import Alarms
-from training.runs.anchors import SCORE, Best
+from training.runs.anchors import SCORE, Anchors, Best
 from training.runs.display import Display
 from training.runs.folder import RunFolder
 from training.runs.loop import Stopped
@@ -323,6 +323,39 @@ def test_a_policy_that_is_certain_of_everything_is_named_once(tmp_path: Path) ->
     folder.close()
     assert [len(lines) for lines in said] == [0, 1, 0, 0, 1]
     assert "the trolls explore no more" in said[1][0]
+
+
+def test_alarms_go_on_from_where_they_were(tmp_path: Path) -> None:
+    folder = RunFolder.begin(tmp_path / "tiny", TINY)
+    best = {role: Best(20.0, 100) for role in SIDES}
+    fallen = {**measured_at(3.0, 19.0), "trolls/entropy": 0.0}
+    alarms = Alarms("classic", folder)
+    said = [len(alarms.check(200, fallen, best))]
+    for _ in range(2):
+        state, alarms = alarms.state(), Alarms("classic", folder)
+        alarms.restore(state)
+        said.append(len(alarms.check(300, fallen, best)))
+    folder.close()
+    assert said == [1, 1, 0]  # certain; fallen twice in a row; nothing new
+
+
+def test_a_run_that_goes_on_says_no_alarm_again(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(Anchors, "measure", lambda self, roles, decisions: {"trolls/entropy": 0.0})
+    update = Trainer.update
+
+    def breaks_off(trainer: Trainer) -> dict[str, float]:
+        if trainer.updates == 1:
+            raise ConnectionError
+        return update(trainer)
+
+    first, second = plain_console(), plain_console()
+    with monkeypatch.context() as patch:
+        patch.setattr(Trainer, "update", breaks_off)
+        with pytest.raises(ConnectionError):
+            train(QUICK, first, tmp_path)
+    train(QUICK, second, tmp_path, Options(resume=True))
+    assert "the trolls explore no more" in shown_by(first)
+    assert "explore no more" not in shown_by(second)
 
 
 def test_a_run_with_a_nan_metric_stops_and_keeps_its_checkpoints(

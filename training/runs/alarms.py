@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from thud_env.position import SIDES
 from thud_env.rulesets import get_ruleset
+from training.process.state import State
 from training.runs.anchors import SCORE, Best
 from training.runs.folder import RunFolder
 
@@ -67,6 +68,15 @@ class Alarms:
             if entropy is not None:
                 alarms += self._entropy(role, entropy, decisions)
         return alarms
+
+    def state(self) -> State:
+        """What the roles are in."""
+        return State(values={"fallen": dict(self._fallen), "certain": sorted(self._certain)})
+
+    def restore(self, state: State) -> None:
+        """Go on from a state."""
+        self._fallen = {role: int(state.values["fallen"][role]) for role in SIDES}
+        self._certain = set(state.values["certain"])
 
     def _fall(self, role: str, score: float, decisions: int, best: Best) -> list[str]:
         """Alarm once each time that a role falls."""

@@ -104,7 +104,7 @@ def run(
     alarms = Alarms(config.rules, folder)
     try:
         if folder.resumed:
-            _go_on(trainer, anchors, folder)
+            _go_on(trainer, anchors, alarms, folder)
         started = time.monotonic()  # now: the shortest time must do for some updates
         until = started + 60 * minutes if minutes is not None else float("inf")
         _show(folder.notices, console)
@@ -116,7 +116,7 @@ def run(
                 if time.monotonic() >= until:
                     asked.append("time")
                 if ranks.total(len(asked))[0]:  # one that is asked stops them all
-                    _save(trainer, anchors, folder)
+                    _save(trainer, anchors, alarms, folder)
                     raise Stopped(folder, asked[0] if asked else "time")
                 metrics = trainer.update()
                 last = trainer.decisions >= config.total_decisions
@@ -130,7 +130,7 @@ def run(
                     console.print(f"alarm: {alarm}", style="bold red", soft_wrap=True)
                 display.update(trainer.decisions, metrics)
                 if due:
-                    _save(trainer, anchors, folder)
+                    _save(trainer, anchors, alarms, folder)
     except NotFiniteError as error:
         raise Collapsed(f"{error} after {trainer.decisions:,} decisions; {folder.good}") from None
     finally:
@@ -140,21 +140,23 @@ def run(
         console.print(f"  {role}: {folder.latest / role}", highlight=False, soft_wrap=True)
 
 
-def _save(trainer: Learning, anchors: Anchors, folder: RunFolder) -> None:
+def _save(trainer: Learning, anchors: Anchors, alarms: Alarms, folder: RunFolder) -> None:
     """Write a checkpoint."""
     size = State(values={"size": trainer.ranks.size, "actors": trainer.actors})
-    parts = {"trainer": trainer.state(), "anchors": anchors.state(), "ranks": size}
-    states = trainer.ranks.gather(State.of_parts(parts))
+    parts = {"trainer": trainer.state(), "anchors": anchors.state(), "alarms": alarms.state()}
+    states = trainer.ranks.gather(State.of_parts({**parts, "ranks": size}))
     folder.checkpoint(trainer.decisions, trainer.roles.networks, states, anchors.best)
 
 
-def _go_on(trainer: Learning, anchors: Anchors, folder: RunFolder) -> None:
+def _go_on(trainer: Learning, anchors: Anchors, alarms: Alarms, folder: RunFolder) -> None:
     """Restore all processes from the checkpoint that the first one chooses."""
 
     def restore(state: State) -> None:
         _check_size(trainer, state)
         trainer.restore(state.part("trainer"))
         anchors.restore(state.part("anchors"))
+        if "alarms" in state.values:  # runs written before 2026-11-22 do not say
+            alarms.restore(state.part("alarms"))
 
     for first in (True, False):
         if first == (trainer.ranks.rank == 0):
