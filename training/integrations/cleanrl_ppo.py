@@ -109,7 +109,9 @@ def train(agent: Agent, total_steps: int, seed: int, config: Config) -> None:
             )
             rewards[t] = torch.from_numpy(reward)
             dones[t] = torch.from_numpy(terminated | truncated)
-            if truncated.any():  # add the value of the state where a battle was cut short
+            # Add the value of the state where a battle was cut short, as is usual with Gymnasium.
+            # training/learner/ppo.py adds none: its players see how near the limits are.
+            if truncated.any():
                 last = torch.from_numpy(np.stack(list(infos["final_obs"][truncated])))
                 rewards[t, truncated] += config.gamma * agent.value(last)
         with torch.no_grad():

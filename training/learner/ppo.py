@@ -16,6 +16,9 @@ What differs from the usual (Schulman et al. 2017; details as numbered by Huang 
    learning rate falls linearly (detail 4), to a tenth rather than to nothing.
 7. With several processes (``ranks.py``) a minibatch is spread over them: every mean is that over
    the whole of it, and so is the normalisation of advantages.
+8. A battle that ``max_turns`` cuts short is worth nothing beyond its rewards; it is usual to add
+   the value of its last state. How near the limit is, is in the observation (Pardo et al. 2018,
+   "time-aware" agents).
 """
 
 from __future__ import annotations
