@@ -194,6 +194,10 @@ def test_snapshots_are_taken_at_even_intervals(tmp_path: Path, trainer: Trainer)
         assert kept == [400 * number for number in range(1, 11)]
 
 
-def test_a_run_with_opponents_needs_a_folder() -> None:
+def test_a_run_with_frozen_opponents_needs_a_folder_and_one_with_scripted_ones_none() -> None:
+    scripted = dataclasses.replace(CONFIG, opponents=OpponentConfig(scripted=0.2))
+    trainer = self_play_trainer(scripted)
+    assert (trainer.play.collect(1).opponent_sides != MIRROR).sum() == 2
+    trainer.roles.close()
     with pytest.raises(ValueError, match="need a folder"):
         self_play_trainer(CONFIG)

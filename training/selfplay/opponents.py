@@ -247,13 +247,14 @@ def opponents_of(
     """The opponents of some battles of a run.
 
     Args:
-        folder: where the snapshots are kept; needed if there are to be any opponents.
+        folder: where the snapshots are kept; needed if any are to be met.
     """
-    if not any(config.opponents.in_each_seat(games)):
+    scripted, snapshots = config.opponents.in_each_seat(games)
+    if not scripted and not snapshots:
         return Opponents.none(games)
-    if folder is None:
+    if snapshots and folder is None:
         raise ValueError("frozen opponents need a folder")
-    return League(config, games, folder, precision, seed)
+    return League(config, games, folder or Path(), precision, seed)  # it reads only snapshots
 
 
 def check_players(config: TrainConfig) -> None:
