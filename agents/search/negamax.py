@@ -142,7 +142,7 @@ def _wants_another_look(work, level):
 
 
 @inlined
-def _take_child(work, level, first_turn_ends):
+def _take_child(work, level, in_first_turn):
     """Compare a settled child's value with the best so far."""
     frame, child_frame = work.frames[level], work.frames[level + 1]
     value = _settled_value(work, level)
@@ -152,7 +152,7 @@ def _take_child(work, level, first_turn_ends):
         return
     frame[BEST] = value
     frame[BEST_MOVE] = decision
-    if level > MAX_LINE or not first_turn_ends:
+    if level > MAX_LINE or not in_first_turn:
         return
     same_side = work.rows[level + 1, TO_MOVE] == work.rows[level, TO_MOVE]
     length = child_frame[LINE] if same_side else 0
