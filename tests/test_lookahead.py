@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from agents.alphabeta import Searcher, SearchOptions
-from agents.search.lookahead import Lookahead
+from agents.search.lookahead import Lookahead, exact_search
 from agents.search.playouts import as_share
 from agents.search.weights import load_weights
 from thud_env import RULESETS
@@ -26,6 +26,10 @@ def test_a_value_is_that_of_a_search_that_leaves_nothing_out(rules: str) -> None
         for row in rows
     ]
     assert Lookahead(ruleset_of(rows[0]).spec, 2).values(rows).tolist() == expected
+
+
+def test_no_decision_has_refuted_anything_before_a_search() -> None:
+    assert (exact_search("classic").killers == -1).all()  # 0 is the number of a decision
 
 
 def test_a_value_does_not_depend_on_what_was_valued_before() -> None:

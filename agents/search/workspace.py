@@ -86,7 +86,7 @@ class Workspace(NamedTuple):
     entries: NDArray[np.int64]
     """[K, 4] its entries."""
     killers: NDArray[np.int32]
-    """[MAX_DEPTH + 1, 2] by turns left: see ``ordering.score_moves``."""
+    """[MAX_DEPTH + 1, 2] by turns left, -1 for none: see ``ordering.score_moves``."""
     history: NDArray[np.int32]
     """[2, 6470] by side: see ``ordering.score_moves``."""
     control: NDArray[np.int64]
@@ -115,7 +115,7 @@ class Workspace(NamedTuple):
             path_keys=np.zeros(MAX_LEVELS, dtype=np.uint64),
             keys=np.zeros((buckets, BUCKET), dtype=np.uint64),
             entries=np.zeros((buckets, BUCKET), dtype=np.int64),
-            killers=np.zeros((MAX_DEPTH + 1, 2), dtype=np.int32),
+            killers=np.full((MAX_DEPTH + 1, 2), -1, dtype=np.int32),
             history=np.zeros((2, NUM_ACTIONS), dtype=np.int32),
             control=np.zeros(CONTROL_SIZE, dtype=np.int64),
             tables=tables,
