@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
-import math
 import threading
 from time import perf_counter
 
-import numpy as np
-from numpy.typing import NDArray
-
 from agents.search import tree as trees
-from agents.search.evaluation import POINT, WIN
 from agents.search.judge import judging
 from agents.search.planning import PlanningAgent, Thought
 from agents.search.playouts import (
@@ -19,16 +13,13 @@ from agents.search.playouts import (
     BY_GREEDY_PLAY,
     BY_RANDOM_PLAY,
     BY_SEARCH,
-    EVEN_ODDS,
-    MOST_POINTS,
 )
 from agents.search.priors import FROM_CAPTURES, FROM_CHECKED_EVALUATION, FROM_EVALUATION
 from agents.search.published import patterns_serve, read_evaluation
-from agents.search.tree import EDGE_COUNT, FIRST_EDGE, Tree
+from agents.search.reading import TreeResult, best_line, glimpse_of, tree_result
+from agents.search.tree import Tree
 from agents.search.workspace import Workspace
-from thud_env.rules.play import apply
-from thud_env.rules.row import NO_QUESTION, ONGOING, PENDING, TERMINATION, Row, ruleset_of
-from thud_env.rules.traits import scored_by_points
+from thud_env.rules.row import Row, ruleset_of
 from thud_env.rulesets import CLASSIC
 
 PLAYOUTS = {
@@ -48,83 +39,6 @@ _MOST_EDGES = 20_000_000
 _EDGES_A_SIMULATION = 300
 """Edges to make room for, enough for all but the widest trees: a position gets its edges, some 250
 on average, when it is reached for the second time."""
-
-
-@dataclasses.dataclass(frozen=True)
-class TreeResult(Thought):
-    """What a tree search found."""
-
-    visits: dict[int, int]
-    """How often each decision was tried."""
-    simulations: int
-    seconds: float
-
-
-def read_decisions(tree: Tree, game: int) -> tuple[NDArray[np.int16], NDArray[np.int32]]:
-    """The decisions at the root of a tree, and how often each was tried."""
-    first, count = (int(tree.nodes[game, 0, column]) for column in (FIRST_EDGE, EDGE_COUNT))
-    edges = slice(first, first + count)
-    return tree.actions[game, edges], tree.visits[game, edges]
-
-
-def best_edge(tree: Tree, game: int, node: int) -> int:
-    """The edge of a node tried most often; of several the one with the best mean."""
-    first, count = (int(tree.nodes[game, node, column]) for column in (FIRST_EDGE, EDGE_COUNT))
-    visits = tree.visits[game, first : first + count]
-    ties = first + np.flatnonzero(visits == visits.max())
-    keys = tree.totals[game, ties] if visits.max() > 0 else tree.priors[game, ties]
-    return int(ties[np.argmax(keys)])
-
-
-def best_line(tree: Tree, game: int, edge: int = -1) -> tuple[list[int], float]:
-    """The best decisions from the root, or from one of its edges, to the end of the turn or as far
-    as the tree goes; and their value for the side that decides, -1 .. 1.
-    """
-    if edge < 0:
-        edge = best_edge(tree, game, 0)
-    value = float(tree.totals[game, edge]) / max(int(tree.visits[game, edge]), 1)
-    row = tree.root[game].copy()
-    line = []
-    while True:
-        line.append(int(tree.actions[game, edge]))
-        apply(row, line[-1])
-        node = int(tree.children[game, edge])
-        if node < 0 or row[PENDING] == NO_QUESTION or row[TERMINATION] != ONGOING:
-            return line, value
-        edge = best_edge(tree, game, node)
-
-
-def tree_result(tree: Tree, game: int, line: list[int], value: float, seconds: float) -> TreeResult:
-    """The result at the root of a tree: a line, its value, -1 .. 1, and all visits."""
-    decisions, visits = read_decisions(tree, game)
-    counts = dict(zip(decisions.tolist(), visits.tolist(), strict=True))
-    hundredths = in_hundredths(value, tree.root[game])
-    return TreeResult(line, hundredths, counts, int(visits.sum()), seconds)
-
-
-def glimpse_of(tree: Tree, row: Row, seconds: float) -> TreeResult | None:
-    """The result so far of a tree that another thread grows; None if its root is another row.
-
-    Reads only the root's edges, which stay in place while the tree grows.
-    """
-    decisions, growing = read_decisions(tree, 0)
-    visits = growing.copy()
-    if not np.array_equal(tree.root[0], row) or not visits.any():
-        return None
-    best = int(np.argmax(visits))
-    total = float(tree.totals[0, int(tree.nodes[0, 0, FIRST_EDGE]) + best])
-    value = max(-1.0, min(1.0, total / int(visits[best])))
-    counts = dict(zip(decisions.tolist(), visits.tolist(), strict=True))
-    line = [int(decisions[best])]
-    return TreeResult(line, in_hundredths(value, row), counts, int(visits.sum()), seconds)
-
-
-def in_hundredths(value: float, row: Row) -> int:
-    """Convert a value of -1 .. 1 to the scale of the evaluation: the inverse of ``as_share``."""
-    if scored_by_points(row):
-        return round(value * POINT * MOST_POINTS)
-    odds = value / (1 - abs(value)) if abs(value) < 1 else math.copysign(math.inf, value)
-    return round(max(-WIN, min(WIN, EVEN_ODDS * odds)))
 
 
 class MctsAgent(PlanningAgent):

@@ -14,13 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.leaf_judge import LeafJudge
-from agents.mcts import MOST_SIMULATIONS, best_line, glimpse_of, tree_result
+from agents.mcts import MOST_SIMULATIONS
 from agents.policy import PolicyAgent
 from agents.search import tree as trees
 from agents.search.gumbel import GumbelRoot
 from agents.search.judge import judging
 from agents.search.leaves import Leaves, absorb_all, descend_all
 from agents.search.planning import PlanningAgent, Thought
+from agents.search.reading import best_line, glimpse_of, tree_result
 from agents.search.tree import EDGE_COUNT, FIRST_EDGE, HIGHEST, LOWEST, Tree
 from agents.search.weights import material_weights
 from agents.search.workspace import MAX_DEPTH

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from agents.mcts import WHOLE_BATTLE, in_hundredths
+from agents.mcts import WHOLE_BATTLE
 from agents.search.evaluation import WIN
 from agents.search.judge import judging
 from agents.search.lookahead import Lookahead, exact_search
@@ -19,6 +19,7 @@ from agents.search.playouts import (
     leaf_value,
     static_value,
 )
+from agents.search.reading import in_hundredths
 from agents.search.weights import load_weights
 from agents.search.workspace import Workspace
 from thud_env import RULESETS, Position
