@@ -15,7 +15,6 @@ import torch
 from rich.console import Console
 
 from agents.alphabeta import Searcher, SearchOptions
-from agents.networks.checkpoint import load_policy
 from agents.networks.network import Network, NetworkConfig
 from agents.search.evaluation import final_value
 from agents.search.weights import load_weights
@@ -34,7 +33,6 @@ from training.distill.lessons import Lesson, Lessons, followed_values
 from training.distill.student import Student, soft_targets, worth_to
 from training.options import Options
 from training.process.precision import Precision
-from training.runs.loop import Stopped
 from training.selfplay.frames import map_rows
 
 torch.set_num_threads(1)
@@ -305,73 +303,8 @@ def test_a_run_goes_on_from_before_a_lesson_that_is_damaged_or_missing(
     assert len(aside) == (1 if fault == "damaged" else 3)
 
 
-def test_a_run_learns_from_the_lessons_of_an_earlier_one_and_goes_on_exactly(
-    tmp_path: Path,
-) -> None:
-    earlier = quietly(tmp_path)
-    config = dataclasses.replace(TINY, name="later", earlier=str(earlier), start_from=str(earlier))
-    console = Console(quiet=True)
-    with pytest.raises(Stopped):
-        distil(config, console, tmp_path / "broken", Options(minutes=0))
-    broken = distil(config, console, tmp_path / "broken", Options(resume=True))
-    whole = distil(config, console, tmp_path / "whole")
-    alone = distil(dataclasses.replace(config, earlier=""), console, tmp_path / "alone")
-    weights = [
-        (run / "checkpoints" / "latest" / "dwarfs" / "model.safetensors").read_bytes()
-        for run in (whole, broken, alone)
-    ]
-    assert weights[0] == weights[1]
-    assert weights[0] != weights[2]
-    third = Distillation(dataclasses.replace(config, earlier=str(whole)), tmp_path / "third")
-    assert sum(len(lesson.rows) for student in third._students for lesson in student._lessons) == (
-        2 * TINY.total_decisions
-    )
-
-
 def weights_of(run: Path, role: str) -> bytes:
     return (run / "checkpoints" / "latest" / role / "model.safetensors").read_bytes()
-
-
-def test_one_role_alone_may_learn_and_goes_on_exactly(tmp_path: Path) -> None:
-    start = quietly(tmp_path)
-    config = dataclasses.replace(TINY, name="one", start_from=str(start), learners="trolls")
-    console = Console(quiet=True)
-    whole = distil(config, console, tmp_path / "whole")
-    with pytest.raises(Stopped):
-        distil(config, console, tmp_path / "broken", Options(minutes=0))
-    broken = distil(config, console, tmp_path / "broken", Options(resume=True))
-    assert weights_of(whole, "dwarfs") == weights_of(start, "dwarfs")
-    assert weights_of(whole, "trolls") != weights_of(start, "trolls")
-    assert weights_of(whole, "trolls") == weights_of(broken, "trolls")
-
-
-def test_a_run_without_passes_only_gathers_lessons(tmp_path: Path) -> None:
-    start = quietly(tmp_path)
-    student = dataclasses.replace(TINY.student, passes=0.0)
-    config = dataclasses.replace(TINY, name="lessons", start_from=str(start), student=student)
-    run = distil(config, Console(quiet=True), tmp_path)
-    for role in SIDES:
-        assert weights_of(run, role) == weights_of(start, role)
-    lessons = [*(run / "lessons").glob("*.json")]
-    assert len(lessons) == TINY.total_decisions / TINY.num_games / TINY.rollout_decisions
-
-
-def test_a_run_starts_from_a_smaller_network(tmp_path: Path) -> None:
-    start = quietly(tmp_path)
-    larger = dataclasses.replace(TINY.network, channels=6, threat_planes=True)
-    config = dataclasses.replace(TINY, name="larger", start_from=str(start), network=larger)
-    run = distil(config, Console(quiet=True), tmp_path)
-    assert load_policy(run / "checkpoints" / "latest" / "dwarfs").network.config == larger
-
-
-@pytest.mark.parametrize(("rules", "message"), [("classic", "no lessons"), ("classic-all", "of")])
-def test_lessons_of_no_run_or_of_another_game_are_refused(
-    rules: str, message: str, tmp_path: Path
-) -> None:
-    earlier = tmp_path / "none" if rules == "classic" else quietly(tmp_path)
-    config = dataclasses.replace(TINY, name="later", rules=rules, earlier=str(earlier))
-    with pytest.raises(ConfigError, match=f"^earlier: .*{message}"):
-        Distillation(config, tmp_path / "later")
 
 
 def test_a_misspelt_key_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

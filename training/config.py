@@ -180,6 +180,6 @@ Config = TypeVar("Config", bound=RunConfig)
 
 KEYS_OF_ONE = {
     "training.train": ("shaping", "starts", "symmetric_frames", "opponents", "ppo"),
-    "training.distill": ("earlier", "learners", "teacher", "lessons", "student"),
+    "training.distill": ("teacher", "lessons", "student"),
 }
 """The keys that one command alone reads."""

@@ -79,8 +79,7 @@ class StudentConfig:
     minibatch_size: Count = 256
     """States in a gradient step."""
     passes: float = 8.0
-    """How often each labelled state is learnt from, on average over the run; those of ``earlier``
-    lessons share in this. With 0 the run only gathers lessons."""
+    """How often each labelled state is learnt from, on average over the run."""
     max_grad_norm: float = 1.0
     """The norm that gradients are clipped to."""
 
@@ -108,11 +107,6 @@ class DistillConfig(RunConfig):
         default_factory=lambda: NetworkConfig(attack_planes=True)
     )
     """The size of each role's network."""
-    earlier: str = ""
-    """The folder of a run of the same ruleset and teacher, whose lessons, and those that it learnt
-    from in turn, are learnt from too; none: only the run's own."""
-    learners: Literal["both", "dwarfs", "trolls"] = "both"
-    """The roles that learn; the other plays as it was at the start."""
     teacher: TeacherConfig = dataclasses.field(default_factory=TeacherConfig)
     """The search that labels states."""
     lessons: LessonConfig = dataclasses.field(default_factory=LessonConfig)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,6 @@ import torch
 from agents.durable import make_folder
 from thud_env.position import SIDES
 from thud_env.rules.row import TO_MOVE
-from training.config import ConfigError
 from training.distill.config import DistillConfig
 from training.distill.labels import Labels, Teacher
 from training.distill.lessons import Lesson, Lessons
@@ -21,7 +19,6 @@ from training.process.clock import ENVIRONMENT, LEARN
 from training.process.ranks import Ranks
 from training.process.roles import Roles
 from training.process.state import State, load_state, save_state
-from training.runs.stored_config import stored_config
 
 
 class Distillation:
@@ -57,11 +54,6 @@ class Distillation:
                 zip(networks, (streams.dwarfs, streams.trolls), strict=True)
             )
         ]
-        self._earlier = 0
-        """How many lessons the students have from earlier runs."""
-        for self._earlier, lesson in enumerate(_earlier_lessons(config), start=1):
-            for student in self._students:
-                student.add(lesson)
         self._taught = bool(config.start_from)
         """Whether the students play: untrained, they lead to states that are not met again."""
         self.decisions = 0
@@ -70,7 +62,7 @@ class Distillation:
         """Lessons given so far."""
 
     def update(self) -> dict[str, float]:
-        """Give one lesson, let the learners learn, and return the metrics."""
+        """Give one lesson, let both students learn, and return the metrics."""
         started = time.perf_counter()
         with self.roles.clock.on(ENVIRONMENT):
             lesson = self._lessons.give(with_student=self._taught)
@@ -82,7 +74,6 @@ class Distillation:
         learning = {
             role: self.roles.threads.submit(self._learn, student, lesson, progress)
             for role, student in zip(SIDES, self._students, strict=True)
-            if self.config.learners in ("both", role)
         }
         metrics: dict[str, float] = {}
         for role, work in learning.items():
@@ -133,7 +124,7 @@ class Distillation:
         self._taught = counts.get("taught", True)  # runs written before 2026-11-22 do not say
         self._lessons.restore(state.part("lessons"))
         for role, student in zip(SIDES, self._students, strict=True):
-            student.forget(self._earlier)
+            student.forget()
             for lesson in lessons:
                 student.add(lesson)
             student.restore(state.part(role))
@@ -154,26 +145,3 @@ def _kept_lesson(path: Path) -> Lesson:
     arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
     rows, followed = arrays.pop("rows"), arrays.pop("followed")
     return Lesson(rows, Labels(**arrays), followed)
-
-
-def _earlier_lessons(config: DistillConfig) -> Iterator[Lesson]:
-    """The lessons of the run that a configuration names as ``earlier``, and before them those that
-    this run learnt from in turn.
-
-    Raises:
-        ConfigError: if it has none, or played by another ruleset.
-        StateError: if one is damaged.
-    """
-    if not config.earlier:
-        return
-    folder = Path(config.earlier)
-    paths = sorted((folder / "lessons").glob("*.json"))
-    if not paths:
-        raise ConfigError(
-            f"earlier: {folder} has no lessons: the folder of a distillation would be right"
-        )
-    before = stored_config(folder, DistillConfig)
-    if before.rules != config.rules:
-        raise ConfigError(f"earlier: {folder} is of {before.rules}, not of {config.rules}")
-    yield from _earlier_lessons(before)
-    yield from map(_kept_lesson, paths)

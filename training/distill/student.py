@@ -74,9 +74,9 @@ class Student:
         self._lessons.append(lesson[np.flatnonzero(lesson.rows[:, TO_MOVE] == self.side)])
         self._sizes = np.array([len(one.rows) for one in self._lessons])
 
-    def forget(self, kept: int) -> None:
-        """Forget all lessons but the first ``kept``."""
-        self._lessons, self._sizes = self._lessons[:kept], self._sizes[:kept]
+    def forget(self) -> None:
+        """Forget all lessons."""
+        self._lessons, self._sizes = [], np.zeros(0, dtype=np.int64)
 
     def learn(self, steps: int, progress: float) -> dict[str, float]:
         """Take gradient steps on examples from all lessons.

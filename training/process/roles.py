@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 import torch
 
 from agents.networks.checkpoint import CheckpointError, load_policy, policy_folder
-from agents.networks.growth import can_grow, grow_from
 from agents.networks.kinds import make_network
 from agents.networks.network import NetworkConfig, PolicyNetwork
 from thud_env.position import SIDES
@@ -62,10 +61,10 @@ def two_networks(config: NetworkConfig) -> tuple[PolicyNetwork, PolicyNetwork]:
 
 
 def start_from(folder: str, networks: tuple[PolicyNetwork, PolicyNetwork]) -> None:
-    """Give both networks the weights of a policy, which may be smaller.
+    """Give both networks the weights of a policy.
 
     Raises:
-        ConfigError: if a policy is missing, damaged, or of a size that cannot grow to theirs.
+        ConfigError: if a policy is missing, damaged, or of another size.
     """
     for role, network in zip(SIDES, networks, strict=True):
         path = policy_folder(folder) / role
@@ -73,11 +72,8 @@ def start_from(folder: str, networks: tuple[PolicyNetwork, PolicyNetwork]) -> No
             found = load_policy(path).network
         except CheckpointError as error:
             raise ConfigError(f"start_from: {error}") from None
-        if found.config == network.config:
-            network.load_state_dict(found.state_dict())
-        elif can_grow(found.config, network.config):
-            grow_from(network, found)
-        else:
+        if found.config != network.config:
             raise ConfigError(
                 f"start_from: {path} is a {found.config}, the run is to have a {network.config}"
             )
+        network.load_state_dict(found.state_dict())
