@@ -210,12 +210,12 @@ class Lessons:
         for side, network in enumerate(self._networks):
             mine = np.flatnonzero((seats == STUDENT) & (to_move == side) & with_student)
             if len(mine):
-                inputs = network.inputs(self._rows[mine])
+                inputs = self._precision.inputs(network, self._rows[mine])
                 with self._precision.autocast():
                     chosen, _, _ = sample_decisions(
                         network, inputs, drawn[0][mine], wanted.student_temperature
                     )
-                decided[mine] = inputs.decisions.numpy()[chosen]
+                decided[mine] = inputs.decisions.cpu().numpy()[chosen]
         strays = np.flatnonzero(drawn[1] < wanted.random)
         if len(strays):
             decisions, starts = legal_lists(self._rows[strays])

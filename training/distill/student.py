@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from agents.networks.network import PolicyNetwork
 from agents.search.evaluation import POINT
@@ -112,16 +115,16 @@ class Student:
         labels = lesson.labels
         owner = np.repeat(np.arange(len(rows)), labels.counts)
         decisions = ACTION_SYMMETRY[chosen[owner], labels.decisions].astype(np.int64)
-        inputs = self._network.inputs(rows)
-        listed = (inputs.game * NUM_ACTIONS + inputs.decisions).numpy()
-        places = torch.from_numpy(np.searchsorted(listed, owner * NUM_ACTIONS + decisions))
-        targets = torch.from_numpy(soft_targets(lesson, self._config.temperature))
-        worth = torch.from_numpy(worth_to(self.side, lesson))
+        inputs = self._precision.inputs(self._network, rows)
+        listed = (inputs.game * NUM_ACTIONS + inputs.decisions).cpu().numpy()
+        places = self._tensor(np.searchsorted(listed, owner * NUM_ACTIONS + decisions))
+        targets = self._tensor(soft_targets(lesson, self._config.temperature))
+        worth = self._tensor(worth_to(self.side, lesson))
         self._network.zero_grad(set_to_none=True)
         with self._precision.autocast():
             judged = self._network.judge(inputs.planes, inputs.decisions, inputs.game)
         policy_loss = -(targets * judged.log_probs[places]).sum() / len(rows)
-        saved = torch.from_numpy((self._reach - labels.gaps).astype(np.float32) / POINT)
+        saved = self._tensor((self._reach - labels.gaps).astype(np.float32) / POINT)
         regret = self._reach / POINT - (judged.log_probs[places].exp() * saved).sum() / len(rows)
         errors = self._points * (judged.values - worth)
         value_loss = errors.square().mean()
@@ -139,7 +142,7 @@ class Student:
             best = np.array(labels.gaps == 0)
             top = judged.log_probs.new_full((len(rows),), -torch.inf)
             top.scatter_reduce_(0, inputs.game, judged.log_probs, "amax")
-            hit = (judged.log_probs[places[best]] >= top[torch.from_numpy(owner[best])]).float()
+            hit = (judged.log_probs[places[best]] >= top[self._tensor(owner[best])]).float()
             explained = 1 - value_loss / ((self._points**2) * worth.var() + 1e-8)
             return [
                 float(policy_loss),
@@ -149,6 +152,10 @@ class Student:
                 float(hit.sum() / len(rows)),
                 float(explained),
             ]
+
+    def _tensor(self, array: NDArray[Any]) -> Tensor:
+        """An array where the network is."""
+        return torch.from_numpy(array).to(self._precision.device)
 
     def state(self) -> State:
         """All that the next step depends on, except the lessons."""
