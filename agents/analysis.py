@@ -43,7 +43,8 @@ class Finding:
     probabilities: NDArray[np.float64]
     """[6470] the share of attention that each decision got; all on its own if it does not say."""
     margin: float | None = None
-    """The margin it expects at the end, from the dwarfs' view; None if it has no evaluation."""
+    """The margin it expects at the end, in Koom Valley games as a share of a win (-1 .. 1), from
+    the dwarfs' view; None if it has no evaluation."""
     depth: int | None = None
     """How many turns it looked ahead; None if it does not count turns."""
     visits: int | None = None

@@ -75,7 +75,7 @@ def test_a_part_of_a_round_is_played_again_in_whole_when_more_is_asked(
     tmp_path: Path, worth: dict[str, float]
 ) -> None:
     worth["mcts:sims=10,c=2"] = 20
-    for pairs in (3, 6, 5):
+    for pairs in (3, 6, 5, 3):
         result = tune(tmp_path, "--pairs", str(pairs), "--batch", "2")
         figures = (result[phase]["mcts:sims=10,c=2"]["pairs"] for phase in (SEARCH, CONFIRM))
         assert list(figures) == [2 * pairs] * 2  # against two opponents

@@ -119,7 +119,7 @@ def main(words: list[str] | None = None) -> int:
     ):
         add(f"--{limit}", type=bounded(int), metavar="N", help=f"{meaning} (as the ruleset)")
     add("--agreement", action="store_true", help="battles may end by agreement")
-    add("--json", action="store_true", help="print one JSON object")
+    add("--json", action="store_true", help="print JSON: an object, or a list of several")
     return command.run(_evaluate, words)
 
 

@@ -17,7 +17,8 @@ class Options:
     resume: bool = False
     """Go on with the run of that name, if there is one."""
     minutes: float | None = None
-    """Stop after so many minutes, when the update under way is done, and measured if due."""
+    """Stop after so many minutes, once the update under way is done, and measured if that is
+    due."""
     actors: int = 0
     """Processes of a Ray cluster that play the battles, instead of this process."""
     cluster: str | None = None

@@ -223,7 +223,9 @@ class Tuning:
         }
 
     def _of(self, phase: str, player: str) -> list[Round]:
-        return [r for r in self._rounds.values() if r.phase == phase and r.player == player]
+        """A player's rounds that the plan asks for: one of more pairs may have kept more."""
+        kept = (r for r in self._rounds.values() if (r.phase, r.player) == (phase, player))
+        return [r for r in kept if r.number * self._plan.batch < self._plan.pairs]
 
     def _play(self, phase: str, number: int, player: str) -> None:
         """Play a round of a player against all opponents, except battles that are kept already."""

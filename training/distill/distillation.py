@@ -110,18 +110,18 @@ class Distillation:
         return State.of_parts(parts)
 
     def restore(self, state: State) -> None:
-        """Continue from a state of a run of the same configuration; of lessons since, the students
-        keep none.
+        """Continue from a state of a run of the same configuration. The students forget the lessons
+        that came after it.
 
         Raises:
-            StateError: if a lesson of the run before is missing or damaged.
+            StateError: if a lesson from before the state is missing or damaged.
         """
         counts = state.part("counts").values
         size = self.config.num_games * self.config.rollout_decisions
         before = range(size, (counts["updates"] + 1) * size, size)
         lessons = [_kept_lesson(self._folder / f"{_name(decisions)}.json") for decisions in before]
         self.decisions, self.updates = counts["decisions"], counts["updates"]
-        self._taught = counts.get("taught", True)  # runs written before 2026-11-22 do not say
+        self._taught = counts["taught"]
         self._lessons.restore(state.part("lessons"))
         for role, student in zip(SIDES, self._students, strict=True):
             student.forget()

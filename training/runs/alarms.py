@@ -70,7 +70,7 @@ class Alarms:
         return alarms
 
     def state(self) -> State:
-        """What the roles are in."""
+        """How often in a row each role has fallen, and which explore no more."""
         return State(values={"fallen": dict(self._fallen), "certain": sorted(self._certain)})
 
     def restore(self, state: State) -> None:
