@@ -109,9 +109,10 @@ def export(checkpoint: Path, target: Path) -> int:
 
 def _write(folder: Path, target: Path) -> int:
     policy = load_policy(folder)
-    network = policy.network
+    network = policy.network.written_out()
     if not isinstance(network, Network):
-        raise CheckpointError(f"{folder} is a {network.config.kind} network: residual ones export")
+        kind = network.config.kind
+        raise CheckpointError(f"{folder} is a {kind} network: residual and symmetric ones export")
     dense = DensePolicy(network).eval()
     with _without_warnings():
         program = torch.onnx.export(

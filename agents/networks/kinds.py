@@ -12,7 +12,10 @@ from typing import Any
 
 from agents.networks.network import NetworkConfig, PolicyNetwork
 
-NETWORKS = {"residual": "agents.networks.network:Network"}
+NETWORKS = {
+    "residual": "agents.networks.network:Network",
+    "symmetric": "agents.networks.symmetric:SymmetricNetwork",
+}
 """``module:Class`` by kind: the only classes that a file can name."""
 _GONE = {"trunk": "separate", "result_head": False, "survival_head": False}
 """Former settings that older manifests have, and the only values that can still be read."""

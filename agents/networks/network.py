@@ -19,6 +19,7 @@ from agents.networks.inputs import Inputs, planes_read
 from agents.networks.legal_policy import NUM_BIASES, NUM_SQUARELESS, legal_policy
 from agents.networks.on_device import inputs_on_device
 from agents.ranges import Count, NotNegative
+from thud_env.rulesets import Ruleset
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,6 +38,9 @@ class NetworkConfig:
     """Residual blocks of two 3 x 3 convolutions."""
     key_size: Count = 16
     """Length of the queries and keys that score moves."""
+    pool_layer: bool = False
+    """Whether a layer of its own, of twice the channels, leads to what the value is computed from;
+    else the value and the policy share the trunk's last planes."""
     attack_planes: bool = False
     """Whether to read, beside the observation, what each side could reach, strike and lose."""
     threat_planes: bool = False
@@ -45,6 +49,13 @@ class NetworkConfig:
     def __post_init__(self) -> None:
         if self.threat_planes and not self.attack_planes:
             raise ValueError("threat_planes needs attack_planes, too")
+
+    def check_rules(self, rules: Ruleset) -> None:
+        """Check that the network can learn a game.
+
+        Raises:
+            ValueError: if it cannot.
+        """
 
 
 class Judgement(NamedTuple):
@@ -80,6 +91,10 @@ class PolicyNetwork(nn.Module):
         if isinstance(rows, Tensor):
             return inputs_on_device(rows, self.config.attack_planes, self.config.threat_planes)
         return Inputs.of_rows(rows, self.config.attack_planes, self.config.threat_planes)
+
+    def written_out(self) -> PolicyNetwork:
+        """Return this network, or one that judges the same, faster, and is not to be trained."""
+        return self
 
     def judge(self, planes: Tensor, decisions: Tensor, game: Tensor) -> Judgement:
         """Score the legal decisions and value the states; the arguments are those of
@@ -136,9 +151,13 @@ class Network(PolicyNetwork):
         self.queries = nn.Conv2d(channels, keys, 1)
         self.keys = nn.Conv2d(channels, keys, 1)
         self.bias = nn.Parameter(torch.zeros(NUM_BIASES))
-        self.words = nn.Linear(2 * channels, NUM_SQUARELESS)
+        pooled = 2 * channels
+        if config.pool_layer:
+            self.pool = nn.Linear(channels, 2 * channels)
+            pooled = 4 * channels
+        self.words = nn.Linear(pooled, NUM_SQUARELESS)
         self.value = nn.Sequential(
-            nn.Linear(2 * channels, 2 * channels), nn.ReLU(), nn.Linear(2 * channels, 1)
+            nn.Linear(pooled, 2 * channels), nn.ReLU(), nn.Linear(2 * channels, 1)
         )
 
     def judge(self, planes: Tensor, decisions: Tensor, game: Tensor) -> Judgement:
@@ -152,13 +171,14 @@ class Network(PolicyNetwork):
         )
 
     def features(self, planes: Tensor) -> tuple[Tensor, Tensor]:
-        """The inputs of the heads: the trunk's planes by point, [N, 225, channels], and their means
-        and maxima, [N, 2 * channels].
+        """The inputs of the heads: the trunk's planes by point, [N, 225, channels], and the means
+        and maxima of these or of the pool layer's, [N, 2 * channels] or [N, 4 * channels].
         """
         features = functional.relu(self.trunk(self.stem(planes)))
         # A view, not a copy, if channels are last in memory; pooling is faster there, too.
         points = features.permute(0, 2, 3, 1).flatten(1, 2)
-        return points, torch.cat((points.mean(1), points.max(1).values), dim=1)
+        pooled = functional.relu(self.pool(points)) if self.config.pool_layer else points
+        return points, torch.cat((pooled.mean(1), pooled.max(1).values), dim=1)
 
     def queries_and_keys(self, points: Tensor) -> Tensor:
         """[N, 225, 2 * key_size] both 1 x 1 convolutions, computed as one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Protocol
 
@@ -53,12 +54,12 @@ class FolderPair:
         self.path = path
         self._checkpoints: dict[str, Checkpoint] = {}
         if (path / MANIFEST).exists():
-            checkpoint = load_policy(path)
+            checkpoint = _for_play(path)
             self._checkpoints[checkpoint.role] = checkpoint
             return
         for role in SIDES:
             if (path / role).exists():
-                checkpoint = load_policy(path / role)
+                checkpoint = _for_play(path / role)
                 if checkpoint.role != role:
                     held = checkpoint.role
                     raise CheckpointError(f"{path / role} holds a policy for the {held}")
@@ -79,6 +80,12 @@ class FolderPair:
                 f"{self.path} was trained for {checkpoint.rules}, not {rules.spec}"
             )
         return checkpoint
+
+
+def _for_play(path: Path) -> Checkpoint:
+    """A policy that is not to be trained."""
+    checkpoint = load_policy(path)
+    return dataclasses.replace(checkpoint, network=checkpoint.network.written_out())
 
 
 class ChampionPairs:

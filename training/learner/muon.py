@@ -71,19 +71,22 @@ def orthogonal(matrix: Tensor) -> Tensor:
 def optimisers_of(
     network: nn.Module, learning_rate: float, epsilon: float
 ) -> dict[str, torch.optim.Optimizer]:
-    """Muon for a network's hidden convolutions, which have as many outputs as inputs, Adam for all
-    else, both with the same step size.
+    """Muon for the convolutions of a network's ``trunk``, if it has one, Adam for all else, both
+    with the same step size.
 
     Args:
         network: what they train.
         learning_rate: their step size.
         epsilon: Adam's.
     """
-    hidden = [one for one in network.parameters() if _is_hidden(one)]
-    others = [one for one in network.parameters() if not _is_hidden(one)]
-    adam = torch.optim.Adam(others, learning_rate, eps=epsilon)
-    return {"optimiser": adam, **({"muon": Muon(hidden, learning_rate)} if hidden else {})}
-
-
-def _is_hidden(weight: Tensor) -> bool:
-    return weight.ndim == 4 and weight.shape[0] == weight.shape[1]
+    named = dict(network.named_parameters())
+    hidden = {name for name, one in named.items() if name.startswith("trunk.") and one.ndim == 4}
+    others = [one for name, one in named.items() if name not in hidden]
+    optimisers: dict[str, torch.optim.Optimizer] = {
+        "optimiser": torch.optim.Adam(others, learning_rate, eps=epsilon)
+    }
+    if hidden:
+        optimisers["muon"] = Muon(
+            [one for name, one in named.items() if name in hidden], learning_rate
+        )
+    return optimisers

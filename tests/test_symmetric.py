@@ -1,0 +1,134 @@
+"""The network whose weights are tied: a mirrored position is judged as the position is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from by_hand import decide, place
+
+from agents.networks.checkpoint import load_policy, save_policy
+from agents.networks.network import Network, NetworkConfig, PolicyNetwork
+from agents.networks.symmetric import SymmetricConfig, SymmetricNetwork
+from thud_env import Position
+from thud_env.actions import NUM_ACTIONS
+from thud_env.symmetry import map_policy, map_position
+from training.learner.muon import optimisers_of
+
+torch.set_num_threads(1)
+
+
+def drawn(network: PolicyNetwork) -> PolicyNetwork:
+    """With every weight drawn: at the start some are zero and would hide faults."""
+    torch.manual_seed(1)
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.copy_(torch.randn_like(parameter) * 0.2)
+    return network.eval()
+
+
+def a_network(**sizes: int) -> PolicyNetwork:
+    planes = {"attack_planes": True, "threat_planes": True}
+    return drawn(
+        SymmetricNetwork(SymmetricConfig(channels=16, blocks=2, key_size=8, **sizes, **planes))
+    )
+
+
+def judged(network: PolicyNetwork, position: Position) -> tuple[np.ndarray, float]:
+    """[6470] log-probabilities, 0 for illegal decisions, and the value."""
+    inputs = network.inputs(position.row[None])
+    with torch.no_grad():
+        log_probs, values = network(inputs.planes, inputs.decisions, inputs.game)
+    policy = np.zeros(NUM_ACTIONS)
+    policy[inputs.decisions.numpy()] = log_probs.numpy()
+    return policy, float(values[0])
+
+
+POSITIONS = [
+    place("classic", "G6 H6 J6 A8 B5", "H3 H2 L9", "t"),
+    decide(place("classic-all", "G6 H6 J6", "H4", "t"), "H4-H5"),
+    place("classic", "A8 D3 O7", "H3 K12", quiet=9, played=9, offer_after=4, agreement=True),
+]
+
+
+@pytest.mark.parametrize("position", POSITIONS, ids=("captures", "capturing", "offers"))
+@pytest.mark.parametrize("symmetry", range(8))
+def test_a_mirrored_position_is_judged_as_the_position_is(symmetry: int, position) -> None:
+    network = a_network()
+    policy, value = judged(network, position)
+    mirrored, same = judged(network, map_position(symmetry, position))
+    assert np.ptp(policy) > 0.1
+    np.testing.assert_allclose(mirrored, map_policy(symmetry, policy), atol=1e-4)
+    assert same == pytest.approx(value, abs=1e-4)
+
+
+def test_with_two_symmetries_left_and_right_alone_are_alike() -> None:
+    network = a_network(symmetries=2)
+    position = place("koom-valley", "H4 J5 A8", "H3 C5", "t")
+    policy, value = judged(network, position)
+    alike = []
+    for symmetry in range(8):
+        mirrored, other = judged(network, map_position(symmetry, position))
+        alike.append(np.allclose(mirrored, map_policy(symmetry, policy), atol=1e-4))
+        assert alike[-1] == (abs(other - value) < 1e-5)
+    assert alike == [True, False, False, False, True, False, False, False]
+
+
+def test_an_eighth_of_the_weights_of_a_trunk_are_free() -> None:
+    plain = Network(NetworkConfig(channels=16, blocks=2))
+    tied = SymmetricNetwork(SymmetricConfig(channels=16, blocks=2))
+    count = [sum(one.numel() for one in network.trunk.parameters()) for network in (plain, tied)]
+    assert count[0] == 8 * count[1]
+    assert tied.trunk[0].first.weight.shape == plain.trunk[0].first.weight.shape
+
+
+def test_weights_at_the_start_are_as_large_as_a_residual_networks() -> None:
+    torch.manual_seed(1)
+    plain = Network(NetworkConfig(channels=16, blocks=2))
+    tied = SymmetricNetwork(SymmetricConfig(channels=16, blocks=2))
+    for layer in ("stem", "keys"):
+        deviations = [float(getattr(one, layer).weight.detach().std()) for one in (plain, tied)]
+        assert deviations[1] == pytest.approx(deviations[0], rel=0.2)
+
+
+def test_written_out_it_judges_the_same() -> None:
+    network = a_network()
+    plain = network.written_out()
+    for position in POSITIONS:
+        policy, value = judged(network, position)
+        same_policy, same_value = judged(plain, position)
+        np.testing.assert_allclose(same_policy, policy, atol=1e-5)
+        assert same_value == pytest.approx(value, abs=1e-5)
+    assert type(plain) is Network
+    assert sum(one.numel() for one in plain.parameters()) > 7 * sum(
+        one.numel() for one in network.parameters()
+    )
+
+
+def test_it_is_saved_and_read(tmp_path: Path) -> None:
+    network = a_network()
+    save_policy(tmp_path / "dwarfs", network, role="dwarfs", rules="classic", decisions=0)
+    read = load_policy(tmp_path / "dwarfs").network
+    assert read.config == network.config
+    assert judged(read, POSITIONS[0])[1] == judged(network, POSITIONS[0])[1]
+
+
+def test_muon_trains_its_tied_convolutions() -> None:
+    network = a_network()
+    (group,) = optimisers_of(network, 1e-3, epsilon=1e-6)["muon"].param_groups
+    assert [one.shape for one in group["params"]] == [(2, 16, 3, 3)] * 4
+
+
+@pytest.mark.parametrize(
+    ("sizes", "said"),
+    [
+        ({"channels": 20}, "channels=20 must be a multiple of symmetries=8"),
+        ({"key_size": 12}, "key_size=12 must be a multiple of symmetries=8"),
+        ({"symmetries": 4}, "symmetries=4: 2 or 8 would be right"),
+    ],
+)
+def test_a_size_that_has_no_symmetry_is_refused(sizes: dict[str, int], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        SymmetricConfig(**sizes)
