@@ -172,6 +172,7 @@ def test_a_mistake_in_an_override_is_named(override: str, said: str) -> None:
         ("lessons.student_temperature", ("0.0",), "0.01 or more"),
         ("lessons.student", ("2.0",), "in 0 .. 1"),
         ("lessons.random", ("7.0",), "in 0 .. 1"),
+        ("student.passes", ("0.0", "-1.0"), "0.01 or more"),
         ("lessons.random_start", ("-5",), "0 or more"),
     ],
 )
@@ -182,6 +183,12 @@ def test_a_distillation_out_of_range_is_refused_before_a_search_reads_it(
         with pytest.raises(ConfigError) as error:
             load_config(written(""), [f"{key}={value}"], DistillConfig)
         assert str(error.value) == f"{key}: {value.lstrip('.')} must be {right}"
+
+
+def test_seats_are_shared_out_once(written) -> None:
+    shares = ["lessons.student=0.7", "lessons.scripted=0.4"]
+    with pytest.raises(ConfigError, match=r"lessons\.student and scripted are 1\.1 together"):
+        load_config(written(""), shares, DistillConfig)
 
 
 @pytest.mark.parametrize("kind", [TrainConfig, DistillConfig])

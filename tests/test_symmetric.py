@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from by_hand import decide, place
+from rich.console import Console
+from small_run import SMALL_RUN
 
-from agents.networks.checkpoint import load_policy, save_policy
+import agents
+from agents.networks.checkpoint import LATEST, load_policy, save_policy
 from agents.networks.network import Network, NetworkConfig, PolicyNetwork
 from agents.networks.symmetric import SymmetricConfig, SymmetricNetwork
 from thud_env import Position
 from thud_env.actions import NUM_ACTIONS
 from thud_env.symmetry import map_policy, map_position
 from training.learner.muon import optimisers_of
+from training.options import Options
+from training.runs.loop import Stopped
+from training.train import main, train
 
 torch.set_num_threads(1)
 
@@ -132,3 +139,23 @@ def test_muon_trains_its_tied_convolutions() -> None:
 def test_a_size_that_has_no_symmetry_is_refused(sizes: dict[str, int], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         SymmetricConfig(**sizes)
+
+
+def test_a_game_with_a_goal_asks_for_two_symmetries(tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    smoke = str(Path(__file__).parents[1] / "configs" / "smoke.yaml")
+    words = ["rules=koom-valley", "network.kind=symmetric"]
+    assert main([smoke, *words]) == 2
+    said = capsys.readouterr().err
+    assert "network.symmetries=8: koom-valley has 2" in said
+    assert not list(tmp_path.iterdir())
+
+
+def test_it_is_trained_stopped_and_resumed_and_plays(tmp_path: Path) -> None:
+    network = SymmetricConfig(channels=8, blocks=1, key_size=8, attack_planes=True)
+    config = dataclasses.replace(SMALL_RUN, total_decisions=500, anchor_games=0, network=network)
+    with pytest.raises(Stopped):
+        train(config, Console(), tmp_path, Options(minutes=1e-9))
+    latest = train(config, Console(), tmp_path, Options(resume=True)).path / LATEST
+    assert isinstance(load_policy(latest / "trolls").network, SymmetricNetwork)
+    assert agents.make(f"policy:{latest}").turn(Position.start()) in Position.start().turns()

@@ -69,9 +69,14 @@ def load_config(
     if not re.fullmatch(r"\w[\w.-]*", config.name):
         raise ConfigError(f"name: {config.name!r} must be letters, digits, _, - and dots")
     try:
-        new_row(get_ruleset(config.rules), **config.limits)
+        rules = get_ruleset(config.rules)
+        new_row(rules, **config.limits)
     except ValueError as error:
         raise ConfigError(str(error)) from None
+    try:
+        config.network.check_rules(rules)
+    except ValueError as error:
+        raise ConfigError(f"network.{error}") from None
     if isinstance(config, TrainConfig):
         _check_self_play(config)
     return config

@@ -34,7 +34,11 @@ class TeacherConfig:
 
 @dataclasses.dataclass(frozen=True)
 class LessonConfig:
-    """The battles in which states are labelled (training/distill/lessons.py)."""
+    """The battles in which states are labelled (training/distill/lessons.py).
+
+    Raises:
+        ValueError: if students and players have more than all of the seats.
+    """
 
     book: Share = 0.25
     """Share of the battles that begin from the book of openings; the others begin after random
@@ -57,6 +61,11 @@ class LessonConfig:
     teacher_temperature: Temperature = 20.0
     """Temperature at which the teacher draws among its decisions, in hundredths of a point."""
 
+    def __post_init__(self) -> None:
+        shares = self.student + self.scripted
+        if max(self.student, self.scripted) <= 1 < shares:
+            raise ValueError(f"student and scripted are {shares:g} together: 1 is all")
+
 
 @dataclasses.dataclass(frozen=True)
 class StudentConfig:
@@ -78,7 +87,7 @@ class StudentConfig:
     a twentieth by the end."""
     minibatch_size: Count = 256
     """States in a gradient step."""
-    passes: float = 8.0
+    passes: Annotated[float, Range(0.01)] = 8.0
     """How often each labelled state is learnt from, on average over the run."""
     max_grad_norm: float = 1.0
     """The norm that gradients are clipped to."""

@@ -11,7 +11,6 @@ from agents.networks.checkpoint import CheckpointError, load_policy, policy_fold
 from agents.networks.kinds import make_network
 from agents.networks.network import NetworkConfig, PolicyNetwork
 from thud_env.position import SIDES
-from thud_env.rulesets import get_ruleset
 from training.config import ConfigError, RunConfig
 from training.process.clock import Clock
 from training.process.precision import Precision, device_named
@@ -37,16 +36,11 @@ class Roles:
         """Those that a run begins with. Lets torch use one thread for an operation.
 
         Raises:
-            ConfigError: if the network cannot learn the ruleset, or the run cannot start from its
-                ``start_from``.
+            ConfigError: if the run cannot start from its ``start_from``.
             DeviceError: if there is no GPU and one was asked for.
         """
         torch.set_num_threads(1)
         torch.manual_seed(config.seed)
-        try:
-            config.network.check_rules(get_ruleset(config.rules))
-        except ValueError as error:
-            raise ConfigError(f"network.{error}") from None
         networks = two_networks(config.network)
         if config.start_from:
             start_from(config.start_from, networks)
