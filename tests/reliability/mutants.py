@@ -128,9 +128,8 @@ def survives(wrong: Mutant, folder: Path) -> bool:
     """Whether nothing notices it, in a folder that has the sources."""
     path = wrong.path
     (folder / path).write_text(wrong.text, encoding="utf-8")
-    # Forked from a process that has imported the libraries, so that a mutant costs little else.
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["gymnasium", "numba", "pettingzoo", "pytest"])
+    # A process has one fork server, and another row's may have compiled the sources as they are.
+    context = multiprocessing.get_context("spawn")
     with mock.patch.dict(os.environ, PLAIN):
         process = context.Process(target=_battery["run"], args=(path, folder))
         process.start()
