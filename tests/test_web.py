@@ -7,6 +7,7 @@ import pytest
 from page_server import serving
 
 import agents
+import thud_env
 from agents.analysis import Analysis, deeper, glimpse
 from agents.search.evaluation import WIN
 from agents.search.planning import Thought
@@ -14,9 +15,9 @@ from agents.web import protocol, views
 from agents.web.insight import best_turns, curve_of, finding_view, opinion_of
 from agents.web.lessons import LESSONS
 from agents.web.players import players, scores
-from agents.web.protocol import BadRequest
+from agents.web.protocol import BadRequest, NamedRulesets
 from agents.web.records import load, points, positions_of, save
-from thud_env import RULESETS, Position
+from thud_env import RULESETS, Position, Record
 from thud_env.board import SQUARE_BY_NAME
 from thud_env.rules.row import PENDING
 
@@ -156,7 +157,7 @@ def test_every_lesson_can_be_solved_and_shows_its_point(lesson):
 
 def test_records_come_back_as_they_went():
     text = save(START, ["dF1-F5", "TG7-F6"], {"dwarfs": "a person", "trolls": "greedy"})
-    loaded = load(text)
+    loaded = load(text, NamedRulesets())
     assert loaded["turns"] == ["dF1-F5", "TG7-F6"]
     assert loaded["positions"][-1] == START.play("dF1-F5").play("TG7-F6").text
     assert loaded["tags"]["Trolls"] == "greedy"
@@ -405,4 +406,20 @@ def test_messages_are_refused_in_one_line_that_names_the_field():
         ({"rules": "classic", "position": "x d - 0 0"}, "rows"),
     ):
         with pytest.raises(BadRequest, match=found):
-            protocol.read_position(message)
+            protocol.read_position(message, NamedRulesets())
+
+
+def test_clients_may_name_only_so_many_rulesets(monkeypatch):
+    monkeypatch.setattr(protocol, "MOST_RULESETS", 2)
+    named = NamedRulesets()
+    rulesets = [thud_env.CLASSIC.replace(name=f"mine-{number}") for number in range(3)]
+    for ruleset in rulesets[:2]:
+        assert protocol.read_position({"rules": ruleset.spec}, named).rules == ruleset
+    one_more = rulesets[2]
+    with pytest.raises(BadRequest, match="2 rulesets of your own"):
+        protocol.read_position({"rules": one_more.spec}, named)
+    with pytest.raises(BadRequest, match="2 rulesets of your own"):
+        load(Record(Position.start(one_more)).text, named)
+    for known in (*RULESETS.values(), *rulesets[:2]):
+        assert protocol.read_position({"rules": known.spec}, named).rules == known
+        assert load(Record(Position.start(known)).text, named)["rules"] == known.spec

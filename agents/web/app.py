@@ -39,7 +39,7 @@ Answer = Callable[[dict[str, Any]], Awaitable[Any]]
 
 
 class Table:
-    """Answers the page's requests. It keeps agents, but no games.
+    """Answers the page's requests. It keeps agents and names of rulesets, but no games.
 
     Args:
         chosen: the players to choose from, by spec.
@@ -47,6 +47,7 @@ class Table:
 
     def __init__(self, chosen: dict[str, Player]) -> None:
         self._players = chosen
+        self._rulesets = protocol.NamedRulesets()
         self.thinkers = Thinkers()
 
     async def welcome(self, message: dict[str, Any]) -> Any:
@@ -61,16 +62,16 @@ class Table:
 
     async def ruleset(self, message: dict[str, Any]) -> Any:
         """A ruleset, by its name or its spec."""
-        return views.rules_view(protocol.read_rules(message))
+        return views.rules_view(protocol.read_rules(message, self._rulesets))
 
     async def view(self, message: dict[str, Any]) -> Any:
         """A position, with the turn that led to it."""
         turn = protocol.read_turn(message, "last")
-        return views.view(protocol.read_position(message), turn)
+        return views.view(self._position(message), turn)
 
     async def play(self, message: dict[str, Any]) -> Any:
         """The position after some decisions of a turn."""
-        position = protocol.read_position(message)
+        position = self._position(message)
         turn, after = views.decide(position, protocol.read_decisions(message))
         return {"turn": turn, "view": views.view(after, turn)}
 
@@ -81,11 +82,11 @@ class Table:
     async def load(self, message: dict[str, Any]) -> Any:
         """The battle in a record."""
         text = field(message, "text", str)
-        return await run_in_threadpool(load, text)
+        return await run_in_threadpool(load, text, self._rulesets)
 
     async def save(self, message: dict[str, Any]) -> Any:
         """A battle as a record."""
-        start, turns = protocol.read_position(message), protocol.read_turns(message)
+        start, turns = self._position(message), protocol.read_turns(message)
         names = {side: field(message, side, str, "")[:80] for side in ("dwarfs", "trolls")}
         return {"text": await run_in_threadpool(save, start, turns, names)}
 
@@ -117,7 +118,7 @@ class Table:
 
     async def curve(self, message: dict[str, Any]) -> Any:
         """A battle's margins, and the final margins that a policy expected."""
-        start, turns = protocol.read_position(message), protocol.read_turns(message)
+        start, turns = self._position(message), protocol.read_turns(message)
         spec = self.player(message, start).spec
         positions = await run_in_threadpool(positions_of, start, turns)
         return await self.thinkers.ask(spec, lambda agent: insight.curve_of(agent, positions))
@@ -135,8 +136,11 @@ class Table:
                     found["finding"] = insight.finding_view(found["finding"], position)
                 yield found
 
+    def _position(self, message: dict[str, Any]) -> Position:
+        return protocol.read_position(message, self._rulesets)
+
     def _going_on(self, message: dict[str, Any]) -> Position:
-        position = protocol.read_position(message)
+        position = self._position(message)
         if position.outcome is not None:
             raise BadRequest("the battle is over")
         return position

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from thud_env import Position
 from thud_env.notation.turns import normalise_turn
 from thud_env.rules.row import LIMITS
-from thud_env.rulesets import Ruleset, get_ruleset
+from thud_env.rulesets import RULESETS, Ruleset, get_ruleset
 
 MOST_BYTES = 256 * 1024
 """The longest body: a record of the longest battle has some 30,000."""
@@ -22,6 +22,8 @@ MOST_DECISIONS = 40
 """The most decisions in a turn: a move, one for each dwarf, and one to stop."""
 MOST_SECONDS = 30.0
 """The most seconds for an agent to think."""
+MOST_RULESETS = 1000
+"""The most rulesets of their own that clients may name."""
 _LONGEST_RULESET = 600
 _LONGEST_POSITION = 400
 _LONGEST_TURN = 400
@@ -87,22 +89,48 @@ def number(message: dict[str, Any], name: str, least: float, most: float, defaul
     return float(value)
 
 
-def read_rules(message: dict[str, Any]) -> Ruleset:
+class NamedRulesets:
+    """The rulesets that clients have named: their number is limited, because ``thud_env`` keeps
+    every ruleset as long as the process runs.
+    """
+
+    def __init__(self) -> None:
+        self._specs = set(RULESETS)
+
+    def admit(self, spec: str) -> None:
+        """Take note of a ruleset before it is made.
+
+        Raises:
+            BadRequest: if it is a new one, and too long or too many.
+        """
+        if spec in self._specs:
+            return
+        if len(spec) > _LONGEST_RULESET:
+            raise BadRequest("that is not a ruleset: it is too long")
+        if len(self._specs) >= len(RULESETS) + MOST_RULESETS:
+            raise BadRequest(
+                f"{MOST_RULESETS:,} rulesets of your own have been named, the most that a server "
+                "keeps: start it again to name others",
+                429,
+            )
+        self._specs.add(spec)
+
+
+def read_rules(message: dict[str, Any], named: NamedRulesets) -> Ruleset:
     """The ruleset whose name or spec a message gives as ``rules``."""
     spec = field(message, "rules", str)
-    if len(spec) > _LONGEST_RULESET:
-        raise BadRequest("that is not a ruleset: it is too long")
+    named.admit(spec)
     try:
         return get_ruleset(spec)
     except ValueError as error:
         raise BadRequest(str(error)) from None
 
 
-def read_position(message: dict[str, Any]) -> Position:
+def read_position(message: dict[str, Any], named: NamedRulesets) -> Position:
     """The position in a message: its ``rules``, its limits and its text, ``position``; without a
     text, the start.
     """
-    rules = read_rules(message)
+    rules = read_rules(message, named)
     limits = {name: message[name] for name in LIMITS if message.get(name) is not None}
     text = field(message, "position", str, "")
     if len(text) > _LONGEST_POSITION:

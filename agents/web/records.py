@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from agents.web.protocol import MOST_TURNS, BadRequest
+from agents.web.protocol import MOST_TURNS, BadRequest, NamedRulesets
 from thud_env import Position
 from thud_env.record.files import Record
+from thud_env.record.text import RecordText
 from thud_env.rules import row as fields
 
 
-def load(text: str) -> dict[str, Any]:
+def load(text: str, named: NamedRulesets) -> dict[str, Any]:
     """The battle in a record, with all its positions.
 
     Raises:
-        BadRequest: if it has too many turns.
+        BadRequest: if it has too many turns, or its ruleset is one too many.
         RecordError: for anything else, naming the line and the reason.
     """
     if text.count("\n") > 2 * MOST_TURNS:
         raise BadRequest(f"a record has {MOST_TURNS} turns at most")
+    named.admit(RecordText(text).tags.get("Rules", "classic"))
     record = Record.from_text(text)
     row = record.start.row
     return {
