@@ -15,21 +15,29 @@ import torch
 from agents.export import DensePolicy, main
 from agents.networks.attacks import attack_planes
 from agents.networks.checkpoint import PRETRAINED, save_policy
-from agents.networks.network import Network, NetworkConfig
+from agents.networks.kinds import make_network
+from agents.networks.network import Network, NetworkConfig, PolicyNetwork
+from agents.networks.symmetric import SymmetricConfig
 from thud_env import BatchedGame, Position
 from thud_env.views.encoding import NUM_PLANES, encode_rows
 
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.fixture(params=[0, 1, 2], ids=["observation", "attack planes", "threat planes"])
-def network(request: pytest.FixtureRequest) -> Network:
+SIZES = {
+    "observation": NetworkConfig(channels=6, blocks=2, key_size=4),
+    "attack planes": NetworkConfig(channels=6, blocks=2, key_size=4, attack_planes=True),
+    "threat planes": NetworkConfig(
+        channels=6, blocks=2, key_size=4, attack_planes=True, threat_planes=True
+    ),
+    "symmetric": SymmetricConfig(channels=8, blocks=1, key_size=8),
+}
+
+
+@pytest.fixture(params=SIZES.values(), ids=SIZES)
+def network(request: pytest.FixtureRequest) -> PolicyNetwork:
     torch.manual_seed(4)
-    attacks, threats = request.param > 0, request.param > 1
-    size = NetworkConfig(
-        channels=6, blocks=2, key_size=4, attack_planes=attacks, threat_planes=threats
-    )
-    made = Network(size)
+    made = make_network(request.param)
     with torch.no_grad():
         for parameter in made.parameters():
             parameter.copy_(torch.randn_like(parameter) * 0.2)
