@@ -134,6 +134,7 @@ class _Tied(nn.Module):
         super().__init__()
         first, orbit = np.unique(images.min(axis=0), return_inverse=True)
         whole = images.shape[2:]
+        # As a layer with fewer outputs, where it is one: Muon asks for whole convolutions.
         self._free = (-1, *whole) if len(first) % max(1, int(np.prod(whole))) == 0 else (-1,)
         self.register_buffer("first", torch.from_numpy(first), persistent=False)
         self.register_buffer(
