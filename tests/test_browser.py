@@ -380,6 +380,25 @@ def test_the_keyboard_is_enough(visit):
     wait_for_turns(page, 0)
 
 
+def test_what_is_awaited_is_said_until_it_comes(visit):
+    page = visit(asked())
+    held = []
+    page.route("**/api/insight", lambda route: held.append(route))
+    page.get_by_role("tab", name="Insight").click()
+    one, other = (page.get_by_role("region", name=f"{n} player") for n in ("First", "Second"))
+    playwright.expect(one).to_contain_text("It looks at the position")
+    held[0].continue_()
+    one.get_by_role("img", name=re.compile("^Heat map")).wait_for()
+    playwright.expect(one).not_to_contain_text("It looks")
+    page.route("**/api/analyse", lambda route: held.append(route))
+    other.get_by_role("combobox").select_option("alphabeta:depth=3")
+    other.get_by_role("button", name="Think").click()
+    playwright.expect(other).to_contain_text("It thinks")
+    held[1].continue_()
+    other.get_by_label("Main line").wait_for()
+    playwright.expect(other).not_to_contain_text("It thinks")
+
+
 def test_a_policy_shows_its_heat_map_and_a_search_its_main_line(visit):
     page = visit(asked())
     page.get_by_role("tab", name="Insight").click()
@@ -413,7 +432,7 @@ def test_a_search_that_plays_shows_what_it_thinks_and_is_stopped(visit, player, 
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("width", [360, 390, 1280])
 def test_the_page_fits_by_day_and_by_night(visit, width, scheme):
     page = visit(
         asked(trolls="greedy"), viewport={"width": width, "height": 844}, color_scheme=scheme
@@ -423,5 +442,7 @@ def test_the_page_fits_by_day_and_by_night(visit, width, scheme):
     wait_for_turns(page, 2)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     board = page.locator("#board").bounding_box()
-    assert board["width"] > 0.85 * width if width == 390 else board["width"] > 500
+    assert board["width"] > 500 if width == 1280 else board["width"] > 0.85 * width
+    first, last = (page.locator(name).bounding_box() for name in ("#first", "#flip"))
+    assert first["y"] == pytest.approx(last["y"], abs=2), "the buttons stand in one line"
     shoot(page, f"page-{width}-{scheme}")

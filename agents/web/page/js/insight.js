@@ -58,8 +58,13 @@ class View {
   async #look(key) {
     const { game } = this.owner;
     const { position } = game.view;
-    const found = await ask("insight", { ...game.battle, position, player: this.player });
-    if (this.asked === key) this.#show(found);
+    const note = this.#note("It looks at the position …");
+    try {
+      const found = await ask("insight", { ...game.battle, position, player: this.player });
+      if (this.asked === key) this.#show(found);
+    } finally {
+      note.remove();
+    }
   }
 
   async #think() {
@@ -68,6 +73,7 @@ class View {
     const dropped = (this.dropped = new AbortController());
     this.id = `analysis-${Date.now()}-${(thoughts += 1)}`;
     this.button.textContent = "Stop";
+    const note = this.#note("It thinks …");
     try {
       const message = { ...game.battle, position, player: this.player, seconds: SECONDS, id: this.id };
       for await (const { finding } of listen("analyse", message, dropped.signal)) {
@@ -76,11 +82,19 @@ class View {
     } catch (error) {
       complain(error);
     } finally {
+      note.remove();
       if (this.dropped === dropped) {
         this.dropped = null;
         this.button.textContent = "Think";
       }
     }
+  }
+
+  /** Say what is awaited: a player's first answer may take a minute, while it is compiled. */
+  #note(words) {
+    const note = make("p", { class: "quiet" }, words);
+    this.body.prepend(note);
+    return note;
   }
 
   #stop() {
