@@ -138,7 +138,12 @@ MISTAKES = [
     ("agreement=1", "agreement: 1 must be of type bool"),
     ("shaping=1", "shaping: classic pays captures already: 0 would be right"),
     ("rules=clasic", "unknown ruleset 'clasic': did you mean 'classic'?"),
-    ("opponents.frozen=1.5", "opponents: frozen and scripted are 1.5 together: 1 is all"),
+    ("opponents.frozen=1.5", "opponents.frozen: 1.5 must be in 0 .. 1"),
+    ("opponents.scripted=-0.1", "opponents.scripted: -0.1 must be in 0 .. 1"),
+    (
+        "opponents={frozen: 0.75, scripted: 0.5}",
+        "opponents: frozen and scripted are 1.25 together: 1 is all",
+    ),
     ("opponents.pace=-1", "opponents.pace: -1.0 must be a number, 0 or more"),
     ("opponents.snapshot=1", "unknown key opponents.snapshot: did you mean opponents.snapshots?"),
     ("anchors=greedy", "anchors: 'greedy' must be a list of words, such as [random, greedy]"),

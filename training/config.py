@@ -49,9 +49,9 @@ class PPOConfig:
 class OpponentConfig:
     """Opponents besides the other learner (training/selfplay/opponents.py)."""
 
-    frozen: float = 0.0
+    frozen: Share = 0.0
     """Share of the battles in which one role meets a frozen snapshot of the other."""
-    scripted: float = 0.0
+    scripted: Share = 0.0
     """Share of the battles in which one role meets one of the players below."""
     players: tuple[str, ...] = ("random", "greedy")
     """Their specs (docs/agents.md), each drawn as often; one named twice, twice as often."""
