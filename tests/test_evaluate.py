@@ -398,7 +398,11 @@ def test_several_opponents_make_a_table_of_what_each_would_show(capsys) -> None:
     out, err = capsys.readouterr()
     title, _, _, _, *lines = out.splitlines()
     assert title == "greedy, koom-valley-football"
-    assert err.count("3 are too few: intervals of fewer than 20 are too narrow") == 2
+    assert [line for line in err.splitlines() if line.startswith("evaluate: ")] == [
+        f"evaluate: against {opponent}: too few game pairs, 3: intervals of fewer than 20 are too "
+        "narrow"
+        for opponent in ("random", "greedy2")
+    ]
     assert main(["--match", "greedy", "random", "greedy2", *words, "--json"]) == 0
     reports = json.loads(capsys.readouterr().out)
     assert [report["second_agent"] for report in reports] == ["random", "greedy2"]

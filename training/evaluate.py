@@ -74,17 +74,15 @@ def evaluate(
                     "neither player plays by chance: from the starts of the opening book "
                     "(--no-openings: from the setup)"
                 )
-    play = play_pairs if match else play_battles
+    play, kind = (play_pairs, "game pairs") if match else (play_battles, "battles")
     played = play(*players, games, rules, starts=starts, **limits)
     different = distinct(played)
     if len(different) < games:
-        kind = "game pairs" if match else "battles"
         counted = "all are counted" if by_chance else "repeats are not counted"
         notes.append(f"only {len(different)} of {games} {kind} are distinct: {counted}")
     if len(different) < ENOUGH_PAIRS:
-        notes.append(
-            f"{len(different)} are too few: intervals of fewer than {ENOUGH_PAIRS} are too narrow"
-        )
+        why = f"intervals of fewer than {ENOUGH_PAIRS} are too narrow"
+        notes.append(f"too few {kind}, {len(different)}: {why}")
     return (played if by_chance else played.chosen(different)), notes
 
 
@@ -132,7 +130,9 @@ def _evaluate(arguments: argparse.Namespace) -> None:
     one, *others = arguments.match or sides
     seed = arguments.seed  # alike for all, so that nobody's figures depend on who else is met
     met = [(agents.make(one, 2 * seed), agents.make(other, 2 * seed + 1)) for other in others]
-    results = [_figures(players, arguments) for players in met]
+    several = len(others) > 1
+    about = [f"against {other}: " if several else "" for other in others]
+    results = [_figures(*players, arguments) for players in zip(met, about, strict=True)]
     if arguments.json:
         titles = ("first", "second") if arguments.match else ("dwarfs", "trolls")
         first, second = (f"{title}_agent" for title in titles)
@@ -140,8 +140,8 @@ def _evaluate(arguments: argparse.Namespace) -> None:
             {"rules": arguments.rules, first: one, second: other, **result}
             for other, result in zip(others, results, strict=True)
         ]
-        print(json.dumps(told if len(told) > 1 else told[0], indent=2))
-    elif len(others) > 1:
+        print(json.dumps(told if several else told[0], indent=2))
+    elif several:
         print(f"{one}, {arguments.rules}\n")
         print("\n".join(table_of_pairs(others, results, arguments.rules)))
     elif arguments.match:
@@ -151,9 +151,11 @@ def _evaluate(arguments: argparse.Namespace) -> None:
 
 
 def _figures(
-    players: tuple[agents.Agent, agents.Agent], arguments: argparse.Namespace
+    players: tuple[agents.Agent, agents.Agent], about: str, arguments: argparse.Namespace
 ) -> dict[str, Any]:
-    """What two players' battles or game pairs show; notes go to the standard error."""
+    """What two players' battles or game pairs show; notes go to the standard error, each after what
+    it is about.
+    """
     played, notes = evaluate(
         players,
         arguments.games,
@@ -166,7 +168,7 @@ def _figures(
         agreement=arguments.agreement,
     )
     for note in notes:
-        print(f"evaluate: {note}", file=sys.stderr)
+        print(f"evaluate: {about}{note}", file=sys.stderr)
     return summarise(played) if isinstance(played, Battles) else summarise_pairs(played)
 
 
