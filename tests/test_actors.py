@@ -20,17 +20,15 @@ from small_run import SMALL_RUN
 ray = pytest.importorskip("ray", reason="ray has a virtual environment of its own")
 
 from agents.networks.inputs import Inputs  # noqa: E402 (what follows needs Ray)
-from training.config import ConfigError, OpponentConfig, TrainConfig  # noqa: E402
-from training.learner.ppo import find_decisions, ppo_learners  # noqa: E402
+from training.config import ConfigError, OpponentConfig  # noqa: E402
+from training.learner.ppo import find_decisions  # noqa: E402
 from training.options import Options  # noqa: E402
-from training.process.roles import Roles  # noqa: E402
 from training.process.state import State  # noqa: E402
 from training.runs.lock import RunError  # noqa: E402
 from training.runs.loop import Stopped  # noqa: E402
-from training.selfplay.actors import Actors, cluster  # noqa: E402
-from training.selfplay.snapshots import pool_folder  # noqa: E402
+from training.selfplay.actors import cluster  # noqa: E402
 from training.train import train  # noqa: E402
-from training.trainer import Trainer  # noqa: E402
+from training.trainer import Trainer, self_play_trainer  # noqa: E402
 
 CONFIG = dataclasses.replace(SMALL_RUN, name="spread", total_decisions=3000)
 UPDATES = 8
@@ -40,12 +38,6 @@ UPDATES = 8
 def nodes() -> Iterator[Any]:
     with three_nodes() as found:
         yield found
-
-
-def played_by_actors(config: TrainConfig, folder: Path) -> Trainer:
-    roles, snapshots = Roles.of(config), pool_folder(folder)
-    play = Actors(2, config, roles, snapshots)
-    return Trainer(config, roles, play, ppo_learners(config, roles), snapshots=snapshots)
 
 
 def where(trainer: Trainer) -> list[tuple[int, str]]:
@@ -71,13 +63,13 @@ def updated(trainer: Trainer, updates: int) -> list[dict[str, float]]:
 def test_a_killed_actor_and_a_lost_node_are_replaced_and_change_nothing(
     nodes: Any, tmp_path: Path
 ) -> None:
-    unbroken = played_by_actors(CONFIG, tmp_path / "unbroken")
+    unbroken = self_play_trainer(CONFIG, tmp_path / "unbroken", actors=2)
     wanted = updated(unbroken, UPDATES)
     state = unbroken.state()
     unbroken.roles.close()
     del unbroken  # its actors have the cores
 
-    trainer = played_by_actors(CONFIG, tmp_path / "broken")
+    trainer = self_play_trainer(CONFIG, tmp_path / "broken", actors=2)
     found = updated(trainer, 2)
     (victim, _), (_, survivors_node) = before = where(trainer)
     assert len({node for _, node in before}) == 2
@@ -112,7 +104,7 @@ def this_machine() -> Iterator[None]:
 @pytest.mark.slow
 def test_rollouts_are_one_update_old(this_machine: None, tmp_path: Path) -> None:
     config = dataclasses.replace(CONFIG, opponents=OpponentConfig())
-    trainer = played_by_actors(config, tmp_path)
+    trainer = self_play_trainer(config, tmp_path, actors=2)
 
     def chances() -> np.ndarray:
         """[T, B] of what was decided, by the networks as they are."""

@@ -290,6 +290,14 @@ def test_a_damaged_checkpoint_is_set_aside_for_the_one_before(
     assert_same(folder, unbroken)
 
 
+def test_a_process_by_itself_does_not_go_on_with_what_actors_played() -> None:
+    trainer = self_play_trainer(TINY)
+    trainer.roles.close()
+    by_actors = State.of_parts({name: State() for name in ("0", "1", "orders")})
+    with pytest.raises(StateError, match="trained by 2 actors, not by 0: it can only go on as"):
+        trainer.play.restore(by_actors)
+
+
 def test_a_run_without_a_whole_checkpoint_is_refused(half_done: Path) -> None:
     for path in half_done.glob("checkpoints/0*/state.json"):
         path.write_text("{")

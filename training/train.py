@@ -25,7 +25,6 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -35,16 +34,14 @@ from thud_env.batch.cpu import available_cores
 from thud_env.rulesets import get_ruleset
 from training.config import ConfigError, TrainConfig
 from training.launch import check_run, complete, config_in, open_folder, run_command
-from training.learner.ppo import ppo_learners
 from training.options import DEFAULTS, Options, add_options
 from training.process.ranks import Ranks
-from training.process.roles import Roles, start_from, two_networks
+from training.process.roles import start_from, two_networks
 from training.runs.folder import RunFolder
 from training.runs.follower import Follower
 from training.runs.stored_config import stored_config
 from training.selfplay.opponents import check_players
-from training.selfplay.snapshots import pool_folder
-from training.trainer import Trainer, self_play_trainer
+from training.trainer import self_play_trainer
 
 
 def train(
@@ -76,7 +73,7 @@ def train(
     if config.start_from and not (options.resume and (runs / config.name).exists()):
         start_from(config.start_from, two_networks(config.network))  # before a folder is made
     with (
-        _trainers(ranks, options) as trainer_of,
+        _cluster(options),
         _folder(runs / config.name, config, ranks, options.resume) as folder,
     ):
         config = config_in(folder, TrainConfig)
@@ -91,7 +88,8 @@ def train(
             highlight=False,
             soft_wrap=True,
         )
-        complete(trainer_of(config, folder.path), folder, console, options.minutes)
+        trainer = self_play_trainer(config, folder.path, ranks, options.actors)
+        complete(trainer, folder, console, options.minutes)
     return folder
 
 
@@ -123,28 +121,20 @@ def _check_shares(config: TrainConfig, processes: int) -> None:
             )
 
 
-@contextlib.contextmanager
-def _trainers(ranks: Ranks, options: Options) -> Iterator[Callable[[TrainConfig, Path], Trainer]]:
-    """Yield a function that makes a trainer; with actors, a cluster runs meanwhile.
+def _cluster(options: Options) -> contextlib.AbstractContextManager[None]:
+    """The cluster of the actors, if there are any; joined before a folder is made.
 
     Raises:
-        ConfigError: if there is no cluster at the address.
+        ConfigError: if Ray is not installed, or there is no cluster at the address.
     """
     if not options.actors:
-        yield lambda config, path: self_play_trainer(config, path, ranks)
-        return
+        return contextlib.nullcontext()
     ray = find_spec("ray")
     if ray is None or ray.origin is None:  # a folder of that name, without code, is not Ray
         raise ConfigError('--actors: they need Ray: pip install ".[cluster]"')
-    from training.selfplay.actors import Actors, cluster
+    from training.selfplay.actors import cluster
 
-    def played_by_actors(config: TrainConfig, path: Path) -> Trainer:
-        roles, snapshots = Roles.of(config), pool_folder(path)
-        play = Actors(options.actors, config, roles, snapshots)
-        return Trainer(config, roles, play, ppo_learners(config, roles), snapshots=snapshots)
-
-    with cluster(options.cluster, options.actors):
-        yield played_by_actors
+    return cluster(options.cluster, options.actors)
 
 
 def main(words: list[str] | None = None) -> int:

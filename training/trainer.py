@@ -1,6 +1,6 @@
 """One update of self-play: a rollout is played, then each role learns from its own decisions.
 
-A ``Trainer`` is put together from parts: who plays (``selfplay.rollout.Play``) and who learns
+A ``Trainer`` is told who plays (``selfplay.rollout.Play``) and lets both roles learn from it
 (``learner.ppo.Learner``). ``update`` is one round of both; ``runs.loop`` repeats it.
 """
 
@@ -14,7 +14,7 @@ from thud_env.rulesets import get_ruleset
 from training.config import TrainConfig
 from training.learner.batches import Batch, batches_of, with_progress_paid
 from training.learner.pace import Pace
-from training.learner.ppo import Learner, ppo_learners
+from training.learner.ppo import ppo_learners
 from training.process.ranks import Ranks
 from training.process.roles import Roles
 from training.process.state import State, StateError
@@ -31,7 +31,6 @@ class Trainer:
         config: what to train.
         roles: the networks.
         play: who plays.
-        learners: who learns: the dwarfs' and the trolls' learner.
         ranks: the processes of the run.
         snapshots: where frozen snapshots are kept; None: none are taken.
     """
@@ -41,15 +40,15 @@ class Trainer:
         config: TrainConfig,
         roles: Roles,
         play: Play,
-        learners: tuple[Learner, Learner],
         ranks: Ranks | None = None,
         snapshots: Path | None = None,
     ) -> None:
         self.config = config
         self.roles = roles
         self.play = play
-        self.learners = learners
         self.ranks = ranks or Ranks()
+        self.learners = ppo_learners(config, roles, self.ranks)
+        """The dwarfs' and the trolls'."""
         self.pace = Pace(config, self.ranks)
         self.decisions = 0
         """Played so far, by both roles together."""
@@ -57,11 +56,6 @@ class Trainer:
         """Rollouts played so far."""
         self._ruleset = get_ruleset(config.rules)
         self._snapshots = snapshots
-
-    @property
-    def actors(self) -> int:
-        """How many processes play for this one."""
-        return self.play.actors
 
     def update(self) -> dict[str, float]:
         """Play a rollout and learn from it.
@@ -162,22 +156,26 @@ class Trainer:
 
 
 def self_play_trainer(
-    config: TrainConfig, folder: Path | None = None, ranks: Ranks | None = None
+    config: TrainConfig, folder: Path | None = None, ranks: Ranks | None = None, actors: int = 0
 ) -> Trainer:
-    """A trainer whose battles are played in this process.
+    """A trainer of a run of self-play.
 
     Args:
         config: what to train.
         folder: the run's, in which frozen snapshots are kept; needed if there are to be any.
         ranks: the processes of the run.
+        actors: how many of a Ray cluster play the battles; 0: this process does.
 
     Raises:
         ConfigError: if the run cannot start from its ``start_from``.
     """
     ranks = ranks or Ranks()
-    roles = Roles.of(config)
-    streams, snapshots = config.streams, pool_folder(folder)
-    games = config.num_games // ranks.size
+    roles, snapshots = Roles.of(config), pool_folder(folder)
+    if actors:
+        from training.selfplay.actors import Actors
+
+        return Trainer(config, roles, Actors(actors, config, roles, snapshots), ranks, snapshots)
+    streams, games = config.streams, config.num_games // ranks.size
     met = opponents_of(config, games, snapshots, roles.precision, ranks.mine(streams.opponents))
     play = self_play(config, roles, met, ranks.mine(streams.play))
-    return Trainer(config, roles, play, ppo_learners(config, roles, ranks), ranks, snapshots)
+    return Trainer(config, roles, play, ranks, snapshots)

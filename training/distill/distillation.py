@@ -29,8 +29,6 @@ class Distillation:
         folder: the run's folder, in which the lessons are kept.
     """
 
-    actors = 0
-
     def __init__(self, config: DistillConfig, folder: Path) -> None:
         self.config = config
         self.ranks = Ranks()

@@ -231,9 +231,7 @@ def entropy_share(inputs: Inputs, entropy: Tensor) -> Tensor:
     return entropy / legal.clamp(min=2).log()
 
 
-def ppo_learners(
-    config: TrainConfig, roles: Roles, ranks: Ranks | None = None
-) -> tuple[Learner, Learner]:
+def ppo_learners(config: TrainConfig, roles: Roles, ranks: Ranks) -> tuple[Learner, Learner]:
     """The dwarfs' and the trolls'."""
     dwarfs, trolls = (
         Learner(
@@ -242,7 +240,7 @@ def ppo_learners(
             roles.precision,
             np.random.default_rng(seed),
             roles.clock,
-            (ranks or Ranks()).channel(),
+            ranks.channel(),
         )
         for network, seed in zip(
             roles.networks, (config.streams.dwarfs, config.streams.trolls), strict=True

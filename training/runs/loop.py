@@ -65,10 +65,6 @@ class Learning(Protocol):
         """The processes of the run."""
 
     @property
-    def actors(self) -> int:
-        """How many processes play for this one."""
-
-    @property
     def decisions(self) -> int:
         """How far the run is, of ``config.total_decisions``."""
 
@@ -142,7 +138,7 @@ def run(
 
 def _save(trainer: Learning, anchors: Anchors, alarms: Alarms, folder: RunFolder) -> None:
     """Write a checkpoint."""
-    size = State(values={"size": trainer.ranks.size, "actors": trainer.actors})
+    size = State(values={"size": trainer.ranks.size})
     parts = {"trainer": trainer.state(), "anchors": anchors.state(), "alarms": alarms.state()}
     states = trainer.ranks.gather(State.of_parts({**parts, "ranks": size}))
     folder.checkpoint(trainer.decisions, trainer.roles.networks, states, anchors.best)
@@ -167,14 +163,12 @@ def _go_on(trainer: Learning, anchors: Anchors, alarms: Alarms, folder: RunFolde
 
 def _check_size(trainer: Learning, state: State) -> None:
     """Raise a ``RunError`` if the run was trained by another number of processes."""
-    before = {"actors": 0, **state.part("ranks").values}
-    for kind, now in (("size", trainer.ranks.size), ("actors", trainer.actors)):
-        if before[kind] != now:
-            what = "processes together" if kind == "size" else "actors"
-            raise RunError(
-                f"the run was trained by {before[kind]} {what}, not by {now}: it can only go on as "
-                "it began"
-            )
+    before, now = state.part("ranks").values["size"], trainer.ranks.size
+    if before != now:
+        raise RunError(
+            f"the run was trained by {before} processes together, not by {now}: it can only go on "
+            "as it began"
+        )
 
 
 def _show(notices: list[str], console: Console) -> None:

@@ -36,7 +36,7 @@ from training.process.state import State, restore_network, state_of_network
 from training.selfplay.battles import OngoingBattles
 from training.selfplay.opponents import opponents_of
 from training.selfplay.play import SelfPlay
-from training.selfplay.rollout import Rollout, joined
+from training.selfplay.rollout import Rollout, check_actors, joined
 
 
 @dataclasses.dataclass(frozen=True)
@@ -115,7 +115,6 @@ class Actors:
         roles: Roles,
         snapshots: Path | None,
     ) -> None:
-        self.actors = count
         self._roles = roles
         streams = config.streams
         # Ray restarts a lost actor, on any node, and repeats the call.
@@ -173,6 +172,7 @@ class Actors:
 
     def restore(self, state: State) -> None:
         """Go on from a state: the order that was under way is given again."""
+        check_actors(state, len(self.players))
         values = state.part("orders").values
         self._states = [state.part(str(number)) for number in range(len(self.players))]
         self._snapshots, self._redraw = list(values["snapshots"]), values["redraw"]

@@ -18,6 +18,7 @@ from training.process.state import State, StateError, restore_generator, state_o
 from training.selfplay.book import book_starts
 from training.selfplay.frames import map_rows
 from training.selfplay.opponents import Opponents
+from training.selfplay.rollout import check_actors
 
 
 class OngoingBattles:
@@ -136,8 +137,6 @@ class PlaysHere:
         roles: the learners.
     """
 
-    actors = 0
-
     def __init__(self, battles: OngoingBattles, roles: Roles) -> None:
         self.battles = battles
         self._roles = roles
@@ -156,4 +155,5 @@ class PlaysHere:
 
     def restore(self, state: State) -> None:
         """See ``Play``."""
+        check_actors(state, 0)
         self.battles.restore(state)

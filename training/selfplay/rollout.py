@@ -14,7 +14,7 @@ from thud_env.position import SIDES
 from thud_env.rules.row import TURNS
 from thud_env.rulesets import Ruleset
 from training.arena.battles import strike_names
-from training.process.state import State
+from training.process.state import State, StateError
 
 MIRROR = -1
 """In place of an opponent's side where both sides are learners."""
@@ -87,9 +87,6 @@ def joined(rollouts: Sequence[Rollout]) -> Rollout:
 class Play(Protocol):
     """A source of rollouts."""
 
-    actors: int
-    """How many processes play; 0: this one alone."""
-
     def collect(self, steps: int) -> Rollout:
         """Play ``steps`` decisions in each battle."""
 
@@ -103,7 +100,24 @@ class Play(Protocol):
         """The state that the next rollout depends on, besides the networks."""
 
     def restore(self, state: State) -> None:
-        """Go on from a state."""
+        """Go on from a state.
+
+        Raises:
+            StateError: if it is of another number of actors.
+        """
+
+
+def check_actors(state: State, now: int) -> None:
+    """Raise unless a state of ``Play`` is of so many actors, each a part by its number; 0: of none.
+
+    Raises:
+        StateError: if it is of others.
+    """
+    before = sum(name.isdecimal() for name in state.values)
+    if before != now:
+        raise StateError(
+            f"the run was trained by {before} actors, not by {now}: it can only go on as it began"
+        )
 
 
 def battle_metrics(rollout: Rollout, ruleset: Ruleset) -> dict[str, float]:
