@@ -64,16 +64,20 @@ _CHECKPOINT = re.compile(r"[0-9]{12,}")
 class RunFolder:
     """Where a run is written, by one process at a time. Made by ``begin`` or ``resume``; a context
     manager, which releases the folder at its end.
+
+    Args:
+        path: the folder.
+        config: the one that the run began with.
+        lock: this process's; None if another one writes the folder.
+        resumed: whether the run goes on; ``restore`` then finds the checkpoint.
     """
 
-    def __init__(self, path: Path, config: RunConfig, lock: RunLock, resumed: bool) -> None:
+    def __init__(self, path: Path, config: RunConfig, lock: RunLock | None, resumed: bool) -> None:
         self.path = path
         self.config = config
-        """The configuration that the run began with."""
         self.notices: list[str] = []
         """Notices for the user, a line each."""
         self.resumed = resumed
-        """Whether the run continues; ``restore`` then finds the checkpoint."""
         self._lock = lock
         self._metrics: MetricsFile | None = None
         self._tensorboard: SummaryWriter | None = None
@@ -278,7 +282,8 @@ class RunFolder:
             if self._metrics is not None:
                 self._metrics.close()
         finally:
-            self._lock.release()
+            if self._lock is not None:
+                self._lock.release()
 
     def __enter__(self) -> Self:
         return self

@@ -22,10 +22,7 @@ class Follower(RunFolder):
     """
 
     def __init__(self, path: Path, config: RunConfig, rank: int, resumed: bool) -> None:
-        self.path = path
-        self.config = config
-        self.notices = []
-        self.resumed = resumed
+        super().__init__(path, config, None, resumed)
         self._rank = rank
 
     def restore(self, restore: Callable[[State], None]) -> None:
@@ -46,6 +43,3 @@ class Follower(RunFolder):
 
     def point_to_best(self, best: Mapping[str, Best]) -> None:
         """Do nothing: the first process does it."""
-
-    def close(self) -> None:
-        """Do nothing: no file is open."""
