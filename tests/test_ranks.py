@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from threading import Barrier, get_ident
 
 import numpy as np
 import pytest
@@ -20,12 +21,15 @@ from small_run import SMALL_RUN
 
 from agents.networks.network import Network, NetworkConfig
 from thud_env import BatchedGame
+from thud_env.position import SIDES
 from training.config import ConfigError, PPOConfig
 from training.learner.batches import Batch
 from training.learner.ppo import Learner
 from training.options import Options
-from training.process.precision import Precision
+from training.process import roles
+from training.process.precision import Precision, use_device
 from training.process.ranks import Ranks
+from training.process.roles import Roles
 from training.runs.lock import RunError
 from training.train import train
 
@@ -176,6 +180,41 @@ def test_a_run_of_two_processes_stops_and_goes_on_exactly(tmp_path: Path) -> Non
     assert files[0][1][-1]["decisions"] == 1536
     with pytest.raises(RunError, match="trained by 2 processes together, not by 1"):
         train(SMALL_RUN, Console(quiet=True), broken / "runs", Options(resume=True))
+
+
+@pytest.mark.parametrize(("local_rank", "gpu"), [("0", 0), ("3", 3), ("5", 1), (None, 0)])
+def test_every_process_of_a_machine_has_the_next_gpu(
+    local_rank: str | None, gpu: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    used: list[int] = []
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 4)
+    monkeypatch.setattr(torch.cuda, "set_device", used.append)
+    monkeypatch.delenv("LOCAL_RANK", raising=False)
+    if local_rank is not None:
+        monkeypatch.setenv("LOCAL_RANK", local_rank)
+    use_device("cpu")
+    assert used == []
+    use_device("cuda")
+    assert used == [gpu]
+
+
+def test_the_thread_of_each_role_uses_the_gpu_of_its_process(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What a thread uses is its own, and the first GPU until it says otherwise."""
+    threads: list[int] = []
+    monkeypatch.setattr(roles, "use_device", lambda device: threads.append(get_ident()))
+    both = Barrier(len(SIDES))
+
+    def at_work() -> int:
+        both.wait()
+        return get_ident()
+
+    made = Roles.of(SMALL_RUN)
+    workers = [made.threads.submit(at_work) for _ in SIDES]
+    wanted = [get_ident(), *(worker.result() for worker in workers)]
+    made.close()
+    assert sorted(threads) == sorted(wanted)
 
 
 def test_battles_that_cannot_be_shared_are_refused(

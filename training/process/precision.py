@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import os
 from importlib.util import find_spec
 from typing import Literal
 
@@ -29,6 +30,15 @@ def device_named(name: str) -> str:
     if name == "cuda" and not there:
         raise DeviceError("device: there is no GPU for torch to use: cpu or auto would be right")
     return "cuda" if there and name != "cpu" else "cpu"
+
+
+def use_device(device: str) -> None:
+    """Let ``"cuda"`` mean, in the thread that calls this, a GPU of this process's own: of the
+    processes that ``torchrun`` starts on a machine each gets the next one.
+    """
+    if device == "cuda":
+        local_rank = int(os.environ.get("LOCAL_RANK", "0"))
+        torch.cuda.set_device(local_rank % torch.cuda.device_count())
 
 
 @dataclasses.dataclass(frozen=True)

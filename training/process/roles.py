@@ -13,7 +13,7 @@ from agents.networks.network import NetworkConfig, PolicyNetwork
 from thud_env.position import SIDES
 from training.config import ConfigError, RunConfig
 from training.process.clock import Clock
-from training.process.precision import Precision, device_named
+from training.process.precision import Precision, device_named, use_device
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,9 +24,7 @@ class Roles:
     """The dwarfs' and the trolls'."""
     precision: Precision = dataclasses.field(default_factory=lambda: Precision(bfloat16=False))
     """The arithmetic of the networks, and their device."""
-    threads: ThreadPoolExecutor = dataclasses.field(
-        default_factory=lambda: ThreadPoolExecutor(2, thread_name_prefix="role")
-    )
+    threads: ThreadPoolExecutor = dataclasses.field(default_factory=lambda: _threads("cpu"))
     """A worker for each role: that beats sharing every operation among the cores."""
     clock: Clock = dataclasses.field(default_factory=Clock)
     """Adds up the time by part."""
@@ -45,14 +43,20 @@ class Roles:
         if config.start_from:
             start_from(config.start_from, networks)
         precision = Precision.named(config.precision, device_named(config.device))
+        use_device(precision.device)
         for network in networks:
             network.to(precision.device)
             network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-        return cls(networks, precision, clock=Clock(precision.device))
+        return cls(networks, precision, _threads(precision.device), Clock(precision.device))
 
     def close(self) -> None:
         """End the worker threads."""
         self.threads.shutdown()
+
+
+def _threads(device: str) -> ThreadPoolExecutor:
+    """A worker for each role, on a device."""
+    return ThreadPoolExecutor(2, "role", use_device, (device,))
 
 
 def two_networks(config: NetworkConfig) -> tuple[PolicyNetwork, PolicyNetwork]:
