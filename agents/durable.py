@@ -82,7 +82,8 @@ def new_file(path: Path) -> Iterator[Path]:
     temporary = temporary_path(path)
     try:
         yield temporary
-        temporary.rename(path)
+        path.touch(exist_ok=False)  # renaming alone would replace a file that was made meanwhile
+        temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
 

@@ -155,6 +155,20 @@ def test_a_picture_never_takes_the_place_of_a_file(tmp_path, capsys):
     assert out.read_text() == "mine"
 
 
+def test_a_picture_never_takes_the_place_of_a_file_made_meanwhile(tmp_path, capsys, monkeypatch):
+    out = tmp_path / "mine.svg"
+
+    def write_late(path, *arguments):
+        path.write_text("picture")
+        out.write_text("mine")
+
+    monkeypatch.setitem(WRITERS, ".svg", write_late)
+    assert replay([str(RECORDS / "opening.thud"), "-o", str(out)]) == 2
+    assert "mine.svg: File exists" in capsys.readouterr().err
+    assert out.read_text() == "mine"
+    assert list(tmp_path.iterdir()) == [out]
+
+
 def test_a_picture_that_fails_leaves_nothing(tmp_path, capsys, monkeypatch):
     def half_written(path, *arguments):
         path.write_text("half")
