@@ -314,6 +314,21 @@ def test_a_misspelt_key_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "did you mean teacher.depth" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("key", ["anchors", "lessons.players"])
+def test_a_player_that_cannot_be_made_is_one_line_and_writes_nothing(
+    key: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    config = ROOT / "configs" / "distill" / "classic.yaml"
+    assert main([str(config), f"{key}=[greedi]"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"distill: {key}: unknown agent 'greedi': did you mean 'greedy'?")
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 def test_a_missing_gpu_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -15,13 +15,14 @@ from thud_env.command import Command
 from training.config import Config, ConfigError, RunConfig
 from training.options import Options, given_options
 from training.process.memory import keep_freed_memory
-from training.process.precision import DeviceError, Precision, device_named
+from training.process.precision import DeviceError, device_named
 from training.process.state import StateError
 from training.runs.alarms import Collapsed
 from training.runs.folder import RunFolder
 from training.runs.head_to_head import head_to_head
 from training.runs.lock import RunError
 from training.runs.loop import STOPPED, Learning, Stopped, run
+from training.selfplay.opponents import check_players
 from training.usage import add_config, keys_help, read_run
 
 
@@ -73,32 +74,17 @@ def check_run(config: RunConfig, runs: Path) -> None:
     """Refuse what would fail only once the run is under way.
 
     Raises:
-        ConfigError: if the table at the end could not name the run's folder.
+        ConfigError: if a player cannot be made or depends on the machine, or the table at the end
+            could not name the run's folder.
         DeviceError: if there is no GPU and one was asked for.
     """
     device_named(config.device)
+    check_players(config)
     if config.evaluation_games and re.search("[,=]", str(runs)):
         raise ConfigError(
             f"{runs / config.name}: no spec can name a path with , or =, and the table at the end "
             "does: name another folder, or give evaluation_games=0"
         )
-
-
-def with_precision(config: Config) -> Config:
-    """A configuration with the precision settled, so that it does not depend on the machine."""
-    precision = Precision.named(config.precision, device_named(config.device))
-    return dataclasses.replace(config, precision=precision.name)
-
-
-def open_folder(path: Path, config: RunConfig, resumed: bool) -> RunFolder:
-    """The run's folder, resumed or begun.
-
-    Raises:
-        RunError: if the run of that name has another configuration.
-    """
-    if resumed:
-        return RunFolder.resume(path, config)
-    return RunFolder.begin(path, with_precision(config))
 
 
 def config_in(folder: RunFolder, kind: type[Config]) -> Config:

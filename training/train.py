@@ -33,14 +33,13 @@ from rich.console import Console
 from thud_env.batch.cpu import available_cores
 from thud_env.rulesets import get_ruleset
 from training.config import ConfigError, TrainConfig
-from training.launch import check_run, complete, config_in, open_folder, run_command
+from training.launch import check_run, complete, config_in, run_command
 from training.options import DEFAULTS, Options, add_options
 from training.process.ranks import Ranks
 from training.process.roles import start_from, two_networks
 from training.runs.folder import RunFolder
 from training.runs.follower import Follower
 from training.runs.stored_config import stored_config
-from training.selfplay.opponents import check_players
 from training.trainer import self_play_trainer
 
 
@@ -69,7 +68,6 @@ def train(
     if options.actors and ranks.size > 1:
         raise ConfigError("--actors: one learner learns from them, not several of torchrun")
     _check_shares(config, options.actors or ranks.size)
-    check_players(config)
     if config.start_from and not (options.resume and (runs / config.name).exists()):
         start_from(config.start_from, two_networks(config.network))  # before a folder is made
     with (
@@ -98,7 +96,7 @@ def _folder(path: Path, config: TrainConfig, ranks: Ranks, resume: bool) -> RunF
     resumed = resume and path.exists()
     ranks.wait()  # before the folder is made, all must have seen whether it was there
     if ranks.rank == 0:
-        folder = open_folder(path, config, resumed)
+        folder = (RunFolder.resume if resumed else RunFolder.begin)(path, config)
     ranks.wait()
     if ranks.rank == 0:
         return folder

@@ -60,7 +60,7 @@ def read_config(arguments: argparse.Namespace, default: Path) -> TrainConfig:
     return load_config(Path(words[0]), words[1:], allow_python=allowed)
 
 
-def config_file(path: Path) -> Path:
+def _path_of_config(path: Path) -> Path:
     """The file that a CONFIG means: that file, or the one in the folder of a run.
 
     Raises:
@@ -86,7 +86,7 @@ def read_run(arguments: argparse.Namespace, kind: type[Config]) -> tuple[Config,
     """
     path = Path(arguments.config)
     config = load_config(
-        config_file(path), arguments.overrides, kind, allow_python=arguments.allow_python
+        _path_of_config(path), arguments.overrides, kind, allow_python=arguments.allow_python
     )
     if not path.is_dir():
         return config, Path("runs"), False

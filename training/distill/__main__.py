@@ -26,8 +26,9 @@ from rich.console import Console
 from thud_env.rulesets import get_ruleset
 from training.distill.config import DistillConfig
 from training.distill.distillation import Distillation
-from training.launch import check_run, complete, config_in, open_folder, run_command
+from training.launch import check_run, complete, config_in, run_command
 from training.options import DEFAULTS, Options, add_running_options
+from training.runs.folder import RunFolder
 
 
 def distil(
@@ -48,14 +49,15 @@ def distil(
         the run's folder.
 
     Raises:
-        ConfigError: if the run cannot start from its ``start_from``.
+        ConfigError: if a player cannot be made, or the run cannot start from its ``start_from``.
         DeviceError: if there is no GPU and one was asked for.
         RunError: if the run of that name has another configuration.
         Stopped: after ``options.minutes``, or when a signal asks for it.
     """
     check_run(config, runs)
     path = runs / config.name
-    with open_folder(path, config, options.resume and path.exists()) as folder:
+    resumed = options.resume and path.exists()
+    with (RunFolder.resume if resumed else RunFolder.begin)(path, config) as folder:
         config = config_in(folder, DistillConfig)
         console.print(
             f"distilling {config.name}: {get_ruleset(config.rules).title}, "

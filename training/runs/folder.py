@@ -56,7 +56,7 @@ from training.runs.lock import RunError, RunLock
 from training.runs.metrics import FILE as METRICS
 from training.runs.metrics import MetricsFile, keep_until
 from training.runs.starts import add_start, free_name
-from training.runs.stored_config import CONFIG, unchanged_config
+from training.runs.stored_config import CONFIG, settled_config, unchanged_config
 
 _CHECKPOINT = re.compile(r"[0-9]{12,}")
 
@@ -88,8 +88,10 @@ class RunFolder:
         written over another.
 
         Raises:
+            DeviceError: if there is no GPU and one was asked for.
             RunError: if another process is writing a run of that name.
         """
+        config = settled_config(config)
         make_folder(path.parent)
         temporary = temporary_path(path)
         shutil.rmtree(temporary, ignore_errors=True)

@@ -9,6 +9,7 @@ from typing import Any
 
 from training.config import Config, ConfigError
 from training.config_file import load_config
+from training.process.precision import Precision, device_named
 from training.runs.lock import RunError
 
 CONFIG = "config.yaml"
@@ -31,8 +32,18 @@ def stored_config(path: Path, kind: type[Config]) -> Config:
         raise RunError(f"{path} is not a run to resume: {error}") from None
 
 
+def settled_config(config: Config) -> Config:
+    """A configuration with the precision settled, so that it does not depend on the machine.
+
+    Raises:
+        DeviceError: if there is no GPU and one was asked for.
+    """
+    precision = Precision.named(config.precision, device_named(config.device))
+    return dataclasses.replace(config, precision=precision.name)
+
+
 def unchanged_config(path: Path, config: Config) -> Config:
-    """Return the configuration of a run, which is ``config`` with the precision settled.
+    """Return the configuration of a run, which is ``config`` as it was settled.
 
     Raises:
         RunError: if there is no run, or its configuration is another.

@@ -19,7 +19,7 @@ from agents.networks.network import PolicyNetwork
 from agents.policy import sample_decisions
 from thud_env.position import SIDES
 from thud_env.rulesets import get_ruleset
-from training.config import ConfigError, TrainConfig
+from training.config import ConfigError, RunConfig, TrainConfig
 from training.process.precision import Precision
 from training.process.state import StateError, restore_generator, state_of_generator
 from training.selfplay.rollout import MIRROR
@@ -257,14 +257,13 @@ def opponents_of(
     return League(config, games, folder or Path(), precision, seed)  # it reads only snapshots
 
 
-def check_players(config: TrainConfig) -> None:
-    """Raise unless anchors and opponents can be made, and play the same on every machine.
+def check_players(config: RunConfig) -> None:
+    """Raise unless all players that a run names can be made, and play the same on every machine.
 
     Raises:
         ConfigError: naming the one that cannot.
     """
-    named = {"anchors": config.anchors, "opponents.players": config.opponents.players}
-    for key, specs in named.items():
+    for key, specs in config.players_named.items():
         for spec in specs:
             try:
                 timed = agents.make(spec).timed
