@@ -49,7 +49,7 @@ from thud_env.jit.rng import seed_generators
 from thud_env.rulesets import get_ruleset
 from training.arena.battles import play_pairs
 from training.arena.openings import read_openings
-from training.arena.summary import summarise_pairs
+from training.arena.summary import interval_of, summarise_pairs
 from training.fitting.positions import Positions, SelfPlay
 from training.fitting.regression import class_numbers, fit, predict, prior_values
 from training.runs.lock import RunLock
@@ -323,7 +323,7 @@ def _match(newest: Path, rules: str, pairs: int) -> dict[str, Any]:
         players = agents.make(f"{plain},weights={newest}", 1), agents.make(spec, 2)
         result = summarise_pairs(play_pairs(*players, pairs, rules, starts=starts))
         report[name] = {
-            meaning: "{:+.2f} ({:+.2f} to {:+.2f})".format(result[key], *result[f"{key}_95"])
+            meaning: interval_of(result, key).text(2)
             for meaning, key in (
                 ("both seats", "mean_total"),
                 ("as dwarfs", "mean_as_dwarfs"),

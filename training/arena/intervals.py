@@ -33,6 +33,11 @@ class Interval(NamedTuple):
         value, low, high = (f"{part:+.{places}f}" for part in self)
         return f"{value} ({low} to {high})"
 
+    def percent(self) -> str:
+        """A share and its interval: ``62% (55 to 69)``."""
+        value, low, high = (f"{100 * part:.0f}" for part in self)
+        return f"{value}% ({low} to {high})"
+
 
 def decimals(largest: float) -> int:
     """How many decimals suit a mean of values in ``-largest .. largest``."""

@@ -108,9 +108,9 @@ def table_of_pairs(
     rows = []
     for opponent, result in zip(opponents, results, strict=True):
         cells = [opponent, str(result["games"])]
-        cells.append(_interval(result, "mean_total").text(places))
+        cells.append(interval_of(result, "mean_total").text(places))
         for side, battles in zip(SIDES, ("first_battles", "second_battles"), strict=True):
-            cells.append(_interval(result, f"mean_as_{side}").text(places))
+            cells.append(interval_of(result, f"mean_as_{side}").text(places))
             cells.append(f"{result[battles][side]['win_rate']:.0%}")
         rows.append(cells)
     yield from markdown_table(headings, rows)
@@ -133,7 +133,8 @@ def _won(share: dict[str, Any]) -> str:
     return f"won {share['wins']} ({share['win_rate']:.1%}, 95% interval {low:.1%} to {high:.1%})"
 
 
-def _interval(result: dict[str, Any], name: str) -> Interval:
+def interval_of(result: dict[str, Any], name: str) -> Interval:
+    """A figure of a summary with its interval."""
     return Interval(result[name], *result[f"{name}_95"])
 
 

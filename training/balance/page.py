@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from thud_env.rulesets import get_ruleset
-from training.arena.intervals import ENOUGH_PAIRS, Interval, decimals
+from training.arena.intervals import ENOUGH_PAIRS, decimals
 from training.arena.summary import markdown_table
 from training.balance.figures import FIRST_TURN, LAST_TURN, Balance, Mirror
 from training.balance.pictures import margins_svg, standing_svg
-from training.ladder.schedule import BATTLE_LIMITS, LadderError
+from training.ladder.schedule import LadderError, limits_in_words
 
 TITLE = "# What each game is worth to each side"
 _PREFACE = """\
@@ -49,8 +49,7 @@ def tables(found: list[Balance]) -> Iterator[str]:
         headings = ["against itself", "battles", "dwarfs won", "trolls won", "margin"]
         more = ["by limit", "turns", "dwarfs captured", "trolls captured"]
         yield from markdown_table([*headings, *more], rows)
-        limits = [f"{most} {BATTLE_LIMITS[name]}" for name, most in balance.limits.items()]
-        ends = f" Battles end after {' or '.join(limits)}." if limits else ""
+        ends = f" Battles end after {limits_in_words(balance.limits)}." if balance.limits else ""
         yield f"\n{verdict(balance.mirrors[-1], places)}{ends}\n"
 
 
@@ -116,16 +115,11 @@ def _cells(mirror: Mirror, places: int) -> list[str]:
     return [
         mirror.agent,
         str(mirror.battles),
-        _percent(mirror.won),
-        _percent(mirror.lost),
+        mirror.won.percent(),
+        mirror.lost.percent(),
         mirror.margin.text(places),
         f"{mirror.limited:.0%}",
         f"{mirror.turns:.0f}",
         f"{mirror.dwarfs_taken:.1f}",
         f"{mirror.trolls_taken:.1f}",
     ]
-
-
-def _percent(share: Interval) -> str:
-    value, low, high = (f"{100 * part:.0f}" for part in share)
-    return f"{value}% ({low} to {high})"

@@ -20,7 +20,7 @@ from training.arena.intervals import ENOUGH_PAIRS, Interval, compare, decimals, 
 from training.arena.summary import markdown_table
 from training.ladder.figures import Effort, Figures, as_json, compute_figures
 from training.ladder.picture import payoff_svg
-from training.ladder.schedule import BATTLE_LIMITS
+from training.ladder.schedule import limits_in_words
 from training.ladder.store import Games, read_games
 
 EFFORT = ("ms a turn (dwarfs, trolls)", "nodes a turn")
@@ -59,8 +59,7 @@ def _summary(games: Games, figures: Figures, most: float) -> Iterator[str]:
         f"agents. {resolution_words(2 * min(pairs))}"
     )
     if games.header.limits:
-        limits = (f"{most} {BATTLE_LIMITS[name]}" for name, most in games.header.limits.items())
-        yield f"\nBattles end after {' or '.join(limits)}."
+        yield f"\nBattles end after {limits_in_words(games.header.limits)}."
     if games.codes > 1:
         yield (
             f"\nThese games were played with {games.codes} states of the code: they are of one "
@@ -163,7 +162,7 @@ def _details(figures: Figures, most: float) -> Iterator[str]:
             pair.first,
             pair.second,
             f"{pair.wins} / {pair.draws} / {pair.losses}",
-            _percent(pair.won),
+            pair.won.percent(),
             pair.score.text(places),
             Interval(*(part / 2 for part in pair.score)).text(places + 1),
             _comparison(pair.first, pair.second, pair.score, pair.pairs),
@@ -192,8 +191,8 @@ def _details(figures: Figures, most: float) -> Iterator[str]:
             cell.dwarfs,
             cell.trolls,
             f"{cell.wins} / {cell.draws} / {cell.losses}",
-            _percent(cell.won),
-            _percent(cell.lost),
+            cell.won.percent(),
+            cell.lost.percent(),
             cell.margin.text(places),
             f"{cell.limited:.0%}",
             f"{cell.moves:.0f}",
@@ -220,14 +219,6 @@ def _efforts(effort: Effort) -> list[str]:
 
 def _milliseconds(seconds: float) -> str:
     return f"{1000 * seconds:,.0f}" if seconds >= 0.01 else f"{1000 * seconds:.2g}"
-
-
-# -- words ---------------------------------------------------------------------------------
-
-
-def _percent(interval: Interval) -> str:
-    value, low, high = (f"{100 * part:.0f}" for part in interval)
-    return f"{value}% ({low} to {high})"
 
 
 def _span(counts: list[int]) -> str:

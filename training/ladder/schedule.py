@@ -14,6 +14,11 @@ BATTLE_LIMITS = {"max_quiet_turns": "turns without a capture", "max_turns": "tur
 """The limits of battles that a ladder may set, and what each counts."""
 
 
+def limits_in_words(limits: dict[str, Any]) -> str:
+    """What ends a battle: ``60 turns without a capture or 400 turns``."""
+    return " or ".join(f"{most} {BATTLE_LIMITS[name]}" for name, most in limits.items())
+
+
 class LadderError(ValueError):
     """A field cannot be played, or results cannot be used."""
 

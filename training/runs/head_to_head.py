@@ -11,8 +11,8 @@ from rich.table import Table
 import agents
 from thud_env.rulesets import get_ruleset
 from training.arena.battles import play_battles
-from training.arena.intervals import Interval, decimals
-from training.arena.summary import summarise
+from training.arena.intervals import decimals
+from training.arena.summary import interval_of, summarise
 
 OPPONENTS = ("random", "greedy")
 
@@ -63,13 +63,12 @@ def head_to_head(
                 )
             )
         results.append({"dwarfs_agent": dwarfs, "trolls_agent": trolls, **result})
-        margin = Interval(result["mean_margin"], *result["mean_margin_95"])
         table.add_row(
             _short(dwarfs),
             _short(trolls),
             f"{result['dwarfs']['win_rate']:.0%}",
             f"{result['trolls']['win_rate']:.0%}",
-            margin.text(decimals(ruleset.largest_margin)),
+            interval_of(result, "mean_margin").text(decimals(ruleset.largest_margin)),
             f"{result['mean_turns']:.0f}",
         )
     console.print(table)
