@@ -1,14 +1,11 @@
-"""A whole run, seconds long: what it writes, what it shows, what it refuses."""
+"""A whole run, seconds long: what it writes, and what it shows."""
 
 from __future__ import annotations
 
 import dataclasses
 import io
 import json
-import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -33,15 +30,12 @@ from training.options import Options
 from training.process.clock import PARTS
 from training.process.state import State
 from training.runs import folder as run_module
-from training.runs.alarms import Alarms
-from training.runs.anchors import SCORE, Anchors, Best
-from training.runs.display import Display
+from training.runs.anchors import SCORE
 from training.runs.folder import RunFolder
 from training.runs.loop import Stopped
-from training.train import main, train
+from training.train import train
 from training.trainer import Trainer, self_play_trainer
 
-ROOT = Path(__file__).parents[1]
 TINY = TrainConfig(
     name="tiny",
     total_decisions=1000,
@@ -252,129 +246,11 @@ def test_plain_lines_where_there_is_no_terminal(finished: Finished) -> None:
     assert finished.shown.count("random dwarfs against random trolls") == 1
 
 
-def test_a_live_display_in_a_terminal() -> None:
-    console = Console(file=io.StringIO(), force_terminal=True, width=100)
-    with Display(console, "tiny", 1000) as display:
-        display.update(400, {**SHOWN, "dwarfs/margin_against_greedy": -12.34})
-        display.update(500, SHOWN)
-    shown = shown_by(console)
-    assert "500/1000" in shown
-    for label in ("entropy, share of uniform", "effective moves", "approximate KL"):
-        assert label in shown
-    assert "hurls, shoves a battle" in shown
-    assert "time in environment, forward, learn" in shown
-    last = shown[shown.rindex("margin against greedy") :]
-    assert "-12.34" in last, "what was measured at a checkpoint stays shown"
-
-
-SHOWN = {
-    "speed/decisions_per_second": 0.25,
-    **{f"speed/{part}": 0.25 for part in PARTS},
-    **{f"{role}/{name}": 0.25 for role in SIDES for name in (*MEASURED, "explained_variance")},
-    **{f"battles/{name}": 0.25 for name in ("margin", "turns", "hurls", "shoves")},
-}
-
-
 def test_plain_lines_have_the_margins_against_the_anchors(finished: Finished) -> None:
     (line,) = [line for line in finished.shown.splitlines() if "1,024 of 1,000" in line]
     for role in SIDES:
         for anchor in ("random", "greedy"):
             assert f"{role} against {anchor} " in line
-
-
-# -- alarms --------------------------------------------------------------------------------
-
-
-def measured_at(dwarfs: float, trolls: float) -> dict[str, float]:
-    """Metrics of an update after which the roles were measured."""
-    return {f"dwarfs/{SCORE}": dwarfs, f"trolls/{SCORE}": trolls}
-
-
-def test_a_role_that_falls_back_is_named_with_its_last_good_checkpoint(tmp_path: Path) -> None:
-    folder = RunFolder.begin(tmp_path / "tiny", TINY)
-    alarms = Alarms("classic", folder)
-    best = {role: Best(20.0, 100) for role in SIDES}
-    said = [
-        alarms.check(decisions, measured_at(margin, 19.0), best)
-        for decisions, margin in (
-            (200, 15.0),
-            (300, 5.0),
-            (400, 15.0),
-            (500, 6),
-            (600, 4),
-            (700, 3),
-        )
-    ]
-    folder.close()
-    assert [len(lines) for lines in said] == [0, 0, 0, 0, 1, 0]
-    assert said[4] == [
-        "after 600 decisions the dwarfs score +4.00 against the anchors, +20.00 after 100; "
-        f"their last good checkpoint is {folder.best / 'dwarfs'}"
-    ]
-
-
-def test_a_policy_that_is_certain_of_everything_is_named_once(tmp_path: Path) -> None:
-    folder = RunFolder.begin(tmp_path / "tiny", TINY)
-    alarms = Alarms("classic", folder)
-    said = [
-        alarms.check(1, {"trolls/entropy": entropy}, {})
-        for entropy in (0.5, 0.001, 0.001, 0.5, 0.0)
-    ]
-    folder.close()
-    assert [len(lines) for lines in said] == [0, 1, 0, 0, 1]
-    assert "the trolls explore no more" in said[1][0]
-
-
-def test_alarms_go_on_from_where_they_were(tmp_path: Path) -> None:
-    folder = RunFolder.begin(tmp_path / "tiny", TINY)
-    best = {role: Best(20.0, 100) for role in SIDES}
-    fallen = {**measured_at(3.0, 19.0), "trolls/entropy": 0.0}
-    alarms = Alarms("classic", folder)
-    said = [len(alarms.check(200, fallen, best))]
-    for _ in range(2):
-        state, alarms = alarms.state(), Alarms("classic", folder)
-        alarms.restore(state)
-        said.append(len(alarms.check(300, fallen, best)))
-    folder.close()
-    assert said == [1, 1, 0]  # certain; fallen twice in a row; nothing new
-
-
-def test_a_run_that_goes_on_says_no_alarm_again(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(Anchors, "measure", lambda self, roles, decisions: {"trolls/entropy": 0.0})
-    update = Trainer.update
-
-    def breaks_off(trainer: Trainer) -> dict[str, float]:
-        if trainer.updates == 1:
-            raise ConnectionError
-        return update(trainer)
-
-    first, second = plain_console(), plain_console()
-    with monkeypatch.context() as patch:
-        patch.setattr(Trainer, "update", breaks_off)
-        with pytest.raises(ConnectionError):
-            train(QUICK, first, tmp_path)
-    train(QUICK, second, tmp_path, Options(resume=True))
-    assert "the trolls explore no more" in shown_by(first)
-    assert "explore no more" not in shown_by(second)
-
-
-def test_a_run_with_a_nan_metric_stops_and_keeps_its_checkpoints(
-    tmp_path: Path, monkeypatch, capsys
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    update, updates = Trainer.update, []
-
-    def breaks(trainer: Trainer) -> dict[str, float]:
-        metrics = update(trainer)
-        updates.append(1)
-        return {**metrics, "dwarfs/value_loss": float("nan")} if len(updates) == 2 else metrics
-
-    monkeypatch.setattr(Trainer, "update", breaks)
-    words = [*TINY_WORDS, "total_decisions=10_000", "checkpoint_every=1", "name=tiny"]
-    assert main([str(ROOT / "configs" / "smoke.yaml"), *words]) == 2
-    assert "dwarfs/value_loss is nan after 256 decisions" in capsys.readouterr().err
-    names = sorted(path.name for path in (tmp_path / "runs/tiny/checkpoints").iterdir())
-    assert names == ["000000000128", "latest"]
 
 
 # -- runs of the same name, the same seed --------------------------------------------------
@@ -498,11 +374,6 @@ def test_a_second_architecture_is_one_file(tmp_path: Path, monkeypatch) -> None:
     assert agents.make(f"policy:{latest}").turn(Position.start()) in Position.start().turns()
 
 
-def test_an_unknown_kind_of_network_is_named(tmp_path: Path, capsys) -> None:
-    assert main([str(ROOT / "configs" / "smoke.yaml"), "network.kind=deep"]) == 2
-    assert "network.kind: no kind of network is called 'deep'" in capsys.readouterr().err
-
-
 # -- starting from a policy ----------------------------------------------------------------
 
 
@@ -522,90 +393,3 @@ def test_a_run_starts_from_a_policys_weights_and_goes_on_without_it(
     shutil.rmtree(policy)
     folder = train(config, plain_console(), tmp_path, Options(resume=True))
     assert metrics_of(folder.path)[-1]["decisions"] >= config.total_decisions
-
-
-# -- the command line ----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("words", [["--help"], ["configs/smoke.yaml", "-h"]])
-def test_help_lists_the_options_and_the_keys(words: list[str], capsys) -> None:
-    assert main(words) == 0
-    shown = capsys.readouterr().out
-    assert "CONFIG [KEY=VALUE ...]\n" in shown
-    for option in dataclasses.fields(Options):
-        assert f"\n  --{option.name} " in shown
-    assert "\n  ppo.update_epochs=2             Passes over each rollout.\n" in shown
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ([], "train: the following arguments are required: CONFIG"),
-        (["--resume"], "train: the following arguments are required: CONFIG"),
-        ([str(ROOT / "configs")], f"or a file such as {ROOT / 'configs' / 'agreement.yaml'},"),
-        (
-            [str(ROOT / "docs")],
-            "a folder without a run: the folder of a run, or a file such as conf",
-        ),
-        (["configs/nope.yaml"], "configs/nope.yaml cannot be read: No such file"),
-        (["{}", "lerning_rate=1"], "unknown key lerning_rate"),
-        (["{}", "ppo.lerning_rate=1"], "did you mean ppo.learning_rate?"),
-        (["{}", "rules=clasic"], "unknown ruleset 'clasic': did you mean 'classic'?"),
-        (["{}", "max_turns=0"], "max_turns must be in 1 .. 32767, not 0"),
-        (["{}", "seed=[1"], "override 'seed=[1'"),
-        (["{}", "device=gpu"], "device: 'gpu' is not one of auto, cpu, cuda"),
-        (["{}", "name=../elsewhere"], "name: '../elsewhere'"),
-        (["{}", "--minutes", "soon"], "--minutes: 'soon': a number, 0 or more, would be right"),
-        (["{}", "--actors", "7"], "num_games: 7 processes cannot share 128"),
-        (
-            ["{}", "opponents.frozen=0.1", "--actors", "16"],
-            "opponents.frozen: 0.1 of the 8 battles of a process is less than one",
-        ),
-        (["{}", "opponents.frozen=0.001"], "opponents.frozen: 0.001 of the 128 battles"),
-        (["{}", "anchors=[greedi]"], "anchors: unknown agent 'greedi': did you mean 'greedy'?"),
-        (
-            ["{}", "opponents.players=['alphabeta:depth=9,time=1']"],
-            "opponents.players: with a time limit alphabeta:depth=9,time=1 depends on the machine",
-        ),
-        (
-            ["{}", "anchors=[champion]"],
-            "anchors: with a time limit champion depends on the machine",
-        ),
-        (["{}", "start_from=nowhere"], "start_from: nowhere/dwarfs is not a policy"),
-        (
-            ["{}", "start_from=pretrained/classic", "network.channels=5"],
-            "classic/dwarfs is a NetworkConfig(kind='residual', channels=64",
-        ),
-    ],
-)
-def test_a_bad_configuration_is_one_line_and_writes_nothing(
-    words: list[str], said: str, tmp_path: Path, monkeypatch, capsys
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    config = ROOT / "configs" / "smoke.yaml"
-    assert main([word.replace("{}", str(config)) for word in words]) == 2
-    out, err = capsys.readouterr()
-    assert (out, err.count("\n")) == ("", 1)
-    assert said in err
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
-def test_a_missing_gpu_is_refused(tmp_path: Path, monkeypatch, capsys) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert main([str(ROOT / "configs" / "smoke.yaml"), "device=cuda"]) == 2
-    assert "there is no GPU" in capsys.readouterr().err
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_the_module_runs_as_a_command(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "training.train", "nope.yaml"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "train: nope.yaml cannot be read: No such file or directory\n"

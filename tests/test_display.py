@@ -1,0 +1,34 @@
+"""What a terminal shows of a run."""
+
+from __future__ import annotations
+
+import io
+
+from rich.console import Console
+
+from thud_env.position import SIDES
+from training.learner.ppo import MEASURED
+from training.process.clock import PARTS
+from training.runs.display import Display
+
+SHOWN = {
+    "speed/decisions_per_second": 0.25,
+    **{f"speed/{part}": 0.25 for part in PARTS},
+    **{f"{role}/{name}": 0.25 for role in SIDES for name in (*MEASURED, "explained_variance")},
+    **{f"battles/{name}": 0.25 for name in ("margin", "turns", "hurls", "shoves")},
+}
+
+
+def test_a_live_display_in_a_terminal() -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, width=100)
+    with Display(console, "tiny", 1000) as display:
+        display.update(400, {**SHOWN, "dwarfs/margin_against_greedy": -12.34})
+        display.update(500, SHOWN)
+    shown = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "500/1000" in shown
+    for label in ("entropy, share of uniform", "effective moves", "approximate KL"):
+        assert label in shown
+    assert "hurls, shoves a battle" in shown
+    assert "time in environment, forward, learn" in shown
+    last = shown[shown.rindex("margin against greedy") :]
+    assert "-12.34" in last, "what was measured at a checkpoint stays shown"

@@ -1,0 +1,102 @@
+"""The command of a run: what it takes, and what it refuses."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from training.options import Options
+from training.train import main
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.mark.parametrize("words", [["--help"], ["configs/smoke.yaml", "-h"]])
+def test_help_lists_the_options_and_the_keys(words: list[str], capsys) -> None:
+    assert main(words) == 0
+    shown = capsys.readouterr().out
+    assert "CONFIG [KEY=VALUE ...]\n" in shown
+    for option in dataclasses.fields(Options):
+        assert f"\n  --{option.name} " in shown
+    assert "\n  ppo.update_epochs=2             Passes over each rollout.\n" in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "train: the following arguments are required: CONFIG"),
+        (["--resume"], "train: the following arguments are required: CONFIG"),
+        ([str(ROOT / "configs")], f"or a file such as {ROOT / 'configs' / 'agreement.yaml'},"),
+        (
+            [str(ROOT / "docs")],
+            "a folder without a run: the folder of a run, or a file such as conf",
+        ),
+        (["configs/nope.yaml"], "configs/nope.yaml cannot be read: No such file"),
+        (["{}", "lerning_rate=1"], "unknown key lerning_rate"),
+        (["{}", "ppo.lerning_rate=1"], "did you mean ppo.learning_rate?"),
+        (["{}", "rules=clasic"], "unknown ruleset 'clasic': did you mean 'classic'?"),
+        (["{}", "max_turns=0"], "max_turns must be in 1 .. 32767, not 0"),
+        (["{}", "seed=[1"], "override 'seed=[1'"),
+        (["{}", "network.kind=deep"], "network.kind: no kind of network is called 'deep'"),
+        (["{}", "device=gpu"], "device: 'gpu' is not one of auto, cpu, cuda"),
+        (["{}", "name=../elsewhere"], "name: '../elsewhere'"),
+        (["{}", "--minutes", "soon"], "--minutes: 'soon': a number, 0 or more, would be right"),
+        (["{}", "--actors", "7"], "num_games: 7 processes cannot share 128"),
+        (
+            ["{}", "opponents.frozen=0.1", "--actors", "16"],
+            "opponents.frozen: 0.1 of the 8 battles of a process is less than one",
+        ),
+        (["{}", "opponents.frozen=0.001"], "opponents.frozen: 0.001 of the 128 battles"),
+        (["{}", "anchors=[greedi]"], "anchors: unknown agent 'greedi': did you mean 'greedy'?"),
+        (
+            ["{}", "opponents.players=['alphabeta:depth=9,time=1']"],
+            "opponents.players: with a time limit alphabeta:depth=9,time=1 depends on the machine",
+        ),
+        (
+            ["{}", "anchors=[champion]"],
+            "anchors: with a time limit champion depends on the machine",
+        ),
+        (["{}", "start_from=nowhere"], "start_from: nowhere/dwarfs is not a policy"),
+        (
+            ["{}", "start_from=pretrained/classic", "network.channels=5"],
+            "classic/dwarfs is a NetworkConfig(kind='residual', channels=64",
+        ),
+    ],
+)
+def test_a_bad_configuration_is_one_line_and_writes_nothing(
+    words: list[str], said: str, tmp_path: Path, monkeypatch, capsys
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    config = ROOT / "configs" / "smoke.yaml"
+    assert main([word.replace("{}", str(config)) for word in words]) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert said in err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_a_missing_gpu_is_refused(tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main([str(ROOT / "configs" / "smoke.yaml"), "device=cuda"]) == 2
+    assert "there is no GPU" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_module_runs_as_a_command(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "training.train", "nope.yaml"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "train: nope.yaml cannot be read: No such file or directory\n"
