@@ -314,18 +314,26 @@ def test_a_misspelt_key_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "did you mean teacher.depth" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("key", ["anchors", "lessons.players"])
-def test_a_player_that_cannot_be_made_is_one_line_and_writes_nothing(
-    key: str,
+@pytest.mark.parametrize(
+    ("override", "said"),
+    [
+        ("anchors=[greedi]", "anchors: unknown agent 'greedi': did you mean 'greedy'?"),
+        ("lessons.players=[greedi]", "lessons.players: unknown agent 'greedi': did you mean"),
+        ("start_from=nowhere", "start_from: nowhere/dwarfs is not a policy"),
+    ],
+)
+def test_a_run_that_could_not_go_far_is_one_line_and_writes_nothing(
+    override: str,
+    said: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     config = ROOT / "configs" / "distill" / "classic.yaml"
-    assert main([str(config), f"{key}=[greedi]"]) == 2
+    assert main([str(config), override]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith(f"distill: {key}: unknown agent 'greedi': did you mean 'greedy'?")
+    assert line.startswith(f"distill: {said}")
     assert list(tmp_path.iterdir()) == []
 
 

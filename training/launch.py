@@ -16,6 +16,7 @@ from training.config import Config, ConfigError, RunConfig
 from training.options import Options, given_options
 from training.process.memory import keep_freed_memory
 from training.process.precision import DeviceError, device_named
+from training.process.roles import start_from, two_networks
 from training.process.state import StateError
 from training.runs.alarms import Collapsed
 from training.runs.folder import RunFolder
@@ -70,16 +71,18 @@ def run_command(
     return command.run(start, words, errors=errors, stopped=STOPPED)
 
 
-def check_run(config: RunConfig, runs: Path) -> None:
-    """Refuse what would fail only once the run is under way.
+def check_run(config: RunConfig, runs: Path, resumed: bool = False) -> None:
+    """Refuse what would fail only once the run's folder has been made.
 
     Raises:
-        ConfigError: if a player cannot be made or depends on the machine, or the table at the end
-            could not name the run's folder.
+        ConfigError: if a player cannot be made or depends on the machine, a new run cannot start
+            from its ``start_from``, or the table at the end could not name the run's folder.
         DeviceError: if there is no GPU and one was asked for.
     """
     device_named(config.device)
     check_players(config)
+    if config.start_from and not resumed:
+        start_from(config.start_from, two_networks(config.network))
     if config.evaluation_games and re.search("[,=]", str(runs)):
         raise ConfigError(
             f"{runs / config.name}: no spec can name a path with , or =, and the table at the end "

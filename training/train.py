@@ -36,7 +36,6 @@ from training.config import ConfigError, TrainConfig
 from training.launch import check_run, complete, config_in, run_command
 from training.options import DEFAULTS, Options, add_options
 from training.process.ranks import Ranks
-from training.process.roles import start_from, two_networks
 from training.runs.folder import RunFolder
 from training.runs.follower import Follower
 from training.runs.stored_config import stored_config
@@ -58,22 +57,20 @@ def train(
         options: of the command line.
 
     Raises:
-        ConfigError: if the processes cannot share the battles evenly, or there is no cluster.
+        ConfigError: if the processes cannot share the battles evenly, there is no cluster, or
+            ``check_run`` refuses the run.
         DeviceError: if there is no GPU and one was asked for.
         RunError: if the run of that name has another configuration.
         Stopped: when it was asked to stop before it was through.
     """
-    check_run(config, runs)
+    path = runs / config.name
+    resumed = options.resume and path.exists()
+    check_run(config, runs, resumed)
     ranks = Ranks.from_environment()
     if options.actors and ranks.size > 1:
         raise ConfigError("--actors: one learner learns from them, not several of torchrun")
     _check_shares(config, options.actors or ranks.size)
-    if config.start_from and not (options.resume and (runs / config.name).exists()):
-        start_from(config.start_from, two_networks(config.network))  # before a folder is made
-    with (
-        _cluster(options),
-        _folder(runs / config.name, config, ranks, options.resume) as folder,
-    ):
+    with _cluster(options), _folder(path, config, ranks, resumed) as folder:
         config = config_in(folder, TrainConfig)
         if ranks.rank > 0:
             console = Console(quiet=True)
@@ -86,14 +83,13 @@ def train(
             highlight=False,
             soft_wrap=True,
         )
-        trainer = self_play_trainer(config, folder.path, ranks, options.actors)
+        trainer = self_play_trainer(config, path, ranks, options.actors)
         complete(trainer, folder, console, options.minutes)
     return folder
 
 
-def _folder(path: Path, config: TrainConfig, ranks: Ranks, resume: bool) -> RunFolder:
+def _folder(path: Path, config: TrainConfig, ranks: Ranks, resumed: bool) -> RunFolder:
     """The run's folder, made or resumed by the first process."""
-    resumed = resume and path.exists()
     ranks.wait()  # before the folder is made, all must have seen whether it was there
     if ranks.rank == 0:
         folder = (RunFolder.resume if resumed else RunFolder.begin)(path, config)

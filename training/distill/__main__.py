@@ -54,9 +54,9 @@ def distil(
         RunError: if the run of that name has another configuration.
         Stopped: after ``options.minutes``, or when a signal asks for it.
     """
-    check_run(config, runs)
     path = runs / config.name
     resumed = options.resume and path.exists()
+    check_run(config, runs, resumed)
     with (RunFolder.resume if resumed else RunFolder.begin)(path, config) as folder:
         config = config_in(folder, DistillConfig)
         console.print(
