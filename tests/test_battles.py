@@ -132,14 +132,6 @@ def test_each_player_is_asked_for_its_own_side_only() -> None:
     assert sides == [{"dwarfs"}, {"trolls"}]
 
 
-def test_progress_counts_the_battles_that_are_over() -> None:
-    seen: list[int] = []
-    players = [agents.make("random", seed=seed) for seed in (1, 2)]
-    play_battles(*players, 5, "koom-valley", on_progress=seen.append, max_turns=60)
-    assert seen == sorted(seen)
-    assert (seen[0], seen[-1]) == (0, 5)
-
-
 # -- figures -------------------------------------------------------------------------------
 
 

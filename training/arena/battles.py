@@ -7,7 +7,6 @@ docs/rules.md, section 6.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -112,7 +111,6 @@ def play_battles(
     rules: str | Ruleset = "classic",
     *,
     starts: NDArray[np.int16] | None = None,
-    on_progress: Callable[[int], None] | None = None,
     **limits: Any,
 ) -> Battles:
     """Play whole battles.
@@ -122,7 +120,6 @@ def play_battles(
         games: how many battles.
         rules: the ruleset, or its name.
         starts: [games, 432] where they begin, with their limits; None: at the setup.
-        on_progress: called now and then with the number of battles that are over.
         **limits: ``max_quiet_turns``, ``max_turns``, ``offer_after``, ``agreement``.
     """
     batch = BatchedGame(
@@ -141,8 +138,6 @@ def play_battles(
     actions = np.zeros(games, dtype=np.int32)
     while True:
         alive = batch.rows[:, TERMINATION] == ONGOING
-        if on_progress is not None:
-            on_progress(games - int(alive.sum()))
         if not alive.any():
             break
         for side, player in enumerate((dwarfs, trolls)):

@@ -77,14 +77,14 @@ def resolution(games: int) -> float:
     return Z95 * 0.5 / math.sqrt(games)
 
 
-def resample_weights(starts: int, seed: int = 0) -> NDArray[np.int64]:
+def resample_weights(starts: int) -> NDArray[np.int64]:
     """How often each bootstrap sample holds each start, [RESAMPLES, starts].
 
     The unit that is drawn is the start, with all games played from it: a game pair stays
     together, and so do the games of all agents from one start (Efron,
     "Bootstrap methods", 1979; resampling whole clusters: Davison & Hinkley 1997, section 3.8).
     """
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(0)
     return random.multinomial(starts, np.full(starts, 1 / starts), size=RESAMPLES)
 
 
@@ -111,10 +111,10 @@ def percentile_interval(value: float, samples: NDArray[np.float64]) -> Interval:
     return clamped(float(value), float(low), float(high), -math.inf, math.inf)
 
 
-def bootstrap_mean(values: NDArray[np.float64], seed: int = 0) -> Interval:
+def bootstrap_mean(values: NDArray[np.float64]) -> Interval:
     """A mean with its bootstrap interval."""
     chosen = np.arange(len(values))
-    samples = resampled_means(values, chosen, resample_weights(len(values), seed))
+    samples = resampled_means(values, chosen, resample_weights(len(values)))
     return percentile_interval(float(values.mean()), samples)
 
 

@@ -23,7 +23,7 @@ import agents
 from agents.registry import is_own
 from agents.strict_yaml import YamlError, read_yaml
 from thud_env.rulesets import get_ruleset
-from training.arena.openings import Openings, read_openings
+from training.arena.openings import read_openings
 from training.ladder.schedule import BATTLE_LIMITS, Field, LadderError
 
 GAMES = 400
@@ -39,7 +39,6 @@ def make_field(
     rules: str = RULES,
     seed: int = 1,
     most: dict[str, int] | None = None,
-    openings: Openings | None = None,
     **limits: int,
 ) -> Field:
     """A field, once all its agents have been made.
@@ -50,7 +49,6 @@ def make_field(
         rules: the name of a ruleset, or its spec.
         seed: seeds all agents in all games.
         most: by agent, the most games that it plays against any other.
-        openings: the starts; None for the published book.
         **limits: some of ``BATTLE_LIMITS``.
 
     Raises:
@@ -59,7 +57,7 @@ def make_field(
     if games < 2:
         raise LadderError(f"--games {games}: an even number, 2 or more, would be right")
     rules = get_ruleset(rules).spec
-    book = read_openings(rules, None) if openings is None else openings
+    book = read_openings(rules)
     for number, spec in enumerate(specs):
         if spec in specs[:number]:
             raise LadderError(f"{spec} is named twice")
