@@ -34,7 +34,8 @@ undo       takes back your last turn and the reply
 board      shows the board again: [T] went there from o and captured on x
 quit       ends it, as Ctrl-D and Ctrl-C do
 
-docs/rules.md has the rules, docs/notation.md how turns are written."""
+docs/rules.md has the rules, docs/notation.md how turns are written, and
+python -m agents.play --web teaches the game in six pictures."""
 
 
 class Table:
