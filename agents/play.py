@@ -26,6 +26,10 @@ from thud_env.position import SIDES
 from thud_env.record.files import Record
 
 HUMAN, OPPONENT = "human", "greedy"
+_NOT_FOR_THE_PAGE = {
+    "seed": "its players always draw anew",
+    "record": "the page saves records itself",
+}
 
 
 def seats(dwarfs: str | None, trolls: str | None) -> dict[str, str]:
@@ -59,9 +63,9 @@ def serve_page(arguments: argparse.Namespace) -> None:
         ValueError: if an argument is wrong, or does not go with the page.
         OSError: if the port is taken.
     """
-    for name in ("seed", "record"):
+    for name, reason in _NOT_FOR_THE_PAGE.items():
         if getattr(arguments, name) is not None:
-            raise ValueError(f"--{name} is not for --web: the page saves records itself")
+            raise ValueError(f"--{name} is not for --web: {reason}")
     try:
         from agents.web.serve import serve
     except ImportError as error:

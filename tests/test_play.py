@@ -415,6 +415,7 @@ def record_words(request, tmp_path: Path) -> Iterator[list[str]]:
         (["--seed", "-1"], "--seed: '-1': a whole number, 0 or more, would be right"),
         (["--port", "8000"], "--port is for --web"),
         (["--host", "0.0.0.0"], "--host is for --web"),
+        (["--web", "--seed", "1"], "--seed is not for --web: its players always draw anew"),
     ],
 )
 def test_a_mistake_is_one_line_and_exit_code_2(

@@ -1,5 +1,6 @@
 """The answers of the page's server, and the requests that it refuses."""
 
+import asyncio
 import threading
 from types import SimpleNamespace
 
@@ -11,7 +12,7 @@ import thud_env
 from agents.analysis import Analysis, deeper, glimpse
 from agents.search.evaluation import WIN
 from agents.search.planning import Thought
-from agents.web import protocol, views
+from agents.web import protocol, thinking, views
 from agents.web.insight import best_turns, curve_of, finding_view, opinion_of
 from agents.web.lessons import LESSONS
 from agents.web.players import players, scores
@@ -423,3 +424,11 @@ def test_clients_may_name_only_so_many_rulesets(monkeypatch):
     for known in (*RULESETS.values(), *rulesets[:2]):
         assert protocol.read_position({"rules": known.spec}, named).rules == known
         assert load(Record(Position.start(known)).text, named)["rules"] == known.spec
+
+
+def test_players_draw_anew_with_every_server(monkeypatch):
+    seeds = []
+    monkeypatch.setattr(thinking, "make", lambda spec, seed: seeds.append(seed))
+    for _ in range(2):
+        asyncio.run(thinking.Thinkers().ask("random", str))
+    assert seeds[0] != seeds[1]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import random
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from time import monotonic
@@ -113,7 +114,6 @@ class Thinkers:
         self._quick, self._slow = Room(QUICK_AT_ONCE), Room(SLOW_AT_ONCE)
         self._idle: list[tuple[str, Agent]] = []
         self._seats: dict[str, Seat] = {}
-        self._made = 0
         self._clearing: set[asyncio.Task[None]] = set()
 
     def stop(self, name: str) -> bool:
@@ -216,8 +216,7 @@ class Thinkers:
             if kept == spec:
                 del self._idle[i]
                 return agent
-        self._made += 1
-        seed = self._made
+        seed = random.randrange(2**31)
         return await room.run(lambda: make(spec, seed))
 
     def _give_back(self, spec: str, agent: Agent) -> None:
