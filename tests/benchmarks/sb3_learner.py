@@ -38,16 +38,17 @@ class PooledTrunk(BaseFeaturesExtractor):
     def __init__(
         self, space: gymnasium.Space[Any], config: NetworkConfig, channels_last: bool
     ) -> None:
-        super().__init__(space, features_dim=2 * config.channels)
-        self.channels_last = channels_last
         network = Network(config)
-        self.stem, self.trunk = network.stem, network.trunk  # the heads are not kept
+        super().__init__(space, features_dim=network.words.in_features)
+        self.channels_last = channels_last
+        del network.queries, network.keys, network.bias, network.words, network.value  # the heads
+        self.network = network
 
     def forward(self, planes: Tensor) -> Tensor:
-        """[N, C, 15, 15] to [N, 2 * channels]."""
+        """[N, C, 15, 15] to [N, features_dim]."""
         if self.channels_last:
             planes = planes.contiguous(memory_format=torch.channels_last)
-        return Network.features(self, planes)[1]  # which reads the two only
+        return self.network.features(planes)[1]
 
 
 class CountingOpponent(RandomDecisions):
