@@ -125,7 +125,11 @@ def main(words: list[str] | None = None) -> int:
     command = Command("training.curves", __doc__)
     command.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="folders of runs")
     command.add_argument(
-        "--out", type=Path, required=True, metavar="FILE", help="the picture to write, FILE.svg"
+        "--out",
+        type=Path,
+        required=True,
+        metavar="FILE",
+        help="the picture to write, FILE.svg; one of that name is replaced",
     )
     return command.run(_draw, words)
 
