@@ -65,7 +65,7 @@ def test_help_lists_the_options_and_the_keys(words: list[str], capsys) -> None:
         (["{}", "start_from=nowhere"], "start_from: nowhere/dwarfs is not a policy"),
         (
             ["{}", "start_from=pretrained/classic", "network.channels=5"],
-            "classic/dwarfs is a SymmetricConfig(kind='symmetric', channels=",
+            "classic/dwarfs is a SymmetricConfig(kind='symmetric', channels=96",
         ),
     ],
 )
