@@ -190,6 +190,7 @@ def test_the_limits_of_a_ladder_are_in_its_report(tmp_path: Path) -> None:
         ("agents: [random, 7]", "a spec, or a mapping"),
         ("agents: [random, {spec: greedy}]", "a spec, or a mapping"),
         ("agents: [random, random]", "named twice"),
+        ("agents: [random, greedy]\nseed: -1", "seed -1: 0 or more would be right"),
     ],
 )
 def test_a_file_that_is_not_a_field_is_refused(tmp_path: Path, text: str, complaint: str) -> None:
@@ -218,7 +219,9 @@ def test_a_file_that_is_not_a_field_is_refused(tmp_path: Path, text: str, compla
         (["random", "--field", "x.yaml"], "either on the command line or by --field"),
         (["--field", "none.yaml"], "cannot be read"),
         (["--report", "none"], "cannot be read"),
-        (["random", "--report", "none"], "stands alone"),
+        (["random", "--report", "none"], "--report DIR plays nothing: without SPEC it is right"),
+        (["--games", "4", "--report", "none"], "plays nothing: without --games it is right"),
+        (["random", "greedy", "--seed", "-1"], "seed -1: 0 or more would be right"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(

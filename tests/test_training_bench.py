@@ -50,8 +50,18 @@ def test_it_prints_lines_for_people(capsys) -> None:
     [
         (["nope.yaml"], "nope.yaml cannot be read"),
         ([SMOKE, "--updates", "0"], "--updates: '0': a whole number, 1 or more, would be right"),
+        (
+            [SMOKE, "opponents.scripted=0.25", "opponents.players=[greedi]"],
+            "opponents.players: unknown agent 'greedi': did you mean 'greedy'?",
+        ),
     ],
 )
 def test_bad_input_is_one_line(words: list[str], said: str, capsys) -> None:
     assert main(words) == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_a_missing_gpu_is_one_line(capsys) -> None:
+    assert main([SMOKE, "device=cuda"]) == 2
+    assert "there is no GPU" in capsys.readouterr().err

@@ -32,7 +32,9 @@ from training.config import ConfigError, TrainConfig
 from training.learner.batches import Batch, batches_of
 from training.process.clock import PARTS
 from training.process.memory import keep_freed_memory
+from training.process.precision import DeviceError
 from training.process.roles import Roles
+from training.selfplay.opponents import check_players
 from training.selfplay.rollout import Rollout
 from training.trainer import self_play_trainer
 from training.usage import add_config, keys_help, read_config
@@ -113,11 +115,12 @@ def main(words: list[str] | None = None) -> int:
         "--updates", type=bounded(int, 1), default=5, metavar="N", help="how many (5)"
     )
     command.add_argument("--json", action="store_true", help="print one JSON object")
-    return command.run(_report, words, errors=(ConfigError,))
+    return command.run(_report, words, errors=(ConfigError, DeviceError))
 
 
 def _report(arguments: argparse.Namespace) -> None:
     config = read_config(arguments, CONFIG)
+    check_players(config)
     keep_freed_memory()
     result = measure(config, arguments.updates)
     if arguments.json:

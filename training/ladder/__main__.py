@@ -28,6 +28,9 @@ from training.ladder.schedule import BATTLE_LIMITS, Field
 from training.ladder.tournament import play_missing
 from training.usage import ALLOW_PYTHON
 
+_SETTINGS = ("games", "rules", "seed", *BATTLE_LIMITS)
+"""The options that a field may set, too."""
+
 
 def games_help() -> str:
     """The help text of ``--games``."""
@@ -66,8 +69,10 @@ def main(words: list[str] | None = None) -> int:
 def _ladder(arguments: argparse.Namespace) -> None:
     console = Console()
     if arguments.report is not None:
-        if arguments.specs or arguments.field or arguments.out:
-            raise ValueError("--report DIR stands alone: it plays nothing")
+        for name in ("specs", "field", "out", "workers", *_SETTINGS):
+            if getattr(arguments, name) not in (None, []):
+                word = "SPEC" if name == "specs" else f"--{name.replace('_', '-')}"
+                raise ValueError(f"--report DIR plays nothing: without {word} it is right")
         _report(arguments.report, arguments.publish, console)
         return
     field = _field(arguments)
@@ -79,7 +84,7 @@ def _ladder(arguments: argparse.Namespace) -> None:
 
 
 def _field(options: argparse.Namespace) -> Field:
-    given = {name: getattr(options, name) for name in ("games", "rules", "seed", *BATTLE_LIMITS)}
+    given = {name: getattr(options, name) for name in _SETTINGS}
     if options.field is None:
         known = {name: value for name, value in given.items() if value is not None}
         return make_field(options.specs, **known)

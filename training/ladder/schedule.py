@@ -48,6 +48,8 @@ class Field:
     def __post_init__(self) -> None:
         if len(self.agents) < 2:
             raise LadderError("a ladder needs two agents or more")
+        if not 0 <= self.seed < 2**63:
+            raise LadderError(f"seed {self.seed}: 0 or more would be right")
         for spec in self.agents:
             if not spec.isprintable():
                 raise LadderError(
