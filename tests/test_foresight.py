@@ -61,6 +61,14 @@ def test_what_followed_is_what_was_paid_to_the_end() -> None:
         assert np.abs(positions.followed).max() > 0
 
 
+def test_a_role_that_never_decides_is_not_measured() -> None:
+    foresight = Foresight(dataclasses.replace(CONFIG, value_battles=1, max_turns=9))
+    assert sorted(len(positions.rows) for positions in foresight._positions) == [0, 1]
+    roles = Roles.of(CONFIG)
+    assert foresight.measure(roles) == {}, "one position has no correlation either"
+    roles.close()
+
+
 def test_more_battles_than_starts_are_refused() -> None:
     with pytest.raises(ConfigError, match="value_battles: the book has 500 starts"):
         Foresight(dataclasses.replace(CONFIG, value_battles=501))

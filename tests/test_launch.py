@@ -62,6 +62,8 @@ def test_help_lists_the_options_and_the_keys(words: list[str], capsys) -> None:
             ["{}", "anchors=[champion]"],
             "anchors: with a time limit champion depends on the machine",
         ),
+        (["{}", "value_battles=501"], "value_battles: the book has 500 starts"),
+        (["{}", "starts=book", "max_turns=6"], "starts: start 3 of the book is over by these"),
         (["{}", "start_from=nowhere"], "start_from: nowhere/dwarfs is not a policy"),
         (
             ["{}", "start_from=pretrained/classic", "network.channels=5"],

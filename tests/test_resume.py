@@ -308,6 +308,17 @@ def test_a_run_without_a_whole_checkpoint_is_refused(half_done: Path) -> None:
     assert after == before
 
 
+def test_a_snapshot_that_was_removed_is_missed_in_one_line(tmp_path: Path, capsys) -> None:
+    frozen = dataclasses.replace(TINY, opponents=OpponentConfig(frozen=0.5, redraw_every=1))
+    folder, _ = quietly(tmp_path, frozen)
+    shutil.rmtree(folder / "pool")
+    shutil.rmtree((folder / "checkpoints" / "latest").resolve())
+    assert main([str(folder)]) == 2
+    said = capsys.readouterr().err
+    assert "/pool/" in said
+    assert said.endswith("is not a policy: it has no manifest.json\n")
+
+
 def test_half_a_line_of_metrics_is_written_again(half_done: Path, unbroken: Path) -> None:
     with (half_done / "metrics.jsonl").open("a") as file:
         file.write('{"decisions": 1536, "battles/ma')

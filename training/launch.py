@@ -11,6 +11,7 @@ from typing import Any
 
 from rich.console import Console
 
+from agents.networks.checkpoint import CheckpointError
 from thud_env.command import Command
 from training.config import Config, ConfigError, RunConfig
 from training.options import Options, given_options
@@ -20,6 +21,7 @@ from training.process.roles import start_from, two_networks
 from training.process.state import StateError
 from training.runs.alarms import Collapsed
 from training.runs.folder import RunFolder
+from training.runs.foresight import Foresight
 from training.runs.head_to_head import head_to_head
 from training.runs.lock import RunError
 from training.runs.loop import STOPPED, Learning, Stopped, run
@@ -67,7 +69,7 @@ def run_command(
         "a YAML file, whose run begins anew without --resume, or a run's folder, which goes on",
     )
     add_options(command)
-    errors = (ConfigError, RunError, StateError, DeviceError, Collapsed)
+    errors = (ConfigError, RunError, StateError, CheckpointError, DeviceError, Collapsed)
     return command.run(start, words, errors=errors, stopped=STOPPED)
 
 
@@ -75,12 +77,14 @@ def check_run(config: RunConfig, runs: Path, resumed: bool = False) -> None:
     """Refuse what would fail only once the run's folder has been made.
 
     Raises:
-        ConfigError: if a player cannot be made or depends on the machine, a new run cannot start
-            from its ``start_from``, or the table at the end could not name the run's folder.
+        ConfigError: if a player cannot be made or depends on the machine, the book has too few
+            starts, a new run cannot start from its ``start_from``, or the table at the end could
+            not name the run's folder.
         DeviceError: if there is no GPU and one was asked for.
     """
     device_named(config.device)
     check_players(config)
+    Foresight(config)
     if config.start_from and not resumed:
         start_from(config.start_from, two_networks(config.network))
     if config.evaluation_games and re.search("[,=]", str(runs)):

@@ -39,6 +39,7 @@ from training.process.ranks import Ranks
 from training.runs.folder import RunFolder
 from training.runs.follower import Follower
 from training.runs.stored_config import stored_config
+from training.selfplay.book import book_starts
 from training.trainer import self_play_trainer
 
 
@@ -66,6 +67,8 @@ def train(
     path = runs / config.name
     resumed = options.resume and path.exists()
     check_run(config, runs, resumed)
+    if config.starts == "book":
+        book_starts(config, "starts")
     ranks = Ranks.from_environment()
     if options.actors and ranks.size > 1:
         raise ConfigError("--actors: one learner learns from them, not several of torchrun")

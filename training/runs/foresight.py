@@ -64,14 +64,16 @@ class Foresight:
             self._starts = book[-config.value_battles :]
 
     def measure(self, roles: Roles) -> dict[str, float]:
-        """The correlations of both roles; none for a role whose values, or what followed, are all
-        the same.
+        """The correlations of both roles; none for a role that never decides, or whose values, or
+        what followed, are all the same.
         """
         if not len(self._starts):
             return {}
         metrics = {}
         for side, role in enumerate(SIDES):
             positions = self._positions[side]
+            if not len(positions.rows):
+                continue
             values = _values(roles.networks[side], roles.precision, positions.rows)
             if values.std() > 0 and positions.followed.std() > 0:
                 metrics[f"{role}/{METRIC}"] = float(np.corrcoef(values, positions.followed)[0, 1])
