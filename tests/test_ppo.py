@@ -337,6 +337,17 @@ def test_a_policy_that_has_moved_far_stops_learning(monkeypatch) -> None:
     assert 1 < far < 25
 
 
+def test_only_the_last_epoch_says_how_far_a_policy_has_moved(monkeypatch) -> None:
+    network = a_network()
+    batch = capture_batch(network, ONE_OR_NONE, copies=7)
+    learner = a_learner(network, update_epochs=5, minibatch_size=21, target_kl=0.03)
+    kl = iter((0.0, 0.04, 0.08, 0.12, 0.16))
+    step = learner._step
+    monkeypatch.setattr(learner, "_step", lambda one: {**step(one), "approx_kl": next(kl)})
+    learner.learn(batch, progress=0.0)
+    assert list(kl) == [0.08, 0.12, 0.16], "the second epoch was the last"
+
+
 def test_the_learning_rate_falls_to_a_tenth() -> None:
     network = a_network()
     learner = a_learner(network, learning_rate=1e-3)

@@ -10,8 +10,9 @@ What differs from the usual (Schulman et al. 2017; details as numbered by Huang 
 3. The entropy bonus is a share of the entropy of the uniform policy over what is legal, so
    that 500 legal decisions and 3 are held open alike.
 4. The value loss is not clipped (detail 9 found no gain in it).
-5. After an epoch in whose last minibatches the approximate KL divergence (Schulman, "Approximating
-   KL divergence", 2020, k3) has passed its target, a role makes no further one (detail 12).
+5. After an epoch whose last eight minibatches, or all if it has fewer, have passed the target of
+   the approximate KL divergence on average (Schulman, "Approximating KL divergence", 2020, k3), a
+   role makes no further one (detail 12).
 6. Adam's epsilon is 1e-5 (detail 3), gradients are scaled down to a norm (detail 11), and the
    learning rate falls linearly (detail 4), to a tenth rather than to nothing.
 7. With several processes (``ranks.py``) a minibatch is spread over them: every mean is that over
@@ -106,8 +107,9 @@ class Learner:
         steps: list[dict[str, float]] = []
         for _ in range(config.update_epochs):
             order = self._random.permutation(len(batch.actions))
-            steps += [self._step(batch[part]) for part in np.array_split(order, minibatches)]
-            if _recent_kl(steps) > config.target_kl:
+            epoch = [self._step(batch[part]) for part in np.array_split(order, minibatches)]
+            steps += epoch
+            if np.mean([step["approx_kl"] for step in epoch[-8:]]) > config.target_kl:
                 break
         means = {name: float(np.mean([step[name] for step in steps])) for name in MEASURED}
         return {**means, "learning_rate": learning_rate}
@@ -247,7 +249,3 @@ def ppo_learners(config: TrainConfig, roles: Roles, ranks: Ranks) -> tuple[Learn
         )
     )
     return dwarfs, trolls
-
-
-def _recent_kl(steps: list[dict[str, float]]) -> float:
-    return float(np.mean([step["approx_kl"] for step in steps[-8:]]))
