@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import threading
 from collections.abc import Callable, Iterator
 from time import perf_counter
 
@@ -14,7 +13,7 @@ from agents.search import negamax, workspace
 from agents.search.evaluation import INFINITE, WIN
 from agents.search.pattern_files import no_tables, published_tables
 from agents.search.patterns import Tables
-from agents.search.planning import PlanningAgent, Thought
+from agents.search.planning import PlanningAgent, Thought, stopping_after
 from agents.search.pruning import most_extensions
 from agents.search.published import patterns_serve, read_evaluation
 from agents.search.table import LAST_GENERATION
@@ -101,19 +100,14 @@ class Searcher:
         started = perf_counter()
         self._prepare(row, options)
         self.so_far, self.row = None, row
-        timer = threading.Timer(options.seconds, self.stop) if options.seconds > 0 else None
-        if timer is not None:
-            timer.daemon = True
-            timer.start()
         try:
-            for line, value, depth in self._deepen(row, options.depth):
-                nodes = int(self._work.control[workspace.NODES])
-                result = SearchResult(line, value, depth, nodes, perf_counter() - started)
-                self.so_far = result
+            with stopping_after(options.seconds, self.stop):
+                for line, value, depth in self._deepen(row, options.depth):
+                    nodes = int(self._work.control[workspace.NODES])
+                    result = SearchResult(line, value, depth, nodes, perf_counter() - started)
+                    self.so_far = result
         finally:
             self.row = None
-            if timer is not None:
-                timer.cancel()
         return result
 
     def value(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from time import perf_counter
 
 from agents.search import tree as trees
 from agents.search.judge import judging
-from agents.search.planning import PlanningAgent, Thought
+from agents.search.planning import PlanningAgent, Thought, stopping_after
 from agents.search.playouts import (
     BY_EVALUATION,
     BY_GREEDY_PLAY,
@@ -127,17 +126,11 @@ class MctsAgent(PlanningAgent):
             tables = self._tables(ruleset.spec) if by_patterns else None
             self._works[which] = judging(tables, self._weights.of(ruleset))
         self._tree = tree = self._tree._replace(work=self._works[which])
+        trees.clear(tree, 0)  # first: a glimpse must not take the old edges for the new root's
         tree.root[0] = row
         tree.control[trees.STOP] = 0
-        timer = threading.Timer(self._seconds, self.stop) if self._seconds > 0 else None
-        if timer is not None:
-            timer.daemon = True
-            timer.start()
-        try:
+        with stopping_after(self._seconds, self.stop):
             trees.grow(tree, self._rng)
-        finally:
-            if timer is not None:
-                timer.cancel()
         line, value = best_line(tree, 0)
         self.result = tree_result(tree, 0, line, value, perf_counter() - self._started)
         return self.result

@@ -18,6 +18,8 @@ from agents.alphabeta import AlphaBetaAgent, Greedy2Agent, Searcher, SearchOptio
 from agents.mcts import MctsAgent
 from agents.networks.checkpoint import save_policy
 from agents.networks.network import Network, NetworkConfig
+from agents.search import tree as trees
+from agents.search.planning import stopping_after
 from agents.search.weights import WeightsError, load_weights
 from thud_env import CLASSIC, RULESETS, Position
 from thud_env.actions import ACCEPT, DECLINE, OFFER
@@ -253,6 +255,38 @@ def test_a_search_can_be_stopped_from_another_thread(spec: str) -> None:
     timer.join()
     assert turn in Position.start().turns()
     assert time.perf_counter() - started < 20
+
+
+def test_time_that_is_up_as_a_search_ends_does_not_stop_the_next() -> None:
+    entered, heard = threading.Event(), []
+
+    def stop() -> None:
+        entered.set()
+        time.sleep(0.05)
+        heard.append("stop")
+
+    with stopping_after(0.001, stop):
+        assert entered.wait(10)
+    assert heard == ["stop"], "while the search was not over yet"
+    with stopping_after(0, stop):
+        pass
+    assert heard == ["stop"], "0 is no limit"
+
+
+def test_a_tree_search_that_begins_shows_nothing_of_the_one_before(monkeypatch) -> None:
+    agent, grow, seen = agents.make("mcts:sims=20"), trees.grow, []
+    before = Position.start()
+    after = before.play(before.turns()[0])
+
+    def glimpsed(tree, rng):
+        seen.append(agent.glimpse(after.row))
+        return grow(tree, rng)
+
+    agent.think(before.row)
+    monkeypatch.setattr(trees, "grow", glimpsed)
+    agent.think(after.row)
+    assert seen == [None]
+    assert sum(agent.glimpse(after.row).visits.values()) == 20
 
 
 def test_greedy2_declines_a_dwarf_that_costs_a_troll() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,6 +30,22 @@ class Thought:
     is searched for when it is due."""
     value: int
     """For the side to move, in hundredths of a point."""
+
+
+@contextlib.contextmanager
+def stopping_after(seconds: float, stop: Callable[[], None]) -> Iterator[None]:
+    """Call ``stop`` in another thread if what happens within takes so many seconds; 0: never."""
+    if seconds == 0:
+        yield
+        return
+    timer = threading.Timer(seconds, stop)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()  # a call that has begun is not to stop the next search
 
 
 def _without_offer(row: Row) -> Row:

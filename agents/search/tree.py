@@ -138,7 +138,8 @@ class Tree(NamedTuple):
 
 @compiled
 def clear(tree, game):
-    """Empty a game's tree."""
+    """Empty a game's tree; its root has no edges then."""
+    tree.nodes[game, 0, EDGE_COUNT] = 0
     tree.counters[game, NUM_NODES] = 0
     tree.counters[game, NUM_EDGES] = 0
     tree.bounds[game, LOWEST] = np.inf
@@ -167,13 +168,13 @@ def add_node(tree, game, count):
         return -1
     tree.counters[game, NUM_NODES] += 1
     tree.counters[game, NUM_EDGES] += count
-    tree.nodes[game, node, FIRST_EDGE] = first
-    tree.nodes[game, node, EDGE_COUNT] = count
     for i in range(count):
         tree.actions[game, first + i] = tree.decisions[0, i]
         tree.visits[game, first + i] = 0
         tree.totals[game, first + i] = 0
         tree.children[game, first + i] = -1
+    tree.nodes[game, node, FIRST_EDGE] = first
+    tree.nodes[game, node, EDGE_COUNT] = count
     return node
 
 
@@ -306,7 +307,7 @@ def back_up(tree, game, length, value):
 
 @compiled
 def grow(tree, rng):
-    """Grow the tree of game 0 by as many simulations as ``tree.control`` says.
+    """Grow the empty tree of game 0 by as many simulations as ``tree.control`` says.
 
     Args:
         tree: ``tree.root[0]`` is a row, its battle not over and no offer open.
@@ -315,7 +316,6 @@ def grow(tree, rng):
     Returns:
         how many were made.
     """
-    clear(tree, 0)
     _expand(tree, 0, tree.root[0], -1, rng)
     control = tree.control
     made = 0
