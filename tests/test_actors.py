@@ -20,11 +20,10 @@ from small_run import SMALL_RUN
 ray = pytest.importorskip("ray", reason="ray has a virtual environment of its own")
 
 from agents.networks.inputs import Inputs  # noqa: E402 (what follows needs Ray)
-from training.config import ConfigError, OpponentConfig  # noqa: E402
+from training.config import ConfigError, OpponentConfig, RunError  # noqa: E402
 from training.learner.ppo import find_decisions  # noqa: E402
 from training.options import Options  # noqa: E402
 from training.process.state import State  # noqa: E402
-from training.runs.lock import RunError  # noqa: E402
 from training.runs.loop import Stopped  # noqa: E402
 from training.selfplay.actors import cluster  # noqa: E402
 from training.train import train  # noqa: E402
@@ -153,7 +152,7 @@ def test_a_run_that_is_stopped_goes_on_exactly(tmp_path: Path) -> None:
     broken, shown = quietly(tmp_path / "broken", resume=True)
     assert "going on from" in shown
     assert contents(broken) == contents(unbroken)
-    with pytest.raises(RunError, match="trained by 2 actors, not by 0"):
+    with pytest.raises(RunError, match="trained by 2 actors: --actors 2 would be right"):
         train(CONFIG, Console(quiet=True), tmp_path / "broken", Options(resume=True))
 
 

@@ -11,7 +11,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from training.options import Options
+from training.config import TrainConfig
+from training.launch import run_command
+from training.options import Options, add_options
+from training.process.ranks import Ranks
+from training.runs.folder import RunFolder
+from training.runs.loop import Stopped
 from training.train import main
 
 ROOT = Path(__file__).parents[1]
@@ -102,3 +107,31 @@ def test_the_module_runs_as_a_command(tmp_path: Path) -> None:
     )
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "train: nope.yaml cannot be read: No such file or directory\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "ranks", "said"),
+    [
+        ([], Ranks(), "python -m training.train runs/x\n"),
+        (["--actors", "2"], Ranks(), "python -m training.train runs/x --actors 2\n"),
+        (
+            ["--actors", "2", "--cluster", "a:1"],
+            Ranks(),
+            "python -m training.train runs/x --actors 2 --cluster a:1\n",
+        ),
+        ([], Ranks(0, 2), "torchrun ... -m training.train runs/x\n"),
+        ([], Ranks(1, 2), ""),
+    ],
+)
+def test_a_run_that_is_stopped_says_once_how_it_goes_on_as_it_began(
+    words: list[str], ranks: Ranks, said: str, monkeypatch, capsys
+) -> None:
+    folder = RunFolder(Path("runs/x"), TrainConfig(), None, resumed=False)
+
+    def stop(*_: object) -> None:
+        raise Stopped(folder, "time", ranks)
+
+    monkeypatch.chdir(ROOT)
+    words = ["configs/smoke.yaml", *words]
+    assert run_command("training.train", "", TrainConfig(), stop, add_options, words) == 0
+    assert capsys.readouterr().err == (said and f"the time is up; to go on: {said}")

@@ -22,12 +22,11 @@ from rich.console import Console
 from small_run import SMALL_RUN
 
 from thud_env.position import SIDES
-from training.config import OpponentConfig, PPOConfig, TrainConfig
+from training.config import OpponentConfig, PPOConfig, RunError, TrainConfig
 from training.options import Options
 from training.process.state import State, StateError, load_state, save_state
 from training.process.stopping import STOPPING
 from training.runs.folder import RunFolder
-from training.runs.lock import RunError
 from training.runs.loop import Stopped
 from training.train import main, train
 from training.trainer import Trainer, self_play_trainer
@@ -294,7 +293,7 @@ def test_a_process_by_itself_does_not_go_on_with_what_actors_played() -> None:
     trainer = self_play_trainer(TINY)
     trainer.roles.close()
     by_actors = State.of_parts({name: State() for name in ("0", "1", "orders")})
-    with pytest.raises(StateError, match="trained by 2 actors, not by 0: it can only go on as"):
+    with pytest.raises(RunError, match=r"was trained by 2 actors: --actors 2 would be right$"):
         trainer.play.restore(by_actors)
 
 

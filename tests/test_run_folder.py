@@ -22,14 +22,14 @@ from rich.console import Console
 from small_run import SMALL_RUN
 
 from agents.networks.checkpoint import NotFiniteError
-from training.config import ConfigError
+from training.config import ConfigError, RunError
 from training.config_file import load_config
 from training.process.state import State, StateError, load_state, save_state
 from training.process.stopping import asked_to_stop
 from training.runs import folder as run_module
 from training.runs.alarms import Collapsed
 from training.runs.folder import RunFolder
-from training.runs.lock import FILE, RunError, RunLock
+from training.runs.lock import FILE, RunLock
 from training.runs.metrics import keep_until
 from training.train import Options, main, train
 from training.trainer import Trainer

@@ -18,6 +18,10 @@ class ConfigError(ValueError):
     """A configuration that is missing, misspelt or out of range."""
 
 
+class RunError(ValueError):
+    """A run that cannot begin, or cannot go on as asked."""
+
+
 @dataclasses.dataclass(frozen=True)
 class PPOConfig:
     """Proximal policy optimisation (Schulman et al. 2017)."""

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from agents.networks.checkpoint import CheckpointError
 from thud_env.command import Command
-from training.config import Config, ConfigError, RunConfig
+from training.config import Config, ConfigError, RunConfig, RunError
 from training.options import Options, given_options
 from training.process.memory import keep_freed_memory
 from training.process.precision import DeviceError, device_named
@@ -23,7 +23,6 @@ from training.runs.alarms import Collapsed
 from training.runs.folder import RunFolder
 from training.runs.foresight import Foresight
 from training.runs.head_to_head import head_to_head
-from training.runs.lock import RunError
 from training.runs.loop import STOPPED, Learning, Stopped, run
 from training.selfplay.opponents import check_players
 from training.usage import add_config, keys_help, read_run
@@ -60,7 +59,7 @@ def run_command(
             options = dataclasses.replace(options, resume=options.resume or goes_on)
             work(config, Console(), runs, options)
         except Stopped as stop:
-            return stop.say(module)
+            return stop.say(module, options.of_cluster)
         return 0
 
     command = Command(module, docstring, keys_help(default))

@@ -25,6 +25,12 @@ class Options:
     """``HOST:PORT`` of the cluster's head, or ``auto`` for the one this machine belongs to; if not
     given, one of this machine alone is started."""
 
+    @property
+    def of_cluster(self) -> str:
+        """Those without which a run of a cluster cannot go on, as they are given."""
+        actors = f" --actors {self.actors}" if self.actors else ""
+        return f"{actors} --cluster {self.cluster}" if self.cluster else actors
+
 
 DEFAULTS = Options()
 

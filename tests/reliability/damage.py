@@ -20,12 +20,12 @@ from agents.networks.checkpoint import CheckpointError, load_policy, save_policy
 from agents.networks.network import Network, NetworkConfig
 from reliability.row import Fault, Row
 from reliability.runs import trained
+from training.config import RunError
 from training.ladder.entries import Header
 from training.ladder.fields import make_field
 from training.ladder.schedule import LadderError
 from training.ladder.store import FILE, read_games
 from training.process.state import State, StateError, load_state, save_state
-from training.runs.lock import RunError
 
 _PROMISE = "Damaged files are refused, with the file and the reason"
 

@@ -16,9 +16,10 @@ from ladders import short_field
 from reliability.row import Fault, Row
 from reliability.runs import trained
 from training import fit_evaluation
+from training.config import RunError
 from training.ladder.schedule import LadderError
 from training.ladder.store import Store
-from training.runs.lock import RunError, RunLock
+from training.runs.lock import RunLock
 
 
 def _ladder(folder: Path) -> contextlib.AbstractContextManager[object]:

@@ -14,8 +14,8 @@ from unittest import mock
 
 from reliability.row import Fault, Row
 from reliability.runs import CONFIG, UPDATES, assert_ends_as, gone_on_from, outcome, trained
+from training.config import RunError
 from training.process.stopping import STOPPING
-from training.runs.lock import RunError
 
 STOPPED = "However a run ends, it goes on to the same end, byte for byte"
 

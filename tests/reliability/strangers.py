@@ -14,11 +14,10 @@ import yaml
 
 from reliability.row import Fault, Row
 from reliability.runs import CONFIG, trained
-from training.config import ConfigError
+from training.config import ConfigError, RunError
 from training.config_file import load_config
 from training.ladder.fields import read_field
 from training.ladder.schedule import LadderError
-from training.runs.lock import RunError
 from training.train import main as train_main
 
 _PROMISE = "Somebody else's files run no code, and reach nothing outside their folder"

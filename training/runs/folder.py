@@ -48,11 +48,11 @@ from agents.durable import (
 from agents.networks.checkpoint import CheckpointError, load_policy, save_policy
 from agents.networks.network import PolicyNetwork
 from thud_env.position import SIDES
-from training.config import RunConfig
+from training.config import RunConfig, RunError
 from training.process.state import State, StateError, load_state, save_state
 from training.runs.anchors import Best
 from training.runs.links import check_links
-from training.runs.lock import RunError, RunLock
+from training.runs.lock import RunLock
 from training.runs.metrics import FILE as METRICS
 from training.runs.metrics import MetricsFile, keep_until
 from training.runs.starts import add_start, free_name

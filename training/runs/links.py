@@ -9,7 +9,7 @@ from pathlib import Path
 
 from agents.durable import is_temporary
 from thud_env.position import SIDES
-from training.runs.lock import RunError
+from training.config import RunError
 
 _OWN_LINKS = {
     "checkpoints/latest": r"[0-9]{12,}",

@@ -15,13 +15,10 @@ from pathlib import Path
 from types import TracebackType
 
 from agents.durable import naming
+from training.config import RunError
 
 FILE = "lock"
 _MOST_BYTES = 200
-
-
-class RunError(ValueError):
-    """A run that cannot begin, or cannot go on as asked."""
 
 
 class RunLock:

@@ -14,7 +14,7 @@ from rich.console import Console
 from agents.networks.checkpoint import NotFiniteError
 from thud_env.command import say
 from thud_env.position import SIDES
-from training.config import RunConfig
+from training.config import RunConfig, RunError
 from training.process.ranks import Ranks
 from training.process.roles import Roles
 from training.process.state import State
@@ -24,7 +24,6 @@ from training.runs.anchors import Anchors
 from training.runs.display import Display
 from training.runs.folder import RunFolder
 from training.runs.foresight import Foresight
-from training.runs.lock import RunError
 
 STOPPED = "stopped; the checkpoints written so far are kept"
 
@@ -35,18 +34,23 @@ class Stopped(Exception):  # noqa: N818 (nothing went wrong)
     Args:
         folder: the run's.
         reason: ``"time"``, or the name of a signal.
+        ranks: the processes of the run, of which the first one speaks.
     """
 
-    def __init__(self, folder: RunFolder, reason: str) -> None:
+    def __init__(self, folder: RunFolder, reason: str, ranks: Ranks) -> None:
         super().__init__(reason)
         self.folder = folder
         self.reason = reason
+        self._ranks = ranks
 
-    def say(self, command: str) -> int:
-        """Print how to continue the run, by ``python -m COMMAND``; returns the exit code."""
+    def say(self, module: str, options: str) -> int:
+        """Print how to continue the run, by a module with options; returns the exit code."""
         why = "the time is up" if self.reason == "time" else f"stopped by {self.reason}"
         code = 0 if self.reason == "time" else 128 + signal.Signals[self.reason]
-        return say(f"{why}; to go on: python -m {command} {self.folder.path}", code)
+        if self._ranks.rank > 0:
+            return code
+        start = "python" if self._ranks.size == 1 else "torchrun ..."
+        return say(f"{why}; to go on: {start} -m {module} {self.folder.path}{options}", code)
 
 
 class Learning(Protocol):
@@ -113,7 +117,7 @@ def run(
                     asked.append("time")
                 if ranks.total(len(asked))[0]:  # one that is asked stops them all
                     _save(trainer, anchors, alarms, folder)
-                    raise Stopped(folder, asked[0] if asked else "time")
+                    raise Stopped(folder, asked[0] if asked else "time", ranks)
                 metrics = trainer.update()
                 last = trainer.decisions >= config.total_decisions
                 due = last or trainer.updates % config.checkpoint_every == 0
@@ -165,10 +169,7 @@ def _check_size(trainer: Learning, state: State) -> None:
     """Raise a ``RunError`` if the run was trained by another number of processes."""
     before, now = state.part("ranks").values["size"], trainer.ranks.size
     if before != now:
-        raise RunError(
-            f"the run was trained by {before} processes together, not by {now}: it can only go on "
-            "as it began"
-        )
+        raise RunError(f"the run was trained by {before} processes together, not by {now}")
 
 
 def _show(notices: list[str], console: Console) -> None:

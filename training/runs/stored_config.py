@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from training.config import Config, ConfigError
+from training.config import Config, ConfigError, RunError
 from training.config_file import load_config
 from training.process.precision import Precision, device_named
-from training.runs.lock import RunError
 
 CONFIG = "config.yaml"
 

@@ -14,7 +14,8 @@ from thud_env.position import SIDES
 from thud_env.rules.row import TURNS
 from thud_env.rulesets import Ruleset
 from training.arena.battles import strike_names
-from training.process.state import State, StateError
+from training.config import RunError
+from training.process.state import State
 
 MIRROR = -1
 """In place of an opponent's side where both sides are learners."""
@@ -103,7 +104,7 @@ class Play(Protocol):
         """Go on from a state.
 
         Raises:
-            StateError: if it is of another number of actors.
+            RunError: if it is of another number of actors.
         """
 
 
@@ -111,13 +112,12 @@ def check_actors(state: State, now: int) -> None:
     """Raise unless a state of ``Play`` is of so many actors, each a part by its number; 0: of none.
 
     Raises:
-        StateError: if it is of others.
+        RunError: if it is of others.
     """
     before = sum(name.isdecimal() for name in state.values)
     if before != now:
-        raise StateError(
-            f"the run was trained by {before} actors, not by {now}: it can only go on as it began"
-        )
+        right = f"--actors {before}" if before else "no --actors"
+        raise RunError(f"the run was trained by {before} actors: {right} would be right")
 
 
 def battle_metrics(rollout: Rollout, ruleset: Ruleset) -> dict[str, float]:
