@@ -11,8 +11,9 @@ import pytest
 import yaml
 
 from thud_env.position import SIDES
-from training.config import TrainConfig
+from training.config import RunConfig, TrainConfig
 from training.curves import main
+from training.distill.config import DistillConfig
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -22,9 +23,10 @@ def a_run(
     rules: str = "classic",
     measured: int = 3,
     anchors: tuple[str, ...] = ("random", "greedy"),
+    kind: type[RunConfig] = TrainConfig,
 ) -> Path:
     folder.mkdir()
-    config = dataclasses.asdict(TrainConfig(name=folder.name, rules=rules, anchors=anchors))
+    config = dataclasses.asdict(kind(name=folder.name, rules=rules, anchors=anchors))
     (folder / "config.yaml").write_text(yaml.safe_dump(config))
     lines = [{"decisions": 100 * n} for n in range(1, 7)]
     for number, line in enumerate(lines[1::2][:measured]):
@@ -41,6 +43,15 @@ def test_the_readmes_curve_is_that_of_the_kept_run(tmp_path: Path) -> None:
     assert main([str(root / "docs/curves/smoke"), "--out", str(out)]) == 0
     again = "python -m training.curves docs/curves/smoke --out docs/images/smoke.svg"
     assert out.read_bytes() == (root / "docs/images/smoke.svg").read_bytes(), again
+
+
+def test_a_distilled_run_has_curves_too(tmp_path: Path) -> None:
+    pictures = []
+    for kind in (TrainConfig, DistillConfig):
+        run, out = a_run(tmp_path / kind.__name__, kind=kind), tmp_path / f"{kind.__name__}.svg"
+        assert main([str(run), "--out", str(out)]) == 0
+        pictures.append(out.read_text())
+    assert pictures[0] == pictures[1]
 
 
 def test_every_run_and_anchor_is_a_line_in_each_sides_panel(tmp_path: Path, capsys) -> None:

@@ -19,7 +19,9 @@ from pathlib import Path
 from thud_env.command import Command
 from thud_env.position import SIDES
 from thud_env.rulesets import get_ruleset
+from training.config import ConfigError, RunConfig
 from training.config_file import load_config
+from training.distill.config import DistillConfig
 from training.runs.metrics import FILE, whole_lines
 from training.svg import BLUE, RED, curve, line, picture, text
 
@@ -41,7 +43,7 @@ def read_curves(run: Path) -> tuple[int, dict[tuple[str, str], Points]]:
         ConfigError: if the folder holds no run.
         CurveError: if nothing has been measured in it.
     """
-    config = load_config(run / "config.yaml", allow_python=True)  # no agent is made of it
+    config = _config(run / "config.yaml")
     most = get_ruleset(config.rules).largest_margin
     lines = [entry for entry, _ in whole_lines(run / FILE)]
     curves: dict[tuple[str, str], Points] = {
@@ -56,6 +58,16 @@ def read_curves(run: Path) -> tuple[int, dict[tuple[str, str], Points]]:
         names = " or ".join(config.anchors)
         raise CurveError(f"{run}: nothing has been measured against {names} yet")
     return most, curves
+
+
+def _config(path: Path) -> RunConfig:
+    """The configuration of a run, whichever command made it. No agent is made of it here, so that
+    no code of others runs.
+    """
+    try:
+        return load_config(path, None, DistillConfig, allow_python=True)
+    except ConfigError:
+        return load_config(path, allow_python=True)
 
 
 def curves_svg(runs: list[dict[tuple[str, str], Points]], most: int) -> str:

@@ -39,7 +39,8 @@ def main(words: list[str] | None = None) -> int:
     add = command.add_argument
     add("--field", type=Path, default=FIELD, metavar="FILE", help="the agents (balance.yaml)")
     add("--rules", nargs="+", default=list(RULESETS), metavar="R", help="the rulesets (all five)")
-    add("--games", type=bounded(int), metavar="N", help="twice as many as battles of an agent")
+    battles = "each agent plays N / 2 battles against itself (N: games in FILE)"
+    add("--games", type=bounded(int), metavar="N", help=battles)
     add("--out", type=Path, default=Path("runs", "balance"), metavar="DIR", help="(runs/balance)")
     add("--workers", type=bounded(int, 1), metavar="N", help="processes (one a core)")
     add("--publish", type=Path, metavar="FILE", help="write a page of the docs, too")
