@@ -37,7 +37,6 @@ from training.launch import check_run, complete, config_in, run_command
 from training.options import DEFAULTS, Options, add_options
 from training.process.ranks import Ranks
 from training.runs.folder import RunFolder
-from training.runs.follower import Follower
 from training.runs.stored_config import stored_config
 from training.selfplay.book import book_starts
 from training.trainer import self_play_trainer
@@ -99,7 +98,7 @@ def _folder(path: Path, config: TrainConfig, ranks: Ranks, resumed: bool) -> Run
     ranks.wait()
     if ranks.rank == 0:
         return folder
-    return Follower(path, stored_config(path, type(config)), ranks.rank, resumed)
+    return RunFolder(path, stored_config(path, type(config)), None, resumed)
 
 
 def _check_shares(config: TrainConfig, processes: int) -> None:

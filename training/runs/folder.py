@@ -68,7 +68,7 @@ class RunFolder:
     Args:
         path: the folder.
         config: the one that the run began with.
-        lock: this process's; None if another one writes the folder.
+        lock: this process's; None if another one writes the folder, and this one only reads.
         resumed: whether the run goes on; ``restore`` then finds the checkpoint.
     """
 

@@ -4,7 +4,6 @@ decisions are played, whatever learns in it.
 
 from __future__ import annotations
 
-import dataclasses
 import signal
 import time
 from typing import Protocol
@@ -17,12 +16,12 @@ from thud_env.position import SIDES
 from training.config import RunConfig, RunError
 from training.process.ranks import Ranks
 from training.process.roles import Roles
-from training.process.state import State
+from training.process.state import State, load_state
 from training.process.stopping import asked_to_stop
 from training.runs.alarms import Alarms, Collapsed
 from training.runs.anchors import Anchors
 from training.runs.display import Display
-from training.runs.folder import RunFolder
+from training.runs.folder import RunFolder, state_name
 from training.runs.foresight import Foresight
 
 STOPPED = "stopped; the checkpoints written so far are kept"
@@ -89,7 +88,8 @@ class Learning(Protocol):
 def run(
     trainer: Learning, folder: RunFolder, console: Console, minutes: float | None = None
 ) -> None:
-    """Update until all decisions are played; measure and save now and then.
+    """Update until all decisions are played; measure and save now and then. Of the processes of a
+    run the first one measures and writes.
 
     Raises:
         Collapsed: if a metric became NaN or infinite; the checkpoints are as they were.
@@ -97,11 +97,8 @@ def run(
             finished and a checkpoint written.
     """
     config, ranks = trainer.config, trainer.ranks
-    measured = (
-        dataclasses.replace(config, anchor_games=0, value_battles=0) if ranks.rank else config
-    )
-    anchors, foresight = Anchors(measured), Foresight(measured)
-    alarms = Alarms(config.rules, folder)
+    writes = ranks.rank == 0
+    anchors, foresight, alarms = Anchors(config), Foresight(config), Alarms(config.rules, folder)
     try:
         if folder.resumed:
             _go_on(trainer, anchors, alarms, folder)
@@ -121,10 +118,11 @@ def run(
                 metrics = trainer.update()
                 last = trainer.decisions >= config.total_decisions
                 due = last or trainer.updates % config.checkpoint_every == 0
-                if due:
+                if due and writes:
                     metrics |= anchors.measure(trainer.roles, trainer.decisions)
                     metrics |= foresight.measure(trainer.roles)
-                folder.log(trainer.decisions, metrics)
+                if writes:
+                    folder.log(trainer.decisions, metrics)
                 _show(folder.notices, console)
                 for alarm in alarms.check(trainer.decisions, metrics, anchors.best):
                     console.print(f"alarm: {alarm}", style="bold red", soft_wrap=True)
@@ -145,7 +143,8 @@ def _save(trainer: Learning, anchors: Anchors, alarms: Alarms, folder: RunFolder
     size = State(values={"size": trainer.ranks.size})
     parts = {"trainer": trainer.state(), "anchors": anchors.state(), "alarms": alarms.state()}
     states = trainer.ranks.gather(State.of_parts({**parts, "ranks": size}))
-    folder.checkpoint(trainer.decisions, trainer.roles.networks, states, anchors.best)
+    if states:
+        folder.checkpoint(trainer.decisions, trainer.roles.networks, states, anchors.best)
 
 
 def _go_on(trainer: Learning, anchors: Anchors, alarms: Alarms, folder: RunFolder) -> None:
@@ -158,11 +157,14 @@ def _go_on(trainer: Learning, anchors: Anchors, alarms: Alarms, folder: RunFolde
         if "alarms" in state.values:  # runs written before 2026-11-22 do not say
             alarms.restore(state.part("alarms"))
 
-    for first in (True, False):
-        if first == (trainer.ranks.rank == 0):
-            folder.restore(restore)
-        trainer.ranks.wait()
-    folder.point_to_best(anchors.best)
+    ranks = trainer.ranks
+    if ranks.rank == 0:
+        folder.restore(restore)
+        folder.point_to_best(anchors.best)
+    ranks.wait()
+    if ranks.rank > 0 and folder.has_checkpoint:
+        restore(load_state(folder.latest, state_name(ranks.rank)))
+    ranks.wait()  # before the first one writes another
 
 
 def _check_size(trainer: Learning, state: State) -> None:
