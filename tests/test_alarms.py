@@ -36,7 +36,7 @@ def measured_at(dwarfs: float, trolls: float) -> dict[str, float]:
 
 def test_a_role_that_falls_back_is_named_with_its_last_good_checkpoint(tmp_path: Path) -> None:
     folder = RunFolder.begin(tmp_path / "small", QUICK)
-    alarms = Alarms("classic", folder)
+    alarms = Alarms("classic", folder.checkpoints)
     best = {role: Best(20.0, 100) for role in SIDES}
     said = [
         alarms.check(decisions, measured_at(margin, 19.0), best)
@@ -53,13 +53,13 @@ def test_a_role_that_falls_back_is_named_with_its_last_good_checkpoint(tmp_path:
     assert [len(lines) for lines in said] == [0, 0, 0, 0, 1, 0]
     assert said[4] == [
         "after 600 decisions the dwarfs score +4.00 against the anchors, +20.00 after 100; "
-        f"their last good checkpoint is {folder.best / 'dwarfs'}"
+        f"their last good checkpoint is {folder.checkpoints.best / 'dwarfs'}"
     ]
 
 
 def test_a_policy_that_is_certain_of_everything_is_named_once(tmp_path: Path) -> None:
     folder = RunFolder.begin(tmp_path / "small", QUICK)
-    alarms = Alarms("classic", folder)
+    alarms = Alarms("classic", folder.checkpoints)
     said = [
         alarms.check(1, {"trolls/entropy": entropy}, {})
         for entropy in (0.5, 0.001, 0.001, 0.5, 0.0)
@@ -73,10 +73,10 @@ def test_alarms_go_on_from_where_they_were(tmp_path: Path) -> None:
     folder = RunFolder.begin(tmp_path / "small", QUICK)
     best = {role: Best(20.0, 100) for role in SIDES}
     fallen = {**measured_at(3.0, 19.0), "trolls/entropy": 0.0}
-    alarms = Alarms("classic", folder)
+    alarms = Alarms("classic", folder.checkpoints)
     said = [len(alarms.check(200, fallen, best))]
     for _ in range(2):
-        state, alarms = alarms.state(), Alarms("classic", folder)
+        state, alarms = alarms.state(), Alarms("classic", folder.checkpoints)
         alarms.restore(state)
         said.append(len(alarms.check(300, fallen, best)))
     folder.close()

@@ -369,13 +369,13 @@ def test_rotation_spares_the_best(tmp_path: Path) -> None:
     best = {"dwarfs": Best(1.0, 1), "trolls": Best(2.0, 2)}
     for decisions in (1, 2, 3, 4):
         folder.checkpoint(
-            decisions, trainer.roles.networks, [State()], best if decisions > 1 else None
+            decisions, trainer.roles.networks, [State()], best if decisions > 1 else {}
         )
         if decisions == 1:
             best["dwarfs"] = Best(1.0, 1)
     trainer.roles.close()
     folder.close()
-    kept = {path.name for path in folder.checkpoints.iterdir()}
+    kept = {path.name for path in folder.checkpoints.path.iterdir()}
     assert kept == {"000000000001", "000000000002", "000000000004", "latest", "best"}
 
 

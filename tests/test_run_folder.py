@@ -26,6 +26,7 @@ from training.config import ConfigError, RunError
 from training.config_file import load_config
 from training.process.state import State, StateError, load_state, save_state
 from training.process.stopping import asked_to_stop
+from training.runs import checkpoints
 from training.runs import folder as run_module
 from training.runs.alarms import Collapsed
 from training.runs.folder import RunFolder
@@ -380,7 +381,7 @@ def test_a_failing_disk_ends_a_run_in_one_line_and_the_last_checkpoint_stands(
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "tiny.yaml"
     path.write_text(yaml.safe_dump(dataclasses.asdict(TINY)))
-    save = run_module.save_state
+    save = checkpoints.save_state
 
     def full_disk(folder: Path, *arguments: object) -> None:
         if "512" in folder.name:
@@ -388,7 +389,7 @@ def test_a_failing_disk_ends_a_run_in_one_line_and_the_last_checkpoint_stands(
         save(folder, *arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(run_module, "save_state", full_disk)
+        patch.setattr(checkpoints, "save_state", full_disk)
         assert main([str(path)]) == 1
     said = capsys.readouterr().err
     assert said.startswith("train: runs/tiny/checkpoints/.000000000512.")

@@ -29,7 +29,7 @@ from training.learner.ppo import MEASURED
 from training.options import Options
 from training.process.clock import PARTS
 from training.process.state import State
-from training.runs import folder as run_module
+from training.runs import checkpoints as checkpoints_module
 from training.runs.anchors import SCORE
 from training.runs.folder import RunFolder
 from training.runs.loop import Stopped
@@ -313,32 +313,35 @@ def test_a_network_in_bfloat16_learns_too(tmp_path: Path) -> None:
 
 def test_each_role_is_saved_as_its_own_network(tmp_path: Path) -> None:
     folder, trainer = RunFolder.begin(tmp_path / "tiny", TINY), self_play_trainer(TINY)
-    folder.checkpoint(1, trainer.roles.networks, [State()])
+    folder.checkpoint(1, trainer.roles.networks, [State()], {})
     trainer.roles.close()
     folder.close()
     for role, network in zip(SIDES, trainer.roles.networks, strict=True):
-        saved = load_policy(folder.latest / role).network.state_dict()
+        saved = load_policy(folder.checkpoints.latest / role).network.state_dict()
         assert all(torch.equal(saved[name], value) for name, value in network.state_dict().items())
 
 
 def test_a_checkpoint_that_fails_leaves_nothing_behind(tmp_path: Path, monkeypatch) -> None:
     folder = RunFolder.begin(tmp_path / "tiny", TINY)
     trainer = self_play_trainer(TINY)
-    folder.checkpoint(1, trainer.roles.networks, [State()])
-    save = run_module.save_policy
+    folder.checkpoint(1, trainer.roles.networks, [State()], {})
+    save = checkpoints_module.save_policy
 
     def full_disk(path: Path, *arguments: object, **named: object) -> None:
         if path.name == "trolls":
             raise OSError(28, "No space left on device")
         save(path, *arguments, **named)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(run_module, "save_policy", full_disk)
+    monkeypatch.setattr(checkpoints_module, "save_policy", full_disk)
     with pytest.raises(OSError, match="No space left"):
-        folder.checkpoint(2, trainer.roles.networks, [State()])
+        folder.checkpoint(2, trainer.roles.networks, [State()], {})
     trainer.roles.close()
     folder.close()
-    assert sorted(path.name for path in folder.checkpoints.iterdir()) == ["000000000001", "latest"]
-    assert folder.latest.resolve().name == "000000000001"
+    assert sorted(path.name for path in folder.checkpoints.path.iterdir()) == [
+        "000000000001",
+        "latest",
+    ]
+    assert folder.checkpoints.latest.resolve().name == "000000000001"
 
 
 def test_a_run_that_breaks_off_keeps_what_it_has_written(tmp_path: Path, monkeypatch) -> None:

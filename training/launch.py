@@ -97,7 +97,7 @@ def config_in(folder: RunFolder, kind: type[Config]) -> Config:
     """The configuration by which the run in a folder begins or goes on."""
     config = folder.config
     assert isinstance(config, kind)
-    if folder.has_checkpoint:  # what the run began with may be gone
+    if folder.checkpoints.numbered():  # what the run began with may be gone
         config = dataclasses.replace(config, start_from="")
     return config
 
@@ -113,5 +113,7 @@ def complete(trainer: Learning, folder: RunFolder, console: Console, minutes: fl
     config = trainer.config
     if trainer.ranks.rank == 0 and config.evaluation_games:
         games = config.evaluation_games
-        result = head_to_head(folder.latest, config.rules, games, console, **config.limits)
+        result = head_to_head(
+            folder.checkpoints.latest, config.rules, games, console, **config.limits
+        )
         folder.write_json("head_to_head.json", result)

@@ -214,7 +214,8 @@ ROWS = [
         2_000,
         {
             "what cannot be restored is not set aside": Fault(
-                lambda: mock.patch("training.runs.folder._restore_from", _restored_unseen), "a raw "
+                lambda: mock.patch("training.runs.checkpoints._restore_from", _restored_unseen),
+                "a raw ",
             )
         },
     ),

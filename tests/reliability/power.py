@@ -123,7 +123,7 @@ def check(size: int, random: Random, folder: Path) -> int:
 
 def _folders_not_flushed() -> contextlib.ExitStack:
     stack = contextlib.ExitStack()
-    for module in ("agents.durable", "agents.networks.checkpoint", "training.runs.folder"):
+    for module in ("agents.durable", "agents.networks.checkpoint", "training.runs.checkpoints"):
         stack.enter_context(mock.patch(f"{module}.flush_folder", lambda _folder: None))
     return stack
 

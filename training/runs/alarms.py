@@ -13,7 +13,7 @@ from thud_env.position import SIDES
 from thud_env.rulesets import get_ruleset
 from training.process.state import State
 from training.runs.anchors import SCORE, Best
-from training.runs.folder import RunFolder
+from training.runs.checkpoints import Checkpoints
 
 FALLEN = 0.2
 """How far below its best a role may fall, as a share of the range of margins."""
@@ -32,12 +32,12 @@ class Alarms:
 
     Args:
         rules: the ruleset.
-        folder: the run's, to name checkpoints in.
+        checkpoints: the run's, to name them.
     """
 
-    def __init__(self, rules: str, folder: RunFolder) -> None:
+    def __init__(self, rules: str, checkpoints: Checkpoints) -> None:
         self._range = 2 * get_ruleset(rules).largest_margin
-        self._folder = folder
+        self._checkpoints = checkpoints
         self._fallen: dict[str, int] = dict.fromkeys(SIDES, 0)
         self._certain: set[str] = set()
 
@@ -57,7 +57,7 @@ class Alarms:
         for name, value in metrics.items():
             if not math.isfinite(value):
                 raise Collapsed(
-                    f"{name} is {value} after {decisions:,} decisions; {self._folder.good}"
+                    f"{name} is {value} after {decisions:,} decisions; {self._checkpoints.good}"
                 )
         alarms = []
         for role in SIDES:
@@ -89,7 +89,7 @@ class Alarms:
         return [
             f"after {decisions:,} decisions the {role} score {score:+.2f} against the anchors, "
             f"{best.score:+.2f} after {best.decisions:,}; their last good checkpoint is "
-            f"{self._folder.best / role}"
+            f"{self._checkpoints.best / role}"
         ]
 
     def _entropy(self, role: str, entropy: float, decisions: int) -> list[str]:
@@ -100,7 +100,7 @@ class Alarms:
         if role in self._certain:
             return []
         self._certain.add(role)
-        good = self._folder.best / role
+        good = self._checkpoints.best / role
         return [
             f"after {decisions:,} decisions the {role} explore no more: their entropy is "
             f"{entropy:.4f} of the uniform policy's; "

@@ -16,12 +16,12 @@ from thud_env.position import SIDES
 from training.config import RunConfig, RunError
 from training.process.ranks import Ranks
 from training.process.roles import Roles
-from training.process.state import State, load_state
+from training.process.state import State
 from training.process.stopping import asked_to_stop
 from training.runs.alarms import Alarms, Collapsed
 from training.runs.anchors import Anchors
 from training.runs.display import Display
-from training.runs.folder import RunFolder, state_name
+from training.runs.folder import RunFolder
 from training.runs.foresight import Foresight
 
 STOPPED = "stopped; the checkpoints written so far are kept"
@@ -97,8 +97,9 @@ def run(
             finished and a checkpoint written.
     """
     config, ranks = trainer.config, trainer.ranks
-    writes = ranks.rank == 0
-    anchors, foresight, alarms = Anchors(config), Foresight(config), Alarms(config.rules, folder)
+    checkpoints, writes = folder.checkpoints, ranks.rank == 0
+    anchors, foresight = Anchors(config), Foresight(config)
+    alarms = Alarms(config.rules, checkpoints)
     try:
         if folder.resumed:
             _go_on(trainer, anchors, alarms, folder)
@@ -130,12 +131,13 @@ def run(
                 if due:
                     _save(trainer, anchors, alarms, folder)
     except NotFiniteError as error:
-        raise Collapsed(f"{error} after {trainer.decisions:,} decisions; {folder.good}") from None
+        where = f"after {trainer.decisions:,} decisions; {checkpoints.good}"
+        raise Collapsed(f"{error} {where}") from None
     finally:
         trainer.roles.close()
     console.print(f"trained in {(time.monotonic() - started) / 60:.1f} minutes")
     for role in SIDES:
-        console.print(f"  {role}: {folder.latest / role}", highlight=False, soft_wrap=True)
+        console.print(f"  {role}: {checkpoints.latest / role}", highlight=False, soft_wrap=True)
 
 
 def _save(trainer: Learning, anchors: Anchors, alarms: Alarms, folder: RunFolder) -> None:
@@ -160,10 +162,10 @@ def _go_on(trainer: Learning, anchors: Anchors, alarms: Alarms, folder: RunFolde
     ranks = trainer.ranks
     if ranks.rank == 0:
         folder.restore(restore)
-        folder.point_to_best(anchors.best)
+        folder.checkpoints.point_to_best(anchors.best)
     ranks.wait()
-    if ranks.rank > 0 and folder.has_checkpoint:
-        restore(load_state(folder.latest, state_name(ranks.rank)))
+    if ranks.rank > 0 and (state := folder.checkpoints.state_of(ranks.rank)):
+        restore(state)
     ranks.wait()  # before the first one writes another
 
 

@@ -1,0 +1,182 @@
+"""The checkpoints of a run: each written whole, and the newest that is whole gone on from."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from agents.durable import flush_folder, link_flushed, make_folder, rename_flushed, temporary_path
+from agents.networks.checkpoint import CheckpointError, load_policy, save_policy
+from agents.networks.network import PolicyNetwork
+from thud_env.position import SIDES
+from training.config import RunConfig, RunError
+from training.process.state import State, StateError, load_state, save_state
+from training.runs.anchors import Best
+from training.runs.starts import free_name
+
+_NAME = re.compile(r"[0-9]{12,}")
+
+
+class Checkpoints:
+    """A folder of checkpoints, each named by the number of decisions after which it was written.
+
+    Args:
+        path: the folder, ``checkpoints`` in that of the run; the first checkpoint makes it.
+        config: of the run.
+    """
+
+    def __init__(self, path: Path, config: RunConfig) -> None:
+        self.path = path
+        self._config = config
+
+    @property
+    def latest(self) -> Path:
+        """The newest checkpoint of both roles."""
+        return self.path / "latest"
+
+    @property
+    def best(self) -> Path:
+        """Each role's best checkpoint."""
+        return self.path / "best"
+
+    @property
+    def good(self) -> str:
+        """The last good checkpoint, in words."""
+        if self.latest.exists():
+            return f"the last good checkpoint is {self.latest}"
+        return "no checkpoint has been written"
+
+    def numbered(self) -> list[Path]:
+        """The checkpoints, oldest first."""
+        if not self.path.exists():
+            return []
+        return sorted(path for path in self.path.iterdir() if _NAME.fullmatch(path.name))
+
+    def restore(self, restore: Callable[[State], None]) -> tuple[int, list[str]]:
+        """Go on from the newest checkpoint that is whole, or from the start if there is none.
+        Damaged ones are set aside.
+
+        Args:
+            restore: takes the state of the first process over.
+
+        Returns:
+            the decisions it was written after, and notices for the user, a line each.
+
+        Raises:
+            RunError: if there are checkpoints and none will do, or from ``restore``.
+        """
+        damaged: list[tuple[Path, Exception]] = []
+        checkpoints = self.numbered()
+        found: Path | None = None
+        for checkpoint in reversed(checkpoints):
+            try:
+                _restore_from(checkpoint, restore)
+            except (StateError, CheckpointError) as error:
+                damaged.append((checkpoint, error))
+                continue
+            found = checkpoint
+            break
+        if checkpoints and found is None:
+            run, (_, reason) = self.path.parent, damaged[0]
+            raise RunError(f"{run} can go on from none of its checkpoints: {reason}")
+        notices = []
+        for checkpoint, reason in damaged:
+            aside = free_name(checkpoint, ".damaged")
+            rename_flushed(checkpoint, aside)
+            notices.append(f"{reason}; the checkpoint is now {aside}")
+        if found is None:
+            return 0, notices
+        self._point("latest", Path(found.name))
+        return int(found.name), notices
+
+    def state_of(self, rank: int) -> State | None:
+        """The state of another process than the first in the newest checkpoint; None if there is
+        no checkpoint yet.
+
+        Raises:
+            StateError: if this process has none there, or it is damaged.
+        """
+        return load_state(self.latest, _state_name(rank)) if self.latest.exists() else None
+
+    def write(
+        self,
+        decisions: int,
+        networks: tuple[PolicyNetwork, PolicyNetwork],
+        states: Sequence[State],
+        best: Mapping[str, Best],
+    ) -> None:
+        """Write both roles' policies and the states of the run's processes, to a temporary name and
+        renamed; point ``latest`` and ``best`` at them; remove the oldest but for the best.
+
+        Raises:
+            NotFiniteError: if a number of the networks or of a state is infinite or NaN.
+        """
+        folder = self.path / f"{decisions:012d}"
+        if not folder.exists():
+            temporary, config = temporary_path(folder), self._config
+            shutil.rmtree(temporary, ignore_errors=True)
+            try:
+                for role, network in zip(SIDES, networks, strict=True):
+                    save_policy(
+                        temporary / role,
+                        network,
+                        role=role,
+                        rules=config.rules,
+                        decisions=decisions,
+                        agreement=config.agreement,
+                    )
+                for rank, state in enumerate(states):
+                    save_state(temporary, state, _state_name(rank))
+                flush_folder(temporary)
+                rename_flushed(temporary, folder)
+            finally:
+                shutil.rmtree(temporary, ignore_errors=True)
+        self._point("latest", Path(folder.name))
+        self.point_to_best(best)
+        kept = {f"{one.decisions:012d}" for one in best.values()}
+        for old in self.numbered()[: -self._config.keep_checkpoints]:
+            if old.name not in kept:
+                shutil.rmtree(old)
+
+    def point_to_best(self, best: Mapping[str, Best]) -> None:
+        """Point ``best/dwarfs`` and ``best/trolls`` at each role's best checkpoint."""
+        for role, one in best.items():
+            assert role in SIDES
+            target = Path(f"{one.decisions:012d}", role)
+            # After going on from an older checkpoint, the best before it may be gone.
+            if (self.path / target).exists():
+                self._point(f"best/{role}", ".." / target)
+
+    def _point(self, name: str, target: Path) -> None:
+        link = self.path / name
+        make_folder(link.parent)
+        link_flushed(link, target)
+
+
+def _state_name(rank: int) -> str:
+    """The name of the state of a process."""
+    return f"state-{rank}" if rank else "state"
+
+
+def _restore_from(checkpoint: Path, restore: Callable[[State], None]) -> None:
+    """Take over the first process's state of a checkpoint of which every file is whole.
+
+    Raises:
+        StateError, CheckpointError: naming the file and what is wrong with it.
+    """
+    for role in SIDES:
+        load_policy(checkpoint / role)
+    for path in checkpoint.glob("state-*.json"):
+        load_state(checkpoint, path.stem)
+    state = load_state(checkpoint)
+    try:
+        restore(state)
+    except (RunError, StateError):
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        raise StateError(f"{checkpoint / 'state.json'} does not fit the run: {error!r}") from None
+    except RuntimeError as error:  # torch's, of tensors of other shapes
+        reason = str(error).splitlines()[0]
+        raise StateError(f"{checkpoint / 'state.json'} does not fit the run: {reason}") from None
