@@ -19,6 +19,7 @@ from agents.search.pattern_files import (
     classes_of,
     published_tables,
     read_tables,
+    read_values,
     tables_path,
     tables_with,
     write_tables,
@@ -215,6 +216,25 @@ def test_a_file_gives_its_ruleset_its_tables_and_no_other(tmp_path: Path) -> Non
     assert chosen("classic") is published_tables("classic")
 
 
+def test_a_damaged_file_is_refused_wherever_the_damage_is(tmp_path: Path) -> None:
+    path = tmp_path / "damaged.npz"
+    values = np.arange(2 * classes_of("classic").count, dtype=np.int16).reshape(-1, 2)
+    write_tables(path, "classic", values, np.array([1, 2]))
+    good = path.read_bytes()
+    random, refused = np.random.default_rng(1), 0
+    for _ in range(300):
+        damaged = bytearray(good)
+        damaged[random.integers(len(good))] ^= 1 << random.integers(8)
+        path.write_bytes(damaged)
+        try:
+            _, read, _ = read_values(path)
+        except TablesError:
+            refused += 1
+        else:
+            np.testing.assert_array_equal(read, values, err_msg="some bits have no meaning")
+    assert refused > 200
+
+
 def test_wrong_files_are_named_with_what_is_wrong(tmp_path: Path) -> None:
     path = tmp_path / "bad.npz"
 
@@ -230,6 +250,11 @@ def test_wrong_files_are_named_with_what_is_wrong(tmp_path: Path) -> None:
     assert "cannot be read" in said()
     np.savez(path, values=np.zeros(3))
     assert "not a file of patterns" in said()
+    np.savez(path, own=np.zeros(3))
+    assert "not a file of patterns" in said()
+    with path.open("wb") as file:
+        np.save(file, np.zeros(3))
+    assert "cannot be read" in said()
     write_tables(path, "classic", np.zeros((5, 2), dtype=np.int16), np.zeros(2, dtype=np.int64))
     assert "type int16 would be right" in said()
     write_tables(path, "chess", np.zeros((5, 2), dtype=np.int16), np.zeros(2, dtype=np.int64))
