@@ -21,6 +21,7 @@ import yaml
 from rich.console import Console
 from small_run import SMALL_RUN
 
+from agents.networks.symmetric import SymmetricConfig
 from thud_env.position import SIDES
 from training.config import OpponentConfig, PPOConfig, RunError, TrainConfig
 from training.options import Options
@@ -250,6 +251,10 @@ def test_a_run_does_not_go_on_with_another_configuration(unbroken: Path) -> None
         f"{unbroken} cannot go on otherwise than it began: "
         "seed was 1, not 2, ppo.clip_coef was 0.2, not 0.3"
     )
+    symmetric = SymmetricConfig(channels=8, blocks=1, key_size=8)
+    with pytest.raises(RunError, match=r"network\.kind was 'residual', not 'symmetric', network"):
+        # While the first error is still held, as a notebook does.
+        quietly(unbroken.parent, dataclasses.replace(TINY, network=symmetric), resume=True)
     assert (unbroken / "metrics.jsonl").read_bytes() == before
 
 

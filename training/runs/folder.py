@@ -117,10 +117,14 @@ class RunFolder:
             RunError: if another process is writing it, or its configuration is another.
         """
         lock = RunLock(path)
-        check_links(path)
-        for folder in _written_folders(path):
-            sweep(folder)
-        return cls(path, unchanged_config(path, config), lock, resumed=True)
+        try:
+            check_links(path)
+            for folder in _written_folders(path):
+                sweep(folder)
+            return cls(path, unchanged_config(path, config), lock, resumed=True)
+        except BaseException:
+            lock.release()
+            raise
 
     def restore(self, restore: Callable[[State], None]) -> None:
         """Go on from a checkpoint: see ``Checkpoints.restore``. Lines of metrics beyond it are

@@ -51,7 +51,12 @@ def unchanged_config(path: Path, config: Config) -> Config:
     if config.precision == "auto":  # was settled then
         config = dataclasses.replace(config, precision=before.precision)
     had, now = _flat(dataclasses.asdict(before)), _flat(dataclasses.asdict(config))
-    changed = [f"{key} was {had[key]!r}, not {now[key]!r}" for key in now if had[key] != now[key]]
+    # Kinds of networks have other keys; that the kind is another is said then.
+    changed = [
+        f"{key} was {value!r}, not {now[key]!r}"
+        for key, value in had.items()
+        if key in now and value != now[key]
+    ]
     if changed:
         raise RunError(f"{path} cannot go on otherwise than it began: {', '.join(changed)}")
     return before
