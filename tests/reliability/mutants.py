@@ -41,6 +41,26 @@ EXPLAINED = {
         "MOVE_BASE: NDArray[np.int16] = np.full((NUM_CELLS, NUM_DIRECTIONS), -1, dtype=np.int16)",
         "1 -> 2",
     ): "what stands where a ray has no square is not read",
+    (
+        "if action < 0 or action >= NUM_ACTIONS or row[TERMINATION] != ONGOING:",
+        "action >= NUM_ACTIONS -> action > NUM_ACTIONS",
+    ): "a number beyond the last is no answer to any question, and is refused there",
+    (
+        "moves |= ((1 << down) - 1) << natural(MOVE_OFFSET[cell, axis + NUM_AXES])",
+        "axis + NUM_AXES -> axis - NUM_AXES",
+    ): "four from the end of eight is four from the beginning",
+    (
+        "elif token.isascii() and token.isdigit() and 1 <= int(token[:3]) <= SIZE:",
+        "3 -> 4",
+    ): "no row has so many squares, in three digits or in four",
+    (
+        "last_captured = path[-1] if path and path[-1] >= CAPTURE else -1",
+        "path[-1] >= CAPTURE -> path[-1] > CAPTURE",
+    ): "no capture comes before the first",
+    (
+        "if CAPTURE <= decision < CAPTURE_ALL and decision < last_captured:",
+        "decision < last_captured -> decision <= last_captured",
+    ): "what was captured is not there to be captured again",
 }
 """Mutants that are no mistakes, by line and change, and why nothing comes of them."""
 
