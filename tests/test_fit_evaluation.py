@@ -20,7 +20,7 @@ from thud_env.rules.row import ONGOING, STONE_CELL, TERMINATION, TO_MOVE, Row
 from thud_env.rulesets import get_ruleset
 from training import fit_evaluation
 from training.fit_evaluation import main
-from training.fitting.positions import CARELESS, SEES_LITTLE, Positions, SelfPlay
+from training.fitting.positions import CARELESS, SEES_LITTLE, Positions, SearchPlay
 from training.fitting.regression import class_numbers, fit, predict, prior_values
 from training.runs.lock import RunLock
 
@@ -113,7 +113,7 @@ def test_values_that_made_the_worth_are_found_again() -> None:
 
 
 def test_the_returns_mix_the_values_and_stop_at_random_turns() -> None:
-    class Scripted(SelfPlay):
+    class Scripted(SearchPlay):
         def _battle(self) -> tuple[list[Row], list[int], list[bool], Row]:
             rows = [Position.start().row] * 3
             return rows, [100, 200, -400], [False, True, False], Position.start().row
@@ -129,7 +129,7 @@ def test_turns_that_the_search_did_not_choose_are_known(
     monkeypatch.setattr(training.fitting.positions, "MANNERS", (manner,))
     searcher = Searcher(load_weights(), seed_generators(1, 1))
     start = Position.start(max_turns=100).row
-    play = SelfPlay(searcher, SearchOptions(depth=1), [start], 0.8, np.random.default_rng(1))
+    play = SearchPlay(searcher, SearchOptions(depth=1), [start], 0.8, np.random.default_rng(1))
     rows, values, by_others, last = play._battle()
     assert len(rows) == len(values) == len(by_others)
     assert last[TERMINATION] != ONGOING

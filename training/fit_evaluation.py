@@ -50,7 +50,7 @@ from thud_env.rulesets import get_ruleset
 from training.arena.battles import play_pairs
 from training.arena.openings import read_openings
 from training.arena.summary import interval_of, summarise_pairs
-from training.fitting.positions import Positions, SelfPlay
+from training.fitting.positions import Positions, SearchPlay
 from training.fitting.regression import class_numbers, fit, predict, prior_values
 from training.runs.lock import RunLock
 from training.runs.starts import checkout_commit
@@ -252,7 +252,7 @@ def _play(folder: Path, plan: Plan, generation: int, threads: int) -> None:
         depth = plan.depth if learnt else min(plan.depth, FIRST_DEPTH)
         options = SearchOptions(depth=depth, learned=True, reductions=1)
         starts = [start.row for start in read_openings(plan.rules).starts]
-        SelfPlay(searcher, options, starts, plan.trace, rng).play(SHARD, plan.rules).save(path)
+        SearchPlay(searcher, options, starts, plan.trace, rng).play(SHARD, plan.rules).save(path)
         print(f"generation {generation}: played {number + 1} of {len(shards)}", flush=True)
 
     with ThreadPoolExecutor(threads) as pool:

@@ -97,7 +97,7 @@ class Positions:
             return cls(**{name: file[name] for name in file.files})
 
 
-class SelfPlay:
+class SearchPlay:
     """Plays battles and keeps their positions.
 
     Args:
