@@ -309,7 +309,8 @@ GOOD = "{dwarfs: {dwarfs: 1}, trolls: {trolls: -4}}"
         (f"chess: {GOOD}", "has weights for 'chess': no such ruleset"),
         (f"classic: {GOOD}", "has no weights for the dwarfs of koom-valley"),
         ("classic: {dwarfs: {drawfs: 1}}", "weighs 'drawfs': no such feature, there are constant"),
-        ("classic: {dwarfs: {dwarfs: 1.5}}", "dwarfs weighs 1.5: a whole number would be right"),
+        ("classic: {dwarfs: {dwarfs: 1.5}}", "dwarfs weighs 1.5: a whole number in -100000 .. 10"),
+        ("classic: {dwarfs: {dwarfs: 100001}}", "weighs 100001: a whole number in -100000 .. 10"),
     ],
 )
 def test_the_error_for_wrong_weights_names_the_mistake(

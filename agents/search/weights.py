@@ -16,6 +16,8 @@ from thud_env.rulesets import RULESETS, TROLL_VALUE, Ruleset, get_ruleset
 
 WEIGHTS_FILE = Path(__file__).parents[2] / "configs" / "search" / "weights.yaml"
 
+LARGEST_WEIGHT = 100_000
+
 
 class WeightsError(ValueError):
     """A file of weights is missing or invalid."""
@@ -92,8 +94,7 @@ def _fill(
             raise WeightsError(
                 f"{path} weighs {feature!r}: no such feature, there are {', '.join(names)}"
             )
-        if not isinstance(weight, int) or isinstance(weight, bool) or abs(weight) > 100_000:
-            raise WeightsError(
-                f"{path}: {feature} weighs {weight!r}: a whole number would be right"
-            )
+        if type(weight) is not int or abs(weight) > LARGEST_WEIGHT:
+            right = f"a whole number in {-LARGEST_WEIGHT} .. {LARGEST_WEIGHT} would be right"
+            raise WeightsError(f"{path}: {feature} weighs {weight!r}: {right}")
         weights[names.index(feature)] = weight
