@@ -320,6 +320,10 @@ def test_a_misspelt_key_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[s
         ("anchors=[greedi]", "anchors: unknown agent 'greedi': did you mean 'greedy'?"),
         ("lessons.players=[greedi]", "lessons.players: unknown agent 'greedi': did you mean"),
         ("start_from=nowhere", "start_from: nowhere/dwarfs is not a policy"),
+        (
+            "rules='classic:name=six'",
+            "lessons.book: there is no book of openings of classic:name=six",
+        ),
     ],
 )
 def test_a_run_that_could_not_go_far_is_one_line_and_writes_nothing(

@@ -26,9 +26,11 @@ from rich.console import Console
 from thud_env.rulesets import get_ruleset
 from training.distill.config import DistillConfig
 from training.distill.distillation import Distillation
+from training.distill.lessons import BOOK
 from training.launch import check_run, complete, config_in, run_command
 from training.options import DEFAULTS, Options, add_running_options
 from training.runs.folder import RunFolder
+from training.selfplay.book import book_starts
 
 
 def distil(
@@ -49,7 +51,8 @@ def distil(
         the run's folder.
 
     Raises:
-        ConfigError: if a player cannot be made, or the run cannot start from its ``start_from``.
+        ConfigError: if a player cannot be made, the book cannot be used, or the run cannot start
+            from its ``start_from``.
         DeviceError: if there is no GPU and one was asked for.
         RunError: if the run of that name has another configuration.
         Stopped: after ``options.minutes``, or when a signal asks for it.
@@ -57,6 +60,8 @@ def distil(
     path = runs / config.name
     resumed = options.resume and path.exists()
     check_run(config, runs, resumed)
+    if config.lessons.book:
+        book_starts(config, BOOK)
     with (RunFolder.resume if resumed else RunFolder.begin)(path, config) as folder:
         config = config_in(folder, DistillConfig)
         console.print(

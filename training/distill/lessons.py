@@ -22,22 +22,22 @@ from thud_env.batch.states import legal_lists
 from thud_env.position import SIDES
 from thud_env.rules.play import apply, margin
 from thud_env.rules.row import (
-    MAX_QUIET_TURNS,
-    MAX_TURNS,
     ONGOING,
     TERMINATION,
     TO_MOVE,
     new_row,
 )
 from thud_env.rulesets import get_ruleset
-from training.arena.openings import read_openings
 from training.distill.config import DistillConfig
 from training.distill.labels import Labels, Teacher
 from training.process.precision import Precision
 from training.process.state import State, restore_generator, state_of_generator
+from training.selfplay.book import book_starts
 
 TEACHER, STUDENT = -1, -2
 """Who plays a side, beside the numbers of the configuration's players."""
+BOOK = "lessons.book"
+"""The key that asks for the book of openings."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,6 +100,9 @@ class Lessons:
         networks: the students' networks, for dwarfs and trolls.
         precision: their arithmetic.
         seed: seeds all draws: of starts, seats and decisions.
+
+    Raises:
+        ConfigError: if some battles begin from a book that cannot be used.
     """
 
     def __init__(
@@ -118,7 +121,7 @@ class Lessons:
         self._setup = new_row(get_ruleset(config.rules), **config.limits)
         self._largest = get_ruleset(config.rules).largest_margin
         self._by_margin = get_ruleset(config.rules).reward == "margin"
-        self._book = [start.row for start in read_openings(config.rules).starts]
+        self._book = book_starts(config, BOOK) if config.lessons.book else ()
         count = config.num_games
         self._rows = np.stack([self._start() for _ in range(count)])
         self._seats = np.stack([self._draw_seats() for _ in range(count)])
@@ -141,9 +144,7 @@ class Lessons:
         """A state to begin a battle from."""
         row = self._setup.copy()
         if self._random.random() < self._config.lessons.book:
-            row = self._book[self._random.integers(len(self._book))].copy()
-            row[[MAX_QUIET_TURNS, MAX_TURNS]] = self._setup[[MAX_QUIET_TURNS, MAX_TURNS]]
-            return row
+            return self._book[self._random.integers(len(self._book))].copy()
         for _ in range(self._random.integers(self._config.lessons.random_start + 1)):
             decisions, _ = legal_lists(row[None])
             apply(row, int(decisions[self._random.integers(len(decisions))]))
