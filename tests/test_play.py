@@ -204,6 +204,12 @@ def test_moves_lists_turns_or_counts_them(capsys) -> None:
     assert "No legal turn begins with H8." in out
 
 
+def test_moves_of_what_is_no_square_says_what_would_be(capsys) -> None:
+    table(START, "moves Z9")
+    said = "'z9' begins no turn: 'moves F1' would list those of F1"
+    assert said in capsys.readouterr().out.splitlines()
+
+
 def test_long_lists_are_cut() -> None:
     listed = columns([f"dA6-A{n}" for n in range(200)])
     assert f"A{MOST_SHOWN - 1} ... and {200 - MOST_SHOWN} more" in " ".join(listed.split())

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 from agents.agent import Agent
 from agents.registry import make
-from agents.terminal.typed_turns import read_turn, turns_beginning
+from agents.terminal.typed_turns import TypedTurn, read_turn, turns_beginning
 from thud_env import Position, Termination
 from thud_env.position import SIDES, Side
 from thud_env.render import ansi
@@ -121,7 +121,8 @@ class Table:
             elif word:
                 self._read(text)
         except ValueError as error:
-            near = difflib.get_close_matches(word, [*self._commands, "quit"], n=1)
+            known = [] if word == "moves" else [*self._commands, "quit"]
+            near = difflib.get_close_matches(word, known, n=1)
             print(f"{error}; did you mean {near[0]!r}?" if near else error)
         return True
 
@@ -134,6 +135,8 @@ class Table:
             print(columns(turns))
 
     def _list(self, beginning: str = "") -> None:
+        if beginning and TypedTurn.of(beginning) is None:
+            raise ValueError(f"{beginning!r} begins no turn: 'moves F1' would list those of F1")
         turns = turns_beginning(self.position, beginning)
         if beginning or len(turns) <= MOST_SHOWN:
             print(columns(turns) if turns else f"No legal turn begins with {beginning.upper()}.")
