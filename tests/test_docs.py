@@ -306,3 +306,12 @@ def test_tables_of_speed_are_those_of_the_kept_figures() -> None:
         page = path.read_text(encoding="utf-8")
         assert page.count("<!-- publish.py writes") >= 1
         assert publish["published"](page) == page
+
+
+def test_the_first_screen_says_of_speed_what_the_table_says() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
+    ratios = {row[0]: float(row[4]) for row in rows if row[0] in ("AEC", "random battles")}
+    first_screen = text.partition("| to | read |")[0]
+    said = re.findall(r"([0-9]+) times", first_screen)
+    assert [int(times) for times in said] == [round(ratios["AEC"]), round(ratios["random battles"])]
