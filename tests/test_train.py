@@ -5,7 +5,10 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +24,7 @@ from agents.networks.checkpoint import load_policy
 from agents.networks.kinds import NETWORKS
 from agents.networks.network import NetworkConfig
 from thud_env import RULESETS, Position
+from thud_env.command import BROKEN_PIPE
 from thud_env.position import SIDES
 from training.config import PPOConfig, TrainConfig
 from training.config_file import load_config
@@ -396,3 +400,21 @@ def test_a_run_starts_from_a_policys_weights_and_goes_on_without_it(
     shutil.rmtree(policy)
     folder = train(config, plain_console(), tmp_path, Options(resume=True))
     assert metrics_of(folder.path)[-1]["decisions"] >= config.total_decisions
+
+
+def test_a_reader_that_has_gone_away_ends_a_run_without_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "tiny.yaml"
+    path.write_text(yaml.safe_dump(dataclasses.asdict(QUICK)), encoding="utf-8")
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-m", "training.train", str(path)],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (BROKEN_PIPE, "")

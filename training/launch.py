@@ -15,6 +15,7 @@ from agents.networks.checkpoint import CheckpointError
 from thud_env.command import Command
 from training.config import Config, ConfigError, RunConfig, RunError
 from training.options import Options, given_options
+from training.process.console import CommandConsole
 from training.process.memory import keep_freed_memory
 from training.process.precision import DeviceError, device_named
 from training.process.roles import start_from, two_networks
@@ -57,7 +58,7 @@ def run_command(
         keep_freed_memory()
         try:
             options = dataclasses.replace(options, resume=options.resume or goes_on)
-            work(config, Console(), runs, options)
+            work(config, CommandConsole(), runs, options)
         except Stopped as stop:
             return stop.say(module, options.of_cluster)
         return 0

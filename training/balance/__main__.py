@@ -28,6 +28,7 @@ from training.balance.page import check_page, publish, tables
 from training.ladder.fields import read_field
 from training.ladder.schedule import Field, Game
 from training.ladder.tournament import play_missing
+from training.process.console import CommandConsole
 from training.usage import ALLOW_PYTHON
 
 FIELD = Path(__file__).resolve().parents[2] / "configs" / "ladder" / "balance.yaml"
@@ -54,7 +55,7 @@ def main(words: list[str] | None = None) -> int:
 
 
 def _balance(arguments: argparse.Namespace) -> None:
-    console = Console()
+    console = CommandConsole()
     workers = arguments.workers or available_cores()
     if arguments.publish is not None:
         check_page(arguments.publish)

@@ -26,6 +26,7 @@ from training.ladder.publish import publish
 from training.ladder.report import PICTURE, REPORT, write_report
 from training.ladder.schedule import BATTLE_LIMITS, Field
 from training.ladder.tournament import play_missing
+from training.process.console import CommandConsole
 from training.usage import ALLOW_PYTHON
 
 _SETTINGS = ("games", "rules", "seed", *BATTLE_LIMITS)
@@ -67,7 +68,7 @@ def main(words: list[str] | None = None) -> int:
 
 
 def _ladder(arguments: argparse.Namespace) -> None:
-    console = Console()
+    console = CommandConsole()
     if arguments.report is not None:
         for name in ("specs", "field", "out", "workers", *_SETTINGS):
             if getattr(arguments, name) not in (None, []):
