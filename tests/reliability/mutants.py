@@ -52,7 +52,7 @@ EXPLAINED = {
     (
         "elif token.isascii() and token.isdigit() and 1 <= int(token[:3]) <= SIZE:",
         "3 -> 4",
-    ): "no row has so many squares, in three digits or in four",
+    ): "a fourth digit counts behind zeros alone, which no position writes",
     (
         "last_captured = path[-1] if path and path[-1] >= CAPTURE else -1",
         "path[-1] >= CAPTURE -> path[-1] > CAPTURE",
