@@ -9,6 +9,7 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.ranges import check_ranges
 from agents.search import negamax, workspace
 from agents.search.evaluation import INFINITE, WIN
 from agents.search.pattern_files import no_tables, published_tables
@@ -202,15 +203,13 @@ class AlphaBetaAgent(PlanningAgent):
     ) -> None:
         super().__init__(seed)
         self.timed = time > 0
-        for name, value, least, most in (
-            ("depth", depth, 0, MAX_DEPTH),
-            ("time", time, 0, 1e6),
-            ("nodes", nodes, 0, 10**15),
-            ("quiescence", quiescence, 0, MAX_QUIESCENCE),
-            ("reductions", reductions, 0, 1),
-        ):
-            if not least <= value <= most:
-                raise ValueError(f"{name}={value} must be in {least} .. {most:g}")
+        check_ranges(
+            depth=(depth, 0, MAX_DEPTH),
+            time=(time, 0, 1e6),
+            nodes=(nodes, 0, 10**15),
+            quiescence=(quiescence, 0, MAX_QUIESCENCE),
+            reductions=(reductions, 0, 1),
+        )
         limited = time > 0 or nodes > 0
         self._options = SearchOptions(
             depth=depth or (MAX_DEPTH if limited else 3),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from time import perf_counter
 
+from agents.ranges import check_ranges
 from agents.search import tree as trees
 from agents.search.judge import judging
 from agents.search.planning import PlanningAgent, Thought, stopping_after
@@ -34,6 +35,8 @@ PRIORS = {
 }
 WHOLE_BATTLE = 10_000
 MOST_SIMULATIONS = 10_000_000
+_MOST_IN_TIME = 1_000_000
+"""Simulations to make room for where only time limits them."""
 _MOST_EDGES = 20_000_000
 _EDGES_A_SIMULATION = 300
 """Edges to make room for, enough for all but the widest trees: a position gets its edges, some 250
@@ -44,7 +47,8 @@ class MctsAgent(PlanningAgent):
     """Searches by Monte Carlo tree search.
 
     Args:
-        sims: simulations for a turn, or for what is left of one.
+        sims: simulations for a turn, or for what is left of one; 0: 1,000, or with ``time`` as many
+            as it allows.
         playouts: how leaves are valued: ``search`` by an alpha-beta search of one turn, ``eval`` by
             the evaluation, ``random`` or ``greedy`` by a playout.
         length: turns of a playout before the evaluation; 0: to the end of the battle.
@@ -65,7 +69,7 @@ class MctsAgent(PlanningAgent):
 
     def __init__(
         self,
-        sims: int = 1000,
+        sims: int = 0,
         playouts: str = "search",
         length: int = 20,
         priors: str = "checked",
@@ -80,19 +84,18 @@ class MctsAgent(PlanningAgent):
         super().__init__(seed)
         self.timed = time > 0
         self._weights, self._tables = read_evaluation(evaluation, weights)
+        sims = sims or (_MOST_IN_TIME if self.timed else 1000)
         for name, word, known in (("playouts", playouts, PLAYOUTS), ("priors", priors, PRIORS)):
             if word not in known:
                 raise ValueError(f"{name}={word} must be one of {', '.join(known)}")
-        for name, value, least, most in (
-            ("sims", sims, 1, MOST_SIMULATIONS),
-            ("length", length, 0, WHOLE_BATTLE),
-            ("time", time, 0, 1e6),
-            ("c", c, 0, 1e6),
-            ("fpu", fpu, 0, 1e6),
-            ("temperature", temperature, 1, 1e6),
-        ):
-            if not least <= value <= most:
-                raise ValueError(f"{name}={value} must be in {least} .. {most:g}")
+        check_ranges(
+            sims=(sims, 1, MOST_SIMULATIONS),
+            length=(length, 0, WHOLE_BATTLE),
+            time=(time, 0, 1e6),
+            c=(c, 0, 1e6),
+            fpu=(fpu, 0, 1e6),
+            temperature=(temperature, 1, 1e6),
+        )
         edges = min(sims * _EDGES_A_SIMULATION, _MOST_EDGES)
         self._works: dict[tuple[str, bool], Workspace] = {}
         self._tree = Tree.of_size(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from agents.agent import Agent, refuse_finished
 from agents.networks.inputs import Inputs
 from agents.networks.network import PolicyNetwork
 from agents.networks.pairs import pair_at
+from agents.ranges import check_ranges
 from thud_env import Position
 from thud_env.actions import NUM_ACTIONS
 from thud_env.position import SIDES
@@ -85,8 +87,7 @@ class PolicyAgent(Agent):
     """
 
     def __init__(self, path: str | Path, seed: int = 0, temperature: float = 1.0) -> None:
-        if not temperature >= 0:
-            raise ValueError(f"temperature={temperature} must be 0 or more")
+        check_ranges(temperature=(temperature, 0, math.inf))
         self._pair = pair_at(path)
         self._temperature = temperature
         self.stochastic = temperature > 0

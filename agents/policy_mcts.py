@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from agents.leaf_judge import LeafJudge
 from agents.mcts import MOST_SIMULATIONS
 from agents.policy import PolicyAgent
+from agents.ranges import check_ranges
 from agents.search import tree as trees
 from agents.search.gumbel import GumbelRoot
 from agents.search.judge import judging
@@ -28,6 +29,8 @@ from agents.search.workspace import MAX_DEPTH
 from thud_env.rules.row import DWARFS, TO_MOVE, Row
 
 _GAMES_AT_ONCE = 64
+_MOST_IN_TIME = 100_000
+"""Simulations to make room for, of all games together, where only time limits them."""
 _EDGES_A_SIMULATION = 300
 _UNUSED = 1.0
 _YOUNG = 4
@@ -52,7 +55,8 @@ class PolicyMctsAgent(PlanningAgent):
 
     Args:
         path: a folder with a ``dwarfs`` and a ``trolls`` checkpoint.
-        sims: simulations for a turn, or for what is left of one.
+        sims: simulations for a turn, or for what is left of one; 0: 200, or with ``time`` and
+            ``root=puct`` as many as it allows.
         c: how much to explore.
         fpu: how much less than its siblings an untried decision counts (first-play urgency).
         root: how the first decision is chosen: ``puct`` like all others, or ``gumbel``, by
@@ -77,7 +81,7 @@ class PolicyMctsAgent(PlanningAgent):
     def __init__(
         self,
         path: str | Path,
-        sims: int = 200,
+        sims: int = 0,
         c: float = 0.8,
         fpu: float = 0.0,
         root: str = "puct",
@@ -97,25 +101,25 @@ class PolicyMctsAgent(PlanningAgent):
             raise ValueError(f"root={root} must be one of {', '.join(_ROOTS)}")
         if precision not in PRECISIONS:
             raise ValueError(f"precision={precision} must be one of {', '.join(PRECISIONS)}")
-        for name, value, least, most in (
-            ("sims", sims, 2, MOST_SIMULATIONS),
-            ("c", c, 0, 1e6),
-            ("fpu", fpu, 0, 1e6),
-            ("considered", considered, 1, 1e6),
-            ("noise", noise, 0, 1e6),
-            ("scale", scale, 0, 1e6),
-            ("time", time, 0, 1e6),
-            ("leaves", leaves, 1, 1e3),
-            ("lookahead", lookahead, 0, MAX_DEPTH),
-            ("temperature", temperature, 0.01, 1e6),
-        ):
-            if not least <= value <= most:
-                raise ValueError(f"{name}={value} must be in {least} .. {most:g}")
+        self._gumbel = root == "gumbel"
+        self._endless = sims == 0 and self.timed and not self._gumbel
+        sims = sims or 200
+        check_ranges(
+            sims=(sims, 2, MOST_SIMULATIONS),
+            c=(c, 0, 1e6),
+            fpu=(fpu, 0, 1e6),
+            considered=(considered, 1, 1e6),
+            noise=(noise, 0, 1e6),
+            scale=(scale, 0, 1e6),
+            time=(time, 0, 1e6),
+            leaves=(leaves, 1, 1e3),
+            lookahead=(lookahead, 0, MAX_DEPTH),
+            temperature=(temperature, 0.01, 1e6),
+        )
         self._judge = LeafJudge(PolicyAgent(path), precision == "bfloat16", lookahead, temperature)
         self._sims = sims
         self._constants = (c, fpu, _UNUSED)
         self._work = judging(None, material_weights().own["classic"])  # for a tree without networks
-        self._gumbel = root == "gumbel"
         self._considered, self._noise, self._scale = considered, noise, scale
         self._leaves = 1 if self._gumbel else leaves
         self._seconds = time
@@ -173,10 +177,11 @@ class PolicyMctsAgent(PlanningAgent):
         return thoughts
 
     def _search(self, rows: Sequence[Row], ends: float) -> tuple[list[Thought], int]:
+        most = _MOST_IN_TIME // len(rows) if self._endless else self._sims
         tree = Tree.of_size(
             len(rows),
-            self._sims + 1,
-            self._sims * _EDGES_A_SIMULATION,
+            most + 1,
+            most * _EDGES_A_SIMULATION,
             self._constants,
             self._work,
         )
@@ -189,14 +194,14 @@ class PolicyMctsAgent(PlanningAgent):
         roots: list[GumbelRoot] = []
         made = 0
         # The first simulation evaluates the roots: a stopped search then has at least the priors.
-        while made < self._sims and not (made and (self._stopped or perf_counter() > ends)):
+        while made < most and not (made and (self._stopped or perf_counter() > ends)):
             if made and self._gumbel:
                 roots = roots or [self._root_of(tree, game) for game in games.tolist()]
                 for game, root in enumerate(roots):
                     first, visits, values = read_root(tree, game)
                     tree.first_edge[game] = first + root.next_decision(made - 1, visits, values)
             # A young tree has few leaves worth evaluating.
-            together = min(self._leaves, self._sims - made, 1 + made // _YOUNG)
+            together = min(self._leaves, most - made, 1 + made // _YOUNG)
             whose = np.repeat(games, together)
             descend_all(tree, whose, in_hand, self._rng)
             judged = self._judge.judge(in_hand.rows[: len(whose)])

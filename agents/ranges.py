@@ -1,4 +1,4 @@
-"""The range of a number as a part of its type, for the fields of configurations.
+"""Ranges of numbers: as a part of a type, for the fields of configurations, and of options.
 
 ::
 
@@ -28,3 +28,14 @@ class Range(NamedTuple):
 Count = Annotated[int, Range(1)]
 NotNegative = Annotated[int, Range(0)]
 Share = Annotated[float, Range(0, 1)]
+
+
+def check_ranges(**options: tuple[float, float, float]) -> None:
+    """Check options, each given as ``name=(value, least, most)``.
+
+    Raises:
+        ValueError: if a value is outside its range, or not a number.
+    """
+    for name, (value, least, most) in options.items():
+        if not least <= value <= most:
+            raise ValueError(f"{name}={value} must be {Range(least, most)}")

@@ -30,7 +30,7 @@ _SCRIPTED = {
     "champion": ("Champion", "searches for a second a turn"),
     "mcts:sims=100": ("Tree search, 100", "tries out 100 lines of play a turn"),
     "mcts:sims=1000": ("Tree search, 1,000", "tries out 1,000 lines of play a turn"),
-    "mcts:sims=100000,time=3": ("Tree search, 3 seconds", "tries out lines for three seconds"),
+    "mcts:time=3": ("Tree search, 3 seconds", "tries out lines for three seconds"),
 }
 
 
