@@ -57,6 +57,15 @@ def test_wheel_names_its_license_and_extras(wheel: zipfile.ZipFile) -> None:
     assert any(name.endswith("licenses/LICENSE") for name in wheel.namelist())
 
 
+def test_citation_says_what_the_package_says() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    said = (ROOT / "CITATION.cff").read_text().splitlines()
+    assert f"version: {project['version']}" in said
+    assert f"license: {project['license']}" in said
+    keywords = said[said.index("keywords:") + 1 :]
+    assert keywords == [f"  - {keyword}" for keyword in project["keywords"]]
+
+
 def pins(path: Path) -> set[str]:
     """The normalised names that a file of constraints pins."""
     lines = path.read_text().splitlines()
