@@ -103,6 +103,13 @@ def shoot(page, name):
     page.screenshot(path=SHOTS / f"{name}.png")
 
 
+def open_record(page, path):
+    page.get_by_role("button", name="Open").click()
+    dialog = page.get_by_role("dialog", name="Open a battle")
+    dialog.get_by_label("From a file").set_input_files(path)
+    dialog.get_by_role("button", name="Open").click()
+
+
 def asked(rules="classic", position="", **more):
     return {"rules": rules, "position": position, **more}
 
@@ -241,10 +248,7 @@ def test_a_record_is_loaded_stepped_and_branched(visit, tmp_path):
     path = ROOT / "tests/data/records/classic.thud"
     record = read_record(path)
     page = visit()
-    page.get_by_role("button", name="Open").click()
-    dialog = page.get_by_role("dialog", name="Open a battle")
-    dialog.get_by_label("From a file").set_input_files(path)
-    dialog.get_by_role("button", name="Open").click()
+    open_record(page, path)
     wait_for_turns(page, len(record.turns))
     page.get_by_role("button", name="One turn on").click()
     page.get_by_role("button", name="One turn on").click()
@@ -279,10 +283,7 @@ def test_a_ruleset_of_ones_own_is_played_and_its_records_are_opened(visit, tmp_p
     path = tmp_path / "five.thud"
     five = CLASSIC.replace(name="five", trolls="G7 H7 J7 G9 H9")
     write_record(path, Record(Position.start(five), ("dF1-F5",)))
-    page.get_by_role("button", name="Open").click()
-    dialog = page.get_by_role("dialog", name="Open a battle")
-    dialog.get_by_label("From a file").set_input_files(path)
-    dialog.get_by_role("button", name="Open").click()
+    open_record(page, path)
     wait_for_turns(page, 1)
     playwright.expect(state(page)).to_contain_text("5 trolls")
     page.get_by_role("button", name="New game").click()
@@ -328,6 +329,138 @@ def test_undo_hint_and_flip(visit):
     after = page.get_by_role("button", name=re.compile("^F1, ")).bounding_box()
     assert after["y"] > before["y"] + 100
     shoot(page, "flipped")
+
+
+def test_advice_stays_until_a_turn_is_played(visit):
+    page = visit(asked(trolls="greedy"))
+    page.get_by_role("button", name="Hint").click()
+    about = page.locator("#about")
+    playwright.expect(about).to_contain_text("Advice: d")
+    start, end = re.findall(r"[A-P]\d+", about.inner_text())[:2]
+    press(page, start, "can move")
+    press(page, end, f"move to {end}")  # under the line of the advice
+    wait_for_turns(page, 2)
+    playwright.expect(page.locator("path.advice")).to_have_count(0)
+    page.get_by_role("button", name="Undo").click()
+    press(page, start, "can move")
+    page.mouse.move(1, 1)
+    playwright.expect(about).to_contain_text("Advice: d")
+    playwright.expect(page.locator("path.advice")).to_have_count(1)
+
+
+def test_undo_in_the_middle_of_a_record_keeps_the_turns_that_come_later(visit):
+    path = ROOT / "tests/data/records/classic.thud"
+    record = read_record(path)
+    page = visit()
+    open_record(page, path)
+    wait_for_turns(page, len(record.turns))
+    current = page.locator("[aria-current]")
+    for turn in record.turns[:3]:
+        page.get_by_role("button", name="One turn on").click()
+        playwright.expect(current).to_have_text(turn)
+    page.get_by_role("button", name="Undo").click()
+    playwright.expect(current).to_have_text(record.turns[1])
+    wait_for_turns(page, len(record.turns))
+
+
+def test_where_no_person_has_played_nothing_is_taken_back(visit):
+    page = visit(asked(dwarfs="greedy"))
+    wait_for_turns(page, 1)
+    playwright.expect(state(page)).to_contain_text("Turn 2, the trolls to move")
+    playwright.expect(page.get_by_role("button", name="Undo")).to_be_disabled()
+
+
+def test_agents_that_are_watched_play_on_where_they_were_stopped(visit):
+    page = visit(asked(dwarfs="greedy", trolls="random"))
+    playwright.expect(turns(page).nth(2)).to_be_attached()
+    page.get_by_role("button", name="One turn back").click()
+    page.get_by_role("button", name="To the end").click()
+    count = turns(page).count()
+    page.get_by_role("button", name="Play on").click()
+    playwright.expect(turns(page).nth(count)).to_be_attached()
+    playwright.expect(page.get_by_role("button", name="Pause")).to_be_enabled()
+    playwright.expect(page.get_by_role("button", name="Undo")).to_be_disabled()
+
+
+def test_the_panel_names_who_thinks_only_where_that_takes_a_while(visit):
+    page = visit(asked(trolls="greedy"))
+    held = []
+    page.route("**/api/think", lambda route: held.append(route))
+    page.clock.install()
+    press(page, "E2", "can move")
+    press(page, "E6", "move to")
+    wait_for_turns(page, 1)
+    thinking = page.locator("#thinking")
+    playwright.expect(thinking).to_be_hidden()
+    page.clock.run_for(400)
+    playwright.expect(thinking).to_contain_text("Greedy is thinking")
+    playwright.expect(thinking).not_to_contain_text("compiled")
+    page.clock.run_for(4000)
+    playwright.expect(thinking).to_contain_text("may take a minute: it is compiled")
+    held[0].continue_()
+    wait_for_turns(page, 2)
+    playwright.expect(thinking).to_be_hidden()
+
+
+def test_a_server_that_does_not_answer_leaves_the_battle_to_go_on(visit):
+    page = visit(asked(trolls="greedy"))
+    alert = page.get_by_role("alert")
+    movable = page.get_by_role("button", name=re.compile("can move"))
+    playwright.expect(movable).to_have_count(32)
+    page.route("**/api/*", lambda route: route.abort())
+    page.get_by_role("button", name="Hint").click()
+    playwright.expect(alert).to_contain_text("The server does not answer")
+    playwright.expect(movable).to_have_count(32)
+    press(page, "E2", "can move")
+    press(page, "E6", "move to")
+    page.unroute("**/api/*")
+    page.route("**/api/think", lambda route: route.abort())
+    press(page, "E6", "move to")  # the dwarf is still chosen
+    wait_for_turns(page, 1)
+    page.unroute("**/api/think")
+    play_on = page.get_by_role("button", name="Play on")
+    playwright.expect(play_on).to_be_enabled()
+    playwright.expect(page.locator("#thinking")).to_be_hidden()
+    play_on.click()
+    wait_for_turns(page, 2)
+    assert all("ERR_FAILED" in complaint for complaint in visit.complaints)
+    visit.complaints.clear()
+
+
+def test_a_wrong_link_is_refused_in_a_line_and_a_battle_begins(visit):
+    page = visit(asked(position="nonsense"))
+    playwright.expect(page.get_by_role("alert")).to_contain_text("position 'nonsense'")
+    playwright.expect(state(page)).to_contain_text("Turn 1, the dwarfs to move")
+    (refused,) = visit.complaints  # by the browser itself
+    assert "400" in refused
+    visit.complaints.clear()
+
+
+def test_a_dialog_is_closed_by_a_click_beside_it_and_not_in_its_margin(visit):
+    page = visit()
+    page.get_by_role("button", name="New game").click()
+    dialog = page.get_by_role("dialog", name="New game")
+    box = dialog.bounding_box()
+    page.mouse.click(box["x"] + 4, box["y"] + 4)
+    playwright.expect(dialog).to_be_visible()
+    page.mouse.move(box["x"] + 4, box["y"] + 4)
+    page.mouse.down()  # as one who selects a text
+    page.mouse.move(box["x"] - 9, box["y"] + 4)
+    page.mouse.up()
+    playwright.expect(dialog).to_be_visible()
+    page.mouse.click(box["x"] - 9, box["y"] + 4)
+    playwright.expect(dialog).to_be_hidden()
+
+
+def test_what_cannot_be_copied_is_selected(visit):
+    page = visit()
+    # As on a page that is not served from the loopback.
+    page.evaluate("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
+    page.get_by_role("button", name="Share").click()
+    page.get_by_role("button", name="Copy").first.click()
+    playwright.expect(page.get_by_role("button", name="Selected")).to_be_visible()
+    selected = page.evaluate("document.activeElement.value")
+    assert selected == page.evaluate("String(getSelection())") == Position.start().text
 
 
 def test_a_first_visit_is_taught_by_playing(visit):
@@ -378,6 +511,20 @@ def test_the_keyboard_is_enough(visit):
     playwright.expect(current).to_have_text(texts[1])
     page.keyboard.press("u")
     wait_for_turns(page, 0)
+
+
+def test_the_focus_goes_on_where_the_button_that_had_it_goes(visit):
+    page = visit(first=True)
+    focused = page.locator(":focus")
+    page.get_by_role("button", name="Skip").press("Enter")
+    playwright.expect(focused).to_have_text(f"2 of 6: {LESSONS[1].title}")
+    playwright.expect(page.get_by_role("status")).to_have_text(LESSONS[1].task)
+    page.get_by_role("button", name="Leave").press("Enter")
+    playwright.expect(focused).to_have_attribute("aria-label", re.compile("^H8, "))
+    page = visit(asked(position=QUIET, agreement="yes"))
+    page.get_by_role("button", name="Offer to end the battle").press("Enter")
+    playwright.expect(page.get_by_role("button", name="Accept")).to_be_visible()
+    playwright.expect(page.locator(":focus")).to_have_attribute("aria-label", re.compile("^H8, "))
 
 
 def test_what_is_awaited_is_said_until_it_comes(visit):
@@ -443,6 +590,19 @@ def test_the_page_fits_by_day_and_by_night(visit, width, scheme):
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     board = page.locator("#board").bounding_box()
     assert board["width"] > 500 if width == 1280 else board["width"] > 0.85 * width
+    stands_in_one_line(page)
+    words = page.get_by_role("button", name="New game")
+    assert words.bounding_box()["height"] < 45, "its words stand in one line"
+    square = page.locator(".square").first.bounding_box()
+    assert square["width"] >= 21 if width < 390 else square["width"] > 22
+    shoot(page, f"page-{width}-{scheme}")
+
+
+def stands_in_one_line(page):
     first, last = (page.locator(name).bounding_box() for name in ("#first", "#flip"))
     assert first["y"] == pytest.approx(last["y"], abs=2), "the buttons stand in one line"
-    shoot(page, f"page-{width}-{scheme}")
+
+
+@pytest.mark.parametrize("height", [390, 560])
+def test_the_buttons_stand_in_one_line_below_a_low_board(visit, height):
+    stands_in_one_line(visit(asked(), viewport={"width": 900, "height": height}))

@@ -1,6 +1,7 @@
 """The answers of the page's server, and the requests that it refuses."""
 
 import asyncio
+import re
 import threading
 from types import SimpleNamespace
 
@@ -12,7 +13,7 @@ import thud_env
 from agents.analysis import Analysis, deeper, glimpse
 from agents.search.evaluation import WIN
 from agents.search.planning import Thought
-from agents.web import protocol, thinking, views
+from agents.web import app, protocol, thinking, views
 from agents.web.insight import best_turns, curve_of, finding_view, opinion_of
 from agents.web.lessons import LESSONS
 from agents.web.players import players, scores
@@ -125,6 +126,34 @@ def test_decisions_beyond_the_turn_are_refused():
         views.decide(START, [first, reply])
 
 
+# -- the page's colours ----------------------------------------------------------------------
+
+
+def luminance(colour):
+    """The relative luminance of WCAG 2."""
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one, other):
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
+def test_texts_and_borders_stand_out_from_what_they_are_on(scheme):
+    style = (app.PAGE / "style.css").read_text(encoding="utf-8")
+    block = re.findall(r":root {(.*?)}", style, re.DOTALL)[scheme]
+    colours = dict(re.findall(r"--([\w-]+): (#\w{6});", block))
+    for ground in ("bg", "surface", "soft"):
+        for text in ("ink", "muted", "wrong", "accent"):
+            assert contrast(colours[text], colours[ground]) >= 4.5, (text, ground)
+    assert contrast(colours["on-accent"], colours["accent"]) >= 4.5
+
+
 # -- players, lessons, records -----------------------------------------------------------------
 
 
@@ -135,6 +164,7 @@ def test_players_name_their_strength_as_the_ladder_measured_it():
     offered = [spec for spec in measured if spec in found]
     assert len(offered) >= 3
     assert all(measured[spec] in found[spec].line for spec in offered)
+    assert found["greedy"].line.endswith("points a game of Classic Thud")
 
 
 def test_policies_are_offered_for_their_own_games():

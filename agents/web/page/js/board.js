@@ -20,7 +20,7 @@ export class Board {
     this.rules = null;
     this.layers = {};
     this.svg = draw("svg", { viewBox: `0 0 ${EXTENT} ${EXTENT}`, "aria-hidden": "true" });
-    for (const name of ["ground", "labels", "below", "heat", "pieces", "above", "marks"]) {
+    for (const name of ["ground", "labels", "below", "heat", "pieces", "above", "marks", "advice"]) {
       this.layers[name] = draw("g", { class: name });
       this.svg.append(this.layers[name]);
     }
@@ -109,15 +109,18 @@ export class Board {
     for (const square of may) this.#mark(square, "may preview");
   }
 
-  /** Draw the adviser's arrow. */
-  advise(path, captured) {
-    for (const old of this.layers.marks.querySelectorAll(".advice")) old.remove();
+  /** Draw the adviser's line from square to square; none for null. */
+  advise(advice) {
+    const { path, captured } = advice ?? { path: [], captured: [] };
+    this.layers.advice.replaceChildren();
     if (path.length < 2) return;
     const points = path.map((square) => this.#at(square).join(" ")).join("L");
-    this.layers.marks.append(draw("path", { class: "advice", d: `M${points}` }));
     const [x, y] = this.#at(path.at(-1));
-    this.layers.marks.append(draw("circle", { class: "advice", cx: x, cy: y, r: 0.3 }));
-    for (const square of captured) this.#mark(square, "takes advice");
+    this.layers.advice.append(
+      draw("path", { class: "advice", d: `M${points}` }),
+      draw("circle", { class: "advice", cx: x, cy: y, r: 0.3 }),
+    );
+    for (const square of captured) this.#mark(square, "takes", "advice");
   }
 
   focus(square = this.focused) {
@@ -189,7 +192,7 @@ export class Board {
       element.remove();
   }
 
-  #mark(square, kind) {
+  #mark(square, kind, layer = "marks") {
     const [x, y] = this.#at(square);
     const group = draw("g", { class: `mark ${kind}`, transform: `translate(${x} ${y})` });
     if (kind.startsWith("takes")) {
@@ -201,7 +204,7 @@ export class Board {
     } else {
       group.append(draw("circle", { r: 0.15 }));
     }
-    this.layers.marks.append(group);
+    this.layers[layer].append(group);
   }
 
   #listen() {

@@ -12,6 +12,12 @@ function labelled(text, control) {
   return make("label", {}, make("span", {}, text), control);
 }
 
+/** Whether a pointer is on the backdrop of a dialog; its own padding and gaps are no backdrop. */
+function isBeside(dialog, { target, clientX, clientY }) {
+  const { left, right, top, bottom } = dialog.getBoundingClientRect();
+  return target === dialog && (clientX < left || clientX > right || clientY < top || clientY > bottom);
+}
+
 export class Dialogs {
   constructor(world, game) {
     this.world = world;
@@ -20,8 +26,10 @@ export class Dialogs {
     byId("open").addEventListener("click", () => this.#open());
     byId("share").addEventListener("click", () => this.#share().catch(complain));
     for (const dialog of document.querySelectorAll("dialog")) {
+      let beside = false; // whether the pointer was pressed beside it
+      dialog.addEventListener("pointerdown", (event) => (beside = isBeside(dialog, event)));
       dialog.addEventListener("click", (event) => {
-        if (event.target === dialog) dialog.close(); // beside it
+        if (beside && isBeside(dialog, event)) dialog.close();
       });
     }
   }
@@ -163,8 +171,13 @@ export class Dialogs {
     const shown = (name, value) => {
       const field = make("input", { readonly: true, value, onfocus: ({ target }) => target.select() });
       const copy = make("button", { type: "button", onclick: async () => {
-        await navigator.clipboard?.writeText(value).catch(() => field.select());
-        copy.textContent = "Copied";
+        try {
+          await navigator.clipboard.writeText(value);
+          copy.textContent = "Copied";
+        } catch {
+          field.select(); // no clipboard off the loopback, where the page is not secure
+          copy.textContent = "Selected";
+        }
       } }, "Copy");
       return make("div", { class: "copied" }, labelled(name, field), copy);
     };

@@ -10,11 +10,16 @@ export const SIDES = ["dwarfs", "trolls"];
 /** A node of the tree: a position, and the turn that led to it. */
 class Node {
   constructor(position, turn = null, parent = null, view = null) {
-    Object.assign(this, { position, turn, parent, view, children: [], chosen: 0 });
+    Object.assign(this, { position, turn, parent, view, children: [], chosen: 0, advice: null });
   }
 
   get next() {
     return this.children[this.chosen] ?? null;
+  }
+
+  /** The side that decides here. */
+  get side() {
+    return this.position.split(" ")[1] === "d" ? "dwarfs" : "trolls";
   }
 }
 
@@ -25,6 +30,7 @@ export class Game extends EventTarget {
     this.seats = { dwarfs: YOU, trolls: "greedy" };
     this.running = true;
     this.thinking = null;
+    this.loop = null; // while agents play on, also between two turns of theirs
     this.beginning = false;
   }
 
@@ -41,6 +47,13 @@ export class Game extends EventTarget {
   get yours() {
     const { toMove } = this.view;
     return toMove !== null && this.seats[toMove] === YOU && !this.thinking && !this.beginning;
+  }
+
+  /** The last position in which a person decided, before the one that is shown; or null. */
+  get before() {
+    let node = this.node.parent;
+    while (node && this.seats[node.side] !== YOU) node = node.parent;
+    return node;
   }
 
   /** The turns from the start to the end of the branch that is shown. */
@@ -65,7 +78,6 @@ export class Game extends EventTarget {
     });
     if (seats) this.seats = { ...seats };
     this.match = match;
-    this.points = null;
     this.node = this.root;
     this.partial = null;
     this.running = true;
@@ -117,16 +129,33 @@ export class Game extends EventTarget {
 
   /** Let agents play while it is their turn, unless paused. */
   async proceed() {
-    while (this.running && !this.thinking && !this.node.next) {
-      const { toMove } = this.view;
-      if (toMove === null || this.seats[toMove] === YOU) break;
-      const node = this.node;
-      const found = await this.think(this.seats[toMove]);
-      if (!found || this.node !== node || this.partial) break;
-      this.#enter(found.turn, found.view, true);
-      if (!SIDES.some((side) => this.seats[side] === YOU)) await pause(450);
+    if (this.loop || this.thinking) return;
+    const mine = (this.loop = {});
+    try {
+      while (this.loop === mine && this.running && !this.node.next) {
+        const { toMove } = this.view;
+        if (toMove === null || this.seats[toMove] === YOU) break;
+        const node = this.node;
+        const found = await this.think(this.seats[toMove]);
+        if (!found || this.loop !== mine || this.node !== node || this.partial) break;
+        this.#enter(found.turn, found.view, true);
+        if (!SIDES.some((side) => this.seats[side] === YOU)) await pause(450);
+      }
+    } finally {
+      if (this.loop === mine) this.loop = null;
+      this.#changed();
     }
-    this.#changed();
+  }
+
+  /** Ask an agent for advice; it stays with the position. */
+  async advise(player) {
+    const { node } = this;
+    try {
+      const found = await this.think(player, 5);
+      if (found) node.advice = { turn: found.turn, path: found.view.path, captured: found.view.captured };
+    } finally {
+      this.#changed();
+    }
   }
 
   /** An agent's turn in this position; null if the request was dropped. */
@@ -143,10 +172,7 @@ export class Game extends EventTarget {
       }
       return null;
     } catch (error) {
-      if (error.name !== "AbortError") {
-        this.running = false;
-        throw error;
-      }
+      if (error.name !== "AbortError") throw error;
       return null;
     } finally {
       if (this.thinking === mine) this.thinking = null;
@@ -158,10 +184,11 @@ export class Game extends EventTarget {
     if (this.thinking) await ask("stop", { id: this.thinking.id });
   }
 
-  /** Drop the current search. */
+  /** Drop the current search; no agent plays on. */
   stop() {
     this.thinking?.dropped.abort();
     this.thinking = null;
+    this.loop = null;
   }
 
   /** Go to another node of the tree. */
@@ -174,12 +201,15 @@ export class Game extends EventTarget {
       node.view = await ask("view", { ...this.battle, position: node.position, last: node.turn });
     }
     this.node = node;
-    this.running = this.running && !this.playback;
     this.#changed({ slide });
   }
 
-  /** Take back the last decision of a person, and what followed. */
+  /** Take back the last decision of a person, and what followed. In the middle of a battle it only
+   * goes back: the turns that come later stay.
+   */
   async undo() {
+    const { before, node } = this;
+    if (!this.partial && !before) return;
     this.stop();
     if (this.partial) {
       const actions = this.partial.actions.slice(0, -1);
@@ -191,12 +221,11 @@ export class Game extends EventTarget {
       this.#changed({ slide: false });
       return;
     }
-    let node = this.node.parent;
-    while (node?.parent && this.seats[node.view?.toMove ?? SIDES[0]] !== YOU) node = node.parent;
-    if (!node) return;
-    await this.go(node);
-    node.children.splice(node.chosen, 1);
-    node.chosen = Math.max(0, node.chosen - 1);
+    await this.go(before);
+    if (!node.next) {
+      before.children.splice(before.chosen, 1);
+      before.chosen = Math.max(0, before.chosen - 1);
+    }
     this.running = true;
     this.#changed({ slide: false });
   }

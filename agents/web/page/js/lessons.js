@@ -22,11 +22,13 @@ export const isFirstVisit = () => {
 };
 
 export class Lessons {
-  constructor(world, game, leave) {
+  constructor(world, game, board, leave) {
     this.lessons = world.lessons;
     this.game = game;
+    this.board = board;
     this.leave = leave;
     this.number = null;
+    this.shown = null;
     byId("learn").addEventListener("click", () => this.start(0).catch(complain));
     game.addEventListener("change", () => this.#look());
   }
@@ -45,7 +47,14 @@ export class Lessons {
   close() {
     remember();
     this.number = null;
+    this.shown = null;
+    const focused = this.#focused;
     byId("lesson").hidden = true;
+    if (focused) this.board.focus();
+  }
+
+  get #focused() {
+    return byId("lesson").contains(document.activeElement);
   }
 
   #look() {
@@ -58,6 +67,9 @@ export class Lessons {
   }
 
   #show(state) {
+    const key = `${this.number} ${state}`;
+    if (key === this.shown) return;
+    this.shown = key;
     const lesson = this.lessons[this.number];
     const last = this.number === this.lessons.length - 1;
     const text = { task: lesson.task, done: lesson.shows, again: "Not quite. Take it back, and try another turn." }[state];
@@ -67,13 +79,16 @@ export class Lessons {
     const retry = state === "again"
       ? make("button", { class: "primary", onclick: () => this.start(this.number).catch(complain) }, "Try again")
       : null;
+    const heading = make("h2", { tabindex: "-1" }, `${this.number + 1} of ${this.lessons.length}: ${lesson.title}`);
+    const focused = this.#focused;
     byId("lesson").className = `card ${state}`;
     byId("lesson").hidden = false;
     byId("lesson").replaceChildren(
-      make("h2", {}, `${this.number + 1} of ${this.lessons.length}: ${lesson.title}`),
+      heading,
       make("p", {}, text),
       make("menu", {}, make("button", { class: "plain", onclick: () => this.leave() }, "Leave"), retry, next),
     );
-    if (state !== "task") say(text);
+    if (focused) heading.focus(); // the button that was pressed is gone
+    say(text);
   }
 }

@@ -20,7 +20,7 @@ async function main() {
   new Panel(world, game, table);
   new Insight(world, game);
   const dialogs = new Dialogs(world, game);
-  const lessons = new Lessons(world, game, () => {
+  const lessons = new Lessons(world, game, table.board, () => {
     lessons.close();
     game.begin(FIRST).catch(complain);
   });
@@ -28,7 +28,7 @@ async function main() {
   addEventListener("hashchange", () => dialogs.follow().catch(complain));
   addEventListener("unhandledrejection", ({ reason }) => complain(reason));
   document.body.dataset.ready = "yes";
-  if (await dialogs.follow()) return;
+  if (await dialogs.follow().catch(complain)) return;
   if (isFirstVisit()) await lessons.start(0);
   else await game.begin(FIRST);
 }

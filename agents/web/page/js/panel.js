@@ -1,7 +1,7 @@
 // The panel beside the board: players, score, decisions, turns.
 
 import { ask } from "./api.js";
-import { byId, complain, draw, drawAll, make } from "./dom.js";
+import { byId, complain, draw, drawAll, make, say } from "./dom.js";
 import { pause, SIDES, YOU } from "./game.js";
 import { TurnList } from "./turns.js";
 import { effort, expected, upper } from "./words.js";
@@ -56,10 +56,10 @@ export class Panel {
     this.#match().catch(complain);
     for (const id of ["first", "back"]) byId(id).disabled = !game.node.parent;
     for (const id of ["forth", "last"]) byId(id).disabled = !game.node.next;
-    byId("undo").disabled = !game.node.parent && !game.partial;
+    byId("undo").disabled = !game.before && !game.partial;
     byId("hint").disabled = !game.yours || Boolean(game.partial);
-    const waiting = view.toMove !== null && game.seats[view.toMove] !== YOU && !game.running;
-    const running = Boolean(this.playing) || (Boolean(game.thinking) && game.running);
+    const waiting = view.toMove !== null && game.seats[view.toMove] !== YOU;
+    const running = Boolean(this.playing || game.loop);
     byId("run").disabled = !running && !game.node.next && !waiting;
     byId("run").setAttribute("aria-label", running ? "Pause" : "Play on");
     byId("run").setAttribute("aria-pressed", String(running));
@@ -70,12 +70,8 @@ export class Panel {
     const { game } = this;
     if (!game.yours || game.partial) return;
     const { node } = game;
-    const found = await game.think(this.world.adviser, 5);
-    this.show();
-    if (!found || game.node !== node) return;
-    this.table.board.advise(found.view.path, found.view.captured);
-    byId("about").textContent = `Advice: ${found.turn}`;
-    byId("live").textContent = `Advice: ${found.turn}`;
+    await game.advise(this.world.adviser);
+    if (game.node === node && node.advice) say(`Advice: ${node.advice.turn}`);
   }
 
   #buttons() {
@@ -135,7 +131,7 @@ export class Panel {
   /** Play back the turns that follow, or let the agents play on; or pause. */
   async #run() {
     const { game } = this;
-    if (this.playing || game.thinking) {
+    if (this.playing || game.loop) {
       this.#halt();
       game.running = false;
       game.stop();
@@ -192,6 +188,7 @@ export class Panel {
     const { game } = this;
     const words = game.yours ? game.view.words : [];
     const over = game.view.toMove === null && game.match?.first === null;
+    const focused = byId("words").contains(document.activeElement);
     byId("words").replaceChildren(
       ...words.map(({ action, name }) =>
         make("button", { class: "primary", onclick: () => game.decide(action).catch(complain) }, name),
@@ -200,6 +197,7 @@ export class Panel {
         ? [make("button", { class: "primary", onclick: () => this.#second().catch(complain) }, "Change sides: second battle")]
         : []),
     );
+    if (focused) this.table.board.focus(); // the button that was pressed is gone
   }
 
   /** Begin the second battle of a game: the players change sides. */
@@ -228,26 +226,30 @@ export class Panel {
 
   #thinking() {
     const { thinking } = this.game;
+    if (thinking === this.awaited) return;
+    this.awaited = thinking;
+    clearTimeout(this.clock);
+    this.found = make("p", { class: "quiet", role: "note", "aria-label": "Its best turn so far" });
     const place = byId("thinking");
-    place.hidden = !thinking;
-    if (!thinking) {
-      place.replaceChildren();
-      return;
-    }
-    if (!place.firstChild || place.dataset.id !== thinking.id) {
-      place.dataset.id = thinking.id;
-      place.replaceChildren(
-        make("span", { class: "dots" }, `${nameOf(this.world, thinking.player)} is thinking`),
-        make("button", { onclick: () => this.game.hurry().catch(complain) }, "Stop"),
-        make("p", { class: "quiet", role: "note", "aria-label": "Its best turn so far" }),
-      );
-    }
+    place.hidden = true;
+    // Of a player that answers at once nothing is shown, so that the panel stays still.
+    if (thinking) this.clock = setTimeout(() => this.#await(place, thinking), 300);
+  }
+
+  #await(place, { player }) {
+    const { found } = this;
+    place.replaceChildren(
+      make("span", { class: "dots" }, `${nameOf(this.world, player)} is thinking`),
+      make("button", { onclick: () => this.game.hurry().catch(complain) }, "Stop"),
+      found,
+    );
+    place.hidden = false;
+    this.clock = setTimeout(() => (found.textContent ||= "Its first turn may take a minute: it is compiled."), 3000);
   }
 
   /** Show what the current search has found so far. */
   #thought({ line, margin, depth, visits }) {
-    const place = byId("thinking").querySelector("p");
     const words = [line.join("  "), expected(margin, this.game.rules), ...effort(depth, visits)];
-    if (place) place.textContent = words.join(" · ");
+    this.found.textContent = words.join(" · ");
   }
 }

@@ -36,7 +36,6 @@ export class Table {
     const { captures, moves } = this.#choices();
     const action = moves.get(square)?.action ?? captures.get(square);
     if (action !== undefined) {
-      this.selected = null;
       this.game.decide(action).catch(complain);
     } else if (this.#movable().has(square)) {
       this.select(square === this.selected ? null : square);
@@ -68,7 +67,6 @@ export class Table {
     this.selected = null;
     this.board.setRules(game.rules);
     this.board.show(game.view, slide);
-    this.board.advise([], []);
     this.#offer();
     if (played) {
       const after = game.view.verdict ?? game.view.standing;
@@ -89,6 +87,7 @@ export class Table {
     // All or none: a click on any of these dwarfs captures them all.
     const names = this.words.offer(view, rules, { captures, moves, movable, selected: this.selected });
     this.board.offer({ names, marks, selected: view.deciding ?? this.selected });
+    this.board.advise(this.#given());
     byId("board").classList.toggle("yours", yours);
     this.#preview(null);
   }
@@ -100,9 +99,15 @@ export class Table {
     byId("about").textContent = move ? `${upper(this.words.move(move))}.` : this.#advice();
   }
 
+  /** The advice on the position that is shown, if any was asked for. */
+  #given() {
+    return this.game.partial ? null : this.game.node.advice;
+  }
+
   #advice() {
     const { yours, view } = this.game;
     if (!yours) return "";
+    if (this.#given()) return `Advice: ${this.#given().turn}`;
     if (view.asks === "capture") return "Choose what to capture.";
     if (view.asks === "trample") return "Trample on, or stop.";
     if (view.asks === "answer") return "";
