@@ -200,8 +200,13 @@ def test_moves_lists_turns_or_counts_them(capsys) -> None:
     out = capsys.readouterr().out
     assert "656 legal turns; " in out
     assert " dF1:21 " in out
-    assert " dF1-F10  dF1-F11 " in out
+    assert " dF1-F2  dF1-F3 " in out
     assert "No legal turn begins with H8." in out
+
+
+def test_turns_are_listed_in_the_order_of_the_squares() -> None:
+    listed = columns(["dF1-F10", "dF1-F2", "dF10-F1", "TG7-F6xE5", "TG7-F6"]).split()
+    assert listed == ["TG7-F6", "TG7-F6xE5", "dF1-F2", "dF1-F10", "dF10-F1"]
 
 
 def test_moves_of_what_is_no_square_says_what_would_be(capsys) -> None:

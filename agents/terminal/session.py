@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -206,7 +207,10 @@ def verdict(position: Position) -> str:
 
 
 def columns(words: list[str]) -> str:
-    """Arrange words in columns of a usual terminal's width; only the first if there are many."""
+    """Arrange words in columns of a usual terminal's width, F2 before F10; only the first if there
+    are many.
+    """
+    words = sorted(words, key=lambda word: re.sub(r"\d+", lambda n: n[0].zfill(3), word))
     more = f" ... and {len(words) - MOST_SHOWN} more" if len(words) > MOST_SHOWN else ""
     text = "  ".join(words[:MOST_SHOWN]) + more
     return textwrap.fill(
