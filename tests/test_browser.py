@@ -196,6 +196,8 @@ def test_a_chosen_subset_is_captured_after_a_shove(visit):
 def test_trampling_goes_on_and_stops(visit):
     page = visit(asked("koom-valley", TRAMPLES))
     press(page, "B6", "can move")
+    playwright.expect(page.locator(".mark.trample path")).to_have_count(1)  # no dot
+    shoot(page, "trample")
     press(page, "D6", "trample to D6, captures C6")
     playwright.expect(page.get_by_role("button", name="Stop here")).to_be_visible()
     press(page, "F6", "trample to F6, captures E6")

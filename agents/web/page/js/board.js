@@ -201,6 +201,8 @@ export class Board {
       group.append(draw("circle", { class: "rim", r: 0.45 }), draw("circle", { r: 0.45 }));
     } else if (kind === "shove") {
       group.append(draw("circle", { r: 0.15 }), draw("circle", { class: "halo", r: 0.32 }));
+    } else if (kind === "trample") {
+      group.append(draw("path", { d: "M0-.22L.22 0L0 .22L-.22 0Z" }));
     } else {
       group.append(draw("circle", { r: 0.15 }));
     }
