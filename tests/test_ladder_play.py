@@ -145,6 +145,19 @@ def test_one_search_that_serves_several_decisions_counts_once(monkeypatch) -> No
     assert play_game(Game("once", "once", 0), BEGINNING, (1, 2)).nodes == (7, 7)
 
 
+class Unsure(Fake):
+    """Answers with numbers that are no integers."""
+
+    def act_rows(self, rows: np.ndarray) -> np.ndarray:
+        return super().act_rows(rows) + 0.5
+
+
+def test_an_answer_that_is_no_integer_is_an_error_that_names_the_agent(monkeypatch) -> None:
+    monkeypatch.setitem(agents.AGENTS, "unsure", f"{__name__}:Unsure")
+    with pytest.raises(ValueError, match="actions of unsure are float64 of shape"):
+        play_game(Game("unsure", "random", 0), BEGINNING, (1, 2))
+
+
 def test_an_illegal_decision_is_an_error_that_names_the_agent(monkeypatch) -> None:
     monkeypatch.setitem(agents.AGENTS, "cheat", f"{__name__}:Cheat")
     with pytest.raises(IllegalMove, match="cheat plays action 6469 in"):

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from agents.agent import BatchPolicy
 from thud_env import BatchedGame
 from thud_env.actions import MOVE_DISTANCE, NUM_MOVES
+from thud_env.envs.seats import integers
 from thud_env.notation.turns import turn_notation
 from thud_env.position import SIDES
 from thud_env.rules.play import apply
@@ -121,6 +122,10 @@ def play_battles(
         rules: the ruleset, or its name.
         starts: [games, 432] where they begin, with their limits; None: at the setup.
         **limits: ``max_quiet_turns``, ``max_turns``, ``offer_after``, ``agreement``.
+
+    Raises:
+        ValueError: if a player does not answer with an integer for each battle.
+        IllegalMove: if one is not a legal action.
     """
     batch = BatchedGame(
         games,
@@ -143,7 +148,8 @@ def play_battles(
         for side, player in enumerate((dwarfs, trolls)):
             asked = np.flatnonzero(alive & (batch.to_move == side))
             if len(asked):
-                actions[asked] = player.act_rows(batch.rows[asked])
+                answer = player.act_rows(batch.rows[asked])
+                actions[asked] = integers(f"actions of the {SIDES[side]}", answer, len(asked))
                 for game in asked.tolist():
                     decisions[game].append(int(actions[game]))
         before = batch.rows.copy()

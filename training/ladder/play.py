@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 import agents
 from thud_env.actions import NUM_ACTIONS
+from thud_env.envs.seats import integers
 from thud_env.position import IllegalMove, Position, Termination
 from thud_env.rules.legal import is_legal
 from thud_env.rulesets import get_ruleset
@@ -110,11 +111,13 @@ class Timed:
         """See ``agents.agent.BatchPolicy``.
 
         Raises:
-            IllegalMove: if the agent chooses an action that is not legal.
+            ValueError: if the agent does not answer with one integer.
+            IllegalMove: if it chooses an action that is not legal.
         """
         started = time.process_time()
         actions = self._agent.act_rows(rows)
         self.seconds += time.process_time() - started
+        integers(f"actions of {self._spec}", actions, len(rows))
         self._count_nodes()
         row, action = rows[0], int(actions[0])
         if not (0 <= action < NUM_ACTIONS and is_legal(row, action)):
