@@ -99,7 +99,7 @@ class RunConfig:
     """Seeds the networks and every draw."""
     start_from: str = ""
     """A folder with a policy of each role, such as a checkpoint, whose weights the networks start
-    with; they must be of its size. None: random weights."""
+    with; they must be of its size. Empty: random weights."""
     total_decisions: Count = 1_000_000
     """Decisions of self-play, by both roles together. Only whole rollouts are played, each of
     ``num_games`` times ``rollout_decisions``, so it may become one of them more."""
