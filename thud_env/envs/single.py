@@ -177,6 +177,12 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
     def step(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Play one decision of the learner's, then the opponent's until the learner decides again.
 
+        Returns:
+            The observation, [C, 15, 15] float32 planes or a dictionary of them and the mask; the
+            reward, all that the learner was paid since its last decision; whether the battle
+            terminated, and whether it was truncated; the infos that docs/environment.md tables,
+            with ``action_mask``, [6470] int8, of the decision that is now to be made.
+
         Raises:
             ResetNeeded: before the first reset, and after the end of a game.
             TypeError: if ``action`` is not one integer.

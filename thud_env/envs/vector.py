@@ -187,6 +187,11 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         Args:
             actions: [B], of any integer type.
 
+        Returns:
+            Observations, [B, C, 15, 15] float32 or a dictionary of them and the masks; rewards,
+            [B] float64; terminations and truncations, [B] bool; infos, with ``action_mask``,
+            [B, 6470] int8, of the decisions that are now to be made.
+
         Raises:
             ResetNeeded: before the first reset, and with ``autoreset_mode="Disabled"`` while a
                 battle that ended has not been reset.
