@@ -120,6 +120,7 @@ class PolicyMctsAgent(PlanningAgent):
         self._sims = sims
         self._constants = (c, fpu, _UNUSED)
         self._work = judging(None, material_weights().own["classic"])  # for a tree without networks
+        self.stochastic = self._gumbel and noise > 0
         self._considered, self._noise, self._scale = considered, noise, scale
         self._leaves = 1 if self._gumbel else leaves
         self._seconds = time
@@ -193,8 +194,8 @@ class PolicyMctsAgent(PlanningAgent):
         self._tree = tree
         roots: list[GumbelRoot] = []
         made = 0
-        # The first simulation evaluates the roots: a stopped search then has at least the priors.
-        while made < most and not (made and (self._stopped or perf_counter() > ends)):
+        # The first simulation evaluates the roots, and only the second values a decision.
+        while made < most and not (made > 1 and (self._stopped or perf_counter() > ends)):
             if made and self._gumbel:
                 roots = roots or [self._root_of(tree, game) for game in games.tolist()]
                 for game, root in enumerate(roots):

@@ -44,6 +44,9 @@ def test_agents_say_whether_they_draw() -> None:
     assert all(agents.make(spec).stochastic for spec in specs)
     assert not agents.make(f"{pretrained},temperature=0").stochastic
     assert not agents.make(FIRST).stochastic
+    searching = f"policy+mcts:{pretrained.partition(':')[2]},root=gumbel"
+    assert not agents.make(searching).stochastic
+    assert agents.make(f"{searching},noise=1").stochastic
 
 
 @pytest.mark.parametrize("players", [["--dwarfs", FIRST, "--trolls", FIRST], ["--match"]])

@@ -19,6 +19,7 @@ from agents.mcts import MctsAgent
 from agents.networks.checkpoint import save_policy
 from agents.networks.network import Network, NetworkConfig
 from agents.policy_mcts import PolicyMctsAgent
+from agents.search import reading
 from agents.search import tree as trees
 from agents.search.planning import stopping_after
 from agents.search.reading import TreeResult
@@ -292,6 +293,38 @@ def test_time_that_is_up_as_a_search_ends_does_not_stop_the_next() -> None:
     with stopping_after(0, stop):
         pass
     assert heard == ["stop"], "0 is no limit"
+
+
+def test_a_tree_search_that_is_stopped_at_once_has_tried_a_decision(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save_untrained(tmp_path, 0, "classic")
+    mcts, by_network = MctsAgent(sims=20), PolicyMctsAgent(tmp_path, time=1e-9)
+    grow = trees.grow
+
+    def stopped(tree, rng):
+        mcts.stop()
+        return grow(tree, rng)
+
+    monkeypatch.setattr(trees, "grow", stopped)
+    for agent in (mcts, by_network):
+        thought = agent.think(Position.start().row)
+        assert isinstance(thought, TreeResult)
+        assert sum(thought.visits.values()) == 1
+
+
+def test_a_glimpse_is_of_one_search_though_the_next_begins_meanwhile(monkeypatch) -> None:
+    agent, read, before = MctsAgent(sims=20), reading.read_decisions, Position.start()
+    after = before.play(before.turns()[0])
+    agent.think(before.row)
+
+    def the_next_begins(tree, game):
+        found = read(tree, game)
+        tree.root[0] = after.row
+        return found
+
+    monkeypatch.setattr(reading, "read_decisions", the_next_begins)
+    assert agent.glimpse(after.row) is None
 
 
 def test_a_tree_search_that_begins_shows_nothing_of_the_one_before(monkeypatch) -> None:

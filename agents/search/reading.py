@@ -74,9 +74,10 @@ def glimpse_of(tree: Tree, row: Row, seconds: float) -> TreeResult | None:
 
     Reads only the root's edges, which stay in place while the tree grows.
     """
-    decisions, growing = read_decisions(tree, 0)
-    visits = growing.copy()
-    if not np.array_equal(tree.root[0], row) or not visits.any():
+    if not np.array_equal(tree.root[0], row):  # first: what is read then is of this root
+        return None
+    decisions, visits = (edges.copy() for edges in read_decisions(tree, 0))
+    if not visits.any():
         return None
     best = int(np.argmax(visits))
     total = float(tree.totals[0, int(tree.nodes[0, 0, FIRST_EDGE]) + best])

@@ -307,7 +307,8 @@ def back_up(tree, game, length, value):
 
 @compiled
 def grow(tree, rng):
-    """Grow the empty tree of game 0 by as many simulations as ``tree.control`` says.
+    """Grow the empty tree of game 0 by as many simulations as ``tree.control`` says, and by one if
+    it is stopped at once: a decision has a value then.
 
     Args:
         tree: ``tree.root[0]`` is a row, its battle not over and no offer open.
@@ -319,7 +320,7 @@ def grow(tree, rng):
     _expand(tree, 0, tree.root[0], -1, rng)
     control = tree.control
     made = 0
-    while made < control[SIMULATIONS] and control[STOP] == 0:
+    while made < control[SIMULATIONS] and (control[STOP] == 0 or made == 0):
         length, _ = descend(tree, 0, True, rng)
         value = leaf_value(
             tree.rows[0], control[HOW], control[LENGTH], tree.work, tree.decisions[0], rng, 0
