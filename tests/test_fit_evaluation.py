@@ -10,11 +10,12 @@ import pytest
 
 import training.fitting.positions
 from agents.alphabeta import Searcher, SearchOptions
+from agents.search.lines import CODES_SIZE
 from agents.search.pattern_files import classes_of, read_tables, read_values, tables_path
 from agents.search.patterns import judge_afresh
 from agents.search.weights import load_weights
 from thud_env import Position
-from thud_env.board import CELL_OF_SQUARE, NUM_CELLS
+from thud_env.board import CELL_OF_SQUARE
 from thud_env.jit.rng import seed_generators
 from thud_env.rules.row import ONGOING, STONE_CELL, TERMINATION, TO_MOVE, Row
 from thud_env.rulesets import get_ruleset
@@ -108,7 +109,7 @@ def test_values_that_made_the_worth_are_found_again() -> None:
     row[CELL_OF_SQUARE] = boards[0]
     row[TO_MOVE] = 0
     sums = np.zeros(2, dtype=np.int64)
-    judge_afresh(row, tables, np.zeros(NUM_CELLS, dtype=np.int32), sums)
+    judge_afresh(row, tables, np.zeros(CODES_SIZE, dtype=np.int32), sums)
     assert sums[0] / 100 == pytest.approx(worth[0], abs=0.5)
 
 
@@ -158,7 +159,7 @@ def test_tables_to_start_from_are_kept_where_nothing_is_seen(tmp_path: Path) -> 
     _, before, _ = read_values(start)
     rules, after, _ = read_values(tmp_path / "generation-2.npz")
     assert rules == "classic-any"
-    assert 0.5 < (before == after).mean() < 1
+    assert 0.5 < (before == after[: len(before)]).mean() < 1
 
 
 def test_tables_of_another_setup_are_refused_as_a_start(tmp_path: Path, capsys) -> None:

@@ -25,12 +25,13 @@ from agents.search.evaluation import (
     features,
     final_value,
 )
+from agents.search.lines import CODES_SIZE
 from agents.search.pattern_files import classes_of
 from agents.search.patterns import Tables, judge_afresh
 from agents.search.weights import feature_names, load_weights, material_weights
 from thud_env import RULESETS, Position
 from thud_env.actions import NUM_MOVES, OFFER
-from thud_env.board import CELL_OF_SQUARE, NUM_CELLS, SQUARE_SYMMETRY
+from thud_env.board import CELL_OF_SQUARE, SQUARE_SYMMETRY
 from thud_env.jit.rng import seed_generators
 from thud_env.notation.turns import turn_notation
 from thud_env.perft import perft
@@ -74,7 +75,7 @@ def random_tables(rules: str) -> Tables:
 def by_patterns(row: Row) -> int:
     sums = np.zeros(2, dtype=np.int64)
     tables = random_tables(ruleset_of(row).name)
-    judge_afresh(row, tables, np.zeros(NUM_CELLS, dtype=np.int32), sums)
+    judge_afresh(row, tables, np.zeros(CODES_SIZE, dtype=np.int32), sums)
     side = row[TO_MOVE]
     return int(sums[side]) if side == DWARFS else -int(sums[side])
 

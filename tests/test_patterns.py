@@ -14,6 +14,7 @@ from by_hand import place
 from positions import constructed, from_play, position_of
 
 from agents.search.captures import capturable_by
+from agents.search.lines import CODES_SIZE, DIAGONAL, line_codes
 from agents.search.pattern_files import (
     TablesError,
     classes_of,
@@ -64,16 +65,18 @@ from thud_env.rules.row import (
 )
 
 EACH_RULESET = pytest.mark.parametrize("rules", RULESETS)
+WITH_LINES_OR_NOT = pytest.mark.parametrize("with_lines", [True, False])
 
 
-def random_tables(rules: str) -> Tables:
+def random_tables(rules: str, with_lines: bool = True) -> Tables:
     classes = classes_of(rules)
-    values = np.random.default_rng(3).integers(-300, 300, (classes.count, 2), dtype=np.int16)
+    count = classes.count if with_lines else classes.without_lines
+    values = np.random.default_rng(3).integers(-300, 300, (count, 2), dtype=np.int16)
     return classes.spread(values, np.array([11, -12]))
 
 
 def afresh(row: Row, tables: Tables) -> tuple[np.ndarray, np.ndarray]:
-    codes, sums = np.zeros(NUM_CELLS, dtype=np.int32), np.zeros(2, dtype=np.int64)
+    codes, sums = np.zeros(CODES_SIZE, dtype=np.int32), np.zeros(2, dtype=np.int64)
     judge_afresh(row, tables, codes, sums)
     return codes, sums
 
@@ -86,9 +89,10 @@ def positions(rules: str) -> Iterator[Position]:
             yield position
 
 
+@WITH_LINES_OR_NOT
 @EACH_RULESET
-def test_updating_after_a_decision_equals_evaluating_afresh(rules: str) -> None:
-    tables = random_tables(rules)
+def test_updating_after_a_decision_equals_evaluating_afresh(rules: str, with_lines: bool) -> None:
+    tables = random_tables(rules, with_lines)
     for position in positions(rules):
         codes, sums = afresh(position.row, tables)
         for action in position.legal_actions()[::3].tolist():
@@ -101,9 +105,10 @@ def test_updating_after_a_decision_equals_evaluating_afresh(rules: str) -> None:
             assert np.array_equal(new_sums, wanted_sums)
 
 
+@WITH_LINES_OR_NOT
 @EACH_RULESET
-def test_moves_are_evaluated_as_if_they_were_played(rules: str) -> None:
-    tables = random_tables(rules)
+def test_moves_are_evaluated_as_if_they_were_played(rules: str, with_lines: bool) -> None:
+    tables = random_tables(rules, with_lines)
     values = np.zeros(2048, dtype=np.int32)
     judged = 0
     for position in positions(rules):
@@ -115,7 +120,7 @@ def test_moves_are_evaluated_as_if_they_were_played(rules: str) -> None:
         codes, sums = afresh(row, tables)
         before = codes.copy()
         judge_moves(
-            row, moves, len(moves), tables, codes, sums, np.zeros(NUM_CELLS, np.int32), values
+            row, moves, len(moves), tables, codes, sums, np.zeros(CODES_SIZE, np.int32), values
         )
         assert np.array_equal(codes, before)
         sign, opponent = (1, 1) if row[TO_MOVE] == DWARFS else (-1, 0)
@@ -169,6 +174,40 @@ def test_the_code_of_a_pattern_is_what_is_drawn() -> None:
     assert codes[CELL_OF_SQUARE[square_named("H8")]] == 2 * NUM_PATTERNS
 
 
+def test_the_code_of_a_line_is_what_is_drawn() -> None:
+    codes, _ = afresh(place("classic", "D6 E7", "F6").row, random_tables("classic"))
+
+    def code(square: str, axis: int) -> int:
+        return int(codes[(1 + axis) * NUM_CELLS + CELL_OF_SQUARE[square_named(square)]])
+
+    north, northeast, east = 0, 1, 2
+    assert code("E6", east) == 1 * 4**1 + 2 * 4**3
+    assert code("E6", northeast) == DIAGONAL
+    assert code("F6", northeast) == DIAGONAL + 1 * 4**1 + 2 * 4**2
+    assert code("H9", north) == 3 * 4**3  # the stone is on H8
+    assert code("A6", east) == 3 * 4**0 + 3 * 4**1  # two squares are off the board
+
+
+@EACH_RULESET
+def test_lines_of_the_search_and_of_the_fit_are_the_same(rules: str) -> None:
+    for position in positions(rules):
+        codes, _ = afresh(position.row, random_tables(rules))
+        by_axis = codes[NUM_CELLS:].reshape(4, NUM_CELLS)[:, CELL_OF_SQUARE]
+        board = position.row[CELL_OF_SQUARE].astype(np.int64)
+        assert np.array_equal(by_axis.ravel(), line_codes(board[np.newaxis])[0])
+
+
+def test_lines_add_their_values() -> None:
+    classes = classes_of("classic")
+    values = np.zeros((classes.count, 2), dtype=np.int16)
+    values[classes.lines[1 * 4**1 + 1 * 4**2 + 2 * 4**4]] = 30, -20
+    constant = np.zeros(2, dtype=np.int64)
+    hurl = place("classic", "D6 E6", "G6 P8").row
+    assert afresh(hurl, classes.spread(values, constant))[1].tolist() == [30, -20]
+    without = classes.spread(values[: classes.without_lines], constant)
+    assert afresh(hurl, without)[1].tolist() == [0, 0]
+
+
 def test_pieces_count_where_they_stand() -> None:
     classes = classes_of("classic")
     values = np.zeros((classes.count, 2), dtype=np.int16)
@@ -214,6 +253,15 @@ def test_a_file_gives_its_ruleset_its_tables_and_no_other(tmp_path: Path) -> Non
     assert own is not None
     assert own.patterns.max() == 3
     assert chosen("classic") is published_tables("classic")
+
+
+def test_a_file_without_lines_is_read_as_one_in_which_they_do_not_count(tmp_path: Path) -> None:
+    path = tmp_path / "old.npz"
+    values = np.full((classes_of("classic").without_lines, 2), 3, dtype=np.int16)
+    write_tables(path, "classic", values, np.array([1, 2]))
+    _, tables = read_tables(path)
+    assert len(tables.lines) == 0
+    assert tables.patterns.max() == 3
 
 
 def test_a_damaged_file_is_refused_wherever_the_damage_is(tmp_path: Path) -> None:

@@ -65,6 +65,8 @@ MATCH_NODES = 6_000
 """Decisions that both players of a match may try for a turn: by some tables a search of the same
 depth tries twice as many.
 """
+NODES_WITHOUT_LINES = 9_000
+"""Decisions that a search by tables without lines may try: it takes no longer for them."""
 LARGEST = 32_000
 """The largest absolute value, in hundredths of a point: values are kept in 16 bits."""
 
@@ -218,16 +220,18 @@ def _write_beginning(path: Path, rules: str, start: Path | None) -> None:
         _write(path, rules, np.stack([prior_values(*_kind(rules))] * 2, axis=1))
         return
     of, values, constant = read_values(start)
-    if len(values) != classes_of(rules).count:
+    classes = classes_of(rules)
+    if len(values) not in (classes.count, classes.without_lines):
         raise ValueError(f"{start} has tables of {of}, which do not fit {rules}")
     write_tables(path, rules, values, constant)
 
 
 def _prior(folder: Path) -> np.ndarray:
     """[count + 2, 2] the values of generation 0, in points."""
-    _, values, constant = read_values(_generation(folder, 0))
-    nothing = np.zeros_like(constant)
-    return np.vstack((values, nothing, constant)).astype(np.float64) / POINT
+    rules, values, constant = read_values(_generation(folder, 0))
+    prior = np.zeros((classes_of(rules).count + 2, 2))
+    prior[: len(values)], prior[-1] = values, constant
+    return prior / POINT
 
 
 def _shards(folder: Path, plan: Plan, generation: int) -> list[Path]:
@@ -314,8 +318,10 @@ def _match(newest: Path, rules: str, pairs: int) -> dict[str, Any]:
     """
     plain = f"alphabeta:nodes={MATCH_NODES}"
     opponents = {"features": f"{plain},evaluation=features"}
-    if published_tables(rules) is not None:
-        opponents["tables before"] = plain
+    before = published_tables(rules)
+    if before is not None:
+        nodes = MATCH_NODES if len(before.lines) else NODES_WITHOUT_LINES
+        opponents["tables before"] = f"alphabeta:nodes={nodes}"
     book = read_openings(rules).starts
     starts = np.stack([book[-1 - number % len(book)].row for number in range(pairs)])
     report: dict[str, Any] = {"nodes": MATCH_NODES, "pairs": pairs}
@@ -330,7 +336,7 @@ def _match(newest: Path, rules: str, pairs: int) -> dict[str, Any]:
                 ("as trolls", "mean_as_trolls"),
             )
         }
-        print(f"{pairs} pairs, {MATCH_NODES:,} nodes a turn, against the {name}: {report[name]}")
+        print(f"{pairs} pairs, {plain} against the {name}, {spec}: {report[name]}")
     report["won"] = result["mean_total_95"][0] > 0
     return report
 

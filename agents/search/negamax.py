@@ -80,7 +80,7 @@ def _carry_out(work, level):
         work.path_keys[level + 1] = key_after(row, child, work.path_keys[level])
     if work.control[BY_PATTERNS] == 1:
         codes, sums = work.codes[level + 1], work.sums[level + 1]
-        copy_codes(codes, work.codes[level])
+        copy_codes(codes, work.codes[level], work.tables)
         sums[0], sums[1] = work.sums[level, 0], work.sums[level, 1]
         judge_change(row, child, work.tables, codes, sums)
     child_frame[LAST_CAPTURED] = decision if CAPTURE <= decision < CAPTURE_ALL else -1

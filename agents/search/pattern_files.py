@@ -1,7 +1,8 @@
 """Reads and writes the tables of the evaluation by patterns.
 
 A file, ``configs/search/patterns-RULES.npz``, holds a value for each *class* of patterns, of pieces
-on squares and of pieces beside the stone, and for each number of dwarfs and of trolls. Entries that
+on squares and of pieces beside the stone, for each number of dwarfs and of trolls and, unless it
+does without, for each class of lines. Entries that
 a symmetry maps onto each other are one class, so that a position and its mirror image have the same
 value. The symmetries are those of the ruleset's setup, and for patterns that are not around the
 stone all eight of the board.
@@ -18,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.durable import replace_flushed
+from agents.search.lines import same_lines
 from agents.search.patterns import (
     AT_STONE,
     INNER,
@@ -48,7 +50,9 @@ class Classes:
         pieces: [4, 272] the class of each piece on each cell, or -1.
         beside_stone: [4, 1024] the class of each piece at each place beside the stone, or -1.
         counts: [33, 9] the class of each number of dwarfs and of trolls.
-        count: how many classes there are, of all four together.
+        lines: [2048] the class of each code of a line, or -1.
+        count: how many classes there are, of all five together.
+        without_lines: how many of all but lines, whose classes are the last.
     """
 
     def __init__(self, ruleset: Ruleset) -> None:
@@ -75,6 +79,8 @@ class Classes:
         self.counts = self._number(
             np.arange((MAX_DWARFS + 1) * (MAX_TROLLS + 1)).reshape(MAX_DWARFS + 1, MAX_TROLLS + 1)
         )
+        self.without_lines = self.count
+        self.lines = self._number(same_lines())
 
     def _number(self, names: NDArray[np.int64]) -> NDArray[np.int64]:
         known, numbers = np.unique(names[names >= 0], return_inverse=True)
@@ -84,10 +90,14 @@ class Classes:
         return classes
 
     def spread(self, values: NDArray[np.int16], constant: NDArray[np.int64]) -> Tables:
-        """The tables in which the classes have these values, [count, 2]."""
+        """The tables in which the classes have these values, [count, 2]; or [without_lines, 2], so
+        that lines do not count.
+        """
         with_nothing = np.concatenate((values, np.zeros((1, 2), dtype=np.int16)))
+        no_lines = len(values) == self.without_lines
         return Tables(
             patterns=with_nothing[self.patterns],
+            lines=with_nothing[self.lines[:0] if no_lines else self.lines],
             pieces=with_nothing[self.pieces],
             beside_stone=with_nothing[self.beside_stone],
             counts=with_nothing[self.counts],
@@ -133,6 +143,7 @@ def no_tables() -> Tables:
     """Tables that give every position the value 0."""
     return Tables(
         patterns=np.zeros((NUM_CODES, 2), dtype=np.int16),
+        lines=np.zeros((0, 2), dtype=np.int16),
         pieces=np.zeros((NUM_PIECES, NUM_CELLS, 2), dtype=np.int16),
         beside_stone=np.zeros((NUM_PIECES, NUM_PLACES, 2), dtype=np.int16),
         counts=np.zeros((MAX_DWARFS + 1, MAX_TROLLS + 1, 2), dtype=np.int16),
@@ -181,8 +192,13 @@ def read_values(path: Path) -> tuple[str, NDArray[np.int16], NDArray[np.int64]]:
     rules, values, constant = str(content["rules"]), content["values"], content["constant"]
     if rules not in RULESETS:
         raise TablesError(f"{path} has patterns of {rules!r}: no such ruleset")
-    shape = (classes_of(rules).count, 2)
-    if values.shape != shape or values.dtype != np.int16 or constant.shape != (2,):
+    classes = classes_of(rules)
+    shape = (classes.count, 2)
+    if (
+        values.shape not in (shape, (classes.without_lines, 2))
+        or values.dtype != np.int16
+        or constant.shape != (2,)
+    ):
         raise TablesError(f"{path}: values of shape {shape} and type int16 would be right")
     return rules, values, constant.astype(np.int64)
 

@@ -1,9 +1,10 @@
 """Evaluates a position by its patterns: a sum of table values, of which a move changes few.
 
-The evaluation adds up, for each square of the board, a value of the 3 x 3 *pattern* around it and a
-value of the piece on it, by its place on the board and its place beside the stone. It adds a value
-of the numbers of dwarfs and of trolls. There is a table for each side to move.
-``training/fit_evaluation.py`` fits the tables to self-play.
+The evaluation adds up, for each square of the board, a value of the 3 x 3 *pattern* around it, of
+the four *lines* through it (``lines.py``) if the tables have any, and of the piece on it, by its
+place on the board and its place beside the stone. It adds a value of the numbers of dwarfs and of
+trolls. There is a table for each side to move. ``training/fit_evaluation.py`` fits the tables to
+self-play.
 
 A pattern's code has a trinary digit for each of its nine squares, counted from the top left::
 
@@ -14,11 +15,11 @@ A pattern's code has a trinary digit for each of its nine squares, counted from 
 The stone and what is off the board count as empty, and a pattern whose centre is on the perimeter,
 off the board or the stone has codes of its own (``CODE_OF_CELL``, ``STONE_CODE``).
 
-A piece that moves changes at most 18 patterns. So the value of a position is updated from move to
-move, and all quiet moves of a position are evaluated without playing one (``judge_moves``): most
-take one addition. Efficiently updatable evaluations are an idea of Nasu's ("NNUE", 2018), tables
-of patterns one of Buro's ("Experiments with Multi-ProbCut and a new high-quality evaluation
-function for Othello", 1997).
+A piece that moves changes at most 18 patterns and 40 lines. So the value of a position is updated
+from move to move, and all quiet moves of a position are evaluated without playing one
+(``judge_moves``): most take a few additions. Efficiently updatable evaluations are an idea of
+Nasu's ("NNUE", 2018), tables of patterns one of Buro's ("Experiments with Multi-ProbCut and a new
+high-quality evaluation function for Othello", 1997).
 """
 
 from __future__ import annotations
@@ -28,12 +29,21 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from thud_env.actions import MOVE_DISTANCE, MOVE_FROM, MOVE_TO
+from agents.search.lines import (
+    CODES_SIZE,
+    LINE_REACH,
+    change_lines,
+    judge_lines,
+    put_in_lines,
+    would_put_in_line,
+)
+from thud_env.actions import MOVE_DIRECTION, MOVE_DISTANCE, MOVE_FROM, MOVE_TO
 from thud_env.board import (
     CELL_OF_SQUARE,
     CELL_STEP,
     IS_GOAL_CELL,
     IS_PERIMETER_CELL,
+    NUM_AXES,
     NUM_CELLS,
     NUM_DIRECTIONS,
     STRIDE,
@@ -93,6 +103,8 @@ class Tables(NamedTuple):
 
     patterns: NDArray[np.int16]
     """[78732, 2] by code."""
+    lines: NDArray[np.int16]
+    """[2048, 2] by code, or [0, 2]: lines do not count."""
     pieces: NDArray[np.int16]
     """[4, 272, 2] by piece and cell."""
     beside_stone: NDArray[np.int16]
@@ -154,10 +166,16 @@ def _move_stone(codes, cell, sign):
     codes[cell] += sign * (AT_STONE - CODE_OF_CELL[cell])
 
 
+@inlined
+def _have_lines(tables):
+    """Whether lines count."""
+    return tables.lines.shape[0] > 0
+
+
 @compiled
-def copy_codes(target, source):
+def copy_codes(target, source, tables):
     """Overwrite one position's codes with another's."""
-    for i in range(NUM_CELLS):
+    for i in range(CODES_SIZE if _have_lines(tables) else NUM_CELLS):
         target[i] = source[i]
 
 
@@ -202,7 +220,7 @@ def judge_afresh(row, tables, codes, sums):
     Args:
         row: [432] a state row.
         tables: of its ruleset.
-        codes: [272] int32, written.
+        codes: [1360] int32, written.
         sums: [2] int64, written; from the dwarfs' view.
     """
     stone = int(row[STONE_CELL])
@@ -224,6 +242,8 @@ def judge_afresh(row, tables, codes, sums):
         code = natural(codes[cell])
         sums[0] += tables.patterns[code, 0]
         sums[1] += tables.patterns[code, 1]
+    if _have_lines(tables):
+        judge_lines(row, tables.lines, codes, sums)
 
 
 @compiled
@@ -258,6 +278,8 @@ def judge_change(before, after, tables, codes, sums):
                 codes[centre] = now
                 sums[0] += int(tables.patterns[now, 0]) - int(tables.patterns[was, 0])
                 sums[1] += int(tables.patterns[now, 1]) - int(tables.patterns[was, 1])
+            if _have_lines(tables):
+                change_lines(codes, tables.lines, cell, step, sums)
 
 
 @compiled
@@ -270,7 +292,7 @@ def judge_moves(row, decisions, count, tables, codes, sums, arrivals, values):
         count: how many.
         tables: of its ruleset.
         codes, sums: its own; ``codes`` is changed and restored.
-        arrivals: [272] int32, scratch space.
+        arrivals: [1360] int32, scratch space.
         values: [count] int32, written: hundredths of a point with the opponent to move; UNKNOWN for
             moves of the stone. Captures are not counted, except the troll that a dwarf is hurled
             at.
@@ -280,14 +302,15 @@ def judge_moves(row, decisions, count, tables, codes, sums, arrivals, values):
     mine = DWARF if side == DWARFS else TROLL
     sign = 1 if side == DWARFS else -1
     stone = int(row[STONE_CELL])
-    patterns = tables.patterns
+    patterns, lines = tables.patterns, tables.lines
+    with_lines = _have_lines(tables)
     base = sums[other]
     one_troll_less = 0
     if row[NUM_TROLLS] > 0:
         fewer = tables.counts[natural(row[NUM_DWARFS]), natural(row[NUM_TROLLS] - 1), other]
         one_troll_less = int(fewer) - _by_counts(row, tables, other)
-    for cell in range(NUM_CELLS):
-        arrivals[cell] = UNKNOWN
+    for i in range(CODES_SIZE if with_lines else NUM_CELLS):
+        arrivals[i] = UNKNOWN
     start = -1
     leaving = 0
     for i in range(count):
@@ -295,31 +318,54 @@ def judge_moves(row, decisions, count, tables, codes, sums, arrivals, values):
         if MOVE_FROM[action] != start:
             if start >= 0 and row[start] != STONE:
                 _put(codes, patterns, start, mine, 1, other)
+                if with_lines:
+                    put_in_lines(codes, lines, start, mine, other)
             start = natural(MOVE_FROM[action])
             if row[start] != STONE:
                 leaving = _put(codes, patterns, start, mine, -1, other)
                 leaving -= _alone(tables, mine, start, stone, other)
+                if with_lines:
+                    leaving += put_in_lines(codes, lines, start, -mine, other)
         if row[start] == STONE:
             values[i] = UNKNOWN
             continue
         target = natural(MOVE_TO[action])
         change = leaving
         if row[target] == TROLL:
-            taken = _put(codes, patterns, target, TROLL, -1, other)
-            change += taken - _alone(tables, TROLL, target, stone, other) + one_troll_less
+            change += _put(codes, patterns, target, TROLL, -1, other)
+            change += one_troll_less - _alone(tables, TROLL, target, stone, other)
             change += _would_put(codes, patterns, target, mine, other)
             change += _alone(tables, mine, target, stone, other)
             _put(codes, patterns, target, TROLL, 1, other)
-        elif MOVE_DISTANCE[action] <= 2:
+            if with_lines:
+                change += put_in_lines(codes, lines, target, -TROLL, other)
+                for axis in range(NUM_AXES):
+                    change += would_put_in_line(codes, lines, axis, target, mine, other)
+                put_in_lines(codes, lines, target, TROLL, other)
+            values[i] = sign * (base + change)
+            continue
+        # What is far from the start is changed alike by all moves to this target.
+        if MOVE_DISTANCE[action] <= 2:
             change += _would_put(codes, patterns, target, mine, other)
             change += _alone(tables, mine, target, stone, other)
         else:
-            # No pattern holds both squares, so this change does not depend on the start.
             if arrivals[target] == UNKNOWN:
                 arrivals[target] = _would_put(codes, patterns, target, mine, other) + _alone(
                     tables, mine, target, stone, other
                 )
             change += arrivals[target]
+        if with_lines:
+            along = MOVE_DIRECTION[action] % NUM_AXES
+            for axis in range(NUM_AXES):
+                if axis == along and MOVE_DISTANCE[action] <= 2 * LINE_REACH:
+                    change += would_put_in_line(codes, lines, axis, target, mine, other)
+                    continue
+                known = natural((1 + axis) * NUM_CELLS + target)
+                if arrivals[known] == UNKNOWN:
+                    arrivals[known] = would_put_in_line(codes, lines, axis, target, mine, other)
+                change += arrivals[known]
         values[i] = sign * (base + change)
     if start >= 0 and row[start] != STONE:
         _put(codes, patterns, start, mine, 1, other)
+        if with_lines:
+            put_in_lines(codes, lines, start, mine, other)

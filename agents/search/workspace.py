@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.search.evaluation import NUM_FEATURES
+from agents.search.lines import CODES_SIZE
 from agents.search.patterns import Tables
 from agents.search.table import BUCKET
 from thud_env.actions import NUM_ACTIONS
-from thud_env.board import NUM_CELLS
 from thud_env.rules.row import MAX_DECISIONS_AT_ONCE, ROW_SIZE
 
 (
@@ -67,7 +67,7 @@ class Workspace(NamedTuple):
     rows: NDArray[np.int16]
     """[L, 432] the positions on the path."""
     codes: NDArray[np.int32]
-    """[L, 272] their pattern codes, if positions are evaluated by patterns."""
+    """[L, 1360] their pattern codes, if positions are evaluated by patterns."""
     sums: NDArray[np.int64]
     """[L, 2] their values by patterns, by side to move."""
     moves: NDArray[np.int32]
@@ -94,7 +94,7 @@ class Workspace(NamedTuple):
     tables: Tables
     """The tables of the evaluation by patterns."""
     arrivals: NDArray[np.int32]
-    """[272] scratch space of the evaluation by patterns."""
+    """[1360] scratch space of the evaluation by patterns."""
     weights: NDArray[np.int64]
     """[2, 16] the weights of the evaluation by features, for the ruleset that is searched."""
     scratch: NDArray[np.int64]
@@ -106,7 +106,7 @@ class Workspace(NamedTuple):
         buckets = (1 << table_bits) // BUCKET
         return cls(
             rows=np.zeros((MAX_LEVELS, ROW_SIZE), dtype=np.int16),
-            codes=np.zeros((MAX_LEVELS, NUM_CELLS), dtype=np.int32),
+            codes=np.zeros((MAX_LEVELS, CODES_SIZE), dtype=np.int32),
             sums=np.zeros((MAX_LEVELS, 2), dtype=np.int64),
             moves=np.zeros((MAX_LEVELS, MAX_DECISIONS_AT_ONCE), dtype=np.int32),
             scores=np.zeros((MAX_LEVELS, MAX_DECISIONS_AT_ONCE), dtype=np.int32),
@@ -119,7 +119,7 @@ class Workspace(NamedTuple):
             history=np.zeros((2, NUM_ACTIONS), dtype=np.int32),
             control=np.zeros(CONTROL_SIZE, dtype=np.int64),
             tables=tables,
-            arrivals=np.zeros(NUM_CELLS, dtype=np.int32),
+            arrivals=np.zeros(CODES_SIZE, dtype=np.int32),
             weights=np.zeros((2, NUM_FEATURES), dtype=np.int64),
             scratch=np.zeros(NUM_FEATURES, dtype=np.int64),
         )

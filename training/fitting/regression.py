@@ -1,8 +1,8 @@
 """Fits the tables of the evaluation by patterns to positions, by ridge regression.
 
-A position is described by the classes of its patterns, its pieces and their numbers, some 190 of
-several thousand. The sum of their values predicts its target, in one fit for each side to move.
-Values are held near a prior, so that rare classes count for little beside the pieces.
+A position is described by the classes of its patterns, its lines, its pieces and their numbers,
+some 600 of several thousand. The sum of their values predicts its target, in one fit for each side
+to move. Values are held near a prior, so that rare classes count for little beside the pieces.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.search.lines import line_codes
 from agents.search.pattern_files import Classes
 from agents.search.patterns import (
     AT_STONE,
@@ -19,12 +20,21 @@ from agents.search.patterns import (
     ROW_AND_COLUMN,
     SAME_PLACE,
 )
-from thud_env.board import CELL_OF_SQUARE, IS_GOAL_CELL, NUM_CELLS, SIZE, STRIDE, cell_at
+from thud_env.board import (
+    CELL_OF_SQUARE,
+    IS_GOAL_CELL,
+    NUM_CELLS,
+    SIZE,
+    STRIDE,
+    cell_at,
+)
 from thud_env.jit.compile import compiled
 from thud_env.rules.row import DWARF, STONE, TROLL
 from thud_env.rulesets import MAX_DWARFS, MAX_TROLLS, TROLL_VALUE, Ruleset
 from training.fitting.positions import Positions
 
+AT_ONCE = 20_000
+"""Positions whose classes are found at a time, to save memory."""
 ROUNDS = 60
 """Steps of conjugate gradients: far fewer than there are values, which smooths as well."""
 
@@ -33,21 +43,33 @@ def class_numbers(positions: Positions, classes: Classes) -> NDArray[np.int32]:
     """[N, K] the classes of each position, after ``classes.count + 1``, the constant. Rows are
     padded with ``classes.count``, whose value is 0.
     """
+    count = len(positions.boards)
+    cuts = [slice(first, first + AT_ONCE) for first in range(0, count, AT_ONCE)]
+    boards, stones = positions.boards.astype(np.int64), positions.stones.astype(np.int64)
+    parts = [_class_numbers(boards[cut], stones[cut, np.newaxis], classes) for cut in cuts]
+    numbers = np.full((count, max(part.shape[1] for part in parts)), classes.count, dtype=np.int32)
+    for cut, part in zip(cuts, parts, strict=True):
+        numbers[cut, : part.shape[1]] = part
+    return numbers
+
+
+def _class_numbers(
+    boards: NDArray[np.int64], stones: NDArray[np.int64], classes: Classes
+) -> NDArray[np.int32]:
     cells = CELL_OF_SQUARE.astype(np.int64)
-    boards = positions.boards.astype(np.int64)
     count = len(boards)
     whole = np.zeros((count, NUM_CELLS), dtype=np.int64)
     whole[:, cells] = np.where(boards == STONE, 0, boards)
     codes = np.where(boards == STONE, AT_STONE, CODE_OF_CELL[cells])
     for step, digit in zip(PATTERN_STEP, DIGIT, strict=True):
         codes += whole[:, cells + step] * digit
-    stones = positions.stones.astype(np.int64)[:, np.newaxis]
     beside = SAME_PLACE + ROW_AND_COLUMN[cells] - ROW_AND_COLUMN[stones]
     dwarfs = np.minimum((boards == DWARF).sum(axis=1, keepdims=True), MAX_DWARFS)
     trolls = np.minimum((boards == TROLL).sum(axis=1, keepdims=True), MAX_TROLLS)
     found = np.concatenate(
         (
             classes.patterns[codes],
+            classes.lines[line_codes(boards)],
             classes.pieces[boards, cells],
             classes.beside_stone[boards, beside],
             classes.counts[dwarfs, trolls],
