@@ -1,8 +1,8 @@
 """The compiled parts of the searching players: functions on state rows and plain arrays.
 
-- Evaluation: ``patterns.py`` adds up values of 3 x 3 patterns, from tables (``pattern_files.py``);
-  ``evaluation.py`` weighs features, counted on sets of squares (``bitboards.py``), by
-  ``weights.py``. ``published.py`` reads the files of either.
+- Evaluation: ``patterns.py`` adds up values of 3 x 3 patterns and of lines (``lines.py``), from
+  tables (``pattern_files.py``); ``evaluation.py`` weighs features, counted on sets of squares
+  (``bitboards.py``), by ``weights.py``. ``published.py`` reads the files of either.
 - Alpha-beta: ``negamax.py`` is the search and ``levels.py`` one level of it. ``captures.py`` lists
   captures, ``ordering.py`` scores decisions, ``table.py`` is the transposition table,
   ``pruning.py`` leaves decisions out, ``workspace.py`` holds the arrays.
