@@ -48,7 +48,7 @@ class MctsAgent(PlanningAgent):
 
     Args:
         sims: simulations for a turn, or for what is left of one; 0: 1,000, or with ``time`` as many
-            as it allows.
+            as it allows, 1,000,000 at most.
         playouts: how leaves are valued: ``search`` by an alpha-beta search of one turn, ``eval`` by
             the evaluation, ``random`` or ``greedy`` by a playout.
         length: turns of a playout before the evaluation; 0: to the end of the battle.

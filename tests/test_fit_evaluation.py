@@ -11,7 +11,14 @@ import pytest
 import training.fitting.positions
 from agents.alphabeta import Searcher, SearchOptions
 from agents.search.lines import CODES_SIZE
-from agents.search.pattern_files import classes_of, read_tables, read_values, tables_path
+from agents.search.pattern_files import (
+    classes_of,
+    published_tables,
+    read_tables,
+    read_values,
+    tables_path,
+    write_tables,
+)
 from agents.search.patterns import judge_afresh
 from agents.search.weights import load_weights
 from thud_env import Position
@@ -20,6 +27,7 @@ from thud_env.jit.rng import seed_generators
 from thud_env.rules.row import ONGOING, STONE_CELL, TERMINATION, TO_MOVE, Row
 from thud_env.rulesets import get_ruleset
 from training import fit_evaluation
+from training.arena.intervals import Interval
 from training.fit_evaluation import main
 from training.fitting.positions import CARELESS, SEES_LITTLE, Positions, SearchPlay
 from training.fitting.regression import class_numbers, fit, predict, prior_values
@@ -142,6 +150,23 @@ def test_tables_are_of_the_ruleset_that_was_named(tmp_path: Path) -> None:
     assert read_tables(tmp_path / "generation-2.npz")[0] == "classic-any"
 
 
+def test_tables_without_lines_may_try_more_decisions_in_a_match(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    newest, met = tmp_path / "newest.npz", []
+    write_tables(newest, "classic", *read_values(tables_path("classic"))[1:])
+    monkeypatch.setattr(fit_evaluation.agents, "make", lambda spec, seed: met.append(spec))
+    monkeypatch.setattr(fit_evaluation, "play_pairs", lambda *_, **__: None)
+    monkeypatch.setattr(fit_evaluation, "summarise_pairs", lambda _: {"mean_total_95": [1, 2]})
+    monkeypatch.setattr(fit_evaluation, "interval_of", lambda *_: Interval(1, 1, 1))
+    with_lines = published_tables("classic")
+    assert with_lines is not None
+    for tables in (with_lines, with_lines._replace(lines=with_lines.lines[:0])):
+        monkeypatch.setattr(fit_evaluation, "published_tables", lambda _, found=tables: found)
+        fit_evaluation._match(newest, "classic", 1)
+    assert [met[3], met[7]] == ["alphabeta:nodes=6000", "alphabeta:nodes=9000"]
+
+
 @pytest.mark.parametrize("won", [True, False])
 def test_only_tables_that_win_their_match_are_published(
     won: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -153,12 +178,18 @@ def test_only_tables_that_win_their_match_are_published(
         assert json.loads((tmp_path / "out.json").read_bytes())["commit"]
 
 
-def test_tables_to_start_from_are_kept_where_nothing_is_seen(tmp_path: Path) -> None:
-    start = tables_path("classic")
+@pytest.mark.parametrize("with_lines", [True, False])
+def test_tables_to_start_from_are_kept_where_nothing_is_seen(
+    with_lines: bool, tmp_path: Path
+) -> None:
+    start, classes = tmp_path / "start.npz", classes_of("classic")
+    _, before, constant = read_values(tables_path("classic"))
+    before = before[: classes.count if with_lines else classes.without_lines]
+    write_tables(start, "classic", before, constant)
     assert main(command(tmp_path, "--start", str(start), rules="classic-any")) == 0
-    _, before, _ = read_values(start)
     rules, after, _ = read_values(tmp_path / "generation-2.npz")
     assert rules == "classic-any"
+    assert len(after) == classes.count
     assert 0.5 < (before == after[: len(before)]).mean() < 1
 
 

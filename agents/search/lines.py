@@ -18,16 +18,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from thud_env.board import (
-    CELL_OF_SQUARE,
-    CELL_STEP,
-    NUM_AXES,
-    NUM_CELLS,
-    RAY_LENGTH,
-)
+from thud_env.board import CELL_OF_SQUARE, CELL_STEP, NUM_AXES, NUM_CELLS, RAY_LENGTH
 from thud_env.jit.bits import natural
 from thud_env.jit.compile import compiled, inlined
-from thud_env.rules.row import EMPTY
+from thud_env.rules.row import DWARFS, EMPTY, TROLLS
 
 LINE_REACH = 2
 LINE_LENGTH = 2 * LINE_REACH + 1
@@ -68,7 +62,7 @@ EMPTY_LINES = _empty_lines()
 
 
 @inlined
-def put_in_lines(codes, lines, cell, change, side):
+def put_in_lines(codes, lines, cell, change):
     """Add ``change`` to what stands on a cell: a piece, less the one that stood there.
 
     Args:
@@ -76,12 +70,11 @@ def put_in_lines(codes, lines, cell, change, side):
         lines: [2048, 2] int16, their values.
         cell: the cell.
         change: the new piece less the old one.
-        side: to move.
 
     Returns:
-        the change of value for that side to move.
+        the change of value with the dwarfs to move, and with the trolls.
     """
-    value = 0
+    dwarfs = trolls = 0
     for axis in range(NUM_AXES):
         centre = FIRST_CENTRE[axis, cell]
         digit = change * FIRST_DIGIT[axis, cell]
@@ -89,10 +82,11 @@ def put_in_lines(codes, lines, cell, change, side):
             old = natural(codes[natural(centre)])
             new = natural(old + digit)
             codes[natural(centre)] = new
-            value += int(lines[new, side]) - int(lines[old, side])
+            dwarfs += int(lines[new, DWARFS]) - int(lines[old, DWARFS])
+            trolls += int(lines[new, TROLLS]) - int(lines[old, TROLLS])
             centre += CELL_STEP[axis]
             digit >>= 2
-    return value
+    return dwarfs, trolls
 
 
 @inlined
@@ -119,26 +113,10 @@ def judge_lines(row, lines, codes, sums):
         cell = natural(CELL_OF_SQUARE[i])
         piece = int(row[cell])
         if piece != EMPTY:
-            put_in_lines(codes, lines, cell, piece, 0)
+            put_in_lines(codes, lines, cell, piece)
     for i in range(NUM_CELLS, CODES_SIZE):
         sums[0] += lines[natural(codes[i]), 0]
         sums[1] += lines[natural(codes[i]), 1]
-
-
-@inlined
-def change_lines(codes, lines, cell, change, sums):
-    """As ``put_in_lines``, with the value added to the ``sums``, [2], of both sides to move."""
-    for axis in range(NUM_AXES):
-        centre = FIRST_CENTRE[axis, cell]
-        digit = change * FIRST_DIGIT[axis, cell]
-        for _ in range(LINES_OF_CELL[axis, cell]):
-            old = natural(codes[natural(centre)])
-            new = natural(old + digit)
-            codes[natural(centre)] = new
-            sums[0] += int(lines[new, 0]) - int(lines[old, 0])
-            sums[1] += int(lines[new, 1]) - int(lines[old, 1])
-            centre += CELL_STEP[axis]
-            digit >>= 2
 
 
 def line_codes(boards: NDArray[np.int64]) -> NDArray[np.int64]:

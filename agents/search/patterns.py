@@ -32,7 +32,6 @@ from numpy.typing import NDArray
 from agents.search.lines import (
     CODES_SIZE,
     LINE_REACH,
-    change_lines,
     judge_lines,
     put_in_lines,
     would_put_in_line,
@@ -279,7 +278,9 @@ def judge_change(before, after, tables, codes, sums):
                 sums[0] += int(tables.patterns[now, 0]) - int(tables.patterns[was, 0])
                 sums[1] += int(tables.patterns[now, 1]) - int(tables.patterns[was, 1])
             if _have_lines(tables):
-                change_lines(codes, tables.lines, cell, step, sums)
+                dwarfs, trolls = put_in_lines(codes, tables.lines, cell, step)
+                sums[DWARFS] += dwarfs
+                sums[TROLLS] += trolls
 
 
 @compiled
@@ -319,13 +320,13 @@ def judge_moves(row, decisions, count, tables, codes, sums, arrivals, values):
             if start >= 0 and row[start] != STONE:
                 _put(codes, patterns, start, mine, 1, other)
                 if with_lines:
-                    put_in_lines(codes, lines, start, mine, other)
+                    put_in_lines(codes, lines, start, mine)
             start = natural(MOVE_FROM[action])
             if row[start] != STONE:
                 leaving = _put(codes, patterns, start, mine, -1, other)
                 leaving -= _alone(tables, mine, start, stone, other)
                 if with_lines:
-                    leaving += put_in_lines(codes, lines, start, -mine, other)
+                    leaving += put_in_lines(codes, lines, start, -mine)[other]
         if row[start] == STONE:
             values[i] = UNKNOWN
             continue
@@ -338,10 +339,10 @@ def judge_moves(row, decisions, count, tables, codes, sums, arrivals, values):
             change += _alone(tables, mine, target, stone, other)
             _put(codes, patterns, target, TROLL, 1, other)
             if with_lines:
-                change += put_in_lines(codes, lines, target, -TROLL, other)
+                change += put_in_lines(codes, lines, target, -TROLL)[other]
                 for axis in range(NUM_AXES):
                     change += would_put_in_line(codes, lines, axis, target, mine, other)
-                put_in_lines(codes, lines, target, TROLL, other)
+                put_in_lines(codes, lines, target, TROLL)
             values[i] = sign * (base + change)
             continue
         # What is far from the start is changed alike by all moves to this target.
@@ -368,4 +369,4 @@ def judge_moves(row, decisions, count, tables, codes, sums, arrivals, values):
     if start >= 0 and row[start] != STONE:
         _put(codes, patterns, start, mine, 1, other)
         if with_lines:
-            put_in_lines(codes, lines, start, mine, other)
+            put_in_lines(codes, lines, start, mine)

@@ -20,14 +20,7 @@ from agents.search.patterns import (
     ROW_AND_COLUMN,
     SAME_PLACE,
 )
-from thud_env.board import (
-    CELL_OF_SQUARE,
-    IS_GOAL_CELL,
-    NUM_CELLS,
-    SIZE,
-    STRIDE,
-    cell_at,
-)
+from thud_env.board import CELL_OF_SQUARE, IS_GOAL_CELL, NUM_CELLS, SIZE, STRIDE, cell_at
 from thud_env.jit.compile import compiled
 from thud_env.rules.row import DWARF, STONE, TROLL
 from thud_env.rulesets import MAX_DWARFS, MAX_TROLLS, TROLL_VALUE, Ruleset
