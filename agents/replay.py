@@ -12,9 +12,11 @@ A ``.gif`` goes anywhere, a ``.svg`` is small and sharp, and a ``.mp4`` needs ff
 from __future__ import annotations
 
 import argparse
+import contextlib
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
@@ -25,7 +27,7 @@ from numpy.typing import NDArray
 
 from agents.durable import new_file
 from thud_env import Record, read_record
-from thud_env.command import Command, bounded
+from thud_env.command import Command, bounded, say
 from thud_env.render import animation, frames
 from thud_env.render.picture import INK, PAPER
 
@@ -113,7 +115,8 @@ def write_mp4(path: Path, record: Record, size: int, seconds: float, captions: b
     """Write a video, with ffmpeg.
 
     Raises:
-        ValueError: if there is no ffmpeg, or it fails.
+        ValueError: if there is no ffmpeg.
+        ChildProcessError: if it fails.
     """
     ffmpeg = shutil.which("ffmpeg")
     if ffmpeg is None:
@@ -124,19 +127,23 @@ def write_mp4(path: Path, record: Record, size: int, seconds: float, captions: b
     frames_in = f"-f rawvideo -pix_fmt rgb24 -s {width}x{height} -r {_FPS_OF_VIDEO} -i -"
     video_out = "-an -vf pad=ceil(iw/2)*2:ceil(ih/2)*2 -pix_fmt yuv420p -f mp4"
     command = [ffmpeg, *f"-y -loglevel error {frames_in} {video_out}".split(), str(path)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as encoder:
-        assert encoder.stdin is not None
-        assert encoder.stderr is not None
-        clock = due = 0.0
-        for pixels, lasting in chain([(first, duration)], shown):
-            due += lasting
-            while clock < due:
-                encoder.stdin.write(pixels.tobytes())
-                clock += 1 / _FPS_OF_VIDEO
-        encoder.stdin.close()
-        said = encoder.stderr.read().decode(errors="replace")
+    with tempfile.TemporaryFile() as errors:  # a pipe would fill while frames are written
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=errors) as encoder:
+            assert encoder.stdin is not None
+            clock = due = 0.0
+            # A pipe that breaks means that ffmpeg has ended, and its exit code says so too.
+            with contextlib.suppress(BrokenPipeError), encoder.stdin:
+                for pixels, lasting in chain([(first, duration)], shown):
+                    due += lasting
+                    while clock < due:
+                        encoder.stdin.write(pixels.tobytes())
+                        clock += 1 / _FPS_OF_VIDEO
+        errors.seek(0)
+        said = errors.read().decode(errors="replace").strip()
     if encoder.returncode != 0:
-        raise ValueError(f"ffmpeg failed: {said.strip()}")
+        raise ChildProcessError(
+            f"ffmpeg failed: {said or f'it ended with code {encoder.returncode}'}"
+        )
 
 
 def write_svg(path: Path, record: Record, size: int, seconds: float, captions: bool) -> None:
@@ -182,15 +189,19 @@ def main(words: list[str] | None = None) -> int:
     return command.run(_replay, words)
 
 
-def _replay(arguments: argparse.Namespace) -> None:
+def _replay(arguments: argparse.Namespace) -> int:
     out: Path = arguments.out
     if out.suffix not in WRITERS:
         raise ValueError(f"{out}: {', '.join(WRITERS)} can be written")
     record = shortened(read_record(arguments.record, arguments.rules), arguments.first)
     write = WRITERS[out.suffix]
-    with new_file(out) as unfinished:
-        write(unfinished, record, arguments.size, arguments.seconds, not arguments.no_captions)
+    try:
+        with new_file(out) as unfinished:
+            write(unfinished, record, arguments.size, arguments.seconds, not arguments.no_captions)
+    except ChildProcessError as error:
+        return say(f"replay: {error}", 1)
     print(f"{out}: {len(record.turns)} turns, {out.stat().st_size / 1024:,.0f} KiB")
+    return 0
 
 
 if __name__ == "__main__":

@@ -187,6 +187,31 @@ def test_a_video_without_ffmpeg_is_refused(monkeypatch, capsys, tmp_path):
     assert "needs ffmpeg" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("echo Unknown encoder >&2; exit 1", "ffmpeg failed: Unknown encoder"),
+        ("echo half > $last; cat > /dev/null; echo Full >&2; exit 1", "ffmpeg failed: Full"),
+        ("head -c 1000 > $last; kill -9 $$", "ffmpeg failed: it ended with code -9"),
+        ("yes | head -c 1000000 >&2; cat > /dev/null; exit 1", "ffmpeg failed: y y y"),
+    ],
+)
+def test_a_video_that_ffmpeg_does_not_finish_is_an_error_in_its_words(
+    script, said, capsys, tmp_path, monkeypatch
+):
+    ffmpeg = tmp_path / "bin/ffmpeg"
+    ffmpeg.parent.mkdir()
+    ffmpeg.write_text(f"#!/bin/sh\nfor last; do :; done\n{script}\n")
+    ffmpeg.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{ffmpeg.parent}:/usr/bin:/bin")
+    words = [str(RECORDS / "opening.thud"), "-o", str(tmp_path / "a.mp4"), "--size", "170"]
+    assert replay(words) == 1
+    out, error = capsys.readouterr()
+    assert error.startswith(f"replay: {said}")
+    assert (out, error.count("\n")) == ("", 1)
+    assert list(tmp_path.iterdir()) == [ffmpeg.parent]
+
+
 # -- heat ----------------------------------------------------------------------------------
 
 
