@@ -28,6 +28,7 @@ from thud_env.rules.row import (
     new_row,
 )
 from thud_env.rulesets import get_ruleset
+from training.arena.answers import checked
 from training.distill.config import DistillConfig
 from training.distill.labels import Labels, Teacher
 from training.process.precision import Precision
@@ -157,6 +158,10 @@ class Lessons:
 
         Args:
             with_student: whether the student plays in its seats; if not, the teacher does.
+
+        Raises:
+            ValueError, IllegalMove: if a player does not answer with a legal action for each
+                battle.
         """
         steps = self._config.rollout_decisions
         rows, labels, ended, finals = [], [], [], []
@@ -204,10 +209,11 @@ class Lessons:
         drawn = self._random.random((2, len(to_move)))
         decided = _drawn_decisions(labels, wanted.teacher_temperature, drawn[0])
         seats = self._seats[np.arange(len(to_move)), to_move]
-        for number, player in enumerate(self._players):
+        for number, (spec, player) in enumerate(zip(wanted.players, self._players, strict=True)):
             theirs = np.flatnonzero(seats == number)
             if len(theirs):
-                decided[theirs] = player.act_rows(self._rows[theirs])
+                rows = self._rows[theirs]
+                decided[theirs] = checked(spec, player.act_rows(rows), rows)
         for side, network in enumerate(self._networks):
             mine = np.flatnonzero((seats == STUDENT) & (to_move == side) & with_student)
             if len(mine):

@@ -20,11 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import agents
-from thud_env.actions import NUM_ACTIONS
-from thud_env.envs.seats import integers
-from thud_env.position import IllegalMove, Position, Termination
-from thud_env.rules.legal import is_legal
+from thud_env.position import Position, Termination
 from thud_env.rulesets import get_ruleset
+from training.arena.answers import checked
 from training.arena.battles import play_battles
 from training.ladder.schedule import Field, Game
 
@@ -117,14 +115,8 @@ class Timed:
         started = time.process_time()
         actions = self._agent.act_rows(rows)
         self.seconds += time.process_time() - started
-        integers(f"actions of {self._spec}", actions, len(rows))
         self._count_nodes()
-        row, action = rows[0], int(actions[0])
-        if not (0 <= action < NUM_ACTIONS and is_legal(row, action)):
-            raise IllegalMove(
-                f"{self._spec} plays action {action} in {Position.unchecked(row).text!r}"
-            )
-        return actions
+        return checked(self._spec, actions, rows)
 
     def _count_nodes(self) -> None:
         """Add the nodes of the agent's last search, unless they have been counted: one search may

@@ -19,6 +19,7 @@ from agents.networks.network import PolicyNetwork
 from agents.policy import sample_decisions
 from thud_env.position import SIDES
 from thud_env.rulesets import get_ruleset
+from training.arena.answers import checked
 from training.config import ConfigError, RunConfig, TrainConfig
 from training.process.precision import Precision
 from training.process.state import StateError, restore_generator, state_of_generator
@@ -55,6 +56,9 @@ class Opponents:
             games: [N] which of the battles.
             rows: [N, 432] their states.
             uniforms: [N] numbers in [0, 1) for what is drawn.
+
+        Raises:
+            ValueError, IllegalMove: if a player does not answer with a legal action for each.
         """
         raise NotImplementedError
 
@@ -87,6 +91,7 @@ class OneOpponent(Opponents):
 
     def __init__(self, spec: str, games: int, seed: int) -> None:
         super().__init__(np.repeat(np.array([1, 0], dtype=np.int8), games))
+        self._spec = spec
         self._agents = [agents.make(spec, seed=seed + side) for side in range(len(SIDES))]
 
     def act(
@@ -97,7 +102,7 @@ class OneOpponent(Opponents):
         uniforms: NDArray[np.float64],
     ) -> NDArray[np.int32]:
         """See ``Opponents``."""
-        return self._agents[side].act_rows(rows)
+        return checked(self._spec, self._agents[side].act_rows(rows), rows)
 
 
 class League(Opponents):
@@ -166,7 +171,8 @@ class League(Opponents):
         for name in np.unique(names):
             mine = np.flatnonzero(names == name)
             if name in self._players:
-                actions[mine] = self._agents[side][str(name)].act_rows(rows[mine])
+                answer = self._agents[side][str(name)].act_rows(rows[mine])
+                actions[mine] = checked(str(name), answer, rows[mine])
                 continue
             network = self.pools[side].network(str(name))
             actions[mine] = decide(network, self._precision, rows[mine], uniforms[mine])

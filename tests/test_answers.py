@@ -1,0 +1,96 @@
+"""Players that do not answer with a legal action for each battle are refused where they are met."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import agents
+from agents.networks.network import Network, NetworkConfig
+from thud_env import Position
+from thud_env.actions import DONE, NUM_ACTIONS
+from training.arena.answers import checked
+from training.config import OpponentConfig, TrainConfig
+from training.distill.config import DistillConfig, LessonConfig, TeacherConfig
+from training.distill.labels import Teacher
+from training.distill.lessons import Lessons
+from training.ladder.play import Timed
+from training.process.precision import Precision
+from training.selfplay.opponents import League, OneOpponent
+
+torch.set_num_threads(1)
+FLOAT32 = Precision(bfloat16=False)
+START = Position.start("classic")
+GAMES = 4
+WRONG: dict[str, tuple[Callable[[np.ndarray], Any], str]] = {
+    "fractions": (lambda first: first + 0.5, "actions of {} are float64 of shape"),
+    "one": (lambda first: first[0], "actions of {} are int32 of shape ()"),
+    "nothing": (lambda first: None, "actions of {} are object of shape ()"),
+    "illegal": (lambda first: np.full_like(first, DONE), "{} plays action 6466 in "),
+    "negative": (lambda first: first - NUM_ACTIONS, "{} plays action -"),
+    "too-large": (lambda first: first + np.int64(1 << 40), "{} plays action 10995116"),
+}
+
+
+class Wrong(agents.Agent):
+    """Makes something else of the first legal action of each battle."""
+
+    def __init__(self, how: str = "one", seed: int = 0) -> None:
+        self._answer, _ = WRONG[how]
+
+    def act_rows(self, rows: np.ndarray) -> Any:
+        return self._answer(np.array([Position(row).legal_actions()[0] for row in rows]))
+
+
+def to_one_opponent(spec: str) -> None:
+    rows = np.tile(START.row, (GAMES, 1))
+    OneOpponent(spec, GAMES, seed=1).act(0, np.arange(GAMES), rows, np.zeros(GAMES))
+
+
+def to_a_league(spec: str) -> None:
+    config = TrainConfig(opponents=OpponentConfig(scripted=0.5, players=(spec,)))
+    league = League(config, GAMES, Path(), FLOAT32, np.random.SeedSequence(1))
+    games = np.flatnonzero(league.sides == 0)
+    rows = np.tile(START.row, (len(games), 1))
+    league.act(0, games, rows, np.zeros(len(games)))
+
+
+def to_lessons(spec: str) -> None:
+    config = DistillConfig(
+        num_games=GAMES,
+        rollout_decisions=4,
+        network=NetworkConfig(channels=4, blocks=1, key_size=2),
+        teacher=TeacherConfig(depth=1, quiescence=1),
+        lessons=LessonConfig(student=0.0, scripted=1.0, players=(spec,)),
+    )
+    networks = Network(config.network), Network(config.network)
+    teacher = Teacher(config.teacher, config.rules)
+    lessons = Lessons(config, teacher, networks, FLOAT32, np.random.SeedSequence(1))
+    lessons.give(with_student=False)
+
+
+def to_the_ladder(spec: str) -> None:
+    Timed(spec, 1).act_rows(START.row[np.newaxis])
+
+
+@pytest.mark.parametrize("how", WRONG)
+@pytest.mark.parametrize("meet", [to_one_opponent, to_a_league, to_lessons, to_the_ladder])
+def test_a_wrong_answer_is_an_error_that_names_the_player(meet, how, monkeypatch) -> None:
+    monkeypatch.setitem(agents.AGENTS, "wrong", f"{__name__}:Wrong")
+    spec = f"wrong:how={how}"
+    with pytest.raises(ValueError, match=f"^{re.escape(WRONG[how][1].format(spec))}"):
+        meet(spec)
+
+
+def test_legal_actions_of_any_type_of_integer_are_taken() -> None:
+    rows = np.tile(START.row, (3, 1))
+    legal = START.legal_actions()[:3].tolist()
+    for answer in (legal, np.array(legal, dtype=np.uint16), np.array(legal, dtype=np.int64)):
+        actions = checked("own", answer, rows)
+        assert (actions.tolist(), actions.dtype) == (legal, np.int32)

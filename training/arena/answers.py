@@ -1,0 +1,35 @@
+"""Checks what players answer: those of a user's own may answer anything."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thud_env.actions import NUM_ACTIONS
+from thud_env.envs.seats import integers
+from thud_env.position import IllegalMove, Position
+from thud_env.rules.legal import is_legal
+
+
+def checked(player: str, answer: Any, rows: NDArray[np.int16]) -> NDArray[np.int32]:
+    """What a player's ``act_rows`` returned, if it is a legal action for each battle.
+
+    Args:
+        player: who answered.
+        answer: the answer.
+        rows: [N, 432] what was asked.
+
+    Returns:
+        [N] the actions.
+
+    Raises:
+        ValueError: if the answer is not an integer for each battle.
+        IllegalMove: if one is not a legal action.
+    """
+    actions = integers(f"actions of {player}", answer, len(rows))
+    for row, action in zip(rows, actions.tolist(), strict=True):
+        if not (0 <= action < NUM_ACTIONS and is_legal(row, action)):
+            raise IllegalMove(f"{player} plays action {action} in {Position.unchecked(row).text!r}")
+    return actions.astype(np.int32)
