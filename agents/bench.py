@@ -25,7 +25,7 @@ from typing import Any
 
 from agents.alphabeta import Searcher, SearchOptions
 from agents.mcts import MctsAgent
-from agents.search.weights import load_weights
+from agents.search.weights import published_weights
 from thud_env import Position
 from thud_env.command import Command
 from thud_env.jit.rng import seed_generators
@@ -50,7 +50,7 @@ def middle_positions() -> list[Position]:
 
 def nodes_per_second(positions: list[Position], **how: Any) -> float:
     """Nodes a second of alpha-beta with iterative deepening, NODES in each position."""
-    searcher = Searcher(load_weights(), seed_generators(1, 0))
+    searcher = Searcher(published_weights(), seed_generators(1, 0))
     options = SearchOptions(depth=20, nodes=NODES, **how)
     for position in positions:  # warm up: compile, and touch the arrays
         searcher.search(position.row, dataclasses.replace(options, nodes=NODES // 10))

@@ -17,7 +17,7 @@ from rich.console import Console
 from agents.alphabeta import Searcher, SearchOptions
 from agents.networks.network import Network, NetworkConfig
 from agents.search.evaluation import final_value
-from agents.search.weights import load_weights
+from agents.search.weights import published_weights
 from thud_env import BatchedGame, Position
 from thud_env.jit.rng import seed_generators
 from thud_env.position import SIDES
@@ -77,7 +77,7 @@ def searched(row: np.ndarray, decision: int, config: TeacherConfig) -> int:
         value = int(final_value(child))
     else:
         turns = config.depth - 1 if child[PENDING] == NO_QUESTION else config.depth
-        searcher = Searcher(load_weights(), seed_generators(1, 0))
+        searcher = Searcher(published_weights(), seed_generators(1, 0))
         options = SearchOptions(
             turns, quiescence=config.quiescence, learned=config.evaluation == "learned"
         )

@@ -20,7 +20,7 @@ from agents.search.pattern_files import (
     write_tables,
 )
 from agents.search.patterns import judge_afresh
-from agents.search.weights import load_weights
+from agents.search.weights import published_weights
 from thud_env import Position
 from thud_env.board import CELL_OF_SQUARE
 from thud_env.jit.rng import seed_generators
@@ -136,7 +136,7 @@ def test_turns_that_the_search_did_not_choose_are_known(
     manner: int, others: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(training.fitting.positions, "MANNERS", (manner,))
-    searcher = Searcher(load_weights(), seed_generators(1, 1))
+    searcher = Searcher(published_weights(), seed_generators(1, 1))
     start = Position.start(max_turns=100).row
     play = SearchPlay(searcher, SearchOptions(depth=1), [start], 0.8, np.random.default_rng(1))
     rows, values, by_others, last = play._battle()

@@ -8,7 +8,7 @@ import pytest
 from agents.alphabeta import Searcher, SearchOptions
 from agents.search.lookahead import Lookahead, exact_search
 from agents.search.playouts import as_share
-from agents.search.weights import load_weights
+from agents.search.weights import published_weights
 from thud_env import RULESETS
 from thud_env.rules.row import TO_MOVE, ruleset_of
 from thud_env.rules.traits import scored_by_points
@@ -19,7 +19,7 @@ from training.arena.openings import read_openings
 def test_a_value_is_that_of_a_search_that_leaves_nothing_out(rules: str) -> None:
     rows = read_openings(rules).rows(6)
     assert len(set(rows[:, TO_MOVE])) == 2
-    searcher = Searcher(load_weights(), np.ones(1, dtype=np.uint64))
+    searcher = Searcher(published_weights(), np.ones(1, dtype=np.uint64))
     options = SearchOptions(depth=2, learned=True, reductions=0, use_table=False)
     expected = [
         as_share(searcher.value(row, options), scored_by_points(row)) * (1 - 2 * row[TO_MOVE])

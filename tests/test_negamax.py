@@ -28,7 +28,7 @@ from agents.search.evaluation import (
 from agents.search.lines import CODES_SIZE
 from agents.search.pattern_files import classes_of
 from agents.search.patterns import Tables, judge_afresh
-from agents.search.weights import feature_names, load_weights, material_weights
+from agents.search.weights import feature_names, material_weights, published_weights
 from thud_env import RULESETS, Position
 from thud_env.actions import NUM_MOVES, OFFER
 from thud_env.board import CELL_OF_SQUARE, SQUARE_SYMMETRY
@@ -53,7 +53,7 @@ from thud_env.rules.row import (
 )
 from thud_env.symmetry import symmetries_of
 
-WEIGHTS = load_weights()
+WEIGHTS = published_weights()
 SCRATCH = np.zeros(NUM_FEATURES, dtype=np.int64)
 EACH_RULESET = pytest.mark.parametrize("rules", RULESETS)
 

@@ -20,7 +20,7 @@ from agents.search.playouts import (
     static_value,
 )
 from agents.search.reading import in_hundredths
-from agents.search.weights import load_weights
+from agents.search.weights import published_weights
 from agents.search.workspace import Workspace
 from thud_env import RULESETS, Position
 from thud_env.jit.rng import seed_generators
@@ -37,7 +37,7 @@ from thud_env.rules.row import (
 from thud_env.rules.traits import scored_by_points
 from training.arena.openings import read_openings
 
-WEIGHTS = load_weights()
+WEIGHTS = published_weights()
 BY_PLAYING_ON = pytest.mark.parametrize("how", [BY_RANDOM_PLAY, BY_GREEDY_PLAY])
 EACH_RULESET = pytest.mark.parametrize("rules", RULESETS)
 

@@ -13,7 +13,7 @@ from agents.search.evaluation import final_value
 from agents.search.judge import judge_position, judging
 from agents.search.pattern_files import published_tables
 from agents.search.priors import NUM_CHECKED, check_best, judge_decisions
-from agents.search.weights import load_weights
+from agents.search.weights import published_weights
 from agents.search.workspace import Workspace
 from thud_env import RULESETS
 from thud_env.jit.rng import seed_generators
@@ -100,7 +100,7 @@ def test_decisions_are_worth_the_positions_after_them(rules: str, learned: bool)
     for row in positions_of(rules, 6):
         ruleset = ruleset_of(row)
         tables = published_tables(ruleset.spec) if learned else None
-        work = judging(tables, load_weights().of(ruleset))
+        work = judging(tables, published_weights().of(ruleset))
         for decision, value in values_of(row, work, checked=False).items():
             child = after(row, decision)
             over = child[TERMINATION] != ONGOING
@@ -114,7 +114,7 @@ def test_the_most_promising_are_worth_what_is_left_after_captures(rules: str) ->
     for row in positions_of(rules, 6):
         ruleset = ruleset_of(row)
         tables = published_tables(ruleset.spec)
-        work = judging(tables, load_weights().of(ruleset), QUIESCENCE)
+        work = judging(tables, published_weights().of(ruleset), QUIESCENCE)
         plain, checked = values_of(row, work, checked=False), values_of(row, work, checked=True)
         assert sorted(checked) == sorted(plain)
         best, rest = list(checked)[:NUM_CHECKED], list(checked)[NUM_CHECKED:]

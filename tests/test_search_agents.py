@@ -23,7 +23,8 @@ from agents.search import reading
 from agents.search import tree as trees
 from agents.search.planning import stopping_after
 from agents.search.reading import TreeResult
-from agents.search.weights import WeightsError, load_weights
+from agents.search.weights import WeightsError, load_weights, published_weights
+from agents.strict_yaml import read_yaml
 from thud_env import CLASSIC, RULESETS, Position
 from thud_env.actions import ACCEPT, DECLINE, OFFER
 from thud_env.jit.rng import seed_generators
@@ -103,11 +104,11 @@ def test_a_search_that_is_cut_short_in_a_turn_keeps_what_it_had_finished() -> No
     position = Position.from_text(
         "5/7/9/2ddd6/4T8/1d2d1d8/d14/7R7/9dd3T/9d5/13/4ddd4/9/7/5 t F5:any 0 0", "classic-any"
     )
-    best = Searcher(load_weights(), seed_generators(1, 1)).search(
+    best = Searcher(published_weights(), seed_generators(1, 1)).search(
         position.row, SearchOptions(depth=1)
     )
     for seed in range(10):
-        searcher = Searcher(load_weights(), seed_generators(1, seed))
+        searcher = Searcher(published_weights(), seed_generators(1, seed))
         for nodes in range(best.nodes + 1, best.nodes + 6000, 600):
             found = searcher.search(position.row, SearchOptions(depth=8, nodes=nodes))
             assert found.decisions[0] == best.decisions[0], (seed, nodes)
@@ -377,6 +378,28 @@ def test_the_error_for_wrong_weights_names_the_mistake(
     assert said in str(error.value)
     assert str(path) in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_published_weights_are_read_once_and_a_users_own_each_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "weights.yaml"
+    read = []
+
+    def counted(file: Path) -> object:
+        read.append(file)
+        return read_yaml(file)
+
+    agents.make("alphabeta")
+    monkeypatch.setattr("agents.search.weights.read_yaml", counted)
+    agents.make("alphabeta")
+    agents.make("mcts")
+    for weight in (3, 4):
+        good = f"{{dwarfs: {{dwarfs: {weight}}}, trolls: {{}}}}"
+        path.write_text(f"classic: {good}\nkoom-valley: {good}\n")
+        agents.make(f"alphabeta:evaluation=features,weights={path}")
+        assert load_weights(path).of(RULESETS["classic"])[0, 1] == weight
+    assert read == [path] * 4
 
 
 def test_rulesets_of_a_kind_share_weights_unless_they_have_their_own(tmp_path: Path) -> None:

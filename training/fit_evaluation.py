@@ -42,7 +42,7 @@ from agents.search.pattern_files import (
     tables_with,
     write_tables,
 )
-from agents.search.weights import load_weights
+from agents.search.weights import published_weights
 from agents.search.workspace import MAX_DEPTH
 from thud_env.command import Command, bounded
 from thud_env.jit.rng import seed_generators
@@ -252,7 +252,9 @@ def _play(folder: Path, plan: Plan, generation: int, threads: int) -> None:
         if path.exists():
             return
         rng = np.random.default_rng([plan.seed, generation, number])
-        searcher = Searcher(load_weights(), seed_generators(1, int(rng.integers(2**31))), tables)
+        searcher = Searcher(
+            published_weights(), seed_generators(1, int(rng.integers(2**31))), tables
+        )
         depth = plan.depth if learnt else min(plan.depth, FIRST_DEPTH)
         options = SearchOptions(depth=depth, learned=True, reductions=1)
         starts = [start.row for start in read_openings(plan.rules).starts]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from agents.search.judge import judging
 from agents.search.pattern_files import published_tables
 from agents.search.playouts import searched_value
-from agents.search.weights import load_weights
+from agents.search.weights import published_weights
 from agents.search.workspace import Workspace
 from thud_env.jit.compile import compiled
 from thud_env.rulesets import get_ruleset
@@ -25,7 +25,7 @@ def exact_search(rules: str, learned: bool = True, quiescence: int = 4) -> Works
         quiescence: turns of captures to look at beyond the depth.
     """
     tables = published_tables(rules) if learned else None
-    return judging(tables, load_weights().of(get_ruleset(rules)), quiescence)
+    return judging(tables, published_weights().of(get_ruleset(rules)), quiescence)
 
 
 @compiled

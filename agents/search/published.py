@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from agents.search.pattern_files import published_tables, tables_with
 from agents.search.patterns import Tables
-from agents.search.weights import Weights, load_weights
+from agents.search.weights import Weights, load_weights, published_weights
 from thud_env.rules.row import NUM_DWARFS, NUM_TROLLS, Row, ruleset_of
 
 EVALUATIONS = ("learned", "features")
@@ -32,8 +32,8 @@ def read_evaluation(
     if evaluation not in EVALUATIONS:
         raise ValueError(f"evaluation={evaluation} must be one of {', '.join(EVALUATIONS)}")
     if evaluation == "features":
-        return load_weights(weights) if weights else load_weights(), lambda rules: None
-    return load_weights(), tables_with(weights) if weights else published_tables
+        return load_weights(weights) if weights else published_weights(), lambda rules: None
+    return published_weights(), tables_with(weights) if weights else published_tables
 
 
 def patterns_serve(row: Row) -> bool:

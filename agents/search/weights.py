@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,7 @@ def material_weights() -> Weights:
     return Weights({"classic": weights, "koom-valley": weights})
 
 
-def load_weights(path: str | Path = WEIGHTS_FILE) -> Weights:
+def load_weights(path: str | Path) -> Weights:
     """The weights in a file.
 
     Raises:
@@ -84,6 +85,16 @@ def load_weights(path: str | Path = WEIGHTS_FILE) -> Weights:
         except KeyError:
             raise WeightsError(f"{path} has no weights for the dwarfs of {ruleset.name}") from None
     return weights
+
+
+@cache
+def published_weights() -> Weights:
+    """The weights in the checkout, read once: that takes longer than a short search.
+
+    Raises:
+        WeightsError: as ``load_weights`` does.
+    """
+    return load_weights(WEIGHTS_FILE)
 
 
 def _fill(
