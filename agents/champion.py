@@ -53,6 +53,8 @@ class ChampionAgent(Agent):
 
     def act_rows(self, rows: NDArray[np.int16]) -> NDArray[np.int32]:
         """See ``BatchPolicy``; all rows are of one ruleset."""
+        if len(rows) == 0:
+            return np.empty(0, dtype=np.int32)
         return self._player(STRONGEST.get(ruleset_of(rows[0]).name, ELSEWHERE)).act_rows(rows)
 
     def _player(self, spec: str) -> PlanningAgent:

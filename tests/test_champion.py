@@ -12,6 +12,7 @@ import agents
 from agents.champion import STRONGEST
 from agents.networks.checkpoint import PRETRAINED, CheckpointError
 from thud_env import CLASSIC, RULESETS, Position
+from thud_env.rules.row import ROW_SIZE
 
 SHIPPED = sorted(path.name for path in PRETRAINED.iterdir() if path.is_dir())
 
@@ -52,6 +53,12 @@ def test_a_champion_can_be_stopped() -> None:
         if not thinking.is_alive():
             break
     assert chosen[0] in start.legal_actions()
+
+
+@pytest.mark.parametrize("spec", ["champion", "policy:champion", "policy+mcts:champion", "mcts"])
+def test_who_is_asked_about_no_battle_answers_with_no_action(spec: str) -> None:
+    actions = agents.make(spec).act_rows(np.zeros((0, ROW_SIZE), dtype=np.int16))
+    assert (actions.shape, actions.dtype) == ((0,), np.int32)
 
 
 def test_the_time_of_a_champion_must_be_positive() -> None:
