@@ -82,10 +82,10 @@ class Searcher:
         self._weights = weights
         self._rng = rng
         self._tables = tables
-        self.so_far: SearchResult | None = None
-        """What the current search has found so far."""
-        self.row: Row | None = None
-        """The position of the current search."""
+        self.so_far: tuple[Row, SearchResult] | None = None
+        """The position of the current search, and what it has found so far. One object, since
+        another thread reads it.
+        """
 
     def stop(self) -> None:
         """Make a search in another thread return the best found so far."""
@@ -100,15 +100,14 @@ class Searcher:
         """
         started = perf_counter()
         self._prepare(row, options)
-        self.so_far, self.row = None, row
         try:
             with stopping_after(options.seconds, self.stop):
                 for line, value, depth in self._deepen(row, options.depth):
                     nodes = int(self._work.control[workspace.NODES])
                     result = SearchResult(line, value, depth, nodes, perf_counter() - started)
-                    self.so_far = result
+                    self.so_far = row, result
         finally:
-            self.row = None
+            self.so_far = None
         return result
 
     def value(
@@ -230,8 +229,11 @@ class AlphaBetaAgent(PlanningAgent):
 
     def glimpse(self, row: Row) -> Thought | None:
         """See ``PlanningAgent``."""
-        about, found = self._searcher.row, self._searcher.so_far
-        return found if about is not None and np.array_equal(about, row) else None
+        so_far = self._searcher.so_far
+        if so_far is None:
+            return None
+        about, found = so_far
+        return found if np.array_equal(about, row) else None
 
     def think(self, row: Row) -> Thought:
         """See ``PlanningAgent``."""

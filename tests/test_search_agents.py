@@ -328,6 +328,36 @@ def test_a_glimpse_is_of_one_search_though_the_next_begins_meanwhile(monkeypatch
     assert agent.glimpse(after.row) is None
 
 
+class MovesOn:
+    """A searcher that goes on to its next moment whenever an attribute has been read."""
+
+    def __init__(self, *moments: dict[str, object]) -> None:
+        self._moments = list(moments)
+
+    def __getattr__(self, name: str) -> object:
+        return (self._moments.pop(0) if len(self._moments) > 1 else self._moments[0])[name]
+
+
+def test_a_glimpse_never_mixes_a_search_by_depth_with_the_next(monkeypatch) -> None:
+    agent, moments = AlphaBetaAgent(depth=1), []
+    deepen = Searcher._deepen
+
+    def watched(searcher, row, depth):
+        for found in deepen(searcher, row, depth):
+            yield found
+            moments.append(dict(vars(searcher)))
+
+    monkeypatch.setattr(Searcher, "_deepen", watched)
+    before = Position.start()
+    after = before.play(before.turns()[0])
+    thoughts = [agent.think(position.row) for position in (before, after)]
+    for moment, position, thought in zip(moments, (before, after), thoughts, strict=True):
+        agent._searcher = MovesOn(moment)
+        assert agent.glimpse(position.row) == thought
+    agent._searcher = MovesOn(*moments)
+    assert agent.glimpse(before.row) == thoughts[0]
+
+
 def test_a_tree_search_that_begins_shows_nothing_of_the_one_before(monkeypatch) -> None:
     agent, grow, seen = agents.make("mcts:sims=20"), trees.grow, []
     before = Position.start()
