@@ -19,7 +19,7 @@ from agents.networks.network import Network, NetworkConfig
 from agents.policy import PolicyAgent
 from agents.policy_mcts import PolicyMctsAgent, read_root
 from agents.search.lookahead import Lookahead
-from agents.search.tree import Tree
+from agents.search.tree import NUM_NODES, Tree
 from thud_env import RULESETS, Position
 
 
@@ -109,6 +109,25 @@ def test_every_simulation_is_counted_once(leaves: int, folder: Path) -> None:
     assert np.isfinite(trees[-1].totals).all()
     assert np.abs(trees[-1].totals[0]).max() <= visits.max() + 1e-3
     assert (len(trees) < 20) == (leaves == 8)
+
+
+def test_priors_sum_to_1_at_the_lowest_temperature(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trees: list[Tree] = []
+    absorb = policy_mcts.absorb_all
+
+    def watched(tree: Tree, *rest: object) -> None:
+        absorb(tree, *rest)
+        trees.append(tree)
+
+    monkeypatch.setattr(policy_mcts, "absorb_all", watched)
+    agents.make(f"policy+mcts:{folder / 'classic'},sims=30,temperature=0.01").act(Position.start())
+    tree = trees[-1]
+    nodes = tree.nodes[0, : tree.counters[0, NUM_NODES]]
+    assert len(nodes) > 1
+    for first, count in nodes.tolist():
+        assert tree.priors[0, first : first + count].sum() == pytest.approx(1, abs=1e-4)
 
 
 def test_the_error_for_a_wrong_spec_or_checkpoint_names_it(folder: Path) -> None:

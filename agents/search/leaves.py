@@ -146,7 +146,7 @@ def _grow(tree, game, leaves, i, start, decisions, log_probs):
     if node < 0:
         return
     first = int(tree.nodes[game, node, FIRST_EDGE])
-    total = 0.0
+    highest = -np.inf
     j = start
     for edge in range(first, first + count):
         # Edges are in the order of the legal decisions, except answers, of which there are few.
@@ -154,7 +154,12 @@ def _grow(tree, game, leaves, i, start, decisions, log_probs):
             j = start
         while decisions[j] != tree.actions[game, edge]:
             j += 1
-        tree.priors[game, edge] = np.exp(log_probs[j])
+        tree.priors[game, edge] = log_probs[j]
+        highest = max(highest, log_probs[j])
+    total = 0.0
+    for edge in range(first, first + count):
+        # Less the highest, or at a low temperature all of them could be 0.
+        tree.priors[game, edge] = np.exp(tree.priors[game, edge] - highest)
         total += tree.priors[game, edge]
     for edge in range(first, first + count):
         tree.priors[game, edge] /= total
