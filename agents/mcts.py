@@ -37,10 +37,6 @@ WHOLE_BATTLE = 10_000
 MOST_SIMULATIONS = 10_000_000
 _MOST_IN_TIME = 1_000_000
 """Simulations to make room for where only time limits them."""
-_MOST_EDGES = 20_000_000
-_EDGES_A_SIMULATION = 300
-"""Edges to make room for, enough for all but the widest trees: a position gets its edges, some 250
-on average, when it is reached for the second time."""
 
 
 class MctsAgent(PlanningAgent):
@@ -96,10 +92,9 @@ class MctsAgent(PlanningAgent):
             fpu=(fpu, 0, 1e6),
             temperature=(temperature, 1, 1e6),
         )
-        edges = min(sims * _EDGES_A_SIMULATION, _MOST_EDGES)
         self._works: dict[tuple[str, bool], Workspace] = {}
         self._tree = Tree.of_size(
-            1, sims + 1, edges, (c, fpu, temperature), judging(None, self._weights.of(CLASSIC))
+            1, sims, (c, fpu, temperature), judging(None, self._weights.of(CLASSIC))
         )
         control = self._tree.control
         control[trees.SIMULATIONS] = sims

@@ -31,7 +31,6 @@ from thud_env.rules.row import DWARFS, TO_MOVE, Row
 _GAMES_AT_ONCE = 64
 _MOST_IN_TIME = 100_000
 """Simulations to make room for, of all games together, where only time limits them."""
-_EDGES_A_SIMULATION = 300
 _UNUSED = 1.0
 _YOUNG = 4
 """Simulations that a tree has made for each further leaf that it adds to a batch."""
@@ -179,13 +178,7 @@ class PolicyMctsAgent(PlanningAgent):
 
     def _search(self, rows: Sequence[Row], ends: float) -> tuple[list[Thought], int]:
         most = _MOST_IN_TIME // len(rows) if self._endless else self._sims
-        tree = Tree.of_size(
-            len(rows),
-            most + 1,
-            most * _EDGES_A_SIMULATION,
-            self._constants,
-            self._work,
-        )
+        tree = Tree.of_size(len(rows), most, self._constants, self._work)
         games = np.arange(len(rows))
         in_hand = Leaves.of_size(len(rows) * self._leaves)
         for game, row in enumerate(rows):

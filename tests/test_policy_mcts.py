@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 import agents
 from agents import leaf_judge, policy_mcts
 from agents.leaf_judge import LeafJudge
+from agents.mcts import MOST_SIMULATIONS
 from agents.networks.checkpoint import CheckpointError, save_policy
 from agents.networks.network import Network, NetworkConfig
 from agents.policy import PolicyAgent
@@ -109,6 +111,23 @@ def test_every_simulation_is_counted_once(leaves: int, folder: Path) -> None:
     assert np.isfinite(trees[-1].totals).all()
     assert np.abs(trees[-1].totals[0]).max() <= visits.max() + 1e-3
     assert (len(trees) < 20) == (leaves == 8)
+
+
+@pytest.mark.parametrize("player", ["mcts:", "policy+mcts:{},"])
+def test_a_tree_for_the_most_simulations_fits_in_memory(
+    player: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = f"{player.format(folder / 'classic')}sims={MOST_SIMULATIONS},time=0.01"
+    made: list[Tree] = []
+    of_size = Tree.of_size
+
+    def watched(*sizes: Any) -> Tree:
+        made.append(of_size(*sizes))
+        return made[-1]
+
+    monkeypatch.setattr(Tree, "of_size", watched)
+    agents.make(spec).act(Position.start())
+    assert sum(array.nbytes for array in made[0] if isinstance(array, np.ndarray)) < 500_000_000
 
 
 def test_priors_sum_to_1_at_the_lowest_temperature(

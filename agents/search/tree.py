@@ -50,6 +50,12 @@ from thud_env.rules.row import (
 _NOISE = 1 << 20
 MAX_PATH = 512
 """The most decisions on a path from the root, far more than a search needs."""
+_EDGES_A_SIMULATION = 300
+"""Edges to make room for, enough for all but the widest trees: a position gets its edges, some 250
+on average, once, and not before it is reached."""
+_MOST_EDGES = 20_000_000
+"""Edges that a game's tree has room for at most, some 360 MB; a tree that is full is searched on
+without adding to it."""
 
 NUM_NODES, NUM_EDGES, COUNTERS = range(3)
 LOWEST, HIGHEST, BOUNDS = range(3)
@@ -106,15 +112,15 @@ class Tree(NamedTuple):
     def of_size(
         cls,
         games: int,
-        nodes: int,
-        edges: int,
+        simulations: int,
         constants: tuple[float, float, float],
         work: Workspace,
     ) -> Tree:
-        """Arrays for so many games, and nodes and edges a game."""
+        """Arrays for so many games, and simulations a game."""
+        edges = min(simulations * _EDGES_A_SIMULATION, _MOST_EDGES)
         edges = max(edges, MAX_DECISIONS_AT_ONCE)
         return cls(
-            nodes=np.zeros((games, nodes, NODE_COLUMNS), dtype=np.int32),
+            nodes=np.zeros((games, simulations + 1, NODE_COLUMNS), dtype=np.int32),
             actions=np.zeros((games, edges), dtype=np.int16),
             priors=np.zeros((games, edges), dtype=np.float32),
             visits=np.zeros((games, edges), dtype=np.int32),
