@@ -152,9 +152,10 @@ class PolicyMctsAgent(PlanningAgent):
 
     def glimpse(self, row: Row) -> Thought | None:
         """See ``PlanningAgent``. Of several positions, only the first is shown."""
-        if self._tree is None:
+        tree = self._tree  # the thread that searches gives it back
+        if tree is None:
             return None
-        return glimpse_of(self._tree, row, perf_counter() - self._started)
+        return glimpse_of(tree, row, perf_counter() - self._started)
 
     def think(self, row: Row) -> Thought:
         """See ``PlanningAgent``."""
@@ -167,11 +168,14 @@ class PolicyMctsAgent(PlanningAgent):
         ends = self._started + self._seconds if self._seconds > 0 else math.inf
         thoughts: list[Thought] = []
         made = 0
-        for first in range(0, len(rows), _GAMES_AT_ONCE):
-            some = rows[first : first + _GAMES_AT_ONCE]
-            found, simulations = self._search(some, ends)
-            thoughts += found
-            made += simulations
+        try:
+            for first in range(0, len(rows), _GAMES_AT_ONCE):
+                some = rows[first : first + _GAMES_AT_ONCE]
+                found, simulations = self._search(some, ends)
+                thoughts += found
+                made += simulations
+        finally:
+            self._tree = None
         if rows:
             self.result = NetworkResult(made)
         return thoughts

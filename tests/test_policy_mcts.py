@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import threading
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +131,26 @@ def test_a_tree_for_the_most_simulations_fits_in_memory(
     monkeypatch.setattr(Tree, "of_size", watched)
     agents.make(spec).act(Position.start())
     assert sum(array.nbytes for array in made[0] if isinstance(array, np.ndarray)) < 500_000_000
+
+
+@pytest.mark.parametrize("rules", ["classic", "koom-valley"])
+def test_a_tree_is_given_back_after_its_search_also_if_that_fails(
+    rules: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent, trees, of_size = PolicyMctsAgent(folder / "classic", sims=8), [], Tree.of_size
+
+    def watched(*sizes: Any) -> Tree:
+        tree = of_size(*sizes)
+        trees.append(weakref.ref(tree.priors))
+        return tree
+
+    monkeypatch.setattr(Tree, "of_size", watched)
+    start = Position.start(rules)
+    with contextlib.suppress(CheckpointError):
+        agent.act(start)
+    gc.collect()
+    assert [tree() is None for tree in trees] == [True]
+    assert agent.glimpse(start.row) is None
 
 
 def test_priors_sum_to_1_at_the_lowest_temperature(
