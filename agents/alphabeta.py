@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from agents.ranges import check_ranges
 from agents.search import negamax, workspace
 from agents.search.evaluation import INFINITE, WIN
+from agents.search.judge import judge_position
 from agents.search.pattern_files import no_tables, published_tables
 from agents.search.patterns import Tables
 from agents.search.planning import PlanningAgent, Thought, stopping_after
@@ -161,6 +162,8 @@ class Searcher:
                 line = work.lines[0, :length].tolist()
             if length > 0:
                 value = best
+            elif turns == 1:
+                value = int(judge_position(row, work))
             finished = turns if done else finished
             yield line, value, finished
             if not done or abs(value) >= WIN:

@@ -14,13 +14,21 @@ from by_hand import decide, place
 
 import agents
 from agents.agent import Agent
-from agents.alphabeta import AlphaBetaAgent, Greedy2Agent, Searcher, SearchOptions
+from agents.alphabeta import (
+    AlphaBetaAgent,
+    Greedy2Agent,
+    Searcher,
+    SearchOptions,
+    SearchResult,
+)
 from agents.mcts import MctsAgent
 from agents.networks.checkpoint import save_policy
 from agents.networks.network import Network, NetworkConfig
 from agents.policy_mcts import PolicyMctsAgent
-from agents.search import reading
+from agents.search import negamax, reading
 from agents.search import tree as trees
+from agents.search.judge import judge_position, judging
+from agents.search.pattern_files import published_tables
 from agents.search.planning import stopping_after
 from agents.search.reading import TreeResult
 from agents.search.weights import WeightsError, load_weights, published_weights
@@ -326,6 +334,29 @@ def test_a_glimpse_is_of_one_search_though_the_next_begins_meanwhile(monkeypatch
 
     monkeypatch.setattr(reading, "read_decisions", the_next_begins)
     assert agent.glimpse(after.row) is None
+
+
+@pytest.mark.parametrize("evaluation", ["learned", "features"])
+@pytest.mark.parametrize("rules", ["classic", "koom-valley"])
+def test_a_search_by_depth_that_is_stopped_at_once_expects_what_the_evaluation_says(
+    rules: str, evaluation: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent, search = AlphaBetaAgent(evaluation=evaluation), negamax.search
+
+    def stopped(*arguments):
+        agent.stop()
+        return search(*arguments)
+
+    monkeypatch.setattr(negamax, "search", stopped)
+    tables = published_tables(rules) if evaluation == "learned" else None
+    work = judging(tables, published_weights().of(RULESETS[rules]))
+    position = Position.start(rules)
+    for turn in range(2):
+        position = position.play(position.turns()[turn])
+        result = agent.think(position.row)
+        assert isinstance(result, SearchResult)
+        assert (result.depth, result.nodes) == (0, 0)
+        assert result.value == judge_position(position.row, work) != 0
 
 
 class MovesOn:
