@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import sys
 from collections import Counter
 from pathlib import Path
@@ -19,6 +21,25 @@ from thud_env import RULESETS, Position
 from thud_env.envs.opponents import make_opponent
 
 BOTH = pytest.mark.parametrize("name", ["random", "greedy"])
+
+
+FILES = Path(__file__).parents[1] / "configs" / "search"
+COPIED = (
+    "random",
+    "greedy",
+    "greedy2",
+    "alphabeta:depth=1",
+    "alphabeta:depth=1,evaluation=features",
+    f"alphabeta:depth=1,evaluation=features,weights={FILES / 'weights.yaml'}",
+    f"alphabeta:depth=1,weights={FILES / 'patterns-classic.npz'}",
+    "mcts:sims=20",
+    "mcts:sims=20,evaluation=features",
+    f"mcts:sims=20,weights={FILES / 'patterns-koom-valley.npz'}",
+    "policy:champion",
+    "policy+mcts:champion,sims=8",
+    "policy+mcts:champion,sims=8,root=gumbel,noise=1,precision=bfloat16",
+    "champion:time=0.01",
+)
 
 
 # -- the registry --------------------------------------------------------------------------
@@ -320,3 +341,31 @@ def test_a_battle_that_is_over_is_refused_by_every_agent(spec: str) -> None:
     assert over.outcome is not None
     with pytest.raises(ValueError, match=r"the battle is over: nothing to decide in .* \(row 1\)"):
         agent.act_rows(np.stack([start.row, over.row]))
+
+
+# -- copies --------------------------------------------------------------------------------
+
+
+def test_every_agent_of_the_checkout_is_copied_below() -> None:
+    assert {spec.partition(":")[0] for spec in COPIED} == set(agents.AGENTS)
+
+
+@pytest.mark.parametrize("spec", COPIED)
+@pytest.mark.parametrize(
+    "copied",
+    [copy.deepcopy, lambda agent: pickle.loads(pickle.dumps(agent))],
+    ids=["deep", "pickle"],
+)
+def test_a_copy_goes_on_as_its_original_does(copied: Any, spec: str) -> None:
+    position = Position.start()
+    original = agents.make(spec, seed=5)
+    position = position.play(original.turn(position))
+    twin = copied(original)
+    assert twin.get_state() == original.get_state()
+    for _ in range(3):  # in lockstep: what they shared would show
+        turn = twin.turn(position)
+        assert turn in position.turns()
+        if not original.timed:
+            assert original.turn(position) == turn
+            assert twin.get_state() == original.get_state()
+        position = position.play(turn)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -232,5 +232,8 @@ def tables_with(path: str) -> Callable[[str], Tables | None]:
     Raises:
         TablesError: naming the file and what is wrong with it.
     """
-    own, tables = read_tables(Path(path))
-    return lambda rules: tables if rules == own else published_tables(rules)
+    return partial(_own_or_published, *read_tables(Path(path)))  # unlike a lambda, it pickles
+
+
+def _own_or_published(own: str, tables: Tables, rules: str) -> Tables | None:
+    return tables if rules == own else published_tables(rules)
