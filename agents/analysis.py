@@ -30,8 +30,6 @@ DEEPEST = 12
 _FIRST_SIMULATIONS, _MOST_SIMULATIONS = 100, 1_000_000
 _LINE = 4
 """Turns of a main line."""
-_POINT = 100
-"""Searches count in hundredths of a point."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -126,6 +124,7 @@ def glimpse(agent: Agent, position: Position) -> Finding | None:
 
 def _finding(position: Position, thought: Thought, line: tuple[str, ...]) -> Finding:
     # Imported here because importing searches takes a while.
+    from agents.search.evaluation import POINT
     from agents.search.playouts import as_share
 
     visits: dict[int, int] = getattr(thought, "visits", {})
@@ -137,7 +136,7 @@ def _finding(position: Position, thought: Thought, line: tuple[str, ...]) -> Fin
     sign = 1 if position.to_move == "dwarfs" else -1
     most = float(position.rules.largest_margin)
     by_points = scored_by_points(position.row)
-    expected = thought.value / _POINT if by_points else as_share(float(thought.value), False)
+    expected = thought.value / POINT if by_points else as_share(float(thought.value), False)
     margin = max(-most, min(most, sign * expected))
     depth, simulations = getattr(thought, "depth", None), getattr(thought, "simulations", None)
     return Finding(line, chances, margin, depth, simulations)
