@@ -34,7 +34,7 @@ from agents.search.patterns import (
     judge_change,
     judge_moves,
 )
-from thud_env import RULESETS, Position
+from thud_env import CLASSIC, RULESETS, Position
 from thud_env.actions import MOVE_FROM, MOVE_TO, OFFER
 from thud_env.board import (
     CELL_OF_SQUARE,
@@ -307,6 +307,11 @@ def test_wrong_files_are_named_with_what_is_wrong(tmp_path: Path) -> None:
     assert "type int16 would be right" in said()
     write_tables(path, "chess", np.zeros((5, 2), dtype=np.int16), np.zeros(2, dtype=np.int64))
     assert "'chess': no such ruleset" in said()
+
+
+def test_rulesets_that_play_by_the_same_file_share_its_tables() -> None:
+    own = [CLASSIC.replace(name=name, trolls="G7 H7 J7").spec for name in ("three", "few")]
+    assert all(published_tables(rules) is published_tables("classic") for rules in own)
 
 
 @pytest.mark.parametrize("rules", RULESETS)

@@ -222,8 +222,14 @@ def published_tables(rules: str) -> Tables | None:
     like = "koom-valley" if get_ruleset(rules).stone_moves else "classic"
     for name in (rules, like):
         if tables_path(name).exists():
-            return read_tables(tables_path(name))[1]
+            return _tables_in(tables_path(name))
     return None
+
+
+@cache
+def _tables_in(path: Path) -> Tables:
+    """Those of a published file, once for all rulesets that play by it."""
+    return read_tables(path)[1]
 
 
 def tables_with(path: str) -> Callable[[str], Tables | None]:
