@@ -91,7 +91,7 @@ def test_a_shallow_search_finds_more_by_adding_turns_while_threats_answer_threat
     by_three = solved("alphabeta:depth=2").total()
     monkeypatch.setattr("agents.alphabeta.most_extensions", lambda depth, by_patterns: 1)
     by_one = solved.__wrapped__("alphabeta:depth=2").total()
-    assert by_three > 1.5 * by_one
+    assert by_three > 1.1 * by_one
 
 
 @pytest.mark.slow
