@@ -1,9 +1,10 @@
 """The player believed to be the strongest at each game.
 
-``mcts`` loses to ``alphabeta`` in equal time in Koom Valley Thud and ``classic-all``, and on the
-ladder of ``classic`` it is behind ``alphabeta:depth=3`` in three times the time; nor has
-``policy+mcts`` been shown to beat that, in ten times the time (docs/log.md, docs/strength.md). In
-``classic-any`` and football they have not been compared.
+By earlier tables ``mcts`` lost to ``alphabeta`` in equal time in Koom Valley Thud and
+``classic-all``; on their ladders and that of ``classic`` it is not above ``alphabeta:depth=3`` in
+two to four times the time. Nor has ``policy+mcts`` been shown to beat that in ``classic``, in ten
+times the time (docs/log.md, docs/strength.md). In ``classic-any`` and football they have not been
+compared.
 """
 
 from __future__ import annotations
