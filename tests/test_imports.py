@@ -32,6 +32,7 @@ GRANTED = {
     "position": {"actions", "arguments", "notation", "render", "rules", "rulesets", "views"},
     "symmetry": {"actions", "board", "position", "rules", "rulesets"},
     "record": {"board", "notation", "position", "render", "rules", "rulesets"},
+    "batch": {"actions", "arguments", "board", "jit", "position", "rules", "rulesets", "views"},
     "command": {"rulesets"},
     "perft": {"arguments", "command", "position", "rules"},
 }

@@ -19,7 +19,7 @@ from test_fuzz import LIMITS, attempt, battles, check_position, check_reads, dam
 
 import agents
 from agents.registry import AGENTS
-from reliability.row import THE_GAME, Fault, Row
+from reliability.row import THE_ENVIRONMENTS, THE_GAME, Fault, Row
 from reliability.tree import PLAIN, ROOT, edited, run
 from thud_env import Position, Record, RecordError
 from thud_env.command import Command
@@ -286,6 +286,6 @@ ROWS = [
         {"the board is not looked at": Fault(_board_is_not_looked_at, "IndexError")},
         with_fault=20,
         chunk=20_000,
-        proves=THE_GAME,
+        proves=THE_ENVIRONMENTS,
     ),
 ]

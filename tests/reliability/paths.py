@@ -21,7 +21,7 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 import thud_env
-from reliability.row import THE_GAME, Fault, Row
+from reliability.row import THE_ENVIRONMENTS, THE_GAME, Fault, Row
 from reliability.tree import counts_quiet_turns_twice, run
 from thud_env import RULESETS, BatchedGame, Position, Termination, random_playouts
 from thud_env.envs.base import BoardEnv
@@ -267,7 +267,7 @@ ROWS = [
             ),
         },
         with_fault=20,
-        proves=THE_GAME,
+        proves=THE_ENVIRONMENTS,
     ),
     Row(
         "the GPU's kernels in Numba's simulator",

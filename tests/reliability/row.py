@@ -25,7 +25,13 @@ Plant = Callable[[], contextlib.AbstractContextManager[Any]]
 
 TESTS = Path(__file__).resolve().parents[1]
 PACKAGES = ("thud_env", "agents", "training")
-THE_GAME = ("thud_env",)
+THE_ENVIRONMENTS = ("thud_env",)
+THE_GAME = tuple(
+    f"thud_env/{path.name}"
+    for path in sorted((TESTS.parent / "thud_env").iterdir())
+    if path.name not in ("envs", "bench.py") and (path.suffix == ".py" or path.is_dir())
+)
+"""What environments stand on, and what knows nothing of them (``tests/test_imports.py``)."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,15 +66,16 @@ class Row:
     needs: str = ""
     """Files that another target of the Makefile writes; without them the row is left out."""
     proves: tuple[str, ...] = PACKAGES
-    """The packages that the promise is about. Once they change, the row begins anew."""
+    """The packages and modules that the promise is about. Once they change, it begins anew."""
 
     def sources(self) -> str:
         """A hash of the sources of what the row proves, and of the check; what they say in words,
         comments and docstrings, is left out.
         """
         paths = [Path(inspect.getfile(self.check))]
-        for package in self.proves:
-            paths += sorted((TESTS.parent / package).rglob("*.py"))
+        for name in self.proves:
+            path = TESTS.parent / name
+            paths += sorted(path.rglob("*.py")) if path.is_dir() else [path]
         return hashlib.sha256("\n".join(map(statements, paths)).encode()).hexdigest()[:16]
 
 
