@@ -16,6 +16,7 @@ from agents.networks.network import Network, NetworkConfig
 from thud_env import Position
 from thud_env.actions import DONE, NUM_ACTIONS
 from training.arena.answers import checked
+from training.arena.battles import play_battles
 from training.config import OpponentConfig, TrainConfig
 from training.distill.config import DistillConfig, LessonConfig, TeacherConfig
 from training.distill.labels import Teacher
@@ -31,6 +32,7 @@ GAMES = 4
 WRONG: dict[str, tuple[Callable[[np.ndarray], Any], str]] = {
     "fractions": (lambda first: first + 0.5, "actions of {} are float64 of shape"),
     "one": (lambda first: first[0], "actions of {} are int32 of shape ()"),
+    "column": (lambda first: first[:, None], "actions of {} are int32 of shape"),
     "nothing": (lambda first: None, "actions of {} are object of shape ()"),
     "illegal": (lambda first: np.full_like(first, DONE), "{} plays action 6466 in "),
     "negative": (lambda first: first - NUM_ACTIONS, "{} plays action -"),
@@ -77,6 +79,18 @@ def to_lessons(spec: str) -> None:
 
 def to_the_ladder(spec: str) -> None:
     Timed(spec, 1).act_rows(START.row[np.newaxis])
+
+
+def to_battles(spec: str) -> None:
+    play_battles(agents.make(spec), agents.make("random"), GAMES)
+
+
+@pytest.mark.parametrize("how", WRONG)
+def test_a_wrong_answer_in_a_battle_names_the_seat(how, monkeypatch) -> None:
+    monkeypatch.setitem(agents.AGENTS, "wrong", f"{__name__}:Wrong")
+    named = WRONG[how][1].format("the dwarfs' player")
+    with pytest.raises(ValueError, match=f"^{re.escape(named)}"):
+        to_battles(f"wrong:how={how}")
 
 
 @pytest.mark.parametrize("how", WRONG)

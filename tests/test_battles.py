@@ -135,25 +135,6 @@ def test_each_player_is_asked_for_its_own_side_only() -> None:
 # -- figures -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("answer", "given"),
-    [
-        (lambda actions: actions + 0.5, r"float64 of shape \(3,\)"),
-        (lambda actions: actions[:1], r"int32 of shape \(1,\)"),
-        (lambda actions: actions[0], r"int32 of shape \(\)"),
-        (lambda actions: actions[:, None], r"int32 of shape \(3, 1\)"),
-        (lambda actions: None, r"object of shape \(\)"),
-    ],
-)
-def test_an_answer_that_is_no_integer_for_each_battle_is_refused(answer, given: str) -> None:
-    class Player(agents.Agent):
-        def act_rows(self, rows: np.ndarray) -> np.ndarray:
-            return answer(np.array([Position(row).legal_actions()[0] for row in rows]))
-
-    with pytest.raises(ValueError, match=f"^actions of the trolls are {given}: integers of shape"):
-        play_battles(agents.make("random"), Player(), 3, max_turns=4)
-
-
 def test_a_summary_of_battles_by_hand() -> None:
     def column(*values: int) -> np.ndarray:
         return np.array(values, np.int64)

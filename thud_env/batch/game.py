@@ -343,7 +343,11 @@ class BatchedGame:
         return self._sampled
 
     def position(self, game: int) -> Position:
-        """One game as a ``Position``."""
+        """One game as a ``Position``.
+
+        Raises:
+            IndexError: if there is no such game.
+        """
         return Position.unchecked(self._device.to_host(self.rows[game]))
 
     def final_position(self, game: int) -> Position:

@@ -58,7 +58,10 @@ def read_start(start: str | Position, rules: Ruleset, limits: dict[str, Any]) ->
     if isinstance(start, str):
         start = _read_text(start, rules, limits)
     if not isinstance(start, Position):
-        raise TypeError(f"position {start!r}: position text or a Position would be right")
+        given = f"is of type {type(start).__name__}" if hasattr(start, "dtype") else repr(start)
+        raise TypeError(
+            f"position {given}: position text or a Position, such as Position(row), would be right"
+        )
     if start.rules != rules:
         raise ValueError(f"a position of {start.rules.name} cannot start a battle of {rules.name}")
     if start.outcome is not None:

@@ -85,14 +85,16 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
 
     Args:
         rules: a ruleset, or the name of one.
-        side: ``"dwarfs"``, ``"trolls"``, ``"random"`` or ``"both"``, as tabled above.
+        side: the learner's: ``"dwarfs"``, ``"trolls"``, ``"random"``, drawn anew by every reset,
+            or ``"both"``, with no opponent.
         opponent: plays the other side: ``"random-decisions"``, a function from a ``Position`` to
             an action, an object with ``act(position)``, such as ``agents.make(spec)``
             (``envs/opponents.py``).
         match: whether to play the two-battle game; ``side`` is that of the first battle.
         render_mode: as ``ThudEnv``.
-        observation: ``"planes"`` or ``"dict"``, as tabled above.
-        illegal_action: ``"lose"`` or ``"raise"``, as above.
+        observation: ``"planes"``, or ``"dict"`` of them and the action mask.
+        illegal_action: what one of the learner's does: ``"lose"`` the battle, with a reward of
+            -1, or ``"raise"`` an ``IllegalMove``.
         reward: as ``ThudEnv``.
         idle_mask: the action mask once the battle is over, ``"ones"`` or ``"zeros"``.
         max_quiet_turns, max_turns, offer_after, agreement: as ``ThudEnv``.

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from agents.agent import BatchPolicy
 from thud_env import BatchedGame
 from thud_env.actions import MOVE_DISTANCE, NUM_MOVES
-from thud_env.envs.seats import integers
 from thud_env.notation.turns import turn_notation
 from thud_env.position import SIDES
 from thud_env.rules.play import apply
@@ -32,6 +31,7 @@ from thud_env.rules.row import (
     is_between_turns,
 )
 from thud_env.rulesets import Ruleset, get_ruleset
+from training.arena.answers import checked
 
 STRIKES = {
     "dwarfs": {"hurl": "hurls", "sandwich": "sandwiches"},
@@ -148,8 +148,8 @@ def play_battles(
         for side, player in enumerate((dwarfs, trolls)):
             asked = np.flatnonzero(alive & (batch.to_move == side))
             if len(asked):
-                answer = player.act_rows(batch.rows[asked])
-                actions[asked] = integers(f"actions of the {SIDES[side]}", answer, len(asked))
+                rows = batch.rows[asked]
+                actions[asked] = checked(f"the {SIDES[side]}' player", player.act_rows(rows), rows)
                 for game in asked.tolist():
                     decisions[game].append(int(actions[game]))
         before = batch.rows.copy()
