@@ -334,6 +334,8 @@ def test_a_glimpse_is_of_one_search_though_the_next_begins_meanwhile(monkeypatch
 
     monkeypatch.setattr(reading, "read_decisions", the_next_begins)
     assert agent.glimpse(after.row) is None
+    agent._tree.root[0] = before.row
+    assert agent.glimpse(before.row) is None
 
 
 @pytest.mark.parametrize("evaluation", ["learned", "features"])

@@ -74,14 +74,14 @@ def glimpse_of(tree: Tree, row: Row, seconds: float) -> TreeResult | None:
 
     Reads only the root's edges, which stay in place while the tree grows.
     """
-    if not np.array_equal(tree.root[0], row):  # first: what is read then is of this root
+    if not np.array_equal(tree.root[0], row):
         return None
     decisions, visits = (edges.copy() for edges in read_decisions(tree, 0))
-    if not visits.any():
+    totals = tree.totals[0, : len(visits)].copy()
+    if not visits.any() or not np.array_equal(tree.root[0], row):  # the next search may have begun
         return None
     best = int(np.argmax(visits))
-    total = float(tree.totals[0, int(tree.nodes[0, 0, FIRST_EDGE]) + best])
-    value = max(-1.0, min(1.0, total / int(visits[best])))
+    value = max(-1.0, min(1.0, float(totals[best]) / int(visits[best])))
     counts = dict(zip(decisions.tolist(), visits.tolist(), strict=True))
     line = [int(decisions[best])]
     return TreeResult(line, in_hundredths(value, row), counts, int(visits.sum()), seconds)
