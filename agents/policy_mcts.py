@@ -197,7 +197,7 @@ class PolicyMctsAgent(PlanningAgent):
                 roots = roots or [self._root_of(tree, game) for game in games.tolist()]
                 for game, root in enumerate(roots):
                     first, visits, values = read_root(tree, game)
-                    tree.first_edge[game] = first + root.next_decision(made - 1, visits, values)
+                    tree.first_edge[game] = first + root.next_decision(visits, values)
             # A young tree has few leaves worth evaluating.
             together = min(self._leaves, most - made, 1 + made // _YOUNG)
             whose = np.repeat(games, together)

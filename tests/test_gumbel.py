@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -15,16 +16,25 @@ NONE = np.zeros(8)
 def play(root: GumbelRoot, worth: np.ndarray, simulations: int) -> np.ndarray:
     """How often each decision is tried if each is worth the same every time."""
     visits = np.zeros(len(worth), dtype=np.int64)
-    for simulation in range(simulations):
-        visits[root.next_decision(simulation, visits, worth * (visits > 0))] += 1
+    for _ in range(simulations):
+        visits[root.next_decision(visits, worth * (visits > 0))] += 1
     return visits
+
+
+def planned(simulations: int, considered: int) -> list[int]:
+    """The whole plan of so many simulations."""
+    return list(islice(visit_plan(simulations, considered), simulations))
 
 
 def test_half_of_the_decisions_are_dropped_again_and_again() -> None:
     # By hand: 4 decisions twice each, then 2 of them four times more.
-    assert visit_plan(16, 4) == [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5]
-    assert visit_plan(3, 1) == [0, 1, 2]
-    assert visit_plan(3, 16) == [0, 0, 0]
+    assert planned(16, 4) == [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5]
+    assert planned(3, 1) == [0, 1, 2]
+    assert planned(3, 16) == [0, 0, 0]
+
+
+def test_a_plan_of_any_length_is_made_at_once() -> None:
+    assert list(islice(visit_plan(10**15, 16), 20)) == [0] * 16 + [1] * 4
 
 
 @pytest.mark.parametrize("simulations", [1, 7, 50, 333])
@@ -35,7 +45,7 @@ def test_the_plan_can_always_be_followed(simulations: int, considered: int) -> N
     visits = play(root, worth, simulations)
     assert visits.sum() == simulations
     assert (visits > 0).sum() <= considered
-    plan = Counter(visit_plan(simulations, considered))
+    plan = Counter(planned(simulations, considered))
     assert all(plan[n] == (visits > n).sum() for n in range(simulations))
 
 
@@ -63,7 +73,7 @@ def test_noise_draws_decisions_as_often_as_their_priors_say() -> None:
     nothing = np.zeros(3)
     drawn = Counter(
         GumbelRoot(priors, 4, 2, random.gumbel(size=3), 1.0).next_decision(
-            0, nothing.astype(np.int64), nothing
+            nothing.astype(np.int64), nothing
         )
         for _ in range(4000)
     )

@@ -9,6 +9,7 @@ planning with Gumbel", 2022, sections 3 to 5).
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,22 +18,18 @@ _VISIT_OFFSET = 50.0
 """c_visit of the paper's equation 8."""
 
 
-def visit_plan(simulations: int, considered: int) -> list[int]:
+def visit_plan(simulations: int, considered: int) -> Iterator[int]:
     """Plan the simulations by sequential halving: ``considered`` decisions are tried equally often,
-    then the better half of them, and so on. Returns, for each simulation, how often its decision
-    has been tried before.
+    then the better half of them, and so on. Yields, for so many simulations or more, how often its
+    decision has been tried before.
     """
     rounds = max(1, math.ceil(math.log2(max(2, considered))))
-    tried = [0] * considered
-    plan: list[int] = []
-    left = considered
-    while len(plan) < simulations:
+    left, tried = considered, 0
+    while True:
         for _ in range(max(1, simulations // (rounds * left))):
-            for place in range(left):
-                plan.append(tried[place])
-                tried[place] += 1
+            yield from [tried] * left
+            tried += 1
         left = max(2 if considered > 1 else 1, left // 2)
-    return plan[:simulations]
 
 
 class GumbelRoot:
@@ -59,18 +56,15 @@ class GumbelRoot:
         self._scale = scale
         self._plan = visit_plan(simulations, min(considered, len(priors)))
 
-    def next_decision(
-        self, simulation: int, visits: NDArray[np.integer], values: NDArray[np.floating]
-    ) -> int:
-        """The decision to try next.
+    def next_decision(self, visits: NDArray[np.integer], values: NDArray[np.floating]) -> int:
+        """The decision to try next; asked once for each simulation.
 
         Args:
-            simulation: how many have been made so far.
             visits: [K] how often each decision was tried.
             values: [K] its mean value, 0 .. 1, where it was tried.
         """
         scores = self._scores(visits, values)
-        scores[visits != self._plan[simulation]] = -np.inf
+        scores[visits != next(self._plan)] = -np.inf
         return int(np.argmax(scores))
 
     def best_decision(self, visits: NDArray[np.integer], values: NDArray[np.floating]) -> int:
