@@ -104,7 +104,7 @@ class Table:
         async with aclosing(thoughts):
             async for thought in thoughts:
                 if thought.get("finding") is not None:
-                    thought["finding"] = insight.thought_view(thought["finding"])
+                    thought["finding"] = insight.thought_view(thought["finding"], position)
                 if "turn" in thought:
                     after = position.play(thought["turn"])
                     thought["view"] = views.view(after, thought["turn"])

@@ -13,7 +13,6 @@ from agents.analysis import Finding
 from agents.web.protocol import BadRequest
 from agents.web.views import turn_is_over
 from thud_env import Position
-from thud_env.actions import describe_action
 from thud_env.notation.turns import turn_notation
 from thud_env.render import heat
 
@@ -66,8 +65,8 @@ def best_turns(judge: Any, position: Position) -> list[tuple[str, float]]:
     return sorted(found.items(), key=lambda item: -item[1])
 
 
-def thought_view(finding: Finding) -> dict[str, Any]:
-    """A search's finding, in words and numbers."""
+def thought_view(finding: Finding, position: Position) -> dict[str, Any]:
+    """A search's finding about a position, in words and numbers."""
     chances = finding.probabilities
     shown = np.argsort(-chances, kind="stable")[:_TURNS]
     return {
@@ -76,7 +75,7 @@ def thought_view(finding: Finding) -> dict[str, Any]:
         "depth": finding.depth,
         "visits": finding.visits,
         "turns": [
-            (describe_action(action), float(chances[action]))
+            (turn_notation(position.row, [action]), float(chances[action]))
             for action in shown.tolist()
             if chances[action] > 0
         ],
@@ -86,7 +85,7 @@ def thought_view(finding: Finding) -> dict[str, Any]:
 def finding_view(finding: Finding, position: Position) -> dict[str, Any]:
     """A search's finding, with a heat map of the decisions that it considers."""
     picture = heat(position, finding.probabilities, size=_PICTURE)
-    return {**thought_view(finding), "heat": picture}
+    return {**thought_view(finding, position), "heat": picture}
 
 
 def curve_of(agent: Agent, positions: list[Position]) -> dict[str, Any]:
