@@ -36,8 +36,11 @@ _FPS_OF_VIDEO = 25
 
 
 def shortened(record: Record, turns: int | None) -> Record:
-    """The record of the first ``turns`` turns; None: all."""
-    return record if turns is None else Record(record.start, record.turns[:turns])
+    """The record of the first ``turns`` turns; None: all. Of the tags it keeps who plays."""
+    if turns is None:
+        return record
+    players = {tag: who for tag, who in record.tags.items() if tag in ("Dwarfs", "Trolls")}
+    return Record(record.start, record.turns[:turns], players)
 
 
 def pictures(

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from agents.replay import WRITERS
+from agents.replay import WRITERS, shortened
 from agents.replay import main as replay
 from thud_env import RULESETS, Position, Record, read_record, write_record
 from thud_env.board import NUM_SQUARES, SQUARE_NAMES
@@ -97,6 +97,14 @@ def test_a_battle_as_gif(tmp_path, capsys):
     with Image.open(out) as picture:
         assert picture.size == (170, 182)
         assert picture.n_frames > 3
+
+
+def test_the_first_turns_of_a_battle_are_still_those_of_its_players():
+    tags = {"Dwarfs": "Ann", "Trolls": "Bob", "Result": "0", "Termination": "turn-limit"}
+    whole = Record(Position.start(max_turns=2), ("dF1-F5", "TG7-G6"), tags)
+    short = shortened(whole, 1)
+    assert short.turns == whole.turns[:1]
+    assert (short.tags["Dwarfs"], short.tags["Trolls"]) == ("Ann", "Bob")
 
 
 def test_a_battle_of_a_hundred_turns_is_a_gif_below_3_mb(tmp_path):
