@@ -63,7 +63,7 @@ export class Lessons {
     const { node, root } = this.game;
     if (node === root) this.#show("task");
     else if (node.parent === root && lesson.solutions.includes(node.turn)) this.#show("done");
-    else if (node.parent === root && lesson.start !== node.position) this.#show("again");
+    else if (node.parent === root) this.#show("again");
   }
 
   #show(state) {
