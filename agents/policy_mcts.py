@@ -171,7 +171,8 @@ class PolicyMctsAgent(PlanningAgent):
         try:
             for first in range(0, len(rows), _GAMES_AT_ONCE):
                 some = rows[first : first + _GAMES_AT_ONCE]
-                found, simulations = self._search(some, ends)
+                now, share = perf_counter(), len(some) / (len(rows) - first)
+                found, simulations = self._search(some, now + share * (ends - now))
                 thoughts += found
                 made += simulations
         finally:

@@ -6,6 +6,7 @@ import contextlib
 import gc
 import threading
 import weakref
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,10 @@ from agents.networks.network import Network, NetworkConfig
 from agents.policy import PolicyAgent
 from agents.policy_mcts import PolicyMctsAgent, read_root
 from agents.search.lookahead import Lookahead
+from agents.search.planning import Thought
 from agents.search.tree import NUM_NODES, Tree
 from thud_env import RULESETS, Position
+from thud_env.rules.row import Row
 
 
 @pytest.fixture(scope="module")
@@ -93,6 +96,21 @@ def test_a_search_is_bounded_by_time_and_can_be_stopped(root: str, folder: Path)
         assert agent.act(start) in start.legal_actions()
         assert agent.result is not None
         assert 1 <= agent.result.simulations < 20000
+
+
+def test_all_games_of_a_call_have_an_equal_share_of_its_time(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent, ends = PolicyMctsAgent(folder / "classic", time=3), []
+
+    def search(rows: Sequence[Row], until: float) -> tuple[list[Thought], int]:
+        ends.append((len(rows), until))
+        return [Thought([0], 0)] * len(rows), 0
+
+    monkeypatch.setattr(policy_mcts, "perf_counter", lambda: sum(n for n, _ in ends) / 32)
+    monkeypatch.setattr(agent, "_search", search)
+    agent.think_rows([Position.start().row] * 96)
+    assert ends == [(64, 2.0), (32, 3.0)]
 
 
 @pytest.mark.parametrize("leaves", [1, 8])
