@@ -8,6 +8,6 @@
   ``pruning.py`` leaves decisions out, ``workspace.py`` holds the arrays.
 - MCTS: ``tree.py`` grows the tree. ``priors.py`` says what to try first, ``playouts.py`` values the
   leaves by ``judge.py``, or ``leaves.py`` collects them for a network; ``gumbel.py`` chooses at the
-  root. ``lookahead.py`` values many positions by short searches.
+  root, ``reading.py`` reads the result. ``lookahead.py`` values many positions by short searches.
 - ``planning.py`` is the base of all these players.
 """
