@@ -232,7 +232,9 @@ def test_position_text_of_another_game_is_refused_and_its_ruleset_named(make):
         env.reset(options={"position": asked})
     with pytest.raises(TypeError, match="position 7: position text or a Position"):
         env.reset(options={"position": 7})
-    with pytest.raises(TypeError, match=r"^position is of type ndarray: .* Position\(row\)") as error:
+    with pytest.raises(
+        TypeError, match=r"^position is of type ndarray: .* Position\(row\)"
+    ) as error:
         env.reset(options={"position": position.row})
     assert len(str(error.value)) < 100
 
