@@ -68,7 +68,7 @@ class LeafJudge:
         self._depth = lookahead
         self._temperature = temperature
         self._searches: dict[str, Lookahead] = {}
-        self._halves: dict[str, PolicyNetwork] = {}
+        self._halves: dict[PolicyNetwork, PolicyNetwork] = {}
         self._recent: dict[bytes, _Opinion] = {}
         self._older: dict[bytes, _Opinion] = {}
 
@@ -123,7 +123,7 @@ class LeafJudge:
             network, inputs = self._policy.asked(role, rows[mine])
             planes = inputs.planes
             if self._bfloat16:
-                network, planes = self._half(role, network), planes.bfloat16()
+                network, planes = self._half(network), planes.bfloat16()
             with torch.inference_mode():
                 log_probs, paid = network(planes, inputs.decisions, inputs.game)
             values[mine] += paid.numpy() * (1 if side == DWARFS else -1)
@@ -144,8 +144,8 @@ class LeafJudge:
             self._searches[rules] = Lookahead(rules, self._depth)
         return self._searches[rules]
 
-    def _half(self, role: str, network: PolicyNetwork) -> PolicyNetwork:
+    def _half(self, network: PolicyNetwork) -> PolicyNetwork:
         """A network in bfloat16, converted once: that takes as long as evaluating a leaf."""
-        if role not in self._halves:
-            self._halves[role] = copy.deepcopy(network).bfloat16()
-        return self._halves[role]
+        if network not in self._halves:
+            self._halves[network] = copy.deepcopy(network).bfloat16()
+        return self._halves[network]

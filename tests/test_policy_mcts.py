@@ -20,6 +20,7 @@ import agents
 from agents import leaf_judge, policy_mcts
 from agents.leaf_judge import LeafJudge
 from agents.mcts import MOST_SIMULATIONS
+from agents.networks import pairs
 from agents.networks.checkpoint import CheckpointError, save_policy
 from agents.networks.network import Network, NetworkConfig
 from agents.policy import PolicyAgent
@@ -276,3 +277,21 @@ def test_leaves_are_judged_as_the_policy_judges_them(folder: Path) -> None:
     assert half.values == pytest.approx(judged.values, abs=0.02)
     assert half.log_probs == pytest.approx(judged.log_probs, abs=0.05)
     assert not np.array_equal(half.log_probs, judged.log_probs)
+
+
+def test_a_pair_for_several_games_is_that_of_each_game_in_bfloat16_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pairs, "PRETRAINED", tmp_path)
+    games = ("classic", "koom-valley")
+    for seed, rules in enumerate(games):
+        torch.manual_seed(seed)
+        network = Network(NetworkConfig(channels=4, blocks=1, key_size=2))
+        save_policy(tmp_path / rules / "dwarfs", network, role="dwarfs", rules=rules, decisions=0)
+    of_both, of_one = (
+        LeafJudge(PolicyAgent("champion"), bfloat16=True, lookahead=0, temperature=1.0)
+        for _ in range(2)
+    )
+    found = [of_both.judge(Position.start(rules).row[np.newaxis]) for rules in games]
+    wanted = of_one.judge(Position.start(games[1]).row[np.newaxis])
+    assert np.array_equal(found[1].log_probs, wanted.log_probs)
