@@ -157,10 +157,11 @@ class Searcher:
             work.control[workspace.FIRST_MOVE] = line[0] if turns > 1 else -1
             done = negamax.search(work, row, turns, -INFINITE, INFINITE, self._rng)
             length, best = int(work.frames[0, workspace.LINE]), int(work.frames[0, workspace.BEST])
-            if length > 0 and not (finished and best <= -WIN):
+            only_now_lost = finished > 0 and best <= -WIN
+            if length > 0 and not only_now_lost:
                 # If only the deeper search sees a loss, the shallower one's turn delays it longer.
                 line = work.lines[0, :length].tolist()
-            if length > 0:
+            if length > 0 and (done or not only_now_lost):  # decisions not tried may still save it
                 value = best
             elif turns == 1:
                 value = int(judge_position(row, work))

@@ -27,11 +27,13 @@ from agents.networks.network import Network, NetworkConfig
 from agents.policy_mcts import PolicyMctsAgent
 from agents.search import negamax, reading
 from agents.search import tree as trees
+from agents.search.evaluation import WIN
 from agents.search.judge import judge_position, judging
 from agents.search.pattern_files import published_tables
 from agents.search.planning import stopping_after
 from agents.search.reading import TreeResult
 from agents.search.weights import WeightsError, load_weights, published_weights
+from agents.search.workspace import BEST, LINE
 from agents.strict_yaml import read_yaml
 from thud_env import CLASSIC, RULESETS, Position
 from thud_env.actions import ACCEPT, DECLINE, OFFER
@@ -302,6 +304,24 @@ def test_time_that_is_up_as_a_search_ends_does_not_stop_the_next() -> None:
     with stopping_after(0, stop):
         pass
     assert heard == ["stop"], "0 is no limit"
+
+
+@pytest.mark.parametrize("cut", [True, False])
+def test_a_search_is_lost_only_if_all_its_turns_are(cut: bool, monkeypatch) -> None:
+    """Cut short, it has seen some turns lose, and goes by the search before."""
+    start = Position.start("koom-valley")
+    first = int(start.legal_actions()[0])
+
+    def search(work, row, depth, *rest):
+        work.frames[0, LINE], work.frames[0, BEST] = 1, 50 if depth == 1 else -WIN
+        work.lines[0, 0] = first
+        return not (cut and depth > 1)
+
+    monkeypatch.setattr(negamax, "search", search)
+    searcher = Searcher(published_weights(), seed_generators(1, 0))
+    found = searcher.search(start.row, SearchOptions(depth=3))
+    assert (found.decisions, found.value) == ([first], 50 if cut else -WIN)
+    assert found.depth == (1 if cut else 2)
 
 
 def test_a_tree_search_that_is_stopped_at_once_has_tried_a_decision(
