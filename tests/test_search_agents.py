@@ -33,7 +33,7 @@ from agents.search.pattern_files import published_tables
 from agents.search.planning import stopping_after
 from agents.search.reading import TreeResult
 from agents.search.weights import WeightsError, load_weights, published_weights
-from agents.search.workspace import BEST, LINE
+from agents.search.workspace import BEST, LINE, NODES
 from agents.strict_yaml import read_yaml
 from thud_env import CLASSIC, RULESETS, Position
 from thud_env.actions import ACCEPT, DECLINE, OFFER
@@ -340,6 +340,17 @@ def test_a_tree_search_that_is_stopped_at_once_has_tried_a_decision(
         thought = agent.think(Position.start().row)
         assert isinstance(thought, TreeResult)
         assert sum(thought.visits.values()) == 1
+
+
+def test_a_full_tree_judges_no_more_positions_for_their_priors(monkeypatch) -> None:
+    monkeypatch.setattr(trees, "_MOST_EDGES", 0)  # room for the widest position
+    looked = []
+    for sims in (2000, 3000):
+        agent = MctsAgent(sims, "eval")
+        agent.think(Position.start().row)
+        tree = agent._tree
+        looked.append((tree.counters.tolist(), int(tree.work.control[NODES])))
+    assert looked[0] == looked[1]
 
 
 def test_a_glimpse_is_of_one_search_though_the_next_begins_meanwhile(monkeypatch) -> None:

@@ -162,16 +162,23 @@ def list_decisions(row, decisions, last_captured):
 
 
 @compiled
+def _has_room(tree, game, count):
+    """Whether a node with so many edges can be added."""
+    nodes, edges = tree.counters[game, NUM_NODES], tree.counters[game, NUM_EDGES]
+    return nodes < tree.nodes.shape[1] and edges + count <= tree.actions.shape[1]
+
+
+@compiled
 def add_node(tree, game, count):
     """Add a node with the first ``count`` of ``tree.decisions[0]`` as its edges, without priors.
 
     Returns:
         the node, or -1 if the arrays are full.
     """
+    if not _has_room(tree, game, count):
+        return -1
     node = int(tree.counters[game, NUM_NODES])
     first = int(tree.counters[game, NUM_EDGES])
-    if node == tree.nodes.shape[1] or first + count > tree.actions.shape[1]:
-        return -1
     tree.counters[game, NUM_NODES] += 1
     tree.counters[game, NUM_EDGES] += count
     for i in range(count):
@@ -190,14 +197,14 @@ def _expand(tree, game, row, last_captured, rng):
     decisions, values, work = tree.decisions[0], tree.values, tree.work
     child, scratch = tree.child, tree.decisions[1]
     count = list_decisions(row, decisions, last_captured)
+    if not _has_room(tree, game, count):  # priors are dear: a full tree goes without
+        return -1
     source = tree.control[PRIORS]
     if source != FROM_CAPTURES:
         judge_decisions(row, decisions, count, values, work, child, scratch, rng, game)
     if source == FROM_CHECKED_EVALUATION and row[PENDING] == NO_QUESTION:
         check_best(row, decisions, count, values, work, child, scratch, rng, game)
     node = add_node(tree, game, count)
-    if node < 0:
-        return node
     first = int(tree.nodes[game, node, FIRST_EDGE])
     highest = -np.inf
     for i in range(count):
