@@ -19,12 +19,19 @@ from agents.networks.pairs import pair_at
 from agents.ranges import check_ranges
 from thud_env import Position
 from thud_env.actions import NUM_ACTIONS
+from thud_env.batch.one_game import MARGIN_UNIT
 from thud_env.position import SIDES
 from thud_env.rules.play import margin
 from thud_env.rules.row import ONGOING, TERMINATION, TO_MOVE, ruleset_of
+from thud_env.rulesets import Ruleset
 
 _AT_ONCE = 256
 """Positions in a batch of the network."""
+
+
+def margin_of_one(rules: Ruleset) -> float:
+    """The margin at the end that a network's value of 1 means, whatever the largest may be."""
+    return 1.0 / float(MARGIN_UNIT) if rules.reward == "margin" else 1.0
 
 
 def sample_decisions(
@@ -187,7 +194,8 @@ class PolicyAgent(Agent):
         network, inputs = self.asked(role, rows)
         with torch.no_grad():
             log_probs, values = network(inputs.planes, inputs.decisions, inputs.game)
-        most = ruleset_of(rows[0]).largest_margin
-        paid = values.double().numpy() * (most if role == SIDES[0] else -most)
+        ruleset = ruleset_of(rows[0])
+        most, one = ruleset.largest_margin, margin_of_one(ruleset)
+        paid = values.double().numpy() * (one if role == SIDES[0] else -one)
         margins = np.array([float(margin(row)) for row in rows])
         return inputs.decisions, log_probs, np.clip(margins + paid, -most, most)

@@ -22,7 +22,7 @@ from thud_env import BatchedGame, Position
 from thud_env.jit.rng import seed_generators
 from thud_env.position import SIDES
 from thud_env.rules.row import NO_QUESTION, ONGOING, PENDING, TERMINATION, TO_MOVE
-from thud_env.rulesets import RULESETS
+from thud_env.rulesets import CLASSIC, RULESETS
 from thud_env.symmetry import map_action, symmetries_of
 from training.config import ConfigError
 from training.distill.__main__ import distil, main
@@ -178,6 +178,19 @@ def test_a_lesson_is_of_battles_that_go_on(rules: str) -> None:
     again = teacher.label(both.rows)
     for name, array in vars(both.labels).items():
         assert np.array_equal(array, getattr(again, name))
+
+
+def test_a_result_is_in_the_unit_of_the_labels(monkeypatch: pytest.MonkeyPatch) -> None:
+    few = CLASSIC.replace(name="few", dwarfs="H4 A6", trolls="H3")  # the largest margin is 4
+    from_setup = LessonConfig(book=0.0, random_start=0)
+    config = dataclasses.replace(TINY, rules=few.spec, max_turns=1, lessons=from_setup)
+    teacher = Teacher(config.teacher, config.rules)
+    lessons = Lessons(config, teacher, networks(), FLOAT32, np.random.SeedSequence(1))
+    (hurl,) = Position.start(few).decisions("dH4-H3xH3")
+    monkeypatch.setattr(lessons, "_decide", lambda *_: np.full(config.num_games, hurl))
+    over, paid = lessons._step(None, False)
+    assert over.all()
+    assert set(paid) == {2 / 32}  # both dwarfs are left
 
 
 # -- students ------------------------------------------------------------------------------

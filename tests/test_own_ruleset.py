@@ -12,6 +12,7 @@ from random import Random
 import gymnasium
 import numpy as np
 import pytest
+import torch
 from gymnasium.utils.env_checker import check_env
 from pettingzoo.test import api_test
 from positions import constructed, from_play, learn
@@ -22,6 +23,8 @@ from test_rules_reference import compare
 
 import agents
 import thud_env
+from agents.networks.checkpoint import save_policy
+from agents.networks.network import Network, NetworkConfig
 from thud_env import BatchedGame, Position
 from thud_env.render import ansi, rgb_array, svg
 from thud_env.rulesets import KOOM_VALLEY
@@ -103,3 +106,16 @@ def test_it_is_drawn() -> None:
     assert svg(position).count("thud-troll") >= 6
     assert ansi(position)
     assert rgb_array(position).ndim == 3
+
+
+def test_a_policy_expects_points_where_few_are_to_be_won(tmp_path: Path) -> None:
+    few = thud_env.CLASSIC.replace(name="few", dwarfs="H4 A6 A7", trolls="H3 J9")
+    position = Position.start(few)
+    network = Network(NetworkConfig(channels=4, blocks=1, key_size=2))
+    torch.nn.init.constant_(network.value[-1].bias, 3 / 32)
+    torch.nn.init.zeros_(network.value[-1].weight)
+    save_policy(tmp_path / "few", network, role="dwarfs", rules=few.spec, decisions=0)
+    assert (few.largest_margin, position.margin) == (8, -5)
+    agent = agents.make(f"policy:{tmp_path / 'few'}")
+    assert agent.judge(position).margin == pytest.approx(-5 + 3)
+    assert agent.expected_margins(position.row[np.newaxis]) == pytest.approx([-5 + 3])

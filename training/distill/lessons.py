@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 import agents
 from agents.networks.network import PolicyNetwork
-from agents.policy import sample_decisions
+from agents.policy import margin_of_one, sample_decisions
 from agents.search.playouts import as_share
 from thud_env.batch.states import legal_lists
 from thud_env.position import SIDES
@@ -120,7 +120,7 @@ class Lessons:
         self._precision = precision
         self._random = np.random.default_rng(seed)
         self._setup = new_row(get_ruleset(config.rules), **config.limits)
-        self._largest = get_ruleset(config.rules).largest_margin
+        self._one = margin_of_one(get_ruleset(config.rules))
         self._by_margin = get_ruleset(config.rules).reward == "margin"
         self._book = book_starts(config, BOOK) if config.lessons.book else ()
         count = config.num_games
@@ -197,7 +197,7 @@ class Lessons:
             row = self._rows[number]
             apply(row, decision)
             if row[TERMINATION] != ONGOING:
-                over[number], paid[number] = True, margin(row) / self._largest
+                over[number], paid[number] = True, margin(row) / self._one
                 row[:] = self._start()
                 self._seats[number] = self._draw_seats()
         return over, paid

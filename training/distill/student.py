@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from agents.networks.network import PolicyNetwork
+from agents.policy import margin_of_one
 from agents.search.evaluation import POINT
 from agents.search.playouts import standing
 from thud_env.actions import ACTION_SYMMETRY, NUM_ACTIONS
@@ -67,7 +68,7 @@ class Student:
         self._precision = precision
         self._random = random
         self._symmetries = np.array(symmetries_of(rules))
-        self._points = get_ruleset(rules).largest_margin
+        self._points = margin_of_one(get_ruleset(rules))
         self._optimisers = optimisers_of(network, config.learning_rate, epsilon=1e-6)
         self._lessons: list[Lesson] = []
         self._sizes = np.zeros(0, dtype=np.int64)

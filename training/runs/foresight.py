@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 import agents
 from agents.networks.network import PolicyNetwork
+from agents.policy import margin_of_one
 from agents.search.playouts import standing
 from thud_env.position import SIDES
 from thud_env.rules.play import apply
@@ -41,7 +42,7 @@ class TestPositions(NamedTuple):
     rows: NDArray[np.int16]
     """[N, 432] state rows."""
     followed: NDArray[np.float64]
-    """[N] what its side was paid from there to the end, 1 being the largest margin."""
+    """[N] what its side was paid from there to the end, as its network values it."""
 
 
 class Foresight:
@@ -97,7 +98,7 @@ class Foresight:
                     finals.append(margin)
                 apply(row, decision)
         all_rows = np.array(rows)
-        paid = np.array(finals) / get_ruleset(config.rules).largest_margin - standing(all_rows)
+        paid = np.array(finals) / margin_of_one(get_ruleset(config.rules)) - standing(all_rows)
         by_dwarfs = all_rows[:, TO_MOVE] == DWARFS
         return (
             TestPositions(all_rows[by_dwarfs], paid[by_dwarfs]),
