@@ -2,6 +2,7 @@ import copy
 import pickle
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
@@ -16,6 +17,9 @@ from thud_env.envs.opponents import (
     restore_opponent,
     seed_opponent,
 )
+from thud_env.envs.single import ThudSeatEnv
+from thud_env.envs.vector import ThudVectorEnv
+from thud_env.position import SIDES
 
 START = Position.start("classic")
 
@@ -148,6 +152,20 @@ def test_a_string_that_names_no_player_is_refused_in_one_line(
     with pytest.raises(ValueError, match=said) as error:
         make_opponent(opponent)
     assert "\n" not in str(error.value)
+
+
+def test_no_opponent_is_needed_where_the_learner_plays_both_sides():
+    env = ThudSeatEnv(side="both", opponent=None)
+    env.reset(seed=0)
+    *_, info = env.step(first_legal(env.position))
+    assert info["side"] == SIDES.index("trolls")
+    envs = ThudVectorEnv(2, side="both", opponent=None)
+    envs.reset(seed=0)
+    *_, infos = envs.step(envs.sample_actions())
+    assert infos["side"].tolist() == [SIDES.index("trolls")] * 2
+    for make in (ThudSeatEnv, partial(ThudVectorEnv, 2)):
+        with pytest.raises(TypeError, match="opponent None cannot play"):
+            make(side="dwarfs", opponent=None)
 
 
 @pytest.mark.parametrize("opponent", [None, 3, object()])

@@ -10,6 +10,7 @@ a function, ``Position -> int``        what it returns
 an object with ``act(position)``       what that returns
 an object with ``act_rows(rows)``      the same for many games at once, [B, 432] -> [B]
 ``"MODULE:SPEC"``                      what ``MODULE.make(SPEC)`` returns: ``"agents:greedy"``
+None                                   nothing: only where the learner plays both sides
 =====================================  ====================================================
 
 The package itself has no player but ``"random-decisions"``; a module is imported when a string
@@ -106,16 +107,19 @@ def _from_module(opponent: str) -> Any:
     return module.make(spec)
 
 
-def make_opponent(opponent: Any) -> BatchOpponent:
+def make_opponent(opponent: Any, is_needed: bool = True) -> BatchOpponent:
     """The opponent that an environment was given, as something that plays many games.
 
     Args:
         opponent: one of those tabled above.
+        is_needed: False where the learner plays both sides, so that None will do.
 
     Raises:
         ValueError: for a string that names no player.
         TypeError: for anything that is not in the table above.
     """
+    if opponent is None and not is_needed:
+        return RandomDecisions()
     if isinstance(opponent, str):
         if opponent in (RANDOM_DECISIONS, _OLDER_NAME):
             return RandomDecisions()

@@ -64,7 +64,7 @@ class SeatedGames:
         num_threads: int | None,
     ) -> None:
         self.side, self.match, self.rules = side, match, rules
-        self._opponent = make_opponent(opponent)
+        self._opponent = make_opponent(opponent, is_needed=side != "both")
         # Battles are reset by ``start``, as an illegal action ends one that by the rules goes on.
         self.games = BatchedGame(
             num_games,

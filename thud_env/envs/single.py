@@ -89,7 +89,7 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
             or ``"both"``, with no opponent.
         opponent: plays the other side: ``"random-decisions"``, a function from a ``Position`` to
             an action, an object with ``act(position)``, such as ``agents.make(spec)``
-            (``envs/opponents.py``).
+            (``envs/opponents.py``); None, with ``side="both"`` only.
         match: whether to play the two-battle game; ``side`` is that of the first battle.
         render_mode: as ``ThudEnv``.
         observation: ``"planes"``, or ``"dict"`` of them and the action mask.
@@ -140,7 +140,7 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
             offer_after=offer_after,
             agreement=agreement,
         )
-        self._opponent = make_opponent(opponent)
+        self._opponent = make_opponent(opponent, is_needed=side != "both")
         self.rules = self._game.rules
         self.render_mode = render_mode
         space = self._game.observation_space(self._game.possible_agents[0])
