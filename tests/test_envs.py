@@ -239,7 +239,7 @@ def test_position_text_of_another_game_is_refused_and_its_ruleset_named(make):
     assert len(str(error.value)) < 100
 
 
-@pytest.mark.parametrize("ask", ["observe", "side_of", "observation_space", "action_space"])
+@pytest.mark.parametrize("ask", ["observe", "mask", "side_of", "observation_space", "action_space"])
 def test_an_unknown_agent_is_named(make, ask):
     env = make()
     env.reset()
@@ -275,3 +275,27 @@ def test_a_start_of_another_game_or_already_over_is_refused(make):
         env.reset(options={"position": over})
     with pytest.raises(ValueError, match="fields"):
         env.reset(options={"position": "nonsense"})
+    with pytest.raises(TypeError, match="options is of type Position: a dictionary, such as"):
+        env.reset(options=thud_env.Position.start())
+
+
+def test_rulesets_of_one_name_are_told_apart(make):
+    env, other = (
+        make(rules=thud_env.CLASSIC.replace(name="one", trolls=troll)) for troll in ("G7", "H7")
+    )
+    env.reset()
+    other.reset()
+    with pytest.raises(ValueError, match=r"trolls=H7 cannot be set in a battle of .*trolls=G7$"):
+        env.set_state(other.get_state())
+    with pytest.raises(ValueError, match=r"trolls=H7 cannot start a battle of .*trolls=G7$"):
+        env.reset(options={"position": other.position})
+
+
+def test_only_a_game_that_is_played_can_be_forfeited(make):
+    env = make()
+    with pytest.raises(ResetNeeded, match=r"call reset\(\) before forfeit\(\)"):
+        env.forfeit()
+    env.reset()
+    env.forfeit()
+    with pytest.raises(ResetNeeded, match=r"call reset\(\) before forfeit\(\)"):
+        env.forfeit()

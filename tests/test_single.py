@@ -1,6 +1,7 @@
 import copy
 import pickle
 import warnings
+from functools import partial
 
 import gymnasium
 import numpy as np
@@ -15,6 +16,7 @@ from thud_env.actions import NUM_ACTIONS
 from thud_env.envs import base
 from thud_env.envs.match import MATCH_PLANES
 from thud_env.envs.single import ThudSeatEnv
+from thud_env.envs.vector import ThudVectorEnv
 from thud_env.position import SIDES
 
 TURN_LIMIT = thud_env.Termination.TURN_LIMIT.value
@@ -237,6 +239,18 @@ def test_an_illegal_choice_of_the_opponent_is_blamed_on_it():
         env.step(first_legal(env.position))
 
 
+@pytest.mark.parametrize("choices", [7, [7, 7], None])
+def test_an_opponent_that_returns_no_array_of_one_choice_is_blamed(choices):
+    class Careless:
+        def act_rows(self, rows):
+            return choices
+
+    env = ThudSeatEnv(opponent=Careless())
+    env.reset()
+    with pytest.raises(TypeError, match=r"the opponent's choices are .* of shape \(1,\) would be"):
+        env.step(first_legal(env.position))
+
+
 @pytest.mark.parametrize("copier", ["deepcopy", "pickle", "state"])
 @pytest.mark.parametrize("opponent", ["random-decisions", "agents:greedy"])
 def test_copies_continue_identically(copier, opponent):
@@ -332,8 +346,31 @@ def test_a_state_of_another_environment_is_refused():
         env.set_state(other.get_state())
 
 
+def test_a_state_of_both_sides_goes_on_with_the_side_that_decides():
+    both, env = ThudSeatEnv(side="both"), ThudSeatEnv(side="dwarfs")
+    both.reset()
+    env.reset()
+    both.step(first_legal(both.position))
+    env.set_state(both.get_state())
+    assert env.position.to_move == "trolls"
+    assert np.array_equal(env.action_masks(), env.position.action_mask())
+
+
+def test_an_opponents_state_is_refused_where_the_opponent_has_none():
+    for make in (ThudSeatEnv, partial(ThudVectorEnv, 2)):
+        env, other = make(opponent=first_legal), make(opponent="random-decisions")
+        env.reset()
+        other.reset(options={"position": thud_env.Position.start().play("dA6-B6")})
+        before = env.get_state()
+        with pytest.raises(ValueError, match=r"where the opponent has no set_state\(state\)"):
+            env.set_state(other.get_state())
+        assert_same(before, env.get_state())
+
+
 def test_a_start_of_another_game_is_refused():
     env = ThudSeatEnv()
+    with pytest.raises(TypeError, match="options is of type str: a dictionary, such as"):
+        env.reset(options=thud_env.Position.start().text)
     with pytest.raises(ValueError, match="koom-valley"):
         env.reset(options={"position": thud_env.Position.start("koom-valley")})
     with pytest.raises(ValueError, match="unknown option 'positon': did you mean 'position'"):

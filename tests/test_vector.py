@@ -378,9 +378,14 @@ def test_bad_resets_are_named(options, named):
 def test_a_state_of_another_game_is_refused():
     envs = ThudVectorEnv(2)
     envs.reset()
-    for other in (ThudVectorEnv(2, "koom-valley"), ThudVectorEnv(3)):
+    for other in (
+        ThudVectorEnv(2, "koom-valley"),
+        ThudVectorEnv(3),
+        ThudVectorEnv(2, match=True),
+        ThudVectorEnv(2, thud_env.CLASSIC.replace(name="few", trolls="G7")),
+    ):
         other.reset()
-        with pytest.raises(ValueError, match=r"a state of .* cannot be set in 2 of classic"):
+        with pytest.raises(ValueError, match=r"a state of .* cannot be set in 2 battles of"):
             envs.set_state(other.get_state())
     with pytest.raises(ValueError, match="not a state of ThudVectorEnv"):
         envs.set_state({})

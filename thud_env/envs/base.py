@@ -26,7 +26,7 @@ from thud_env.envs.common import (
     observation_space,
 )
 from thud_env.envs.rendering import Renderer, RenderMode
-from thud_env.envs.reset_options import read_start
+from thud_env.envs.reset_options import as_options, read_start
 from thud_env.position import SIDES, IllegalMove, Position, Side
 from thud_env.rules.check import check_row
 from thud_env.rules.row import DWARFS, TERMINATION, TO_MOVE, TROLLS, TURN_LIMIT, new_row
@@ -136,12 +136,14 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
 
         Args:
             seed: accepted as the interface asks; nothing in the game is random.
-            options: ``{"position": text}`` starts from position text or a ``Position``.
+            options: ``{"position": text}`` starts from position text or a ``Position``, which
+                keeps its own limits.
 
         Raises:
             ValueError: if the position is damaged, of another ruleset, or over.
+            TypeError: if it is neither text nor a ``Position``, or ``options`` no dictionary.
         """
-        start = (options or {}).get("position")  # PettingZoo's tests hand over options of their own
+        start = as_options(options).get("position")  # PettingZoo's tests have options of their own
         if start is None:
             self._start_row = new_row(self.rules, **self._limits)
         else:
@@ -208,7 +210,12 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
     def forfeit(self) -> None:
         """End the game as an illegal action of ``agent_selection`` does with
         ``illegal_action="lose"``: that agent is paid -1 and the other 1, and the board stays.
+
+        Raises:
+            ResetNeeded: before the first reset, and after the end of a game.
         """
+        if self.is_over:
+            raise ResetNeeded("call reset() before forfeit(): nothing is being played")
         agent = self.agent_selection
         dwarfs, _ = self._seats
         self._forfeited = True
@@ -247,7 +254,12 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         return self.mask(self.agent_selection)
 
     def mask(self, agent: str) -> NDArray[np.int8]:
-        """The action mask of an agent, [6470] int8, new."""
+        """The action mask of an agent, [6470] int8, new.
+
+        Raises:
+            ValueError: if there is no such agent.
+        """
+        self._check_agent(agent)
         row = self._row
         if agent == self._seats[row[TO_MOVE]] and not self.is_over:
             return action_mask(row)
@@ -296,7 +308,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         given = Position(state["_row"]).rules
         if given != self.rules:
             raise ValueError(
-                f"a state of {given.name} cannot be set in a battle of {self.rules.name}"
+                f"a state of {given.spec} cannot be set in a battle of {self.rules.spec}"
             )
         if state["_seats"][0] not in self.possible_agents:
             raise ValueError(

@@ -152,6 +152,19 @@ def opponent_state(opponent: BatchOpponent) -> Any:
     return get_state() if callable(get_state) else None
 
 
+def check_opponent_state(opponent: BatchOpponent, state: Any) -> None:
+    """Refuse the state of an opponent where one plays that has none.
+
+    Raises:
+        ValueError: if so.
+    """
+    if state is not None and not callable(getattr(opponent, "set_state", None)):
+        raise ValueError(
+            "a state that holds its opponent's cannot be set where the opponent has no "
+            "set_state(state): a state of an environment with the same opponent would be right"
+        )
+
+
 def restore_opponent(opponent: BatchOpponent, state: Any) -> None:
     """Return an opponent to a state that ``opponent_state`` gave; None changes nothing."""
     if state is not None:

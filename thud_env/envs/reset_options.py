@@ -13,17 +13,33 @@ from thud_env.position import Position
 from thud_env.rulesets import RULESETS, Ruleset
 
 
-def read_options(options: dict[str, Any] | None, known: tuple[str, ...]) -> dict[str, Any]:
+def as_options(options: dict[str, Any] | None) -> dict[str, Any]:
     """The options of a reset, none if there are none.
 
     Raises:
+        TypeError: if they are not a dictionary.
+    """
+    if options is None or isinstance(options, dict):
+        return options or {}
+    raise TypeError(
+        f"options is of type {type(options).__name__}: "
+        "a dictionary, such as {'position': text}, would be right"
+    )
+
+
+def read_options(options: dict[str, Any] | None, known: tuple[str, ...]) -> dict[str, Any]:
+    """The same of an environment that knows all its options.
+
+    Raises:
+        TypeError: if they are not a dictionary.
         ValueError: if one is unknown.
     """
-    for name in options or {}:
+    options = as_options(options)
+    for name in options:
         if name not in known:
             hint = nearest(str(name), known)
             raise ValueError(f"unknown option {name!r}: {hint}known: {', '.join(known)}")
-    return options or {}
+    return options
 
 
 def read_mask(mask: Any, count: int) -> NDArray[np.bool_]:
@@ -63,7 +79,7 @@ def read_start(start: str | Position, rules: Ruleset, limits: dict[str, Any]) ->
             f"position {given}: position text or a Position, such as Position(row), would be right"
         )
     if start.rules != rules:
-        raise ValueError(f"a position of {start.rules.name} cannot start a battle of {rules.name}")
+        raise ValueError(f"a position of {start.rules.spec} cannot start a battle of {rules.spec}")
     if start.outcome is not None:
         raise ValueError(f"position {start.text!r} is over: {start.outcome}")
     return start.row.copy()

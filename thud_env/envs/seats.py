@@ -19,6 +19,7 @@ from thud_env.batch.states import margins
 from thud_env.envs.common import ILLEGAL_ACTION, ILLEGAL_REWARD
 from thud_env.envs.match import MATCH_PLANES, show_match
 from thud_env.envs.opponents import (
+    check_opponent_state,
     make_opponent,
     opponent_state,
     restore_opponent,
@@ -233,7 +234,8 @@ class SeatedGames:
     def get_state(self) -> dict[str, Any]:
         """Everything that ``set_state`` needs to continue exactly from here."""
         return {
-            "rules": self.rules.name,
+            "rules": self.rules.spec,
+            "match": self.match,
             "rows": self.games.rows.copy(),
             **{name: getattr(self, name).copy() for name in _STATE},
             "opponent": opponent_state(self._opponent),
@@ -243,15 +245,14 @@ class SeatedGames:
         """Return to a state that ``get_state`` gave; the state is left as it is.
 
         Raises:
-            ValueError: if it is a state of another game, or of more or fewer; nothing has
-                changed then.
+            ValueError: if it is a state of another game, of more or fewer, or of an opponent that
+                cannot be this one; nothing has changed then.
         """
-        given, rules = len(state["rows"]), state["rules"]
-        if given != self.games.num_games or rules != self.rules.name:
-            raise ValueError(
-                f"a state of {given} environments of {rules} cannot be set in "
-                f"{self.games.num_games} of {self.rules.name}"
-            )
+        given = _described(len(state["rows"]), state["match"], state["rules"])
+        own = _described(self.games.num_games, self.match, self.rules.spec)
+        if given != own:
+            raise ValueError(f"a state of {given} cannot be set in {own}")
+        check_opponent_state(self._opponent, state["opponent"])
         self.games.set_rows(state["rows"])
         for name in _STATE:
             setattr(self, name, state[name].copy())
@@ -279,6 +280,10 @@ class SeatedGames:
         self._is_second[which] = True
         self.sides[which] = 1 - self.sides[which]
         self.games.set_rows(self._starts[which], which, are_checked=True)
+
+
+def _described(count: int, match: bool, rules: str) -> str:
+    return f"{count} {'matches' if match else 'battles'} of {rules}"
 
 
 def integers(what: str, given: Any, count: int) -> NDArray[np.integer[Any]]:

@@ -66,6 +66,7 @@ from thud_env.envs.base import BoardEnv
 from thud_env.envs.common import SEED_HINT, IdleMask, IllegalAction, check_state
 from thud_env.envs.match import MatchEnv
 from thud_env.envs.opponents import (
+    check_opponent_state,
     make_opponent,
     opponent_state,
     restore_opponent,
@@ -157,11 +158,14 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
 
         Args:
             seed: seeds the draw of sides and the opponent, if it can be seeded.
-            options: ``{"position": text}`` starts from position text or a ``Position``.
+            options: ``{"position": text}`` starts from position text or a ``Position``, which
+                keeps its own limits.
 
         Raises:
             ValueError: if the position is damaged, of another ruleset, or over, or an option is
                 unknown.
+            TypeError: if the position is neither text nor a ``Position``, or ``options`` no
+                dictionary.
         """
         super().reset(seed=seed)
         if seed is not None:
@@ -237,10 +241,13 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
 
         The opponent is part of it if it has ``get_state`` itself, as ``"random-decisions"`` has;
         ``copy.deepcopy`` and ``pickle`` take any opponent along.
+
+        Raises:
+            ResetNeeded: before the first reset.
         """
         return {
             "game": self._game.get_state(),
-            "agent": self._agent,
+            "agent": self._viewer,
             "owed": self._owed,
             "needs_reset": self._needs_reset,
             "np_random": self.np_random.bit_generator.state,
@@ -251,9 +258,11 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         """Return to a state that ``get_state`` gave; the state is left as it is.
 
         Raises:
-            ValueError: if it is a state of another game, or of none; nothing has changed then.
+            ValueError: if it is a state of another game, with an opponent's state that this
+                environment's cannot take, or of none; nothing has changed then.
         """
         check_state(self, state, ("game", "agent", "owed", "needs_reset", "np_random", "opponent"))
+        check_opponent_state(self._opponent, state["opponent"])
         self._game.set_state(state["game"])
         self._agent = state["agent"]
         self._owed = state["owed"]
@@ -275,9 +284,14 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         if self.side == "both":
             return
         while game.agent_selection != self._agent and not game.is_over:
-            (action,) = self._opponent.act_rows(game.position.row[np.newaxis])
+            choices = np.asarray(self._opponent.act_rows(game.position.row[np.newaxis]))
+            if choices.shape[:1] != (1,):
+                raise TypeError(
+                    f"the opponent's choices are {choices.dtype} of shape {choices.shape}: "
+                    "integers of shape (1,) would be right"
+                )
             try:
-                game.step(action)
+                game.step(choices[0])
             except (IllegalMove, TypeError) as error:
                 raise type(error)(f"the opponent's choice: {error}") from None
             self._owed += game.rewards[self._agent]

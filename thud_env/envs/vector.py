@@ -151,12 +151,15 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
 
         Args:
             seed: seeds the draws of sides and the opponent, if it can be seeded.
-            options: ``"position"``, position text or a ``Position``, or a list of B of them,
-                to start from; ``"reset_mask"``, [B] bool, to start these battles only.
+            options: ``"position"``, position text or a ``Position``, which keeps its own limits,
+                or a list of B of them, to start from; ``"reset_mask"``, [B] bool, to start these
+                battles only.
 
         Raises:
             ValueError: if a position is damaged, of another ruleset, or over, the mask is not
                 [B] bool, or there is no such option.
+            TypeError: if a position is neither text nor a ``Position``, or ``options`` no
+                dictionary.
             ResetNeeded: if the mask leaves out any before the first reset of all.
         """
         options = read_options(options, ("position", "reset_mask"))
@@ -263,8 +266,9 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         """Return to a state that ``get_state`` gave; the state is left as it is.
 
         Raises:
-            ValueError: if it is a state of another game, of more or fewer environments, or of
-                none; nothing has changed then.
+            ValueError: if it is a state of another game, of more or fewer environments, with an
+                opponent's state that this environment's cannot take, or of none; nothing has
+                changed then.
         """
         check_state(self, state, ("games", "ended", "needs_reset", "np_random"))
         self._seated.set_state(state["games"])
