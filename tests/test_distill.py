@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
+import os
 from itertools import pairwise
 from pathlib import Path
 from typing import Literal
@@ -12,6 +13,7 @@ from typing import Literal
 import numpy as np
 import pytest
 import torch
+from reliability.power import Disk
 from rich.console import Console
 
 from agents.alphabeta import Searcher, SearchOptions
@@ -298,6 +300,27 @@ def test_a_run_that_breaks_off_and_goes_on_equals_the_unbroken_one(
     ]
     assert lines[0] == lines[1]
     assert len(lines[0]) == 4
+
+
+def test_lessons_are_on_the_disk_before_a_checkpoint_that_needs_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs, image = tmp_path / "runs", tmp_path / "image"
+    runs.mkdir()
+    disk, fsync = Disk(runs), os.fsync
+
+    def seen(file: int) -> None:
+        fsync(file)
+        disk.flushed(file)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", seen)
+        quietly(runs)
+    disk.image(image)  # what a power cut leaves
+    disk.close()
+    quietly(image, resume=True)
+    assert not list(image.glob("tiny/checkpoints/*.damaged*"))
+    assert (image / "tiny" / "lessons" / "000000000096.json").exists()
 
 
 @pytest.mark.parametrize("fault", ["damaged", "missing"])

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from agents.durable import make_folder
+from agents.durable import flush_folder, make_folder
 from thud_env.position import SIDES
 from thud_env.rules.row import TO_MOVE
 from training.distill.config import DistillConfig
@@ -98,6 +98,7 @@ class Distillation:
         tensors = {name: torch.from_numpy(one) for name, one in zip(names, arrays, strict=True)}
         make_folder(self._folder)
         save_state(self._folder, State(tensors), _name(self.decisions))
+        flush_folder(self._folder)
 
     def state(self) -> State:
         """All that the next update depends on, except the lessons, which the folder keeps."""
