@@ -18,12 +18,14 @@ from thud_env.actions import DONE, NUM_ACTIONS
 from training.arena.answers import checked
 from training.arena.battles import play_battles
 from training.config import OpponentConfig, TrainConfig
+from training.distill.__main__ import main as distil
 from training.distill.config import DistillConfig, LessonConfig, TeacherConfig
 from training.distill.labels import Teacher
 from training.distill.lessons import Lessons
 from training.ladder.play import Timed
 from training.process.precision import Precision
 from training.selfplay.opponents import League, OneOpponent
+from training.train import main as train
 
 torch.set_num_threads(1)
 FLOAT32 = Precision(bfloat16=False)
@@ -100,6 +102,26 @@ def test_a_wrong_answer_is_an_error_that_names_the_player(meet, how, monkeypatch
     spec = f"wrong:how={how}"
     with pytest.raises(ValueError, match=f"^{re.escape(WRONG[how][1].format(spec))}"):
         meet(spec)
+
+
+@pytest.mark.parametrize(
+    ("main", "command", "settings"),
+    [
+        (train, "train", ["opponents.scripted=1", "opponents.players=[{}]"]),
+        (distil, "distill", ["lessons.student=0", "lessons.scripted=1", "lessons.players=[{}]"]),
+    ],
+)
+def test_a_wrong_answer_ends_a_run_in_one_line(
+    main, command, settings, tmp_path: Path, monkeypatch, capsys
+) -> None:
+    monkeypatch.setitem(agents.AGENTS, "wrong", f"{__name__}:Wrong")
+    monkeypatch.chdir(tmp_path)
+    Path("small.yaml").write_text("{num_games: 4, rollout_decisions: 4}")
+    spec = "wrong:how=illegal"
+    assert main(["small.yaml", *(setting.format(spec) for setting in settings)]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"{command}: {spec} plays action {DONE} in ")
+    assert said.count("\n") == 1
 
 
 def test_legal_actions_of_any_type_of_integer_are_taken() -> None:

@@ -11,7 +11,7 @@ from ladders import short_field, short_openings, untimed
 import agents
 from agents.agent import Agent
 from thud_env import Position, Record
-from thud_env.position import IllegalMove
+from training.arena.answers import AnswerError
 from training.ladder.play import play_game, play_games
 from training.ladder.schedule import Field, Game, LadderError
 
@@ -160,5 +160,5 @@ def test_an_answer_that_is_no_integer_is_an_error_that_names_the_agent(monkeypat
 
 def test_an_illegal_decision_is_an_error_that_names_the_agent(monkeypatch) -> None:
     monkeypatch.setitem(agents.AGENTS, "cheat", f"{__name__}:Cheat")
-    with pytest.raises(IllegalMove, match="cheat plays action 6469 in"):
+    with pytest.raises(AnswerError, match="cheat plays action 6469 in"):
         play_game(Game("cheat", "random", 0), BEGINNING, (1, 2))

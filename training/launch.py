@@ -13,6 +13,7 @@ from rich.console import Console
 
 from agents.networks.checkpoint import CheckpointError
 from thud_env.command import Command
+from training.arena.answers import AnswerError
 from training.config import Config, ConfigError, RunConfig, RunError
 from training.options import Options, given_options
 from training.process.console import CommandConsole
@@ -69,8 +70,9 @@ def run_command(
         "a YAML file, whose run begins anew without --resume, or a run's folder, which goes on",
     )
     add_options(command)
-    errors = (ConfigError, RunError, StateError, CheckpointError, DeviceError, Collapsed)
-    return command.run(start, words, errors=errors, stopped=STOPPED)
+    refused = (ConfigError, RunError, StateError, CheckpointError, DeviceError)
+    broken = (AnswerError, Collapsed)
+    return command.run(start, words, errors=(*refused, *broken), stopped=STOPPED)
 
 
 def check_run(config: RunConfig, runs: Path, resumed: bool = False) -> None:

@@ -9,8 +9,12 @@ from numpy.typing import NDArray
 
 from thud_env.actions import NUM_ACTIONS
 from thud_env.envs.seats import integers
-from thud_env.position import IllegalMove, Position
+from thud_env.position import Position
 from thud_env.rules.legal import is_legal
+
+
+class AnswerError(ValueError):
+    """A player does not answer with a legal action for each battle."""
 
 
 def checked(player: str, answer: Any, rows: NDArray[np.int16]) -> NDArray[np.int32]:
@@ -25,11 +29,13 @@ def checked(player: str, answer: Any, rows: NDArray[np.int16]) -> NDArray[np.int
         [N] the actions.
 
     Raises:
-        ValueError: if the answer is not an integer for each battle.
-        IllegalMove: if one is not a legal action.
+        AnswerError: if it is not.
     """
-    actions = integers(f"actions of {player}", answer, len(rows))
+    try:
+        actions = integers(f"actions of {player}", answer, len(rows))
+    except ValueError as error:
+        raise AnswerError(str(error)) from None
     for row, action in zip(rows, actions.tolist(), strict=True):
         if not (0 <= action < NUM_ACTIONS and is_legal(row, action)):
-            raise IllegalMove(f"{player} plays action {action} in {Position.unchecked(row).text!r}")
+            raise AnswerError(f"{player} plays action {action} in {Position.unchecked(row).text!r}")
     return actions.astype(np.int32)

@@ -124,8 +124,7 @@ def play_battles(
         **limits: ``max_quiet_turns``, ``max_turns``, ``offer_after``, ``agreement``.
 
     Raises:
-        ValueError: if a player does not answer with an integer for each battle.
-        IllegalMove: if one is not a legal action.
+        AnswerError: if a player does not answer with a legal action for each battle.
     """
     batch = BatchedGame(
         games,

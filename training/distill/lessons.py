@@ -160,8 +160,7 @@ class Lessons:
             with_student: whether the student plays in its seats; if not, the teacher does.
 
         Raises:
-            ValueError, IllegalMove: if a player does not answer with a legal action for each
-                battle.
+            AnswerError: if a player does not answer with a legal action for each battle.
         """
         steps = self._config.rollout_decisions
         rows, labels, ended, finals = [], [], [], []

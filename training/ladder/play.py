@@ -109,8 +109,7 @@ class Timed:
         """See ``agents.agent.BatchPolicy``.
 
         Raises:
-            ValueError: if the agent does not answer with one integer.
-            IllegalMove: if it chooses an action that is not legal.
+            AnswerError: if the agent does not answer with one legal action.
         """
         started = time.process_time()
         actions = self._agent.act_rows(rows)

@@ -58,7 +58,7 @@ class Opponents:
             uniforms: [N] numbers in [0, 1) for what is drawn.
 
         Raises:
-            ValueError, IllegalMove: if a player does not answer with a legal action for each.
+            AnswerError: if a player does not answer with a legal action for each.
         """
         raise NotImplementedError
 
