@@ -135,3 +135,10 @@ def test_a_run_that_is_stopped_says_once_how_it_goes_on_as_it_began(
     words = ["configs/smoke.yaml", *words]
     assert run_command("training.train", "", TrainConfig(), stop, add_options, words) == 0
     assert capsys.readouterr().err == (said and f"the time is up; to go on: {said}")
+
+
+def test_a_run_with_a_player_of_ones_own_says_what_lets_it_go_on(capsys) -> None:
+    config = TrainConfig(anchors=("random", "python:mine:Mine"))
+    folder = RunFolder(Path("runs/x"), config, None, resumed=False)
+    Stopped(folder, "time", Ranks()).say("training.train", " --actors 2")
+    assert capsys.readouterr().err.endswith(" runs/x --actors 2 --allow-python\n")

@@ -11,6 +11,7 @@ from typing import Protocol
 from rich.console import Console
 
 from agents.networks.checkpoint import NotFiniteError
+from agents.registry import is_own
 from thud_env.command import say
 from thud_env.position import SIDES
 from training.config import RunConfig, RunError
@@ -49,6 +50,9 @@ class Stopped(Exception):  # noqa: N818 (nothing went wrong)
         if self._ranks.rank > 0:
             return code
         start = "python" if self._ranks.size == 1 else "torchrun ..."
+        named = [spec for specs in self.folder.config.players_named.values() for spec in specs]
+        if any(map(is_own, named)):  # those of a file need it, whoever gave them
+            options += " --allow-python"
         return say(f"{why}; to go on: {start} -m {module} {self.folder.path}{options}", code)
 
 
