@@ -80,6 +80,15 @@ def test_a_folder_of_another_plan_is_left_alone(tmp_path: Path, capsys) -> None:
     assert "was begun with other options" in capsys.readouterr().err
 
 
+def test_more_pairs_than_the_book_has_starts_are_refused_before_any_play(
+    tmp_path: Path, capsys
+) -> None:
+    folder = tmp_path / "fit"
+    assert main([*command(folder), "--pairs", "501"]) == 2
+    assert capsys.readouterr().err == "fit_evaluation: --pairs 501: 500 at most would be right\n"
+    assert not folder.exists()
+
+
 def test_a_folder_in_use_is_refused_and_left_alone(tmp_path: Path, capsys) -> None:
     with RunLock(tmp_path):
         before = sorted(tmp_path.iterdir())

@@ -144,6 +144,9 @@ def main(words: list[str] | None = None) -> int:
 
 def _fit_evaluation(arguments: argparse.Namespace) -> None:
     rules = get_ruleset(arguments.rules).name
+    most = len(read_openings(rules).starts)
+    if arguments.pairs > most:  # the same pair again would only narrow the interval
+        raise ValueError(f"--pairs {arguments.pairs}: {most} at most would be right")
     plan = Plan(
         rules,
         **{name: getattr(arguments, name) for name, *_ in _NUMBERS},
@@ -325,7 +328,7 @@ def _match(newest: Path, rules: str, pairs: int) -> dict[str, Any]:
         nodes = MATCH_NODES if len(before.lines) else NODES_WITHOUT_LINES
         opponents["tables before"] = f"alphabeta:nodes={nodes}"
     book = read_openings(rules).starts
-    starts = np.stack([book[-1 - number % len(book)].row for number in range(pairs)])
+    starts = np.stack([start.row for start in reversed(book[-pairs:])])
     report: dict[str, Any] = {"nodes": MATCH_NODES, "pairs": pairs}
     for name, spec in opponents.items():
         players = agents.make(f"{plain},weights={newest}", 1), agents.make(spec, 2)

@@ -162,12 +162,13 @@ class Tuning:
     def run(self) -> dict[str, Any]:
         """Play the remaining battles, and return the result, for programs."""
         left = list(self._plan.candidates)
+        places = decimals(get_ruleset(self._plan.rules).largest_margin)
         rounds = -(-self._plan.pairs // self._plan.batch)
         for number in range(rounds):
             for player in (self._plan.base, *left):
                 self._play(SEARCH, number, player)
             for spec in left:
-                words = self.gain(SEARCH, spec, number).text(1)
+                words = self.gain(SEARCH, spec, number).text(places)
                 print(f"round {number + 1}: {spec} {words}", flush=True)
             left = [spec for spec in left if self.gain(SEARCH, spec, number).high >= 0]
             if not left:
@@ -178,7 +179,7 @@ class Tuning:
             for player in (self._plan.base, *chosen):
                 self._play(CONFIRM, number, player)
         for spec in chosen:
-            print(f"again: {spec} {self.gain(CONFIRM, spec).text(1)}", flush=True)
+            print(f"again: {spec} {self.gain(CONFIRM, spec).text(places)}", flush=True)
         return {
             "plan": dataclasses.asdict(self._plan),
             "limits": LIMITS,
