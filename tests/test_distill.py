@@ -246,6 +246,15 @@ def test_a_student_learns_what_it_is_taught() -> None:
     assert after["value_loss"] < before["value_loss"]
 
 
+def test_a_minibatch_of_one_state_is_measured_too() -> None:
+    row = Position.start().row[None]
+    lesson = Lesson(row, Teacher(TINY.teacher, "classic").label(row), np.zeros(1, np.float32))
+    how = StudentConfig(minibatch_size=1)
+    student = Student(0, networks()[0], "classic", how, 150, FLOAT32, np.random.default_rng(1))
+    student.add(lesson)
+    assert np.isfinite(list(student.learn(1, 0.0).values())).all()
+
+
 def test_regret_is_what_the_policy_loses_on_average() -> None:
     row = Position.start().row[None]
     labels = Labels(*(np.array(a) for a in ([2], [0, 0], [0, 50], [0])))

@@ -47,7 +47,7 @@ class LessonConfig:
     """The most random decisions at the start."""
     student: Share = 0.6
     """Share of the seats in which the student plays; the teacher plays the others. In the first
-    lesson the teacher plays the student's seats too."""
+    lesson of a run without ``start_from`` the teacher plays the student's seats too."""
     student_temperature: Temperature = 1.0
     """Temperature at which the student draws its decisions. A low one leads to states like those
     that are met in earnest, a high one to more kinds of them."""

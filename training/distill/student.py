@@ -144,7 +144,7 @@ class Student:
             top = judged.log_probs.new_full((len(rows),), -torch.inf)
             top.scatter_reduce_(0, inputs.game, judged.log_probs, "amax")
             hit = (judged.log_probs[places[best]] >= top[self._tensor(owner[best])]).float()
-            explained = 1 - value_loss / ((self._points**2) * worth.var() + 1e-8)
+            explained = 1 - value_loss / ((self._points**2) * worth.var(correction=0) + 1e-8)
             return [
                 float(policy_loss),
                 float(policy_loss - entropy),
