@@ -15,7 +15,8 @@ import agents
 from agents.networks.network import Network, NetworkConfig
 from thud_env import Position
 from thud_env.actions import DONE, NUM_ACTIONS
-from training.arena.answers import checked
+from thud_env.position import SIDES
+from training.arena.answers import AnswerError, checked
 from training.arena.battles import play_battles
 from training.config import OpponentConfig, TrainConfig
 from training.distill.__main__ import main as distil
@@ -35,6 +36,7 @@ WRONG: dict[str, tuple[Callable[[np.ndarray], Any], str]] = {
     "fractions": (lambda first: first + 0.5, "actions of {} are float64 of shape"),
     "one": (lambda first: first[0], "actions of {} are int32 of shape ()"),
     "column": (lambda first: first[:, None], "actions of {} are int32 of shape"),
+    "many": (lambda first: np.repeat(first, 2), "actions of {} are int32 of shape"),
     "nothing": (lambda first: None, "actions of {} are object of shape ()"),
     "illegal": (lambda first: np.full_like(first, DONE), "{} plays action 6466 in "),
     "negative": (lambda first: first - NUM_ACTIONS, "{} plays action -"),
@@ -83,16 +85,14 @@ def to_the_ladder(spec: str) -> None:
     Timed(spec, 1).act_rows(START.row[np.newaxis])
 
 
-def to_battles(spec: str) -> None:
-    play_battles(agents.make(spec), agents.make("random"), GAMES)
-
-
+@pytest.mark.parametrize("seat", [0, 1])
 @pytest.mark.parametrize("how", WRONG)
-def test_a_wrong_answer_in_a_battle_names_the_seat(how, monkeypatch) -> None:
-    monkeypatch.setitem(agents.AGENTS, "wrong", f"{__name__}:Wrong")
-    named = WRONG[how][1].format("the dwarfs' player")
-    with pytest.raises(ValueError, match=f"^{re.escape(named)}"):
-        to_battles(f"wrong:how={how}")
+def test_a_wrong_answer_in_a_battle_names_the_seat(how, seat) -> None:
+    players: list[agents.Agent] = [agents.make("random"), agents.make("random")]
+    players[seat] = Wrong(how)
+    named = WRONG[how][1].format(f"the {SIDES[seat]}' player")
+    with pytest.raises(AnswerError, match=f"^{re.escape(named)}"):
+        play_battles(*players, GAMES)
 
 
 @pytest.mark.parametrize("how", WRONG)
@@ -100,7 +100,7 @@ def test_a_wrong_answer_in_a_battle_names_the_seat(how, monkeypatch) -> None:
 def test_a_wrong_answer_is_an_error_that_names_the_player(meet, how, monkeypatch) -> None:
     monkeypatch.setitem(agents.AGENTS, "wrong", f"{__name__}:Wrong")
     spec = f"wrong:how={how}"
-    with pytest.raises(ValueError, match=f"^{re.escape(WRONG[how][1].format(spec))}"):
+    with pytest.raises(AnswerError, match=f"^{re.escape(WRONG[how][1].format(spec))}"):
         meet(spec)
 
 
