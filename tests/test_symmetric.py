@@ -11,9 +11,10 @@ import torch
 from by_hand import decide, place
 from rich.console import Console
 from small_run import SMALL_RUN
+from test_checkpoint import edit_manifest
 
 import agents
-from agents.networks.checkpoint import LATEST, load_policy, save_policy
+from agents.networks.checkpoint import LATEST, CheckpointError, load_policy, save_policy
 from agents.networks.network import Network, NetworkConfig, PolicyNetwork
 from agents.networks.symmetric import SymmetricConfig, SymmetricNetwork
 from thud_env import Position
@@ -120,6 +121,18 @@ def test_it_is_saved_and_read(tmp_path: Path) -> None:
     read = load_policy(tmp_path / "dwarfs").network
     assert read.config == network.config
     assert judged(read, POSITIONS[0])[1] == judged(network, POSITIONS[0])[1]
+
+
+@pytest.mark.parametrize("size", [{"channels": 9000}, {"key_size": 8 * 10**8}, {"blocks": 64}])
+def test_a_manifest_that_asks_for_another_size_ties_no_weights(
+    tmp_path: Path, monkeypatch, size: dict[str, int]
+) -> None:
+    network = a_network()
+    save_policy(tmp_path / "dwarfs", network, role="dwarfs", rules="classic", decisions=0)
+    edit_manifest(tmp_path / "dwarfs", network={**dataclasses.asdict(network.config), **size})
+    monkeypatch.setattr("agents.networks.symmetric._tie", lambda *_: pytest.fail("it was built"))
+    with pytest.raises(CheckpointError, match="it has too few weights for"):
+        load_policy(tmp_path / "dwarfs")
 
 
 def test_muon_trains_its_tied_convolutions() -> None:

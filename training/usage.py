@@ -8,6 +8,7 @@ import dataclasses
 import inspect
 import textwrap
 from collections.abc import Iterator
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -105,6 +106,7 @@ def keys_help(config: RunConfig | None = None) -> str:
     )
 
 
+@cache
 def meanings(kind: type[Any]) -> dict[str, str]:
     """The docstrings under the fields of a dataclass, by field; inherited ones included."""
     bodies = [

@@ -193,6 +193,7 @@ def _check_shapes(config: NetworkConfig, tensors: Mapping[str, Tensor]) -> None:
     """
     if config.blocks > max(len(tensors), _MANY_BLOCKS):
         raise ValueError(f"it has too few tensors for {config.blocks} blocks")
+    config.check_weights(sum(one.numel() for one in tensors.values()))
     with torch.device("meta"):  # shapes without memory
         wanted = {name: one.shape for name, one in make_network(config).state_dict().items()}
     for name in sorted(wanted.keys() | tensors.keys()):

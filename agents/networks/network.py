@@ -57,6 +57,13 @@ class NetworkConfig:
             ValueError: if it cannot.
         """
 
+    def check_weights(self, weights: int) -> None:
+        """Check that a file of so many weights can hold the network, before that is built.
+
+        Raises:
+            ValueError: if it is too large for them.
+        """
+
 
 class Judgement(NamedTuple):
     """The outputs of a network for N states with L legal decisions."""

@@ -12,6 +12,7 @@ position are those of the position, mirrored.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from functools import cache
 from operator import attrgetter
 from typing import Any, ClassVar, Literal
@@ -70,6 +71,15 @@ class SymmetricConfig(NetworkConfig):
         if self.symmetries > most:
             raise ValueError(f"symmetries={self.symmetries}: {rules.name} has {most}")
 
+    def check_weights(self, weights: int) -> None:
+        """See ``NetworkConfig``: to tie weights takes memory for all."""
+        heads = 2 * self.key_size + 4 * self.channels
+        if self.channels * (heads + 18 * self.channels * self.blocks) > self.symmetries * weights:
+            raise ValueError(
+                f"it has too few weights for {self.channels} channels, {self.blocks} blocks and "
+                f"key_size {self.key_size}"
+            )
+
 
 class SymmetricNetwork(Network):
     """A residual network whose weights are tied.
@@ -96,18 +106,17 @@ class SymmetricNetwork(Network):
             _left_alone(group, size) for size in (self.num_planes, NUM_SQUARELESS, 1)
         )
         cells = _cell_images(group)
-        _tie(self.stem, channels, planes, cells)
-        for block in self.trunk:
-            _tie(block.first, channels, channels, cells)
-            _tie(block.second, channels, channels, cells)
-        _tie(self.queries, keys, channels, one)
-        _tie(self.keys, keys, channels, one)
+        _tie([self.stem], channels, planes, cells)
+        if config.blocks:
+            inner = [layer for block in self.trunk for layer in (block.first, block.second)]
+            _tie(inner, channels, channels, cells)
+        _tie([self.queries, self.keys], keys, channels, one)
         parametrize.register_parametrization(self, "bias", _Tied(_bias_images(group)))
         if config.pool_layer:
-            _tie(self.pool, twice, channels)
-        _tie(self.words, words, pooled)
-        _tie(self.value[0], twice, pooled)
-        _tie(self.value[2], one, twice)
+            _tie([self.pool], twice, channels)
+        _tie([self.words], words, pooled)
+        _tie([self.value[0]], twice, pooled)
+        _tie([self.value[2]], one, twice)
 
     def written_out(self) -> Network:
         """See ``PolicyNetwork``."""
@@ -132,7 +141,9 @@ class _Tied(nn.Module):
 
     def __init__(self, images: NDArray[np.int64]) -> None:
         super().__init__()
-        first, orbit = np.unique(images.min(axis=0), return_inverse=True)
+        smallest = images.min(axis=0).ravel()  # of each weight's orbit
+        first = np.flatnonzero(smallest == np.arange(smallest.size))
+        orbit = np.searchsorted(first, smallest)
         whole = images.shape[2:]
         # As a layer with fewer outputs, where it is one: Muon asks for whole convolutions.
         self._free = (-1, *whole) if len(first) % max(1, int(np.prod(whole))) == 0 else (-1,)
@@ -153,21 +164,22 @@ class _Tied(nn.Module):
         return weights.reshape(-1)[self.first].reshape(self._free)
 
 
-def _tie(layer: Any, *images: NDArray[np.int64]) -> None:
-    """Tie the weights of a layer so that it commutes with a group.
+def _tie(layers: Sequence[Any], *images: NDArray[np.int64]) -> None:
+    """Tie the weights of layers of one shape so that each commutes with a group.
 
     Args:
-        layer: a convolution or a linear layer.
+        layers: convolutions or linear layers.
         images: [S, n] where each symmetry takes each output, each input and, of a convolution, each
             cell of its kernel.
     """
-    number = len(images[0])
+    number, shape = len(images[0]), layers[0].weight.shape
     together = np.zeros((number, 1), dtype=np.int64)
     for one in images:
         together = (together[:, :, None] * one.shape[1] + one[:, None, :]).reshape(number, -1)
-    shape = layer.weight.shape
-    parametrize.register_parametrization(layer, "weight", _Tied(together.reshape(number, *shape)))
-    parametrize.register_parametrization(layer, "bias", _Tied(images[0]))
+    weights, biases = _Tied(together.reshape(number, *shape)), _Tied(images[0])
+    for layer in layers:
+        parametrize.register_parametrization(layer, "weight", weights)
+        parametrize.register_parametrization(layer, "bias", biases)
 
 
 def _left_alone(group: tuple[int, ...], size: int) -> NDArray[np.int64]:
