@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from reliability import mutants
 from reliability.every import ROWS
+from reliability.reach import standing_on
 from reliability.report import PAGE, page, read_results
 from reliability.row import (
     Fault,
@@ -102,6 +103,17 @@ def test_a_row_begins_anew_with_other_statements_but_not_with_other_words(tmp_pa
         (tmp_path / f"{number}.py").write_text(text)
     one, worded, other = (statements(tmp_path / f"{number}.py") for number in range(3))
     assert one == worded != other
+
+
+def test_a_row_is_about_what_a_module_stands_on() -> None:
+    found = set(standing_on("agents.agent"))  # which imports Position from thud_env
+    assert {"agents/agent.py", "thud_env/position.py", "thud_env/rules/moves.py"} <= found
+    assert "thud_env/envs/aec.py" not in found
+    # By a name in a registry, in a function, and not at all.
+    assert "agents/simple.py" in standing_on("agents.registry")
+    found = set(standing_on("training.train"))
+    assert "training/selfplay/actors.py" in found
+    assert not {"training/tune_search.py", "agents/web/app.py"} & found
 
 
 def test_a_broken_promise_is_raised() -> None:

@@ -18,6 +18,7 @@ from ladders import made_up
 
 from agents.networks.checkpoint import CheckpointError, load_policy, save_policy
 from agents.networks.network import Network, NetworkConfig
+from reliability.reach import standing_on
 from reliability.row import Fault, Row
 from reliability.runs import trained
 from training.config import RunError
@@ -191,6 +192,7 @@ ROWS = [
                 lambda: _no_hash("agents.networks.checkpoint"), "was damaged, and read as something"
             )
         },
+        proves=standing_on("agents.networks.checkpoint"),
     ),
     Row(
         "damaged training states",
@@ -204,6 +206,7 @@ ROWS = [
                 lambda: _no_hash("training.process.state"), "was damaged, and read as something"
             )
         },
+        proves=standing_on("training.process.state"),
     ),
     Row(
         "values of a training state that are others, under a right hash",
@@ -218,6 +221,7 @@ ROWS = [
                 "a raw ",
             )
         },
+        proves=standing_on("training.train"),
     ),
     Row(
         "damaged games of a ladder",
@@ -234,5 +238,6 @@ ROWS = [
                 "<= {*field.agents, *games.header.agents}",
             )
         },
+        proves=standing_on("training.ladder.store"),
     ),
 ]

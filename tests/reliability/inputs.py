@@ -19,6 +19,7 @@ from test_fuzz import LIMITS, attempt, battles, check_position, check_reads, dam
 
 import agents
 from agents.registry import AGENTS
+from reliability.reach import standing_on
 from reliability.row import THE_ENVIRONMENTS, THE_GAME, Fault, Row
 from reliability.tree import PLAIN, ROOT, edited, run
 from thud_env import Position, Record, RecordError
@@ -236,6 +237,7 @@ ROWS = [
                 "a raw ValueError",
             )
         },
+        proves=standing_on("training.config_file"),
     ),
     Row(
         "fields of ladders",
@@ -249,6 +251,7 @@ ROWS = [
                 lambda: mock.patch("training.ladder.fields._entry", _raw), "a raw _Raw: a raw error"
             )
         },
+        proves=standing_on("training.ladder.fields"),
     ),
     Row(
         "specs of agents",
@@ -262,6 +265,7 @@ ROWS = [
                 lambda: mock.patch("agents.registry._options", _raw), "a raw _Raw: a raw error"
             )
         },
+        proves=standing_on("agents.registry"),
     ),
     Row(
         "command lines",

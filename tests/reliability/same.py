@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from agents.networks.checkpoint import load_policy
+from reliability.reach import standing_on
 from reliability.row import Fault, Row
 from reliability.runs import CONFIG, assert_ends_as, outcome, trained
 from thud_env.position import SIDES
@@ -165,6 +166,7 @@ ROWS = [
             )
         },
         with_fault=2,
+        proves=standing_on("training.train"),
     ),
     Row(
         "weights that are infinite or NaN",
@@ -174,6 +176,7 @@ ROWS = [
         6,
         200,
         {"weights are not looked at": Fault(_not_looked_at, "it was saved")},
+        proves=standing_on("training.train"),
     ),
     Row(
         "a role that explores no more, or loses what it had won",
@@ -188,5 +191,6 @@ ROWS = [
             )
         },
         with_fault=2,
+        proves=standing_on("training.train"),
     ),
 ]

@@ -14,6 +14,7 @@ import numpy as np
 import test_web_faults
 from page_server import serving
 
+from reliability.reach import standing_on
 from reliability.row import THE_GAME, Fault, Row
 from reliability.runs import CONFIG, trained
 from thud_env import RULESETS, BatchedGame
@@ -155,6 +156,7 @@ ROWS = [
         {"every update keeps some": Fault(_every_update_keeps_some, "memory grew by")},
         with_fault=30,
         chunk=2_000,
+        proves=standing_on("training.train"),
     ),
     Row(
         "requests to the page's server",
@@ -170,5 +172,6 @@ ROWS = [
             )
         },
         with_fault=50,
+        proves=standing_on("agents.web.serve"),
     ),
 ]

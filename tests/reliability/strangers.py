@@ -12,6 +12,7 @@ from unittest import mock
 
 import yaml
 
+from reliability.reach import standing_on
 from reliability.row import Fault, Row
 from reliability.runs import CONFIG, trained
 from training.config import ConfigError, RunError
@@ -98,6 +99,7 @@ ROWS = [
                 lambda: mock.patch("training.config_file.is_own", lambda _spec: False), "ran"
             )
         },
+        proves=standing_on("training.train", "training.ladder.fields"),
     ),
     Row(
         "links in a run",
@@ -112,5 +114,6 @@ ROWS = [
                 "was followed",
             )
         },
+        proves=standing_on("training.train"),
     ),
 ]
