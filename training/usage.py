@@ -126,7 +126,7 @@ def meanings(kind: type[Any]) -> dict[str, str]:
 
 def _keys(config: Any, where: str = "") -> Iterator[tuple[str, str]]:
     """Each key as it could be given, with its meaning."""
-    described = meanings(type(config))
+    described = meanings(type(config))  # type: ignore[arg-type]  # a class is hashable
     for field in dataclasses.fields(config):
         value = getattr(config, field.name)
         if dataclasses.is_dataclass(value):
