@@ -16,22 +16,30 @@ class YamlError(ValueError):
 
 
 _LONGEST_REASON = 500
+_DEEPEST = 50
 
 
 class _Loader(yaml.SafeLoader):
+    depth = 0
+
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        self.depth += 1
+        if self.depth > _DEEPEST:  # PyYAML would take a second to reach Python's own limit
+            raise yaml.YAMLError("it is nested too deeply")
         if self.check_event(yaml.AliasEvent):
             event = self.peek_event()  # type: ignore[no-untyped-call]
             raise yaml.MarkedYAMLError(
                 problem=f"*{event.anchor} stands for something else: write that instead",
                 problem_mark=event.start_mark,
             )
-        return super().compose_node(parent, index)
+        node = super().compose_node(parent, index)
+        self.depth -= 1
+        return node
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         try:
             return super().construct_object(node, deep)
-        except (yaml.YAMLError, RecursionError):
+        except yaml.YAMLError:
             raise
         except Exception as error:  # of an invalid value, such as the 45th of May
             kind = node.tag.rpartition(":")[2]
@@ -60,8 +68,6 @@ def parse_yaml(text: str) -> Any:
         return yaml.load(text, _Loader)
     except yaml.YAMLError as error:
         raise YamlError(" ".join(str(error).split())[:_LONGEST_REASON]) from None
-    except RecursionError:
-        raise YamlError("it is nested too deeply") from None
 
 
 def read_yaml(path: Path) -> Any:

@@ -108,6 +108,7 @@ BOMB = "a: &a [x, x]\n" + "".join(
         ("seed: !!timestamp x", "this is no timestamp"),
         ("seed: " + "9" * 5000, "this is no int"),
         ("[" * 50_000, "nested too deeply"),
+        ("[" * 51 + "]" * 51, "nested too deeply"),
         (BOMB, "*a stands for something else"),
         ("a: &a [1]\nb: *a", "*a stands for something else"),
         ("!!python/object/apply:os.system [true]", "could not determine a constructor"),
