@@ -123,6 +123,21 @@ def check_many_vectors(rules, games):
         )
 
 
+@pytest.mark.parametrize(
+    "env",
+    [
+        thud_env.env(),
+        thud_env.match_env(),
+        gymnasium.make("thud/Thud-v0").unwrapped,
+        gymnasium.make_vec("thud/Thud-v0", 2),
+    ],
+    ids=lambda env: type(env).__name__,
+)
+def test_a_shallow_copy_which_would_share_the_board_is_refused(env):
+    with pytest.raises(TypeError, match=f"{type(env).__name__} .* copy.deepcopy would be right"):
+        copy.copy(env)
+
+
 @pytest.mark.parametrize("name", AEC_NAMES)
 def test_aec_copies(name):
     check_many_aec(name, games=12)

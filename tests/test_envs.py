@@ -209,6 +209,7 @@ def test_bad_arguments_are_named(make, arguments, named):
         (np.zeros(2, dtype=np.int64), r"int64 of shape \(2,\) is not one integer"),
         (np.array(3.0), r"float64 of shape \(\)"),
         ("A6-B6", "'A6-B6' is not one integer"),
+        (True, "True is a bool"),
     ],
 )
 def test_the_error_for_an_action_names_the_mistake(make, action, named):
@@ -218,6 +219,14 @@ def test_the_error_for_an_action_names_the_mistake(make, action, named):
         env.step(action)
     with pytest.raises(TypeError, match=r"an int in 0 \.\. 6469 would be right"):
         env.step(action)
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "x"])
+def test_a_seed_that_is_negative_or_no_integer_is_refused(make, seed):
+    env = make()
+    with pytest.raises(ValueError, match="seed must be"):
+        env.reset(seed=seed)
+    assert not env.agents
 
 
 def test_position_text_of_another_game_is_refused_and_its_ruleset_named(make):

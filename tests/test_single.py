@@ -305,6 +305,8 @@ def test_bad_arguments_are_named(arguments, named):
         (None, TypeError, "one integer"),
         (np.zeros(2, dtype=int), TypeError, r"int64 of shape \(2,\)"),
         (np.float32(3), TypeError, "one integer"),
+        (True, TypeError, "True is a bool"),
+        (np.True_, TypeError, "one integer"),
         (NUM_ACTIONS, thud_env.IllegalMove, "out of range"),
         (-1, thud_env.IllegalMove, "out of range"),
         (10**30, thud_env.IllegalMove, "out of range"),

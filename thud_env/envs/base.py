@@ -11,8 +11,8 @@ from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 from pettingzoo import AECEnv
 
-from thud_env.actions import NUM_ACTIONS, as_index
-from thud_env.arguments import one_of, refuse_unknown
+from thud_env.actions import NUM_ACTIONS
+from thud_env.arguments import as_count, one_of, refuse_unknown
 from thud_env.batch.one_game import ILLEGAL, play_if_legal
 from thud_env.batch.options import Reward, wants_outcome
 from thud_env.envs.common import (
@@ -24,6 +24,8 @@ from thud_env.envs.common import (
     Observation,
     check_state,
     observation_space,
+    read_action,
+    refuse_copy,
 )
 from thud_env.envs.rendering import Renderer, RenderMode
 from thud_env.envs.reset_options import as_options, read_start
@@ -140,9 +142,12 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
                 keeps its own limits.
 
         Raises:
-            ValueError: if the position is damaged, of another ruleset, or over.
+            ValueError: if the position is damaged, of another ruleset, or over; if the seed is
+                negative or no integer.
             TypeError: if it is neither text nor a ``Position``, or ``options`` no dictionary.
         """
+        if seed is not None:
+            as_count("seed", seed, least=0)
         start = as_options(options).get("position")  # PettingZoo's tests have options of their own
         if start is None:
             self._start_row = new_row(self.rules, **self._limits)
@@ -172,7 +177,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
             ResetNeeded: before the first reset, and after both agents have left.
             IllegalMove: if ``action`` is not in 0 .. 6469; if it is not legal, only with
                 ``illegal_action="raise"``; nothing has changed then.
-            TypeError: if ``action`` is not an integer.
+            TypeError: if ``action`` is not one integer, or is a bool.
         """
         if not self.agents:
             raise ResetNeeded("call reset() before step(): nothing is being played")
@@ -182,7 +187,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
                 raise IllegalMove(f"the game is over: {agent} can only step(None), not {action}")
             self._was_dead_step(None)
             return
-        index = as_index(action)
+        index = read_action(action)
         row = self._row
         before = None if self.render_mode is None else row.copy()
         in_range = 0 <= index < NUM_ACTIONS
@@ -292,6 +297,8 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         self._check_reset("get_state")
         state = {name: copy.copy(getattr(self, name)) for name in _STATE}
         return {**state, "renderer": self._renderer.get_state()}
+
+    __copy__ = refuse_copy
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Any, Literal, Never
 
 import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from thud_env.actions import NUM_ACTIONS
+from thud_env.actions import NUM_ACTIONS, as_index
 from thud_env.views.encoding import OBSERVATION_SHAPE
 
 Observation = dict[str, NDArray[Any]]
@@ -22,6 +22,30 @@ ILLEGAL_REWARD = -1.0
 """The reward of an illegal action that loses: that of the lowest margin."""
 
 SEED_HINT = {"seed": "reset(seed=...) takes it"}
+
+
+def read_action(action: Any) -> int:
+    """An action as an int. A bool is none: it would be taken for action 0 or 1.
+
+    Raises:
+        TypeError: if it is not one integer.
+    """
+    if isinstance(action, bool):
+        raise TypeError(
+            f"action {action} is a bool: an int in 0 .. {NUM_ACTIONS - 1} would be right"
+        )
+    return as_index(action)
+
+
+def refuse_copy(env: object) -> Never:
+    """``__copy__`` of every environment: a shallow copy would play on the original's board.
+
+    Raises:
+        TypeError: always.
+    """
+    raise TypeError(
+        f"copy.copy of a {type(env).__name__} would share its board: copy.deepcopy would be right"
+    )
 
 
 def check_state(whose: object, state: Any, names: Iterable[str]) -> None:

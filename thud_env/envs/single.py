@@ -58,12 +58,19 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
-from thud_env.actions import NUM_ACTIONS, as_index
+from thud_env.actions import NUM_ACTIONS
 from thud_env.arguments import one_of, refuse_unknown
 from thud_env.batch.options import Reward
 from thud_env.envs.aec import ThudEnv
 from thud_env.envs.base import BoardEnv
-from thud_env.envs.common import SEED_HINT, IdleMask, IllegalAction, check_state
+from thud_env.envs.common import (
+    SEED_HINT,
+    IdleMask,
+    IllegalAction,
+    check_state,
+    read_action,
+    refuse_copy,
+)
 from thud_env.envs.match import MatchEnv
 from thud_env.envs.opponents import (
     check_opponent_state,
@@ -191,13 +198,13 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
 
         Raises:
             ResetNeeded: before the first reset, and after the end of a game.
-            TypeError: if ``action`` is not one integer.
+            TypeError: if ``action`` is not one integer, or is a bool.
             IllegalMove: if it is not in 0 .. 6469; if it is not legal, only with
                 ``illegal_action="raise"``; and if the opponent's choice is not legal.
         """
         if self._needs_reset:
             raise ResetNeeded("call reset() before step(): no battle is being played")
-        index = as_index(action)
+        index = read_action(action)
         if not 0 <= index < NUM_ACTIONS:
             raise IllegalMove(f"action {index} is out of range: actions are 0 to {NUM_ACTIONS - 1}")
         game = self._game
@@ -253,6 +260,8 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
             "np_random": self.np_random.bit_generator.state,
             "opponent": opponent_state(self._opponent),
         }
+
+    __copy__ = refuse_copy
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Return to a state that ``get_state`` gave; the state is left as it is.

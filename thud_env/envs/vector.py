@@ -57,6 +57,7 @@ from thud_env.envs.common import (
     IllegalAction,
     check_state,
     observation_space,
+    refuse_copy,
 )
 from thud_env.envs.match import MATCH_PLANES
 from thud_env.envs.reset_options import read_mask, read_options, read_starts
@@ -261,6 +262,8 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             "needs_reset": self._needs_reset,
             "np_random": self.np_random.bit_generator.state,
         }
+
+    __copy__ = refuse_copy
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Return to a state that ``get_state`` gave; the state is left as it is.
