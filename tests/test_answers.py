@@ -38,9 +38,12 @@ WRONG: dict[str, tuple[Callable[[np.ndarray], Any], str]] = {
     "column": (lambda first: first[:, None], "actions of {} are int32 of shape"),
     "many": (lambda first: np.repeat(first, 2), "actions of {} are int32 of shape"),
     "nothing": (lambda first: None, "actions of {} are object of shape ()"),
-    "illegal": (lambda first: np.full_like(first, DONE), "{} plays action 6466 in "),
-    "negative": (lambda first: first - NUM_ACTIONS, "{} plays action -"),
-    "too-large": (lambda first: first + np.int64(1 << 40), "{} plays action 10995116"),
+    "illegal": (
+        lambda first: np.full_like(first, DONE),
+        "{}: action 6466 (done) is illegal for the ",
+    ),
+    "negative": (lambda first: first - NUM_ACTIONS, "{}: action -"),
+    "too-large": (lambda first: first + np.int64(1 << 40), "{}: action 10995116"),
 }
 
 
@@ -120,7 +123,7 @@ def test_a_wrong_answer_ends_a_run_in_one_line(
     spec = "wrong:how=illegal"
     assert main(["small.yaml", *(setting.format(spec) for setting in settings)]) == 2
     said = capsys.readouterr().err
-    assert said.splitlines()[-1].startswith(f"{command}: {spec} plays action {DONE} in ")
+    assert said.splitlines()[-1].startswith(f"{command}: {spec}: action {DONE} (done) is illegal")
     assert "Traceback" not in said
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from thud_env.actions import NUM_ACTIONS
 from thud_env.envs.seats import integers
-from thud_env.position import Position
+from thud_env.position import IllegalMove, Position
 from thud_env.rules.legal import is_legal
 
 
@@ -37,5 +37,8 @@ def checked(player: str, answer: Any, rows: NDArray[np.int16]) -> NDArray[np.int
         raise AnswerError(str(error)) from None
     for row, action in zip(rows, actions.tolist(), strict=True):
         if not (0 <= action < NUM_ACTIONS and is_legal(row, action)):
-            raise AnswerError(f"{player} plays action {action} in {Position.unchecked(row).text!r}")
+            try:
+                Position.unchecked(row).apply(action)  # raises, and says why
+            except IllegalMove as error:
+                raise AnswerError(f"{player}: {error}") from None
     return actions.astype(np.int32)
