@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 from pathlib import Path
 from types import SimpleNamespace
@@ -109,3 +110,16 @@ def test_battles_of_another_plan_are_left_alone(
     assert main(words) == 2
     assert "was begun with other options" in capsys.readouterr().err
     assert games.read_bytes() == before
+
+
+def test_a_file_that_another_tuning_writes_is_refused(
+    tmp_path: Path, worth: dict[str, float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    games = tmp_path / "games.jsonl"
+    words = ["classic", "mcts:sims=10", "c=3", "--games", str(games), "--out", str(tmp_path / "o")]
+    with games.open("a") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        assert main(words) == 2
+        assert "games.jsonl is being written by another tuning" in capsys.readouterr().err
+        assert games.read_bytes() == b""
+    assert main(words) == 0

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import fcntl
 import json
 import sys
 import time
@@ -118,7 +119,8 @@ def _tune(arguments: argparse.Namespace) -> None:
     name = f"{rules}-{plan.base.partition(':')[0]}"
     games = arguments.games or Path("runs") / f"tune-{name}.jsonl"
     out = arguments.out or FOLDER / f"tuning-{name}.json"
-    result = Tuning(plan, games, book).run()
+    with Tuning(plan, games, book) as tuning:
+        result = tuning.run()
     replace_flushed(out, f"{json.dumps(result, indent=1)}\n".encode())
     print(f"recommended: {', '.join(result['recommended']) or 'the base'}; all of it: {out}")
 
@@ -140,7 +142,8 @@ def candidates(base: str, options: list[str]) -> list[str]:
 
 
 class Tuning:
-    """A tournament of candidates, which can be stopped and continued.
+    """A tournament of candidates, which can be stopped and continued. A context manager; one
+    process at a time may write a file.
 
     Args:
         plan: its settings.
@@ -148,7 +151,8 @@ class Tuning:
         book: the starts: the search takes the first ones, the confirmation the last.
 
     Raises:
-        ValueError: if the file holds battles of another plan, or the book is too short.
+        ValueError: if the file holds battles of another plan or is in use, or the book is too
+            short.
     """
 
     def __init__(self, plan: Plan, path: Path, book: Openings) -> None:
@@ -157,7 +161,20 @@ class Tuning:
         self._rows = book.rows(len(book.starts), **LIMITS)
         if 2 * plan.pairs > len(self._rows):
             raise ValueError(f"--pairs {plan.pairs}: {len(self._rows) // 2} at most would be right")
-        self._rounds = self._read()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = path.open("a+", encoding="utf-8")
+        try:
+            self._lock()
+            self._rounds = self._read()
+        except BaseException:
+            self._file.close()
+            raise
+
+    def __enter__(self) -> Tuning:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
 
     def run(self) -> dict[str, Any]:
         """Play the remaining battles, and return the result, for programs."""
@@ -259,23 +276,36 @@ class Tuning:
 
     def _keep(self, played: Round) -> None:
         self._rounds[played.key] = played
-        with self._path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(dataclasses.asdict(played)) + "\n")
+        self._write(dataclasses.asdict(played))
+
+    def _write(self, entry: dict[str, Any]) -> None:
+        self._file.write(json.dumps(entry) + "\n")
+        self._file.flush()
+
+    def _lock(self) -> None:
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ValueError(
+                f"{self._path} is being written by another tuning: --games FILE names another"
+            ) from None
 
     def _read(self) -> dict[_Key, Round]:
-        plan = json.dumps({**dataclasses.asdict(self._plan), "pairs": None})
-        if not self._path.exists():
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            replace_flushed(self._path, f"{plan}\n".encode())
+        plan = {**dataclasses.asdict(self._plan), "pairs": None}
+        header = json.dumps(plan) + "\n"
+        text = self._path.read_text(encoding="utf-8")
+        if header.startswith(text):  # new, or stopped at its header
+            self._file.truncate(0)
+            self._write(plan)
             return {}
-        first, *lines = self._path.read_text(encoding="utf-8").splitlines(keepends=True)
-        if first != plan + "\n":
+        first, *lines = text.splitlines(keepends=True)
+        if first != header:
             raise ValueError(
                 f"{self._path} was begun with other options: --games FILE names another"
             )
         whole = [line for line in lines if line.endswith("\n")]
         if whole != lines:  # a stop may cut a line
-            replace_flushed(self._path, "".join((first, *whole)).encode())
+            self._file.truncate(len("".join((first, *whole)).encode()))
         rounds = [Round(**json.loads(line)) for line in whole]
         return {one.key: one for one in rounds}  # of the same battles, the last ones count
 
