@@ -1,0 +1,1 @@
+"""Compiling with Numba, and bits, vectors and random numbers for compiled code."""

@@ -1,0 +1,1 @@
+"""Turns and positions as text, as ``docs/notation.md`` has it."""

@@ -1,0 +1,1 @@
+"""What a player sees of a state row: observation planes and action masks."""
