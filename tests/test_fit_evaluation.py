@@ -10,6 +10,7 @@ import pytest
 
 import training.fitting.positions
 from agents.alphabeta import Searcher, SearchOptions
+from agents.durable import temporary_path
 from agents.search.lines import CODES_SIZE
 from agents.search.pattern_files import (
     classes_of,
@@ -95,6 +96,26 @@ def test_a_folder_in_use_is_refused_and_left_alone(tmp_path: Path, capsys) -> No
         assert main(command(tmp_path)) == 2
         assert sorted(tmp_path.iterdir()) == before
     assert f"{tmp_path} is in use by process" in capsys.readouterr().err
+
+
+def test_what_a_killed_writer_left_is_swept(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(fit_evaluation, "_play_and_fit", lambda *_: None)
+    left = temporary_path(tmp_path / "positions-1-0.npz")
+    left.touch()
+    assert main(command(tmp_path)) == 0
+    assert not left.exists()
+
+
+def test_a_stop_between_the_tables_and_their_report_goes_on_without_another_match(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    matches = iter([{"won": True}])
+    monkeypatch.setattr(fit_evaluation, "_match", lambda *_: next(matches))
+    assert main(command(tmp_path)) == 0
+    report = (tmp_path / "out.json").read_bytes()
+    (tmp_path / "out.json").unlink()
+    assert main(command(tmp_path)) == 0
+    assert (tmp_path / "out.json").read_bytes() == report
 
 
 def test_values_that_made_the_worth_are_found_again() -> None:

@@ -32,7 +32,7 @@ import numpy as np
 
 import agents
 from agents.alphabeta import Searcher, SearchOptions
-from agents.durable import replace_flushed
+from agents.durable import make_folder, replace_flushed, sweep
 from agents.search.evaluation import POINT
 from agents.search.pattern_files import (
     classes_of,
@@ -153,8 +153,9 @@ def _fit_evaluation(arguments: argparse.Namespace) -> None:
         start="" if arguments.start is None else _digest(arguments.start),
     )
     folder: Path = arguments.folder or Path("runs") / f"fit-{rules}"
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     with RunLock(folder):
+        sweep(folder)
         _play_and_fit(folder, plan, arguments)
 
 
@@ -172,6 +173,12 @@ def _play_and_fit(folder: Path, plan: Plan, arguments: argparse.Namespace) -> No
         fits.append(json.loads(tables.with_suffix(".json").read_text(encoding="utf-8")))
         print("generation {generation}: {positions} positions, {words}".format(**fits[-1]))
     newest = _generation(folder, plan.generations)
+    out: Path = arguments.out or tables_path(rules)
+    report_path = folder / "report.json"
+    if report_path.exists() and out.exists() and out.read_bytes() == newest.read_bytes():
+        # A stop came after these tables were written: they would meet themselves in a match.
+        _write_out(out, newest, report_path.read_bytes())
+        return
     match = _match(newest, rules, arguments.pairs)
     report = {
         "plan": dataclasses.asdict(plan),
@@ -180,13 +187,17 @@ def _play_and_fit(folder: Path, plan: Plan, arguments: argparse.Namespace) -> No
         "match": match,
     }
     words = f"{json.dumps(report, indent=1)}\n".encode()
-    replace_flushed(folder / "report.json", words)
-    out: Path = arguments.out or tables_path(rules)
+    replace_flushed(report_path, words)
     if not match["won"]:
         print(f"{out} stays as it is: the match is not won by more than its interval")
         return
+    _write_out(out, newest, words)
+
+
+def _write_out(out: Path, newest: Path, report: bytes) -> None:
+    """Write the tables and how they were made."""
     replace_flushed(out, newest.read_bytes())
-    replace_flushed(out.with_suffix(".json"), words)
+    replace_flushed(out.with_suffix(".json"), report)
     print(f"{out} is written")
 
 
