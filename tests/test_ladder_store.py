@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -167,3 +169,20 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(LadderError, match="cannot be written"):
         Store(tmp_path / "file" / "inside", FIELD)
+
+
+@pytest.mark.parametrize("call", ["write", "fsync"])
+def test_a_full_disk_is_said_with_the_file(call: str, folder: Path, monkeypatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def add() -> None:
+        with Store(folder, FIELD) as store:
+            monkeypatch.setattr(os, call, full)
+            store.add(RESULTS[0])
+
+    with pytest.raises(OSError, match=FILE):
+        add()
+    monkeypatch.undo()
+    with Store(folder, FIELD) as store:
+        assert store.results == RESULTS

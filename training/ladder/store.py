@@ -15,6 +15,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from agents.durable import make_folder, naming
 from agents.registry import own_source
 from training.ladder.entries import Header, read_header, read_result
 from training.ladder.play import Result
@@ -128,7 +129,7 @@ class Store:
         """Notes for the user about the state of the folder."""
         header = header_of(field)
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(folder)
             self._file = os.open(folder / FILE, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
         except OSError as error:
             raise LadderError(f"{folder} cannot be written: {error.strerror}") from None
@@ -173,7 +174,8 @@ class Store:
 
     def _write(self, entry: dict[str, Any]) -> None:
         line = json.dumps(entry, separators=(",", ":")).encode() + b"\n"
-        written = os.write(self._file, line)
+        with naming(self.folder / FILE):
+            written = os.write(self._file, line)
         if written != len(line):
             raise OSError(f"{self.folder / FILE}: only part of a line could be written")
 
@@ -181,8 +183,11 @@ class Store:
         return self
 
     def __exit__(self, *_: object) -> None:
-        os.fsync(self._file)
-        os.close(self._file)
+        try:
+            with naming(self.folder / FILE):
+                os.fsync(self._file)
+        finally:
+            os.close(self._file)
 
 
 def _check_continues(folder: Path, old: Header, new: Header) -> None:
