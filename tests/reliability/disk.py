@@ -24,8 +24,15 @@ import yaml
 
 import training
 from reliability.row import Fault, Row
-from reliability.runs import CONFIG, assert_ends_as, gone_on_from, outcome, trained
-from training.train import main
+from reliability.runs import (
+    CONFIG,
+    assert_ends_as,
+    command_of,
+    gone_on_from,
+    outcome,
+    trained,
+)
+from training.config import RunConfig
 
 HOUSE = Path(training.__file__).parents[1]
 ERRORS = (errno.ENOSPC, errno.EIO, errno.EROFS)
@@ -80,30 +87,32 @@ def _error(code: int, paths: list[str]) -> OSError:
     return OSError(code, os.strerror(code), one, None, other)
 
 
-def check_once(size: int, random: Random, folder: Path) -> int:
+def check_once(size: int, random: Random, folder: Path, config: RunConfig = CONFIG) -> int:
     """Each place in turn, and if more are asked for, again."""
-    for number, (site, at, wanted) in enumerate(_places(size, random, folder)):
-        _fail_once(folder / str(number), site, at, random, wanted)
+    for number, (site, at, wanted) in enumerate(_places(size, random, folder, config)):
+        _fail_once(folder / str(number), config, site, at, random, wanted)
     return size
 
 
-def check_from_then_on(size: int, random: Random, folder: Path) -> int:
+def check_from_then_on(size: int, random: Random, folder: Path, config: RunConfig = CONFIG) -> int:
     """The same, with a disk that stays as it is until the command has ended."""
-    for number, (site, at, wanted) in enumerate(_places(size, random, folder)):
-        _fail_from_then_on(folder / str(number), site, at, random, wanted)
+    for number, (site, at, wanted) in enumerate(_places(size, random, folder, config)):
+        _fail_from_then_on(folder / str(number), config, site, at, random, wanted)
     return size
 
 
-def _places(size: int, random: Random, folder: Path) -> Iterator[tuple[Site, int, Outcome]]:
+def _places(
+    size: int, random: Random, folder: Path, config: RunConfig
+) -> Iterator[tuple[Site, int, Outcome]]:
     """Where to fail, at which of the calls there, and what the whole run ends with."""
     seen: dict[Site, int] = {}
 
     def note(site: Site, _paths: list[str]) -> None:
         seen[site] = seen.get(site, 0) + 1
 
-    trained(folder / "first")  # compiles, or reads what was compiled: that happens once
+    trained(folder / "first", config)  # compiles, or reads what was compiled: that happens once
     with _watched(note):
-        run, _ = trained(folder / "whole")
+        run, _ = trained(folder / "whole", config)
     wanted = outcome(run)
     sites = list(seen)
     random.shuffle(sites)
@@ -112,7 +121,9 @@ def _places(size: int, random: Random, folder: Path) -> Iterator[tuple[Site, int
         yield site, random.randint(1, seen[site]), wanted
 
 
-def _fail_once(runs: Path, site: Site, at: int, random: Random, wanted: Outcome) -> None:
+def _fail_once(
+    runs: Path, config: RunConfig, site: Site, at: int, random: Random, wanted: Outcome
+) -> None:
     left = [at]
 
     def fail(here: Site, paths: list[str]) -> None:
@@ -124,14 +135,16 @@ def _fail_once(runs: Path, site: Site, at: int, random: Random, wanted: Outcome)
 
     with _watched(fail):
         try:
-            trained(runs)
+            trained(runs, config)
         except OSError as error:
             assert error.filename is not None, f"{site}: which file failed is not said: {error}"
     assert left[0] <= 0, f"{site} was not reached"
-    _assert_goes_on(runs, site, wanted)
+    _assert_goes_on(runs, config, site, wanted)
 
 
-def _fail_from_then_on(house: Path, site: Site, at: int, random: Random, wanted: Outcome) -> None:
+def _fail_from_then_on(
+    house: Path, config: RunConfig, site: Site, at: int, random: Random, wanted: Outcome
+) -> None:
     left, code = [at], random.choice(ERRORS)
 
     def fail(here: Site, paths: list[str]) -> None:
@@ -140,7 +153,7 @@ def _fail_from_then_on(house: Path, site: Site, at: int, random: Random, wanted:
             raise _error(code, paths)
 
     house.mkdir()
-    (house / "small.yaml").write_text(yaml.safe_dump(dataclasses.asdict(CONFIG)))
+    (house / "small.yaml").write_text(yaml.safe_dump(dataclasses.asdict(config)))
     said = io.StringIO()
     with (
         contextlib.chdir(house),
@@ -148,7 +161,7 @@ def _fail_from_then_on(house: Path, site: Site, at: int, random: Random, wanted:
         contextlib.redirect_stderr(said),
         _watched(fail),
     ):
-        ended_with = main(["small.yaml"])
+        ended_with = command_of(config)(["small.yaml"])
     assert left[0] <= 0, f"{site} was not reached"
     if ended_with == 0:  # with nothing left to write but who had used the folder
         assert_ends_as(house / RUNS / "small", wanted)
@@ -158,14 +171,14 @@ def _fail_from_then_on(house: Path, site: Site, at: int, random: Random, wanted:
     assert said.getvalue().endswith(f"{os.strerror(code)}\n"), where
     assert said.getvalue().count("\n") == 1, where
     assert RUNS in said.getvalue(), f"which file failed is not said: {where}"
-    _assert_goes_on(house / RUNS, site, wanted)
+    _assert_goes_on(house / RUNS, config, site, wanted)
 
 
-def _assert_goes_on(runs: Path, site: Site, wanted: Outcome) -> None:
+def _assert_goes_on(runs: Path, config: RunConfig, site: Site, wanted: Outcome) -> None:
     """The run goes on from its last checkpoint, of which nothing is lost, to the same end."""
     latest = runs / "small" / "checkpoints" / "latest"
     before = latest.readlink().name if latest.is_symlink() else ""
-    run, shown = trained(runs, resume=True)
+    run, shown = trained(runs, config, resume=True)
     assert "damaged" not in shown, f"{site}: {shown}"
     assert "are lost" not in shown, f"{site}: {shown}"
     # At least: where only the link failed, a newer checkpoint is there.
@@ -173,8 +186,8 @@ def _assert_goes_on(runs: Path, site: Site, wanted: Outcome) -> None:
     assert_ends_as(run, wanted)
 
 
-_PROMISE = "A full or failing disk is said in one line, and loses nothing before it"
-_NOT_SAID = Fault(
+PROMISE = "A full or failing disk is said in one line, and loses nothing before it"
+NOT_SAID = Fault(
     lambda: mock.patch("agents.durable.naming", lambda _path: contextlib.nullcontext()),
     "which file failed is not said",
 )
@@ -182,20 +195,20 @@ _NOT_SAID = Fault(
 ROWS = [
     Row(
         "disk full or failing, at a place where a run writes",
-        _PROMISE,
+        PROMISE,
         "injected errors",
         check_once,
         24,
         2_000,
-        {"which file failed is not said": _NOT_SAID},
+        {"which file failed is not said": NOT_SAID},
     ),
     Row(
         "disk full or failing from such a place on, until the command has ended",
-        _PROMISE,
+        PROMISE,
         "disks",
         check_from_then_on,
         12,
         2_000,
-        {"which file failed is not said": _NOT_SAID},
+        {"which file failed is not said": NOT_SAID},
     ),
 ]

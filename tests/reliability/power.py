@@ -17,7 +17,8 @@ from unittest import mock
 
 from agents.networks.checkpoint import CheckpointError
 from reliability.row import Fault, Row
-from reliability.runs import assert_ends_as, gone_on_from, outcome, trained
+from reliability.runs import CONFIG, assert_ends_as, gone_on_from, outcome, trained
+from training.config import RunConfig
 
 Names = dict[str, tuple[int, str]]
 """Of a folder: by name, the number of what it leads to, and the target if it is a link."""
@@ -76,7 +77,7 @@ class Disk:
             os.close(file)
 
 
-def _run(runs: Path, on_flush: Callable[[Disk], None]) -> Disk:
+def _run(runs: Path, config: RunConfig, on_flush: Callable[[Disk], None]) -> Disk:
     """A run, with ``on_flush`` called after every flush."""
     runs.mkdir()
     disk, fsync = Disk(runs), os.fsync
@@ -87,14 +88,14 @@ def _run(runs: Path, on_flush: Callable[[Disk], None]) -> Disk:
         disk.flushed(file)
 
     with mock.patch("os.fsync", seen):
-        trained(runs)
+        trained(runs, config)
     disk.close()
     return disk
 
 
-def check(size: int, random: Random, folder: Path) -> int:
+def check(size: int, random: Random, folder: Path, config: RunConfig = CONFIG) -> int:
     """Each image goes on, loses no checkpoint that had been announced, and ends as if uncut."""
-    flushes = _run(folder / "whole", lambda _disk: None).flushes
+    flushes = _run(folder / "whole", config, lambda _disk: None).flushes
     wanted = outcome(folder / "whole" / "small")
     done = 0
     while done < size:
@@ -109,9 +110,9 @@ def check(size: int, random: Random, folder: Path) -> int:
                 # By now the link is there, so the checkpoint that it names must be safe.
                 made.append((image, int(latest.readlink().name) if latest.is_symlink() else 0))
 
-        _run(folder / f"cut{done}", cut)
+        _run(folder / f"cut{done}", config, cut)
         for image, decisions in announced:
-            run, shown = trained(image, resume=True)
+            run, shown = trained(image, config, resume=True)
             assert "are lost" not in shown, f"a gap: {shown}"
             assert "damaged" not in shown, shown
             at = gone_on_from(shown)
@@ -128,10 +129,12 @@ def _folders_not_flushed() -> contextlib.ExitStack:
     return stack
 
 
+PROMISE = "A power cut loses nothing that was announced"
+
 ROWS = [
     Row(
         "power cut at a random flush",
-        "A power cut loses nothing that was announced",
+        PROMISE,
         "disk images",
         check,
         20,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import io
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,24 +12,50 @@ from rich.console import Console
 from small_run import SMALL_RUN
 from test_resume import last_checkpoint, lines
 
-from training.config import TrainConfig
+import training.train
+from training.config import RunConfig
+from training.distill import __main__ as distillation
+from training.distill.config import DistillConfig, LessonConfig, StudentConfig, TeacherConfig
 from training.options import Options
 from training.runs.loop import Stopped
-from training.train import train
 
 CONFIG = dataclasses.replace(SMALL_RUN, total_decisions=768, checkpoint_every=1, anchor_games=0)
 """Three updates, each with a checkpoint, and frozen opponents."""
 UPDATES = 3
 
+DISTILLED = DistillConfig(
+    name=CONFIG.name,
+    total_decisions=UPDATES * 32,
+    num_games=8,
+    rollout_decisions=4,
+    checkpoint_every=1,
+    evaluation_games=0,
+    max_turns=12,
+    precision="float32",
+    network=dataclasses.replace(CONFIG.network, attack_planes=True),
+    teacher=TeacherConfig(depth=1, quiescence=1),
+    lessons=LessonConfig(scripted=0.3),
+    student=StudentConfig(minibatch_size=8, passes=2.0),
+)
+"""The same of a distillation."""
 
-def trained(runs: Path, config: TrainConfig = CONFIG, **options: Any) -> tuple[Path, str]:
-    """Train, or go on; the run's folder, and what was shown."""
+
+def trained(runs: Path, config: RunConfig = CONFIG, **options: Any) -> tuple[Path, str]:
+    """Train or distil, or go on; the run's folder, and what was shown."""
     console = Console(file=io.StringIO(), force_terminal=False, width=300)
     try:
-        folder = train(config, console, runs, Options(**options))
+        if isinstance(config, DistillConfig):
+            distillation.distil(config, console, runs, Options(**options))
+        else:
+            training.train.train(config, console, runs, Options(**options))
     except Stopped:  # by whoever ends the proof, which must not pass for a fault that was noticed
         raise KeyboardInterrupt from None
-    return folder.path, console.file.getvalue()  # type: ignore[attr-defined]
+    return runs / config.name, console.file.getvalue()  # type: ignore[attr-defined]
+
+
+def command_of(config: RunConfig) -> Callable[[list[str]], int]:
+    """The command line that makes a run of it."""
+    return distillation.main if isinstance(config, DistillConfig) else training.train.main
 
 
 def outcome(run: Path) -> tuple[object, object]:

@@ -14,27 +14,27 @@ from unittest import mock
 
 from reliability.row import Fault, Row
 from reliability.runs import CONFIG, UPDATES, assert_ends_as, gone_on_from, outcome, trained
-from training.config import RunError
+from training.config import RunConfig, RunError
 from training.process.stopping import STOPPING
 
 STOPPED = "However a run ends, it goes on to the same end, byte for byte"
 
 
-def _train(runs: str) -> None:
+def _train(runs: str, config: RunConfig) -> None:
     os.setpgid(0, 0)
-    trained(Path(runs), resume=True)
+    trained(Path(runs), config, resume=True)
 
 
-def check_kills(size: int, random: Random, folder: Path) -> int:
+def check_kills(size: int, random: Random, folder: Path, config: RunConfig = CONFIG) -> int:
     """``kill -9`` after a random time; a run may be killed several times."""
-    run, _ = trained(folder / "whole")
+    run, _ = trained(folder / "whole", config)
     wanted = outcome(run)
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["reliability.warm"])
     done, number, gone_on = 0, 0, 0
     while done < size or not gone_on:  # one that begins anew forgets nothing
         runs = folder / str(number)
-        process = context.Process(target=_train, args=(str(runs),))
+        process = context.Process(target=_train, args=(str(runs), config))
         process.start()
         metrics, lines = runs / "small" / "metrics.jsonl", random.randrange(UPDATES)
         while process.is_alive():
@@ -48,18 +48,18 @@ def check_kills(size: int, random: Random, folder: Path) -> int:
         done += killed
         if killed and random.random() < 0.3:  # once more, before it is through
             continue
-        run, shown = trained(runs, resume=True)
+        run, shown = trained(runs, config, resume=True)
         assert "are lost" not in shown, shown
         assert "damaged" not in shown, shown
         assert_ends_as(run, wanted)
         number += 1
-        gone_on += 0 < gone_on_from(shown) < CONFIG.total_decisions
+        gone_on += 0 < gone_on_from(shown) < config.total_decisions
     return done
 
 
-def check_signals(size: int, random: Random, folder: Path) -> int:
+def check_signals(size: int, random: Random, folder: Path, config: RunConfig = CONFIG) -> int:
     """Signals of every kind, at a random flush or update."""
-    run, _ = trained(folder / "whole")
+    run, _ = trained(folder / "whole", config)
     wanted = outcome(run)
     for number in range(size):
         runs = folder / str(number)
@@ -76,11 +76,11 @@ def check_signals(size: int, random: Random, folder: Path) -> int:
         before = {one: signal.signal(one, lambda *_: None) for one in STOPPING}
         try:
             with mock.patch("os.fsync", seen), contextlib.suppress(KeyboardInterrupt):
-                trained(runs)
+                trained(runs, config)
         finally:
             for one, handler in before.items():
                 signal.signal(one, handler)
-        run, _ = trained(runs, resume=True)
+        run, _ = trained(runs, config, resume=True)
         assert_ends_as(run, wanted)
     return size
 
