@@ -1,0 +1,160 @@
+"""Ladders, tables of balance, tunings and fits that are killed or stopped at any moment."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import multiprocessing
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from unittest import mock
+
+from ladders import untimed
+
+import training.balance.__main__
+import training.ladder.__main__
+from reliability.row import Fault, Row
+from reliability.stops import STOPPED
+from training import fit_evaluation, tune_search
+from training.ladder.store import read_games
+from training.process.stopping import STOPPING
+
+_HOW = (signal.SIGKILL, *STOPPING)
+_FIELD = "agents: [random, greedy]\ngames: 8\nmax_turns: 20\n"
+_SHARD = 60
+"""Positions in a file of a fit."""
+
+
+def _ladder(folder: Path) -> tuple[list[str], Callable[[], object]]:
+    words = ["--field", str(_field(folder)), "--workers", "1", "--out", str(folder)]
+    return words, lambda: untimed(read_games(folder).results)
+
+
+def _balance(folder: Path) -> tuple[list[str], Callable[[], object]]:
+    words, _ = _ladder(folder)
+    results = folder / "classic"
+    return [*words, "--rules", "classic"], lambda: untimed(read_games(results).results)
+
+
+def _field(folder: Path) -> Path:
+    path = folder / "field.yaml"
+    path.write_text(_FIELD)
+    return path
+
+
+def _tuning(folder: Path) -> tuple[list[str], Callable[[], object]]:
+    out = folder / "out.json"
+    words = ["classic", "mcts:sims=2", "c=1,2", "--opponents", "random", "--pairs", "2"]
+    words += ["--batch", "2", "--games", str(folder / "games.jsonl"), "--out", str(out)]
+    return words, lambda: _untimed(json.loads(out.read_bytes()))
+
+
+def _untimed(result: object) -> object:
+    if isinstance(result, dict):
+        return {key: _untimed(value) for key, value in result.items() if key != "time"}
+    return result
+
+
+def _fit(folder: Path) -> tuple[list[str], Callable[[], object]]:
+    words = ["classic", "--generations", "1", "--positions", str(3 * _SHARD), "--depth", "1"]
+    words += ["--pairs", "2", "--folder", str(folder), "--out", str(folder / "out.npz")]
+    names = ("generation-1.npz", "generation-1.json", "report.json")
+    return words, lambda: [(folder / name).read_bytes() for name in names]
+
+
+_COMMANDS = {
+    "ladder": (training.ladder.__main__.main, _ladder, "games.jsonl"),
+    "balance": (training.balance.__main__.main, _balance, "classic/games.jsonl"),
+    "tuning": (tune_search.main, _tuning, "games.jsonl"),
+    "fit": (fit_evaluation.main, _fit, "positions-1-*.npz"),
+}
+"""By name: the command, its words and what it ends with, and where it keeps what it has done."""
+
+
+def _run(name: str, folder: Path) -> object:
+    """Run a command to its end; what it ended with."""
+    folder.mkdir(exist_ok=True)
+    main, of, _ = _COMMANDS[name]
+    words, outcome = of(folder)
+    with (
+        mock.patch.multiple(fit_evaluation, SHARD=_SHARD, MATCH_NODES=20, NODES_WITHOUT_LINES=20),
+        contextlib.redirect_stdout(io.StringIO()),
+    ):
+        code = main(words)
+    if code == 130:
+        raise KeyboardInterrupt
+    assert code == 0, f"{name} ended with {code}"
+    return outcome()
+
+
+def _alone(name: str, folder: Path) -> None:
+    os.setpgid(0, 0)
+    for one in STOPPING:  # what starts the proof may ignore them
+        signal.signal(one, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    with contextlib.suppress(KeyboardInterrupt):
+        _run(name, folder)
+
+
+def check(size: int, random: Random, folder: Path) -> int:
+    """Each command in turn is ended after a random time, in each way in turn, once it has kept
+    something; the same command then goes on to the same end.
+    """
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["reliability.warm"])
+    wanted, took = {}, {}
+    for name in _COMMANDS:
+        _run(name, folder / f"{name}-first")  # compiles, or reads what was compiled
+        started = time.monotonic()
+        wanted[name] = _run(name, folder / name)
+        took[name] = time.monotonic() - started
+    done, number = 0, 0
+    while done < size:
+        name = list(_COMMANDS)[done % len(_COMMANDS)]
+        _, _, kept = _COMMANDS[name]
+        inside = folder / f"{name}{number}"
+        process = context.Process(target=_alone, args=(name, inside))
+        process.start()
+        least = random.random() * _bytes(folder / name, kept)
+        while process.is_alive() and _bytes(inside, kept) < least:
+            time.sleep(0.001)
+        process.join(random.random() * took[name] / 8)
+        ended = process.is_alive()
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process.pid, _HOW[done // len(_COMMANDS) % len(_HOW)])
+        process.join()
+        assert _run(name, inside) == wanted[name], f"the {name} differs"
+        done += ended
+        number += 1
+    return done
+
+
+def _bytes(folder: Path, kept: str) -> int:
+    return sum(path.stat().st_size for path in folder.glob(kept))
+
+
+def _seeds_of_the_process(field: object, game: object) -> tuple[int, int]:
+    return os.getpid(), os.getpid() + 1
+
+
+ROWS = [
+    Row(
+        "kill -9, Ctrl-C, SIGTERM, SIGHUP of a ladder, a balance, a tuning and a fit",
+        STOPPED,
+        "stops",
+        check,
+        8,
+        200,
+        {
+            "the seeds of a game are of the process that plays it": Fault(
+                lambda: mock.patch("training.ladder.schedule.Field.seeds", _seeds_of_the_process),
+                "differs",
+            )
+        },
+    )
+]
