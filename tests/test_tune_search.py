@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
+import os
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -47,6 +49,23 @@ def tune(folder: Path, *more: str) -> dict[str, Any]:
     assert main([*words, *files, *more]) == 0
     result: dict[str, Any] = json.loads(out.read_text(encoding="utf-8"))
     return result
+
+
+def test_a_full_disk_is_said_with_the_file_and_it_goes_on_from_there(
+    tmp_path: Path, worth: dict[str, float], monkeypatch, capsys
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    words = ["classic", "mcts:sims=10", "c=1", "--opponents", "random"]
+    files = ["--games", str(tmp_path / "games.jsonl"), "--out", str(tmp_path / "out.json")]
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        assert main([*words, *files]) == 1
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "games.jsonl" in said
+    assert main([*words, *files]) == 0
 
 
 def test_every_candidate_changes_one_option() -> None:

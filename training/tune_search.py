@@ -23,6 +23,7 @@ import argparse
 import dataclasses
 import fcntl
 import json
+import os
 import sys
 import time
 from pathlib import Path
@@ -32,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import agents
-from agents.durable import replace_flushed
+from agents.durable import naming, replace_flushed
 from agents.search.pattern_files import FOLDER
 from thud_env.command import Command, bounded
 from thud_env.rulesets import get_ruleset
@@ -279,8 +280,10 @@ class Tuning:
         self._write(dataclasses.asdict(played))
 
     def _write(self, entry: dict[str, Any]) -> None:
-        self._file.write(json.dumps(entry) + "\n")
-        self._file.flush()
+        with naming(self._path):
+            self._file.write(json.dumps(entry) + "\n")
+            self._file.flush()
+            os.fsync(self._file.fileno())
 
     def _lock(self) -> None:
         try:

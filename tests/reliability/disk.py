@@ -23,6 +23,7 @@ from unittest import mock
 import yaml
 
 import training
+from reliability.reach import standing_on
 from reliability.row import Fault, Row
 from reliability.runs import (
     CONFIG,
@@ -201,6 +202,7 @@ ROWS = [
         24,
         2_000,
         {"which file failed is not said": NOT_SAID},
+        proves=standing_on("training.train"),
     ),
     Row(
         "disk full or failing from such a place on, until the command has ended",
@@ -210,5 +212,6 @@ ROWS = [
         12,
         2_000,
         {"which file failed is not said": NOT_SAID},
+        proves=standing_on("training.train"),
     ),
 ]

@@ -13,6 +13,7 @@ from unittest import mock
 
 from ladders import short_field
 
+from reliability.reach import standing_on
 from reliability.row import Fault, Row
 from reliability.runs import trained
 from training import fit_evaluation
@@ -108,5 +109,6 @@ ROWS = [
                 lambda: mock.patch("fcntl.flock", lambda *_: None), "a second start was not refused"
             ),
         },
+        proves=standing_on("training.train", "training.ladder.__main__", "training.fit_evaluation"),
     )
 ]

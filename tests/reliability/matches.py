@@ -18,6 +18,7 @@ from ladders import untimed
 
 import training.balance.__main__
 import training.ladder.__main__
+from reliability.reach import standing_on
 from reliability.row import Fault, Row
 from reliability.stops import STOPPED
 from training import fit_evaluation, tune_search
@@ -156,5 +157,11 @@ ROWS = [
                 "differs",
             )
         },
+        proves=standing_on(
+            "training.ladder.__main__",
+            "training.balance.__main__",
+            "training.tune_search",
+            "training.fit_evaluation",
+        ),
     )
 ]

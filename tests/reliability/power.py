@@ -16,6 +16,7 @@ from random import Random
 from unittest import mock
 
 from agents.networks.checkpoint import CheckpointError
+from reliability.reach import standing_on
 from reliability.row import Fault, Row
 from reliability.runs import CONFIG, assert_ends_as, gone_on_from, outcome, trained
 from training.config import RunConfig
@@ -151,5 +152,6 @@ ROWS = [
                 CheckpointError,
             ),
         },
+        proves=standing_on("training.train"),
     ),
 ]

@@ -12,6 +12,7 @@ from pathlib import Path
 from random import Random
 from unittest import mock
 
+from reliability.reach import standing_on
 from reliability.row import Fault, Row
 from reliability.runs import CONFIG, UPDATES, assert_ends_as, gone_on_from, outcome, trained
 from training.config import RunConfig, RunError
@@ -135,6 +136,7 @@ ROWS = [
         10,
         200,
         {"what is drawn next is not restored": FORGETS},
+        proves=standing_on("training.train"),
     ),
     Row(
         "Ctrl-C, SIGTERM, SIGHUP at a random moment",
@@ -144,6 +146,7 @@ ROWS = [
         6,
         200,
         {"what is drawn next is not restored": FORGETS},
+        proves=standing_on("training.train"),
     ),
     Row(
         "a second start of a run in use",
@@ -158,5 +161,6 @@ ROWS = [
                 "was moved aside",
             )
         },
+        proves=standing_on("training.train"),
     ),
 ]

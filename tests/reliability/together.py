@@ -19,6 +19,7 @@ import torch
 import yaml
 from test_ranks import free_port
 
+from reliability.reach import standing_on
 from reliability.row import Fault, Row
 from reliability.runs import CONFIG, UPDATES, assert_ends_as, gone_on_from, outcome, trained
 from reliability.stops import FORGETS, STOPPED
@@ -165,6 +166,7 @@ ROWS = [
                 FORGETS, plant=lambda: mock.patch.dict(_forgets, {"on": True})
             )
         },
+        proves=standing_on("training.train"),
     ),
     Row(
         "kill -9 of a learner with two actors of Ray",
@@ -179,5 +181,6 @@ ROWS = [
             )
         },
         needs=RAY,
+        proves=standing_on("training.train"),
     ),
 ]
