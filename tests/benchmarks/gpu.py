@@ -9,7 +9,9 @@
 2. decisions a second by number of games and by the arrays shown, each beside the rate at which the
    card's memory could move the bytes of a decision;
 3. the shares of a training step (``training.bench`` on configs/gpu.yaml), for several networks;
-4. training: a part of configs/gpu.yaml in ``runs/gpu``, which the next call resumes.
+4. what ``torch.compile`` and CUDA graphs would give the network of configs/gpu.yaml
+   (``compiled.py``);
+5. training: a part of configs/gpu.yaml in ``runs/gpu``, which the next call resumes.
 
 Each part is a process of its own with a time limit. Its output is kept in OUT/PART.log, the rates
 in OUT/rates.json; a part that fails or runs out of time does not stop the next.
@@ -132,8 +134,14 @@ def run_all(arguments: argparse.Namespace) -> int:
         )
         bench = [*python, "-m", "training.bench", "configs/gpu.yaml", "--updates=2", *size, *more]
         parts[f"bench-{channels}x{blocks}"] = (0.7, bench)
+    sizes = (4, 1, 4, 16, 16) if arguments.dry_run else (96, 8, 32, 2048, 8192)
+    names = ("channels", "blocks", "key-size", "states", "minibatch")
+    options = [f"--{name}={size}" for name, size in zip(names, sizes, strict=True)]
+    compiled = [*python, str(Path(__file__).with_name("compiled.py")), *options]
+    device = "cpu" if arguments.dry_run else "cuda"
+    parts["compiled"] = (1.2, [*compiled, f"--device={device}"])
     train = [*python, "-m", "training.train", "configs/gpu.yaml", "--resume"]
-    minutes = 0.1 if arguments.dry_run else 2.0
+    minutes = 0.1 if arguments.dry_run else 1.4
     parts["train"] = (minutes + 0.7, [*train, f"--minutes={minutes}", *more])
     failed = []
     for name, (limit, command) in parts.items():
