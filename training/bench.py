@@ -119,7 +119,7 @@ def main(words: list[str] | None = None) -> int:
 
 
 def _report(arguments: argparse.Namespace) -> None:
-    config = read_config(arguments, CONFIG)
+    config = read_config(arguments, CONFIG, TrainConfig)
     check_players(config)
     keep_freed_memory()
     result = measure(config, arguments.updates)

@@ -185,5 +185,6 @@ Config = TypeVar("Config", bound=RunConfig)
 KEYS_OF_ONE = {
     "training.train": ("shaping", "starts", "symmetric_frames", "opponents", "ppo"),
     "training.distill": ("teacher", "lessons", "student"),
+    "training.exploit": ("agent",),
 }
 """The keys that one command alone reads."""

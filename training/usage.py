@@ -48,7 +48,7 @@ def add_config(command: Command, meaning: str, default: Path | None = None) -> N
     command.add_argument("--allow-python", action="store_true", help=ALLOW_PYTHON)
 
 
-def read_config(arguments: argparse.Namespace, default: Path) -> TrainConfig:
+def read_config(arguments: argparse.Namespace, default: Path, kind: type[Config]) -> Config:
     """The configuration of a command line on which CONFIG may be left out.
 
     Raises:
@@ -56,9 +56,8 @@ def read_config(arguments: argparse.Namespace, default: Path) -> TrainConfig:
     """
     words = [*filter(None, [arguments.config]), *arguments.overrides]
     if not words or "=" in words[0]:
-        return load_config(default, words)
-    allowed = arguments.allow_python
-    return load_config(Path(words[0]), words[1:], allow_python=allowed)
+        return load_config(default, words, kind)
+    return load_config(Path(words[0]), words[1:], kind, allow_python=arguments.allow_python)
 
 
 def _path_of_config(path: Path) -> Path:

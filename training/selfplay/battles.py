@@ -116,10 +116,7 @@ class OngoingBattles:
         """
         rows = state.tensors["rows"].numpy()
         if rows.shape != self.games.rows.shape:
-            raise StateError(
-                f"the state is of {len(rows)} battles, not of {self.games.num_games}: a run of "
-                "training.exploit cannot go on"
-            )
+            raise StateError(f"the state is of {len(rows)} battles, not of {self.games.num_games}")
         try:
             self.games.set_rows(rows)
         except RowError as error:

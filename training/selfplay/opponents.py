@@ -104,6 +104,15 @@ class OneOpponent(Opponents):
         """See ``Opponents``."""
         return checked(self._spec, self._agents[side].act_rows(rows), rows)
 
+    def state(self) -> dict[str, Any]:
+        """See ``Opponents``."""
+        return {"agents": [agent.get_state() for agent in self._agents]}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """See ``Opponents``."""
+        for agent, one in zip(self._agents, state["agents"], strict=True):
+            agent.set_state(one)
+
 
 class League(Opponents):
     """Frozen snapshots and scripted players.
