@@ -46,6 +46,13 @@ def make_folder(folder: Path) -> None:
     flush_folder(folder.parent)
 
 
+def write_all(file: int, path: Path, data: bytes) -> None:
+    """Write to an open file; an error names the path. Less than all may have been written then."""
+    with naming(path):
+        while data:
+            data = data[os.write(file, data) :]
+
+
 def write_flushed(path: Path, data: bytes) -> None:
     """Write a file, and wait until it is on the disk. Its name is on the disk once the folder has
     been flushed.

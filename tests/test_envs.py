@@ -203,6 +203,15 @@ def test_bad_arguments_are_named(make, arguments, named):
         make(**arguments)
 
 
+class OneBool:
+    """As PyTorch has them."""
+
+    dtype = "torch.bool"
+
+    def __index__(self) -> int:
+        return 1
+
+
 @pytest.mark.parametrize(
     ("action", "named"),
     [
@@ -210,6 +219,7 @@ def test_bad_arguments_are_named(make, arguments, named):
         (np.array(3.0), r"float64 of shape \(\)"),
         ("A6-B6", "'A6-B6' is not one integer"),
         (True, "True is a bool"),
+        (OneBool(), "is a bool"),
     ],
 )
 def test_the_error_for_an_action_names_the_mistake(make, action, named):

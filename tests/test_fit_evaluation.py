@@ -118,6 +118,20 @@ def test_a_stop_between_the_tables_and_their_report_goes_on_without_another_matc
     assert (tmp_path / "out.json").read_bytes() == report
 
 
+@pytest.mark.parametrize("change", [{"match": {"won": False}}, {"fits": []}])
+def test_a_report_of_other_tables_is_not_published(
+    change: dict[str, object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    matches = iter([{"won": True}, {"won": False}])
+    monkeypatch.setattr(fit_evaluation, "_match", lambda *_: next(matches))
+    assert main(command(tmp_path)) == 0
+    published = (tmp_path / "out.json").read_bytes()
+    report = tmp_path / "report.json"
+    report.write_text(json.dumps({**json.loads(report.read_text()), **change}))
+    assert main(command(tmp_path)) == 0
+    assert (tmp_path / "out.json").read_bytes() == published
+
+
 def test_values_that_made_the_worth_are_found_again() -> None:
     """If the targets are the values of tables, these tables predict them, and so does the fit."""
     classes = classes_of("classic")

@@ -171,6 +171,17 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
         Store(tmp_path / "file" / "inside", FIELD)
 
 
+def test_a_line_is_written_whole_however_little_the_system_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = os.write
+    with monkeypatch.context() as patch, Store(tmp_path, FIELD) as store:
+        patch.setattr(os, "write", lambda file, data: write(file, data[:7]))
+        store.add(RESULTS[0])
+    with Store(tmp_path, FIELD) as store:
+        assert store.results == RESULTS[:1]
+
+
 @pytest.mark.parametrize("call", ["write", "fsync"])
 def test_a_full_disk_is_said_with_the_file(call: str, folder: Path, monkeypatch) -> None:
     def full(*_: object) -> None:

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from reliability import mutants
+from reliability import distillation, mutants
 from reliability.every import ROWS
 from reliability.reach import standing_on
 from reliability.report import PAGE, page, read_results
@@ -18,6 +18,7 @@ from reliability.row import (
     Fault,
     NotProvenError,
     Row,
+    checked_by,
     processor_time,
     prove,
     prove_more,
@@ -114,6 +115,13 @@ def test_a_row_is_about_what_a_module_stands_on() -> None:
     found = set(standing_on("training.train"))
     assert "training/selfplay/actors.py" in found
     assert not {"training/tune_search.py", "agents/web/app.py"} & found
+
+
+def test_a_row_is_also_about_the_checks_that_its_check_is_made_of() -> None:
+    path = Path(distillation.__file__)
+    beside = {one.name for one in checked_by(path)}
+    assert {"distillation.py", "stops.py", "power.py", "disk.py", "runs.py"} <= beside
+    assert not {"row.py", "reach.py"} & beside
 
 
 def test_a_broken_promise_is_raised() -> None:

@@ -124,6 +124,10 @@ def test_yaml_of_any_kind_is_refused_in_a_short_line(text: str, said: str) -> No
     assert len(str(error.value)) <= 500
 
 
+def test_yaml_that_is_nested_less_deeply_is_read() -> None:
+    assert str(parse_yaml("[" * 50 + "]" * 50)) == "[" * 50 + "]" * 50
+
+
 @pytest.mark.parametrize("key", ["seed", "num_games", "network.blocks"])
 def test_numbers_of_any_length_are_refused(key: str, tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"

@@ -59,12 +59,13 @@ def test_a_full_disk_is_said_with_the_file_and_it_goes_on_from_there(
 
     words = ["classic", "mcts:sims=10", "c=1", "--opponents", "random"]
     files = ["--games", str(tmp_path / "games.jsonl"), "--out", str(tmp_path / "out.json")]
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", full)
-        assert main([*words, *files]) == 1
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1
-    assert "games.jsonl" in said
+    for call in ("write", "fsync"):
+        with monkeypatch.context() as patch:
+            patch.setattr(os, call, full)
+            assert main([*words, *files]) == 1
+        said = capsys.readouterr().err
+        assert said.count("\n") == 1
+        assert "games.jsonl" in said
     assert main([*words, *files]) == 0
 
 

@@ -101,8 +101,8 @@ class RunConfig:
     """A folder with a policy of each role, such as a checkpoint, whose weights the networks start
     with; they must be of its size. Empty: random weights."""
     total_decisions: Count = 1_000_000
-    """Decisions of self-play, by both roles together. Only whole rollouts are played, each of
-    ``num_games`` times ``rollout_decisions``, so it may become one of them more."""
+    """Decisions by both roles together. Only whole rollouts are played, so it may become one of
+    them more."""
     num_games: Count = 128
     """Battles played side by side."""
     rollout_decisions: Count = 64
@@ -140,6 +140,11 @@ class RunConfig:
     def streams(self) -> Streams:
         """The seeds of all that is drawn, each of its own."""
         return Streams(*np.random.SeedSequence(self.seed).spawn(len(Streams._fields)))
+
+    @property
+    def decisions_per_update(self) -> int:
+        """How many decisions a rollout has."""
+        return self.num_games * self.rollout_decisions
 
     @property
     def limits(self) -> dict[str, Any]:
@@ -187,4 +192,4 @@ KEYS_OF_ONE = {
     "training.distill": ("teacher", "lessons", "student"),
     "training.exploit": ("agent",),
 }
-"""The keys that one command alone reads."""
+"""The keys that not every command reads, by one that does."""

@@ -175,8 +175,8 @@ def _play_and_fit(folder: Path, plan: Plan, arguments: argparse.Namespace) -> No
     newest = _generation(folder, plan.generations)
     out: Path = arguments.out or tables_path(rules)
     report_path = folder / "report.json"
-    if report_path.exists() and out.exists() and out.read_bytes() == newest.read_bytes():
-        # A stop came after these tables were written: they would meet themselves in a match.
+    if _is_written(out, newest, report_path, fits):
+        # A stop may have come before the report; in another match they would meet themselves.
         _write_out(out, newest, report_path.read_bytes())
         return
     match = _match(newest, rules, arguments.pairs)
@@ -192,6 +192,14 @@ def _play_and_fit(folder: Path, plan: Plan, arguments: argparse.Namespace) -> No
         print(f"{out} stays as it is: the match is not won by more than its interval")
         return
     _write_out(out, newest, words)
+
+
+def _is_written(out: Path, newest: Path, report_path: Path, fits: list[Any]) -> bool:
+    """Whether the tables have won the match that is reported, and were written."""
+    if not (report_path.exists() and out.exists() and out.read_bytes() == newest.read_bytes()):
+        return False
+    report = json.loads(report_path.read_text(encoding="utf-8"))
+    return bool(report["match"]["won"]) and report["fits"] == fits
 
 
 def _write_out(out: Path, newest: Path, report: bytes) -> None:

@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import agents
-from agents.durable import naming, replace_flushed
+from agents.durable import flush_folder, make_folder, naming, replace_flushed, write_all
 from agents.search.pattern_files import FOLDER
 from thud_env.command import Command, bounded
 from thud_env.rulesets import get_ruleset
@@ -162,20 +162,20 @@ class Tuning:
         self._rows = book.rows(len(book.starts), **LIMITS)
         if 2 * plan.pairs > len(self._rows):
             raise ValueError(f"--pairs {plan.pairs}: {len(self._rows) // 2} at most would be right")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = path.open("a+", encoding="utf-8")
+        make_folder(path.parent)
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
         try:
             self._lock()
             self._rounds = self._read()
         except BaseException:
-            self._file.close()
+            os.close(self._file)
             raise
 
     def __enter__(self) -> Tuning:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._file.close()
+        os.close(self._file)
 
     def run(self) -> dict[str, Any]:
         """Play the remaining battles, and return the result, for programs."""
@@ -280,10 +280,9 @@ class Tuning:
         self._write(dataclasses.asdict(played))
 
     def _write(self, entry: dict[str, Any]) -> None:
+        write_all(self._file, self._path, f"{json.dumps(entry)}\n".encode())
         with naming(self._path):
-            self._file.write(json.dumps(entry) + "\n")
-            self._file.flush()
-            os.fsync(self._file.fileno())
+            os.fsync(self._file)
 
     def _lock(self) -> None:
         try:
@@ -298,8 +297,9 @@ class Tuning:
         header = json.dumps(plan) + "\n"
         text = self._path.read_text(encoding="utf-8")
         if header.startswith(text):  # new, or stopped at its header
-            self._file.truncate(0)
+            os.ftruncate(self._file, 0)
             self._write(plan)
+            flush_folder(self._path.parent)
             return {}
         first, *lines = text.splitlines(keepends=True)
         if first != header:
@@ -308,7 +308,7 @@ class Tuning:
             )
         whole = [line for line in lines if line.endswith("\n")]
         if whole != lines:  # a stop may cut a line
-            self._file.truncate(len("".join((first, *whole)).encode()))
+            os.ftruncate(self._file, len("".join((first, *whole)).encode()))
         rounds = [Round(**json.loads(line)) for line in whole]
         return {one.key: one for one in rounds}  # of the same battles, the last ones count
 

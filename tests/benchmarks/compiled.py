@@ -6,8 +6,8 @@
     python tests/benchmarks/compiled.py --kind symmetric
     python tests/benchmarks/compiled.py --channels 96 --blocks 8 --states 2048 --minibatch 8192
 
-No run compiles its networks: this measures whether it would pay. Compiled is all but the policy
-over the legal decisions, whose number differs from step to step. *Compiled* takes any number of
+No run compiles its networks: this measures whether it would pay. Compiled is the trunk with its
+pooling. *Compiled* takes any number of
 states. *Graphs*, on a GPU only, adds CUDA graphs, which need as many states in every step, so that
 play would have to fill up its batches.
 
@@ -35,7 +35,7 @@ from agents.networks.network import Network
 from thud_env import BatchedGame
 from thud_env.command import Command, bounded
 from training.process.clock import Clock
-from training.process.precision import DeviceError, Precision, device_named
+from training.process.precision import Precision, device_named
 
 WARM_UP = 3
 """The first calls compile and, of CUDA graphs, record."""
@@ -137,7 +137,7 @@ def main() -> int:
             metavar="N",
             help=f"{text} ({default})",
         )
-    return command.run(measure, errors=(DeviceError, ValueError))
+    return command.run(measure, errors=(ValueError,))
 
 
 if __name__ == "__main__":

@@ -64,8 +64,9 @@ def _untimed(result: object) -> object:
 def _fit(folder: Path) -> tuple[list[str], Callable[[], object]]:
     words = ["classic", "--generations", "1", "--positions", str(3 * _SHARD), "--depth", "1"]
     words += ["--pairs", "2", "--folder", str(folder), "--out", str(folder / "out.npz")]
-    names = ("generation-1.npz", "generation-1.json", "report.json")
-    return words, lambda: [(folder / name).read_bytes() for name in names]
+    names = ("generation-1.npz", "generation-1.json", "report.json", "out.npz", "out.json")
+    files = [folder / name for name in names]
+    return words, lambda: [path.read_bytes() if path.exists() else None for path in files]
 
 
 _COMMANDS = {
@@ -103,8 +104,8 @@ def _alone(name: str, folder: Path) -> None:
 
 
 def check(size: int, random: Random, folder: Path) -> int:
-    """Each command in turn is ended after a random time, in each way in turn, once it has kept
-    something; the same command then goes on to the same end.
+    """Each command in turn is ended after a random time, in a random way; the same command then
+    goes on to the same end.
     """
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["reliability.warm"])
@@ -126,9 +127,11 @@ def check(size: int, random: Random, folder: Path) -> int:
             time.sleep(0.001)
         process.join(random.random() * took[name] / 8)
         ended = process.is_alive()
+        how = random.choice(_HOW)
         with contextlib.suppress(ProcessLookupError):
-            os.kill(process.pid, _HOW[done // len(_COMMANDS) % len(_HOW)])
+            os.kill(process.pid, how)
         process.join()
+        assert process.exitcode in (0, -how), f"the {name} ended with {process.exitcode}"
         assert _run(name, inside) == wanted[name], f"the {name} differs"
         done += ended
         number += 1

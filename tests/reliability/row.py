@@ -69,14 +69,34 @@ class Row:
     """The packages and modules that the promise is about. Once they change, it begins anew."""
 
     def sources(self) -> str:
-        """A hash of the sources of what the row proves, and of the check; what they say in words,
-        comments and docstrings, is left out.
+        """A hash of the sources of what the row proves, and of the check with those beside it that
+        it imports; what they say in words, comments and docstrings, is left out.
         """
-        paths = [Path(inspect.getfile(self.check))]
+        paths = checked_by(Path(inspect.getfile(self.check)))
         for name in self.proves:
             path = TESTS.parent / name
             paths += sorted(path.rglob("*.py")) if path.is_dir() else [path]
         return hashlib.sha256("\n".join(map(statements, paths)).encode()).hexdigest()[:16]
+
+
+def checked_by(path: Path) -> list[Path]:
+    """A check's source, and those beside this one that it imports; all need this one and ``reach``,
+    which check nothing.
+    """
+    found = [path]
+    for one in found:  # which grows
+        found += [other for other in _imported_beside(one) if other not in found]
+    return found
+
+
+def _imported_beside(path: Path) -> list[Path]:
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom):
+            package, _, module = (node.module or "").partition(".")
+            if package == "reliability":
+                names |= {module} if module else {alias.name for alias in node.names}
+    return [Path(__file__).with_name(f"{name}.py") for name in sorted(names - {"row", "reach"})]
 
 
 @cache

@@ -37,8 +37,14 @@ def checked(player: str, answer: Any, rows: NDArray[np.int16]) -> NDArray[np.int
         raise AnswerError(str(error)) from None
     for row, action in zip(rows, actions.tolist(), strict=True):
         if not (0 <= action < NUM_ACTIONS and is_legal(row, action)):
-            try:
-                Position.unchecked(row).apply(action)  # raises, and says why
-            except IllegalMove as error:
-                raise AnswerError(f"{player}: {error}") from None
+            raise AnswerError(f"{player}: {_why(row, action)}")
     return actions.astype(np.int32)
+
+
+def _why(row: NDArray[np.int16], action: int) -> str:
+    """Why an action is illegal."""
+    try:
+        Position.unchecked(row).apply(action)
+    except IllegalMove as error:
+        return str(error)
+    raise AssertionError(f"{action} is legal")

@@ -15,7 +15,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from agents.durable import make_folder, naming
+from agents.durable import flush_folder, make_folder, naming, write_all
 from agents.registry import own_source
 from training.ladder.entries import Header, read_header, read_result
 from training.ladder.play import Result
@@ -165,6 +165,7 @@ class Store:
                 self.notes.append(f"{spec} has changed since the games that are kept were played")
         if games.header != header:
             self._write(dataclasses.asdict(header))
+            flush_folder(self.folder)
         return games.results
 
     def add(self, result: Result) -> None:
@@ -174,10 +175,7 @@ class Store:
 
     def _write(self, entry: dict[str, Any]) -> None:
         line = json.dumps(entry, separators=(",", ":")).encode() + b"\n"
-        with naming(self.folder / FILE):
-            written = os.write(self._file, line)
-        if written != len(line):
-            raise OSError(f"{self.folder / FILE}: only part of a line could be written")
+        write_all(self._file, self.folder / FILE, line)
 
     def __enter__(self) -> Store:
         return self

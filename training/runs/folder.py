@@ -131,7 +131,7 @@ class RunFolder:
         removed: they will be written again.
         """
         decisions, notices = self.checkpoints.restore(restore)
-        step = self.config.num_games * self.config.rollout_decisions
+        step = self.config.decisions_per_update
         notices += keep_until(self.path / METRICS, decisions, step)
         notices += add_start(self.path / "run.json", self.config.seed, decisions)
         self.notices += [*notices, f"going on from {decisions:,} decisions"]
