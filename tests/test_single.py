@@ -306,7 +306,7 @@ def test_bad_arguments_are_named(arguments, named):
         (np.zeros(2, dtype=int), TypeError, r"int64 of shape \(2,\)"),
         (np.float32(3), TypeError, "one integer"),
         (True, TypeError, "True is a bool"),
-        (np.True_, TypeError, "one integer"),
+        (np.True_, TypeError, "True is a bool"),
         (NUM_ACTIONS, thud_env.IllegalMove, "out of range"),
         (-1, thud_env.IllegalMove, "out of range"),
         (10**30, thud_env.IllegalMove, "out of range"),
