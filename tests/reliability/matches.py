@@ -152,7 +152,7 @@ ROWS = [
         STOPPED,
         "stops",
         check,
-        8,
+        4,
         200,
         {
             "the seeds of a game are of the process that plays it": Fault(
@@ -160,6 +160,7 @@ ROWS = [
                 "differs",
             )
         },
+        with_fault=2,
         proves=standing_on(
             "training.ladder.__main__",
             "training.balance.__main__",
