@@ -85,6 +85,8 @@ def _run(name: str, folder: Path) -> object:
     words, outcome = of(folder)
     with (
         mock.patch.multiple(fit_evaluation, SHARD=_SHARD, MATCH_NODES=20, NODES_WITHOUT_LINES=20),
+        mock.patch.object(fit_evaluation, "checkout_commit", lambda: "any"),  # others may commit
+        mock.patch.object(tune_search, "checkout_commit", lambda: "any"),
         contextlib.redirect_stdout(io.StringIO()),
     ):
         code = main(words)
