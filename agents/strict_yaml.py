@@ -39,7 +39,7 @@ class _Loader(yaml.SafeLoader):
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         try:
             return super().construct_object(node, deep)
-        except yaml.YAMLError:
+        except (yaml.YAMLError, RecursionError):
             raise
         except Exception as error:  # of an invalid value, such as the 45th of May
             kind = node.tag.rpartition(":")[2]
@@ -68,6 +68,8 @@ def parse_yaml(text: str) -> Any:
         return yaml.load(text, _Loader)
     except yaml.YAMLError as error:
         raise YamlError(" ".join(str(error).split())[:_LONGEST_REASON]) from None
+    except RecursionError:  # of a caller that is nested deeply itself
+        raise YamlError("it is nested too deeply") from None
 
 
 def read_yaml(path: Path) -> Any:
