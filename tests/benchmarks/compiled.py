@@ -7,9 +7,8 @@
     python tests/benchmarks/compiled.py --channels 96 --blocks 8 --states 2048 --minibatch 8192
 
 No run compiles its networks: this measures whether it would pay. Compiled is the trunk with its
-pooling. *Compiled* takes any number of
-states. *Graphs*, on a GPU only, adds CUDA graphs, which need as many states in every step, so that
-play would have to fill up its batches.
+pooling. *Compiled* takes any number of states. *Graphs*, on a GPU only, adds CUDA graphs, which
+need as many states in every step, so that play would have to fill up its batches.
 
 To play is forward, to learn is forward and backward. The networks take turns; a time is the median,
 of processor time or, with a GPU, of the time until that is done. Beside it is how far the

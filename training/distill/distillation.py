@@ -116,7 +116,7 @@ class Distillation:
             StateError: if a lesson from before the state is missing or damaged.
         """
         counts = state.part("counts").values
-        size = self.config.num_games * self.config.rollout_decisions
+        size = self.config.decisions_per_update
         before = range(size, (counts["updates"] + 1) * size, size)
         lessons = [_kept_lesson(self._folder / f"{_name(decisions)}.json") for decisions in before]
         self.decisions, self.updates = counts["decisions"], counts["updates"]
