@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -121,6 +123,41 @@ def test_two_processes_learn_as_one_with_the_doubled_batch(tmp_path: Path) -> No
     torch.manual_seed(3)
     start = Network(NetworkConfig(channels=4, blocks=1, key_size=2)).stem.weight.flatten()
     assert (first[: len(start)] - start).abs().max() > 1e-3, "something must have been learnt"
+
+
+def one_that_waits_for_the_other(rank: int, port: int) -> None:
+    os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    dist.init_process_group("gloo", rank=rank, world_size=2)
+    ranks = Ranks(rank, 2)
+    ranks.wait()
+    if rank == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    with pytest.raises(RunError, match=r"^another process of the run has ended"):
+        ranks.total(1)
+
+
+@pytest.mark.slow
+def test_a_process_that_ends_is_said_to_the_others() -> None:
+    context = multiprocessing.get_context("spawn")
+    port = free_port()
+    both = [
+        context.Process(target=one_that_waits_for_the_other, args=(rank, port)) for rank in (0, 1)
+    ]
+    for process in both:
+        process.start()
+    for process in both:
+        process.join()
+    assert [process.exitcode for process in both] == [0, -signal.SIGKILL]
+
+
+@pytest.mark.parametrize("size", ["2", "two"])
+def test_an_environment_that_is_not_of_torchrun_is_refused(
+    size: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORLD_SIZE", size)
+    monkeypatch.delenv("RANK", raising=False)
+    with pytest.raises(RunError, match=rf"^WORLD_SIZE={size} is in the environment, and "):
+        Ranks.from_environment()
 
 
 # -- whole runs ----------------------------------------------------------------------------

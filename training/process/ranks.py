@@ -12,7 +12,9 @@ first writes it. For several machines see the documentation of ``torchrun``.
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -20,14 +22,26 @@ import torch
 import torch.distributed as dist
 from numpy.typing import NDArray
 
+from training.config import RunError
 from training.process.state import State
+
+
+@contextlib.contextmanager
+def _all_there() -> Iterator[None]:
+    try:
+        yield
+    except RuntimeError as error:  # gloo's has no kind of its own
+        raise RunError(
+            "another process of the run has ended: start all again, with --resume to go on"
+        ) from error
 
 
 class Ranks:
     """The processes of a run, numbered from 0; a run of one process by itself has one.
 
     What is summed here is summed by all processes in the same order, so each thread that sums
-    has a channel of its own: see ``channel``.
+    has a channel of its own: see ``channel``. Whatever waits for the others raises a ``RunError``
+    once one of them has ended.
     """
 
     def __init__(self, rank: int = 0, size: int = 1, group: dist.ProcessGroup | None = None):
@@ -37,24 +51,36 @@ class Ranks:
 
     @classmethod
     def from_environment(cls) -> Ranks:
-        """Those of ``torchrun``, over gloo, or one."""
-        size = int(os.environ.get("WORLD_SIZE", "1"))
-        if size == 1:
+        """Those of ``torchrun``, over gloo, or one.
+
+        Raises:
+            RunError: if the environment is not as ``torchrun`` leaves it.
+        """
+        size = os.environ.get("WORLD_SIZE", "1")
+        if size == "1":
             return cls()
-        if not dist.is_initialized():
-            dist.init_process_group("gloo")
-        return cls(dist.get_rank(), size)
+        try:
+            if not dist.is_initialized():
+                dist.init_process_group("gloo")
+        except (ValueError, RuntimeError) as error:
+            raise RunError(
+                f"WORLD_SIZE={size} is in the environment, and no other process answers as those "
+                f"of torchrun do: {error}"
+            ) from error
+        return cls(dist.get_rank(), dist.get_world_size())
 
     def channel(self) -> Ranks:
         """The same processes, for sums of one thread."""
         if self.size == 1:
             return self
-        return Ranks(self.rank, self.size, dist.new_group(backend="gloo"))
+        with _all_there():
+            return Ranks(self.rank, self.size, dist.new_group(backend="gloo"))
 
     def add_up(self, values: torch.Tensor) -> torch.Tensor:
         """The sum over all processes, in place."""
         if self.size > 1:
-            dist.all_reduce(values, group=self._group)
+            with _all_there():
+                dist.all_reduce(values, group=self._group)
         return values
 
     def total(self, values: float | NDArray[np.float64]) -> NDArray[np.float64]:
@@ -71,10 +97,12 @@ class Ranks:
         if self.size == 1:
             return [state]
         states: list[Any] | None = [None] * self.size if self.rank == 0 else None
-        dist.gather_object(state, states)
+        with _all_there():
+            dist.gather_object(state, states)
         return states or []
 
     def wait(self) -> None:
         """Wait until all processes are here."""
         if self.size > 1:
-            dist.barrier(group=self._group)
+            with _all_there():
+                dist.barrier(group=self._group)
