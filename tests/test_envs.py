@@ -3,7 +3,6 @@
 import copy
 import pickle
 import warnings
-from timeit import repeat
 
 import numpy as np
 import pettingzoo
@@ -19,7 +18,6 @@ from random_play import play_randomly
 
 import thud_env
 from thud_env.actions import DONE, NUM_ACTIONS
-from thud_env.envs.common import read_action
 
 MAKERS = (thud_env.env, thud_env.match_env)
 KNOWN_WARNINGS = (
@@ -231,15 +229,6 @@ def test_the_error_for_an_action_names_the_mistake(make, action, named):
         env.step(action)
     with pytest.raises(TypeError, match=r"an int in 0 \.\. 6469 would be right"):
         env.step(action)
-
-
-def test_reading_an_action_takes_less_than_naming_its_dtype():
-    action = np.int64(0)
-    reading, naming = (
-        min(repeat(work, number=1000, repeat=20))
-        for work in (lambda: read_action(action), lambda: str(action.dtype))
-    )
-    assert reading < naming
 
 
 @pytest.mark.parametrize("seed", [-1, 1.5, "x"])
