@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -92,25 +92,34 @@ def _captioner(record: Record, size: int) -> Any:
     return caption
 
 
+def _some_pictures(record: Record, size: int, captions: bool) -> Iterator[NDArray[np.uint8]]:
+    """Yield some nine pictures of a battle, for their colours."""
+    position = record.start
+    for number, turn in enumerate(record.turns):
+        if number % max(1, len(record.turns) // 8) == 0:
+            short = Record(position, (turn,))
+            yield from (pixels for pixels, _ in pictures(short, size, 1, captions, fps=1))
+        position = position.play(turn)
+    yield next(pictures(Record(position, ()), size, 1, captions, fps=1))[0]
+
+
 def write_gif(path: Path, record: Record, size: int, seconds: float, captions: bool) -> None:
     """Write a GIF that repeats, with one palette for all frames."""
     pil = _pillow()
-    shown = list(pictures(record, size, seconds, captions, fps=12.5))
-    some = [pixels for pixels, _ in shown[:: max(1, len(shown) // 8)]]
-    sample = pil.Image.fromarray(np.concatenate(some))
+    sample = pil.Image.fromarray(np.concatenate(list(_some_pictures(record, size, captions))))
     palette = sample.quantize(_COLOURS, pil.Image.Quantize.MEDIANCUT)
-    images = [
-        pil.Image.fromarray(pixels).quantize(palette=palette, dither=pil.Image.Dither.NONE)
-        for pixels, _ in shown
-    ]
-    images[0].save(
-        path,
-        format="GIF",
-        save_all=True,
-        append_images=images[1:],
-        loop=0,
-        optimize=False,
-        duration=[10 * max(2, round(100 * duration)) for _, duration in shown[:-1]] + [2000],
+
+    def images() -> Iterator[Any]:
+        shown = pictures(record, size, seconds, captions, fps=12.5)
+        for (pixels, lasting), (more, _) in pairwise(chain(shown, [(None, 0)])):
+            image = pil.Image.fromarray(pixels)
+            image = image.quantize(palette=palette, dither=pil.Image.Dither.NONE)
+            image.info["duration"] = 2000 if more is None else 10 * max(2, round(100 * lasting))
+            yield image
+
+    frames_left = images()  # one at a time: all of a long battle would fill the memory
+    next(frames_left).save(
+        path, format="GIF", save_all=True, append_images=frames_left, loop=0, optimize=False
     )
 
 

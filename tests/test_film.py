@@ -2,13 +2,14 @@
 
 import html
 import shutil
+import tracemalloc
 from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
-from agents.replay import WRITERS, shortened
+from agents.replay import WRITERS, pictures, shortened, write_gif
 from agents.replay import main as replay
 from thud_env import RULESETS, Position, Record, read_record, write_record
 from thud_env.board import NUM_SQUARES, SQUARE_NAMES
@@ -113,6 +114,17 @@ def test_a_battle_of_a_hundred_turns_is_a_gif_below_3_mb(tmp_path):
     out = tmp_path / "long.gif"
     assert replay([str(tmp_path / "long.thud"), "-o", str(out)]) == 0
     assert out.stat().st_size < 3_000_000
+
+
+def test_a_gif_is_written_without_all_its_frames_in_memory(tmp_path):
+    record = random_battle(60)
+    asked = (record, 170, 0.8, True)
+    whole = sum(pixels.nbytes for pixels, _ in pictures(*asked, fps=12.5))
+    tracemalloc.start()
+    write_gif(tmp_path / "long.gif", *asked)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < whole / 3
 
 
 def random_battle(turns):
