@@ -146,6 +146,31 @@ def test_the_battle_before_is_not_played_on_while_another_begins(visit):
     playwright.expect(movable).not_to_have_count(0)
 
 
+def test_a_step_that_is_answered_late_does_not_lead_back_to_the_battle_before(visit):
+    record = ROOT / "tests/data/records/classic.thud"
+    page = visit()
+    open_record(page, record)
+    wait_for_turns(page, len(read_record(record).turns))
+    held = []
+
+    def hold_first(route):
+        if held:
+            route.continue_()
+        else:
+            held.append(route)
+
+    page.route("**/api/view", hold_first)
+    page.get_by_role("button", name="One turn on").click()
+    page.get_by_role("button", name="New game").click()
+    page.get_by_role("dialog", name="New game").get_by_role("button", name="Begin").click()
+    wait_for_turns(page, 0)
+    with page.expect_response("**/api/view"):
+        held[0].continue_()
+    page.wait_for_timeout(300)
+    playwright.expect(state(page)).to_contain_text("Turn 1, the dwarfs to move")
+    playwright.expect(page.get_by_role("button", name="One turn back")).to_be_disabled()
+
+
 def test_a_battle_is_played_against_an_agent_by_clicking(visit):
     page = visit(asked(max_turns="8", trolls="greedy"))
     position = Position.start("classic", max_turns=8)
@@ -191,6 +216,25 @@ def test_a_chosen_subset_is_captured_after_a_shove(visit):
     page.get_by_role("button", name="Capture no more").click()
     wait_for_turns(page, 1)
     assert turn_texts(page) == ["TK7-H7xG6xH6"]
+
+
+def test_of_two_captures_pressed_at_once_the_first_is_kept(visit):
+    page = visit(asked(position=SHOVE))
+    press(page, "K7", "can move")
+    press(page, "H7", "shove to H7")
+    playwright.expect(page.get_by_role("button", name="Capture all")).to_be_visible()
+    held = []
+    page.route("**/api/play", lambda route: held.append(route))
+    press(page, "G6", "capture")
+    press(page, "H6", "capture")
+    for route in held:
+        with page.expect_response("**/api/play"):
+            route.continue_()
+    page.unroute("**/api/play")
+    page.wait_for_timeout(300)
+    page.get_by_role("button", name="Capture no more").click()
+    wait_for_turns(page, 1)
+    assert turn_texts(page) == ["TK7-H7xG6"]
 
 
 def test_trampling_goes_on_and_stops(visit):

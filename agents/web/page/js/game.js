@@ -32,6 +32,7 @@ export class Game extends EventTarget {
     this.thinking = null;
     this.loop = null; // while agents play on, also between two turns of theirs
     this.beginning = false;
+    this.going = null; // the node to go to, until its view is here
   }
 
   /** The fields that every request about this battle has. */
@@ -79,6 +80,7 @@ export class Game extends EventTarget {
     if (seats) this.seats = { ...seats };
     this.match = match;
     this.node = this.root;
+    this.going = null;
     this.partial = null;
     this.running = true;
     this.#changed({ slide: false });
@@ -112,10 +114,10 @@ export class Game extends EventTarget {
 
   /** A decision of the person whose turn it is. */
   async decide(action) {
-    const actions = [...(this.partial?.actions ?? []), action];
-    const node = this.node;
+    const { node, partial } = this;
+    const actions = [...(partial?.actions ?? []), action];
     const { turn, view } = await ask("play", { ...this.battle, position: node.position, actions });
-    if (this.node !== node) return;
+    if (this.node !== node || this.partial !== partial) return;
     if (turn === null) {
       this.partial = { actions, view };
       this.#changed({ slide: true });
@@ -197,9 +199,11 @@ export class Game extends EventTarget {
     this.stop();
     const slide = node.parent === this.node && !this.partial;
     this.partial = null;
+    this.going = node;
     if (!node.view) {
       node.view = await ask("view", { ...this.battle, position: node.position, last: node.turn });
     }
+    if (this.going !== node) return;
     this.node = node;
     this.#changed({ slide });
   }
@@ -215,13 +219,15 @@ export class Game extends EventTarget {
       const actions = this.partial.actions.slice(0, -1);
       this.partial = null;
       if (actions.length) {
-        const { view } = await ask("play", { ...this.battle, position: this.node.position, actions });
+        const { view } = await ask("play", { ...this.battle, position: node.position, actions });
+        if (this.node !== node || this.partial) return;
         this.partial = { actions, view };
       }
       this.#changed({ slide: false });
       return;
     }
     await this.go(before);
+    if (this.node !== before) return;
     if (!node.next) {
       before.children.splice(before.chosen, 1);
       before.chosen = Math.max(0, before.chosen - 1);
