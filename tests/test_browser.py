@@ -202,6 +202,36 @@ def test_pieces_are_dragged(visit):
     assert turn_texts(page) == ["dE2-E7"]
 
 
+def test_a_wide_ring_shows_where_a_piece_goes_that_a_finger_drags(visit):
+    page = visit(asked(), viewport={"width": 390, "height": 844}, has_touch=True)
+    start = page.get_by_role("button", name=re.compile("^E2, ")).bounding_box()
+    end = page.get_by_role("button", name=re.compile("^E7, ")).bounding_box()
+    finger = page.context.new_cdp_session(page)
+
+    def touch(kind, *at):
+        points = [{"x": x + 9, "y": y + 9} for x, y in at]
+        finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    touch("touchStart", (start["x"], start["y"]))
+    touch("touchMove", (start["x"], start["y"] + 20))
+    touch("touchMove", (end["x"], end["y"]))
+    ring = page.locator(".mark.aim circle")
+    playwright.expect(ring).to_have_count(1)
+    box = ring.bounding_box()
+    assert box["width"] > 48
+    assert box["x"] + box["width"] / 2 == pytest.approx(end["x"] + end["width"] / 2, abs=1)
+    playwright.expect(page.locator("#about")).to_have_text("Move to E7.")
+    shoot(page, "dragged-by-finger")
+    other = page.get_by_role("button", name=re.compile("^D3, dwarf")).bounding_box()
+    touch("touchMove", (other["x"], other["y"]))
+    playwright.expect(ring).to_have_count(0)
+    touch("touchMove", (end["x"], end["y"]))
+    touch("touchEnd")
+    wait_for_turns(page, 1)
+    assert turn_texts(page) == ["dE2-E7"]
+    playwright.expect(ring).to_have_count(0)
+
+
 def test_a_chosen_subset_is_captured_after_a_shove(visit):
     page = visit(asked(position=SHOVE))
     press(page, "K7", "can move")

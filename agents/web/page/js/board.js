@@ -9,7 +9,8 @@ export class Board {
   /**
    * @param place the element that becomes the board
    * @param world the server's description of squares, boards and pieces
-   * @param handlers chosen(square), over(square or null), cancelled(), canDrag(square)
+   * @param handlers chosen(square), over(square or null), which returns whether the chosen
+   *   piece may go there, cancelled(), canDrag(square), dragged(square)
    */
   constructor(place, world, handlers) {
     this.world = world;
@@ -201,6 +202,8 @@ export class Board {
       group.append(draw("circle", { class: "rim", r: 0.45 }), draw("circle", { r: 0.45 }));
     } else if (kind === "shove") {
       group.append(draw("circle", { r: 0.15 }), draw("circle", { class: "halo", r: 0.32 }));
+    } else if (kind.startsWith("aim")) {
+      group.append(draw("circle", { r: 1.25 })); // seen around a finger on the square
     } else if (kind === "trample") {
       group.append(draw("path", { d: "M0-.22L.22 0L0 .22L-.22 0Z" }));
     } else {
@@ -263,7 +266,9 @@ export class Board {
       const unit = this.svg.getBoundingClientRect().width / EXTENT;
       const [x, y] = this.#at(from);
       element.style.transform = `translate(${x + dx / unit}px, ${y + dy / unit}px)`;
-      this.handlers.over(squareOf(document.elementFromPoint(moved.clientX, moved.clientY)));
+      const over = squareOf(document.elementFromPoint(moved.clientX, moved.clientY));
+      const legal = this.handlers.over(over);
+      if (legal && moved.pointerType === "touch") this.#mark(over, "aim preview");
     };
     const stop = (ended) => {
       removeEventListener("pointermove", move);
@@ -271,6 +276,7 @@ export class Board {
       removeEventListener("pointercancel", stop);
       if (!dragging) return;
       element.classList.remove("held");
+      this.handlers.over(null);
       this.#put(element, from);
       const to = squareOf(document.elementFromPoint(ended.clientX, ended.clientY));
       // The browser sends a click after it only if it ends where it began.

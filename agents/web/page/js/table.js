@@ -92,11 +92,13 @@ export class Table {
     this.#preview(null);
   }
 
+  /** Show what a move there would do, if there is one; returns whether there is. */
   #preview(square) {
     const { moves } = this.#choices();
     const move = moves.get(square);
     this.board.preview(move?.takes ?? [], move?.may ?? []);
     byId("about").textContent = move ? `${upper(this.words.move(move))}.` : this.#advice();
+    return Boolean(move);
   }
 
   /** The advice on the position that is shown, if any was asked for. */
