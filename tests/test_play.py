@@ -439,6 +439,14 @@ def test_a_mistake_is_one_line_and_exit_code_2(
     assert said in err
 
 
+def test_a_host_that_is_elsewhere_is_one_line_that_names_it(capsys) -> None:
+    assert main(["--web", "--host", "192.0.2.1"], answers()) == 2  # for documentation alone: RFC 5737
+    err = capsys.readouterr().err
+    assert err.startswith("play: --host 192.0.2.1: ")
+    assert err.endswith(" another address of this machine would be right\n")
+    assert err.count("\n") == 1
+
+
 def test_a_record_needs_a_folder(tmp_path: Path, capsys) -> None:
     assert main(["--record", str(tmp_path / "no" / "mine.thud")], answers()) == 2
     assert capsys.readouterr().err.count("\n") == 1

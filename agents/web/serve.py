@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import secrets
 import socket
 import sys
@@ -25,7 +26,7 @@ def _listen(host: str, port: int) -> socket.socket:
     """A listening socket; on the next free port if ``port`` is 0.
 
     Raises:
-        OSError: if the port is taken.
+        OSError: if the port is taken, or ``host`` is no address of this machine.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     ports = range(PORT, PORT + 20) if port == 0 else [port]
@@ -38,6 +39,9 @@ def _listen(host: str, port: int) -> socket.socket:
             return listener
         except OSError as error:
             listener.close()
+            if error.errno not in (errno.EADDRINUSE, errno.EACCES):
+                right = "127.0.0.1, 0.0.0.0 or another address of this machine would be right"
+                raise OSError(f"--host {host}: {error.strerror}: {right}") from None
             failure = error
     raise OSError(f"{host} port {ports[-1]}: {failure.strerror}; --port N names another")
 
