@@ -440,7 +440,7 @@ def test_a_mistake_is_one_line_and_exit_code_2(
 
 
 def test_a_host_that_is_elsewhere_is_one_line_that_names_it(capsys) -> None:
-    assert main(["--web", "--host", "192.0.2.1"], answers()) == 2  # for documentation alone: RFC 5737
+    assert main(["--web", "--host", "192.0.2.1"], answers()) == 2  # RFC 5737
     err = capsys.readouterr().err
     assert err.startswith("play: --host 192.0.2.1: ")
     assert err.endswith(" another address of this machine would be right\n")
