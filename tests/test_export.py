@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 import torch
 
+import agents
 from agents.export import DensePolicy, main
 from agents.networks.attacks import attack_planes
-from agents.networks.checkpoint import PRETRAINED, save_policy
+from agents.networks.checkpoint import PRETRAINED, load_policy, save_policy
 from agents.networks.kinds import make_network
 from agents.networks.network import Network, NetworkConfig, PolicyNetwork
 from agents.networks.symmetric import SymmetricConfig
@@ -152,6 +153,18 @@ def documented(marker: str) -> str:
     return block.split("```")[0]
 
 
+def test_the_documented_lines_save_a_policy_that_has_learnt(tmp_path: Path) -> None:
+    saved = tmp_path / "tuned"
+    exec(documented("tune").replace("PATH", str(saved)), {})
+    before, after = (
+        load_policy(folder).network.state_dict()
+        for folder in (PRETRAINED / "classic" / "dwarfs", saved)
+    )
+    assert any(not torch.equal(before[name], after[name]) for name in before)
+    start = Position.start()
+    assert agents.make(f"policy:{saved}").act(start) in start.legal_actions()
+
+
 def test_the_documented_lines_load_a_policy_without_the_training_package(saved: Path) -> None:
     code = documented("load")
     assert len([line for line in code.splitlines() if line.strip()]) <= 10
@@ -169,8 +182,6 @@ def test_the_documented_lines_load_a_policy_without_the_training_package(saved: 
     )
     assert done.returncode == 0, done.stderr
     network = Network(NetworkConfig(channels=6, blocks=2, key_size=4))
-    from agents.networks.checkpoint import load_policy
-
     network = load_policy(saved).network
     inputs = network.inputs(Position.start().row[None])
     with torch.no_grad():

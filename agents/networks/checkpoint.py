@@ -104,7 +104,7 @@ def check_finite(tensors: Mapping[str, Tensor], whose: str) -> None:
 
 
 def save_policy(
-    folder: Path,
+    folder: str | Path,
     network: PolicyNetwork,
     *,
     role: str,
@@ -118,6 +118,7 @@ def save_policy(
         FileExistsError: if ``folder`` exists; nothing is overwritten.
         NotFiniteError: if a weight is infinite or NaN.
     """
+    folder = Path(folder)
     if folder.exists():
         raise FileExistsError(f"{folder} exists: a checkpoint is never overwritten")
     check_finite(network.state_dict(), f"the network of the {role}:")
