@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from thud_env.position import SIDES
-from training.config import RunConfig, TrainConfig
+from training.config import ExploitConfig, RunConfig, TrainConfig
 from training.curves import main
 from training.distill.config import DistillConfig
 
@@ -45,13 +45,13 @@ def test_the_readmes_curve_is_that_of_the_kept_run(tmp_path: Path) -> None:
     assert out.read_bytes() == (root / "docs/images/smoke.svg").read_bytes(), again
 
 
-def test_a_distilled_run_has_curves_too(tmp_path: Path) -> None:
+def test_runs_of_every_command_have_curves(tmp_path: Path) -> None:
     pictures = []
-    for kind in (TrainConfig, DistillConfig):
+    for kind in (TrainConfig, DistillConfig, ExploitConfig):
         run, out = a_run(tmp_path / kind.__name__, kind=kind), tmp_path / f"{kind.__name__}.svg"
         assert main([str(run), "--out", str(out)]) == 0
         pictures.append(out.read_text())
-    assert pictures[0] == pictures[1]
+    assert pictures[0] == pictures[1] == pictures[2]
 
 
 def test_every_run_and_anchor_is_a_line_in_each_sides_panel(tmp_path: Path, capsys) -> None:

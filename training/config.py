@@ -185,6 +185,24 @@ class TrainConfig(RunConfig):
         return {**super().players_named, "opponents.players": self.opponents.players}
 
 
+@dataclasses.dataclass(frozen=True)
+class ExploitConfig(TrainConfig):
+    """One run against an agent that does not learn."""
+
+    agent: str = ""
+    """Its spec (docs/agents.md)."""
+
+    @property
+    def decisions_per_update(self) -> int:
+        """See ``RunConfig``: each role has battles of its own."""
+        return 2 * super().decisions_per_update
+
+    @property
+    def players_named(self) -> dict[str, tuple[str, ...]]:
+        """See ``RunConfig``."""
+        return {**super().players_named, "agent": (self.agent,)}
+
+
 Config = TypeVar("Config", bound=RunConfig)
 
 KEYS_OF_ONE = {

@@ -19,7 +19,7 @@ from pathlib import Path
 from thud_env.command import Command
 from thud_env.position import SIDES
 from thud_env.rulesets import get_ruleset
-from training.config import ConfigError, RunConfig
+from training.config import ConfigError, ExploitConfig, RunConfig
 from training.config_file import load_config
 from training.distill.config import DistillConfig
 from training.runs.metrics import FILE, whole_lines
@@ -61,13 +61,14 @@ def read_curves(run: Path) -> tuple[int, dict[tuple[str, str], Points]]:
 
 
 def _config(path: Path) -> RunConfig:
-    """The configuration of a run, whichever command made it. No agent is made of it here, so that
-    no code of others runs.
+    """The configuration of a run, whichever command made it: one of ``training.train`` reads as
+    one of ``training.exploit`` without an agent. No agent is made of it here, so that no code of
+    others runs.
     """
     try:
         return load_config(path, None, DistillConfig, allow_python=True)
     except ConfigError:
-        return load_config(path, allow_python=True)
+        return load_config(path, None, ExploitConfig, allow_python=True)
 
 
 def curves_svg(runs: list[dict[tuple[str, str], Points]], most: int) -> str:
