@@ -161,6 +161,11 @@ class RunConfig:
         """The specs of agents that it names, by key."""
         return {"anchors": self.anchors}
 
+    @property
+    def from_book(self) -> tuple[str, ...]:
+        """The keys by which battles to learn from begin from the book of openings."""
+        return ()
+
 
 @dataclasses.dataclass(frozen=True)
 class TrainConfig(RunConfig):
@@ -183,6 +188,11 @@ class TrainConfig(RunConfig):
     def players_named(self) -> dict[str, tuple[str, ...]]:
         """See ``RunConfig``."""
         return {**super().players_named, "opponents.players": self.opponents.players}
+
+    @property
+    def from_book(self) -> tuple[str, ...]:
+        """See ``RunConfig``."""
+        return ("starts",) if self.starts == "book" else ()
 
 
 @dataclasses.dataclass(frozen=True)

@@ -26,6 +26,7 @@ from training.runs.folder import RunFolder
 from training.runs.foresight import Foresight
 from training.runs.head_to_head import head_to_head
 from training.runs.loop import STOPPED, Learning, Stopped, run
+from training.selfplay.book import book_starts
 from training.selfplay.opponents import check_players
 from training.usage import add_config, keys_help, read_run
 
@@ -79,14 +80,16 @@ def check_run(config: RunConfig, runs: Path, resumed: bool = False) -> None:
     """Refuse what would fail only once the run's folder has been made.
 
     Raises:
-        ConfigError: if a player cannot be made or depends on the machine, the book has too few
-            starts, a new run cannot start from its ``start_from``, or the table at the end could
-            not name the run's folder.
+        ConfigError: if a player cannot be made or depends on the machine, the book cannot be used
+            or has too few starts, a new run cannot start from its ``start_from``, or the table at
+            the end could not name the run's folder.
         DeviceError: if there is no GPU and one was asked for.
     """
     device_named(config.device)
     check_players(config)
     Foresight(config)
+    for key in config.from_book:
+        book_starts(config, key)
     if config.start_from and not resumed:
         start_from(config.start_from, two_networks(config.network))
     if config.evaluation_games and re.search("[,=]", str(runs)):

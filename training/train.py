@@ -38,7 +38,6 @@ from training.options import DEFAULTS, Options, add_options
 from training.process.ranks import Ranks
 from training.runs.folder import RunFolder
 from training.runs.stored_config import stored_config
-from training.selfplay.book import book_starts
 from training.trainer import self_play_trainer
 
 
@@ -66,8 +65,6 @@ def train(
     path = runs / config.name
     resumed = options.resume and path.exists()
     check_run(config, runs, resumed)
-    if config.starts == "book":
-        book_starts(config, "starts")
     ranks = Ranks.from_environment()
     if options.actors and ranks.size > 1:
         raise ConfigError("--actors: one learner learns from them, not several of torchrun")

@@ -26,11 +26,9 @@ from rich.console import Console
 from thud_env.rulesets import get_ruleset
 from training.distill.config import DistillConfig
 from training.distill.distillation import Distillation
-from training.distill.lessons import BOOK
 from training.launch import check_run, complete, config_in, run_command
 from training.options import DEFAULTS, Options, add_running_options
 from training.runs.folder import RunFolder
-from training.selfplay.book import book_starts
 
 
 def distil(
@@ -60,8 +58,6 @@ def distil(
     path = runs / config.name
     resumed = options.resume and path.exists()
     check_run(config, runs, resumed)
-    if config.lessons.book:
-        book_starts(config, BOOK)
     with (RunFolder.resume if resumed else RunFolder.begin)(path, config) as folder:
         config = config_in(folder, DistillConfig)
         console.print(

@@ -127,3 +127,8 @@ class DistillConfig(RunConfig):
     def players_named(self) -> dict[str, tuple[str, ...]]:
         """See ``RunConfig``."""
         return {**super().players_named, "lessons.players": self.lessons.players}
+
+    @property
+    def from_book(self) -> tuple[str, ...]:
+        """See ``RunConfig``."""
+        return ("lessons.book",) if self.lessons.book else ()

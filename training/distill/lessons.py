@@ -37,8 +37,6 @@ from training.selfplay.book import book_starts
 
 TEACHER, STUDENT = -1, -2
 """Who plays a side, beside the numbers of the configuration's players."""
-BOOK = "lessons.book"
-"""The key that asks for the book of openings."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -122,7 +120,7 @@ class Lessons:
         self._setup = new_row(get_ruleset(config.rules), **config.limits)
         self._one = margin_of_one(get_ruleset(config.rules))
         self._by_margin = get_ruleset(config.rules).reward == "margin"
-        self._book = book_starts(config, BOOK) if config.lessons.book else ()
+        self._book = book_starts(config, "lessons.book") if config.lessons.book else ()
         count = config.num_games
         self._rows = np.stack([self._start() for _ in range(count)])
         self._seats = np.stack([self._draw_seats() for _ in range(count)])
