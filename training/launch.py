@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from training.options import Options, given_options
 from training.process.console import CommandConsole
 from training.process.memory import keep_freed_memory
 from training.process.precision import DeviceError, device_named
+from training.process.ranks import Ranks
 from training.process.roles import start_from, two_networks
 from training.process.state import StateError
 from training.runs.alarms import Collapsed
@@ -26,6 +28,7 @@ from training.runs.folder import RunFolder
 from training.runs.foresight import Foresight
 from training.runs.head_to_head import head_to_head
 from training.runs.loop import STOPPED, Learning, Stopped, run
+from training.runs.stored_config import stored_config
 from training.selfplay.book import book_starts
 from training.selfplay.opponents import check_players
 from training.usage import add_config, keys_help, read_run
@@ -56,14 +59,14 @@ def run_command(
 
     def start(arguments: argparse.Namespace) -> int:
         options = given_options(arguments)
-        config, runs, goes_on = read_run(arguments, type(default))
-        keep_freed_memory()
-        try:
-            options = dataclasses.replace(options, resume=options.resume or goes_on)
-            work(config, CommandConsole(), runs, options)
-        except Stopped as stop:
-            return stop.say(module, options.of_cluster)
-        return 0
+        config, runs, goes_on = read_run(
+            Path(arguments.config),
+            arguments.overrides,
+            type(default),
+            allow_python=arguments.allow_python,
+        )
+        options = dataclasses.replace(options, resume=options.resume or goes_on)
+        return start_run(module, work, config, runs, options)
 
     command = Command(module, docstring, keys_help(default))
     add_config(
@@ -76,7 +79,25 @@ def run_command(
     return command.run(start, words, errors=(*refused, *broken), stopped=STOPPED)
 
 
-def check_run(config: RunConfig, runs: Path, resumed: bool = False) -> None:
+def start_run(
+    module: str,
+    work: Callable[[Config, Console, Path, Options], Any],
+    config: Config,
+    runs: Path,
+    options: Options,
+) -> int:
+    """Do a command's work; returns the exit code, and says how a run that was stopped goes on. The
+    arguments are those of ``run_command`` and of ``work``.
+    """
+    keep_freed_memory()
+    try:
+        work(config, CommandConsole(), runs, options)
+    except Stopped as stop:
+        return stop.say(module, options.of_cluster)
+    return 0
+
+
+def check_run(config: RunConfig, runs: Path, options: Options) -> None:
     """Refuse what would fail only once the run's folder has been made.
 
     Raises:
@@ -90,7 +111,7 @@ def check_run(config: RunConfig, runs: Path, resumed: bool = False) -> None:
     Foresight(config)
     for key in config.from_book:
         book_starts(config, key)
-    if config.start_from and not resumed:
+    if config.start_from and not options.goes_on(runs / config.name):
         start_from(config.start_from, two_networks(config.network))
     if config.evaluation_games and re.search("[,=]", str(runs)):
         raise ConfigError(
@@ -99,13 +120,30 @@ def check_run(config: RunConfig, runs: Path, resumed: bool = False) -> None:
         )
 
 
-def config_in(folder: RunFolder, kind: type[Config]) -> Config:
-    """The configuration by which the run in a folder begins or goes on."""
-    config = folder.config
-    assert isinstance(config, kind)
-    if folder.checkpoints.numbered():  # what the run began with may be gone
-        config = dataclasses.replace(config, start_from="")
-    return config
+@contextlib.contextmanager
+def open_run(
+    config: Config, runs: Path, options: Options, ranks: Ranks | None = None
+) -> Iterator[tuple[RunFolder, Config]]:
+    """A run's folder, which the first of its processes makes or resumes, and the configuration by
+    which the run begins or goes on.
+
+    Raises:
+        RunError: if the run of that name has another configuration, or is being written.
+    """
+    path, ranks = runs / config.name, ranks or Ranks()
+    resumed = options.goes_on(path)
+    ranks.wait()  # before the folder is made, all must have seen whether it was there
+    if ranks.rank == 0:
+        folder = (RunFolder.resume if resumed else RunFolder.begin)(path, config)
+    ranks.wait()
+    if ranks.rank > 0:
+        folder = RunFolder(path, stored_config(path, type(config)), None, resumed)
+    with folder:
+        settled = folder.config
+        assert isinstance(settled, type(config))
+        if folder.checkpoints.numbered():  # what the run began with may be gone
+            settled = dataclasses.replace(settled, start_from="")
+        yield folder, settled
 
 
 def complete(trainer: Learning, folder: RunFolder, console: Console, minutes: float | None) -> None:

@@ -1,9 +1,10 @@
-"""The options of ``python -m training.train``."""
+"""The options of the commands that make a run."""
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
+from pathlib import Path
 
 from thud_env.command import Command, bounded
 from training.config import ConfigError
@@ -24,6 +25,10 @@ class Options:
     cluster: str | None = None
     """``HOST:PORT`` of the cluster's head, or ``auto`` for the one this machine belongs to; if not
     given, one of this machine alone is started."""
+
+    def goes_on(self, run: Path) -> bool:
+        """Whether the run in a folder goes on; if not, it begins anew."""
+        return self.resume and run.exists()
 
     @property
     def of_cluster(self) -> str:

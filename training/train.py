@@ -33,11 +33,10 @@ from rich.console import Console
 from thud_env.batch.cpu import available_cores
 from thud_env.rulesets import get_ruleset
 from training.config import ConfigError, TrainConfig
-from training.launch import check_run, complete, config_in, run_command
+from training.launch import check_run, complete, open_run, run_command
 from training.options import DEFAULTS, Options, add_options
 from training.process.ranks import Ranks
 from training.runs.folder import RunFolder
-from training.runs.stored_config import stored_config
 from training.trainer import self_play_trainer
 
 
@@ -62,15 +61,12 @@ def train(
         RunError: if the run of that name has another configuration.
         Stopped: when it was asked to stop before it was through.
     """
-    path = runs / config.name
-    resumed = options.resume and path.exists()
-    check_run(config, runs, resumed)
+    check_run(config, runs, options)
     ranks = Ranks.from_environment()
     if options.actors and ranks.size > 1:
         raise ConfigError("--actors: one learner learns from them, not several of torchrun")
     _check_shares(config, options.actors or ranks.size)
-    with _cluster(options), _folder(path, config, ranks, resumed) as folder:
-        config = config_in(folder, TrainConfig)
+    with _cluster(options), open_run(config, runs, options, ranks) as (folder, config):
         if ranks.rank > 0:
             console = Console(quiet=True)
         together = "" if ranks.size == 1 else f", {ranks.size} processes together"
@@ -82,20 +78,9 @@ def train(
             highlight=False,
             soft_wrap=True,
         )
-        trainer = self_play_trainer(config, path, ranks, options.actors)
+        trainer = self_play_trainer(config, folder.path, ranks, options.actors)
         complete(trainer, folder, console, options.minutes)
     return folder
-
-
-def _folder(path: Path, config: TrainConfig, ranks: Ranks, resumed: bool) -> RunFolder:
-    """The run's folder, made or resumed by the first process."""
-    ranks.wait()  # before the folder is made, all must have seen whether it was there
-    if ranks.rank == 0:
-        folder = (RunFolder.resume if resumed else RunFolder.begin)(path, config)
-    ranks.wait()
-    if ranks.rank == 0:
-        return folder
-    return RunFolder(path, stored_config(path, type(config)), None, resumed)
 
 
 def _check_shares(config: TrainConfig, processes: int) -> None:

@@ -77,17 +77,16 @@ def _path_of_config(path: Path) -> Path:
     return path / "config.yaml"
 
 
-def read_run(arguments: argparse.Namespace, kind: type[Config]) -> tuple[Config, Path, bool]:
+def read_run(
+    path: Path, overrides: list[str], kind: type[Config], *, allow_python: bool
+) -> tuple[Config, Path, bool]:
     """The configuration of a command line on which CONFIG may be a run's folder; the folder of runs
-    that it is in; and whether the run goes on.
+    that it is in; and whether the run goes on. The arguments are those of ``load_config``.
 
     Raises:
         ConfigError: naming the key, or the folder, and what would be right.
     """
-    path = Path(arguments.config)
-    config = load_config(
-        _path_of_config(path), arguments.overrides, kind, allow_python=arguments.allow_python
-    )
+    config = load_config(_path_of_config(path), overrides, kind, allow_python=allow_python)
     if not path.is_dir():
         return config, Path("runs"), False
     if config.name != path.resolve().name:

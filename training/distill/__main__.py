@@ -26,9 +26,8 @@ from rich.console import Console
 from thud_env.rulesets import get_ruleset
 from training.distill.config import DistillConfig
 from training.distill.distillation import Distillation
-from training.launch import check_run, complete, config_in, run_command
+from training.launch import check_run, complete, open_run, run_command
 from training.options import DEFAULTS, Options, add_running_options
-from training.runs.folder import RunFolder
 
 
 def distil(
@@ -55,19 +54,16 @@ def distil(
         RunError: if the run of that name has another configuration.
         Stopped: after ``options.minutes``, or when a signal asks for it.
     """
-    path = runs / config.name
-    resumed = options.resume and path.exists()
-    check_run(config, runs, resumed)
-    with (RunFolder.resume if resumed else RunFolder.begin)(path, config) as folder:
-        config = config_in(folder, DistillConfig)
+    check_run(config, runs, options)
+    with open_run(config, runs, options) as (folder, config):
         console.print(
             f"distilling {config.name}: {get_ruleset(config.rules).title}, "
             f"{config.total_decisions:,} labelled states",
             highlight=False,
             soft_wrap=True,
         )
-        complete(Distillation(config, path), folder, console, options.minutes)
-    return path
+        complete(Distillation(config, folder.path), folder, console, options.minutes)
+    return folder.path
 
 
 def main(words: list[str] | None = None) -> int:
