@@ -1,0 +1,133 @@
+"""BatchedGame: the caller's buffers and actions, and what is refused."""
+
+import numpy as np
+import pytest
+from shown_batch import ARRAYS, assert_same, play, snapshot
+
+from thud_env import BatchedGame, IllegalMove
+from thud_env.actions import DONE, NUM_ACTIONS
+
+
+def test_buffers_of_the_caller_are_written_in_place():
+    model = BatchedGame(6, seed=12)
+    buffers = {name: np.full_like(getattr(model, name), 7) for name in ARRAYS}
+    games = BatchedGame(6, seed=12, buffers=buffers)
+    assert all(getattr(games, name) is buffers[name] for name in ARRAYS)
+    assert_same(buffers, snapshot(model))
+    for wanted in play(model, 5):
+        games.step(games.sample_actions())
+        assert_same(buffers, wanted)
+
+
+def test_our_own_arrays_are_never_reallocated():
+    games = BatchedGame(3, seed=13, max_turns=2)
+    arrays = {name: getattr(games, name) for name in ARRAYS}
+    play(games, 4)
+    games.reset()
+    assert all(getattr(games, name) is array for name, array in arrays.items())
+
+
+def read_only(array):
+    array.flags.writeable = False
+    return array
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        np.zeros((3, 2), np.float64),
+        np.zeros((2, 2), np.float32),
+        np.zeros((2, 3), np.float32).T,
+        read_only(np.zeros((3, 2), np.float32)),
+        [[0.0, 0.0]] * 3,
+    ],
+    ids=["dtype", "shape", "not contiguous", "read-only", "a list"],
+)
+def test_an_unfit_buffer_is_refused(wrong):
+    with pytest.raises(ValueError, match=r"buffer 'rewards' .* shape \(3, 2\) and dtype float32"):
+        BatchedGame(3, buffers={"rewards": wrong})
+
+
+def test_a_buffer_that_nothing_is_written_to_is_refused():
+    with pytest.raises(ValueError, match="reward'"):
+        BatchedGame(3, buffers={"reward": np.zeros((3, 2), np.float32)})
+    with pytest.raises(ValueError, match="masks"):
+        BatchedGame(3, masks=None, buffers={"masks": np.zeros((3, NUM_ACTIONS), np.int8)})
+
+
+# -- bad input -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("action", [DONE, -1, NUM_ACTIONS, 2**31 - 1, -(2**31)])
+def test_an_illegal_action_is_named_and_changes_no_game(action):
+    games = BatchedGame(5, seed=14)
+    play(games, 4)
+    before = snapshot(games)
+    actions = games.sample_actions().copy()
+    actions[3] = action
+    with pytest.raises(IllegalMove, match=rf"^game 3: action {action} "):
+        games.step(actions)
+    assert_same(snapshot(games), before)
+    games.step(games.sample_actions())
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64])
+def test_an_action_beyond_32_bits_does_not_wrap_around_to_a_legal_one(dtype):
+    games = BatchedGame(5)
+    actions = games.sample_actions().astype(dtype)
+    actions[2] += dtype(2**32)
+    before = snapshot(games)
+    with pytest.raises(IllegalMove, match=rf"^game 2: action {actions[2]} "):
+        games.step(actions)
+    assert_same(snapshot(games), before)
+
+
+@pytest.mark.parametrize("dtype", [np.int16, np.uint16, np.int32, np.int64, np.uint64, list])
+def test_actions_may_be_of_any_integer_type(dtype):
+    games, other = BatchedGame(5, seed=15), BatchedGame(5, seed=15)
+    actions = games.sample_actions()
+    games.step(actions)
+    other.step(actions.tolist() if dtype is list else actions.astype(dtype))
+    assert_same(snapshot(other), snapshot(games))
+
+
+@pytest.mark.parametrize(
+    "actions",
+    [np.zeros(4, np.int32), np.zeros((5, 1), np.int32), np.zeros(5), np.zeros(5, bool), 0],
+    ids=["too few", "two axes", "floats", "bools", "a number"],
+)
+def test_actions_of_another_shape_or_type_are_refused(actions):
+    with pytest.raises(ValueError, match=r"integers of shape \(5,\) would be right"):
+        BatchedGame(5).step(actions)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ({"num_games": 0}, "num_games must be 1 or more, not 0"),
+        ({"num_games": "5"}, "num_games must be an integer, not '5'"),
+        ({"seed": -1}, "seed must be 0 or more, not -1"),
+        ({"seed": None}, "seed must be an integer, not None"),
+        ({"device": "tpu"}, "unknown device 'tpu'"),
+        ({"masks": "bytse"}, "unknown masks 'bytse'"),
+        ({"rules": "clasic"}, "unknown ruleset 'clasic': did you mean 'classic'"),
+        ({"num_threads": 1.5}, "num_threads must be an integer, not 1.5"),
+        ({"num_threads": 0}, "num_threads must be 1 or more, not 0"),
+        ({"autoreset_mode": "Never"}, "Never"),
+        ({"reward": "points"}, "unknown reward 'points'"),
+        ({"rules": "koom-valley", "reward": "margin"}, "koom-valley"),
+        ({"max_turns": 0}, "max_turns must be in"),
+    ],
+)
+def test_an_argument_out_of_range_is_named(arguments, named):
+    with pytest.raises(ValueError, match=named):
+        BatchedGame(**{"num_games": 2, **arguments})
+
+
+def test_arrays_that_were_not_asked_for_say_so():
+    games = BatchedGame(2, observations=False, masks=None)
+    with pytest.raises(AttributeError, match="observations=False"):
+        games.observations  # noqa: B018
+    with pytest.raises(AttributeError, match="masks=None"):
+        games.masks  # noqa: B018
+    assert games.legal_counts.tolist() == [656, 656]
