@@ -25,7 +25,7 @@ from agents.mcts import MctsAgent
 from agents.networks.checkpoint import save_policy
 from agents.networks.network import Network, NetworkConfig
 from agents.policy_mcts import PolicyMctsAgent
-from agents.search import negamax, reading
+from agents.search import negamax, playouts, priors, reading
 from agents.search import tree as trees
 from agents.search.evaluation import WIN
 from agents.search.judge import judge_position, judging
@@ -40,6 +40,8 @@ from thud_env.actions import ACCEPT, DECLINE, OFFER
 from thud_env.jit.rng import seed_generators
 from thud_env.position import SIDES
 from thud_env.rules.row import NO_QUESTION, PENDING
+from training.distill import labels
+from training.distill.config import TeacherConfig
 
 FAST = (
     "greedy2",
@@ -505,3 +507,14 @@ def test_rulesets_of_a_kind_share_weights_unless_they_have_their_own(tmp_path: P
     assert np.array_equal(of["classic"], of["classic-all"])
     assert of["classic-any"][:, 1].tolist() == [7, 8]
     assert of["koom-valley-football"][1, 2] == -4
+
+
+def test_a_search_is_compiled_for_numbers_and_not_for_each_constant() -> None:
+    """A form of some takes seconds to compile, and more of a busy or slow processor."""
+    start = Position.start("classic")
+    for spec in ("alphabeta:depth=1", "mcts:sims=2"):
+        agents.make(spec).act(start)
+    labels.Teacher(TeacherConfig(), "classic").label(np.array([start.row]))
+    for function in (negamax.search, playouts.leaf_value, priors.check_best, labels._score):
+        forms = [str(form) for form in function.signatures]
+        assert not [form for form in forms if "Literal" in form], forms

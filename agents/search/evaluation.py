@@ -9,6 +9,8 @@ searches with this evaluation are the fixed yardstick of the ladder. The evaluat
 
 from __future__ import annotations
 
+import numpy as np
+
 from agents.search.bitboards import (
     BOARD,
     EAST,
@@ -51,6 +53,8 @@ WIN = 100_000
 """The value of a won Koom Valley battle, above every evaluation."""
 LARGEST_EVALUATION = 50_000
 INFINITE = 1_000_000
+WIDEST = np.int64(INFINITE)
+"""The same as a number: Numba compiles a function, and all it calls, anew for each constant."""
 
 CLASSIC_FEATURES = (
     "constant",

@@ -15,6 +15,8 @@ value is exactly the minimax value.
 
 from __future__ import annotations
 
+import numpy as np
+
 from agents.search.evaluation import final_value
 from agents.search.levels import close_level, open_level
 from agents.search.patterns import copy_codes, judge_afresh, judge_change
@@ -198,7 +200,7 @@ def search(work, row, depth, alpha, beta, rng):
     frames[0, TURNS_LEFT] = depth
     frames[0, LAST_CAPTURED] = -1
     frames[0, EXTENDED] = 0
-    if open_level(work, 0):
+    if open_level(work, np.int64(0)):
         return True
     _shuffle(work.moves[0], work.scores[0], frames[0, COUNT], rng)
     level = 0

@@ -13,7 +13,7 @@ import numpy as np
 
 from agents.search import negamax
 from agents.search.captures import capturable_by, capturing_moves, keep_hungry_answers
-from agents.search.evaluation import INFINITE, POINT
+from agents.search.evaluation import POINT, WIDEST
 from agents.search.judge import judge_position
 from agents.search.workspace import BEST
 from thud_env.actions import OFFER
@@ -102,7 +102,7 @@ def searched_value(row, depth, work, rng):
     """
     if row[TERMINATION] != ONGOING:
         return _score(row)
-    negamax.search(work, row, depth, -INFINITE, INFINITE, rng)
+    negamax.search(work, row, depth, -WIDEST, WIDEST, rng)
     return _for_dwarfs(row, work.frames[0, BEST])
 
 
@@ -158,7 +158,7 @@ def leaf_value(row, how, length, work, decisions, rng, game):
         game: which of them to draw from.
     """
     if how == BY_SEARCH:
-        return searched_value(row, LEAF_DEPTH, work, rng)
+        return searched_value(row, np.int64(LEAF_DEPTH), work, rng)
     finish_turn(row, decisions, rng, game)
     if how != BY_EVALUATION:
         for _ in range(length):

@@ -330,14 +330,15 @@ def grow(tree, rng):
     Returns:
         how many were made.
     """
-    _expand(tree, 0, tree.root[0], -1, rng)
+    game, nothing = np.int64(0), np.int64(-1)  # as constants they would be compiled for
+    _expand(tree, game, tree.root[0], nothing, rng)
     control = tree.control
     made = 0
     while made < control[SIMULATIONS] and (control[STOP] == 0 or made == 0):
-        length, _ = descend(tree, 0, True, rng)
+        length, _ = descend(tree, game, True, rng)
         value = leaf_value(
-            tree.rows[0], control[HOW], control[LENGTH], tree.work, tree.decisions[0], rng, 0
+            tree.rows[0], control[HOW], control[LENGTH], tree.work, tree.decisions[0], rng, game
         )
-        back_up(tree, 0, length, value)
+        back_up(tree, game, length, value)
         made += 1
     return made

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.search import negamax
-from agents.search.evaluation import INFINITE, final_value
+from agents.search.evaluation import INFINITE, WIDEST, final_value
 from agents.search.lookahead import exact_search
 from agents.search.workspace import BEST
 from thud_env.jit.compile import compiled
@@ -47,9 +47,9 @@ def _value(work, row, child, decision, depth, alpha, rng):
         return value if same_side else -value
     turns = depth - 1 if child[PENDING] == NO_QUESTION else depth
     if same_side:
-        negamax.search(work, child, turns, alpha, INFINITE, rng)
+        negamax.search(work, child, turns, alpha, WIDEST, rng)
         return work.frames[0, BEST]
-    negamax.search(work, child, turns, -INFINITE, -alpha, rng)
+    negamax.search(work, child, turns, -WIDEST, -alpha, rng)
     return -work.frames[0, BEST]
 
 
@@ -100,7 +100,7 @@ def label_row(work, row, depth, reach, considered, child, decisions, scores, ord
     tried = count
     for i in range(count):
         order[i] = i
-    best = _score(work, row, child, decisions, scores, order, count, 1, reach, rng)
+    best = _score(work, row, child, decisions, scores, order, count, np.int64(1), reach, rng)
     if depth > 1:
         _sort(order, scores, count)
         tried = min(count, considered)
