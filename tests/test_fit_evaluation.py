@@ -38,6 +38,7 @@ from training.runs.lock import RunLock
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fit_evaluation, "SHARD", 150)
+    monkeypatch.setattr(fit_evaluation, "MATCH_NODES", 500)
 
 
 def command(folder: Path, *more: str, rules: str = "classic") -> list[str]:
@@ -208,7 +209,8 @@ def test_tables_without_lines_may_try_more_decisions_in_a_match(
     for tables in (with_lines, with_lines._replace(lines=with_lines.lines[:0])):
         monkeypatch.setattr(fit_evaluation, "published_tables", lambda _, found=tables: found)
         fit_evaluation._match(newest, "classic", 1)
-    assert [met[3], met[7]] == ["alphabeta:nodes=6000", "alphabeta:nodes=9000"]
+    nodes = (fit_evaluation.MATCH_NODES, fit_evaluation.NODES_WITHOUT_LINES)
+    assert [met[3], met[7]] == [f"alphabeta:nodes={each}" for each in nodes]
 
 
 @pytest.mark.parametrize("won", [True, False])
