@@ -128,7 +128,8 @@ def open_run(
     which the run begins or goes on.
 
     Raises:
-        RunError: if the run of that name has another configuration, or is being written.
+        RunError: if the run of that name has another configuration or is being written, or another
+            of the processes has ended.
     """
     path, ranks = runs / config.name, ranks or Ranks()
     resumed = options.goes_on(path)

@@ -31,8 +31,10 @@ def _all_there() -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:  # gloo's has no kind of its own
+        reason = str(error).partition("\n")[0]
         raise RunError(
-            "another process of the run has ended: start all again, with --resume to go on"
+            "another process of the run has ended or does not answer: if it does not say why, "
+            f"start all again with --resume ({reason})"
         ) from error
 
 
@@ -41,7 +43,7 @@ class Ranks:
 
     What is summed here is summed by all processes in the same order, so each thread that sums
     has a channel of its own: see ``channel``. Whatever waits for the others raises a ``RunError``
-    once one of them has ended.
+    if one of them ends or does not answer.
     """
 
     def __init__(self, rank: int = 0, size: int = 1, group: dist.ProcessGroup | None = None):
@@ -64,8 +66,8 @@ class Ranks:
                 dist.init_process_group("gloo")
         except (ValueError, RuntimeError) as error:
             raise RunError(
-                f"WORLD_SIZE={size} is in the environment, and no other process answers as those "
-                f"of torchrun do: {error}"
+                f"WORLD_SIZE={size} is in the environment, which is not as torchrun leaves it: "
+                f"{error}"
             ) from error
         return cls(dist.get_rank(), dist.get_world_size())
 
