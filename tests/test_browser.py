@@ -202,6 +202,28 @@ def test_pieces_are_dragged(visit):
     assert turn_texts(page) == ["dE2-E7"]
 
 
+def test_a_step_that_is_answered_late_does_not_lead_away_from_the_turn_just_played(visit):
+    path = ROOT / "tests/data/records/classic.thud"
+    record = read_record(path)
+    page = visit()
+    open_record(page, path)
+    wait_for_turns(page, len(record.turns))
+    held = []
+    page.route("**/api/view", lambda route: held.append(route))
+    page.get_by_role("button", name="One turn on").click()
+    other = next(t for t in record.start.turns() if t != record.turns[0] and "x" not in t)
+    start, end = other[1:].split("-")
+    press(page, start, "can move")
+    press(page, end, "move to")
+    wait_for_turns(page, 1)
+    assert len(held) == 1
+    with page.expect_response("**/api/view"):
+        held[0].continue_()
+    page.wait_for_timeout(300)
+    playwright.expect(page.locator("[aria-current]")).to_have_text(other)
+    assert turn_texts(page) == [other]
+
+
 def test_a_wide_ring_shows_where_a_piece_goes_that_a_finger_drags(visit):
     page = visit(asked(), viewport={"width": 390, "height": 844}, has_touch=True)
     start = page.get_by_role("button", name=re.compile("^E2, ")).bounding_box()
@@ -257,6 +279,7 @@ def test_of_two_captures_pressed_at_once_the_first_is_kept(visit):
     page.route("**/api/play", lambda route: held.append(route))
     press(page, "G6", "capture")
     press(page, "H6", "capture")
+    assert len(held) == 2
     for route in held:
         with page.expect_response("**/api/play"):
             route.continue_()

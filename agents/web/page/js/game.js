@@ -119,6 +119,7 @@ export class Game extends EventTarget {
     const { turn, view } = await ask("play", { ...this.battle, position: node.position, actions });
     if (this.node !== node || this.partial !== partial) return;
     if (turn === null) {
+      this.going = null;
       this.partial = { actions, view };
       this.#changed({ slide: true });
       return;
@@ -212,17 +213,18 @@ export class Game extends EventTarget {
    * goes back: the turns that come later stay.
    */
   async undo() {
-    const { before, node } = this;
-    if (!this.partial && !before) return;
+    const { before, node, partial } = this;
+    if (!partial && !before) return;
     this.stop();
-    if (this.partial) {
-      const actions = this.partial.actions.slice(0, -1);
-      this.partial = null;
+    if (partial) {
+      const actions = partial.actions.slice(0, -1);
+      let left = null;
       if (actions.length) {
         const { view } = await ask("play", { ...this.battle, position: node.position, actions });
-        if (this.node !== node || this.partial) return;
-        this.partial = { actions, view };
+        if (this.node !== node || this.partial !== partial) return;
+        left = { actions, view };
       }
+      this.partial = left;
       this.#changed({ slide: false });
       return;
     }
@@ -253,6 +255,7 @@ export class Game extends EventTarget {
     node.chosen = index;
     this.node = node.children[index];
     this.node.view = view;
+    this.going = null;
     this.#changed({ slide, played: true });
   }
 
