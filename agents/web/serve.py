@@ -39,7 +39,7 @@ def _listen(host: str, port: int) -> socket.socket:
             return listener
         except OSError as error:
             listener.close()
-            if error.errno not in (errno.EADDRINUSE, errno.EACCES):
+            if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
                 right = "127.0.0.1, 0.0.0.0 or another address of this machine would be right"
                 raise OSError(f"--host {host}: {error.strerror}: {right}") from None
             failure = error
