@@ -218,6 +218,7 @@ class OneBool:
         (np.zeros(2, dtype=np.int64), r"int64 of shape \(2,\) is not one integer"),
         (np.array(3.0), r"float64 of shape \(\)"),
         ("A6-B6", "'A6-B6' is not one integer"),
+        (np.timedelta64(3), r"timedelta64\(3\) is not one integer"),
         (True, "True is a bool"),
         (OneBool(), "is a bool"),
     ],

@@ -30,9 +30,9 @@ def read_action(action: Any) -> int:
     Raises:
         TypeError: if it is not one integer.
     """
-    if isinstance(action, np.integer):  # the name of its dtype would take half of a step's time
-        return int(action)
-    if isinstance(action, bool) or str(getattr(action, "dtype", "")).endswith("bool"):
+    # The name of a dtype is slow to make (docs/log.md), and integers come with every step.
+    dtype = "" if isinstance(action, np.integer) else str(getattr(action, "dtype", ""))
+    if isinstance(action, bool) or dtype.endswith("bool"):
         raise TypeError(
             f"action {action} is a bool: an int in 0 .. {NUM_ACTIONS - 1} would be right"
         )
