@@ -93,14 +93,15 @@ def _captioner(record: Record, size: int) -> Any:
 
 
 def _some_pictures(record: Record, size: int, captions: bool) -> Iterator[NDArray[np.uint8]]:
-    """Yield some nine pictures of a battle, for their colours."""
+    """Yield 2 to 17 pictures of a battle, the start and what turns led to, for their colours."""
     position = record.start
+    yield next(pictures(Record(position, ()), size, 1, captions, fps=1))[0]
     for number, turn in enumerate(record.turns):
         if number % max(1, len(record.turns) // 8) == 0:
             short = Record(position, (turn,))
-            yield from (pixels for pixels, _ in pictures(short, size, 1, captions, fps=1))
+            *_, (pixels, _) = pictures(short, size, 1, captions, fps=1)
+            yield pixels
         position = position.play(turn)
-    yield next(pictures(Record(position, ()), size, 1, captions, fps=1))[0]
 
 
 def write_gif(path: Path, record: Record, size: int, seconds: float, captions: bool) -> None:
@@ -117,7 +118,7 @@ def write_gif(path: Path, record: Record, size: int, seconds: float, captions: b
             image.info["duration"] = 2000 if more is None else 10 * max(2, round(100 * lasting))
             yield image
 
-    frames_left = images()  # one at a time: all of a long battle would fill the memory
+    frames_left = images()  # Pillow keeps a byte a pixel of each; all of them in RGB would be more
     next(frames_left).save(
         path, format="GIF", save_all=True, append_images=frames_left, loop=0, optimize=False
     )

@@ -116,7 +116,7 @@ def test_a_battle_of_a_hundred_turns_is_a_gif_below_3_mb(tmp_path):
     assert out.stat().st_size < 3_000_000
 
 
-def test_a_gif_is_written_without_all_its_frames_in_memory(tmp_path):
+def test_a_gif_is_written_without_all_its_rgb_frames_in_memory(tmp_path):
     record = random_battle(60)
     asked = (record, 170, 0.8, True)
     whole = sum(pixels.nbytes for pixels, _ in pictures(*asked, fps=12.5))
