@@ -27,9 +27,9 @@ LANE_TESTS ?= -m "not slow and not soak" tests/clients/test_gymnasium_wrappers.p
 	'^ *(from|import) (agents\.|training|torch|ladders|small_run)' tests/test_*.py))
 INDEXING := rules rules_valley rules_agreement perft turns draw batch encoding position_text check \
 	rules_reference playouts vector
-COVERING := actions aec batch bench board check command encoding envs film match notation opponents \
-	options perft position position_text record render rendering rules rules_agreement rules_valley \
-	rulesets single symmetry turns vector
+COVERING := actions aec batch batch_input batch_reset bench board check command encoding envs film match \
+	notation opponents options perft position position_text record render rendering rules \
+	rules_agreement rules_valley rulesets single symmetry turns vector
 MEASURED = NUMBA_DISABLE_JIT=1 PYTHONPATH=tests $(PY) -m coverage run --parallel-mode \
 	--data-file=build/coverage/part --source=thud_env
 # The PyTorch project's own index of CPU builds; a mirror of it will do as well.
