@@ -34,6 +34,8 @@ from training.fitting.positions import CARELESS, SEES_LITTLE, Positions, SearchP
 from training.fitting.regression import class_numbers, fit, predict, prior_values
 from training.runs.lock import RunLock
 
+SHIPPED_NODES = fit_evaluation.MATCH_NODES
+
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,6 +212,7 @@ def test_tables_without_lines_may_try_more_decisions_in_a_match(
         monkeypatch.setattr(fit_evaluation, "published_tables", lambda _, found=tables: found)
         fit_evaluation._match(newest, "classic", 1)
     nodes = (fit_evaluation.MATCH_NODES, fit_evaluation.NODES_WITHOUT_LINES)
+    assert nodes[1] > SHIPPED_NODES
     assert [met[3], met[7]] == [f"alphabeta:nodes={each}" for each in nodes]
 
 

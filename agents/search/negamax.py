@@ -200,7 +200,7 @@ def search(work, row, depth, alpha, beta, rng):
     frames[0, TURNS_LEFT] = depth
     frames[0, LAST_CAPTURED] = -1
     frames[0, EXTENDED] = 0
-    if open_level(work, np.int64(0)):
+    if open_level(work, np.int64(0)):  # a number: see evaluation.WIDEST
         return True
     _shuffle(work.moves[0], work.scores[0], frames[0, COUNT], rng)
     level = 0

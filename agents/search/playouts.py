@@ -158,7 +158,8 @@ def leaf_value(row, how, length, work, decisions, rng, game):
         game: which of them to draw from.
     """
     if how == BY_SEARCH:
-        return searched_value(row, np.int64(LEAF_DEPTH), work, rng)
+        depth = np.int64(LEAF_DEPTH)  # a number: see evaluation.WIDEST
+        return searched_value(row, depth, work, rng)
     finish_turn(row, decisions, rng, game)
     if how != BY_EVALUATION:
         for _ in range(length):

@@ -87,6 +87,7 @@ def check_best(row, decisions, count, values, work, child, scratch, rng, game):
         bring_best_forward(decisions, values, i, count)
         _play(row, decisions[i], child, scratch, rng, game)
         if child[TERMINATION] == ONGOING and capturing_moves(child, scratch) > 0:
-            negamax.search(work, child, np.int64(0), -WIDEST, WIDEST, rng)
+            depth = np.int64(0)  # a number: see evaluation.WIDEST
+            negamax.search(work, child, depth, -WIDEST, WIDEST, rng)
             value = work.frames[0, BEST]
             values[i] = value if child[TO_MOVE] == row[TO_MOVE] else -value

@@ -330,7 +330,7 @@ def grow(tree, rng):
     Returns:
         how many were made.
     """
-    game, nothing = np.int64(0), np.int64(-1)  # as constants they would be compiled for
+    game, nothing = np.int64(0), np.int64(-1)  # numbers: see evaluation.WIDEST
     _expand(tree, game, tree.root[0], nothing, rng)
     control = tree.control
     made = 0

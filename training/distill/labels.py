@@ -100,7 +100,8 @@ def label_row(work, row, depth, reach, considered, child, decisions, scores, ord
     tried = count
     for i in range(count):
         order[i] = i
-    best = _score(work, row, child, decisions, scores, order, count, np.int64(1), reach, rng)
+    one = np.int64(1)  # a number: see evaluation.WIDEST
+    best = _score(work, row, child, decisions, scores, order, count, one, reach, rng)
     if depth > 1:
         _sort(order, scores, count)
         tried = min(count, considered)
