@@ -110,6 +110,25 @@ def open_record(page, path):
     dialog.get_by_role("button", name="Open").click()
 
 
+def opened(visit):
+    """The page with a record opened at its start, and the record."""
+    path = ROOT / "tests/data/records/classic.thud"
+    page, record = visit(), read_record(path)
+    open_record(page, path)
+    wait_for_turns(page, len(record.turns))
+    return page, record
+
+
+def play_another(page, record):
+    """Play another first turn than the record's; returns it."""
+    other = next(t for t in record.start.turns() if t != record.turns[0] and "x" not in t)
+    start, end = other[1:].split("-")
+    press(page, start, "can move")
+    press(page, end, "move to")
+    wait_for_turns(page, 1)
+    return other
+
+
 def asked(rules="classic", position="", **more):
     return {"rules": rules, "position": position, **more}
 
@@ -147,10 +166,7 @@ def test_the_battle_before_is_not_played_on_while_another_begins(visit):
 
 
 def test_a_step_that_is_answered_late_does_not_lead_back_to_the_battle_before(visit):
-    record = ROOT / "tests/data/records/classic.thud"
-    page = visit()
-    open_record(page, record)
-    wait_for_turns(page, len(read_record(record).turns))
+    page, _ = opened(visit)
     held = []
 
     def hold_first(route):
@@ -203,19 +219,11 @@ def test_pieces_are_dragged(visit):
 
 
 def test_a_step_that_is_answered_late_does_not_lead_away_from_the_turn_just_played(visit):
-    path = ROOT / "tests/data/records/classic.thud"
-    record = read_record(path)
-    page = visit()
-    open_record(page, path)
-    wait_for_turns(page, len(record.turns))
+    page, record = opened(visit)
     held = []
     page.route("**/api/view", lambda route: held.append(route))
     page.get_by_role("button", name="One turn on").click()
-    other = next(t for t in record.start.turns() if t != record.turns[0] and "x" not in t)
-    start, end = other[1:].split("-")
-    press(page, start, "can move")
-    press(page, end, "move to")
-    wait_for_turns(page, 1)
+    other = play_another(page, record)
     assert len(held) == 1
     with page.expect_response("**/api/view"):
         held[0].continue_()
@@ -268,6 +276,30 @@ def test_a_chosen_subset_is_captured_after_a_shove(visit):
     page.get_by_role("button", name="Capture no more").click()
     wait_for_turns(page, 1)
     assert turn_texts(page) == ["TK7-H7xG6xH6"]
+
+
+def test_undo_that_is_pressed_twice_at_once_takes_back_no_turn_before(visit):
+    page = visit(asked(position=SHOVE.replace(" t ", " d ")))
+    press(page, "E10", "can move")
+    press(page, "A10", "move to")
+    wait_for_turns(page, 1)
+    press(page, "K7", "can move")
+    press(page, "H7", "shove to H7")
+    press(page, "G6", "capture")
+    press(page, "H6", "capture")
+    held = []
+    page.route("**/api/play", lambda route: held.append(route))
+    page.get_by_role("button", name="Undo").dblclick()
+    assert held
+    for route in held:
+        with page.expect_response("**/api/play"):
+            route.continue_()
+    page.unroute("**/api/play")
+    page.wait_for_timeout(300)
+    assert turn_texts(page) == ["dE10-A10"]
+    page.get_by_role("button", name="Capture no more").click()
+    wait_for_turns(page, 2)
+    assert turn_texts(page) == ["dE10-A10", "TK7-H7xG6"]
 
 
 def test_of_two_captures_pressed_at_once_the_first_is_kept(visit):
@@ -344,22 +376,14 @@ def shorten(route):
 
 
 def test_a_record_is_loaded_stepped_and_branched(visit, tmp_path):
-    path = ROOT / "tests/data/records/classic.thud"
-    record = read_record(path)
-    page = visit()
-    open_record(page, path)
-    wait_for_turns(page, len(record.turns))
+    page, record = opened(visit)
     page.get_by_role("button", name="One turn on").click()
     page.get_by_role("button", name="One turn on").click()
     current = page.locator("[aria-current]")
     playwright.expect(current).to_have_text(record.turns[1])
     page.get_by_role("button", name="One turn back").click()
     page.get_by_role("button", name="One turn back").click()
-    other = next(t for t in record.start.turns() if t != record.turns[0] and "x" not in t)
-    start, end = other[1:].split("-")
-    press(page, start, "can move")
-    press(page, end, "move to")
-    wait_for_turns(page, 1)
+    other = play_another(page, record)
     assert turn_texts(page) == [other]
     shoot(page, "branched")
     page.get_by_role("button", name=re.compile("^Turn 1: branch 2 of 2")).click()
@@ -448,11 +472,7 @@ def test_advice_stays_until_a_turn_is_played(visit):
 
 
 def test_undo_in_the_middle_of_a_record_keeps_the_turns_that_come_later(visit):
-    path = ROOT / "tests/data/records/classic.thud"
-    record = read_record(path)
-    page = visit()
-    open_record(page, path)
-    wait_for_turns(page, len(record.turns))
+    page, record = opened(visit)
     current = page.locator("[aria-current]")
     for turn in record.turns[:3]:
         page.get_by_role("button", name="One turn on").click()
