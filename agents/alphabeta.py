@@ -119,7 +119,7 @@ class Searcher:
         """
         self._prepare(row, dataclasses.replace(options, nodes=0))
         self._work.control[workspace.FIRST_MOVE] = -1
-        negamax.search(self._work, np.array(row), options.depth, alpha, beta, self._rng)
+        negamax.search(self._work, _writable(row), options.depth, alpha, beta, self._rng)
         return int(self._work.frames[0, workspace.BEST])
 
     def _prepare(self, row: Row, options: SearchOptions) -> None:
@@ -150,7 +150,7 @@ class Searcher:
     def _deepen(self, row: Row, depth: int) -> Iterator[tuple[list[int], int, int]]:
         """Yield the line, the value and the depth of each search, one turn deeper each time."""
         work = self._work
-        row = np.array(row)  # writable, as where other searches call: compiled once for all
+        row = _writable(row)
         decisions = np.empty(MAX_DECISIONS_AT_ONCE, dtype=np.int32)
         legal_actions(row, decisions)
         line, value, finished = [int(decisions[0])], 0, 0
@@ -170,6 +170,11 @@ class Searcher:
             yield line, value, finished
             if not done or abs(value) >= WIN:
                 break
+
+
+def _writable(row: Row) -> Row:
+    """A copy, as other searches have it: Numba compiles once more for what may not be written."""
+    return np.array(row)
 
 
 class AlphaBetaAgent(PlanningAgent):
