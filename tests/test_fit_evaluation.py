@@ -30,17 +30,18 @@ from thud_env.rulesets import get_ruleset
 from training import fit_evaluation
 from training.arena.intervals import Interval
 from training.fit_evaluation import main
+from training.fitting import generations, match
 from training.fitting.positions import CARELESS, SEES_LITTLE, Positions, SearchPlay
 from training.fitting.regression import class_numbers, fit, predict, prior_values
 from training.runs.lock import RunLock
 
-SHIPPED_NODES = fit_evaluation.MATCH_NODES
+SHIPPED_NODES = match.MATCH_NODES
 
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fit_evaluation, "SHARD", 150)
-    monkeypatch.setattr(fit_evaluation, "MATCH_NODES", 500)
+    monkeypatch.setattr(generations, "SHARD", 150)
+    monkeypatch.setattr(match, "MATCH_NODES", 500)
 
 
 def command(folder: Path, *more: str, rules: str = "classic") -> list[str]:
@@ -75,7 +76,7 @@ def test_a_run_that_was_stopped_ends_as_one_that_was_not(rules: str, tmp_path: P
     report = json.loads((whole / "report.json").read_text(encoding="utf-8"))
     assert [fitted["generation"] for fitted in report["fits"]] == [1, 2]
     assert report["fits"][1]["positions"] > report["fits"][0]["positions"]
-    assert (report["match"]["pairs"], report["match"]["nodes"]) == (2, fit_evaluation.MATCH_NODES)
+    assert (report["match"]["pairs"], report["match"]["nodes"]) == (2, match.MATCH_NODES)
 
 
 def test_a_folder_of_another_plan_is_left_alone(tmp_path: Path, capsys) -> None:
@@ -113,7 +114,7 @@ def test_a_stop_between_the_tables_and_their_report_goes_on_without_another_matc
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     matches = iter([{"won": True}])
-    monkeypatch.setattr(fit_evaluation, "_match", lambda *_: next(matches))
+    monkeypatch.setattr(fit_evaluation, "play_match", lambda *_: next(matches))
     assert main(command(tmp_path)) == 0
     report = (tmp_path / "out.json").read_bytes()
     (tmp_path / "out.json").unlink()
@@ -126,7 +127,7 @@ def test_a_report_of_other_tables_is_not_published(
     change: dict[str, object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     matches = iter([{"won": True}, {"won": False}])
-    monkeypatch.setattr(fit_evaluation, "_match", lambda *_: next(matches))
+    monkeypatch.setattr(fit_evaluation, "play_match", lambda *_: next(matches))
     assert main(command(tmp_path)) == 0
     published = (tmp_path / "out.json").read_bytes()
     report = tmp_path / "report.json"
@@ -202,16 +203,16 @@ def test_tables_without_lines_may_try_more_decisions_in_a_match(
 ) -> None:
     newest, met = tmp_path / "newest.npz", []
     write_tables(newest, "classic", *read_values(tables_path("classic"))[1:])
-    monkeypatch.setattr(fit_evaluation.agents, "make", lambda spec, seed: met.append(spec))
-    monkeypatch.setattr(fit_evaluation, "play_pairs", lambda *_, **__: None)
-    monkeypatch.setattr(fit_evaluation, "summarise_pairs", lambda _: {"mean_total_95": [1, 2]})
-    monkeypatch.setattr(fit_evaluation, "interval_of", lambda *_: Interval(1, 1, 1))
+    monkeypatch.setattr(match.agents, "make", lambda spec, seed: met.append(spec))
+    monkeypatch.setattr(match, "play_pairs", lambda *_, **__: None)
+    monkeypatch.setattr(match, "summarise_pairs", lambda _: {"mean_total_95": [1, 2]})
+    monkeypatch.setattr(match, "interval_of", lambda *_: Interval(1, 1, 1))
     with_lines = published_tables("classic")
     assert with_lines is not None
     for tables in (with_lines, with_lines._replace(lines=with_lines.lines[:0])):
-        monkeypatch.setattr(fit_evaluation, "published_tables", lambda _, found=tables: found)
-        fit_evaluation._match(newest, "classic", 1)
-    nodes = (fit_evaluation.MATCH_NODES, fit_evaluation.NODES_WITHOUT_LINES)
+        monkeypatch.setattr(match, "published_tables", lambda _, found=tables: found)
+        match.play_match(newest, "classic", 1)
+    nodes = (match.MATCH_NODES, match.NODES_WITHOUT_LINES)
     assert nodes[1] > SHIPPED_NODES
     assert [met[3], met[7]] == [f"alphabeta:nodes={each}" for each in nodes]
 
@@ -220,7 +221,7 @@ def test_tables_without_lines_may_try_more_decisions_in_a_match(
 def test_only_tables_that_win_their_match_are_published(
     won: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fit_evaluation, "_match", lambda *_: {"won": won})
+    monkeypatch.setattr(fit_evaluation, "play_match", lambda *_: {"won": won})
     assert main(command(tmp_path)) == 0
     assert (tmp_path / "out.npz").exists() == (tmp_path / "out.json").exists() == won
     if won:

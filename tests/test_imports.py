@@ -80,6 +80,7 @@ ROOMS = {
         "distill",
         "integrations",
         "fitting",
+        "tuning",
         "train",
         "exploit",
         "evaluate",

@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 
 from thud_env import Position
-from training import tune_search
-from training.tune_search import CONFIRM, SEARCH, candidates, main
+from training.tune_search import candidates, main
+from training.tuning import tournament
+from training.tuning.tournament import CONFIRM, SEARCH
 
 
 class Named(str):
@@ -37,8 +38,8 @@ def worth(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
             first=SimpleNamespace(margins=first), second=SimpleNamespace(margins=-second)
         )
 
-    monkeypatch.setattr(tune_search.agents, "make", lambda spec, seed=0: Named(spec))
-    monkeypatch.setattr(tune_search, "play_pairs", play)
+    monkeypatch.setattr(tournament.agents, "make", lambda spec, seed=0: Named(spec))
+    monkeypatch.setattr(tournament, "play_pairs", play)
     return worth
 
 
@@ -130,6 +131,14 @@ def test_battles_of_another_plan_are_left_alone(
     assert main(words) == 2
     assert "was begun with other options" in capsys.readouterr().err
     assert games.read_bytes() == before
+
+
+def test_more_pairs_than_half_the_book_are_refused_before_any_play(tmp_path: Path, capsys) -> None:
+    games = tmp_path / "games.jsonl"
+    words = ["classic", "mcts:sims=10", "c=3", "--games", str(games), "--out", str(tmp_path / "o")]
+    assert main([*words, "--pairs", "251"]) == 2
+    assert capsys.readouterr().err == "tune_search: --pairs 251: 250 at most would be right\n"
+    assert not games.exists()
 
 
 def test_a_file_that_another_tuning_writes_is_refused(

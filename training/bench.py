@@ -71,8 +71,7 @@ def _networks_own(
             total.backward()  # type: ignore[union-attr]
 
     started = roles.clock.now()
-    for done in [roles.threads.submit(work, side) for side in range(len(SIDES))]:
-        done.result()
+    roles.at_once(work)
     seconds = roles.clock.now() - started
     for network in roles.networks:
         network.zero_grad()
@@ -94,9 +93,9 @@ def measure(config: TrainConfig, updates: int) -> dict[str, float]:
             batches = batches_of(rollout, config)
             trainer.learn(batches, 0.0)
             seconds = trainer.roles.clock.now() - started
-            spent = trainer.roles.clock.take()
+            shares = trainer.roles.clock.shares()
             own, size = _networks_own(config, trainer.roles, rollout, batches), rollout.actions.size
-            figures = {f"share_{part}": spent[part] / sum(spent.values()) for part in PARTS}
+            figures = {f"share_{part}": share for part, share in shares.items()}
             figures["decisions_per_cpu_second"] = size / seconds
             figures["networks_own_per_cpu_second"] = size / own
             figures["share_of_networks_own"] = own / seconds

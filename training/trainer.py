@@ -9,14 +9,13 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from thud_env.position import SIDES
 from thud_env.rulesets import get_ruleset
 from training.config import TrainConfig
 from training.learner.batches import Batch, batches_of, with_progress_paid
 from training.learner.pace import Pace
 from training.learner.ppo import ppo_learners
 from training.process.ranks import Ranks
-from training.process.roles import Roles
+from training.process.roles import Roles, by_role
 from training.process.state import State, StateError
 from training.selfplay.opponents import opponents_of
 from training.selfplay.play import self_play
@@ -77,10 +76,8 @@ class Trainer:
         self.decisions += played
         self.updates += 1
         self._freeze(progress)
-        seconds = self.roles.clock.take()
         return {
-            "speed/decisions_per_second": played / (time.perf_counter() - started),
-            **{f"speed/{part}": spent / sum(seconds.values()) for part, spent in seconds.items()},
+            **self.roles.clock.speed(played, time.perf_counter() - started),
             **battle_metrics(rollout, self._ruleset),
             **learnt,
         }
@@ -90,7 +87,7 @@ class Trainer:
         return min(1.0, self.decisions / self.config.total_decisions)
 
     def learn(self, batches: dict[int, Batch], progress: float) -> dict[str, float]:
-        """Let all learners learn at once, each in a thread of its own.
+        """Let both learners learn at once.
 
         Args:
             batches: by side, what its learner learns from.
@@ -99,17 +96,14 @@ class Trainer:
         Returns:
             their metrics, each named ``role/name``.
         """
-        learning = [
-            self.roles.threads.submit(learner.learn, batches.get(side, Batch.empty()), progress)
-            for side, learner in enumerate(self.learners)
-        ]
-        metrics: dict[str, float] = {}
-        for side, work in enumerate(learning):
-            measured, role = work.result(), SIDES[side]
-            metrics |= {f"{role}/{name}": value for name, value in measured.items()}
+
+        def learn(side: int) -> dict[str, float]:
+            metrics = self.learners[side].learn(batches.get(side, Batch.empty()), progress)
             if side in batches:
-                metrics[f"{role}/explained_variance"] = batches[side].explained_variance
-        return metrics
+                metrics["explained_variance"] = batches[side].explained_variance
+            return metrics
+
+        return by_role(self.roles.at_once(learn))
 
     def _freeze(self, before: float) -> None:
         """Take snapshots where ``snapshots`` equal parts of the run end, and draw anew now and

@@ -22,8 +22,10 @@ from reliability.reach import standing_on
 from reliability.row import Fault, Row
 from reliability.stops import STOPPED
 from training import fit_evaluation, tune_search
+from training.fitting import generations, match
 from training.ladder.store import read_games
 from training.process.stopping import STOPPING
+from training.tuning import tournament
 
 _HOW = (signal.SIGKILL, *STOPPING)
 _FIELD = "agents: [random, greedy]\ngames: 8\nmax_turns: 20\n"
@@ -84,9 +86,10 @@ def _run(name: str, folder: Path) -> object:
     main, of, _ = _COMMANDS[name]
     words, outcome = of(folder)
     with (
-        mock.patch.multiple(fit_evaluation, SHARD=_SHARD, MATCH_NODES=20, NODES_WITHOUT_LINES=20),
+        mock.patch.object(generations, "SHARD", _SHARD),
+        mock.patch.multiple(match, MATCH_NODES=20, NODES_WITHOUT_LINES=20),
         mock.patch.object(fit_evaluation, "checkout_commit", lambda: "any"),  # others may commit
-        mock.patch.object(tune_search, "checkout_commit", lambda: "any"),
+        mock.patch.object(tournament, "checkout_commit", lambda: "any"),
         contextlib.redirect_stdout(io.StringIO()),
     ):
         code = main(words)

@@ -17,7 +17,7 @@ from training.distill.lessons import Lesson, Lessons
 from training.distill.student import Student
 from training.process.clock import ENVIRONMENT, LEARN
 from training.process.ranks import Ranks
-from training.process.roles import Roles
+from training.process.roles import Roles, by_role
 from training.process.state import State, load_state, save_state
 
 
@@ -69,25 +69,15 @@ class Distillation:
         self.decisions += len(lesson.rows)
         self.updates += 1
         self._keep(lesson)
-        learning = {
-            role: self.roles.threads.submit(self._learn, student, lesson, progress)
-            for role, student in zip(SIDES, self._students, strict=True)
-        }
-        metrics: dict[str, float] = {}
-        for role, work in learning.items():
-            metrics |= {f"{role}/{name}": value for name, value in work.result().items()}
-        seconds = self.roles.clock.take()
-        return {
-            "speed/decisions_per_second": len(lesson.rows) / (time.perf_counter() - started),
-            **{f"speed/{part}": spent / sum(seconds.values()) for part, spent in seconds.items()},
-            **metrics,
-        }
+        learnt = self.roles.at_once(lambda side: self._learn(side, lesson, progress))
+        seconds = time.perf_counter() - started
+        return {**self.roles.clock.speed(len(lesson.rows), seconds), **by_role(learnt)}
 
-    def _learn(self, student: Student, lesson: Lesson, progress: float) -> dict[str, float]:
-        wanted = self.config.student
+    def _learn(self, side: int, lesson: Lesson, progress: float) -> dict[str, float]:
+        student, wanted = self._students[side], self.config.student
         with self.roles.clock.on(LEARN):
             student.add(lesson)
-            mine = int((lesson.rows[:, TO_MOVE] == student.side).sum())
+            mine = int((lesson.rows[:, TO_MOVE] == side).sum())
             return student.learn(round(wanted.passes * mine / wanted.minibatch_size), progress)
 
     def _keep(self, lesson: Lesson) -> None:

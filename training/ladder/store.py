@@ -2,24 +2,23 @@
 
 Its first line is a header; another header follows where the field has grown or the code has
 changed. Every other line is one game. Each line is one write, so that a stop leaves at most one
-unfinished line, at the end.
+unfinished line, at the end (``process.journal``).
 """
 
 from __future__ import annotations
 
 import dataclasses
-import fcntl
 import hashlib
 import json
-import os
 from pathlib import Path
 from typing import Any
 
-from agents.durable import flush_folder, make_folder, naming, write_all
+from agents.durable import flush_folder, make_folder
 from agents.registry import own_source
 from training.ladder.entries import Header, read_header, read_result
 from training.ladder.play import Result
 from training.ladder.schedule import Field, LadderError
+from training.process.journal import Journal
 
 FILE = "games.jsonl"
 _ROOT = Path(__file__).resolve().parents[2]
@@ -130,31 +129,26 @@ class Store:
         header = header_of(field)
         try:
             make_folder(folder)
-            self._file = os.open(folder / FILE, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+            self._journal = Journal(folder / FILE)
+        except BlockingIOError:
+            raise LadderError(f"{folder} is being written by another ladder") from None
         except OSError as error:
             raise LadderError(f"{folder} cannot be written: {error.strerror}") from None
         try:
-            self._lock()
             self.results = self._resume(header)
         except BaseException:
-            os.close(self._file)
+            self._journal.close()
             raise
-
-    def _lock(self) -> None:
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise LadderError(f"{self.folder} is being written by another ladder") from None
 
     def _resume(self, header: Header) -> list[Result]:
         if b"\n" not in (self.folder / FILE).read_bytes():  # new, or stopped at its header
-            os.ftruncate(self._file, 0)
+            self._journal.keep(0)
             self._write(dataclasses.asdict(header))
             return []
         games = read_games(self.folder)
         _check_continues(self.folder, games.header, header)
         if games.dropped:
-            os.ftruncate(self._file, games.whole_bytes)
+            self._journal.keep(games.whole_bytes)
             self.notes.append("the last line was damaged, and is dropped: its game is played anew")
         if games.results and games.header.code != header.code:
             self.notes.append(
@@ -174,18 +168,14 @@ class Store:
         self.results.append(result)
 
     def _write(self, entry: dict[str, Any]) -> None:
-        line = json.dumps(entry, separators=(",", ":")).encode() + b"\n"
-        write_all(self._file, self.folder / FILE, line)
+        self._journal.add(json.dumps(entry, separators=(",", ":")))
 
     def __enter__(self) -> Store:
         return self
 
     def __exit__(self, *_: object) -> None:
-        try:
-            with naming(self.folder / FILE):
-                os.fsync(self._file)
-        finally:
-            os.close(self._file)
+        with self._journal:
+            self._journal.flush()
 
 
 def _check_continues(folder: Path, old: Header, new: Header) -> None:

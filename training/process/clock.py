@@ -52,6 +52,24 @@ class Clock:
             for part, spent in seconds.items():
                 self._seconds[part] += spent
 
+    def speed(self, decisions: int, seconds: float) -> dict[str, float]:
+        """The metrics of an update's speed.
+
+        Args:
+            decisions: how many there were.
+            seconds: how long they took, by the clock on the wall.
+
+        Returns:
+            decisions a second, and each part's share of the time since the last ``take``.
+        """
+        shares = {f"speed/{part}": share for part, share in self.shares().items()}
+        return {"speed/decisions_per_second": decisions / seconds, **shares}
+
+    def shares(self) -> dict[str, float]:
+        """Each part's share of what ``take`` takes."""
+        taken = self.take()
+        return {part: spent / sum(taken.values()) for part, spent in taken.items()}
+
     def take(self) -> dict[str, float]:
         """The seconds by part since the last time."""
         with self._lock:

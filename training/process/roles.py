@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 import torch
 
@@ -14,6 +16,8 @@ from thud_env.position import SIDES
 from training.config import ConfigError, RunConfig
 from training.process.clock import Clock
 from training.process.precision import Precision, device_named, use_device
+
+Result = TypeVar("Result")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,9 +53,30 @@ class Roles:
             network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         return cls(networks, precision, _threads(precision.device), Clock(precision.device))
 
+    def at_once(self, work: Callable[[int], Result]) -> list[Result]:
+        """Do something for both roles at once, each in its own thread.
+
+        Args:
+            work: called with 0 for the dwarfs and with 1 for the trolls.
+
+        Returns:
+            what it returned for each.
+        """
+        working = [self.threads.submit(work, side) for side in range(len(SIDES))]
+        return [one.result() for one in working]
+
     def close(self) -> None:
         """End the worker threads."""
         self.threads.shutdown()
+
+
+def by_role(metrics: list[dict[str, float]]) -> dict[str, float]:
+    """Both roles' metrics together, each named ``role/name``."""
+    return {
+        f"{role}/{name}": value
+        for role, mine in zip(SIDES, metrics, strict=True)
+        for name, value in mine.items()
+    }
 
 
 def _threads(device: str) -> ThreadPoolExecutor:

@@ -114,8 +114,7 @@ class SelfPlay(PlaysHere):
                     )
                 actions[others] = into_frames(battles.frames[others], played)
 
-        for done in [self._roles.threads.submit(decide, side) for side in (0, 1)]:
-            done.result()
+        self._roles.at_once(decide)
 
 
 def self_play(

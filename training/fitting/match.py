@@ -1,0 +1,50 @@
+"""The match that new tables have to win before ``alphabeta`` plays with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import agents
+from agents.search.pattern_files import published_tables
+from training.arena.battles import play_pairs
+from training.arena.openings import read_openings
+from training.arena.summary import interval_of, summarise_pairs
+
+MATCH_NODES = 6_000
+"""Decisions that both players of a match may try for a turn: by some tables a search of the same
+depth tries twice as many.
+"""
+NODES_WITHOUT_LINES = 9_000
+"""Decisions that a search by tables without lines may try: it takes no longer for them."""
+
+
+def play_match(newest: Path, rules: str, pairs: int) -> dict[str, Any]:
+    """Play game pairs of the new tables against the features and, if there are any, the tables that
+    ``alphabeta`` plays with. ``won`` says whether the last match is won by more than its interval.
+    """
+    plain = f"alphabeta:nodes={MATCH_NODES}"
+    opponents = {"features": f"{plain},evaluation=features"}
+    before = published_tables(rules)
+    if before is not None:
+        nodes = MATCH_NODES if len(before.lines) else NODES_WITHOUT_LINES
+        opponents["tables before"] = f"alphabeta:nodes={nodes}"
+    book = read_openings(rules).starts
+    starts = np.stack([start.row for start in reversed(book[-pairs:])])
+    report: dict[str, Any] = {"nodes": MATCH_NODES, "pairs": pairs}
+    for name, spec in opponents.items():
+        players = agents.make(f"{plain},weights={newest}", 1), agents.make(spec, 2)
+        result = summarise_pairs(play_pairs(*players, pairs, rules, starts=starts))
+        report[name] = {
+            meaning: interval_of(result, key).text(2)
+            for meaning, key in (
+                ("both seats", "mean_total"),
+                ("as dwarfs", "mean_as_dwarfs"),
+                ("as trolls", "mean_as_trolls"),
+            )
+        }
+        print(f"{pairs} pairs, {plain} against the {name}, {spec}: {report[name]}")
+    report["won"] = result["mean_total_95"][0] > 0
+    return report
