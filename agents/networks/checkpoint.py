@@ -7,6 +7,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -195,12 +196,18 @@ def _check_shapes(config: NetworkConfig, tensors: Mapping[str, Tensor]) -> None:
     if config.blocks > max(len(tensors), _MANY_BLOCKS):
         raise ValueError(f"it has too few tensors for {config.blocks} blocks")
     config.check_weights(sum(one.numel() for one in tensors.values()))
-    with torch.device("meta"):  # shapes without memory
-        wanted = {name: one.shape for name, one in make_network(config).state_dict().items()}
+    wanted = _shapes(config)
     for name in sorted(wanted.keys() | tensors.keys()):
         shape = tensors[name].shape if name in tensors else None
         if wanted.get(name) != shape:
             raise ValueError(f"{name} is {_shape(shape)}, not {_shape(wanted.get(name))}")
+
+
+@lru_cache(maxsize=8)  # of the networks at hand; finding them takes half the time of loading one
+def _shapes(config: NetworkConfig) -> dict[str, torch.Size]:
+    """The shapes of a network's tensors, by name."""
+    with torch.device("meta"):  # shapes without memory
+        return {name: one.shape for name, one in make_network(config).state_dict().items()}
 
 
 def _shape(shape: torch.Size | None) -> str:
