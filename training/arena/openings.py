@@ -18,6 +18,7 @@ import random
 import re
 import sys
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -106,20 +107,26 @@ def read_openings(rules: str, path: Path | None = None) -> Openings:
                 f"python -m training.arena.openings --rules {rules} > {path} makes one"
             )
     try:
-        header, *lines = path.read_text(encoding="utf-8").splitlines() or [""]
+        return _parsed(path.read_text(encoding="utf-8"), get_ruleset(rules), path)
     except (OSError, UnicodeDecodeError) as error:
         raise OpeningsError(f"{path} cannot be read: {error}") from None
+
+
+@lru_cache(maxsize=8)  # checking 500 starts takes 60 ms, and every match asks for its book
+def _parsed(text: str, ruleset: Ruleset, path: Path) -> Openings:
+    """The book of a ruleset with this text, which a file has."""
+    header, *lines = text.splitlines() or [""]
     match = _HEADER.fullmatch(header)
     if match is None:
         raise OpeningsError(f"{path} is not a book of openings: its first line is {header!r}")
-    if match[1] != rules:
-        raise OpeningsError(f"{path} is a book of {match[1]}, not of {rules}")
+    if match[1] != ruleset.spec:
+        raise OpeningsError(f"{path} is a book of {match[1]}, not of {ruleset.spec}")
     starts = []
     for number, line in enumerate(lines, start=2):
         if line.startswith("#"):
             continue
         try:
-            starts.append(Position.from_text(line, get_ruleset(rules)))
+            starts.append(Position.from_text(line, ruleset))
         except ValueError as error:
             raise OpeningsError(f"{path}, line {number}: {error}") from None
         if starts[-1].outcome is not None:
