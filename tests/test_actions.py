@@ -164,3 +164,19 @@ def test_a_move_passes_the_points_of_its_line_between_its_ends() -> None:
         between = [start + i * CELL_STEP[direction] for i in range(1, MOVE_DISTANCE[action])]
         assert MOVE_PASSES[action] == sum(1 << int(POINT_OF_CELL[cell, axis]) for cell in between)
         assert {int(LINE_OF_CELL[cell, axis]) for cell in between} <= {MOVE_LINE[action]}
+
+
+def test_what_is_no_action_is_not_described():
+    with pytest.raises(TypeError, match="'x' is not one integer"):
+        describe_action("x")
+    with pytest.raises(TypeError, match="True is a bool"):
+        describe_action(True)
+    with pytest.raises(ValueError, match="integer of 16610 bits is out of range"):
+        describe_action(10**5000)
+
+
+def test_a_square_or_direction_that_is_not_there_is_refused():
+    with pytest.raises(ValueError, match=r"square -1: 0 \.\. 164"):
+        move_action(-1, 0, 1)
+    with pytest.raises(ValueError, match=r"direction 8: 0 \.\. 7"):
+        move_action(0, 8, 1)

@@ -62,7 +62,10 @@ def test_limits_out_of_range_are_refused_by_name(limit: str, value: int) -> None
     [
         ({"max_turns": 10.7}, "max_turns must be an integer in 1 .. 32767, not 10.7"),
         ({"max_turns": "10"}, "max_turns must be an integer in 1 .. 32767, not '10'"),
-        ({"max_turns": np.array([10])}, "max_turns must be an integer in 1 .. 32767, not array"),
+        (
+            {"max_turns": np.array([10])},
+            "max_turns must be an integer in 1 .. 32767, not int64 of shape (1,)",
+        ),
         ({"offer_after": True}, "offer_after must be an integer in 1 .. 32767, not True"),
         ({"agreement": "no"}, "agreement must be True or False, not 'no'"),
         ({"agreement": None}, "agreement must be True or False, not None"),
@@ -248,3 +251,17 @@ def test_margin_and_observation_exist_at_any_time(rules: str) -> None:
 @pytest.mark.parametrize(("margin", "winner"), [(3, "dwarfs"), (-1, "trolls"), (0, None)])
 def test_an_outcome_names_its_winner(margin: int, winner: str | None) -> None:
     assert Outcome(Termination.TURN_LIMIT, margin).winner == winner
+
+
+def test_a_message_is_shorter_than_what_it_is_about():
+    row = Position.start().row
+    for wrong in (row, list(range(10_000)), "x" * 100_000, 10**5000):
+        for take in (
+            Position.start,
+            Position.from_text,
+            Position.start().play,
+            Position.start().apply,
+        ):
+            with pytest.raises((TypeError, ValueError)) as caught:
+                take(wrong)
+            assert len(str(caught.value)) < 1000

@@ -201,3 +201,25 @@ def test_any_combination_of_traits_agrees_with_the_reference(ruleset: Ruleset) -
     assert compare(constructed(ruleset.spec, 20, random), random) == 20
     assert compare(from_play(ruleset.spec, 4, random), random) == 4
     assert ruleset_of(Position.start(ruleset).row) is ruleset
+
+
+def test_values_of_numpys_make_the_ruleset_that_pythons_make():
+    ours = CLASSIC.replace(name="plain", max_turns=300, trolls_keep_off_edge=True)
+    theirs = CLASSIC.replace(
+        name="plain", max_turns=np.int64(300), trolls_keep_off_edge=np.bool_(True)
+    )
+    assert (theirs.key, theirs.spec) == (ours.key, ours.spec)
+    assert get_ruleset(theirs.spec) == ours
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("trolls_keep_off_edge", 1, "trolls_keep_off_edge 1: one of False, True"),
+        ("stone", ["H8"], r"no square \['H8'\]"),
+        ("trolls", [["G7"]], r"no square \['G7'\]"),
+    ],
+)
+def test_what_only_looks_like_a_value_of_a_field_is_refused(field, value, message):
+    with pytest.raises(ValueError, match=message):
+        CLASSIC.replace(name="mine", **{field: value})

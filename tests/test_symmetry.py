@@ -147,5 +147,15 @@ def test_wrong_shapes_and_symmetries_are_refused() -> None:
         with pytest.raises(ValueError, match=r"0 \.\. 7 would be right"):
             map_policy(wrong_symmetry, np.zeros(6470))
     for action in (-1, 6470, np.array([3, 6470])):
-        with pytest.raises(ValueError, match=r"0 \.\. 6469 would be right"):
+        with pytest.raises(ValueError, match="actions are 0 to 6469"):
+            map_action(1, action)
+
+
+def test_actions_are_mapped_whatever_holds_them():
+    image = map_action(1, 100)
+    for kind in (np.int8, np.uint8, np.int16, np.uint64):
+        mapped = map_action(1, np.array([100], dtype=kind))
+        assert mapped.tolist() == [image]
+    for action in (True, 1.5, "x", np.array([1.5])):
+        with pytest.raises(TypeError, match=r"is a bool|integer"):
             map_action(1, action)

@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from thud_env.arguments import shown
 from thud_env.board import (
     CELL_OF_SQUARE,
     CELL_STEP,
@@ -100,9 +101,21 @@ NUM_MOVES_OF_CELL[CELL_OF_SQUARE] = RAY_LENGTH.sum(axis=1)
 def move_action(square: int, direction: int, distance: int) -> int:
     """The action that moves the piece on ``square`` by ``distance`` in ``direction``.
 
+    Args:
+        square: the number of a square, 0 .. 164 (``board.square_named``).
+        direction: 0 .. 7, clockwise from north.
+        distance: how many squares.
+
     Raises:
-        ValueError: if that leaves the board.
+        ValueError: if that leaves the board, or there is no such square or direction.
+        TypeError: if one of them is not an integer.
     """
+    for what, number, count in (
+        ("square", square, NUM_SQUARES),
+        ("direction", direction, NUM_DIRECTIONS),
+    ):
+        if not 0 <= operator.index(number) < count:
+            raise ValueError(f"{what} {shown(number)}: 0 .. {count - 1} would be right")
     if not 1 <= distance <= RAY_LENGTH[square, direction]:
         raise ValueError(
             f"{distance} squares {DIRECTIONS[direction]} of {SQUARE_NAMES[square]} "
@@ -121,19 +134,28 @@ _WORDS = {
 
 
 def as_index(action: Any) -> int:
-    """An action as an int.
+    """An action as an int. Refuses a bool, which would be action 0 or 1.
 
     Raises:
         TypeError: if it is not one integer.
     """
+    # The name of a dtype is slow to make (docs/log.md), and integers come with every step.
+    dtype = "" if isinstance(action, np.integer) else str(getattr(action, "dtype", ""))
+    is_bool = isinstance(action, bool) or dtype.endswith("bool")
     try:
-        return operator.index(action)
+        if not is_bool:
+            return operator.index(action)
     except TypeError:
-        array = isinstance(action, np.ndarray)
-        what = f"{action.dtype} of shape {action.shape}" if array else f"{action!r}"
-        raise TypeError(
-            f"action {what} is not one integer: an int in 0 .. {NUM_ACTIONS - 1} would be right"
-        ) from None
+        pass
+    what = "a bool" if is_bool else "not one integer"
+    raise TypeError(
+        f"action {shown(action)} is {what}: an int in 0 .. {NUM_ACTIONS - 1} would be right"
+    )
+
+
+def out_of_range(index: int) -> str:
+    """What is wrong with an action that is not in 0 .. 6469."""
+    return f"action {shown(index)} is out of range: actions are 0 to {NUM_ACTIONS - 1}"
 
 
 def describe_action(action: int) -> str:
@@ -141,9 +163,11 @@ def describe_action(action: int) -> str:
 
     Raises:
         ValueError: if ``action`` is not in 0 .. 6469.
+        TypeError: if it is not one integer.
     """
+    action = as_index(action)
     if not 0 <= action < NUM_ACTIONS:
-        raise ValueError(f"action {action} is out of range: actions are 0 to {NUM_ACTIONS - 1}")
+        raise ValueError(out_of_range(action))
     if action < CAPTURE:
         start, end = SQUARE_OF_CELL[MOVE_FROM[action]], SQUARE_OF_CELL[MOVE_TO[action]]
         return f"{SQUARE_NAMES[start]}-{SQUARE_NAMES[end]}"

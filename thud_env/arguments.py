@@ -9,7 +9,12 @@ import operator
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Never
+
+import numpy as np
+
+_MOST_SHOWN = 200
+"""Characters of a value that a message shows."""
 
 
 def one_of(name: str, value: Any, allowed: Iterable[Any]) -> Any:
@@ -19,26 +24,45 @@ def one_of(name: str, value: Any, allowed: Iterable[Any]) -> Any:
         ValueError: if it is not, naming what would be right.
     """
     values = list(allowed)
-    if value in values:
+    if not _is_array(value) and value in values:
         return value
     *others, last = map(repr, values)
     right = f"{', '.join(others)} or {last}" if others else last
-    raise ValueError(f"unknown {name} {value!r}: {right} would be right")
+    raise ValueError(f"unknown {name} {shown(value)}: {right} would be right")
 
 
 def as_count(name: str, value: Any, least: int = 1) -> int:
     """Return ``value`` if it counts something.
 
     Raises:
-        ValueError: if it is not an integer, ``least`` or more.
+        ValueError: if it is not an integer, ``least`` or more; a bool is not one.
     """
     try:
+        if isinstance(value, bool):
+            raise TypeError
         number = operator.index(value)
     except TypeError:
-        raise ValueError(f"{name} must be an integer, not {value!r}") from None
+        raise ValueError(f"{name} must be an integer, not {shown(value)}") from None
     if number < least:
-        raise ValueError(f"{name} must be {least} or more, not {number}")
+        raise ValueError(f"{name} must be {least} or more, not {shown(number)}")
     return number
+
+
+def shown(value: Any) -> str:
+    """A value as a message shows it: an array by its dtype and shape, all else in a line."""
+    if _is_array(value):
+        return f"{getattr(value, 'dtype', type(value).__name__)} of shape {tuple(value.shape)}"
+    try:
+        text = str(value) if isinstance(value, np.generic) else repr(value)
+    except ValueError:  # an int of more digits than Python writes
+        return f"an integer of {value.bit_length()} bits"
+    if len(text) <= _MOST_SHOWN:
+        return text
+    return f"{text[:_MOST_SHOWN]}... ({len(text):,} characters)"
+
+
+def _is_array(value: Any) -> bool:
+    return hasattr(value, "shape") and not isinstance(value, np.generic)
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -90,3 +114,15 @@ def refuse_unknown(
         raise TypeError(
             f"{called.__qualname__}() got an unexpected keyword argument {name!r}: {hint}"
         )
+
+
+def refuse_copy(original: object) -> Never:
+    """``__copy__`` of what a shallow copy would share its arrays with.
+
+    Raises:
+        TypeError: always.
+    """
+    raise TypeError(
+        f"copy.copy of a {type(original).__name__} would share its board: "
+        "copy.deepcopy would be right"
+    )

@@ -49,6 +49,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from thud_env.arguments import shown
+
 SIZE = 15
 COLUMNS = "ABCDEFGHJKLMNOP"
 STRIDE = SIZE + 1
@@ -175,9 +177,9 @@ def square_named(name: str) -> int:
     Raises:
         ValueError: if the board has no square of that name.
     """
-    try:
-        return SQUARE_BY_NAME[name]
-    except KeyError:
+    square = SQUARE_BY_NAME.get(name) if isinstance(name, str) else None
+    if square is None:
         raise ValueError(
-            f"no square {name!r} on the board: columns A-P without I, rows 1-15, corners cut"
-        ) from None
+            f"no square {shown(name)} on the board: columns A-P without I, rows 1-15, corners cut"
+        )
+    return square

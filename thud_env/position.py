@@ -12,8 +12,8 @@ from typing import Any, Literal, Never
 import numpy as np
 from numpy.typing import NDArray
 
-from thud_env.actions import NUM_ACTIONS, as_index, describe_action
-from thud_env.arguments import refuse_unknown
+from thud_env.actions import NUM_ACTIONS, as_index, describe_action, out_of_range
+from thud_env.arguments import refuse_unknown, shown
 from thud_env.notation.positions import board_diagram, position_text, read_position
 from thud_env.notation.turns import normalise_turn, turn_decisions, walk_turns, why_illegal
 from thud_env.rules import row as fields
@@ -155,7 +155,7 @@ class Position:
         """
         refuse_unknown(cls.from_text, unknown)
         if not isinstance(text, str):
-            raise TypeError(f"position {text!r}: position text would be right")
+            raise TypeError(f"position {shown(text)}: position text would be right")
         row = fields.new_row(
             get_ruleset(rules),
             max_quiet_turns=max_quiet_turns,
@@ -268,16 +268,16 @@ class Position:
         if path is not None:
             return path
         if self.outcome is not None:
-            raise IllegalMove(f"turn {turn!r} is illegal: the battle is over")
+            raise IllegalMove(f"turn {shown(turn)} is illegal: the battle is over")
         why = why_illegal(self._row, wanted)
         raise IllegalMove(
-            f"turn {turn!r} is illegal for the {self.to_move} in {self.text!r}"
+            f"turn {shown(turn)} is illegal for the {self.to_move} in {self.text!r}"
             + (f": {why}" if why else "")
         )
 
     def _why_illegal(self, action: int) -> str:
         if not 0 <= action < NUM_ACTIONS:
-            return f"action {action} is out of range: actions are 0 to {NUM_ACTIONS - 1}"
+            return out_of_range(action)
         if self.outcome is not None:
             return f"action {action} ({describe_action(action)}) is illegal: the battle is over"
         legal = self.legal_actions()

@@ -25,7 +25,7 @@ from typing import Any, Literal, NewType, get_args
 
 import numpy as np
 
-from thud_env.arguments import nearest
+from thud_env.arguments import nearest, shown
 from thud_env.board import (
     CELL_OF_SQUARE,
     CELL_STEP,
@@ -79,22 +79,32 @@ def read_limit(name: str, value: Any) -> int:
     except TypeError:
         limit = None
     if limit is None or isinstance(value, bool):
-        raise ValueError(f"{name} must be an integer in 1 .. {LARGEST_LIMIT}, not {value!r}")
+        raise ValueError(f"{name} must be an integer in 1 .. {LARGEST_LIMIT}, not {shown(value)}")
     if not 1 <= limit <= LARGEST_LIMIT:
-        raise ValueError(f"{name} must be in 1 .. {LARGEST_LIMIT}, not {limit}")
+        raise ValueError(f"{name} must be in 1 .. {LARGEST_LIMIT}, not {shown(limit)}")
     return limit
 
 
 def _read_squares(what: str, names: str | Iterable[str]) -> tuple[str, ...]:
     """Names of squares, in the board's order."""
     if not isinstance(names, Iterable):
-        raise ValueError(f"{what} must be names of squares, ('G7', 'H7') say, not {names!r}")
+        raise ValueError(f"{what} must be names of squares, ('G7', 'H7') say, not {shown(names)}")
     words = names.split() if isinstance(names, str) else list(names)
     squares = sorted(square_named(word) for word in words)
     for square, following in pairwise(squares):
         if square == following:
             raise ValueError(f"{what} has {SQUARE_NAMES[square]} twice: once would be right")
     return tuple(SQUARE_NAMES[square] for square in squares)
+
+
+def _read_word(name: str, value: Any, words: tuple[Any, ...]) -> Any:
+    """The word that a value equals and is of the type of: ``1`` is not ``True``."""
+    plain = bool(value) if isinstance(value, np.bool_) else value
+    for word in words:
+        if type(plain) is type(word) and plain == word:
+            return word
+    listed = ", ".join(map(repr, words))
+    raise ValueError(f"{name} {shown(value)}: one of {listed} is right")
 
 
 def _beside(square: int) -> set[int]:
@@ -164,11 +174,9 @@ class Ruleset:
         if RULESETS.get(self.name, self) != self:
             raise ValueError("that name is taken; a name of its own, name='mine' say, is right")
         for name, words in _WORDS.items():
-            if getattr(self, name) not in words:
-                listed = ", ".join(map(repr, words))
-                raise ValueError(f"{name} {getattr(self, name)!r}: one of {listed} is right")
+            object.__setattr__(self, name, _read_word(name, getattr(self, name), words))
         for name in ("max_quiet_turns", "max_turns", "offer_after"):
-            read_limit(name, getattr(self, name))
+            object.__setattr__(self, name, read_limit(name, getattr(self, name)))
         # The Rock or ball stands in the row's list of the pieces that dwarfs may move.
         most_dwarfs = MAX_DWARFS - self.stone_moves
         for name, most in (("dwarfs", most_dwarfs), ("trolls", MAX_TROLLS)):
@@ -197,7 +205,7 @@ class Ruleset:
 
         Raises:
             ValueError: for fields that make no playable game.
-            TypeError: for a field that there is not, naming the nearest there is.
+            TypeError: for an unknown field, naming the nearest.
         """
         known = [field.name for field in dataclasses.fields(self)]
         for name in changes:
@@ -410,14 +418,14 @@ def get_ruleset(rules: str | Ruleset) -> Ruleset:
     if isinstance(rules, Ruleset):
         return rules
     if not isinstance(rules, str):
-        raise ValueError(f"rules must be a ruleset, its name or its spec, not {rules!r}")
+        raise ValueError(f"rules must be a ruleset, its name or its spec, not {shown(rules)}")
     if rules in RULESETS:
         return RULESETS[rules]
     base, colon, changes = rules.partition(":")
     if colon and base in RULESETS:
         return RULESETS[base].replace(**_read_changes(rules, changes))
     hint = nearest(base, RULESETS)
-    raise ValueError(f"unknown ruleset {rules!r}: {hint}there are {', '.join(RULESETS)}")
+    raise ValueError(f"unknown ruleset {shown(rules)}: {hint}there are {', '.join(RULESETS)}")
 
 
 def _read_changes(spec: str, text: str) -> dict[str, Any]:
@@ -428,7 +436,9 @@ def _read_changes(spec: str, text: str) -> dict[str, Any]:
         name, equals, value = part.partition("=")
         if not equals or name not in known:
             hint = "" if name in known else nearest(name, known)
-            raise ValueError(f"ruleset {spec!r}: {part!r}: {hint}name=mine, say, would be right")
+            raise ValueError(
+                f"ruleset {shown(spec)}: {shown(part)}: {hint}name=mine, say, would be right"
+            )
         if known[name] == "int" and value.isascii() and value.isdigit():
             changes[name] = int(value)
         elif known[name] == "bool" and value in ("yes", "no"):

@@ -23,7 +23,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from thud_env.actions import ACTION_SYMMETRY, NUM_ACTIONS
+from thud_env.actions import ACTION_SYMMETRY, NUM_ACTIONS, as_index, out_of_range
+from thud_env.arguments import shown
 from thud_env.board import (
     CELL_OF_SQUARE,
     SIZE,
@@ -108,13 +109,27 @@ def map_policy(symmetry: int, policy: Array) -> Array:
 def map_action(symmetry: int, action: Any) -> Any:
     """Actions mapped: an int, or an integer NumPy array of any shape.
 
+    Returns:
+        an int, or an array of the same dtype, or int16 where that is too small for actions.
+
     Raises:
         ValueError: if ``symmetry`` is not in 0 .. 7, or an action not in 0 .. 6469.
+        TypeError: if ``action`` is neither one integer nor an array of them.
     """
-    if np.min(action, initial=0) < 0 or np.max(action, initial=0) >= NUM_ACTIONS:
-        raise ValueError(f"actions {action}: 0 .. {NUM_ACTIONS - 1} would be right")
-    images = ACTION_SYMMETRY[_checked(symmetry)][action]
-    return int(images) if np.ndim(action) == 0 else images.astype(np.asarray(action).dtype)
+    images = ACTION_SYMMETRY[_checked(symmetry)]
+    if np.ndim(action) == 0:
+        index = as_index(action)
+        if not 0 <= index < NUM_ACTIONS:
+            raise ValueError(out_of_range(index))
+        return int(images[index])
+    actions = np.asarray(action)
+    if actions.dtype.kind not in "iu":
+        raise TypeError(f"actions {shown(actions)}: integers would be right")
+    outside = actions[(actions < 0) | (actions >= NUM_ACTIONS)]
+    if len(outside):
+        raise ValueError(out_of_range(int(outside[0])))
+    fits = np.iinfo(actions.dtype).max >= NUM_ACTIONS - 1
+    return images[actions].astype(actions.dtype) if fits else images[actions]
 
 
 def map_together(symmetry: int, observation: Array, *policies: Array) -> tuple[Array, ...]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from thud_env.arguments import shown
 from thud_env.board import (
     CELL_OF_SQUARE,
     COLUMNS,
@@ -87,12 +88,12 @@ def read_position(text: str, row: Row) -> None:
     words = text.split()
     if not 5 <= len(words) <= 6:
         raise ValueError(
-            f"position {text!r} has {len(words)} fields: board, side, pending, quiet turns, "
+            f"position {shown(text)} has {len(words)} fields: board, side, pending, quiet turns, "
             "turns played, and turns without offers at most, would be right"
         )
     _read_board(words[0], row)
     if words[1] not in ("d", "t"):
-        raise ValueError(f"side {words[1]!r} in position {text!r}: d or t would be right")
+        raise ValueError(f"side {shown(words[1])} in position {shown(text)}: d or t would be right")
     row[fields.TO_MOVE] = "dt".index(words[1])
     row[fields.QUIET_TURNS] = _read_count(words[3], "quiet turns", int(row[fields.MAX_QUIET_TURNS]))
     row[fields.TURNS] = _read_count(words[4], "turns played", int(row[fields.MAX_TURNS]))
@@ -107,14 +108,16 @@ def read_position(text: str, row: Row) -> None:
 
 def _read_count(word: str, what: str, largest: int) -> int:
     if not (word.isascii() and word.isdigit() and len(word) <= 5 and int(word) <= largest):
-        raise ValueError(f"{what} {word!r}: a number in 0 .. {largest} would be right")
+        raise ValueError(f"{what} {shown(word)}: a number in 0 .. {largest} would be right")
     return int(word)
 
 
 def _read_board(text: str, row: Row) -> None:
     lines = text.split("/")
     if len(lines) != SIZE:
-        raise ValueError(f"board {text!r} has {len(lines)} rows: {SIZE} joined by / would be right")
+        raise ValueError(
+            f"board {shown(text)} has {len(lines)} rows: {SIZE} joined by / would be right"
+        )
     pieces = {letter: piece for piece, letter in PIECES.items()}
     squares: list[int] = []
     for number, (line, columns) in enumerate(zip(lines, _ROW_COLUMNS, strict=True), start=1):
@@ -125,10 +128,13 @@ def _read_board(text: str, row: Row) -> None:
             elif token.isascii() and token.isdigit() and 1 <= int(token[:3]) <= SIZE:
                 found.extend([EMPTY] * int(token[:3]))
             else:
-                raise ValueError(f"{token!r} in row {number}, {line!r}: d, T, R, 1 to 15 are read")
+                raise ValueError(
+                    f"{shown(token)} in row {number}, {shown(line)}: d, T, R, 1 to 15 are read"
+                )
         if len(found) != len(columns):
             raise ValueError(
-                f"row {number}, {line!r}, has {len(found)} squares: {len(columns)} would be right"
+                f"row {number}, {shown(line)}, has {len(found)} squares: "
+                f"{len(columns)} would be right"
             )
         squares += found
     _check_pieces(squares, row)
@@ -156,7 +162,9 @@ def _check_pieces(squares: list[int], row: Row) -> None:
 def _read_waits(word: str, row: Row) -> None:
     waits = word.split(",")
     if len(waits) != 2:
-        raise ValueError(f"turns without offers {word!r}: two numbers, 3,0 say, would be right")
+        raise ValueError(
+            f"turns without offers {shown(word)}: two numbers, 3,0 say, would be right"
+        )
     for side, wait in enumerate(waits):
         most = int(row[fields.OFFER_AFTER]) if row[fields.AGREEMENT] else 0
         row[fields.OFFER_WAIT + side] = _read_count(wait, "turns without offers", most)
@@ -168,7 +176,9 @@ def _read_pending(word: str, row: Row) -> None:
     ruleset = fields.ruleset_of(row)
     if word in ("offer", "agreed"):
         if not row[fields.AGREEMENT]:
-            raise ValueError(f"pending {word!r}, but the battle is played with agreement=False")
+            raise ValueError(
+                f"pending {shown(word)}, but the battle is played with agreement=False"
+            )
         if word == "offer":
             row[fields.PENDING] = fields.ANSWER_OFFER
         else:
@@ -177,23 +187,25 @@ def _read_pending(word: str, row: Row) -> None:
     match = re.fullmatch(r"([A-P]\d{1,2}):([a-z]+)(?:\+([1-9][0-9]?))?", word)
     if match is None or match[1] not in SQUARE_BY_NAME or match[2] not in _QUESTIONS.values():
         raise ValueError(
-            f"pending {word!r}: -, offer, agreed or a troll's square and question, "
+            f"pending {shown(word)}: -, offer, agreed or a troll's square and question, "
             "F6:any say, would be right"
         )
     name, question, taken = match[1], match[2], int(match[3] or 0)
     value = {word: value for value, word in _QUESTIONS.items()}[question]
     if not is_asked(row, value):
-        raise ValueError(f"pending {word!r}: {ruleset.name} never asks {question!r}")
+        raise ValueError(f"pending {shown(word)}: {ruleset.name} never asks {question!r}")
     cell = int(CELL_OF_SQUARE[SQUARE_BY_NAME[name]])
     if row[fields.TO_MOVE] != fields.TROLLS or row[cell] != TROLL:
-        raise ValueError(f"pending {word!r}: only for a troll on {name} with the trolls to move")
+        raise ValueError(
+            f"pending {shown(word)}: only for a troll on {name} with the trolls to move"
+        )
     adjacent = int(count_adjacent(row, cell, DWARF))
     row[fields.PENDING] = value
     row[fields.PENDING_CELL] = cell
     row[fields.TAKEN] = taken
     if not may_be_pending(row) or row[fields.NUM_DWARFS] + taken > len(ruleset.dwarfs):
         raise ValueError(
-            f"pending {word!r} cannot be: {adjacent} dwarfs stand beside {name}, "
+            f"pending {shown(word)} cannot be: {adjacent} dwarfs stand beside {name}, "
             f"{row[fields.NUM_DWARFS]} on the board"
         )
 
@@ -206,9 +218,9 @@ def _check_turn_was_possible(word: str, row: Row) -> None:
     """
     began = how_turn_began(row, row.copy())
     if began == WAS_OVER:
-        raise ValueError(f"pending {word!r} cannot be: the battle was over before this turn")
+        raise ValueError(f"pending {shown(word)} cannot be: the battle was over before this turn")
     if began == MIGHT_NOT_OFFER:
-        raise ValueError(f"pending {word!r} cannot be: the other side might not offer yet")
+        raise ValueError(f"pending {shown(word)} cannot be: the other side might not offer yet")
 
 
 def board_diagram(row: Row) -> str:

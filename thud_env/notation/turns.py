@@ -22,6 +22,7 @@ from thud_env.actions import (
     NUM_MOVES,
     OFFER,
 )
+from thud_env.arguments import shown
 from thud_env.board import (
     CELL_OF_SQUARE,
     NUM_CELLS,
@@ -51,19 +52,21 @@ def normalise_turn(turn: str) -> str:
 
     Raises:
         ValueError: if ``turn`` is not in turn notation or names a square that is not there.
-        TypeError: if it is no text.
+        TypeError: if it is not a string.
     """
     if not isinstance(turn, str):
-        raise TypeError(f"turn {turn!r}: text such as 'dF1-F5' would be right")
+        raise TypeError(f"turn {shown(turn)}: text such as 'dF1-F5' would be right")
     word = turn.strip()
     if word in AGREEMENT_WORDS.values():
         return word
     match = _TURN.fullmatch(word)
     if match is None:
-        raise ValueError(f"{turn!r} is not a turn: dF1-F5, TG7-F6xE5, RH8-H7 or offer would be")
+        raise ValueError(
+            f"{shown(turn)} is not a turn: dF1-F5, TG7-F6xE5, RH8-H7 or offer would be"
+        )
     for name in re.findall(r"[A-P]\d+", word):
         if name not in SQUARE_BY_NAME:
-            raise ValueError(f"{turn!r} names {name}, which is not a square of the board")
+            raise ValueError(f"{shown(turn)} names {name}, which is not a square of the board")
     piece, start, path, captures = match.groups()
     taken = sorted(set(captures.split("x")[1:]))
     return piece + start + path + "".join(f"x{name}" for name in taken)
