@@ -108,15 +108,20 @@ def test_some_games_are_stepped_and_the_others_stay_as_they_are(chosen, masks):
         some.step(actions, np.array([2]))
 
 
-@pytest.mark.parametrize("chosen", [np.array([3, 1]), np.array([0, 1, 0, 1], dtype=bool)])
-def test_some_games_are_set_in_the_order_of_their_numbers(chosen):
+@pytest.mark.parametrize(
+    ("chosen", "numbers"),
+    [(np.array([3, 1]), [3, 1]), (np.array([0, 1, 0, 1], dtype=bool), [1, 3])],
+)
+def test_some_games_are_set_in_the_order_in_which_they_are_named(chosen, numbers):
     games = BatchedGame(4, seed=1)
     games.step(games.sample_actions())
     before = [games.position(game) for game in range(4)]
     start = Position.start()
     set_to = [start.play("dE2-E6"), start.play("dE2-E6").play("TG7-F6")]
     games.set_rows(np.stack([position.row for position in set_to]), chosen)
-    assert_shows(games, [before[0], set_to[0], before[2], set_to[1]])
+    for number, position in zip(numbers, set_to, strict=True):
+        before[number] = position
+    assert_shows(games, before)
 
 
 def test_stepping_no_game_changes_nothing():

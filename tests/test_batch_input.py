@@ -1,5 +1,7 @@
 """BatchedGame: the caller's buffers and actions, and what is refused."""
 
+import copy
+
 import numpy as np
 import pytest
 from shown_batch import ARRAYS, assert_same, play, snapshot
@@ -131,3 +133,19 @@ def test_arrays_that_were_not_asked_for_say_so():
     with pytest.raises(AttributeError, match="masks=None"):
         games.masks  # noqa: B018
     assert games.legal_counts.tolist() == [656, 656]
+
+
+def test_a_game_named_twice_is_refused():
+    games = BatchedGame(3)
+    with pytest.raises(ValueError, match="game 2 is there twice"):
+        games.reset(np.array([2, 0, 2]))
+
+
+def test_a_shallow_copy_is_refused():
+    with pytest.raises(TypeError, match=r"copy\.copy of a BatchedGame would share its board"):
+        copy.copy(BatchedGame(1))
+
+
+def test_several_games_are_not_one_position():
+    with pytest.raises(TypeError):
+        BatchedGame(3).position(np.array([0, 1]))

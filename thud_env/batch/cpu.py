@@ -175,7 +175,7 @@ class CpuDevice:
         """Set some games to states of their own."""
         rows[games] = states
 
-    def tell(
+    def write_ends(
         self,
         rows: Any,
         games: NDArray[np.int64],
@@ -183,9 +183,9 @@ class CpuDevice:
         resets_at_once: bool,
         results: Results,
     ) -> None:
-        """See ``kernels.tell_games``."""
+        """See ``kernels.write_ends``."""
         arguments = (rows, games, start_row, resets_at_once, *results)
-        self._run(kernels.tell_games, *arguments, num_items=len(games))
+        self._run(kernels.write_ends, *arguments, num_items=len(games))
 
     def step(
         self,

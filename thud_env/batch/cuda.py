@@ -119,13 +119,13 @@ class CudaDevice:
             given = cuda.as_cuda_array(states) if on_device else cuda.to_device(states)
             self._launch(cuda_kernels.set_rows, len(games), rows, self._numbers(games), given)
 
-    def tell(
+    def write_ends(
         self, rows: Any, games: Any, start_row: Any, resets_at_once: bool, results: Results
     ) -> None:
-        """See ``kernels.tell_games``."""
+        """See ``kernels.write_ends``."""
         chosen = self._numbers(games)
         self._launch(
-            cuda_kernels.tell, len(games), rows, chosen, start_row, resets_at_once, results
+            cuda_kernels.write_ends, len(games), rows, chosen, start_row, resets_at_once, results
         )
 
     def _first_illegal(self, rows: Any, games: Any, actions: Any) -> int:

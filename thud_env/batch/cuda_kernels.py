@@ -16,7 +16,7 @@ import numpy as np
 from numba import cuda, types
 
 from thud_env.actions import MOVE_BASE, OFFER
-from thud_env.batch.one_game import play_game, step_game, tell_game
+from thud_env.batch.one_game import play_game, step_game, write_game_end
 from thud_env.jit.bits import count_ones, natural
 from thud_env.rules.draw import draw_legal
 from thud_env.rules.legal import NUM_WORDS, is_legal, legal_actions, may_offer
@@ -69,12 +69,12 @@ def step(rows, games, actions, start_row, results, modes):
 
 
 @cuda.jit
-def tell(rows, games, start_row, resets_at_once, results):
+def write_ends(rows, games, start_row, resets_at_once, results):
     """Write the results of states that were set."""
     index = cuda.grid(1)
     if index < games.shape[0]:
         game = games[index]
-        tell_game(rows[game], start_row, results, game, resets_at_once)
+        write_game_end(rows[game], start_row, results, game, resets_at_once)
 
 
 @cuda.jit

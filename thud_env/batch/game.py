@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
 from threading import Lock
 from typing import Any, Literal, Never
@@ -11,7 +12,7 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from thud_env.actions import NUM_ACTIONS
-from thud_env.arguments import as_count, one_of, refuse_unknown
+from thud_env.arguments import as_count, one_of, refuse_copy, refuse_unknown
 from thud_env.batch.one_game import Results, View
 from thud_env.batch.options import (
     AutoresetName,
@@ -35,11 +36,11 @@ class BatchedGame:
     """Many battles of one ruleset, stepped together.
 
     A batch belongs to one thread at a time: while one steps, samples, resets or sets rows, another
-    that does so gets a ``RuntimeError``. It shares its own work among threads by itself; threads of
-    yours want a batch each.
+    that does so gets a ``RuntimeError``. It shares its own work among threads by itself. Give each
+    of your threads a batch of its own.
 
-    With B games and C planes, all arrays are written in place and never reallocated. They are
-    to be read, not written, but for ``rows`` (see ``set_rows``). The rows of ``masks`` lie a few
+    With B games and C planes, all arrays are written in place and never reallocated. Read them
+    only: ``set_rows`` sets states. The rows of ``masks`` lie a few
     bytes apart, on whole words, unless ``buffers`` gives an array of its own for them.
 
     ==================  ====================  ========  ======================================
@@ -191,6 +192,8 @@ class BatchedGame:
         )
         self._results = Results(self.rewards, self.terminated, self.truncated, self.final_rows)
 
+    __copy__ = refuse_copy
+
     def __getstate__(self) -> dict[str, Any]:
         # A view would be copied as an array of its own, and never written again; a lock cannot be.
         return {
@@ -277,13 +280,15 @@ class BatchedGame:
         ``"NextStep"`` by the next step. Nothing is paid.
 
         Args:
-            rows: [B, 432] integers, or [N, 432] for N games in the order of their numbers: states
-                of this batch's ruleset, with any limits.
-            games: as for ``step``.
+            rows: [B, 432] integers, or [N, 432] for N games: states of this batch's ruleset, with
+                any limits.
+            games: [N] the numbers of the games that get the rows, in this order, or [B] bool, whose
+                games get them in the order of their numbers; None for all.
             are_checked: whether the rows are known to be such states, so that no check is needed.
 
         Raises:
             RowError: if one is not; it names the row and the entry. No game has been changed then.
+            ValueError: if ``games`` is not as above.
         """
         chosen = self._chosen(games)
         if not are_checked:
@@ -293,8 +298,10 @@ class BatchedGame:
         self._begin()
         try:
             self._device.set_rows(self.rows, chosen, rows)
-            _, _, resets_at_once = self._modes
-            self._device.tell(self.rows, chosen, self._start_row, resets_at_once, self._results)
+            resets_at_once = self.autoreset_mode is AutoresetMode.SAME_STEP
+            self._device.write_ends(
+                self.rows, chosen, self._start_row, resets_at_once, self._results
+            )
             self._show(chosen)
         finally:
             self._at_work.release()
@@ -306,9 +313,9 @@ class BatchedGame:
             actions: [B] legal actions, of any integer type.
             games: [N] the numbers of the games to play or [B] bool; None for all. The others'
                 actions are ignored, and their entries in the arrays stay.
-            check: whether to look for illegal actions first. Only for actions that were drawn from
-                the masks may it be False: an illegal one then damages its game silently. On a GPU
-                the host need not wait for the step.
+            check: whether to look for illegal actions first. Pass False only for actions that were
+                drawn from the masks: an illegal one then damages its game silently. On a GPU the
+                host does not wait for the step then.
 
         Raises:
             IllegalMove: if an action is not legal; no game has been changed then.
@@ -347,8 +354,9 @@ class BatchedGame:
 
         Raises:
             IndexError: if there is no such game.
+            TypeError: if ``game`` is not an integer.
         """
-        return Position.unchecked(self._device.to_host(self.rows[game]))
+        return Position.unchecked(self._device.to_host(self.rows[operator.index(game)]))
 
     def final_position(self, game: int) -> Position:
         """The last state of the last battle that ended in a game.
@@ -356,7 +364,7 @@ class BatchedGame:
         Raises:
             ValueError: if none has ended there yet.
         """
-        row = self._device.to_host(self.final_rows[game])
+        row = self._device.to_host(self.final_rows[operator.index(game)])
         if row[TERMINATION] == ONGOING:
             raise ValueError(f"no battle has ended in game {game} yet")
         return Position.unchecked(row)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from thud_env.actions import NUM_ACTIONS
-from thud_env.batch.one_game import Results, View, play_game, step_game, tell_game
+from thud_env.batch.one_game import Results, View, play_game, step_game, write_game_end
 from thud_env.jit.compile import compiled, compiled_with_arrays, inlined
 from thud_env.jit.lanes import fetch
 from thud_env.rules.draw import draw_legal
@@ -196,7 +196,7 @@ def step_games(
 
 
 @compiled_with_arrays
-def tell_games(
+def write_ends(
     rows, games, start_row, resets_at_once, rewards, terminated, truncated, final_rows, first, last
 ):
     """Write the results of states that were set: which are over.
@@ -212,7 +212,7 @@ def tell_games(
     results = Results(rewards, terminated, truncated, final_rows)
     for i in range(first, last):
         game = games[i]
-        tell_game(rows[game], start_row, results, game, resets_at_once)
+        write_game_end(rows[game], start_row, results, game, resets_at_once)
 
 
 @compiled_with_arrays

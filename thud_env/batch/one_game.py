@@ -84,7 +84,7 @@ class Results(NamedTuple):
 
 
 @inlined
-def _tell_end(row, start_row, results, game, resets_at_once):
+def _write_end(row, start_row, results, game, resets_at_once):
     """Write whether a battle is over; if it is, keep its state and reset it where wanted."""
     termination = row[TERMINATION]
     results.truncated[game] = termination == TURN_LIMIT
@@ -96,11 +96,11 @@ def _tell_end(row, start_row, results, game, resets_at_once):
 
 
 @inlined
-def tell_game(row, start_row, results, game, resets_at_once):
+def write_game_end(row, start_row, results, game, resets_at_once):
     """Write the results of a state that was set, as a step to it would; rewards are 0."""
     results.rewards[game, DWARFS] = 0
     results.rewards[game, TROLLS] = 0
-    _tell_end(row, start_row, results, game, resets_at_once)
+    _write_end(row, start_row, results, game, resets_at_once)
 
 
 @inlined
@@ -119,7 +119,7 @@ def step_game(row, action, start_row, results, game, by_outcome, resets_first, r
     reward = reward_for_dwarfs(row, margin_before, by_outcome)
     results.rewards[game, DWARFS] = reward
     results.rewards[game, TROLLS] = np.float32(0) - reward  # no -0
-    _tell_end(row, start_row, results, game, resets_at_once)
+    _write_end(row, start_row, results, game, resets_at_once)
 
 
 @inlined

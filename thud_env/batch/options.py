@@ -51,14 +51,14 @@ def make_device(name: Device, num_games: int, num_threads: int | None) -> Any:
 
 
 def read_games(games: Any, num_games: int) -> NDArray[np.int64]:
-    """The numbers of the chosen games, [N] int64, ascending.
+    """The numbers of the chosen games, [N] int64, in the order given.
 
     Args:
         games: their numbers, [N] integers, or [num_games] bool.
         num_games: how many there are.
 
     Raises:
-        ValueError: if it is neither, or a number is not in 0 .. num_games - 1.
+        ValueError: if it is neither, a number is not in 0 .. num_games - 1, or there twice.
     """
     array = np.asarray(games)
     if array.dtype == np.bool_ and array.shape == (num_games,):
@@ -71,4 +71,8 @@ def read_games(games: Any, num_games: int) -> NDArray[np.int64]:
     outside = array[(array < 0) | (array >= num_games)]
     if len(outside):
         raise ValueError(f"there is no game {outside[0]}: 0 .. {num_games - 1} are played")
-    return np.unique(array.astype(np.int64))
+    chosen = array.astype(np.int64)
+    numbers, counts = np.unique(chosen, return_counts=True)
+    if len(numbers) < len(chosen):
+        raise ValueError(f"game {numbers[counts > 1][0]} is there twice: once would be right")
+    return chosen
