@@ -319,3 +319,30 @@ def test_only_a_game_that_is_played_can_be_forfeited(make):
     env.forfeit()
     with pytest.raises(ResetNeeded, match=r"call reset\(\) before forfeit\(\)"):
         env.forfeit()
+
+
+def test_the_loop_over_agents_needs_a_reset_too():
+    env = thud_env.env(max_turns=1)
+    with pytest.raises(ResetNeeded, match="agent_iter"):
+        list(env.agent_iter())
+    env.reset()
+    env.step(env.position.legal_actions()[0])
+    for _ in env.possible_agents:
+        env.step(None)
+    with pytest.raises(ResetNeeded, match="last"):
+        env.last()
+
+
+@pytest.mark.parametrize("name", ["positon", "Position", "positions"])
+def test_a_misspelt_position_is_not_ignored(name):
+    env = thud_env.env()
+    with pytest.raises(ValueError, match="did you mean 'position'"):
+        env.reset(options={name: "anything"})
+    env.reset(options={"options": 1, "seed": 2})  # as PettingZoo's own tests have them
+
+
+def test_the_picture_says_who_lost_by_an_illegal_action():
+    env = thud_env.env(render_mode="ansi", illegal_action="lose")
+    env.reset()
+    env.step(DONE)
+    assert "dwarfs lost by an illegal action, turn 0" in env.render()

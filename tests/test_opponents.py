@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from gymnasium.error import ResetNeeded
 from seat_play import first_legal
 
 import agents
@@ -14,7 +15,7 @@ from thud_env.envs.opponents import (
     RandomDecisions,
     make_opponent,
     opponent_state,
-    restore_opponent,
+    restored_opponent,
     seed_opponent,
 )
 from thud_env.envs.single import ThudSeatEnv
@@ -88,7 +89,8 @@ def test_a_state_can_be_returned_to(make):
     state = opponent_state(opponent)
     before = choices(copy.deepcopy(opponent), 20)
     seed_opponent(opponent, np.random.default_rng(2))
-    restore_opponent(opponent, state)
+    with restored_opponent(opponent, state):
+        pass
     assert choices(opponent, 20) == before
     assert opponent_state(pickle.loads(pickle.dumps(opponent))) == opponent_state(opponent)
 
@@ -105,7 +107,70 @@ def test_an_opponent_without_state_has_none():
     opponent = make_opponent(first_legal)
     seed_opponent(opponent, np.random.default_rng(1))
     assert opponent_state(opponent) is None
-    restore_opponent(opponent, None)
+    with restored_opponent(opponent, None):
+        pass
+
+
+def test_an_opponent_is_as_before_if_the_game_cannot_be_restored():
+    opponent = RandomDecisions()
+    state = opponent_state(opponent)
+    seed_opponent(opponent, np.random.default_rng(1))
+    before = opponent_state(opponent)
+    with pytest.raises(KeyError), restored_opponent(opponent, state):
+        raise KeyError
+    assert opponent_state(opponent) == before
+
+
+@pytest.mark.parametrize("kind", [ThudSeatEnv, ThudVectorEnv])
+def test_the_state_of_another_kind_of_opponent_is_refused_and_changes_nothing(kind):
+    names = {} if kind is ThudSeatEnv else {"num_envs": 2}
+    env = kind(**names)
+    env.reset(seed=1)
+    before = pickle.dumps(env.get_state())
+    for opponent, what in (("agents:greedy", "state of another one"), (first_legal, "holds no")):
+        other = kind(**names, opponent=opponent, side="trolls")
+        other.reset(seed=2)
+        with pytest.raises(ValueError, match=what):
+            env.set_state(other.get_state())
+        assert pickle.dumps(env.get_state()) == before
+
+
+class Failing:
+    """An opponent that is interrupted in its second reply."""
+
+    def __init__(self):
+        self.calls = 0
+
+    def act_rows(self, rows):
+        self.calls += 1
+        if self.calls == 2:
+            raise KeyboardInterrupt
+        return np.array([first_legal(Position.unchecked(row)) for row in rows])
+
+
+@pytest.mark.parametrize("kind", [ThudSeatEnv, ThudVectorEnv])
+def test_after_an_opponent_has_failed_nobody_plays_for_it(kind):
+    single = kind is ThudSeatEnv
+    env = kind(opponent=Failing()) if single else kind(2, opponent=Failing())
+    env.reset()
+    legal = first_legal(env.position if single else env.position(0))
+    env.step(legal if single else np.full(2, legal))
+    position = env.position if single else env.position(0)
+    legal = first_legal(position)
+    with pytest.raises(KeyboardInterrupt):
+        env.step(legal if single else np.full(2, legal))
+    with pytest.raises(ResetNeeded):
+        env.step(0 if single else np.zeros(2, dtype=int))
+    env.reset()
+    env.step(first_legal(START) if single else np.full(2, first_legal(START)))
+
+
+@pytest.mark.parametrize("opponent", ["agents:greedy", first_legal, 3])
+def test_an_opponent_that_would_never_play_is_refused(opponent):
+    for make in (ThudSeatEnv, ThudVectorEnv):
+        with pytest.raises(ValueError, match="would never play"):
+            make(side="both", opponent=opponent)
+        make(side="both", opponent=None)
 
 
 def test_a_string_names_the_module_that_makes_the_player():

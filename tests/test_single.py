@@ -235,7 +235,7 @@ def test_an_illegal_choice_of_the_opponent_is_blamed_on_it():
         env.step(first_legal(env.position))
     env = ThudSeatEnv(opponent=lambda position: None)
     env.reset()
-    with pytest.raises(TypeError, match="the opponent's choice"):
+    with pytest.raises(ValueError, match="the opponent's choices are object of shape"):
         env.step(first_legal(env.position))
 
 
@@ -247,7 +247,7 @@ def test_an_opponent_that_returns_no_array_of_one_choice_is_blamed(choices):
 
     env = ThudSeatEnv(opponent=Careless())
     env.reset()
-    with pytest.raises(TypeError, match=r"the opponent's choices are .* of shape \(1,\) would be"):
+    with pytest.raises(ValueError, match=r"the opponent's choices are .* of shape \(1,\) would be"):
         env.step(first_legal(env.position))
 
 

@@ -63,15 +63,17 @@ GAMES = [
 @pytest.mark.parametrize("mode", MODES)
 def test_it_equals_a_loop_over_single_environments(mode, side, name, options):
     options = {"side": side, "max_turns": 11, "max_quiet_turns": 7, **options}
+    alone = side == "both"
     loop = gymnasium.make_vec(
         name,
         5,
         vectorization_mode="sync",
         vector_kwargs={"autoreset_mode": AutoresetMode(mode)},
-        opponent=scattered,
+        opponent=None if alone else scattered,
         **options,
     )
-    batch = gymnasium.make_vec(name, 5, opponent=Scattered(), autoreset_mode=mode, **options)
+    opponent = None if alone else Scattered()
+    batch = gymnasium.make_vec(name, 5, opponent=opponent, autoreset_mode=mode, **options)
     assert isinstance(batch.unwrapped, ThudVectorEnv)
     assert batch.observation_space == loop.observation_space
     assert batch.action_space == loop.action_space
@@ -406,7 +408,7 @@ def test_steps_out_of_place_are_refused():
 def test_the_first_reset_is_of_all_environments():
     envs = ThudVectorEnv(2, side="trolls")
     some = {"reset_mask": np.array([True, False])}
-    with pytest.raises(ResetNeeded, match="environments \\[1\\] have never been reset"):
+    with pytest.raises(ResetNeeded, match="environments \\[1\\] must be reset, too"):
         envs.reset(options=some)
     with pytest.raises(ResetNeeded, match=r"reset\(\)"):
         envs.step(np.zeros(2, dtype=int))

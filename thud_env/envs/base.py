@@ -11,8 +11,8 @@ from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 from pettingzoo import AECEnv
 
-from thud_env.actions import NUM_ACTIONS
-from thud_env.arguments import as_count, one_of, refuse_unknown
+from thud_env.actions import NUM_ACTIONS, as_index
+from thud_env.arguments import as_count, one_of, refuse_copy, refuse_unknown, shown
 from thud_env.batch.one_game import ILLEGAL, play_if_legal
 from thud_env.batch.options import Reward, wants_outcome
 from thud_env.envs.common import (
@@ -24,11 +24,9 @@ from thud_env.envs.common import (
     Observation,
     check_state,
     observation_space,
-    read_action,
-    refuse_copy,
 )
 from thud_env.envs.rendering import Renderer, RenderMode
-from thud_env.envs.reset_options import as_options, read_start
+from thud_env.envs.reset_options import read_start, start_option
 from thud_env.position import SIDES, IllegalMove, Position, Side
 from thud_env.rules.check import check_row
 from thud_env.rules.row import DWARFS, TERMINATION, TO_MOVE, TROLLS, TURN_LIMIT, new_row
@@ -142,13 +140,14 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
                 keeps its own limits.
 
         Raises:
-            ValueError: if the position is damaged, of another ruleset, or over; if the seed is
-                negative or no integer.
-            TypeError: if it is neither text nor a ``Position``, or ``options`` no dictionary.
+            ValueError: if the position is damaged, of another ruleset, or over; if an option is
+                nearly ``"position"``; if the seed is not an integer, 0 or more.
+            TypeError: if the position is neither text nor a ``Position``, or ``options`` is not a
+                dictionary.
         """
         if seed is not None:
             as_count("seed", seed, least=0)
-        start = as_options(options).get("position")  # PettingZoo's tests have options of their own
+        start = start_option(options)
         if start is None:
             self._start_row = new_row(self.rules, **self._limits)
         else:
@@ -187,7 +186,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
                 raise IllegalMove(f"the game is over: {agent} can only step(None), not {action}")
             self._was_dead_step(None)
             return
-        index = read_action(action)
+        index = as_index(action)
         row = self._row
         before = None if self.render_mode is None else row.copy()
         in_range = 0 <= index < NUM_ACTIONS
@@ -239,14 +238,24 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         self._check_agent(agent)
         return {"observation": self._planes(agent), "action_mask": self.mask(agent)}
 
+    def agent_iter(self, max_iter: int = 2**63) -> Any:
+        """Iterate over the agents in the order in which they decide, as PettingZoo does.
+
+        Raises:
+            ResetNeeded: before the first reset.
+        """
+        self.check_reset("agent_iter")
+        return super().agent_iter(max_iter)
+
     def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """The observation, cumulative reward, termination, truncation and info of
         ``agent_selection``.
 
         Raises:
-            ResetNeeded: before the first reset.
+            ResetNeeded: before the first reset, and after both agents have left.
         """
-        self._check_reset("last")
+        if not self.agents:
+            raise ResetNeeded("call reset() before last(): nothing is being played")
         return super().last(observe)
 
     def action_masks(self) -> NDArray[np.int8]:
@@ -255,7 +264,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         Raises:
             ResetNeeded: before the first reset.
         """
-        self._check_reset("action_masks")
+        self.check_reset("action_masks")
         return self.mask(self.agent_selection)
 
     def mask(self, agent: str) -> NDArray[np.int8]:
@@ -294,7 +303,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         Raises:
             ResetNeeded: before the first reset.
         """
-        self._check_reset("get_state")
+        self.check_reset("get_state")
         state = {name: copy.copy(getattr(self, name)) for name in _STATE}
         return {**state, "renderer": self._renderer.get_state()}
 
@@ -325,6 +334,15 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         for name in _STATE:
             setattr(self, name, copy.copy(state[name]))
         self._renderer.set_state(state["renderer"])
+
+    def check_reset(self, method: str) -> None:
+        """Refuse a method before the first reset.
+
+        Raises:
+            ResetNeeded: naming the method.
+        """
+        if not hasattr(self, "rewards"):
+            raise ResetNeeded(f"call reset() before {method}(): nothing is being played")
 
     def render(self) -> Any:
         """What the render mode asks for: text, pixels [544, 544, 3] uint8, or None and a window.
@@ -367,7 +385,9 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
 
     def _caption(self) -> str:
         """The line that ``render`` writes below the board."""
-        return self._renderer.caption(self.position)
+        position = self.position
+        ending = f"{position.to_move} lost by an illegal action" if self._forfeited else ""
+        return self._renderer.caption(position, ending)
 
     def _end_game(self, truncated: bool) -> None:
         """End the game for both agents, who may then only step(None)."""
@@ -393,11 +413,9 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         self._cumulative_rewards[dwarfs] += paid_to_dwarfs
         self._cumulative_rewards[trolls] += paid_to_trolls
 
-    def _check_reset(self, method: str) -> None:
-        if not hasattr(self, "rewards"):
-            raise ResetNeeded(f"call reset() before {method}(): nothing is being played")
-
     def _check_agent(self, agent: str) -> None:
         if agent not in self.action_spaces:
             first, second = self.possible_agents
-            raise ValueError(f"unknown agent {agent!r}: {first!r} or {second!r} would be right")
+            raise ValueError(
+                f"unknown agent {shown(agent)}: {first!r} or {second!r} would be right"
+            )

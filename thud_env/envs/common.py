@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal, Never
+from typing import Any, Literal
 
 import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from thud_env.actions import NUM_ACTIONS, as_index
+from thud_env.actions import NUM_ACTIONS
 from thud_env.views.encoding import OBSERVATION_SHAPE
 
 Observation = dict[str, NDArray[Any]]
@@ -19,35 +19,24 @@ IdleMask = Literal["zeros", "ones"]
 ILLEGAL_ACTION = -1
 """``termination`` in infos where an illegal action has lost; every other is a ``Termination``."""
 ILLEGAL_REWARD = -1.0
-"""The reward of an illegal action that loses: that of the lowest margin."""
+"""The reward of an illegal action that loses, in a match too."""
 
 SEED_HINT = {"seed": "reset(seed=...) takes it"}
 
 
-def read_action(action: Any) -> int:
-    """An action as an int. A bool is none: it would be taken for action 0 or 1.
+def integers(what: str, given: Any, count: int) -> NDArray[np.integer[Any]]:
+    """``given`` as integers, [count].
 
     Raises:
-        TypeError: if it is not one integer.
+        ValueError: if it is anything else.
     """
-    # The name of a dtype is slow to make (docs/log.md), and integers come with every step.
-    dtype = "" if isinstance(action, np.integer) else str(getattr(action, "dtype", ""))
-    if isinstance(action, bool) or dtype.endswith("bool"):
-        raise TypeError(
-            f"action {action} is a bool: an int in 0 .. {NUM_ACTIONS - 1} would be right"
+    array = np.asarray(given)
+    if array.shape != (count,) or array.dtype.kind not in "iu":
+        raise ValueError(
+            f"{what} are {array.dtype} of shape {array.shape}: "
+            f"integers of shape ({count},) would be right"
         )
-    return as_index(action)
-
-
-def refuse_copy(env: object) -> Never:
-    """``__copy__`` of every environment: a shallow copy would play on the original's board.
-
-    Raises:
-        TypeError: always.
-    """
-    raise TypeError(
-        f"copy.copy of a {type(env).__name__} would share its board: copy.deepcopy would be right"
-    )
+    return array
 
 
 def check_state(whose: object, state: Any, names: Iterable[str]) -> None:

@@ -21,13 +21,14 @@ An opponent with a method ``seed(number)`` is seeded by ``reset(seed=...)``, one
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thud_env.arguments import module_named
+from thud_env.arguments import module_named, shown
 from thud_env.batch.states import drawn_decisions
 from thud_env.position import Position
 
@@ -92,8 +93,8 @@ def _from_module(opponent: str) -> Any:
     name, colon, spec = opponent.partition(":")
     if not (name and colon):
         raise ValueError(
-            f"unknown opponent {opponent!r}: {RANDOM_DECISIONS!r}, or MODULE:SPEC for a module "
-            f"that makes players, such as 'agents:{opponent or 'greedy'}', would be right"
+            f"unknown opponent {shown(opponent)}: {RANDOM_DECISIONS!r}, or MODULE:SPEC for a "
+            f"module that makes players, such as 'agents:{opponent or 'greedy'}', would be right"
         )
     try:
         module = module_named(name)
@@ -112,17 +113,20 @@ def make_opponent(opponent: Any, is_needed: bool = True) -> BatchOpponent:
 
     Args:
         opponent: one of those tabled above.
-        is_needed: False where the learner plays both sides, so that None will do.
+        is_needed: False where the learner plays both sides: None is right then, and the default.
 
     Raises:
-        ValueError: for a string that names no player.
+        ValueError: for a string that names no player, and for a player that is not needed.
         TypeError: for anything that is not in the table above.
     """
-    if opponent is None and not is_needed:
+    by_default = isinstance(opponent, str) and opponent in (RANDOM_DECISIONS, _OLDER_NAME)
+    if by_default or (opponent is None and not is_needed):
         return RandomDecisions()
+    if not is_needed:
+        raise ValueError(
+            f"opponent {shown(opponent)} would never play: with side='both' None would be right"
+        )
     if isinstance(opponent, str):
-        if opponent in (RANDOM_DECISIONS, _OLDER_NAME):
-            return RandomDecisions()
         opponent = _from_module(opponent)
     if isinstance(opponent, type):
         name = opponent.__name__
@@ -153,11 +157,16 @@ def opponent_state(opponent: BatchOpponent) -> Any:
 
 
 def check_opponent_state(opponent: BatchOpponent, state: Any) -> None:
-    """Refuse the state of an opponent where one plays that has none.
+    """Refuse a state without an opponent's where one with a state plays, and the other way round.
 
     Raises:
         ValueError: if so.
     """
+    if state is None and opponent_state(opponent) is not None:
+        raise ValueError(
+            "a state that holds no opponent's cannot be set where the opponent has one: "
+            "a state of an environment with the same opponent would be right"
+        )
     if state is not None and not callable(getattr(opponent, "set_state", None)):
         raise ValueError(
             "a state that holds its opponent's cannot be set where the opponent has no "
@@ -165,7 +174,31 @@ def check_opponent_state(opponent: BatchOpponent, state: Any) -> None:
         )
 
 
-def restore_opponent(opponent: BatchOpponent, state: Any) -> None:
-    """Return an opponent to a state that ``opponent_state`` gave; None changes nothing."""
-    if state is not None:
+@contextlib.contextmanager
+def restored_opponent(opponent: BatchOpponent, state: Any) -> Iterator[None]:
+    """Return an opponent to a state that ``opponent_state`` gave, None for one that has none. If
+    what happens within fails, the opponent is as it was before.
+
+    Raises:
+        ValueError: if the opponent does not take the state.
+    """
+    if state is None:
+        yield
+        return
+    before = opponent_state(opponent)
+    try:
+        _set_state(opponent, state)
+        yield
+    except BaseException:
+        if before is not None:
+            _set_state(opponent, before)
+        raise
+
+
+def _set_state(opponent: BatchOpponent, state: Any) -> None:
+    try:
         opponent.set_state(state)  # type: ignore[attr-defined] # it has a state
+    except Exception as error:  # a player of the user's may raise anything
+        raise ValueError(
+            f"the opponent cannot return to the state of another one: {error}"
+        ) from error

@@ -73,10 +73,14 @@ class Renderer:
         self._window.show(pixels, caption, fps)
         return None
 
-    def caption(self, position: Position) -> str:
-        """A line about a battle: who moves or how it ended, the turn, the margin, the last turn."""
-        outcome = position.outcome
-        ending = str(outcome or f"{position.to_move} to move")
+    def caption(self, position: Position, ending: str = "") -> str:
+        """A line about a battle: who moves or how it ended, the turn, the margin, the last turn.
+
+        Args:
+            position: the state of the battle.
+            ending: how it ended, if not by the rules.
+        """
+        ending = ending or str(position.outcome or f"{position.to_move} to move")
         last = f", last turn {self.last_turn}" if self.last_turn else ""
         return f"{ending}, turn {position.turn_number}, margin {position.margin}{last}"
 

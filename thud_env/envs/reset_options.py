@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thud_env.arguments import nearest
+from thud_env.arguments import nearest, shown
 from thud_env.position import Position
 from thud_env.rulesets import RULESETS, Ruleset
 
@@ -27,6 +28,21 @@ def as_options(options: dict[str, Any] | None) -> dict[str, Any]:
     )
 
 
+def start_option(options: dict[str, Any] | None) -> Any:
+    """The start that the options of a reset give, None if they give none. Other options are
+    ignored, as PettingZoo's tests have some of their own, but not a misspelt ``"position"``.
+
+    Raises:
+        TypeError: if they are not a dictionary.
+        ValueError: if one is nearly ``"position"``.
+    """
+    options = as_options(options)
+    for name in options:
+        if name != "position" and get_close_matches(str(name).lower(), ["position"], cutoff=0.8):
+            raise ValueError(f"unknown option {shown(name)}: did you mean 'position'?")
+    return options.get("position")
+
+
 def read_options(options: dict[str, Any] | None, known: tuple[str, ...]) -> dict[str, Any]:
     """The same of an environment that knows all its options.
 
@@ -38,7 +54,7 @@ def read_options(options: dict[str, Any] | None, known: tuple[str, ...]) -> dict
     for name in options:
         if name not in known:
             hint = nearest(str(name), known)
-            raise ValueError(f"unknown option {name!r}: {hint}known: {', '.join(known)}")
+            raise ValueError(f"unknown option {shown(name)}: {hint}known: {', '.join(known)}")
     return options
 
 

@@ -16,13 +16,13 @@ from thud_env.actions import NUM_ACTIONS
 from thud_env.batch.game import BatchedGame
 from thud_env.batch.options import Reward, wants_outcome
 from thud_env.batch.states import margins
-from thud_env.envs.common import ILLEGAL_ACTION, ILLEGAL_REWARD
+from thud_env.envs.common import ILLEGAL_ACTION, ILLEGAL_REWARD, check_state, integers
 from thud_env.envs.match import MATCH_PLANES, show_match
 from thud_env.envs.opponents import (
     check_opponent_state,
     make_opponent,
     opponent_state,
-    restore_opponent,
+    restored_opponent,
     seed_opponent,
 )
 from thud_env.envs.single import Seat
@@ -248,15 +248,16 @@ class SeatedGames:
             ValueError: if it is a state of another game, of more or fewer, or of an opponent that
                 cannot be this one; nothing has changed then.
         """
+        check_state(self, state, ("rules", "match", "rows", *_STATE, "opponent"))
         given = _described(len(state["rows"]), state["match"], state["rules"])
         own = _described(self.games.num_games, self.match, self.rules.spec)
         if given != own:
             raise ValueError(f"a state of {given} cannot be set in {own}")
         check_opponent_state(self._opponent, state["opponent"])
-        self.games.set_rows(state["rows"])
+        with restored_opponent(self._opponent, state["opponent"]):
+            self.games.set_rows(state["rows"])
         for name in _STATE:
             setattr(self, name, state[name].copy())
-        restore_opponent(self._opponent, state["opponent"])
 
     # -- inside --------------------------------------------------------------------------------
 
@@ -284,18 +285,3 @@ class SeatedGames:
 
 def _described(count: int, match: bool, rules: str) -> str:
     return f"{count} {'matches' if match else 'battles'} of {rules}"
-
-
-def integers(what: str, given: Any, count: int) -> NDArray[np.integer[Any]]:
-    """``given`` as integers, [count].
-
-    Raises:
-        ValueError: if it is anything else.
-    """
-    array = np.asarray(given)
-    if array.shape != (count,) or array.dtype.kind not in "iu":
-        raise ValueError(
-            f"{what} are {array.dtype} of shape {array.shape}: "
-            f"integers of shape ({count},) would be right"
-        )
-    return array

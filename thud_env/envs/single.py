@@ -58,8 +58,8 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
-from thud_env.actions import NUM_ACTIONS
-from thud_env.arguments import one_of, refuse_unknown
+from thud_env.actions import NUM_ACTIONS, as_index, out_of_range
+from thud_env.arguments import as_count, one_of, refuse_copy, refuse_unknown
 from thud_env.batch.options import Reward
 from thud_env.envs.aec import ThudEnv
 from thud_env.envs.base import BoardEnv
@@ -68,15 +68,14 @@ from thud_env.envs.common import (
     IdleMask,
     IllegalAction,
     check_state,
-    read_action,
-    refuse_copy,
+    integers,
 )
 from thud_env.envs.match import MatchEnv
 from thud_env.envs.opponents import (
     check_opponent_state,
     make_opponent,
     opponent_state,
-    restore_opponent,
+    restored_opponent,
     seed_opponent,
 )
 from thud_env.envs.rendering import RenderMode
@@ -97,12 +96,12 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
             or ``"both"``, with no opponent.
         opponent: plays the other side: ``"random-decisions"``, a function from a ``Position`` to
             an action, an object with ``act(position)``, such as ``agents.make(spec)``
-            (``envs/opponents.py``); None, with ``side="both"`` only.
+            (``envs/opponents.py``); None with ``side="both"``.
         match: whether to play the two-battle game; ``side`` is that of the first battle.
         render_mode: as ``ThudEnv``.
         observation: ``"planes"``, or ``"dict"`` of them and the action mask.
-        illegal_action: what one of the learner's does: ``"lose"`` the battle, with a reward of
-            -1, or ``"raise"`` an ``IllegalMove``.
+        illegal_action: what an illegal action of the learner does: ``"lose"`` the battle, with a
+            reward of -1, or ``"raise"`` an ``IllegalMove``.
         reward: as ``ThudEnv``.
         idle_mask: the action mask once the battle is over, ``"ones"`` or ``"zeros"``.
         max_quiet_turns, max_turns, offer_after, agreement: as ``ThudEnv``.
@@ -170,21 +169,24 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
 
         Raises:
             ValueError: if the position is damaged, of another ruleset, or over, or an option is
-                unknown.
-            TypeError: if the position is neither text nor a ``Position``, or ``options`` no
+                unknown; if the seed is not an integer, 0 or more.
+            TypeError: if the position is neither text nor a ``Position``, or ``options`` is not a
                 dictionary.
         """
+        if seed is not None:
+            as_count("seed", seed, least=0)
         super().reset(seed=seed)
         if seed is not None:
             seed_opponent(self._opponent, self.np_random)
+        self._needs_reset = True  # until the opponent has replied
         self._game.reset(options=read_options(options, ("position",)))
         if self.side != "both":
             drawn = self.side == "random"
             number = int(self.np_random.integers(2)) if drawn else SIDES.index(self.side)
             self._agent = self._game.possible_agents[number]
         self._owed = 0.0
-        self._needs_reset = False
         self._reply()
+        self._needs_reset = False
         return self._seen()
 
     def step(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
@@ -197,16 +199,18 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
             with ``action_mask``, [6470] int8, of the decision that is now to be made.
 
         Raises:
-            ResetNeeded: before the first reset, and after the end of a game.
+            ResetNeeded: before the first reset, after the end of a game, and after an opponent has
+                failed: then it is still its turn.
             TypeError: if ``action`` is not one integer, or is a bool.
             IllegalMove: if it is not in 0 .. 6469; if it is not legal, only with
                 ``illegal_action="raise"``; and if the opponent's choice is not legal.
+            ValueError: if the opponent's choice is not one integer.
         """
         if self._needs_reset:
             raise ResetNeeded("call reset() before step(): no battle is being played")
-        index = read_action(action)
+        index = as_index(action)
         if not 0 <= index < NUM_ACTIONS:
-            raise IllegalMove(f"action {index} is out of range: actions are 0 to {NUM_ACTIONS - 1}")
+            raise IllegalMove(out_of_range(index))
         game = self._game
         if self.side == "both":
             self._agent = game.agent_selection
@@ -217,6 +221,7 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
                 if not self._loses:
                     raise
                 game.forfeit()
+            self._needs_reset = True  # until the opponent has replied
             self._owed += game.rewards[self._agent]
             self._reply()
         reward, self._owed = self._owed, 0.0
@@ -227,7 +232,12 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         return observation, reward, terminated, truncated, info
 
     def action_masks(self) -> NDArray[np.int8]:
-        """The learner's action mask, [6470] int8, for libraries that look here."""
+        """The learner's action mask, [6470] int8, for libraries that look here.
+
+        Raises:
+            ResetNeeded: before the first reset.
+        """
+        self._game.check_reset("action_masks")
         return self._game.mask(self._viewer)
 
     @property
@@ -272,12 +282,12 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         """
         check_state(self, state, ("game", "agent", "owed", "needs_reset", "np_random", "opponent"))
         check_opponent_state(self._opponent, state["opponent"])
-        self._game.set_state(state["game"])
+        with restored_opponent(self._opponent, state["opponent"]):
+            self._game.set_state(state["game"])
         self._agent = state["agent"]
         self._owed = state["owed"]
         self._needs_reset = state["needs_reset"]
         self.np_random.bit_generator.state = state["np_random"]
-        restore_opponent(self._opponent, state["opponent"])
 
     @property
     def _viewer(self) -> str:
@@ -293,16 +303,11 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         if self.side == "both":
             return
         while game.agent_selection != self._agent and not game.is_over:
-            choices = np.asarray(self._opponent.act_rows(game.position.row[np.newaxis]))
-            if choices.shape[:1] != (1,):
-                raise TypeError(
-                    f"the opponent's choices are {choices.dtype} of shape {choices.shape}: "
-                    "integers of shape (1,) would be right"
-                )
+            chosen = self._opponent.act_rows(game.position.row[np.newaxis])
             try:
-                game.step(choices[0])
-            except (IllegalMove, TypeError) as error:
-                raise type(error)(f"the opponent's choice: {error}") from None
+                game.step(int(integers("the opponent's choices", chosen, 1)[0]))
+            except IllegalMove as error:
+                raise IllegalMove(f"the opponent's choice: {error}") from None
             self._owed += game.rewards[self._agent]
 
     def _seen(self) -> tuple[Any, dict[str, Any]]:

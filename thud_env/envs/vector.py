@@ -48,7 +48,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from thud_env.actions import NUM_ACTIONS
-from thud_env.arguments import as_count, one_of, refuse_unknown
+from thud_env.arguments import as_count, one_of, refuse_copy, refuse_unknown
 from thud_env.batch.options import AutoresetName, Reward, read_autoreset_mode
 from thud_env.batch.states import drawn_decisions
 from thud_env.envs.common import (
@@ -56,12 +56,12 @@ from thud_env.envs.common import (
     IdleMask,
     IllegalAction,
     check_state,
+    integers,
     observation_space,
-    refuse_copy,
 )
 from thud_env.envs.match import MATCH_PLANES
 from thud_env.envs.reset_options import read_mask, read_options, read_starts
-from thud_env.envs.seats import SeatedGames, integers
+from thud_env.envs.seats import SeatedGames
 from thud_env.envs.single import ObservationKind, Seat
 from thud_env.position import Position
 from thud_env.rulesets import Rules, get_ruleset
@@ -158,22 +158,26 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
 
         Raises:
             ValueError: if a position is damaged, of another ruleset, or over, the mask is not
-                [B] bool, or there is no such option.
-            TypeError: if a position is neither text nor a ``Position``, or ``options`` no
+                [B] bool, an option is unknown, or the seed is not an integer, 0 or more.
+            TypeError: if a position is neither text nor a ``Position``, or ``options`` is not a
                 dictionary.
-            ResetNeeded: if the mask leaves out any before the first reset of all.
+            ResetNeeded: if the mask leaves out any before the first reset of all, or after an
+                opponent has failed.
         """
         options = read_options(options, ("position", "reset_mask"))
         chosen = read_mask(options.get("reset_mask"), self.num_envs)
         if self._needs_reset and not chosen.all():
             raise ResetNeeded(
-                f"environments {np.flatnonzero(~chosen).tolist()} have never been reset: "
+                f"environments {np.flatnonzero(~chosen).tolist()} must be reset, too: "
                 "call reset() without reset_mask first"
             )
+        if seed is not None:
+            as_count("seed", seed, least=0)
         start = options.get("position")
         starts = None
         if start is not None:
             starts = read_starts(start, self.rules, self._limits, self.num_envs)
+        self._needs_reset = True  # until the opponents have replied
         super().reset(seed=seed)
         if seed is not None:
             self._seated.seed(self.np_random)
@@ -197,9 +201,9 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             [B, 6470] int8, of the decisions that are now to be made.
 
         Raises:
-            ResetNeeded: before the first reset, and with ``autoreset_mode="Disabled"`` while a
-                battle that ended has not been reset.
-            ValueError: if ``actions`` is not [B] integers.
+            ResetNeeded: before the first reset, after an opponent has failed, and with
+                ``autoreset_mode="Disabled"`` while a battle that ended has not been reset.
+            ValueError: if ``actions``, or an opponent's choices, are not [B] integers.
             IllegalMove: if one is not in 0 .. 6469; if one is not legal, only with
                 ``illegal_action="raise"``, and no game has been changed then. Actions that are
                 ignored may be anything.
@@ -210,6 +214,7 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         illegal = deciding & ~games.are_legal(deciding, chosen)
         if illegal.any() and not self._loses:
             games.raise_illegal("the action", illegal, chosen)
+        self._needs_reset = True  # until the opponents have replied
         games.start(restarted, self.np_random)
         games.play(deciding & ~illegal, chosen)
         games.forfeit(illegal)
@@ -226,11 +231,14 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             games.reply(over)
         else:
             self._ended = over
+        self._needs_reset = False
         observations, infos = self._seen(np.ones(self.num_envs, dtype=np.bool_))
         return observations, rewards, over & ~truncated, truncated, final | infos
 
     def action_masks(self) -> NDArray[np.int8]:
-        """The action masks, [B, 6470] int8, as in ``infos["action_mask"]``."""
+        """The action masks, [B, 6470] int8, as in ``infos["action_mask"]``. Before the first reset
+        they are those of the start.
+        """
         if self._copy:
             return self._seated.masks(self._idle_mask)
         self._masks[:] = self._seated.games.masks

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thud_env.actions import NUM_ACTIONS
-from thud_env.envs.seats import integers
+from thud_env.envs.common import integers
 from thud_env.position import IllegalMove, Position
 from thud_env.rules.legal import is_legal
 
