@@ -60,6 +60,8 @@ class Agent(ABC):
     """Whether it draws, so that it may decide differently in the same position."""
     timed: bool = False
     """Whether it has a time limit, so that its decisions depend on the machine."""
+    searched: int | None = None
+    """Nodes or simulations of all its searches so far; None if it does not count any."""
 
     @abstractmethod
     def act_rows(self, rows: NDArray[np.int16]) -> NDArray[np.int32]:
@@ -80,7 +82,9 @@ class Agent(ABC):
 
         Raises:
             ValueError: if the battle is over.
+            TypeError: if it is not a ``Position``.
         """
+        _check_position(position)
         if position.outcome is not None:
             raise ValueError(f"the battle is over: nothing to decide in {position.text!r}")
         return int(self.act_rows(position.row[np.newaxis])[0])
@@ -90,6 +94,7 @@ class Agent(ABC):
 
         Raises:
             ValueError: if the battle is over.
+            TypeError: if it is not a ``Position``.
         """
         actions = [self.act(position)]
         row = position.row.copy()
@@ -98,6 +103,14 @@ class Agent(ABC):
             actions.append(self.act(Position.unchecked(row)))
             apply(row, actions[-1])
         return turn_notation(position.row, actions)
+
+
+def _check_position(position: Position) -> None:
+    if not isinstance(position, Position):
+        raise TypeError(
+            f"a {type(position).__name__} is not a position: Position(row) or "
+            "Position.from_text(text) would be right"
+        )
 
 
 class DrawingAgent(Agent):

@@ -230,6 +230,7 @@ class AlphaBetaAgent(PlanningAgent):
         )
         read_weights, tables = read_evaluation(evaluation, weights)
         self._searcher = Searcher(read_weights, self._rng, tables)
+        self.searched: int = 0
         self.result: SearchResult | None = None
         """What the last search found."""
 
@@ -248,6 +249,7 @@ class AlphaBetaAgent(PlanningAgent):
     def think(self, row: Row) -> Thought:
         """See ``PlanningAgent``."""
         self.result = self._searcher.search(row, self._options)
+        self.searched += self.result.nodes
         return self.result
 
 
@@ -258,8 +260,11 @@ class Greedy2Agent(PlanningAgent):
 
     def __init__(self, seed: int = 0) -> None:
         super().__init__(seed)
+        self.searched: int = 0
         self._searcher = Searcher(material_weights(), self._rng)
 
     def think(self, row: Row) -> Thought:
         """See ``PlanningAgent``."""
-        return self._searcher.search(row, SearchOptions(depth=2, quiescence=0))
+        found = self._searcher.search(row, SearchOptions(depth=2, quiescence=0))
+        self.searched += found.nodes
+        return found

@@ -150,10 +150,10 @@ def _export(arguments: argparse.Namespace) -> None:
         planes = export(arguments.checkpoint, arguments.target)
     except ImportError as error:
         raise ImportError(f'{error.name} is missing: pip install ".[export]"') from None
-    attacks = planes - NUM_PLANES
-    and_attacks = f" (the last {attacks} are attack planes: --help)" if attacks else ""
+    own = planes - NUM_PLANES
+    and_own = f" (the last {own} are not the environment's: --help)" if own else ""
     print(
-        f"{arguments.target}: observations [N, {planes}, {SIZE}, {SIZE}]{and_attacks} in, "
+        f"{arguments.target}: observations [N, {planes}, {SIZE}, {SIZE}]{and_own} in, "
         f"logits [N, {NUM_ACTIONS}] and values [N] out, all float32"
     )
 

@@ -103,6 +103,7 @@ class MctsAgent(PlanningAgent):
         control[trees.PRIORS] = PRIORS[priors]
         self._seconds = time
         self._started = 0.0
+        self.searched: int = 0
         self.result: TreeResult | None = None
         """What the last search found."""
 
@@ -131,4 +132,5 @@ class MctsAgent(PlanningAgent):
             trees.grow(tree, self._rng)
         line, value = best_line(tree, 0)
         self.result = tree_result(tree, 0, line, value, perf_counter() - self._started)
+        self.searched += self.result.simulations
         return self.result

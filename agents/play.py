@@ -74,7 +74,8 @@ def serve_page(arguments: argparse.Namespace) -> None:
         ) from None
     names = seats(arguments.dwarfs, arguments.trolls)
     asked = {}
-    if arguments.dwarfs or arguments.trolls or arguments.position or arguments.rules != "classic":
+    chosen = (arguments.dwarfs, arguments.trolls, arguments.position, arguments.agreement)
+    if any(chosen) or arguments.rules != "classic":
         agreement = "yes" if arguments.agreement else "no"
         position = arguments.position or ""
         asked = {"rules": arguments.rules, "position": position, "agreement": agreement, **names}

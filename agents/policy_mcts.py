@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import zlib
 from collections.abc import Sequence
@@ -36,14 +35,6 @@ _YOUNG = 4
 """Simulations that a tree has made for each further leaf that it adds to a batch."""
 _ROOTS = ("puct", "gumbel")
 PRECISIONS = ("float32", "bfloat16")
-
-
-@dataclasses.dataclass(frozen=True)
-class NetworkResult:
-    """The result of searching one or several positions."""
-
-    simulations: int
-    """The simulations in all of them together."""
 
 
 class PolicyMctsAgent(PlanningAgent):
@@ -127,8 +118,7 @@ class PolicyMctsAgent(PlanningAgent):
         self._started = 0.0
         self._tree: Tree | None = None
         self._seed = seed
-        self.result: NetworkResult | None = None
-        """What the last search found."""
+        self.searched: int = 0
 
     def seed(self, seed: int) -> None:
         """See ``Agent``."""
@@ -167,18 +157,15 @@ class PolicyMctsAgent(PlanningAgent):
         self._started = perf_counter()
         ends = self._started + self._seconds if self._seconds > 0 else math.inf
         thoughts: list[Thought] = []
-        made = 0
         try:
             for first in range(0, len(rows), _GAMES_AT_ONCE):
                 some = rows[first : first + _GAMES_AT_ONCE]
                 now, share = perf_counter(), len(some) / (len(rows) - first)
                 found, simulations = self._search(some, now + share * (ends - now))
                 thoughts += found
-                made += simulations
+                self.searched += simulations
         finally:
             self._tree = None
-        if rows:
-            self.result = NetworkResult(made)
         return thoughts
 
     def _search(self, rows: Sequence[Row], ends: float) -> tuple[list[Thought], int]:

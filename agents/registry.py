@@ -55,6 +55,10 @@ def make(spec: str, seed: int = 0) -> Agent:
         where = AGENTS[name]
     else:
         names = [*AGENTS, OWN]
+        if name.partition(",")[0] in AGENTS:
+            raise ValueError(
+                f"unknown agent {spec!r}: options follow a colon, NAME:KEY=VALUE,KEY=VALUE"
+            )
         raise ValueError(
             f"unknown agent {spec!r}: {nearest(name, names)}there are {', '.join(names)}"
         )
@@ -96,6 +100,11 @@ def _options(
     for word in words:
         key, _, value = word.partition("=")
         if key not in options:
+            if key == "seed":
+                raise ValueError(
+                    f"agent {spec!r} has no option 'seed': make(spec, seed=1), or --seed of the "
+                    "command, seeds it"
+                )
             known = ", ".join(options) or "none"
             raise ValueError(f"agent {spec!r} has no option {key!r}: its options are {known}")
         if key in given:

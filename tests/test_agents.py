@@ -59,7 +59,8 @@ def test_a_spec_makes_the_agent_that_it_names() -> None:
         ("stockfish", "unknown agent 'stockfish': there are random, greedy"),
         ("", "unknown agent ''"),
         ("greedy:depth=3", "agent 'greedy:depth=3' has no option 'depth': its options are none"),
-        ("random:seed=3", "has no option 'seed'"),
+        ("random:seed=3", "has no option 'seed': make(spec, seed=1)"),
+        ("greedy,seed=3", "options follow a colon"),
         ("alphabeta:depth=two", "depth=two must be a whole number"),
         ("alphabeta:depth=99", "depth=99 must be in 0 .. 24"),
         ("alphabeta:time=-1", "time=-1.0 must be in 0 .. 1e+06"),
@@ -369,3 +370,10 @@ def test_a_copy_goes_on_as_its_original_does(copied: Any, spec: str) -> None:
             assert original.turn(position) == turn
             assert twin.get_state() == original.get_state()
         position = position.play(turn)
+
+
+@pytest.mark.parametrize("wrong", [Position.start().row, "dd1dd", None])
+def test_only_a_position_is_played_in(wrong) -> None:
+    for choose in (agents.make("greedy").act, agents.make("greedy").turn):
+        with pytest.raises(TypeError, match="is not a position"):
+            choose(wrong)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import agents
-from agents.champion import STRONGEST
+from agents.analysis import Analysis
 from agents.networks.checkpoint import PRETRAINED, CheckpointError
 from thud_env import CLASSIC, RULESETS, Position
 from thud_env.rules.row import ROW_SIZE
@@ -17,10 +17,12 @@ from thud_env.rules.row import ROW_SIZE
 SHIPPED = sorted(path.name for path in PRETRAINED.iterdir() if path.is_dir())
 
 
-def test_every_ruleset_has_a_strongest_player() -> None:
-    assert set(STRONGEST) == set(RULESETS)
-    for spec in STRONGEST.values():
-        agents.make(f"{spec}{',' if ':' in spec else ':'}time=1")
+def test_the_search_of_a_champion_is_seen() -> None:
+    analysis = Analysis("champion:time=0.05", Position.start())
+    analysis.run()
+    assert analysis.finding is not None
+    assert analysis.finding.margin is not None
+    assert analysis.finding.depth is not None
 
 
 @pytest.mark.parametrize("rules", [*RULESETS, CLASSIC.replace(name="fewer", trolls="G7 H7 J7")])
@@ -38,7 +40,7 @@ def test_a_champion_goes_on_from_its_state_and_can_be_seeded() -> None:
     other.set_state(champion.get_state())
     assert other.get_state() == champion.get_state()
     other.seed(3)
-    assert other.get_state() == {"seed": 3, "players": {}}
+    assert other.get_state() == agents.make("champion", seed=3).get_state()
 
 
 def test_a_champion_can_be_stopped() -> None:

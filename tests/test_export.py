@@ -87,7 +87,7 @@ def test_an_onnx_file_says_what_the_network_says(network: Network, saved: Path, 
     target = saved.parent / "dwarfs.onnx"
     assert main([str(saved), str(target)]) == 0
     attacks = network.num_planes - NUM_PLANES
-    note = f" (the last {attacks} are attack planes: --help)" if attacks else ""
+    note = f" (the last {attacks} are not the environment's: --help)" if attacks else ""
     shape = f"{network.num_planes}, 15, 15]{note}"
     said = f"observations [N, {shape} in, logits [N, 6470] and values [N] out, all float32"
     assert capfd.readouterr() == (f"{target}: {said}\n", "")

@@ -201,7 +201,7 @@ def test_tables_are_of_the_ruleset_that_was_named(tmp_path: Path) -> None:
 def test_tables_without_lines_may_try_more_decisions_in_a_match(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    newest, met = tmp_path / "newest.npz", []
+    newest, met = tmp_path / "newest, of=1.npz", []  # a path that no spec can name
     write_tables(newest, "classic", *read_values(tables_path("classic"))[1:])
     monkeypatch.setattr(match.agents, "make", lambda spec, seed: met.append(spec))
     monkeypatch.setattr(match, "play_pairs", lambda *_, **__: None)
@@ -214,7 +214,7 @@ def test_tables_without_lines_may_try_more_decisions_in_a_match(
         match.play_match(newest, "classic", 1)
     nodes = (match.MATCH_NODES, match.NODES_WITHOUT_LINES)
     assert nodes[1] > SHIPPED_NODES
-    assert [met[3], met[7]] == [f"alphabeta:nodes={each}" for each in nodes]
+    assert [met[1], met[3]] == [f"alphabeta:nodes={each}" for each in nodes]
 
 
 @pytest.mark.parametrize("won", [True, False])

@@ -465,3 +465,14 @@ def test_the_command_reads_what_is_piped_into_it() -> None:
     assert "1. dwarfs dE2-E6\n" in done.stdout
     assert "2. trolls T" in done.stdout
     assert done.stdout.endswith("The battle was left in turn 3.\n")
+
+
+def test_the_page_is_asked_for_the_battle_that_the_words_ask_for(monkeypatch) -> None:
+    served: list[dict[str, str]] = []
+    monkeypatch.setattr("agents.web.serve.serve", lambda *_, asked, **__: served.append(asked))
+    for words in ([], ["--agreement"], ["--rules", "koom-valley"]):
+        assert main(["--web", *words], answers()) == 0
+    plain, agreed, valley = served
+    assert plain == {}
+    assert (agreed["rules"], agreed["agreement"]) == ("classic", "yes")
+    assert (valley["rules"], valley["agreement"]) == ("koom-valley", "no")

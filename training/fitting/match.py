@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import agents
+from agents.alphabeta import AlphaBetaAgent
 from agents.search.pattern_files import published_tables
 from training.arena.battles import play_pairs
 from training.arena.openings import read_openings
@@ -35,7 +36,8 @@ def play_match(newest: Path, rules: str, pairs: int) -> dict[str, Any]:
     starts = np.stack([start.row for start in reversed(book[-pairs:])])
     report: dict[str, Any] = {"nodes": MATCH_NODES, "pairs": pairs}
     for name, spec in opponents.items():
-        players = agents.make(f"{plain},weights={newest}", 1), agents.make(spec, 2)
+        mine = AlphaBetaAgent(nodes=MATCH_NODES, weights=str(newest), seed=1)  # any path: no spec
+        players = mine, agents.make(spec, 2)
         result = summarise_pairs(play_pairs(*players, pairs, rules, starts=starts))
         report[name] = {
             meaning: interval_of(result, key).text(2)

@@ -93,17 +93,12 @@ def _warm_up(spec: str, rules: str, side: int) -> None:
 
 
 class Timed:
-    """Measures an agent's CPU time and, if it counts them, the nodes that it searches.
-
-    A ``BatchPolicy`` for one battle at a time.
-    """
+    """Measures an agent's CPU time. A ``BatchPolicy`` for one battle at a time."""
 
     def __init__(self, spec: str, seed: int) -> None:
         self._spec = spec
         self._agent = agents.make(spec, seed=seed)
         self.seconds = 0.0
-        self.nodes: int | None = None
-        self._counted: object = None
 
     def act_rows(self, rows: NDArray[np.int16]) -> NDArray[np.int32]:
         """See ``agents.agent.BatchPolicy``.
@@ -114,18 +109,12 @@ class Timed:
         started = time.process_time()
         actions = self._agent.act_rows(rows)
         self.seconds += time.process_time() - started
-        self._count_nodes()
         return checked(self._spec, actions, rows)
 
-    def _count_nodes(self) -> None:
-        """Add the nodes of the agent's last search, unless they have been counted: one search may
-        serve several decisions.
-        """
-        found = getattr(self._agent, "result", None)
-        searched = getattr(found, "nodes", getattr(found, "simulations", None))
-        if searched is not None and found is not self._counted:
-            self.nodes = (self.nodes or 0) + int(searched)
-            self._counted = found
+    @property
+    def nodes(self) -> int | None:
+        """Nodes or simulations that the agent has searched, if it counts them."""
+        return self._agent.searched
 
 
 def play_games(field: Field, games: Iterable[Game], workers: int) -> Generator[Result]:
