@@ -101,6 +101,7 @@ def test_runs_with_other_anchors_share_the_colours_of_those_they_have_in_common(
     [
         (["nothing"], "config.yaml cannot be read"),
         (["empty"], "nothing has been measured against random or greedy yet"),
+        (["unmeasured"], "it was run with anchor_games=0"),
         (["classic", "valley"], "margins cannot be compared"),
     ],
 )
@@ -108,6 +109,7 @@ def test_a_run_without_curves_is_refused_in_one_line(
     runs: list[str], said: str, tmp_path: Path, capsys
 ) -> None:
     a_run(tmp_path / "empty", measured=0)
+    a_run(tmp_path / "unmeasured", measured=0, kind=DistillConfig)
     a_run(tmp_path / "classic")
     a_run(tmp_path / "valley", rules="koom-valley")
     out = tmp_path / "curves.svg"

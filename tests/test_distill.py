@@ -403,3 +403,8 @@ def test_a_folder_that_no_spec_can_name_is_refused_before_anything_is_learnt(
     config = dataclasses.replace(TINY, evaluation_games=2)
     with pytest.raises(ConfigError, match="no spec can name a path with , or ="):
         distil(config, Console(quiet=True), tmp_path / "a,b")
+
+
+def test_battles_that_may_end_by_agreement_are_refused() -> None:
+    with pytest.raises(ValueError, match="agreement: teachers label no offers"):
+        DistillConfig(agreement=True)

@@ -54,7 +54,8 @@ class OpponentConfig:
     """Opponents besides the other learner (training/selfplay/opponents.py)."""
 
     frozen: Share = 0.0
-    """Share of the battles in which one role meets a frozen snapshot of the other."""
+    """Share of the battles in which one role meets a frozen snapshot of the other; until there is
+    one, it meets one of the players below."""
     scripted: Share = 0.0
     """Share of the battles in which one role meets one of the players below."""
     players: tuple[str, ...] = ("random", "greedy")

@@ -55,6 +55,8 @@ def read_curves(run: Path) -> tuple[int, dict[tuple[str, str], Points]]:
         for name in (f"{role}/margin_against_{anchor}",)
     }
     if not all(curves.values()):
+        if not config.anchor_games:
+            raise CurveError(f"{run}: it was run with anchor_games=0, so its play was not measured")
         names = " or ".join(config.anchors)
         raise CurveError(f"{run}: nothing has been measured against {names} yet")
     return most, curves

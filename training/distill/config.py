@@ -95,7 +95,11 @@ class StudentConfig:
 
 @dataclasses.dataclass(frozen=True)
 class DistillConfig(RunConfig):
-    """One distillation."""
+    """One distillation.
+
+    Raises:
+        ValueError: if its battles may end by agreement.
+    """
 
     name: str = "distill"
     """The run is written to ``runs/NAME``."""
@@ -122,6 +126,10 @@ class DistillConfig(RunConfig):
     """The battles in which states are labelled."""
     student: StudentConfig = dataclasses.field(default_factory=StudentConfig)
     """How the students learn."""
+
+    def __post_init__(self) -> None:
+        if self.agreement:
+            raise ValueError("agreement: teachers label no offers, so False would be right")
 
     @property
     def players_named(self) -> dict[str, tuple[str, ...]]:

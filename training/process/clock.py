@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 import torch
 
 ENVIRONMENT, FORWARD, LEARN = PARTS = ("environment", "forward", "learn")
-"""Stepping the battles, listing legal decisions and expanding planes; running the networks to play
-and drawing from them; everything else of learning."""
+"""Stepping the battles, listing legal decisions and expanding planes, or making a whole lesson of a
+distillation; running the networks to play and drawing from them; everything else of learning."""
 
 
 def _when_the_gpu_is_done() -> float:

@@ -45,13 +45,14 @@ from agents.durable import (
 from agents.networks.network import PolicyNetwork
 from thud_env.position import SIDES
 from training.config import RunConfig
+from training.process.journal import Journal
 from training.process.state import State
 from training.runs.anchors import Best
 from training.runs.checkpoints import Checkpoints
 from training.runs.links import check_links
 from training.runs.lock import RunLock
 from training.runs.metrics import FILE as METRICS
-from training.runs.metrics import MetricsFile, keep_until
+from training.runs.metrics import keep_until, metrics_line
 from training.runs.starts import add_start, free_name
 from training.runs.stored_config import CONFIG, settled_config, unchanged_config
 
@@ -76,7 +77,7 @@ class RunFolder:
         """Notices for the user, a line each."""
         self.resumed = resumed
         self._lock = lock
-        self._metrics: MetricsFile | None = None
+        self._metrics: Journal | None = None
         self._tensorboard: SummaryWriter | None = None
 
     @classmethod
@@ -138,7 +139,7 @@ class RunFolder:
         self._open(decisions)
 
     def _open(self, decisions: int | None) -> None:
-        self._metrics = MetricsFile(self.path / METRICS)
+        self._metrics = Journal(self.path / METRICS)
         step = None if decisions is None else decisions + 1
         with self._tensorboard_may_fail():
             self._tensorboard = SummaryWriter(str(self.path / "tensorboard"), purge_step=step)
@@ -155,7 +156,7 @@ class RunFolder:
     def log(self, decisions: int, metrics: dict[str, float]) -> None:
         """Write one update's numbers, each named ``group/name``."""
         assert self._metrics is not None, "a run that is resumed must be restored first"
-        self._metrics.add(decisions, metrics)
+        self._metrics.add(metrics_line(decisions, metrics))
         with self._tensorboard_may_fail():
             if self._tensorboard is not None:
                 for name, value in metrics.items():

@@ -3,37 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from agents.durable import naming, replace_flushed
+from agents.durable import replace_flushed
 
 FILE = "metrics.jsonl"
 
 
-class MetricsFile:
-    """The file, open to add lines to."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._file = path.open("a", encoding="utf-8")
-
-    def add(self, decisions: int, metrics: dict[str, float]) -> None:
-        """Write one update's numbers. They are on the disk after ``flush``."""
-        with naming(self._path):
-            self._file.write(json.dumps({"decisions": decisions, **metrics}) + "\n")
-            self._file.flush()
-
-    def flush(self) -> None:
-        """Wait until all lines are on the disk."""
-        with naming(self._path):
-            os.fsync(self._file.fileno())
-
-    def close(self) -> None:
-        """Close the file."""
-        with naming(self._path):
-            self._file.close()
+def metrics_line(decisions: int, metrics: Mapping[str, float]) -> str:
+    """The line of one update's numbers."""
+    return json.dumps({"decisions": decisions, **metrics})
 
 
 def keep_until(path: Path, decisions: int, step: int) -> list[str]:
