@@ -99,6 +99,11 @@ def test_a_limit_may_be_left_to_the_ruleset(written) -> None:
 MISTAKES = [
     # keys
     ("lerning_rate=1", "unknown key lerning_rate: there are name, rules, seed"),
+    ("learning_rate=1", "unknown key learning_rate: did you mean ppo.learning_rate? there are"),
+    (
+        "name=2024",
+        "name: 2024 must be of type str: text that YAML reads as something else needs quotes",
+    ),
     ("num_game=4", "unknown key num_game: did you mean num_games? there are"),
     ("ppo.lerning_rate=1", "unknown key ppo.lerning_rate: did you mean ppo.learning_rate?"),
     ("network.channel=1", "unknown key network.channel: did you mean network.channels?"),

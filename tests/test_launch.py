@@ -37,7 +37,7 @@ def test_help_lists_the_options_and_the_keys(words: list[str], capsys) -> None:
     [
         ([], "train: the following arguments are required: CONFIG"),
         (["--resume"], "train: the following arguments are required: CONFIG"),
-        ([str(ROOT / "configs")], f"or a file such as {ROOT / 'configs' / 'agreement.yaml'},"),
+        ([str(ROOT / "configs")], f"or a file such as {ROOT / 'configs' / 'smoke.yaml'},"),
         (
             [str(ROOT / "docs")],
             "a folder without a run: the folder of a run, or a file such as conf",

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from agents.networks.network import NetworkConfig
+from agents.networks.symmetric import SymmetricConfig
 from training.config import OpponentConfig, PPOConfig, TrainConfig
 from training.config_file import load_config
 from training.options import Options
@@ -31,4 +32,16 @@ def test_the_keys_shown_are_a_configuration_and_its_defaults(tmp_path: Path) -> 
     shown = [line.strip().partition("  ")[0] for line in lines if line[2] != " "]
     (tmp_path / "empty.yaml").write_text("name: other")
     assert "ppo.learning_rate=0.001" in shown
-    assert load_config(tmp_path / "empty.yaml", shown) == TrainConfig()
+    of_one_kind = [key for key in shown if key.startswith("network.symmetries=")]
+    common = [key for key in shown if key not in of_one_kind]
+    assert load_config(tmp_path / "empty.yaml", common) == TrainConfig()
+    symmetric = load_config(
+        tmp_path / "empty.yaml", ["name=run", "network.kind=symmetric", *of_one_kind]
+    )
+    assert symmetric == TrainConfig(network=SymmetricConfig())
+
+
+def test_the_help_lists_the_words_of_a_key_and_the_keys_of_every_kind_of_network() -> None:
+    text = " ".join(keys_help().split())
+    assert "One of setup, book." in text
+    assert "network.symmetries=8 With kind=symmetric:" in text

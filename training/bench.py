@@ -29,6 +29,7 @@ from agents.networks.inputs import Inputs
 from thud_env.command import Command, bounded
 from thud_env.position import SIDES
 from training.config import ConfigError, TrainConfig
+from training.config_file import load_config
 from training.learner.batches import Batch, batches_of
 from training.process.clock import PARTS
 from training.process.memory import keep_freed_memory
@@ -108,8 +109,8 @@ def measure(config: TrainConfig, updates: int) -> dict[str, float]:
 
 def main(words: list[str] | None = None) -> int:
     """The command line; returns the exit code."""
-    command = Command("training.bench", __doc__, keys_help())
-    add_config(command, "a YAML file", CONFIG)
+    command = Command("training.bench", __doc__, keys_help(load_config(CONFIG)))
+    add_config(command, "a YAML file, or the folder of a run", CONFIG)
     command.add_argument(
         "--updates", type=bounded(int, 1), default=5, metavar="N", help="how many (5)"
     )

@@ -138,8 +138,13 @@ def _hint(kind: Any, key: str, where: str) -> str:
         if not where and key in keys:
             return f"this is for python -m {command}, which has it"
     known = typing.get_type_hints(kind)
-    near = difflib.get_close_matches(key, known, n=1)
-    hint = f"did you mean {where}{near[0]}? " if near else ""
+    near = [f"{where}{name}" for name in difflib.get_close_matches(key, known, n=1)]
+    near = near or [
+        f"{where}{group}.{key}"
+        for group, hint in known.items()
+        if dataclasses.is_dataclass(hint) and key in typing.get_type_hints(hint)
+    ]
+    hint = f"did you mean {' or '.join(near)}? " if near else ""
     return f"{hint}there are {', '.join(known)}"
 
 
@@ -174,7 +179,8 @@ def _convert(hint: Any, value: Any, key: str) -> Any:
             return whole_number(str(value))
     if type(value) not in allowed:
         names = " or ".join("nothing" if a is type(None) else a.__name__ for a in allowed)
-        raise ConfigError(f"{key}: {value!r} must be of type {names}")
+        quoted = ": text that YAML reads as something else needs quotes" if str in allowed else ""
+        raise ConfigError(f"{key}: {value!r} must be of type {names}{quoted}")
     return value
 
 

@@ -33,6 +33,17 @@ from training.selfplay.book import book_starts
 from training.selfplay.opponents import check_players
 from training.usage import add_config, keys_help, read_run
 
+ERRORS = (
+    ConfigError,
+    RunError,
+    StateError,
+    CheckpointError,
+    DeviceError,
+    AnswerError,
+    Collapsed,
+)
+"""What a run raises that a command says in a line."""
+
 
 def run_command(
     module: str,
@@ -74,9 +85,7 @@ def run_command(
         "a YAML file, whose run begins anew without --resume, or a run's folder, which goes on",
     )
     add_options(command)
-    refused = (ConfigError, RunError, StateError, CheckpointError, DeviceError)
-    broken = (AnswerError, Collapsed)
-    return command.run(start, words, errors=(*refused, *broken), stopped=STOPPED)
+    return command.run(start, words, errors=ERRORS, stopped=STOPPED)
 
 
 def start_run(

@@ -7,6 +7,7 @@ import ast
 import dataclasses
 import inspect
 import textwrap
+import typing
 from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
@@ -15,6 +16,8 @@ from typing import Any
 
 import yaml
 
+from agents.networks.kinds import NETWORKS, network_class
+from agents.networks.network import NetworkConfig
 from thud_env.command import Command, plain
 from training.config import Config, ConfigError, RunConfig, TrainConfig
 from training.config_file import load_config
@@ -43,7 +46,7 @@ def add_config(command: Command, meaning: str, default: Path | None = None) -> N
         nargs="*",
         default=[],  # or argparse calls it required
         metavar="KEY=VALUE",
-        help="other values for keys of the configuration: ppo.learning_rate=3e-4",
+        help="other values for keys of the configuration: total_decisions=50_000",
     )
     command.add_argument("--allow-python", action="store_true", help=ALLOW_PYTHON)
 
@@ -57,7 +60,8 @@ def read_config(arguments: argparse.Namespace, default: Path, kind: type[Config]
     words = [*filter(None, [arguments.config]), *arguments.overrides]
     if not words or "=" in words[0]:
         return load_config(default, words, kind)
-    return load_config(Path(words[0]), words[1:], kind, allow_python=arguments.allow_python)
+    path = _path_of_config(Path(words[0]))
+    return load_config(path, words[1:], kind, allow_python=arguments.allow_python)
 
 
 def _path_of_config(path: Path) -> Path:
@@ -69,7 +73,9 @@ def _path_of_config(path: Path) -> Path:
     if not path.is_dir():
         return path
     if not (path / "config.yaml").exists():
-        example = min(path.glob("*.yaml"), default=Path("configs/smoke.yaml"))
+        smoke = path / "smoke.yaml"
+        files = [smoke] if smoke.exists() else path.glob("*.yaml")
+        example = min(files, default=Path("configs/smoke.yaml"))
         raise ConfigError(
             f"{path} is a folder without a run: the folder of a run, or a file such as "
             f"{example}, would be right"
@@ -124,15 +130,37 @@ def meanings(kind: type[Any]) -> dict[str, str]:
 
 def _keys(config: Any, where: str = "") -> Iterator[tuple[str, str]]:
     """Each key as it could be given, with its meaning."""
-    described = meanings(type(config))  # type: ignore[arg-type]  # a class is hashable
     for field in dataclasses.fields(config):
         value = getattr(config, field.name)
         if dataclasses.is_dataclass(value):
             yield from _keys(value, f"{where}{field.name}.")
-            continue
-        default = list(value) if isinstance(value, tuple) else value
-        text = yaml.safe_dump(default, default_flow_style=True).partition("\n")[0]
-        yield f"{where}{field.name}={text}", described[field.name]
+        else:
+            yield _key(type(config), field.name, value, where)
+    if isinstance(config, NetworkConfig):
+        yield from _keys_of_other_kinds(config, where)
+
+
+def _key(kind: type[Any], name: str, value: Any, where: str) -> tuple[str, str]:
+    """A key as it could be given; its meaning, and its values if they are a few words."""
+    default = list(value) if isinstance(value, tuple) else value
+    text = yaml.safe_dump(default, default_flow_style=True).partition("\n")[0]
+    hint = typing.get_type_hints(kind)[name]
+    words = typing.get_args(hint) if typing.get_origin(hint) is typing.Literal else ()
+    choice = f" One of {', '.join(map(str, words))}." if words else ""
+    described = meanings(kind)  # type: ignore[arg-type]  # a class is hashable
+    return f"{where}{name}={text}", described[name] + choice
+
+
+def _keys_of_other_kinds(config: NetworkConfig, where: str) -> Iterator[tuple[str, str]]:
+    """The keys that networks of one kind have alone."""
+    own = {field.name for field in dataclasses.fields(config)}
+    for kind in NETWORKS:
+        other = network_class(kind).Config()
+        for field in dataclasses.fields(other):
+            if field.name not in own:
+                value = getattr(other, field.name)
+                key, meaning = _key(type(other), field.name, value, where)
+                yield key, f"With kind={kind}: {meaning}"
 
 
 def _line(word: str, meaning: str) -> str:

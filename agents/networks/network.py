@@ -31,7 +31,7 @@ class NetworkConfig:
     """
 
     kind: str = "residual"
-    """Its architecture, a key of ``kinds.NETWORKS``."""
+    """Its architecture: residual or symmetric (``kinds.NETWORKS``)."""
     channels: Count = 32
     """Feature planes of the trunk."""
     blocks: NotNegative = 3

@@ -283,7 +283,8 @@ def check_players(config: RunConfig) -> None:
             try:
                 timed = agents.make(spec).timed
             except ValueError as error:
-                raise ConfigError(f"{key}: {error}") from None
+                cut = ": a spec with a comma needs quotes" if "=" in spec.partition(":")[0] else ""
+                raise ConfigError(f"{key}: {error}{cut}") from None
             if timed:
                 raise ConfigError(
                     f"{key}: with a time limit {spec} depends on the machine, and no run could be "
