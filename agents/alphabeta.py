@@ -13,7 +13,7 @@ from agents.ranges import check_ranges
 from agents.search import negamax, workspace
 from agents.search.evaluation import INFINITE, WIN
 from agents.search.judge import judge_position
-from agents.search.pattern_files import no_tables, published_tables
+from agents.search.pattern_files import empty_tables, published_tables
 from agents.search.patterns import Tables
 from agents.search.planning import PlanningAgent, Thought, stopping_after
 from agents.search.pruning import most_extensions
@@ -79,7 +79,7 @@ class Searcher:
         rng: NDArray[np.uint64],
         tables: Callable[[str], Tables | None] = published_tables,
     ) -> None:
-        self._work = Workspace.of_size(_TABLE_BITS, no_tables())
+        self._work = Workspace.of_size(_TABLE_BITS, empty_tables())
         self._weights = weights
         self._rng = rng
         self._tables = tables

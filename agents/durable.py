@@ -115,6 +115,14 @@ def link_flushed(link: Path, target: Path) -> None:
     flush_folder(link.parent)
 
 
+def free_name(path: Path, suffix: str = "") -> Path:
+    """``NAME.1``, or the first such name that is free."""
+    number = 1
+    while (aside := path.with_name(f"{path.name}{suffix}.{number}")).exists():
+        number += 1
+    return aside
+
+
 def is_temporary(path: Path) -> bool:
     """Whether a path is a ``temporary_path``."""
     return _TEMPORARY.fullmatch(path.name) is not None

@@ -36,7 +36,7 @@ from training.arena.openings import read_openings
 from training.fitting.generations import Generations, Plan
 from training.fitting.match import play_match
 from training.runs.lock import RunLock
-from training.runs.starts import checkout_commit
+from training.runs.provenance import checkout_commit
 
 _NUMBERS: tuple[tuple[str, float, float, str], ...] = (
     ("generations", 1, 100, "how often to play and fit"),

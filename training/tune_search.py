@@ -13,7 +13,7 @@ again from the back, which had no part in its selection. It is recommended only 
 there is above 0.
 
 All battles are kept in ``runs/tune-RULES-PLAYER.jsonl``. After a stop the same command goes on from
-there. The result is ``configs/search/tuning-RULES-PLAYER.json``. Candidates are not compared at
+there. The result is ``runs/tune-RULES-PLAYER.json``. Candidates are not compared at
 equal time: the result also gives the ratio of CPU times.
 """
 
@@ -26,7 +26,6 @@ from pathlib import Path
 
 import agents
 from agents.durable import replace_flushed
-from agents.search.pattern_files import FOLDER
 from thud_env.command import Command, bounded
 from thud_env.rulesets import get_ruleset
 from training.arena.openings import read_openings
@@ -52,7 +51,7 @@ def main(words: list[str] | None = None) -> int:
     )
     add("--pairs", type=bounded(int, 2), default=40, metavar="N", help="starts each (40)")
     add("--batch", type=bounded(int, 2), default=10, metavar="N", help="starts of a round (10)")
-    add("--out", type=Path, metavar="FILE", help="the result (configs/search/tuning-...)")
+    add("--out", type=Path, metavar="FILE", help="the result (beside --games)")
     add("--games", type=Path, metavar="FILE", help="the battles (runs/tune-...)")
     return command.run(_tune, words)
 
@@ -74,7 +73,7 @@ def _tune(arguments: argparse.Namespace) -> None:
         agents.make(spec).act(book.starts[0])  # compile first: times are of play
     name = f"{rules}-{plan.base.partition(':')[0]}"
     games = arguments.games or Path("runs") / f"tune-{name}.jsonl"
-    out = arguments.out or FOLDER / f"tuning-{name}.json"
+    out = arguments.out or games.with_suffix(".json")
     with Rounds(plan, games) as rounds:
         result = Tuning(plan, rounds, book).run()
     replace_flushed(out, f"{json.dumps(result, indent=1)}\n".encode())
@@ -82,18 +81,20 @@ def _tune(arguments: argparse.Namespace) -> None:
 
 
 def candidates(base: str, options: list[str]) -> list[str]:
-    """The specs of the base with one option changed.
+    """The specs of the base with one option changed, or added.
 
     Raises:
         ValueError: naming an option that has no values.
     """
+    player, _, given = base.partition(":")
     specs = []
     for option in options:
         name, _, values = option.partition("=")
         if not values:
             raise ValueError(f"{option}: {name}=VALUE,VALUE would be right")
-        joint = "," if ":" in base else ":"
-        specs += [f"{base}{joint}{name}={value}" for value in values.split(",")]
+        kept = [word for word in given.split(",") if word and word.partition("=")[0] != name]
+        for value in values.split(","):
+            specs.append(f"{player}:{','.join([*kept, f'{name}={value}'])}")
     return specs
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.search.evaluation import LARGEST_EVALUATION, evaluate
-from agents.search.pattern_files import no_tables
+from agents.search.pattern_files import empty_tables
 from agents.search.patterns import Tables, judge_afresh
 from agents.search.workspace import (
     BY_PATTERNS,
@@ -34,7 +34,7 @@ def judging(tables: Tables | None, weights: NDArray[np.int64], quiescence: int =
         weights: [2, 16] the weights of the features.
         quiescence: turns of captures to look at beyond the depth.
     """
-    work = Workspace.of_size(_TABLE_BITS, tables or no_tables())
+    work = Workspace.of_size(_TABLE_BITS, tables or empty_tables())
     work.weights[:] = weights
     control = work.control
     control[ORDERED], control[USE_TABLE], control[REDUCTIONS] = 1, 0, 0

@@ -72,7 +72,7 @@ def descend_all(tree, games, leaves, rng):
         tree: the trees.
         games: [N] the trees to descend in; one may be named several times.
         leaves: for N leaves or more; written.
-        rng: one generator a game.
+        rng: [1] uint64; nothing is drawn where no node is added.
     """
     for i in range(games.shape[0]):
         game = games[i]

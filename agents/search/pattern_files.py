@@ -139,7 +139,7 @@ def classes_of(rules: str) -> Classes:
     return Classes(get_ruleset(rules))
 
 
-def no_tables() -> Tables:
+def empty_tables() -> Tables:
     """Tables that give every position the value 0."""
     return Tables(
         patterns=np.zeros((NUM_CODES, 2), dtype=np.int16),

@@ -32,11 +32,11 @@ def read_evaluation(
     if evaluation not in EVALUATIONS:
         raise ValueError(f"evaluation={evaluation} must be one of {', '.join(EVALUATIONS)}")
     if evaluation == "features":
-        return load_weights(weights) if weights else published_weights(), _without_tables
+        return load_weights(weights) if weights else published_weights(), without_tables
     return published_weights(), tables_with(weights) if weights else published_tables
 
 
-def _without_tables(rules: str) -> None:
+def without_tables(rules: str) -> None:
     """No tables, for any ruleset. A function of the module, so that players can be pickled."""
 
 

@@ -17,6 +17,7 @@ from agents.alphabeta import Searcher, SearchOptions
 from agents.durable import replace_flushed
 from agents.search.evaluation import POINT
 from agents.search.pattern_files import classes_of, read_values, tables_with, write_tables
+from agents.search.published import without_tables
 from agents.search.weights import published_weights
 from thud_env.jit.rng import seed_generators
 from thud_env.rulesets import get_ruleset
@@ -131,7 +132,7 @@ class Generations:
         if learnt or get_ruleset(plan.rules).stone_moves:
             tables = tables_with(str(self.tables(generation - 1)))
         else:
-            tables = _no_tables
+            tables = without_tables
 
         def play(number: int, path: Path) -> None:
             if path.exists():
@@ -193,7 +194,3 @@ class Generations:
         rounded = np.clip(np.rint(values * POINT), -LARGEST, LARGEST)
         pieces, constant = rounded[:-2].astype(np.int16), rounded[-1].astype(np.int64)
         write_tables(self.tables(number), self._plan.rules, pieces, constant)
-
-
-def _no_tables(rules: str) -> None:
-    """No tables: search by features."""

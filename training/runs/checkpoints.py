@@ -7,14 +7,20 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from agents.durable import flush_folder, link_flushed, make_folder, rename_flushed, temporary_path
+from agents.durable import (
+    flush_folder,
+    free_name,
+    link_flushed,
+    make_folder,
+    rename_flushed,
+    temporary_path,
+)
 from agents.networks.checkpoint import CheckpointError, load_policy, save_policy
 from agents.networks.network import PolicyNetwork
 from thud_env.position import SIDES
 from training.config import RunConfig, RunError
 from training.process.state import State, StateError, load_state, save_state
 from training.runs.anchors import Best
-from training.runs.starts import free_name
 
 _NAME = re.compile(r"[0-9]{12,}")
 

@@ -35,6 +35,7 @@ import yaml
 from torch.utils.tensorboard import SummaryWriter
 
 from agents.durable import (
+    free_name,
     make_folder,
     rename_flushed,
     replace_flushed,
@@ -53,7 +54,7 @@ from training.runs.links import check_links
 from training.runs.lock import RunLock
 from training.runs.metrics import FILE as METRICS
 from training.runs.metrics import keep_until, metrics_line
-from training.runs.starts import add_start, free_name
+from training.runs.provenance import add_start
 from training.runs.stored_config import CONFIG, settled_config, unchanged_config
 
 

@@ -11,7 +11,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from agents.durable import rename_flushed, replace_flushed
+from agents.durable import free_name, rename_flushed, replace_flushed
 
 _PACKAGES = ("thud-env", "torch", "numpy", "numba", "gymnasium", "pettingzoo")
 
@@ -48,14 +48,6 @@ def add_start(path: Path, seed: int, decisions: int) -> list[str]:
     )
     replace_flushed(path, (json.dumps(starts, indent=2) + "\n").encode())
     return notices
-
-
-def free_name(path: Path, suffix: str = "") -> Path:
-    """``NAME.1``, or the first such name that is free."""
-    number = 1
-    while (aside := path.with_name(f"{path.name}{suffix}.{number}")).exists():
-        number += 1
-    return aside
 
 
 def _read(path: Path) -> list[Any]:
