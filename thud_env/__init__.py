@@ -1,5 +1,6 @@
 """Thud, the asymmetric board game of 32 dwarfs against 8 trolls, for reinforcement learning."""
 
+from thud_env import symmetry
 from thud_env.batch.game import BatchedGame
 from thud_env.batch.playouts import Playouts, random_playouts
 from thud_env.envs.aec import ThudEnv, env
@@ -30,6 +31,7 @@ __all__ = [
     "match_env",
     "random_playouts",
     "read_record",
+    "symmetry",
     "write_record",
 ]
 __version__ = "0.1.0"

@@ -280,7 +280,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         return np.full(NUM_ACTIONS, self._idle_mask, dtype=np.int8)
 
     def state(self) -> NDArray[np.float32]:
-        """The whole state as planes, [C, 15, 15] float32, as the first agent sees it."""
+        """The planes as the first agent sees them, [C, 15, 15] float32 (``views/encoding.py``)."""
         return self._planes(self.possible_agents[0])
 
     def side_of(self, agent: str) -> Side:

@@ -240,8 +240,8 @@ def _moves_by_ray(row, cell):
 @compiled
 def piece_moves(row, cell):
     """All legal moves of the piece on ``cell``, at the start of a turn: bit b of the result is
-    the action ``MOVE_BASE[cell, 0] + b``. The one place that knows how pieces move; the side to
-    move is not looked at (see ``may_move``).
+    the action ``MOVE_BASE[cell, 0] + b``. The side to move is not looked at (see ``may_move``).
+    ``draw.py`` draws from the same moves without listing them.
     """
     cell = natural(cell)
     piece = row[cell]

@@ -1,9 +1,13 @@
 """Observations: one table of planes that is both the documentation and the code.
 
 An observation is [C, 15, 15] float32, the board as printed (row 0 at the top, column A on
-the left), every value in [0, 1]. It shows the whole state, the same to both sides: the
-sides are different enough that nothing is gained by turning the board round. Planes that
-speak of the whole game are constant over the 15 x 15 grid.
+the left), every value in [0, 1]. It shows the same to both sides: the sides are different
+enough that nothing is gained by turning the board round. Planes that speak of the whole game
+are constant over the 15 x 15 grid.
+
+In the published rulesets it shows the whole state but for ``agreement``, which is one for a
+whole battle. It does not show whether a question is for all or none, which in rulesets of
+one's own with ``step_captures`` "all" and ``shove_captures`` "any" depends on how the troll came.
 """
 
 from __future__ import annotations
