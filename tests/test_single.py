@@ -379,3 +379,12 @@ def test_a_start_of_another_game_is_refused():
         env.reset(options={"positon": "x"})
     with pytest.raises(ValueError, match="stands on H8"):
         env.reset(options={"position": "5/7/9/5R5/13/15/15/15/15/15/13/11/9/7/5 d - 0 0"})
+
+
+def test_a_reset_that_is_refused_leaves_the_battle_as_it_is():
+    env = ThudSeatEnv(side="both")
+    env.reset()
+    for options in ({"positon": 1}, {"position": "nothing"}):
+        with pytest.raises(ValueError, match="position"):
+            env.reset(options=options)
+        env.step(first_legal(env.position))

@@ -178,8 +178,8 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         super().reset(seed=seed)
         if seed is not None:
             seed_opponent(self._opponent, self.np_random)
-        self._needs_reset = True  # until the opponent has replied
         self._game.reset(options=read_options(options, ("position",)))
+        self._needs_reset = True  # until the opponent has replied
         if self.side != "both":
             drawn = self.side == "random"
             number = int(self.np_random.integers(2)) if drawn else SIDES.index(self.side)
