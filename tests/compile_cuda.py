@@ -35,7 +35,7 @@ def signatures() -> dict[str, tuple[object, ...]]:
     arguments = {
         "find_illegal": (rows, chosen, actions, np.zeros(1, np.int32)),
         "step": (rows, chosen, actions, rows[0], results, bools),
-        "tell": (rows, chosen, rows[0], True, results),
+        "write_ends": (rows, chosen, rows[0], True, results),
         "set_rows": (rows, chosen, rows),
         "reset": (rows, results, rows[0], chosen),
         "look": (rows, view.to_move),
