@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from agents.agent import Agent
-from thud_env.arguments import as_count, module_named, nearest
+from thud_env.arguments import as_count, module_named, nearest, shown
 
 AGENTS: dict[str, str] = {
     "random": "agents.simple:RandomAgent",
@@ -46,7 +46,7 @@ def make(spec: str, seed: int = 0) -> Agent:
         agents.networks.checkpoint.CheckpointError: if a checkpoint is damaged or not one of ours.
     """
     if not isinstance(spec, str):
-        raise TypeError(f"agent {spec!r}: a string such as 'greedy' would be right")
+        raise TypeError(f"agent {shown(spec)}: a string such as 'greedy' would be right")
     name, _, rest = spec.partition(":")
     words = rest.split(",") if rest else []
     if name == OWN:
@@ -57,15 +57,15 @@ def make(spec: str, seed: int = 0) -> Agent:
         names = [*AGENTS, OWN]
         if name.partition(",")[0] in AGENTS:
             raise ValueError(
-                f"unknown agent {spec!r}: options follow a colon, NAME:KEY=VALUE,KEY=VALUE"
+                f"unknown agent {shown(spec)}: options follow a colon, NAME:KEY=VALUE,KEY=VALUE"
             )
         raise ValueError(
-            f"unknown agent {spec!r}: {nearest(name, names)}there are {', '.join(names)}"
+            f"unknown agent {shown(spec)}: {nearest(name, names)}there are {', '.join(names)}"
         )
     try:
         kind = agent_class(where)
     except ValueError as error:
-        raise ValueError(f"agent {spec!r}: {error}") from error.__cause__
+        raise ValueError(f"agent {shown(spec)}: {error}") from error.__cause__
     parameters = dict(inspect.signature(kind).parameters)
     del parameters["seed"]
     positional = []
@@ -86,7 +86,7 @@ def _path(spec: str, words: list[str], what: str) -> str:
     """Remove the first word of a spec, a path, from ``words`` and return it."""
     if not words or "=" in words[0]:
         name = spec.partition(":")[0]
-        raise ValueError(f"agent {spec!r} needs a path: {name}:{what} would be right")
+        raise ValueError(f"agent {shown(spec)} needs a path: {name}:{what} would be right")
     return words.pop(0)
 
 
@@ -102,17 +102,21 @@ def _options(
         if key not in options:
             if key == "seed":
                 raise ValueError(
-                    f"agent {spec!r} has no option 'seed': make(spec, seed=1), or --seed of the "
-                    "command, seeds it"
+                    f"agent {shown(spec)} has no option 'seed': make(spec, seed=1), or --seed of "
+                    "the command, seeds it"
                 )
             known = ", ".join(options) or "none"
-            raise ValueError(f"agent {spec!r} has no option {key!r}: its options are {known}")
+            raise ValueError(f"agent {shown(spec)} has no option {key!r}: its options are {known}")
         if key in given:
-            raise ValueError(f"agent {spec!r} has its option {key!r} twice: once would be right")
+            raise ValueError(
+                f"agent {shown(spec)} has its option {key!r} twice: once would be right"
+            )
         given[key] = _value(spec, parameters[key], value)
     for key in options:
         if key not in given and parameters[key].default is inspect.Parameter.empty:
-            raise ValueError(f"agent {spec!r} needs its option {key!r}: {key}=... would be right")
+            raise ValueError(
+                f"agent {shown(spec)} needs its option {key!r}: {key}=... would be right"
+            )
     return given
 
 
@@ -131,14 +135,14 @@ def _value(spec: str, parameter: inspect.Parameter, value: str) -> Any:
     named = getattr(annotation, "__name__", annotation)
     if named not in _TYPES:
         raise ValueError(
-            f"agent {spec!r}: option {key!r} is of type {named}, which a spec cannot give: "
+            f"agent {shown(spec)}: option {key!r} is of type {named}, which a spec cannot give: "
             f"{', '.join(_TYPES)} would be right"
         )
     kind, what = _TYPES[named]
     try:
         return kind(value)
     except ValueError:
-        raise ValueError(f"agent {spec!r}: {key}={value} must be {what}") from None
+        raise ValueError(f"agent {shown(spec)}: {key}={value} must be {what}") from None
 
 
 def agent_class(where: str) -> type[Agent]:

@@ -58,6 +58,8 @@ def play(device: str, rules: str, steps: int, rows: Any = None) -> dict[str, Any
         shown |= {f"{kind} one stepped {name}": array for name, array in show(games).items()}
         games.set_rows(np.stack([position.row for position in (over, start)]))
         shown |= {f"{kind} set {name}": array for name, array in show(games).items()}
+        games.set_rows(np.stack([over.row, start.row]), np.array([1, 0]))
+        shown |= {f"{kind} set in turn {name}": array for name, array in show(games).items()}
         games.set_rows(start.row[np.newaxis], np.array([0]))
         shown |= {f"{kind} one set {name}": array for name, array in show(games).items()}
         games.reset(np.array([1]), seed=6)

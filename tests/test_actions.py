@@ -180,3 +180,5 @@ def test_a_square_or_direction_that_is_not_there_is_refused():
         move_action(-1, 0, 1)
     with pytest.raises(ValueError, match=r"direction 8: 0 \.\. 7"):
         move_action(0, 8, 1)
+    with pytest.raises(TypeError):
+        move_action(0, 4, 1.5)

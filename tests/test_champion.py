@@ -1,4 +1,4 @@
-"""The champions: the strongest player, and the pair of networks, for the game that is played."""
+"""The champions: the strongest player, and the pair of networks for the game that is played."""
 
 from __future__ import annotations
 

@@ -255,7 +255,7 @@ def test_an_outcome_names_its_winner(margin: int, winner: str | None) -> None:
 
 def test_a_message_is_shorter_than_what_it_is_about():
     row = Position.start().row
-    for wrong in (row, list(range(10_000)), "x" * 100_000, 10**5000):
+    for wrong in (row, list(range(10_000)), "x" * 100_000, 10**5000, [10**5000], np.ndarray):
         for take in (
             Position.start,
             Position.from_text,

@@ -206,7 +206,10 @@ def test_any_combination_of_traits_agrees_with_the_reference(ruleset: Ruleset) -
 def test_values_of_numpys_make_the_ruleset_that_pythons_make():
     ours = CLASSIC.replace(name="plain", max_turns=300, trolls_keep_off_edge=True)
     theirs = CLASSIC.replace(
-        name="plain", max_turns=np.int64(300), trolls_keep_off_edge=np.bool_(True)
+        name="plain",
+        max_turns=np.int64(300),
+        trolls_keep_off_edge=np.bool_(True),
+        step_captures=np.str_("one"),
     )
     assert (theirs.key, theirs.spec) == (ours.key, ours.spec)
     assert get_ruleset(theirs.spec) == ours

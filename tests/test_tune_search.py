@@ -161,3 +161,10 @@ def test_a_candidate_changes_an_option_that_the_base_names() -> None:
         "alphabeta:depth=2,quiescence=2,nodes=9",
     ]
     assert candidates("mcts", ["sims=5"]) == ["mcts:sims=5"]
+
+
+def test_a_result_is_never_written_over_the_battles(tmp_path: Path, capsys) -> None:
+    games = tmp_path / "games.json"
+    assert main(["classic", "mcts:sims=10", "c=3", "--games", str(games)]) == 2
+    assert "the battles cannot be where the result is" in capsys.readouterr().err
+    assert not games.exists()

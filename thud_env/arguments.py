@@ -54,15 +54,16 @@ def shown(value: Any) -> str:
         return f"{getattr(value, 'dtype', type(value).__name__)} of shape {tuple(value.shape)}"
     try:
         text = str(value) if isinstance(value, np.generic) else repr(value)
-    except ValueError:  # an int of more digits than Python writes
-        return f"an integer of {value.bit_length()} bits"
+    except ValueError:  # an int of more digits than Python writes, or something that holds one
+        whole = isinstance(value, int)
+        return f"an integer of {value.bit_length()} bits" if whole else f"a {type(value).__name__}"
     if len(text) <= _MOST_SHOWN:
         return text
     return f"{text[:_MOST_SHOWN]}... ({len(text):,} characters)"
 
 
 def _is_array(value: Any) -> bool:
-    return hasattr(value, "shape") and not isinstance(value, np.generic)
+    return hasattr(value, "shape") and not isinstance(value, np.generic | type)
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

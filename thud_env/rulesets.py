@@ -99,7 +99,7 @@ def _read_squares(what: str, names: str | Iterable[str]) -> tuple[str, ...]:
 
 def _read_word(name: str, value: Any, words: tuple[Any, ...]) -> Any:
     """The word that a value equals and is of the type of: ``1`` is not ``True``."""
-    plain = bool(value) if isinstance(value, np.bool_) else value
+    plain = value.item() if isinstance(value, np.generic) else value
     for word in words:
         if type(plain) is type(word) and plain == word:
             return word

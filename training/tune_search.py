@@ -74,6 +74,8 @@ def _tune(arguments: argparse.Namespace) -> None:
     name = f"{rules}-{plan.base.partition(':')[0]}"
     games = arguments.games or Path("runs") / f"tune-{name}.jsonl"
     out = arguments.out or games.with_suffix(".json")
+    if out == games:
+        raise ValueError(f"--games {games}: the battles cannot be where the result is: --out FILE")
     with Rounds(plan, games) as rounds:
         result = Tuning(plan, rounds, book).run()
     replace_flushed(out, f"{json.dumps(result, indent=1)}\n".encode())

@@ -107,17 +107,17 @@ class CudaDevice:
         self._launch(cuda_kernels.reset, len(games), rows, results, start_row, self._numbers(games))
 
     def _numbers(self, games: Any) -> Any:
-        """The numbers of games, on the device."""
+        """The numbers of games, on the device, for a kernel to which their order is the same."""
         return self._every if len(games) == self._num_games else cuda.to_device(games)
 
     def set_rows(self, rows: Any, games: Any, states: Any) -> None:
         """Set some games to states of their own, of the device or the host."""
-        if len(games) == self._num_games:
+        if len(games) == self._num_games and (np.diff(games) > 0).all():  # all, in their order
             rows[...] = states
         else:
             on_device = hasattr(states, "__cuda_array_interface__")
             given = cuda.as_cuda_array(states) if on_device else cuda.to_device(states)
-            self._launch(cuda_kernels.set_rows, len(games), rows, self._numbers(games), given)
+            self._launch(cuda_kernels.set_rows, len(games), rows, cuda.to_device(games), given)
 
     def write_ends(
         self, rows: Any, games: Any, start_row: Any, resets_at_once: bool, results: Results

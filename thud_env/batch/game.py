@@ -363,6 +363,8 @@ class BatchedGame:
 
         Raises:
             ValueError: if none has ended there yet.
+            IndexError: if there is no such game.
+            TypeError: if ``game`` is not an integer.
         """
         row = self._device.to_host(self.final_rows[operator.index(game)])
         if row[TERMINATION] == ONGOING:

@@ -183,7 +183,9 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         agent = self.agent_selection
         if self.is_over:
             if action is not None:
-                raise IllegalMove(f"the game is over: {agent} can only step(None), not {action}")
+                raise IllegalMove(
+                    f"the game is over: {agent} can only step(None), not {shown(action)}"
+                )
             self._was_dead_step(None)
             return
         index = as_index(action)

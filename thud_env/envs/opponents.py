@@ -100,10 +100,11 @@ def _from_module(opponent: str) -> Any:
         module = module_named(name)
     except ValueError as error:
         hint = "" if name == "agents" else f"; MODULE:SPEC is read, such as 'agents:{opponent}'"
-        raise ValueError(f"opponent {opponent!r}: {error}{hint}") from error.__cause__
+        raise ValueError(f"opponent {shown(opponent)}: {error}{hint}") from error.__cause__
     if not callable(getattr(module, "make", None)):
         raise ValueError(
-            f"opponent {opponent!r}: module {name!r} has no function make(spec): {module.__file__}"
+            f"opponent {shown(opponent)}: module {name!r} has no function make(spec): "
+            f"{module.__file__}"
         )
     return module.make(spec)
 
@@ -138,8 +139,8 @@ def make_opponent(opponent: Any, is_needed: bool = True) -> BatchOpponent:
     if callable(opponent):
         return _OneByOne(opponent, opponent)
     raise TypeError(
-        f"opponent {opponent!r} cannot play: {RANDOM_DECISIONS!r}, a function from a Position to "
-        "an action, or an object with act(position) or act_rows(rows) would be right"
+        f"opponent {shown(opponent)} cannot play: {RANDOM_DECISIONS!r}, a function from a Position "
+        "to an action, or an object with act(position) or act_rows(rows) would be right"
     )
 
 

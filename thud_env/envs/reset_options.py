@@ -38,7 +38,7 @@ def start_option(options: dict[str, Any] | None) -> Any:
     """
     options = as_options(options)
     for name in options:
-        if name != "position" and get_close_matches(str(name).lower(), ["position"], cutoff=0.8):
+        if name != "position" and get_close_matches(str(name).lower(), ["position"], cutoff=0.87):
             raise ValueError(f"unknown option {shown(name)}: did you mean 'position'?")
     return options.get("position")
 

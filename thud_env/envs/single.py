@@ -174,11 +174,11 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
                 dictionary.
         """
         if seed is not None:
-            as_count("seed", seed, least=0)
+            seed = as_count("seed", seed, least=0)
+        self._game.reset(options=read_options(options, ("position",)))
         super().reset(seed=seed)
         if seed is not None:
             seed_opponent(self._opponent, self.np_random)
-        self._game.reset(options=read_options(options, ("position",)))
         self._needs_reset = True  # until the opponent has replied
         if self.side != "both":
             drawn = self.side == "random"

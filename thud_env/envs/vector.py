@@ -172,7 +172,7 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
                 "call reset() without reset_mask first"
             )
         if seed is not None:
-            as_count("seed", seed, least=0)
+            seed = as_count("seed", seed, least=0)
         start = options.get("position")
         starts = None
         if start is not None:
