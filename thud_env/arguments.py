@@ -53,7 +53,7 @@ def shown(value: Any) -> str:
     if _is_array(value):
         return f"{getattr(value, 'dtype', type(value).__name__)} of shape {tuple(value.shape)}"
     try:
-        text = str(value) if isinstance(value, np.generic) else repr(value)
+        text = str(value) if isinstance(value, np.bool_) else repr(value)
     except ValueError:  # an int of more digits than Python writes, or something that holds one
         whole = isinstance(value, int)
         return f"an integer of {value.bit_length()} bits" if whole else f"a {type(value).__name__}"
