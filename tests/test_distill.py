@@ -16,6 +16,7 @@ import torch
 from reliability.power import Disk
 from rich.console import Console
 
+import training.distill.labels
 from agents.alphabeta import Searcher, SearchOptions
 from agents.networks.network import Network, NetworkConfig
 from agents.search.evaluation import final_value
@@ -115,6 +116,16 @@ def test_two_turns_deep_the_best_is_the_searchs() -> None:
             value = searched(row, int(labels.decisions[k]), SMALL)
             best = labels.values[n] * (1 if row[TO_MOVE] == 0 else -1)
             assert best - labels.gaps[k] == value
+
+
+def test_labels_do_not_depend_on_how_many_cores_make_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = some_rows("classic")
+    whole = Teacher(SMALL, "classic").label(rows)
+    for cores in (1, 3, 2 * len(rows)):
+        monkeypatch.setattr(training.distill.labels, "available_cores", lambda cores=cores: cores)
+        shared = Teacher(SMALL, "classic").label(rows)
+        for name, array in vars(whole).items():
+            assert np.array_equal(getattr(shared, name), array), (cores, name)
 
 
 @pytest.mark.parametrize("rules", ["classic", "koom-valley-football"])

@@ -61,9 +61,10 @@ class Distillation:
 
     def update(self) -> dict[str, float]:
         """Give one lesson, let both students learn, and return the metrics."""
-        started = time.perf_counter()
-        with self.roles.clock.on(ENVIRONMENT):
-            lesson = self._lessons.give(with_student=self._taught)
+        started, clock = time.perf_counter(), self.roles.clock
+        before = clock.now()
+        lesson = self._lessons.give(with_student=self._taught)
+        clock.add({ENVIRONMENT: clock.now() - before})
         self._taught = True
         progress = min(1.0, self.decisions / self.config.total_decisions)
         self.decisions += len(lesson.rows)
@@ -71,7 +72,7 @@ class Distillation:
         self._keep(lesson)
         learnt = self.roles.at_once(lambda side: self._learn(side, lesson, progress))
         seconds = time.perf_counter() - started
-        return {**self.roles.clock.speed(len(lesson.rows), seconds), **by_role(learnt)}
+        return {**clock.speed(len(lesson.rows), seconds), **by_role(learnt)}
 
     def _learn(self, side: int, lesson: Lesson, progress: float) -> dict[str, float]:
         student, wanted = self._students[side], self.config.student

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from agents.search import negamax
 from agents.search.evaluation import INFINITE, WIDEST, final_value
 from agents.search.lookahead import exact_search
 from agents.search.workspace import BEST
+from thud_env.batch.cpu import available_cores
 from thud_env.jit.compile import compiled
 from thud_env.rules.legal import legal_actions
 from thud_env.rules.play import apply
@@ -171,12 +173,25 @@ class Labels:
 
 
 class Teacher:
-    """A search that labels states.
+    """A search that labels states, on all cores.
 
     Args:
         config: how it searches.
         rules: the ruleset of the states.
     """
+
+    def __init__(self, config: TeacherConfig, rules: str) -> None:
+        self._desks = [_Desk(config, rules) for _ in range(available_cores())]
+
+    def label(self, rows: NDArray[np.int16]) -> Labels:
+        """Label [N, 432] state rows of battles that are not over, at least one."""
+        parts = [part for part in np.array_split(rows, len(self._desks)) if len(part)]
+        with ThreadPoolExecutor(len(parts)) as threads:
+            return Labels.joined(list(threads.map(_Desk.label, self._desks, parts)))
+
+
+class _Desk:
+    """The arrays with which one core labels states."""
 
     def __init__(self, config: TeacherConfig, rules: str) -> None:
         self._config = config
@@ -190,7 +205,7 @@ class Teacher:
         )
 
     def label(self, rows: NDArray[np.int16]) -> Labels:
-        """Label [N, 432] state rows of battles that are not over."""
+        """See ``Teacher``."""
         config, number = self._config, len(rows)
         decisions = np.empty(number * MAX_DECISIONS_AT_ONCE, dtype=np.int16)
         gaps = np.empty_like(decisions)
