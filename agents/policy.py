@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from agents.agent import Agent, refuse_finished
 from agents.networks.inputs import Inputs
 from agents.networks.network import PolicyNetwork
-from agents.networks.pairs import pair_at
+from agents.networks.pairs import Pair, pair_at
 from agents.ranges import check_ranges
 from thud_env import Position
 from thud_env.actions import NUM_ACTIONS
@@ -84,7 +84,7 @@ class PolicyAgent(Agent):
     Args:
         path: a checkpoint of one role, or a folder with ``dwarfs`` and ``trolls``, each a
             checkpoint for its side; or ``pretrained/RULES``; or ``champion``, the pair in the
-            checkout for the game that is played.
+            checkout for the game that is played; or a pair at hand.
         seed: seeds the draws.
         temperature: 1 draws from the policy, 0 takes its most likely decision.
 
@@ -93,7 +93,7 @@ class PolicyAgent(Agent):
         ValueError: if the temperature is negative or not a number.
     """
 
-    def __init__(self, path: str | Path, seed: int = 0, temperature: float = 1.0) -> None:
+    def __init__(self, path: str | Path | Pair, seed: int = 0, temperature: float = 1.0) -> None:
         check_ranges(temperature=(temperature, 0, math.inf))
         self._pair = pair_at(path)
         self._temperature = temperature

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from agents.leaf_judge import LeafJudge
 from agents.mcts import MOST_SIMULATIONS
+from agents.networks.pairs import Pair
 from agents.policy import PolicyAgent
 from agents.ranges import check_ranges
 from agents.search import tree as trees
@@ -21,7 +22,7 @@ from agents.search.gumbel import GumbelRoot
 from agents.search.judge import judging
 from agents.search.leaves import Leaves, absorb_all, descend_all
 from agents.search.planning import PlanningAgent, Thought
-from agents.search.reading import best_line, glimpse_of, tree_result
+from agents.search.reading import TreeResult, best_line, glimpse_of, tree_result
 from agents.search.tree import EDGE_COUNT, FIRST_EDGE, HIGHEST, LOWEST, Tree
 from agents.search.weights import material_weights
 from agents.search.workspace import MAX_DEPTH
@@ -44,7 +45,7 @@ class PolicyMctsAgent(PlanningAgent):
     Many games are searched at once, and all their leaves form one batch of a network.
 
     Args:
-        path: a folder with a ``dwarfs`` and a ``trolls`` checkpoint.
+        path: a folder with a ``dwarfs`` and a ``trolls`` checkpoint, or a pair at hand.
         sims: simulations for a turn, or for what is left of one; 0: 200, or with ``time`` and
             ``root=puct`` as many as it allows, 100,000 at most in all games together.
         c: how much to explore.
@@ -70,7 +71,7 @@ class PolicyMctsAgent(PlanningAgent):
 
     def __init__(
         self,
-        path: str | Path,
+        path: str | Path | Pair,
         sims: int = 0,
         c: float = 0.8,
         fpu: float = 0.0,
@@ -151,12 +152,12 @@ class PolicyMctsAgent(PlanningAgent):
         """See ``PlanningAgent``."""
         return self.think_rows([row])[0]
 
-    def think_rows(self, rows: Sequence[Row]) -> list[Thought]:
+    def think_rows(self, rows: Sequence[Row]) -> list[TreeResult]:
         """See ``PlanningAgent``."""
         self._stopped = False
         self._started = perf_counter()
         ends = self._started + self._seconds if self._seconds > 0 else math.inf
-        thoughts: list[Thought] = []
+        thoughts: list[TreeResult] = []
         try:
             for first in range(0, len(rows), _GAMES_AT_ONCE):
                 some = rows[first : first + _GAMES_AT_ONCE]
@@ -168,7 +169,7 @@ class PolicyMctsAgent(PlanningAgent):
             self._tree = None
         return thoughts
 
-    def _search(self, rows: Sequence[Row], ends: float) -> tuple[list[Thought], int]:
+    def _search(self, rows: Sequence[Row], ends: float) -> tuple[list[TreeResult], int]:
         most = _MOST_IN_TIME // len(rows) if self._endless else self._sims
         tree = Tree.of_size(len(rows), most, self._constants, self._work)
         games = np.arange(len(rows))
@@ -193,7 +194,7 @@ class PolicyMctsAgent(PlanningAgent):
             judged = self._judge.judge(in_hand.rows[: len(whose)])
             absorb_all(tree, whose, in_hand, *judged)
             made += together
-        thoughts: list[Thought] = []
+        thoughts: list[TreeResult] = []
         for game in range(len(rows)):
             edge = -1
             if roots:

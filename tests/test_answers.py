@@ -20,8 +20,8 @@ from training.arena.answers import AnswerError, checked
 from training.arena.battles import play_battles
 from training.config import OpponentConfig, TrainConfig
 from training.distill.__main__ import main as distil
+from training.distill.alphabeta_teacher import AlphaBetaTeacher
 from training.distill.config import DistillConfig, LessonConfig, TeacherConfig
-from training.distill.labels import Teacher
 from training.distill.lessons import Lessons
 from training.ladder.play import Timed
 from training.process.precision import Precision
@@ -79,9 +79,8 @@ def to_lessons(spec: str) -> None:
         lessons=LessonConfig(student=0.0, scripted=1.0, players=(spec,)),
     )
     networks = Network(config.network), Network(config.network)
-    teacher = Teacher(config.teacher, config.rules)
-    lessons = Lessons(config, teacher, networks, FLOAT32, np.random.SeedSequence(1))
-    lessons.give(with_student=False)
+    lessons = Lessons(config, networks, FLOAT32, np.random.SeedSequence(1))
+    lessons.give(AlphaBetaTeacher(config.teacher, config.rules), with_student=False)
 
 
 def to_the_ladder(spec: str) -> None:

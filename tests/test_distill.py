@@ -16,9 +16,9 @@ import torch
 from reliability.power import Disk
 from rich.console import Console
 
-import training.distill.labels
 from agents.alphabeta import Searcher, SearchOptions
 from agents.networks.network import Network, NetworkConfig
+from agents.policy_mcts import PolicyMctsAgent
 from agents.search.evaluation import final_value
 from agents.search.weights import published_weights
 from thud_env import BatchedGame, Position
@@ -28,12 +28,15 @@ from thud_env.rules.row import NO_QUESTION, ONGOING, PENDING, TERMINATION, TO_MO
 from thud_env.rulesets import CLASSIC, RULESETS
 from thud_env.symmetry import map_action, symmetries_of
 from training.config import ConfigError
+from training.distill import alphabeta_teacher
 from training.distill.__main__ import distil, main
+from training.distill.alphabeta_teacher import AlphaBetaTeacher
 from training.distill.config import DistillConfig, LessonConfig, StudentConfig, TeacherConfig
 from training.distill.distillation import Distillation
-from training.distill.labels import Labels, Teacher
+from training.distill.labels import Labels
 from training.distill.lessons import Lesson, Lessons, followed_values
 from training.distill.student import Student, soft_targets, worth_to
+from training.distill.tree_teacher import TreeTeacher, _Students
 from training.options import Options
 from training.process.precision import Precision
 from training.selfplay.frames import map_rows
@@ -97,7 +100,7 @@ def test_labels_are_what_the_search_says_of_each_decision(
 ) -> None:
     config = dataclasses.replace(SMALL, depth=1, evaluation=evaluation)
     rows = some_rows(rules)[[0, 1, -1]]  # in classic dwarfs, trolls amid a turn, and before one
-    labels = Teacher(config, rules).label(rows)
+    labels = AlphaBetaTeacher(config, rules).label(rows)
     for n, row in enumerate(rows):
         legal = Position(row).legal_actions()
         scores = np.array([searched(row, int(decision), config) for decision in legal])
@@ -110,7 +113,7 @@ def test_labels_are_what_the_search_says_of_each_decision(
 
 def test_two_turns_deep_the_best_is_the_searchs() -> None:
     rows = some_rows("classic")[:3]
-    labels = Teacher(SMALL, "classic").label(rows)
+    labels = AlphaBetaTeacher(SMALL, "classic").label(rows)
     for n, row in enumerate(rows):
         for k in range(labels.starts[n], min(labels.starts[n] + 3, labels.starts[n + 1])):
             value = searched(row, int(labels.decisions[k]), SMALL)
@@ -120,10 +123,10 @@ def test_two_turns_deep_the_best_is_the_searchs() -> None:
 
 def test_labels_do_not_depend_on_how_many_cores_make_them(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = some_rows("classic")
-    whole = Teacher(SMALL, "classic").label(rows)
+    whole = AlphaBetaTeacher(SMALL, "classic").label(rows)
     for cores in (1, 3, 2 * len(rows)):
-        monkeypatch.setattr(training.distill.labels, "available_cores", lambda cores=cores: cores)
-        shared = Teacher(SMALL, "classic").label(rows)
+        monkeypatch.setattr(alphabeta_teacher, "available_cores", lambda cores=cores: cores)
+        shared = AlphaBetaTeacher(SMALL, "classic").label(rows)
         for name, array in vars(whole).items():
             assert np.array_equal(getattr(shared, name), array), (cores, name)
 
@@ -131,10 +134,10 @@ def test_labels_do_not_depend_on_how_many_cores_make_them(monkeypatch: pytest.Mo
 @pytest.mark.parametrize("rules", ["classic", "koom-valley-football"])
 def test_labels_turn_with_the_board(rules: str) -> None:
     rows = some_rows(rules)[:2]
-    labels = Teacher(SMALL, rules).label(rows)
+    labels = AlphaBetaTeacher(SMALL, rules).label(rows)
     for symmetry in symmetries_of(rules)[1:3]:
         images = map_rows(np.full(len(rows), symmetry), rows)
-        turned = Teacher(SMALL, rules).label(images)
+        turned = AlphaBetaTeacher(SMALL, rules).label(images)
         assert np.array_equal(turned.values, labels.values)
         for n in range(len(rows)):
             one, other = (
@@ -148,6 +151,42 @@ def test_labels_turn_with_the_board(rules: str) -> None:
                 )
             )
             assert one == other
+
+
+TREE = TeacherConfig(simulations=32, considered=4)
+
+
+def test_a_tree_labels_what_its_simulations_found() -> None:
+    rows = some_rows("classic")
+    labels = TreeTeacher(TREE, networks(), FLOAT32, seed=5).label(rows)
+    assert labels.counts.max() > 1
+    assert labels.gaps.max() < TREE.reach
+    searches = PolicyMctsAgent(
+        _Students.now(networks()), sims=32, root="gumbel", considered=4, noise=1.0, seed=5
+    )
+    for n, found in enumerate(searches.think_rows(rows)):
+        mine = slice(labels.starts[n], labels.starts[n + 1])
+        assert labels.values[n] == found.value * (1 if rows[n, TO_MOVE] == 0 else -1)
+        tried = [one for one, visits in found.visits.items() if visits]
+        assert 0 < len(tried) <= 4
+        near = [one for one in sorted(tried) if found.value - found.values[one] < TREE.reach]
+        assert labels.decisions[mine].tolist() == near
+        gaps = [max(0, found.value - found.values[one]) for one in near]
+        assert labels.gaps[mine].tolist() == gaps
+        assert gaps[near.index(found.decisions[0])] == 0
+
+
+def test_a_tree_teacher_keeps_the_students_as_they_were() -> None:
+    rows, pair = some_rows("classic"), networks()
+    teacher = TreeTeacher(TREE, pair, FLOAT32, seed=5)
+    before = teacher.label(rows[:1])
+    for network in pair:
+        for parameter in network.parameters():
+            torch.nn.init.zeros_(parameter)
+    again = TreeTeacher(TREE, pair, FLOAT32, seed=5).label(rows[:1])
+    kept = teacher.label(rows[:1])
+    assert np.array_equal(kept.values, before.values)
+    assert not np.array_equal(again.values, before.values)
 
 
 def test_some_labels_of_several_lots() -> None:
@@ -182,9 +221,9 @@ def networks() -> tuple[Network, Network]:
 @pytest.mark.parametrize("rules", RULESETS)
 def test_a_lesson_is_of_battles_that_go_on(rules: str) -> None:
     config = dataclasses.replace(TINY, rules=rules, max_turns=40)
-    teacher = Teacher(config.teacher, config.rules)
-    lessons = Lessons(config, teacher, networks(), FLOAT32, np.random.SeedSequence(1))
-    both = Lesson.joined([lessons.give(with_student=False), lessons.give(with_student=True)])
+    teacher = AlphaBetaTeacher(config.teacher, config.rules)
+    lessons = Lessons(config, networks(), FLOAT32, np.random.SeedSequence(1))
+    both = Lesson.joined([lessons.give(teacher, with_student) for with_student in (False, True)])
     assert len(both.rows) == 2 * config.num_games * config.rollout_decisions
     assert (both.rows[:, TERMINATION] == ONGOING).all()
     assert np.abs(both.values).max() <= 1
@@ -197,8 +236,7 @@ def test_a_result_is_in_the_unit_of_the_labels(monkeypatch: pytest.MonkeyPatch) 
     few = CLASSIC.replace(name="few", dwarfs="H4 A6", trolls="H3")  # the largest margin is 4
     from_setup = LessonConfig(book=0.0, random_start=0)
     config = dataclasses.replace(TINY, rules=few.spec, max_turns=1, lessons=from_setup)
-    teacher = Teacher(config.teacher, config.rules)
-    lessons = Lessons(config, teacher, networks(), FLOAT32, np.random.SeedSequence(1))
+    lessons = Lessons(config, networks(), FLOAT32, np.random.SeedSequence(1))
     (hurl,) = Position.start(few).decisions("dH4-H3xH3")
     monkeypatch.setattr(lessons, "_decide", lambda *_: np.full(config.num_games, hurl))
     over, paid = lessons._step(None, False)
@@ -214,8 +252,8 @@ def test_a_student_draws_at_the_temperature_of_the_lessons() -> None:
         TINY, lessons=LessonConfig(student=1.0, random=0.0, student_temperature=0.0)
     )
     pair = networks()
-    lessons = Lessons(config, Teacher(SMALL, "classic"), pair, FLOAT32, np.random.SeedSequence(1))
-    given = lessons.give(with_student=True)
+    lessons = Lessons(config, pair, FLOAT32, np.random.SeedSequence(1))
+    given = lessons.give(AlphaBetaTeacher(SMALL, "classic"), with_student=True)
     steps = given.rows.reshape(config.rollout_decisions, config.num_games, -1)
     for before, after in pairwise(steps):
         for row, following in zip(before, after, strict=True):
@@ -235,7 +273,7 @@ def test_targets_are_the_softmax_of_the_scores() -> None:
 def test_what_is_still_to_be_paid() -> None:
     rows = Position.start().play("dE2-E6").play("TG7-F6").play("dE6-F6xF6").row[None].copy()
     lesson = Lesson(
-        rows, Teacher(TINY.teacher, "classic").label(rows), np.array([0.25], np.float32)
+        rows, AlphaBetaTeacher(TINY.teacher, "classic").label(rows), np.array([0.25], np.float32)
     )
     assert worth_to(0, lesson).tolist() == [0.25 - 4 / 32]  # the dwarfs lead by 4 already
     assert worth_to(1, lesson).tolist() == [4 / 32 - 0.25]
@@ -245,9 +283,8 @@ def test_a_student_learns_what_it_is_taught() -> None:
     config = dataclasses.replace(TINY, num_games=16)
     pair = networks()
     seeds = np.random.SeedSequence(1).spawn(2)
-    lesson = Lessons(config, Teacher(config.teacher, config.rules), pair, FLOAT32, seeds[0]).give(
-        False
-    )
+    teacher = AlphaBetaTeacher(config.teacher, config.rules)
+    lesson = Lessons(config, pair, FLOAT32, seeds[0]).give(teacher, with_student=False)
     how = StudentConfig(minibatch_size=32, learning_rate=1e-2, temperature=30)
     reach = config.teacher.reach
     student = Student(1, pair[1], "classic", how, reach, FLOAT32, np.random.default_rng(seeds[1]))
@@ -259,7 +296,9 @@ def test_a_student_learns_what_it_is_taught() -> None:
 
 def test_a_minibatch_of_one_state_is_measured_too() -> None:
     row = Position.start().row[None]
-    lesson = Lesson(row, Teacher(TINY.teacher, "classic").label(row), np.zeros(1, np.float32))
+    lesson = Lesson(
+        row, AlphaBetaTeacher(TINY.teacher, "classic").label(row), np.zeros(1, np.float32)
+    )
     how = StudentConfig(minibatch_size=1)
     student = Student(0, networks()[0], "classic", how, 150, FLOAT32, np.random.default_rng(1))
     student.add(lesson)
@@ -285,15 +324,17 @@ def test_regret_is_what_the_policy_loses_on_average() -> None:
 # -- runs ----------------------------------------------------------------------------------
 
 
-def quietly(runs: Path, **named: object) -> Path:
+def quietly(runs: Path, config: DistillConfig = TINY, **named: object) -> Path:
     console = Console(file=io.StringIO(), force_terminal=False, width=200)
-    return distil(TINY, console, runs, Options(**named))  # type: ignore[arg-type]
+    return distil(config, console, runs, Options(**named))  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("teacher", [TINY.teacher, TREE])
 def test_a_run_that_breaks_off_and_goes_on_equals_the_unbroken_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    teacher: TeacherConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = quietly(tmp_path / "whole")
+    config = dataclasses.replace(TINY, teacher=teacher)
+    whole = quietly(tmp_path / "whole", config)
     update = Distillation.update
 
     def breaks_off(distillation: Distillation) -> dict[str, float]:
@@ -305,8 +346,8 @@ def test_a_run_that_breaks_off_and_goes_on_equals_the_unbroken_one(
     with monkeypatch.context() as patch:
         patch.setattr(Distillation, "update", breaks_off)
         with pytest.raises(ConnectionError):
-            quietly(tmp_path / "broken")
-    broken = quietly(tmp_path / "broken", resume=True)
+            quietly(tmp_path / "broken", config)
+    broken = quietly(tmp_path / "broken", config, resume=True)
     last = f"{96:012d}"
     for name in ("state.json", "state.safetensors", "dwarfs/model.safetensors"):
         one, other = (run / "checkpoints" / last / name for run in (whole, broken))
@@ -375,6 +416,7 @@ def test_a_misspelt_key_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[s
     [
         ("anchors=[greedi]", "anchors: unknown agent 'greedi': did you mean 'greedy'?"),
         ("lessons.players=[greedi]", "lessons.players: unknown agent 'greedi': did you mean"),
+        ("teacher.simulations=1", "teacher.simulations is 1: the first only lists decisions"),
         ("start_from=nowhere", "start_from: nowhere/dwarfs is not a policy"),
         (
             "rules='classic:name=six'",

@@ -40,7 +40,7 @@ from thud_env.actions import ACCEPT, DECLINE, OFFER
 from thud_env.jit.rng import seed_generators
 from thud_env.position import SIDES
 from thud_env.rules.row import NO_QUESTION, PENDING
-from training.distill import labels
+from training.distill import alphabeta_teacher as teacher
 from training.distill.config import TeacherConfig
 
 FAST = (
@@ -515,8 +515,8 @@ def test_a_search_is_compiled_for_numbers_and_not_for_each_constant() -> None:
     start = Position.start("classic")
     for spec in ("alphabeta:depth=1", "mcts:sims=2"):
         agents.make(spec).act(start)
-    labels.Teacher(TeacherConfig(), "classic").label(np.array([start.row]))
-    for function in (negamax.search, playouts.leaf_value, priors.check_best, labels._score):
+    teacher.AlphaBetaTeacher(TeacherConfig(), "classic").label(np.array([start.row]))
+    for function in (negamax.search, playouts.leaf_value, priors.check_best, teacher._score):
         forms = [str(key[0]) for key in function._cache._cache_file._load_index()]
         assert forms, "what is called by compiled code only is in the cache's index"
         assert not [form for form in forms if "Literal" in form], forms

@@ -24,8 +24,10 @@ CHAMPION = "champion"
 class Pair(Protocol):
     """A policy for each role."""
 
-    path: Path
-    """The folder that they were read from."""
+    @property
+    def path(self) -> Path:
+        """The folder that they were read from."""
+        ...
 
     def checkpoint(self, role: str, rules: Ruleset) -> Checkpoint:
         """The policy of a role.
@@ -111,13 +113,15 @@ class ChampionPairs:
         return self._pairs[name].checkpoint(role, rules)
 
 
-def pair_at(path: str | Path) -> Pair:
+def pair_at(path: str | Path | Pair) -> Pair:
     """The pair at a path as ``policy_folder`` reads it, or ``champion``, unless the working folder
-    has one of that name.
+    has one of that name; a pair is its own.
 
     Raises:
         CheckpointError: if the pair is missing or damaged.
     """
+    if not isinstance(path, str | Path):
+        return path
     try:
         if str(path) == CHAMPION and not Path(path).exists():
             return ChampionPairs()

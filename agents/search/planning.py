@@ -104,7 +104,7 @@ class PlanningAgent(DrawingAgent):
         search may take long.
         """
 
-    def think_rows(self, rows: Sequence[Row]) -> list[Thought]:
+    def think_rows(self, rows: Sequence[Row]) -> Sequence[Thought]:
         """``think`` about several positions. Override it if a batch is faster."""
         return [self.think(row) for row in rows]
 

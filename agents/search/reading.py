@@ -23,15 +23,50 @@ class TreeResult(Thought):
 
     visits: dict[int, int]
     """How often each decision was tried."""
+    values: dict[int, int]
+    """What each decision that was tried is worth to the side that decides, in hundredths of a
+    point."""
     simulations: int
     seconds: float
 
 
-def read_decisions(tree: Tree, game: int) -> tuple[NDArray[np.int16], NDArray[np.int32]]:
-    """The decisions at the root of a tree, and how often each was tried."""
+def read_decisions(
+    tree: Tree, game: int
+) -> tuple[NDArray[np.int16], NDArray[np.int32], NDArray[np.float32]]:
+    """The decisions at the root of a tree; how often each was tried; and the sums of the values
+    that each led to.
+    """
     first, count = (int(tree.nodes[game, 0, column]) for column in (FIRST_EDGE, EDGE_COUNT))
     edges = slice(first, first + count)
-    return tree.actions[game, edges], tree.visits[game, edges]
+    return tree.actions[game, edges], tree.visits[game, edges], tree.totals[game, edges]
+
+
+def _result(
+    row: Row,
+    read: tuple[NDArray[np.int16], NDArray[np.int32], NDArray[np.float32]],
+    line: list[int],
+    value: float,
+    seconds: float,
+) -> TreeResult:
+    """The result of a search from a row: what was read of its root, the best line and its value."""
+    decisions, visits, totals = (array.tolist() for array in read)
+    return TreeResult(
+        line,
+        in_hundredths(value, row),
+        dict(zip(decisions, visits, strict=True)),
+        {
+            decision: in_hundredths(_share(total / tried), row)
+            for decision, tried, total in zip(decisions, visits, totals, strict=True)
+            if tried
+        },
+        sum(visits),
+        seconds,
+    )
+
+
+def _share(mean: float) -> float:
+    """A mean of shares, without what rounding adds."""
+    return max(-1.0, min(1.0, mean))
 
 
 def best_edge(tree: Tree, game: int, node: int) -> int:
@@ -63,10 +98,7 @@ def best_line(tree: Tree, game: int, edge: int = -1) -> tuple[list[int], float]:
 
 def tree_result(tree: Tree, game: int, line: list[int], value: float, seconds: float) -> TreeResult:
     """The result at the root of a tree: a line, its value, -1 .. 1, and all visits."""
-    decisions, visits = read_decisions(tree, game)
-    counts = dict(zip(decisions.tolist(), visits.tolist(), strict=True))
-    hundredths = in_hundredths(value, tree.root[game])
-    return TreeResult(line, hundredths, counts, int(visits.sum()), seconds)
+    return _result(tree.root[game], read_decisions(tree, game), line, value, seconds)
 
 
 def glimpse_of(tree: Tree, row: Row, seconds: float) -> TreeResult | None:
@@ -76,15 +108,13 @@ def glimpse_of(tree: Tree, row: Row, seconds: float) -> TreeResult | None:
     """
     if not np.array_equal(tree.root[0], row):
         return None
-    decisions, visits = (edges.copy() for edges in read_decisions(tree, 0))
-    totals = tree.totals[0, : len(visits)].copy()
+    decisions, visits, totals = read_decisions(tree, 0)
+    decisions, visits, totals = decisions.copy(), visits.copy(), totals.copy()
     if not visits.any() or not np.array_equal(tree.root[0], row):  # the next search may have begun
         return None
     best = int(np.argmax(visits))
-    value = max(-1.0, min(1.0, float(totals[best]) / int(visits[best])))
-    counts = dict(zip(decisions.tolist(), visits.tolist(), strict=True))
-    line = [int(decisions[best])]
-    return TreeResult(line, in_hundredths(value, row), counts, int(visits.sum()), seconds)
+    value = _share(float(totals[best]) / int(visits[best]))
+    return _result(row, (decisions, visits, totals), [int(decisions[best])], value, seconds)
 
 
 def in_hundredths(value: float, row: Row) -> int:

@@ -17,19 +17,36 @@ Temperature = Annotated[float, Range(0.01)]
 
 @dataclasses.dataclass(frozen=True)
 class TeacherConfig:
-    """The search that labels states (training/distill/labels.py)."""
+    """The search that labels states: alpha-beta (training/distill/alphabeta_teacher.py),
+    or with ``simulations`` a tree search with the students' own networks, which is expert iteration
+    (training/distill/tree_teacher.py).
+
+    Raises:
+        ValueError: if ``simulations`` is 1.
+    """
+
+    simulations: NotNegative = 0
+    """Simulations of the tree search for a state, 2 or more; 0: alpha-beta."""
+    lookahead: Annotated[int, Range(0, MAX_DEPTH)] = 1
+    """How many turns deep alpha-beta searches the leaves of the tree; 0: the networks value
+    them."""
 
     depth: Annotated[int, Range(1, MAX_DEPTH)] = 2
-    """Turns it looks ahead."""
+    """Turns that alpha-beta looks ahead."""
     quiescence: Annotated[int, Range(0, MAX_QUIESCENCE)] = 4
-    """Turns of captures that it searches beyond the depth."""
+    """Turns of captures that alpha-beta searches beyond the depth."""
     considered: Count = 16
-    """Decisions of a state that are searched deeper than one turn."""
+    """Decisions of a state that alpha-beta searches deeper than one turn, or that the tree search
+    tries."""
     reach: Annotated[int, Range(1, REACH)] = 150
     """Hundredths of a point: decisions worth this much less than the best are not chosen."""
     evaluation: Literal["learned", "features"] = "learned"
-    """How it evaluates: by patterns fitted to self-play, if the ruleset has tables, or by
+    """How alpha-beta evaluates: by patterns fitted to self-play, if the ruleset has tables, or by
     features."""
+
+    def __post_init__(self) -> None:
+        if self.simulations == 1:
+            raise ValueError("simulations is 1: the first only lists decisions; 2 would be right")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -11,10 +11,12 @@ import torch
 from agents.durable import flush_folder, make_folder
 from thud_env.position import SIDES
 from thud_env.rules.row import TO_MOVE
+from training.distill.alphabeta_teacher import AlphaBetaTeacher
 from training.distill.config import DistillConfig
 from training.distill.labels import Labels, Teacher
 from training.distill.lessons import Lesson, Lessons
 from training.distill.student import Student
+from training.distill.tree_teacher import TreeTeacher
 from training.process.clock import ENVIRONMENT, LEARN
 from training.process.ranks import Ranks
 from training.process.roles import Roles, by_role
@@ -36,8 +38,8 @@ class Distillation:
         streams = config.streams
         self._folder = folder / "lessons"
         networks, precision = self.roles.networks, self.roles.precision
-        teacher = Teacher(config.teacher, config.rules)
-        self._lessons = Lessons(config, teacher, networks, precision, streams.play)
+        self._alphabeta = AlphaBetaTeacher(config.teacher, config.rules)
+        self._lessons = Lessons(config, networks, precision, streams.play)
         self._students = [
             Student(
                 side,
@@ -63,7 +65,7 @@ class Distillation:
         """Give one lesson, let both students learn, and return the metrics."""
         started, clock = time.perf_counter(), self.roles.clock
         before = clock.now()
-        lesson = self._lessons.give(with_student=self._taught)
+        lesson = self._lessons.give(self._teacher(), with_student=self._taught)
         clock.add({ENVIRONMENT: clock.now() - before})
         self._taught = True
         progress = min(1.0, self.decisions / self.config.total_decisions)
@@ -73,6 +75,14 @@ class Distillation:
         learnt = self.roles.at_once(lambda side: self._learn(side, lesson, progress))
         seconds = time.perf_counter() - started
         return {**clock.speed(len(lesson.rows), seconds), **by_role(learnt)}
+
+    def _teacher(self) -> Teacher:
+        """The teacher of the next lesson; a tree search has the networks as they are before it."""
+        wanted = self.config.teacher
+        if not wanted.simulations:
+            return self._alphabeta
+        seed = np.random.SeedSequence((self.config.seed, self.updates)).generate_state(1)
+        return TreeTeacher(wanted, self.roles.networks, self.roles.precision, int(seed[0]))
 
     def _learn(self, side: int, lesson: Lesson, progress: float) -> dict[str, float]:
         student, wanted = self._students[side], self.config.student

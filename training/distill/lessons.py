@@ -95,7 +95,6 @@ class Lessons:
 
     Args:
         config: how the battles are played.
-        teacher: labels the states.
         networks: the students' networks, for dwarfs and trolls.
         precision: their arithmetic.
         seed: seeds all draws: of starts, seats and decisions.
@@ -107,13 +106,11 @@ class Lessons:
     def __init__(
         self,
         config: DistillConfig,
-        teacher: Teacher,
         networks: tuple[PolicyNetwork, PolicyNetwork],
         precision: Precision,
         seed: np.random.SeedSequence,
     ) -> None:
         self._config = config
-        self._teacher = teacher
         self._networks = networks
         self._precision = precision
         self._random = np.random.default_rng(seed)
@@ -151,10 +148,11 @@ class Lessons:
                 return self._start()
         return row
 
-    def give(self, with_student: bool) -> Lesson:
+    def give(self, teacher: Teacher, with_student: bool) -> Lesson:
         """Play on in all battles, and label every state that is met.
 
         Args:
+            teacher: labels the states.
             with_student: whether the student plays in its seats; if not, the teacher does.
 
         Raises:
@@ -164,7 +162,7 @@ class Lessons:
         rows, labels, ended, finals = [], [], [], []
         for _ in range(steps):
             rows.append(self._rows.copy())
-            labels.append(self._teacher.label(self._rows))
+            labels.append(teacher.label(self._rows))
             over, paid = self._step(labels[-1], with_student)
             ended.append(over)
             finals.append(paid)
