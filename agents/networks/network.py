@@ -19,6 +19,7 @@ from agents.networks.inputs import Inputs, planes_read
 from agents.networks.legal_policy import NUM_BIASES, NUM_SQUARELESS, legal_policy
 from agents.networks.on_device import inputs_on_device
 from agents.ranges import Count, NotNegative
+from thud_env.board import SIZE
 from thud_env.rulesets import Ruleset
 
 
@@ -185,10 +186,25 @@ class Network(PolicyNetwork):
         # A view, not a copy, if channels are last in memory; pooling is faster there, too.
         points = features.permute(0, 2, 3, 1).flatten(1, 2)
         pooled = functional.relu(self.pool(points)) if self.config.pool_layer else points
-        return points, torch.cat((pooled.mean(1), pooled.max(1).values), dim=1)
+        return points, torch.cat((_means(pooled), _maxima(pooled)), dim=1)
 
     def queries_and_keys(self, points: Tensor) -> Tensor:
         """[N, 225, 2 * key_size] both 1 x 1 convolutions, computed as one."""
         weight = torch.cat((self.queries.weight, self.keys.weight)).flatten(1)
         bias = torch.cat((self.queries.bias, self.keys.bias))  # type: ignore[arg-type]
         return functional.linear(points, weight, bias)
+
+
+def _means(points: Tensor) -> Tensor:
+    """[N, channels] the means over the points [N, 225, channels]. In bfloat16 ``mean`` takes 15
+    times as long on a processor.
+    """
+    return points.sum(1) / points.shape[1]
+
+
+def _maxima(points: Tensor) -> Tensor:
+    """[N, channels] the maxima over the points [N, 225, channels]. ``max`` takes four times as long
+    on a processor.
+    """
+    planes = points.unflatten(1, (SIZE, SIZE)).permute(0, 3, 1, 2)
+    return functional.max_pool2d(planes, SIZE).flatten(1)
