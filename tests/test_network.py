@@ -209,6 +209,20 @@ def test_the_compiled_policy_equals_the_gathered_one(key_size: int, dtype: torch
         )
 
 
+@pytest.mark.parametrize("pool_layer", [False, True])
+def test_the_heads_get_the_mean_and_the_maximum_of_every_plane(pool_layer: bool) -> None:
+    network = a_network(channels=5, pool_layer=pool_layer)
+    planes = torch.rand(3, network.num_planes, 15, 15)
+    points, pooled = network.features(planes)
+    assert points.shape == (3, 225, 5)
+    wanted = network.pool(points).relu() if pool_layer else points
+    assert torch.allclose(pooled, torch.cat((wanted.mean(1), wanted.amax(1)), 1))
+    half, (points, pooled) = network.bfloat16(), network.bfloat16().features(planes.bfloat16())
+    wanted = (half.pool(points).relu() if pool_layer else points).float()
+    exact = torch.cat((wanted.mean(1), wanted.amax(1)), 1)
+    assert torch.allclose(pooled.float(), exact, rtol=2**-7, atol=0)
+
+
 def test_a_block_starts_as_the_identity() -> None:
     torch.manual_seed(3)
     network = Network(NetworkConfig(channels=4, blocks=2, key_size=2))
