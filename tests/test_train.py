@@ -20,18 +20,19 @@ from rich.console import Console
 from test_config import CONFIGS
 
 import agents
-from agents.networks.checkpoint import load_policy
-from agents.networks.kinds import NETWORKS
+from agents.networks.checkpoint import load_policy, save_policy
+from agents.networks.kinds import NETWORKS, config_class
 from agents.networks.network import NetworkConfig
 from thud_env import RULESETS, Position
 from thud_env.command import BROKEN_PIPE
 from thud_env.position import SIDES
-from training.config import PPOConfig, TrainConfig
+from training.config import ConfigError, PPOConfig, TrainConfig
 from training.config_file import load_config
 from training.learner.batches import with_progress_paid
 from training.learner.ppo import MEASURED
 from training.options import Options
 from training.process.clock import PARTS
+from training.process.roles import start_from, two_networks
 from training.process.state import State
 from training.runs import checkpoints as checkpoints_module
 from training.runs.anchors import SCORE
@@ -400,6 +401,32 @@ def test_a_run_starts_from_a_policys_weights_and_goes_on_without_it(
     shutil.rmtree(policy)
     folder = train(config, plain_console(), tmp_path, Options(resume=True))
     assert metrics_of(folder.path)[-1]["decisions"] >= config.total_decisions
+
+
+@pytest.mark.parametrize("kind", NETWORKS)
+def test_a_deeper_network_begins_by_judging_as_the_policy_it_starts_from(
+    kind: str, tmp_path: Path
+) -> None:
+    flat, small, deep = (
+        config_class({"kind": kind})(kind=kind, channels=8, blocks=blocks, key_size=8)
+        for blocks in (0, 1, 3)
+    )
+    for role, network in zip(SIDES, two_networks(small), strict=True):
+        with torch.no_grad():
+            for parameter in network.parameters():
+                parameter.add_(0.1 * torch.randn_like(parameter))
+        save_policy(tmp_path / role, network, role=role, rules="classic", decisions=1)
+    grown = two_networks(deep)
+    start_from(str(tmp_path), grown)
+    for role, network in zip(SIDES, grown, strict=True):
+        inputs = network.inputs(Position.start().row[np.newaxis])
+        asked = (inputs.planes, inputs.decisions, inputs.game)
+        with torch.no_grad():
+            before, after = load_policy(tmp_path / role).network(*asked), network(*asked)
+        assert before[0].std() > 0
+        assert all(torch.equal(one, other) for one, other in zip(before, after, strict=True))
+    with pytest.raises(ConfigError, match="blocks=1"):
+        start_from(str(tmp_path), two_networks(flat))
 
 
 def test_a_reader_that_has_gone_away_ends_a_run_without_a_line(tmp_path: Path) -> None:

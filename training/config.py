@@ -100,7 +100,8 @@ class RunConfig:
     """Seeds the networks and every draw."""
     start_from: str = ""
     """A folder with a policy of each role, such as a checkpoint, whose weights the networks start
-    with; they must be of its size. Empty: random weights."""
+    with; they must be of its size, or have fewer blocks: the others begin as the identity, so that
+    the networks judge as those did. Empty: random weights."""
     total_decisions: Count = 1_000_000
     """Decisions by both roles together. Only whole rollouts are played, so it may become one of
     them more."""

@@ -90,7 +90,8 @@ def two_networks(config: NetworkConfig) -> tuple[PolicyNetwork, PolicyNetwork]:
 
 
 def start_from(folder: str, networks: tuple[PolicyNetwork, PolicyNetwork]) -> None:
-    """Give both networks the weights of a policy.
+    """Give both networks the weights of a policy. Blocks that it lacks stay as they are, which is
+    the identity at the start.
 
     Raises:
         ConfigError: if a policy is missing, damaged, or of another size.
@@ -101,8 +102,9 @@ def start_from(folder: str, networks: tuple[PolicyNetwork, PolicyNetwork]) -> No
             found = load_policy(path).network
         except CheckpointError as error:
             raise ConfigError(f"start_from: {error}") from None
-        if found.config != network.config:
+        blocks = min(found.config.blocks, network.config.blocks)
+        if found.config != dataclasses.replace(network.config, blocks=blocks):
             raise ConfigError(
                 f"start_from: {path} is a {found.config}, the run is to have a {network.config}"
             )
-        network.load_state_dict(found.state_dict())
+        network.load_state_dict({**network.state_dict(), **found.state_dict()})
