@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -373,6 +374,22 @@ def test_a_run_goes_on_without_tensorboard(tmp_path: Path, monkeypatch) -> None:
     shown = quietly(tmp_path)
     assert shown.count("TensorBoard's files are not written any more") == 1
     assert len((tmp_path / "tiny" / "metrics.jsonl").read_text().splitlines()) == 2
+
+
+def test_a_run_goes_on_after_its_tensorboard_is_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write, deaths = checkpoints.Checkpoints.write, []
+
+    def deletes(*arguments: Any, **named: Any) -> None:
+        shutil.rmtree(tmp_path / "tiny" / "tensorboard", ignore_errors=True)
+        write(*arguments, **named)
+
+    monkeypatch.setattr(checkpoints.Checkpoints, "write", deletes)
+    monkeypatch.setattr(threading, "excepthook", deaths.append)
+    shown = quietly(tmp_path)
+    assert shown.count("TensorBoard's files are not written any more: [Errno 2]") == 1
+    assert not deaths
 
 
 def test_a_failing_disk_ends_a_run_in_one_line_and_the_last_checkpoint_stands(

@@ -160,6 +160,8 @@ class RunFolder:
         self._metrics.add(metrics_line(decisions, metrics))
         with self._tensorboard_may_fail():
             if self._tensorboard is not None:
+                # If it is gone, its own thread would say so in a traceback.
+                Path(self._tensorboard.log_dir).stat()
                 for name, value in metrics.items():
                     self._tensorboard.add_scalar(name, value, decisions)
 
