@@ -122,6 +122,11 @@ MISTAKES = [
     ("ppo.learning_rate=fast", "ppo.learning_rate: 'fast' must be of type float"),
     ("ppo.learning_rate=true", "ppo.learning_rate: True must be of type float"),
     ("precision=float16", "precision: 'float16' is not one of auto, float32, bfloat16"),
+    (
+        "network={kind: symmetric, symmetries: 4}",
+        "network.symmetries: 4 is not one of 2, 8",
+    ),
+    ("network={kind: symmetric, symmetries: 8.0}", "network.symmetries: 8.0 is not one of 2, 8"),
     ("seed=[1", "override 'seed=[1': '[1' is not YAML"),
     ("network={threat_planes: true}", "network.threat_planes needs attack_planes, too"),
     # ranges
@@ -147,7 +152,7 @@ MISTAKES = [
     ("opponents.scripted=-0.1", "opponents.scripted: -0.1 must be in 0 .. 1"),
     (
         "opponents={frozen: 0.75, scripted: 0.5}",
-        "opponents: frozen and scripted are 1.25 together: 1 is all",
+        "opponents.frozen and scripted are 1.25 together: 1 is all",
     ),
     ("opponents.pace=-1", "opponents.pace: -1.0 must be a number, 0 or more"),
     ("opponents.snapshot=1", "unknown key opponents.snapshot: did you mean opponents.snapshots?"),

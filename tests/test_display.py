@@ -19,6 +19,14 @@ SHOWN = {
 }
 
 
+def test_a_line_says_what_a_distillation_loses() -> None:
+    console = Console(file=io.StringIO(), force_terminal=False, width=200)
+    with Display(console, "tiny", 1000) as display:
+        display.update(1000, {**SHOWN, "dwarfs/regret": 0.17, "trolls/regret": 0.12})
+    shown = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "dwarfs regret 0.17, trolls regret 0.12" in shown
+
+
 def test_a_live_display_in_a_terminal() -> None:
     console = Console(file=io.StringIO(), force_terminal=True, width=100)
     with Display(console, "tiny", 1000) as display:

@@ -305,6 +305,19 @@ def test_a_minibatch_of_one_state_is_measured_too() -> None:
     assert np.isfinite(list(student.learn(1, 0.0).values())).all()
 
 
+def test_a_state_in_which_several_decisions_are_best_and_likeliest_agrees_once() -> None:
+    row = Position.start().row[None]
+    labels = Labels(*(np.array(a) for a in ([3], [0, 0, 0], [0, 0, 50], [0])))
+    labels.decisions[:] = Position.start().legal_actions()[:3]
+    uniform = networks()[0]
+    for parameter in uniform.parameters():
+        torch.nn.init.zeros_(parameter)
+    how = StudentConfig(minibatch_size=4, learning_rate=0.0)
+    student = Student(0, uniform, "classic", how, 150, FLOAT32, np.random.default_rng(1))
+    student.add(Lesson(row, labels, np.zeros(1, np.float32)))
+    assert student.learn(1, 0.0)["agreement"] == 1
+
+
 def test_regret_is_what_the_policy_loses_on_average() -> None:
     row = Position.start().row[None]
     labels = Labels(*(np.array(a) for a in ([2], [0, 0], [0, 50], [0])))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -86,6 +87,23 @@ def test_a_bad_configuration_is_one_line_and_writes_nothing(
     assert (out, err.count("\n")) == ("", 1)
     assert said in err
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "word", ["start_from=runs/smoke", "anchors=['policy:runs/smoke/checkpoints/latest']"]
+)
+def test_a_run_that_would_move_aside_what_it_needs_is_refused(
+    word: str, tmp_path: Path, monkeypatch, capsys
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    kept = tmp_path / "runs" / "smoke" / "checkpoints" / "latest"
+    shutil.copytree(ROOT / "agents" / "pretrained" / "classic", kept)
+    network = "network={kind: symmetric, channels: 96, blocks: 4, attack_planes: true}"
+    assert main([str(ROOT / "configs" / "smoke.yaml"), word, network]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "this run would move runs/smoke" in line
+    assert kept.is_dir()
+    assert list((tmp_path / "runs").iterdir()) == [tmp_path / "runs" / "smoke"]
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")

@@ -51,7 +51,11 @@ class PPOConfig:
 
 @dataclasses.dataclass(frozen=True)
 class OpponentConfig:
-    """Opponents besides the other learner (training/selfplay/opponents.py)."""
+    """Opponents besides the other learner (training/selfplay/opponents.py).
+
+    Raises:
+        ValueError: if snapshots and players are met in more than all of the battles.
+    """
 
     frozen: Share = 0.0
     """Share of the battles in which one role meets a frozen snapshot of the other; until there is
@@ -67,6 +71,11 @@ class OpponentConfig:
     pace: float | None = None
     """How far a role may be ahead in mirror play, as a share of the largest margin, before it
     learns from one rollout in four only, so that the other catches up; nothing: never."""
+
+    def __post_init__(self) -> None:
+        shares = self.frozen + self.scripted
+        if max(self.frozen, self.scripted) <= 1 < shares:
+            raise ValueError(f"frozen and scripted are {shares:g} together: 1 is all")
 
     def in_each_seat(self, games: int) -> tuple[int, int]:
         """Of so many battles, those in which each role meets scripted players, and those in which

@@ -77,17 +77,9 @@ def load_config(
         config.network.check_rules(rules)
     except ValueError as error:
         raise ConfigError(f"network.{error}") from None
-    if isinstance(config, TrainConfig):
-        _check_self_play(config)
-    return config
-
-
-def _check_self_play(config: TrainConfig) -> None:
-    shares = config.opponents.frozen + config.opponents.scripted
-    if shares > 1:
-        raise ConfigError(f"opponents: frozen and scripted are {shares:g} together: 1 is all")
-    if config.shaping and get_ruleset(config.rules).reward != "outcome":
+    if isinstance(config, TrainConfig) and config.shaping and rules.reward != "outcome":
         raise ConfigError(f"shaping: {config.rules} pays captures already: 0 would be right")
+    return config
 
 
 def _refuse_code(config: RunConfig, path: Path, overrides: list[str]) -> None:
@@ -157,8 +149,9 @@ def _convert(hint: Any, value: Any, key: str) -> Any:
     if dataclasses.is_dataclass(hint):
         return _build(hint, value, f"{key}.")
     if typing.get_origin(hint) is Literal:
-        if value not in typing.get_args(hint):
-            raise ConfigError(f"{key}: {value!r} is not one of {', '.join(typing.get_args(hint))}")
+        choices = typing.get_args(hint)
+        if not any(type(value) is type(one) and value == one for one in choices):
+            raise ConfigError(f"{key}: {value!r} is not one of {', '.join(map(str, choices))}")
         return value
     allowed = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
     if float in allowed and isinstance(value, str):

@@ -117,8 +117,8 @@ def check_run(config: RunConfig, runs: Path, options: Options) -> None:
 
     Raises:
         ConfigError: if a player cannot be made or depends on the machine, the book cannot be used
-            or has too few starts, a new run cannot start from its ``start_from``, or the table at
-            the end could not name the run's folder.
+            or has too few starts, a new run cannot start from its ``start_from`` or would move
+            aside what it needs, or the table at the end could not name the run's folder.
         DeviceError: if there is no GPU and one was asked for.
     """
     device_named(config.device)
@@ -126,13 +126,30 @@ def check_run(config: RunConfig, runs: Path, options: Options) -> None:
     Foresight(config)
     for key in config.from_book:
         book_starts(config, key)
-    if config.start_from and not options.goes_on(runs / config.name):
-        start_from(config.start_from, two_networks(config.network))
+    folder = runs / config.name
+    if not options.goes_on(folder):
+        _refuse_to_move_aside(folder, config)
+        if config.start_from:
+            start_from(config.start_from, two_networks(config.network))
     if config.evaluation_games and re.search("[,=]", str(runs)):
         raise ConfigError(
-            f"{runs / config.name}: no spec can name a path with , or =, and the table at the end "
+            f"{folder}: no spec can name a path with , or =, and the table at the end "
             "does: name another folder, or give evaluation_games=0"
         )
+
+
+def _refuse_to_move_aside(folder: Path, config: RunConfig) -> None:
+    """Refuse a new run that needs policies of the run of the same name."""
+    paths = {
+        key: [spec.partition(":")[2].partition(",")[0] for spec in specs]
+        for key, specs in config.players_named.items()
+    }
+    for key, named in {"start_from": [config.start_from], **paths}.items():
+        for path in filter(None, named):
+            if folder.exists() and Path(path).resolve().is_relative_to(folder.resolve()):
+                raise ConfigError(
+                    f"{key}: this run would move {path} aside: another name= would be right"
+                )
 
 
 @contextlib.contextmanager

@@ -28,21 +28,20 @@ class TeacherConfig:
     simulations: NotNegative = 0
     """Simulations of the tree search for a state, 2 or more; 0: alpha-beta."""
     lookahead: Annotated[int, Range(0, MAX_DEPTH)] = 1
-    """How many turns deep alpha-beta searches the leaves of the tree; 0: the networks value
-    them."""
-
+    """Of the tree search: how many turns deep each leaf is searched for its value; 0: the networks
+    value it."""
     depth: Annotated[int, Range(1, MAX_DEPTH)] = 2
-    """Turns that alpha-beta looks ahead."""
+    """Of alpha-beta: turns it looks ahead."""
     quiescence: Annotated[int, Range(0, MAX_QUIESCENCE)] = 4
-    """Turns of captures that alpha-beta searches beyond the depth."""
+    """Of alpha-beta: turns of captures that it searches beyond the depth."""
     considered: Count = 16
     """Decisions of a state that alpha-beta searches deeper than one turn, or that the tree search
     tries."""
     reach: Annotated[int, Range(1, REACH)] = 150
     """Hundredths of a point: decisions worth this much less than the best are not chosen."""
     evaluation: Literal["learned", "features"] = "learned"
-    """How alpha-beta evaluates: by patterns fitted to self-play, if the ruleset has tables, or by
-    features."""
+    """Of alpha-beta: how it evaluates: by patterns fitted to self-play, if the ruleset has tables,
+    or by features."""
 
     def __post_init__(self) -> None:
         if self.simulations == 1:

@@ -38,7 +38,9 @@ class Distillation:
         streams = config.streams
         self._folder = folder / "lessons"
         networks, precision = self.roles.networks, self.roles.precision
-        self._alphabeta = AlphaBetaTeacher(config.teacher, config.rules)
+        self._alphabeta = (
+            None if config.teacher.simulations else AlphaBetaTeacher(config.teacher, config.rules)
+        )
         self._lessons = Lessons(config, networks, precision, streams.play)
         self._students = [
             Student(
@@ -78,11 +80,11 @@ class Distillation:
 
     def _teacher(self) -> Teacher:
         """The teacher of the next lesson; a tree search has the networks as they are before it."""
-        wanted = self.config.teacher
-        if not wanted.simulations:
+        if self._alphabeta is not None:
             return self._alphabeta
         seed = np.random.SeedSequence((self.config.seed, self.updates)).generate_state(1)
-        return TreeTeacher(wanted, self.roles.networks, self.roles.precision, int(seed[0]))
+        roles = self.roles
+        return TreeTeacher(self.config.teacher, roles.networks, roles.precision, int(seed[0]))
 
     def _learn(self, side: int, lesson: Lesson, progress: float) -> dict[str, float]:
         student, wanted = self._students[side], self.config.student

@@ -143,14 +143,16 @@ class Student:
             best = np.array(labels.gaps == 0)
             top = judged.log_probs.new_full((len(rows),), -torch.inf)
             top.scatter_reduce_(0, inputs.game, judged.log_probs, "amax")
-            hit = (judged.log_probs[places[best]] >= top[self._tensor(owner[best])]).float()
+            whose = self._tensor(owner[best])
+            hit = (judged.log_probs[places[best]] >= top[whose]).float()
+            agreed = torch.zeros_like(top).scatter_reduce_(0, whose, hit, "amax")
             explained = 1 - value_loss / ((self._points**2) * worth.var(correction=0) + 1e-8)
             return [
                 float(policy_loss),
                 float(policy_loss - entropy),
                 float(regret),
                 float(value_loss),
-                float(hit.sum() / len(rows)),
+                float(agreed.mean()),
                 float(explained),
             ]
 

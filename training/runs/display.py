@@ -29,6 +29,7 @@ _ROLE_ROWS = (
     ("entropy", "entropy, share of uniform", "{:.3f}"),
     ("effective_moves", "effective moves", "{:.1f}"),
     ("agreement", "likeliest decision is a best one", "{:.3f}"),
+    ("regret", "points lost a decision", "{:.3f}"),
     ("excess", "cross-entropy over the labels' own", "{:.3f}"),
     ("approx_kl", "approximate KL", "{:.4f}"),
     ("value_loss", "value loss", "{:.4f}"),
@@ -118,9 +119,10 @@ class Display:
             if f"{role}/{METRIC}" in metrics
         ]
         words += [
-            f"{role} entropy {metrics[f'{role}/entropy']:.2f}"
+            f"{role} {name} {metrics[f'{role}/{name}']:.2f}"
+            for name in ("entropy", "regret")
             for role in SIDES
-            if f"{role}/entropy" in metrics
+            if f"{role}/{name}" in metrics
         ]
         return ", ".join(words)
 

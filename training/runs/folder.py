@@ -13,7 +13,10 @@
                                run, state.safetensors and state.json
             latest             -> the newest of them
             best/              dwarfs and trolls -> each role's best, by the anchors
+        lessons/               of a distillation: the labelled states
+        pool/                  snapshots of the roles to play against
         head_to_head.json      the table at the end
+        exploit.json           of training.exploit: how strong the best response is
 
 Whatever a checkpoint needs is on the disk before the checkpoint has its name, so that a run goes on
 after a power cut at any moment. The links shown here are the only ones there may be.

@@ -2,7 +2,8 @@
 
 What is learnt in self-play may be right there alone: the values of one pair correlated by +0.69
 with what followed in its own battles, and by -0.24 in those of a search (docs/log.md). So the test
-positions are a search's, and nothing is ever learnt from them.
+positions are a search's. A run whose battles begin from the book may meet the first of them, but
+never learns from what followed there.
 """
 
 from __future__ import annotations
