@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from concurrent.futures import Executor, Future
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +15,7 @@ import agents
 from agents.agent import Agent
 from thud_env import Position, Record
 from training.arena.answers import AnswerError
+from training.ladder import play as play_module
 from training.ladder.play import play_game, play_games
 from training.ladder.schedule import Field, Game, LadderError
 
@@ -98,6 +102,18 @@ def test_several_processes_play_the_same_games_as_one() -> None:
     serial, parallel = (list(play_games(field, games, workers)) for workers in (1, 2))
     assert untimed(serial) == untimed(parallel)
     assert [result.game for result in serial] == games
+
+
+def test_a_killed_worker_is_an_error_of_the_system() -> None:
+    class Killed(Executor):
+        def submit(self, *_: Any, **__: Any) -> Future[Any]:
+            raise BrokenProcessPool
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(play_module, "ProcessPoolExecutor", lambda *_: Killed())
+        field = short_field()
+        with pytest.raises(ChildProcessError, match="a worker was killed"):
+            list(play_games(field, list(field.games()), workers=2))
 
 
 class Fake(Agent):

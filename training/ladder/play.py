@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Generator, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from functools import cache
 from itertools import islice
 from multiprocessing.connection import Connection
@@ -124,7 +125,7 @@ def play_games(field: Field, games: Iterable[Game], workers: int) -> Generator[R
     this process.
 
     Raises:
-        concurrent.futures.process.BrokenProcessPool: if a worker was killed.
+        ChildProcessError: if a worker was killed.
     """
     tasks = ((game, field.beginning(game), field.seeds(game)) for game in games)
     if workers == 1:
@@ -146,6 +147,8 @@ def play_games(field: Field, games: Iterable[Game], workers: int) -> Generator[R
                 done, running = wait(running, return_when=FIRST_COMPLETED)
                 for future in done:
                     yield future.result()
+        except BrokenProcessPool:
+            raise ChildProcessError("a worker was killed") from None
         finally:
             pool.shutdown(wait=not running, cancel_futures=True)
             writer.close()

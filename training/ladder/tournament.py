@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable
-from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 from rich.console import Console
@@ -42,7 +41,6 @@ def play_missing(
                     for result in results:
                         store.add(result)
                         progress.advance()
-                except BrokenProcessPool:
-                    reason = "a worker was killed; the games played are kept"
-                    raise ChildProcessError(reason) from None
+                except ChildProcessError as error:
+                    raise ChildProcessError(f"{error}; the games played are kept") from None
         return store.results
