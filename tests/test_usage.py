@@ -45,3 +45,5 @@ def test_the_help_lists_the_words_of_a_key_and_the_keys_of_every_kind_of_network
     text = " ".join(keys_help().split())
     assert "One of setup, book." in text
     assert "network.symmetries=8 With kind=symmetric:" in text
+    assert "network.key_size=16" in text
+    assert "network.key_size=32 With kind=symmetric:" in text

@@ -41,7 +41,7 @@ from training.runs.provenance import checkout_commit
 _NUMBERS: tuple[tuple[str, float, float, str], ...] = (
     ("generations", 1, 100, "how often to play and fit"),
     ("positions", 1, 10**8, "positions of a generation"),
-    ("depth", 1, MAX_DEPTH, "turns that self-play looks ahead, once there are tables"),
+    ("depth", 1, MAX_DEPTH, "turns that three battles of ten look ahead, others one less"),
     ("trace", 0, 1, "lambda of the returns"),
     ("ridge", 1, 10**6, "how firmly values are held near the prior"),
     ("seed", 0, 2**31, "seeds self-play"),

@@ -100,12 +100,18 @@ def read_run(
     return config, path.parent if path.name == config.name else path.resolve().parent, True
 
 
-def keys_help(config: RunConfig | None = None) -> str:
-    """Every key of a configuration with its default and its meaning, a line each."""
+def keys_help(config: RunConfig | None = None, without: tuple[str, ...] = ()) -> str:
+    """Every key of a configuration with its default and its meaning, a line each, except those that
+    begin with one of some words.
+    """
     return "\n".join(
         (
             "keys of a configuration, with their defaults:",
-            *(_line(key, meaning) for key, meaning in _keys(config or TrainConfig())),
+            *(
+                _line(key, meaning)
+                for key, meaning in _keys(config or TrainConfig())
+                if not key.startswith(without)
+            ),
         )
     )
 
@@ -152,13 +158,13 @@ def _key(kind: type[Any], name: str, value: Any, where: str) -> tuple[str, str]:
 
 
 def _keys_of_other_kinds(config: NetworkConfig, where: str) -> Iterator[tuple[str, str]]:
-    """The keys that networks of one kind have alone."""
-    own = {field.name for field in dataclasses.fields(config)}
+    """The keys that networks of another kind have alone, or with other defaults."""
+    defaults = {field.name: field.default for field in dataclasses.fields(config)}
     for kind in NETWORKS:
         other = network_class(kind).Config()
         for field in dataclasses.fields(other):
-            if field.name not in own:
-                value = getattr(other, field.name)
+            value = getattr(other, field.name)
+            if kind != config.kind and field.name != "kind" and value != defaults.get(field.name):
                 key, meaning = _key(type(other), field.name, value, where)
                 yield key, f"With kind={kind}: {meaning}"
 

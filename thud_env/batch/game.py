@@ -69,7 +69,8 @@ class BatchedGame:
             ``rows``, which are always there, are the smallest observation: a network can
             expand them on its own device.
         masks: ``"bytes"``, ``"bits"`` or None.
-        num_threads: threads that share the work; None for one a core.
+        num_threads: threads that share the work; None for one a core, as far as each gets
+            1,024 games.
         autoreset_mode: as Gymnasium names it. ``"SameStep"``: a battle that ends is reset in
             the same step, its last state kept in ``final_rows``. ``"NextStep"``: it is reset
             by the next step, which ignores its action. ``"Disabled"``: it stays as it is,

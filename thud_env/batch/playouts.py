@@ -43,7 +43,8 @@ def random_playouts(
         rules: a ruleset, or the name of one.
         seed: the same seed plays the same battles, on every device.
         device: ``"cpu"`` or ``"cuda"``.
-        num_threads: threads that share the work; None for one a core.
+        num_threads: threads that share the work; None for one a core, as far as each gets 8
+            battles.
         max_quiet_turns, max_turns, offer_after: the limits of a battle; None for the ruleset's.
         agreement: whether a battle may end by agreement.
 

@@ -46,7 +46,8 @@ class SeatedGames:
         match: whether a game is a match of two battles.
         reward: as for ``ThudSeatEnv``.
         limits: of each battle.
-        num_threads: threads that share the work; None for one a core.
+        num_threads: threads that share the work; None for one a core, as far as each gets
+            1,024 games.
 
     Raises:
         ValueError: for a limit, reward or number out of range.

@@ -81,7 +81,8 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         max_quiet_turns, max_turns, offer_after, agreement: as for ``ThudSeatEnv``.
         autoreset_mode: as Gymnasium names it, see above.
         copy: whether observations and masks are copies.
-        num_threads: threads that share the work; None for one a core.
+        num_threads: threads that share the work; None for one a core, as far as each gets
+            1,024 games.
         render_mode: None; single environments render.
 
     Raises:
