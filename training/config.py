@@ -173,9 +173,11 @@ class RunConfig:
         return {"anchors": self.anchors}
 
     @property
-    def from_book(self) -> tuple[str, ...]:
-        """The keys by which battles to learn from begin from the book of openings."""
-        return ()
+    def book_key(self) -> str:
+        """The key by which battles to learn from begin from the book of openings; empty: none
+        do.
+        """
+        return ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -201,9 +203,9 @@ class TrainConfig(RunConfig):
         return {**super().players_named, "opponents.players": self.opponents.players}
 
     @property
-    def from_book(self) -> tuple[str, ...]:
+    def book_key(self) -> str:
         """See ``RunConfig``."""
-        return ("starts",) if self.starts == "book" else ()
+        return "starts" if self.starts == "book" else ""
 
 
 @dataclasses.dataclass(frozen=True)

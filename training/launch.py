@@ -124,8 +124,8 @@ def check_run(config: RunConfig, runs: Path, options: Options) -> None:
     device_named(config.device)
     check_players(config)
     Foresight(config)
-    for key in config.from_book:
-        book_starts(config, key)
+    if config.book_key:
+        book_starts(config, config.book_key)
     folder = runs / config.name
     if not options.goes_on(folder):
         _refuse_to_move_aside(folder, config)

@@ -6,7 +6,6 @@ A ``Trainer`` is told who plays (``selfplay.rollout.Play``) and lets both roles 
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 from thud_env.rulesets import get_ruleset
@@ -62,7 +61,7 @@ class Trainer:
         Returns:
             the update's metrics, each named ``group/name``.
         """
-        started, progress = time.perf_counter(), self._progress()
+        progress = self._progress()
         rollout = self.play.collect(self.config.rollout_decisions)
         batches = batches_of(with_progress_paid(rollout, self.config, progress), self.config)
         self.pace.follow(rollout)
@@ -72,15 +71,10 @@ class Trainer:
             if not self.pace.rests(side, self.updates)
         }
         learnt = self.learn(batches, progress)
-        played = int(self.ranks.total(rollout.actions.size)[0])
-        self.decisions += played
+        self.decisions += int(self.ranks.total(rollout.actions.size)[0])
         self.updates += 1
         self._freeze(progress)
-        return {
-            **self.roles.clock.speed(played, time.perf_counter() - started),
-            **battle_metrics(rollout, self._ruleset),
-            **learnt,
-        }
+        return {**battle_metrics(rollout, self._ruleset), **learnt}
 
     def _progress(self) -> float:
         """How much of the run is done, 0 .. 1."""

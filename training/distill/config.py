@@ -153,6 +153,6 @@ class DistillConfig(RunConfig):
         return {**super().players_named, "lessons.players": self.lessons.players}
 
     @property
-    def from_book(self) -> tuple[str, ...]:
+    def book_key(self) -> str:
         """See ``RunConfig``."""
-        return ("lessons.book",) if self.lessons.book else ()
+        return "lessons.book" if self.lessons.book else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import numpy as np
@@ -65,7 +64,7 @@ class Distillation:
 
     def update(self) -> dict[str, float]:
         """Give one lesson, let both students learn, and return the metrics."""
-        started, clock = time.perf_counter(), self.roles.clock
+        clock = self.roles.clock
         before = clock.now()
         lesson = self._lessons.give(self._teacher(), with_student=self._taught)
         clock.add({ENVIRONMENT: clock.now() - before})
@@ -74,9 +73,7 @@ class Distillation:
         self.decisions += len(lesson.rows)
         self.updates += 1
         self._keep(lesson)
-        learnt = self.roles.at_once(lambda side: self._learn(side, lesson, progress))
-        seconds = time.perf_counter() - started
-        return {**clock.speed(len(lesson.rows), seconds), **by_role(learnt)}
+        return by_role(self.roles.at_once(lambda side: self._learn(side, lesson, progress)))
 
     def _teacher(self) -> Teacher:
         """The teacher of the next lesson; a tree search has the networks as they are before it."""

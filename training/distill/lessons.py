@@ -117,7 +117,7 @@ class Lessons:
         self._setup = new_row(get_ruleset(config.rules), **config.limits)
         self._one = margin_of_one(get_ruleset(config.rules))
         self._by_margin = get_ruleset(config.rules).reward == "margin"
-        self._book = book_starts(config, *config.from_book) if config.from_book else ()
+        self._book = book_starts(config, config.book_key) if config.book_key else ()
         count = config.num_games
         self._rows = np.stack([self._start() for _ in range(count)])
         self._seats = np.stack([self._draw_seats() for _ in range(count)])

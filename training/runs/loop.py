@@ -120,7 +120,10 @@ def run(
                 if ranks.total(len(asked))[0]:  # one that is asked stops them all
                     _save(trainer, anchors, alarms, folder)
                     raise Stopped(folder, asked[0] if asked else "time", ranks)
+                before, began = trainer.decisions, time.perf_counter()
                 metrics = trainer.update()
+                seconds = time.perf_counter() - began
+                metrics |= trainer.roles.clock.speed(trainer.decisions - before, seconds)
                 last = trainer.decisions >= config.total_decisions
                 due = last or trainer.updates % config.checkpoint_every == 0
                 if due and writes:
