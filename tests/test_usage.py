@@ -29,11 +29,11 @@ def test_only_the_configuration_is_said_to_be_missing(capsys) -> None:
 
 def test_the_keys_shown_are_a_configuration_and_its_defaults(tmp_path: Path) -> None:
     _, *lines = keys_help().splitlines()
-    shown = [line.strip().partition("  ")[0] for line in lines if line[2] != " "]
+    entries = [line.strip().partition("  ")[::2] for line in lines if line[2] != " "]
     (tmp_path / "empty.yaml").write_text("name: other")
-    assert "ppo.learning_rate=0.001" in shown
-    of_one_kind = [key for key in shown if key.startswith("network.symmetries=")]
-    common = [key for key in shown if key not in of_one_kind]
+    assert "ppo.learning_rate=0.001" in [key for key, _ in entries]
+    of_one_kind = [key for key, meaning in entries if "With kind=symmetric:" in meaning]
+    common = [key for key, meaning in entries if "With kind=" not in meaning]
     assert load_config(tmp_path / "empty.yaml", common) == TrainConfig()
     symmetric = load_config(
         tmp_path / "empty.yaml", ["name=run", "network.kind=symmetric", *of_one_kind]
