@@ -127,8 +127,8 @@ def test_two_processes_learn_as_one_with_the_doubled_batch(tmp_path: Path) -> No
 
 def one_that_waits_for_the_other(rank: int, port: int) -> None:
     os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
-    dist.init_process_group("gloo", rank=rank, world_size=2)
-    ranks = Ranks(rank, 2)
+    os.environ |= {"RANK": str(rank), "WORLD_SIZE": "2"}
+    ranks = Ranks.from_environment()
     ranks.wait()
     if rank == 1:
         os.kill(os.getpid(), signal.SIGKILL)

@@ -12,6 +12,7 @@ first writes it. For several machines see the documentation of ``torchrun``.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 from collections.abc import Iterator
@@ -36,6 +37,12 @@ def _all_there() -> Iterator[None]:
             "another process of the run has ended or does not answer: if it does not say why, "
             f"start all again with --resume ({reason})"
         ) from error
+
+
+def _leave() -> None:
+    """Stop gloo's threads: Python's end while they work may abort the process."""
+    if dist.is_initialized():
+        dist.destroy_process_group()
 
 
 class Ranks:
@@ -64,6 +71,7 @@ class Ranks:
         try:
             if not dist.is_initialized():
                 dist.init_process_group("gloo")
+                atexit.register(_leave)
         except (ValueError, RuntimeError) as error:
             raise RunError(
                 f"WORLD_SIZE={size} is in the environment, which is not as torchrun leaves it: "
