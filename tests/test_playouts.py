@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from agents.alphabeta import Searcher, SearchOptions
 from agents.mcts import WHOLE_BATTLE
 from agents.search.evaluation import WIN
 from agents.search.judge import judging
-from agents.search.lookahead import Lookahead, exact_search
+from agents.search.lookahead import exact_search
 from agents.search.playouts import (
     BY_EVALUATION,
     BY_GREEDY_PLAY,
@@ -30,6 +31,7 @@ from thud_env.rules.row import (
     NUM_TROLLS,
     ONGOING,
     TERMINATION,
+    TO_MOVE,
     TURNS,
     Row,
     ruleset_of,
@@ -89,7 +91,12 @@ def test_a_leaf_is_searched(rules: str) -> None:
     values = [
         leaf_value(row, BY_SEARCH, 0, work, decisions, seed_generators(1, 1), 0) for row in rows
     ]
-    assert values == Lookahead(ruleset_of(rows[0]).spec, LEAF_DEPTH).values(rows).tolist()
+    searcher = Searcher(WEIGHTS, seed_generators(1, 1))
+    options = SearchOptions(depth=LEAF_DEPTH, learned=True, use_table=False)
+    assert values == [
+        as_share(searcher.value(row, options), scored_by_points(row)) * (1 - 2 * row[TO_MOVE])
+        for row in rows
+    ]
     assert values != [static_value(row, work) for row in rows]
 
 

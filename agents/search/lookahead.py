@@ -1,5 +1,5 @@
-"""Values positions by a short search that leaves nothing out and keeps nothing: so a value does not
-depend on what was searched before.
+"""Values positions by short searches that keep nothing: so a value does not depend on what was
+searched before.
 """
 
 from __future__ import annotations
@@ -11,9 +11,12 @@ from agents.search.judge import judging
 from agents.search.pattern_files import published_tables
 from agents.search.playouts import searched_value
 from agents.search.weights import published_weights
-from agents.search.workspace import Workspace
+from agents.search.workspace import EXTENSIONS, REDUCTIONS, Workspace
 from thud_env.jit.compile import compiled
 from thud_env.rulesets import get_ruleset
+
+LOOKAHEAD_EXTENSIONS = 1
+"""The most turns that ``Lookahead`` adds. More cost more than they make the values better."""
 
 
 def exact_search(rules: str, learned: bool = True, quiescence: int = 4) -> Workspace:
@@ -30,12 +33,17 @@ def exact_search(rules: str, learned: bool = True, quiescence: int = 4) -> Works
 
 @compiled
 def _value_each(work, rows, depth, values, rng):
+    """Value each position alone: where a search leaves out, the order of its decisions matters."""
     for n in range(rows.shape[0]):
+        work.killers[:] = -1
+        work.history[:] = 0
+        rng[0] = 1
         values[n] = searched_value(rows[n], depth, work, rng)
 
 
 class Lookahead:
-    """A search by patterns, or by features where a ruleset has none.
+    """A search by patterns, or by features where a ruleset has none. It leaves out what
+    ``alphabeta`` leaves out: see ``pruning.py``.
 
     Args:
         rules: the ruleset of the positions.
@@ -44,6 +52,8 @@ class Lookahead:
 
     def __init__(self, rules: str, depth: int) -> None:
         self._work = exact_search(rules)
+        self._work.control[REDUCTIONS] = 1
+        self._work.control[EXTENSIONS] = LOOKAHEAD_EXTENSIONS
         self._depth = depth
         self._rng = np.ones(1, dtype=np.uint64)
 
