@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -103,6 +105,29 @@ class Agent(ABC):
             actions.append(self.act(Position.unchecked(row)))
             apply(row, actions[-1])
         return turn_notation(position.row, actions)
+
+
+class OwnAgentError(RuntimeError):
+    """An agent that is not of this checkout raised an error. It is raised from that one, which
+    tells its author where; commands show it with its traceback.
+    """
+
+
+@contextlib.contextmanager
+def errors_with_traceback(player: BatchPolicy) -> Iterator[None]:
+    """Within, a player decides. A command would take a ``ValueError`` or ``OSError`` of the user's
+    own code for a wrong word on its command line.
+
+    Raises:
+        OwnAgentError: if the player is the user's own and raises one of these.
+    """
+    kind = type(player)
+    try:
+        yield
+    except (ValueError, OSError) as error:
+        if kind.__module__.partition(".")[0] in ("agents", "training"):
+            raise
+        raise OwnAgentError(f"{kind.__module__}:{kind.__qualname__} failed") from error
 
 
 def _check_position(position: Position) -> None:

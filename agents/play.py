@@ -20,6 +20,7 @@ from pathlib import Path
 
 from agents.registry import make
 from agents.terminal.session import Table
+from agents.threads import use_one_thread
 from thud_env import Position, write_record
 from thud_env.command import Command, bounded
 from thud_env.position import SIDES
@@ -108,6 +109,7 @@ def main(words: list[str] | None = None, ask: Callable[[str], str] = input) -> i
 
 
 def _play(arguments: argparse.Namespace, ask: Callable[[str], str]) -> None:
+    use_one_thread()
     if arguments.web:
         serve_page(arguments)
         return

@@ -132,7 +132,7 @@ def _value(spec: str, parameter: inspect.Parameter, value: str) -> Any:
     annotation, key = parameter.annotation, parameter.name
     if annotation is inspect.Parameter.empty:
         annotation = type(parameter.default)
-    named = getattr(annotation, "__name__", annotation)
+    named = str(getattr(annotation, "__name__", annotation)).removesuffix(" | None")
     if named not in _TYPES:
         raise ValueError(
             f"agent {shown(spec)}: option {key!r} is of type {named}, which a spec cannot give: "

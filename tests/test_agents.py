@@ -102,9 +102,17 @@ import agents
 
 class Own(agents.Agent):
     def __init__(
-        self, depth: int, share: float = 0.5, plain=3, flag: bool = False, path="", seed=0, **others
+        self,
+        depth: int,
+        share: float = 0.5,
+        plain=3,
+        flag: bool = False,
+        path="",
+        top: int | None = None,
+        seed=0,
+        **others,
     ):
-        self.options = (depth, share, plain, path, seed)
+        self.options = (depth, share, plain, path, top, seed)
 
     def act_rows(self, rows):
         return rows[:, 0]
@@ -137,9 +145,9 @@ def own_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("own_module")
 def test_a_users_class_is_made_with_its_options() -> None:
-    made: Any = agents.make("python:own_player:Own,depth=2,share=1,plain=4,path=x", seed=5)
+    made: Any = agents.make("python:own_player:Own,depth=2,share=1,plain=4,path=x,top=7", seed=5)
     assert type(made).__name__ == "Own"
-    assert repr(made.options) == "(2, 1.0, 4, 'x', 5)"
+    assert repr(made.options) == "(2, 1.0, 4, 'x', 7, 5)"
     opponent = make_opponent("agents:python:own_player:Own,depth=1")
     assert type(opponent).__name__ == "Own"
 
@@ -161,7 +169,7 @@ def test_a_users_class_is_made_with_its_options() -> None:
         (":own_player:Own", "needs its option 'depth': depth=... would be right"),
         (
             ":own_player:Own,deep=1",
-            "no option 'deep': its options are depth, share, plain, flag, path",
+            "no option 'deep': its options are depth, share, plain, flag, path, top",
         ),
         (":own_player:Own,depth=x", "depth=x must be a whole number"),
         (":own_player:Own,depth=1,plain=x", "plain=x must be a whole number"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,17 +13,20 @@ import pytest
 import torch
 
 import agents
+from agents.agent import OwnAgentError
 from agents.networks.network import Network, NetworkConfig
+from agents.play import main as play
 from thud_env import Position
 from thud_env.actions import DONE, NUM_ACTIONS
 from thud_env.position import SIDES
-from training.arena.answers import AnswerError, checked
+from training.arena.answers import AnswerError, answer_of, checked
 from training.arena.battles import play_battles
 from training.config import OpponentConfig, TrainConfig
 from training.distill.__main__ import main as distil
 from training.distill.alphabeta_teacher import AlphaBetaTeacher
 from training.distill.config import DistillConfig, LessonConfig, TeacherConfig
 from training.distill.lessons import Lessons
+from training.evaluate import main as evaluate
 from training.ladder.play import Timed
 from training.process.precision import Precision
 from training.selfplay.opponents import League, OneOpponent
@@ -55,6 +59,16 @@ class Wrong(agents.Agent):
 
     def act_rows(self, rows: np.ndarray) -> Any:
         return self._answer(np.array([Position(row).legal_actions()[0] for row in rows]))
+
+
+class Failing(agents.Agent):
+    """Raises what a command would take for a user's mistake."""
+
+    def __init__(self, seed: int = 0) -> None:
+        pass
+
+    def act_rows(self, rows: np.ndarray) -> Any:
+        raise ValueError("a bug of my own")
 
 
 def to_one_opponent(spec: str) -> None:
@@ -104,6 +118,29 @@ def test_a_wrong_answer_is_an_error_that_names_the_player(meet, how, monkeypatch
     spec = f"wrong:how={how}"
     with pytest.raises(AnswerError, match=f"^{re.escape(WRONG[how][1].format(spec))}"):
         meet(spec)
+
+
+@pytest.mark.parametrize("meet", [to_one_opponent, to_a_league, to_lessons, to_the_ladder])
+def test_an_error_of_ones_own_agent_is_no_mistake_on_a_command_line(meet, monkeypatch) -> None:
+    monkeypatch.setitem(agents.AGENTS, "failing", f"{__name__}:Failing")
+    with pytest.raises(OwnAgentError, match=f"^{__name__}:Failing failed$") as caught:
+        meet("failing")
+    assert not isinstance(caught.value, ValueError)
+    assert str(caught.value.__cause__) == "a bug of my own"
+
+
+@pytest.mark.parametrize("main", [evaluate, play])
+def test_an_error_of_ones_own_agent_ends_a_command_with_its_traceback(main, capsys) -> None:
+    with pytest.raises(OwnAgentError) as caught:
+        main(["--dwarfs", f"python:{__name__}:Failing", "--trolls", "random"])
+    traced = "".join(traceback.format_exception(caught.value))
+    assert 'raise ValueError("a bug of my own")' in traced
+
+
+def test_an_error_of_an_agent_of_the_checkout_stays_what_it_is() -> None:
+    over = Position.start(max_turns=1).play("dF1-F5")
+    with pytest.raises(ValueError, match="the battle is over"):
+        answer_of(agents.make("greedy"), "greedy", over.row[np.newaxis])
 
 
 @pytest.mark.parametrize(

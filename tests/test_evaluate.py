@@ -14,6 +14,7 @@ import torch
 import agents
 from agents.networks.checkpoint import MODEL, save_policy
 from agents.networks.network import Network, NetworkConfig
+from agents.play import main as play
 from thud_env import Position
 from training import evaluate
 from training.evaluate import main
@@ -47,6 +48,17 @@ def test_agents_say_whether_they_draw() -> None:
     searching = f"policy+mcts:{pretrained.partition(':')[2]},root=gumbel"
     assert not agents.make(searching).stochastic
     assert agents.make(f"{searching},noise=1").stochastic
+
+
+@pytest.mark.parametrize("command", [main, play])
+def test_small_batches_do_not_wait_for_threads(command, monkeypatch, capsys) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    torch.set_num_threads(2)
+    try:
+        assert command(["--dwarfs", "random", "--trolls", "random"]) == 0
+        assert torch.get_num_threads() == 1
+    finally:
+        torch.set_num_threads(1)
 
 
 @pytest.mark.parametrize("players", [["--dwarfs", FIRST, "--trolls", FIRST], ["--match"]])

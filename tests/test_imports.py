@@ -45,6 +45,7 @@ ROOMS = {
         "ranges",
         "agent",
         "registry",
+        "threads",
         "networks",
         "search",
         "simple",

@@ -2,10 +2,19 @@ import pickle
 from pathlib import Path
 from random import Random
 
+import numpy as np
 import pytest
 
-from thud_env import RULESETS, Position, Record, RecordError, read_record, write_record
+from thud_env import (
+    RULESETS,
+    Position,
+    Record,
+    RecordError,
+    read_record,
+    write_record,
+)
 from thud_env.actions import ACCEPT, NUM_MOVES
+from thud_env.position import IllegalMove
 from thud_env.record.text import RecordText
 
 RECORDS = Path(__file__).parent / "data" / "records"
@@ -147,6 +156,31 @@ def test_tags_that_are_not_a_line_of_text_are_refused(value):
 def test_invalid_tag_names_are_refused(name):
     with pytest.raises(RecordError, match="not a tag's name"):
         Record(Position.start(), (), {name: "value"})
+
+
+@pytest.mark.parametrize("rules", RULESETS)
+def test_a_record_of_decisions_is_that_of_their_turns(rules):
+    random = Random(3)
+    for start in starts(rules, random):
+        wanted = random_game(start, random, most_turns=40)
+        position, decisions = start, []
+        for turn in wanted.turns:
+            decisions += position.decisions(turn)
+            position = position.play(turn)
+        made = Record.from_decisions(start, decisions, {"Event": "random play"})
+        assert made == wanted
+        assert made.final == position
+
+
+def test_a_record_leaves_out_a_turn_that_is_not_complete():
+    position = Position.from_text(BESIDE_TWO)
+    turn = "TH7-G7xF6"
+    whole = position.decisions(turn)
+    assert len(whole) > 1
+    assert Record.from_decisions(position, whole[:-1]).turns == ()
+    assert Record.from_decisions(position, np.array(whole)).turns == (turn,)
+    with pytest.raises(IllegalMove):
+        Record.from_decisions(position, [*whole, whole[0]])
 
 
 def test_records_are_hashable_and_pickle():

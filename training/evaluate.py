@@ -18,6 +18,7 @@ import sys
 from typing import Any
 
 import agents
+from agents.threads import use_one_thread
 from thud_env.command import Command, bounded
 from training.arena.battles import Battles, GamePairs, distinct, play_battles, play_pairs
 from training.arena.intervals import ENOUGH_PAIRS
@@ -127,6 +128,7 @@ def _evaluate(arguments: argparse.Namespace) -> None:
         raise ValueError("--dwarfs and --trolls, or else --match: either, not both")
     if not (all(sides) or len(arguments.match or ()) > 1):
         raise ValueError("--dwarfs and --trolls, or else --match FIRST SECOND, are needed")
+    use_one_thread()
     one, *others = arguments.match or sides
     seed = arguments.seed  # alike for all, so that nobody's figures depend on who else is met
     met = [(agents.make(one, 2 * seed), agents.make(other, 2 * seed + 1)) for other in others]

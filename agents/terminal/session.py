@@ -8,7 +8,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Callable, Mapping
 
-from agents.agent import Agent
+from agents.agent import Agent, errors_with_traceback
 from agents.registry import make
 from agents.terminal.typed_turns import TypedTurn, read_turn, turns_beginning
 from thud_env import Position, Termination
@@ -87,7 +87,9 @@ class Table:
             while self.position.outcome is None:
                 player = self._players[self.position.to_move]
                 if player is not None:
-                    self._take(player.turn(self.position))
+                    with errors_with_traceback(player):
+                        turn = player.turn(self.position)
+                    self._take(turn)
                 elif not self._listen():
                     break
         except EOFError:

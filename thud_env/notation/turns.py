@@ -187,6 +187,25 @@ def turn_notation(row: Row, actions: Iterable[int]) -> str:
     return word or _turn_text(row, after, route)
 
 
+def turns_of_decisions(row: Row, decisions: Iterable[int]) -> list[str]:
+    """The complete turns, in turn notation, that legal decisions of both sides make up. Those of a
+    turn that is not complete are left out.
+
+    Args:
+        row: [432] the state row in which the first of them is made.
+        decisions: the decisions, one after the other.
+    """
+    before, after, made = row.copy(), row.copy(), []
+    turns = []
+    for decision in decisions:
+        made.append(int(decision))
+        apply(after, made[-1])
+        if fields.is_between_turns(after):
+            turns.append(turn_notation(before, made))
+            before, made = after.copy(), []
+    return turns
+
+
 def _turn_text(before: Row, after: Row, route: list[int]) -> str:
     enemy = TROLL if before[fields.TO_MOVE] == fields.DWARFS else DWARF
     lost = np.flatnonzero((before[:NUM_CELLS] == enemy) & (after[:NUM_CELLS] != enemy))

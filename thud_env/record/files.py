@@ -52,7 +52,7 @@ from pathlib import Path
 from typing import Any
 
 from thud_env.board import CELL_OF_SQUARE, SIZE, SQUARE_NAMES, SQUARE_POSITIONS
-from thud_env.notation.turns import PIECES, normalise_turn
+from thud_env.notation.turns import PIECES, normalise_turn, turns_of_decisions
 from thud_env.position import Position, Termination
 from thud_env.record.text import RecordError, RecordText, check_tag, decode_record, format_record
 from thud_env.rules import row as fields
@@ -127,6 +127,42 @@ class Record:
     def text(self) -> str:
         """The record as a ``.thud`` file holds it; ``Record.from_text`` is its inverse."""
         return format_record(self.tags, _setup_of(self.start), self.turns)
+
+    @classmethod
+    def from_decisions(
+        cls, start: Position, decisions: Iterable[int], tags: dict[str, str] | None = None
+    ) -> Record:
+        """The record of a battle played in an environment, from the actions of both sides.
+
+        Args:
+            start: the position in which the first action was taken.
+            decisions: the actions, one after the other. Those of a last turn that is not complete
+                are left out.
+            tags: facts of the battle.
+
+        Raises:
+            IllegalMove: if an action is not legal.
+            RecordError: as ``Record`` does.
+
+        Examples:
+            >>> import thud_env
+            >>> env = thud_env.env()
+            >>> env.reset(seed=0)
+            >>> start, actions = env.position, []
+            >>> for agent in env.agent_iter():
+            ...     observation, _, terminated, truncated, _ = env.last()
+            ...     if terminated or truncated:
+            ...         env.step(None)
+            ...         continue
+            ...     actions.append(env.action_space(agent).sample(observation["action_mask"]))
+            ...     env.step(actions[-1])
+            >>> Record.from_decisions(start, actions, {"Event": "A test"}).final == env.position
+            True
+        """
+        made, position = list(decisions), start
+        for decision in made:
+            position = position.apply(decision)
+        return cls(start, tuple(turns_of_decisions(start.row, made)), tags or {})
 
     @classmethod
     def from_text(cls, text: str, rules: str | Ruleset | None = None) -> Record:

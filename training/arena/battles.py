@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from agents.agent import BatchPolicy
 from thud_env import BatchedGame
 from thud_env.actions import MOVE_DISTANCE, NUM_MOVES
-from thud_env.notation.turns import turn_notation
+from thud_env.notation.turns import turns_of_decisions
 from thud_env.position import SIDES
-from thud_env.rules.play import apply
 from thud_env.rules.row import (
     NO_QUESTION,
     NUM_DWARFS,
@@ -28,10 +27,9 @@ from thud_env.rules.row import (
     TO_MOVE,
     TROLLS,
     TURNS,
-    is_between_turns,
 )
 from thud_env.rulesets import Ruleset, get_ruleset
-from training.arena.answers import checked
+from training.arena.answers import answer_of
 
 STRIKES = {
     "dwarfs": {"hurl": "hurls", "sandwich": "sandwiches"},
@@ -79,16 +77,7 @@ class Battles:
 
     def turns_of(self, battle: int) -> list[str]:
         """The complete turns of one battle, in turn notation."""
-        row = self.starts[battle].copy()
-        before, decisions = row.copy(), []
-        turns = []
-        for decision in self.decisions[battle]:
-            decisions.append(decision)
-            apply(row, decision)
-            if is_between_turns(row):
-                turns.append(turn_notation(before, decisions))
-                before, decisions = row.copy(), []
-        return turns
+        return turns_of_decisions(self.starts[battle], self.decisions[battle])
 
     def chosen(self, numbers: NDArray[np.int64]) -> Battles:
         """Some of the battles."""
@@ -148,7 +137,7 @@ def play_battles(
             asked = np.flatnonzero(alive & (batch.to_move == side))
             if len(asked):
                 rows = batch.rows[asked]
-                actions[asked] = checked(f"the {SIDES[side]}' player", player.act_rows(rows), rows)
+                actions[asked] = answer_of(player, f"the {SIDES[side]}' player", rows)
                 for game in asked.tolist():
                     decisions[game].append(int(actions[game]))
         before = batch.rows.copy()

@@ -28,7 +28,7 @@ from thud_env.rules.row import (
     new_row,
 )
 from thud_env.rulesets import get_ruleset
-from training.arena.answers import checked
+from training.arena.answers import answer_of
 from training.distill.config import DistillConfig
 from training.distill.labels import Labels, Teacher
 from training.process.precision import Precision
@@ -207,8 +207,7 @@ class Lessons:
         for number, (spec, player) in enumerate(zip(wanted.players, self._players, strict=True)):
             theirs = np.flatnonzero(seats == number)
             if len(theirs):
-                rows = self._rows[theirs]
-                decided[theirs] = checked(spec, player.act_rows(rows), rows)
+                decided[theirs] = answer_of(player, spec, self._rows[theirs])
         for side, network in enumerate(self._networks):
             mine = np.flatnonzero((seats == STUDENT) & (to_move == side) & with_student)
             if len(mine):

@@ -7,7 +7,6 @@ import dataclasses
 import multiprocessing
 import os
 import signal
-import sys
 import threading
 import time
 from collections.abc import Generator, Iterable
@@ -21,6 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import agents
+from agents.agent import errors_with_traceback
+from agents.threads import use_one_thread
 from thud_env.position import Position, Termination
 from thud_env.rulesets import get_ruleset
 from training.arena.answers import checked
@@ -108,7 +109,8 @@ class Timed:
             AnswerError: if the agent does not answer with one legal action.
         """
         started = time.process_time()
-        actions = self._agent.act_rows(rows)
+        with errors_with_traceback(self._agent):
+            actions = self._agent.act_rows(rows)
         self.seconds += time.process_time() - started
         return checked(self._spec, actions, rows)
 
@@ -129,7 +131,7 @@ def play_games(field: Field, games: Iterable[Game], workers: int) -> Generator[R
     """
     tasks = ((game, field.beginning(game), field.seeds(game)) for game in games)
     if workers == 1:
-        _use_one_thread()
+        use_one_thread()
         yield from (play_game(*task) for task in tasks)
         return
     # Spawned, not forked: torch and Numba have threads that a fork would lose.
@@ -157,7 +159,7 @@ def play_games(field: Field, games: Iterable[Game], workers: int) -> Generator[R
 
 def _begin_worker(parent: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
-    _use_one_thread()
+    use_one_thread()
     threading.Thread(target=_end_with_parent, args=(parent,), daemon=True).start()
 
 
@@ -168,10 +170,3 @@ def _end_with_parent(parent: Connection) -> None:
     with contextlib.suppress(EOFError, OSError):
         parent.recv()
     os._exit(0)
-
-
-def _use_one_thread() -> None:
-    """Let torch use one thread: with more, rounding differs, and so might a turn."""
-    os.environ["OMP_NUM_THREADS"] = "1"
-    if "torch" in sys.modules:
-        sys.modules["torch"].set_num_threads(1)

@@ -19,7 +19,7 @@ from agents.networks.network import PolicyNetwork
 from agents.policy import sample_decisions
 from thud_env.position import SIDES
 from thud_env.rulesets import get_ruleset
-from training.arena.answers import checked
+from training.arena.answers import answer_of
 from training.config import ConfigError, RunConfig, TrainConfig
 from training.process.precision import Precision
 from training.process.state import StateError, restore_generator, state_of_generator
@@ -102,7 +102,7 @@ class OneOpponent(Opponents):
         uniforms: NDArray[np.float64],
     ) -> NDArray[np.int32]:
         """See ``Opponents``."""
-        return checked(self._spec, self._agents[side].act_rows(rows), rows)
+        return answer_of(self._agents[side], self._spec, rows)
 
     def state(self) -> dict[str, Any]:
         """See ``Opponents``."""
@@ -180,8 +180,7 @@ class League(Opponents):
         for name in np.unique(names):
             mine = np.flatnonzero(names == name)
             if name in self._players:
-                answer = self._agents[side][str(name)].act_rows(rows[mine])
-                actions[mine] = checked(str(name), answer, rows[mine])
+                actions[mine] = answer_of(self._agents[side][name], str(name), rows[mine])
                 continue
             network = self.pools[side].network(str(name))
             actions[mine] = decide(network, self._precision, rows[mine], uniforms[mine])
