@@ -150,7 +150,8 @@ class PolicyAgent(Agent):
         return checkpoint.network, inputs if checkpoint.agreement else inputs.without_agreement()
 
     def judge(self, position: Position) -> Opinion:
-        """Evaluate a position with the policy of the side that decides.
+        """Evaluate a position with the policy of the side that decides. The temperature of its play
+        plays no part.
 
         Raises:
             ValueError: if the battle is over.

@@ -15,6 +15,8 @@ import pytest
 import torch
 from reliability.power import Disk
 from rich.console import Console
+from safetensors.numpy import load_file
+from test_docs import table
 
 from agents.alphabeta import Searcher, SearchOptions
 from agents.networks.network import Network, NetworkConfig
@@ -411,6 +413,21 @@ def test_a_run_goes_on_from_before_a_lesson_that_is_damaged_or_missing(
     assert [weights_of(whole, role) for role in SIDES] == weights
     aside = [path.name for path in (whole / "checkpoints").glob("*.damaged*")]
     assert len(aside) == (1 if fault == "damaged" else 3)
+
+
+def test_the_tensors_of_a_lesson_are_those_of_the_page(tmp_path: Path) -> None:
+    _, *rows = table("lesson tensors")
+    lessons = sorted((quietly(tmp_path) / "lessons").glob("*.safetensors"))
+    assert [int(path.stem) for path in lessons] == [24, 48, 72, 96]
+    for path in lessons:
+        tensors = load_file(path)
+        sizes = {"N": len(tensors["rows"]), "K": int(tensors["counts"].sum()), "432": 432}
+        assert sizes["N"] == 24
+        found = {name: (one.shape, str(one.dtype)) for name, one in tensors.items()}
+        assert found == {
+            name: (tuple(sizes[size] for size in shape.strip("[]").split(", ")), dtype)
+            for name, (shape, dtype) in ((row[0], row[1].rsplit(" ", 1)) for row in rows)
+        }
 
 
 def weights_of(run: Path, role: str) -> bytes:
