@@ -35,15 +35,17 @@ class BatchPolicy(Protocol):
         ...
 
 
-def refuse_finished(rows: NDArray[np.int16]) -> None:
-    """Refuse battles that are over.
-
-    Args:
-        rows: [B, 432] state rows.
+def check_rows(rows: NDArray[np.int16]) -> None:
+    """Refuse what is not [B, 432] state rows of battles that go on.
 
     Raises:
-        ValueError: if one of them is over.
+        ValueError: if it is not.
     """
+    shape = np.shape(rows)
+    if len(shape) != 2 or shape[1] != fields.ROW_SIZE:
+        raise ValueError(
+            f"rows of shape {shape}: (B, {fields.ROW_SIZE}) would be right, a row for each battle"
+        )
     over = np.flatnonzero(rows[:, fields.TERMINATION])
     if len(over):
         text = Position.unchecked(rows[over[0]]).text
@@ -86,7 +88,7 @@ class Agent(ABC):
             ValueError: if the battle is over.
             TypeError: if it is not a ``Position``.
         """
-        _check_position(position)
+        check_position(position)
         if position.outcome is not None:
             raise ValueError(f"the battle is over: nothing to decide in {position.text!r}")
         return int(self.act_rows(position.row[np.newaxis])[0])
@@ -130,7 +132,12 @@ def errors_with_traceback(player: BatchPolicy) -> Iterator[None]:
         raise OwnAgentError(f"{kind.__module__}:{kind.__qualname__} failed") from error
 
 
-def _check_position(position: Position) -> None:
+def check_position(position: Position) -> None:
+    """Refuse what is not a ``Position``.
+
+    Raises:
+        TypeError: if it is not one.
+    """
     if not isinstance(position, Position):
         raise TypeError(
             f"a {type(position).__name__} is not a position: Position(row) or "

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from agents.agent import Agent, refuse_finished
+from agents.agent import Agent, check_position, check_rows
 from agents.networks.inputs import Inputs
 from agents.networks.network import PolicyNetwork
 from agents.networks.pairs import Pair, pair_at
@@ -123,7 +123,7 @@ class PolicyAgent(Agent):
         Raises:
             CheckpointError: if there is no policy for a side that decides, or for the ruleset.
         """
-        refuse_finished(rows)
+        check_rows(rows)
         actions = np.empty(len(rows), dtype=np.int32)
         for side, role in enumerate(SIDES):
             mine = np.flatnonzero(rows[:, TO_MOVE] == side)
@@ -155,8 +155,10 @@ class PolicyAgent(Agent):
 
         Raises:
             ValueError: if the battle is over.
+            TypeError: if it is not a ``Position``.
             CheckpointError: as ``act_rows`` does.
         """
+        check_position(position)
         if position.outcome is not None:
             raise ValueError(f"the battle is over: nothing to judge in {position.text!r}")
         rows = position.row[np.newaxis]

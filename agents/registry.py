@@ -59,9 +59,10 @@ def make(spec: str, seed: int = 0) -> Agent:
             raise ValueError(
                 f"unknown agent {shown(spec)}: options follow a colon, NAME:KEY=VALUE,KEY=VALUE"
             )
-        raise ValueError(
-            f"unknown agent {shown(spec)}: {nearest(name, names)}there are {', '.join(names)}"
-        )
+        hint = nearest(name, names)
+        if not hint and rest.partition(",")[0].isidentifier():
+            hint = f"did you mean {shown(f'{OWN}:{spec}')}? "
+        raise ValueError(f"unknown agent {shown(spec)}: {hint}there are {', '.join(names)}")
     try:
         kind = agent_class(where)
     except ValueError as error:

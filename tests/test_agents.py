@@ -16,6 +16,7 @@ from by_hand import decide, place, turns_of
 from positions import random_position
 
 import agents
+from agents.policy import PolicyAgent
 from agents.simple import GreedyAgent, RandomAgent
 from thud_env import RULESETS, Position
 from thud_env.envs.opponents import make_opponent
@@ -56,6 +57,7 @@ def test_a_spec_makes_the_agent_that_it_names() -> None:
     [
         ("grredy", "unknown agent 'grredy': did you mean 'greedy'? there are random, greedy"),
         ("policies:x", "unknown agent 'policies:x': did you mean 'policy'?"),
+        ("my.net:Mine,depth=2", "did you mean 'python:my.net:Mine,depth=2'? there are random"),
         ("stockfish", "unknown agent 'stockfish': there are random, greedy"),
         ("", "unknown agent ''"),
         ("greedy:depth=3", "agent 'greedy:depth=3' has no option 'depth': its options are none"),
@@ -87,6 +89,19 @@ def test_the_error_for_a_wrong_spec_names_the_mistake(spec: str, said: str) -> N
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize(
+    "spec", ["random", "greedy", "alphabeta:depth=1", "policy:pretrained/classic"]
+)
+def test_one_row_alone_is_refused(spec: str) -> None:
+    with pytest.raises(ValueError, match=r"rows of shape \(432,\): \(B, 432\) would be right"):
+        agents.make(spec).act_rows(Position.start().row)
+
+
+def test_a_policy_judges_positions_alone() -> None:
+    with pytest.raises(TypeError, match="a str is not a position"):
+        PolicyAgent("pretrained/classic").judge("text")  # type: ignore[arg-type]
+
+
 def test_a_seed_that_is_none_is_named() -> None:
     with pytest.raises(ValueError, match="seed must be 0 or more, not -1"):
         agents.make("random", seed=-1)
@@ -99,6 +114,7 @@ def test_a_spec_that_is_not_a_string_is_named() -> None:
 
 OWN = """
 import agents
+from agents.policy import PolicyAgent
 
 class Own(agents.Agent):
     def __init__(
