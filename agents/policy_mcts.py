@@ -59,7 +59,7 @@ class PolicyMctsAgent(PlanningAgent):
         leaves: the most leaves of a tree in a batch; with ``gumbel``, one. More are faster, but not
             as well chosen.
         lookahead: how many turns deep each leaf is searched by alpha-beta for its value; 0: the
-            networks value it.
+            networks value it. Fewer are faster: alone, a turn takes a third of the time with 1.
         temperature: of the priors: above 1 it makes the networks' probabilities more equal.
         precision: ``float32``, or ``bfloat16``, which is faster on processors that have it.
         seed: seeds the noise, if there is any.
@@ -81,7 +81,7 @@ class PolicyMctsAgent(PlanningAgent):
         scale: float = 1.0,
         time: float = 0.0,
         leaves: int = 8,
-        lookahead: int = 1,
+        lookahead: int = 3,
         temperature: float = 2.0,
         precision: str = "float32",
         seed: int = 0,
