@@ -164,7 +164,13 @@ def test_a_tree_labels_what_its_simulations_found() -> None:
     assert labels.counts.max() > 1
     assert labels.gaps.max() < TREE.reach
     searches = PolicyMctsAgent(
-        _Students.now(networks()), sims=32, root="gumbel", considered=4, noise=1.0, seed=5
+        _Students.now(networks()),
+        sims=32,
+        root="gumbel",
+        considered=4,
+        lookahead=TREE.lookahead,
+        noise=1.0,
+        seed=5,
     )
     for n, found in enumerate(searches.think_rows(rows)):
         mine = slice(labels.starts[n], labels.starts[n + 1])
