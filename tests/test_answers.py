@@ -27,6 +27,7 @@ from training.distill.alphabeta_teacher import AlphaBetaTeacher
 from training.distill.config import DistillConfig, LessonConfig, TeacherConfig
 from training.distill.lessons import Lessons
 from training.evaluate import main as evaluate
+from training.ladder.__main__ import main as ladder
 from training.ladder.play import Timed
 from training.process.precision import Precision
 from training.selfplay.opponents import League, OneOpponent
@@ -129,10 +130,20 @@ def test_an_error_of_ones_own_agent_is_no_mistake_on_a_command_line(meet, monkey
     assert str(caught.value.__cause__) == "a bug of my own"
 
 
-@pytest.mark.parametrize("main", [evaluate, play])
-def test_an_error_of_ones_own_agent_ends_a_command_with_its_traceback(main, capsys) -> None:
+@pytest.mark.parametrize(
+    ("main", "words"),
+    [
+        (evaluate, ["--trolls", "random", "--dwarfs"]),
+        (play, ["--trolls", "random", "--dwarfs"]),
+        (ladder, ["--games", "2", "--out", "ladder", "random"]),
+    ],
+)
+def test_an_error_of_ones_own_agent_ends_a_command_with_its_traceback(
+    main, words, tmp_path: Path, monkeypatch, capsys
+) -> None:
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(OwnAgentError) as caught:
-        main(["--dwarfs", f"python:{__name__}:Failing", "--trolls", "random"])
+        main([*words, f"python:{__name__}:Failing"])
     traced = "".join(traceback.format_exception(caught.value))
     assert 'raise ValueError("a bug of my own")' in traced
 

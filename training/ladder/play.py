@@ -91,7 +91,9 @@ def _warm_up(spec: str, rules: str, side: int) -> None:
     position = Position.start(get_ruleset(rules))
     if side:
         position = position.play(position.turns()[0])
-    agents.make(spec).act(position)
+    agent = agents.make(spec)
+    with errors_with_traceback(agent):
+        agent.act(position)
 
 
 class Timed:
