@@ -41,6 +41,8 @@ from thud_env.command import Command
 from thud_env.position import SIDES
 from thud_env.views.encoding import NUM_PLANES
 
+_ONE_ROLE = "runs/NAME/checkpoints/best/dwarfs or pretrained/classic/dwarfs"
+
 
 class DensePolicy(nn.Module):
     """A network that scores all 6,470 actions, with standard operations only.
@@ -94,12 +96,15 @@ def export(checkpoint: Path, target: Path) -> int:
         the number of planes that it reads.
 
     Raises:
-        CheckpointError: if there is no such checkpoint, or it is damaged or of both roles.
+        CheckpointError: if there is no such folder, or its checkpoint is missing, damaged or of
+            both roles.
         FileExistsError: if ``target`` exists; nothing is overwritten.
         FileNotFoundError: if the folder that it is to be written to does not exist.
         ImportError: if the packages of the extra ``export`` are not installed.
     """
     folder = policy_folder(checkpoint)
+    if not folder.is_dir():
+        raise CheckpointError(f"there is no folder {folder}: {_ONE_ROLE} would be right")
     roles = [str(folder / role) for role in SIDES if (folder / role / MANIFEST).exists()]
     if roles:
         raise CheckpointError(f"{folder} is of both roles: {' or '.join(roles)} would be right")
@@ -139,7 +144,7 @@ def main(words: list[str] | None = None) -> int:
     command.add_argument(
         "checkpoint",
         type=Path,
-        help="one role's: runs/.../best/dwarfs, or pretrained/classic/dwarfs",
+        help="one role's: " + _ONE_ROLE,
     )
     command.add_argument("target", type=Path, help="the file to write")
     return command.run(_export, words, errors=(CheckpointError, OSError, ImportError))

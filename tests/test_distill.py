@@ -453,7 +453,7 @@ def test_a_misspelt_key_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[s
         ("anchors=[greedi]", "anchors: unknown agent 'greedi': did you mean 'greedy'?"),
         ("lessons.players=[greedi]", "lessons.players: unknown agent 'greedi': did you mean"),
         ("teacher.simulations=1", "teacher.simulations is 1: the first only lists decisions"),
-        ("start_from=nowhere", "start_from: nowhere/dwarfs is not a policy"),
+        ("start_from=nowhere", "start_from: there is no folder nowhere: a run's"),
         (
             "rules='classic:name=six'",
             "lessons.book: there is no book of openings of classic:name=six",

@@ -146,6 +146,13 @@ def test_a_folder_that_is_not_a_policy_is_refused(tmp_path: Path, capsys) -> Non
     assert "is not a policy" in capsys.readouterr().err
 
 
+def test_the_error_for_a_spec_says_which_folders_would_be_right(capsys) -> None:
+    assert main(["policy:champion", "x.onnx"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("export: there is no folder policy:champion: runs/")
+    assert said.endswith("or pretrained/classic/dwarfs would be right\n")
+
+
 def documented(marker: str) -> str:
     """The lines in docs/training.md after a marker."""
     text = (ROOT / "docs" / "training.md").read_text()

@@ -70,7 +70,7 @@ def test_help_lists_the_options_and_the_keys(words: list[str], capsys) -> None:
         ),
         (["{}", "value_battles=501"], "value_battles: the book has 500 starts"),
         (["{}", "starts=book", "max_turns=6"], "starts: start 3 of the book is over by these"),
-        (["{}", "start_from=nowhere"], "start_from: nowhere/dwarfs is not a policy"),
+        (["{}", "start_from=nowhere"], "start_from: there is no folder nowhere: a run's"),
         (
             ["{}", "start_from=pretrained/classic", "network.channels=5"],
             "classic/dwarfs is a SymmetricConfig(kind='symmetric', channels=96",

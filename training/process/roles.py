@@ -96,8 +96,14 @@ def start_from(folder: str, networks: tuple[PolicyNetwork, PolicyNetwork]) -> No
     Raises:
         ConfigError: if a policy is missing, damaged, or of another size.
     """
+    pair = policy_folder(folder)
+    if not pair.is_dir():
+        raise ConfigError(
+            f"start_from: there is no folder {folder}: a run's, one with dwarfs and trolls, or "
+            "pretrained/RULES would be right"
+        )
     for role, network in zip(SIDES, networks, strict=True):
-        path = policy_folder(folder) / role
+        path = pair / role
         try:
             found = load_policy(path).network
         except CheckpointError as error:
