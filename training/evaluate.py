@@ -20,7 +20,15 @@ from typing import Any
 import agents
 from agents.threads import use_one_thread
 from thud_env.command import Command, bounded
-from training.arena.battles import Battles, GamePairs, distinct, play_battles, play_pairs
+from training.arena.battles import (
+    Battles,
+    GamePairs,
+    Watch,
+    distinct,
+    nobody,
+    play_battles,
+    play_pairs,
+)
 from training.arena.intervals import ENOUGH_PAIRS
 from training.arena.openings import OpeningsError, read_openings
 from training.arena.summary import (
@@ -30,6 +38,8 @@ from training.arena.summary import (
     summarise_pairs,
     table_of_pairs,
 )
+from training.process.console import CommandConsole
+from training.process.progress import Progress
 
 
 def evaluate(
@@ -39,6 +49,7 @@ def evaluate(
     *,
     match: bool = False,
     openings: bool | None = None,
+    watch: Watch = nobody,
     **limits: Any,
 ) -> tuple[Battles | GamePairs, list[str]]:
     """Play battles, or game pairs. Two players without chance repeat themselves: each distinct
@@ -51,6 +62,7 @@ def evaluate(
         match: whether to play game pairs.
         openings: whether to begin from the starts of the opening book, one after the other; None:
             if both players play without chance, and the book has as many starts.
+        watch: called after each decision with how many battles ended by it.
         **limits: ``max_quiet_turns``, ``max_turns``, ``offer_after``, ``agreement``.
 
     Returns:
@@ -76,7 +88,7 @@ def evaluate(
                     "(--no-openings: from the setup)"
                 )
     play, kind = (play_pairs, "game pairs") if match else (play_battles, "battles")
-    played = play(*players, games, rules, starts=starts, **limits)
+    played = play(*players, games, rules, starts=starts, watch=watch, **limits)
     different = distinct(played)
     if len(different) < games:
         counted = "all are counted" if by_chance else "repeats are not counted"
@@ -134,7 +146,12 @@ def _evaluate(arguments: argparse.Namespace) -> None:
     met = [(agents.make(one, 2 * seed), agents.make(other, 2 * seed + 1)) for other in others]
     several = len(others) > 1
     about = [f"against {other}: " if several else "" for other in others]
-    results = [_figures(*players, arguments) for players in zip(met, about, strict=True)]
+    battles = len(met) * arguments.games * (2 if arguments.match else 1)
+    console = CommandConsole(stderr=True)
+    with Progress(console, "evaluate", "battles", battles) as progress:
+        results = [
+            _figures(*players, arguments, progress) for players in zip(met, about, strict=True)
+        ]
     if arguments.json:
         titles = ("first", "second") if arguments.match else ("dwarfs", "trolls")
         first, second = (f"{title}_agent" for title in titles)
@@ -153,7 +170,10 @@ def _evaluate(arguments: argparse.Namespace) -> None:
 
 
 def _figures(
-    players: tuple[agents.Agent, agents.Agent], about: str, arguments: argparse.Namespace
+    players: tuple[agents.Agent, agents.Agent],
+    about: str,
+    arguments: argparse.Namespace,
+    progress: Progress,
 ) -> dict[str, Any]:
     """What two players' battles or game pairs show; notes go to the standard error, each after what
     it is about.
@@ -164,6 +184,7 @@ def _figures(
         arguments.rules,
         match=bool(arguments.match),
         openings=arguments.openings,
+        watch=progress.advance,
         max_quiet_turns=arguments.max_quiet_turns,
         max_turns=arguments.max_turns,
         offer_after=arguments.offer_after,

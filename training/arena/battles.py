@@ -7,6 +7,7 @@ docs/rules.md, section 6.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,13 @@ from thud_env.rules.row import (
 )
 from thud_env.rulesets import Ruleset, get_ruleset
 from training.arena.answers import answer_of
+
+Watch = Callable[[int], object]
+
+
+def nobody(ended: int) -> None:
+    """Watches nothing."""
+
 
 STRIKES = {
     "dwarfs": {"hurl": "hurls", "sandwich": "sandwiches"},
@@ -101,6 +109,7 @@ def play_battles(
     rules: str | Ruleset = "classic",
     *,
     starts: NDArray[np.int16] | None = None,
+    watch: Watch = nobody,
     **limits: Any,
 ) -> Battles:
     """Play whole battles.
@@ -110,6 +119,7 @@ def play_battles(
         games: how many battles.
         rules: the ruleset, or its name.
         starts: [games, 432] where they begin, with their limits; None: at the setup.
+        watch: called after each decision with how many battles ended by it.
         **limits: ``max_quiet_turns``, ``max_turns``, ``offer_after``, ``agreement``.
 
     Raises:
@@ -129,9 +139,12 @@ def play_battles(
     decisions: list[list[int]] = [[] for _ in range(games)]
     strikes = np.zeros((2, games), dtype=np.int64)
     actions = np.zeros(games, dtype=np.int32)
+    going = games
     while True:
         alive = batch.rows[:, TERMINATION] == ONGOING
-        if not alive.any():
+        watch(going - int(alive.sum()))
+        going = int(alive.sum())
+        if not going:
             break
         for side, player in enumerate((dwarfs, trolls)):
             asked = np.flatnonzero(alive & (batch.to_move == side))
@@ -210,6 +223,7 @@ def play_pairs(
     rules: str | Ruleset = "classic",
     *,
     starts: NDArray[np.int16] | None = None,
+    watch: Watch = nobody,
     **limits: Any,
 ) -> GamePairs:
     """Play game pairs, which the first player begins with the dwarfs.
@@ -219,11 +233,12 @@ def play_pairs(
         games: how many pairs.
         rules: the ruleset, or its name.
         starts: [games, 432] where both battles of each begin; None: at the setup.
+        watch: called after each decision with how many battles ended by it.
         **limits: ``max_quiet_turns``, ``max_turns``, ``offer_after``, ``agreement``.
     """
     return GamePairs(
-        first=play_battles(first, second, games, rules, starts=starts, **limits),
-        second=play_battles(second, first, games, rules, starts=starts, **limits),
+        first=play_battles(first, second, games, rules, starts=starts, watch=watch, **limits),
+        second=play_battles(second, first, games, rules, starts=starts, watch=watch, **limits),
     )
 
 

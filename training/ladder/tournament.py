@@ -9,9 +9,9 @@ from pathlib import Path
 from rich.console import Console
 
 from training.ladder.play import Result, play_games
-from training.ladder.progress import Progress
 from training.ladder.schedule import Field, Game
 from training.ladder.store import Store
+from training.process.progress import Progress
 
 
 def play_missing(
@@ -32,8 +32,10 @@ def play_missing(
         held = {result.game for result in store.results}
         games = [game for game in wanted if game not in held]
         if games:
+            kept = f", {len(held):,} are kept" if held else ""
+            console.print(f"{len(games):,} games to play{kept}", highlight=False)
             with (
-                Progress(console, len(games), len(held)) as progress,
+                Progress(console, "ladder", "games", len(games)) as progress,
                 # Closed at once on a stop, which ends its workers.
                 contextlib.closing(play_games(field, games, workers)) as results,
             ):

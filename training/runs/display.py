@@ -13,10 +13,8 @@ from rich.table import Table
 from thud_env.position import SIDES
 from training.arena.battles import STRIKES
 from training.process.clock import PARTS
+from training.process.progress import PLAIN_EVERY_S
 from training.runs.foresight import METRIC
-
-PLAIN_EVERY_S = 15.0
-"""Seconds between two plain lines."""
 
 _ROWS = (
     ("margin", "mean margin of mirror battles", "{:+.2f}"),
