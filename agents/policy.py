@@ -60,12 +60,28 @@ def sample_decisions(
     if temperature != 1:
         highest = np.maximum.reduceat(weights, starts[:-1])
         weights = (weights - np.repeat(highest, np.diff(starts))) / temperature
-    running = np.cumsum(np.exp(weights))
+    return draw_by_weight(np.exp(weights), starts, uniforms), log_probs, values
+
+
+def draw_by_weight(
+    weights: NDArray[np.float64], starts: NDArray[np.int64], uniforms: NDArray[np.float64]
+) -> NDArray[np.int64]:
+    """Draw one entry of each game, in proportion to its weight.
+
+    Args:
+        weights: [L] those of all games' entries, game after game.
+        starts: [N + 1] where each game's begin, and L.
+        uniforms: [N] numbers in [0, 1), one for each draw.
+
+    Returns:
+        [N] the index of each game's entry.
+    """
+    running = np.cumsum(weights)
     below = np.concatenate(([0.0], running))[starts]
     targets = below[:-1] + uniforms * np.diff(below)
     drawn = np.searchsorted(running, targets, side="right")
     # Rounding in the running sum must not move a draw into a neighbouring game.
-    return np.clip(drawn, starts[:-1], starts[1:] - 1), log_probs, values
+    return np.clip(drawn, starts[:-1], starts[1:] - 1)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -13,7 +13,6 @@ from thud_env import board
 from thud_env.board import (
     CELL_OF_SQUARE,
     CELL_STEP,
-    CENTRE,
     COLUMNS,
     DIRECTION_VECTORS,
     DIRECTIONS,
@@ -35,6 +34,8 @@ from thud_env.board import (
     is_on_board,
     square_named,
 )
+
+CENTRE = SQUARE_POSITIONS.index((7, 7))
 
 
 def test_the_board_is_the_reference_board() -> None:

@@ -78,7 +78,6 @@ SQUARE_POSITIONS = tuple(
     (row, col) for row in range(SIZE) for col in range(SIZE) if is_on_board(row, col)
 )
 NUM_SQUARES = len(SQUARE_POSITIONS)
-CENTRE = SQUARE_POSITIONS.index((7, 7))
 
 SQUARE_NAMES = tuple(f"{COLUMNS[col]}{row + 1}" for row, col in SQUARE_POSITIONS)
 SQUARE_BY_NAME = {name: square for square, name in enumerate(SQUARE_NAMES)}

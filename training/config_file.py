@@ -21,6 +21,9 @@ from thud_env.rules.row import new_row
 from thud_env.rulesets import get_ruleset
 from training.config import KEYS_OF_ONE, Config, ConfigError, RunConfig, TrainConfig
 
+CONFIG = "config.yaml"
+"""The file in a run's folder that it was started with."""
+
 _LARGEST = 2**63 - 1
 
 

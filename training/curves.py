@@ -20,7 +20,7 @@ from thud_env.command import Command
 from thud_env.position import SIDES
 from thud_env.rulesets import get_ruleset
 from training.config import ConfigError, ExploitConfig, RunConfig
-from training.config_file import load_config
+from training.config_file import CONFIG, load_config
 from training.distill.config import DistillConfig
 from training.runs.metrics import FILE, whole_lines
 from training.svg import BLUE, RED, curve, line, picture, text
@@ -43,7 +43,7 @@ def read_curves(run: Path) -> tuple[int, dict[tuple[str, str], Points]]:
         ConfigError: if the folder holds no run.
         CurveError: if nothing has been measured in it.
     """
-    config = _config(run / "config.yaml")
+    config = _config(run / CONFIG)
     most = get_ruleset(config.rules).largest_margin
     lines = [entry for entry, _ in whole_lines(run / FILE)]
     curves: dict[tuple[str, str], Points] = {

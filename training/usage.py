@@ -20,7 +20,7 @@ from agents.networks.kinds import NETWORKS, network_class
 from agents.networks.network import NetworkConfig
 from thud_env.command import Command, plain
 from training.config import Config, ConfigError, RunConfig, TrainConfig
-from training.config_file import load_config
+from training.config_file import CONFIG, load_config
 
 WIDTH, COLUMN = 98, 30
 """Of a line, and of what stands left in it."""
@@ -72,7 +72,7 @@ def _path_of_config(path: Path) -> Path:
     """
     if not path.is_dir():
         return path
-    if not (path / "config.yaml").exists():
+    if not (path / CONFIG).exists():
         smoke = path / "smoke.yaml"
         files = [smoke] if smoke.exists() else path.glob("*.yaml")
         example = min(files, default=Path("configs/smoke.yaml"))
@@ -80,7 +80,7 @@ def _path_of_config(path: Path) -> Path:
             f"{path} is a folder without a run: the folder of a run, or a file such as "
             f"{example}, would be right"
         )
-    return path / "config.yaml"
+    return path / CONFIG
 
 
 def read_run(

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 import agents
 from agents.networks.network import PolicyNetwork
-from agents.policy import margin_of_one, sample_decisions
+from agents.policy import draw_by_weight, margin_of_one, sample_decisions
 from agents.search.playouts import as_share
 from thud_env.batch.states import legal_lists
 from thud_env.position import SIDES
@@ -202,7 +202,9 @@ class Lessons:
         wanted = self._config.lessons
         to_move = self._rows[:, TO_MOVE].astype(np.int64)
         drawn = self._random.random((2, len(to_move)))
-        decided = _drawn_decisions(labels, wanted.teacher_temperature, drawn[0])
+        weights = np.exp(-labels.gaps / wanted.teacher_temperature)
+        taught = draw_by_weight(weights, labels.starts, drawn[0])
+        decided = labels.decisions[taught].astype(np.int64)
         seats = self._seats[np.arange(len(to_move)), to_move]
         for number, (spec, player) in enumerate(zip(wanted.players, self._players, strict=True)):
             theirs = np.flatnonzero(seats == number)
@@ -241,14 +243,3 @@ class Lessons:
         restore_generator(self._random, state.values["random"])
         for player, kept in zip(self._players, state.values["players"], strict=True):
             player.set_state(kept)
-
-
-def _drawn_decisions(
-    labels: Labels, temperature: float, uniforms: NDArray[np.float64]
-) -> NDArray[np.int64]:
-    """[N] decisions drawn from the softmax of their scores."""
-    weights = np.cumsum(np.exp(-labels.gaps / temperature))
-    starts = labels.starts
-    below = np.concatenate(([0.0], weights))[starts]
-    found = np.searchsorted(weights, below[:-1] + uniforms * np.diff(below), side="right")
-    return labels.decisions[np.clip(found, starts[:-1], starts[1:] - 1)].astype(np.int64)

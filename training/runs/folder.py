@@ -49,6 +49,7 @@ from agents.durable import (
 from agents.networks.network import PolicyNetwork
 from thud_env.position import SIDES
 from training.config import RunConfig
+from training.config_file import CONFIG
 from training.process.journal import Journal
 from training.process.state import State
 from training.runs.anchors import Best
@@ -58,7 +59,7 @@ from training.runs.lock import RunLock
 from training.runs.metrics import FILE as METRICS
 from training.runs.metrics import keep_until, metrics_line
 from training.runs.provenance import add_start
-from training.runs.stored_config import CONFIG, settled_config, unchanged_config
+from training.runs.stored_config import settled_config, unchanged_config
 
 
 class RunFolder:

@@ -8,10 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from training.config import Config, ConfigError, RunError
-from training.config_file import load_config
+from training.config_file import CONFIG, load_config
 from training.process.precision import Precision, device_named
-
-CONFIG = "config.yaml"
 
 
 def stored_config(path: Path, kind: type[Config]) -> Config:
