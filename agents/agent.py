@@ -118,15 +118,15 @@ class OwnAgentError(RuntimeError):
 @contextlib.contextmanager
 def errors_with_traceback(player: BatchPolicy) -> Iterator[None]:
     """Within, a player decides. A command would take a ``ValueError`` or ``OSError`` of the user's
-    own code for a wrong word on its command line.
+    own code for a wrong word on its command line, and the page for a wrong request.
 
     Raises:
-        OwnAgentError: if the player is the user's own and raises one of these.
+        OwnAgentError: if the player is the user's own and raises any error.
     """
     kind = type(player)
     try:
         yield
-    except (ValueError, OSError) as error:
+    except Exception as error:
         if kind.__module__.partition(".")[0] in ("agents", "training"):
             raise
         raise OwnAgentError(f"{kind.__module__}:{kind.__qualname__} failed") from error

@@ -462,3 +462,38 @@ def test_players_draw_anew_with_every_server(monkeypatch):
     for _ in range(2):
         asyncio.run(thinking.Thinkers().ask("random", str))
     assert seeds[0] != seeds[1]
+
+
+FAILING = """
+import time
+import agents
+
+class Failing(agents.Agent):
+    stochastic = False
+
+    def __init__(self, seed=0, after=0.0):
+        self.after = after
+
+    def act_rows(self, rows):
+        time.sleep(self.after)
+        raise ValueError("a bug of my own")
+"""
+
+
+def test_an_error_of_ones_own_agent_is_told_on_the_page_and_traced_in_the_terminal(
+    tmp_path, monkeypatch, capfd
+):
+    pytest.importorskip("uvicorn")
+    (tmp_path / "own_agent.py").write_text(FAILING)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    at_once, late = "python:own_agent:Failing", "python:own_agent:Failing,after=1.0"
+    told = {"error": "own_agent:Failing failed: the terminal shows where"}
+    with serving("--dwarfs", at_once, "--trolls", late) as server:
+        ours = {"rules": "classic", "position": START.text, "player": at_once, "id": "thought-1"}
+        assert server.ask("think", **ours) == (500, told)
+        answered = START.play(agents.make("greedy").turn(START)).text
+        theirs = {"rules": "classic", "position": answered, "player": late, "id": "thought-2"}
+        *found, last = server.lines("think", **theirs)
+    assert {"finding": None} in found
+    assert last == told
+    assert capfd.readouterr().err.count("ValueError: a bug of my own") == 2

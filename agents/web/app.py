@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import traceback
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import aclosing
 from dataclasses import asdict
@@ -17,6 +18,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from agents.agent import OwnAgentError
 from agents.terminal.session import ADVISER
 from agents.web import insight, protocol, views
 from agents.web.guard import Guard
@@ -220,7 +222,7 @@ def _answering(answer: Answer) -> Callable[[Request], Awaitable[Response]]:
 def _streaming(
     answer: Callable[[dict[str, Any]], AsyncGenerator[dict[str, Any]]],
 ) -> Callable[[Request], Awaitable[Response]]:
-    """A route that streams its answers, one JSON line each."""
+    """A route that streams its answers, one JSON line each. The last says if an agent failed."""
 
     async def respond(request: Request) -> Response:
         try:
@@ -228,12 +230,17 @@ def _streaming(
             first = await anext(lines)  # a refusal comes before the status is sent
         except ValueError as error:
             return _error(error)
+        except OwnAgentError as error:
+            return JSONResponse(_failure(error), 500)
 
         async def send() -> AsyncIterator[str]:
             yield json.dumps(first) + "\n"
             async with aclosing(lines):
-                async for line in lines:
-                    yield json.dumps(line) + "\n"
+                try:
+                    async for line in lines:
+                        yield json.dumps(line) + "\n"
+                except OwnAgentError as error:
+                    yield json.dumps(_failure(error)) + "\n"
 
         return StreamingResponse(send(), media_type="application/x-ndjson")
 
@@ -243,6 +250,12 @@ def _streaming(
 def _error(error: ValueError) -> Response:
     status = error.status if isinstance(error, BadRequest) else 400
     return JSONResponse({"error": " ".join(str(error).split())[:500]}, status)
+
+
+def _failure(error: OwnAgentError) -> dict[str, str]:
+    """What the page is told; its author sees the traceback where the server runs."""
+    traceback.print_exception(error)
+    return {"error": f"{error}: the terminal shows where"}
 
 
 async def _refused(request: Request, error: Exception) -> Response:

@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from time import monotonic
 from typing import Any, TypeVar
 
-from agents.agent import Agent
+from agents.agent import Agent, errors_with_traceback
 from agents.analysis import Analysis, glimpse
 from agents.registry import make
 from agents.web.protocol import BadRequest
@@ -107,6 +107,11 @@ class Seat:
             await asyncio.wait({self._work}, timeout=TICK)
 
 
+def _turn(agent: Agent, position: Position) -> str:
+    with errors_with_traceback(agent):
+        return agent.turn(position)
+
+
 class Thinkers:
     """Makes agents, runs them, and keeps them."""
 
@@ -153,10 +158,11 @@ class Thinkers:
 
         Raises:
             BadRequest: if too many are thinking, or the name is in use.
+            OwnAgentError: if an agent of the user's own fails.
         """
         async with self._seat(name, self._quick if quick else self._slow) as seat:
             agent = await self._borrow(spec, seat.room)
-            work = seat.start(agent, lambda: agent.turn(position))
+            work = seat.start(agent, lambda: _turn(agent, position))
             async for _ in seat.ticks(seconds):
                 yield {"finding": glimpse(agent, position)}
             turn = await work

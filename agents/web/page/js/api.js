@@ -32,6 +32,10 @@ export async function* listen(name, message, signal) {
     if (done) return;
     const lines = (rest + value).split("\n");
     rest = lines.pop();
-    for (const line of lines) yield JSON.parse(line);
+    for (const line of lines) {
+      const found = JSON.parse(line);
+      if (found.error) throw new Error(found.error);
+      yield found;
+    }
   }
 }
