@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from by_hand import place
 
 from agents.alphabeta import Searcher, SearchOptions
 from agents.search.lookahead import Lookahead, exact_search
 from agents.search.playouts import as_share
 from agents.search.weights import published_weights
 from thud_env import RULESETS
+from thud_env.notation.turns import turn_notation
 from thud_env.rules.row import TO_MOVE, Row, ruleset_of
 from thud_env.rules.traits import scored_by_points
 from training.arena.openings import read_openings
@@ -26,7 +28,7 @@ def test_a_value_is_that_of_a_search_that_knows_nothing_yet(rules: str) -> None:
         value = as_share(searcher.value(row, options), scored_by_points(row))
         return float(value) * (1 - 2 * int(row[TO_MOVE]))
 
-    found = Lookahead(ruleset_of(rows[0]).spec, 3).values(rows)
+    found = Lookahead(ruleset_of(rows[0]).spec, 3).search(rows)[0]
     assert found.tolist() == [expected(row) for row in rows]
 
 
@@ -34,9 +36,18 @@ def test_no_decision_has_refuted_anything_before_a_search() -> None:
     assert (exact_search("classic").killers == -1).all()  # 0 is the number of a decision
 
 
-def test_a_value_does_not_depend_on_what_was_valued_before() -> None:
+def test_what_is_found_does_not_depend_on_what_was_searched_before() -> None:
     rows = read_openings("classic").rows(12)
     search = Lookahead("classic", 3)
-    values = search.values(rows)
+    values, decisions = search.search(rows)
     assert len(set(values)) > 6
-    assert search.values(rows[::-1].copy()).tolist() == values[::-1].tolist()
+    again = search.search(rows[::-1].copy())
+    assert again[0].tolist() == values[::-1].tolist()
+    assert again[1].tolist() == decisions[::-1].tolist()
+
+
+def test_the_best_decision_is_the_one_that_takes_a_troll() -> None:
+    rows = np.stack([place("classic", dwarfs, "H6 P8", "d").row for dwarfs in ("E6 F6", "F6 G6")])
+    _, decisions = Lookahead("classic", 1).search(rows)
+    played = [turn_notation(row, [one]) for row, one in zip(rows, decisions.tolist(), strict=True)]
+    assert played == ["dF6-H6xH6", "dG6-H6xH6"]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 import agents
 from agents import leaf_judge, policy_mcts
-from agents.leaf_judge import LeafJudge
+from agents.leaf_judge import FAVOUR, LeafJudge
 from agents.mcts import MOST_SIMULATIONS
 from agents.networks import pairs
 from agents.networks.checkpoint import CheckpointError, save_policy
@@ -209,9 +209,29 @@ def test_leaves_are_valued_by_a_search_or_by_the_network(folder: Path) -> None:
     rows = np.stack([place("classic", "E6 F6 A9", "H6 P8", side).row for side in "dt"])
     searched = LeafJudge(policy, bfloat16=False, lookahead=1, temperature=2.0).judge(rows)
     by_network = LeafJudge(policy, bfloat16=False, lookahead=0, temperature=1.0).judge(rows)
-    assert searched.values.tolist() == Lookahead("classic", 1).values(rows).tolist()
+    assert searched.values.tolist() == Lookahead("classic", 1).search(rows)[0].tolist()
     assert by_network.values == pytest.approx(policy.expected_margins(rows) / 32, abs=1e-6)
-    assert searched.log_probs == pytest.approx(by_network.log_probs / 2)
+
+
+def test_a_share_of_a_leafs_prior_goes_to_the_decision_that_its_search_found_best(
+    folder: Path,
+) -> None:
+    policy = PolicyAgent(folder / "classic")
+    going_on = [place("classic", "E6 F6 A9", "H6 P8", side).row for side in "dt"]
+    over = place("classic", "E6 F6", "H6", "d").play("dF6-H6xH6").row
+    rows = np.stack([going_on[0], over, going_on[1]])
+    searched = LeafJudge(policy, bfloat16=False, lookahead=1, temperature=2.0).judge(rows)
+    by_network = LeafJudge(policy, bfloat16=False, lookahead=0, temperature=1.0).judge(rows)
+    assert searched.starts.tolist() == by_network.starts.tolist()
+    first, after, last, end = searched.starts.tolist()
+    assert after == last, "a battle that is over has no decisions"
+    _, best = Lookahead("classic", 1).search(np.stack(going_on))
+    for part, decision in zip((slice(first, after), slice(last, end)), best, strict=True):
+        own = np.exp(by_network.log_probs[part] / 2)
+        found = np.exp(searched.log_probs[part])
+        is_best = searched.decisions[part] == decision
+        assert is_best.sum() == 1
+        assert found == pytest.approx((1 - FAVOUR) * own / own.sum() + FAVOUR * is_best, rel=1e-4)
 
 
 def test_network_outputs_are_cached(folder: Path) -> None:

@@ -1,6 +1,4 @@
-"""Values positions by short searches that keep nothing: so a value does not depend on what was
-searched before.
-"""
+"""Short searches that keep nothing: what they find does not depend on what was searched before."""
 
 from __future__ import annotations
 
@@ -11,7 +9,7 @@ from agents.search.judge import judging
 from agents.search.pattern_files import published_tables
 from agents.search.playouts import searched_value
 from agents.search.weights import published_weights
-from agents.search.workspace import EXTENSIONS, REDUCTIONS, Workspace
+from agents.search.workspace import EXTENSIONS, LINE, REDUCTIONS, Workspace
 from thud_env.jit.compile import compiled
 from thud_env.rulesets import get_ruleset
 
@@ -32,13 +30,14 @@ def exact_search(rules: str, learned: bool = True, quiescence: int = 4) -> Works
 
 
 @compiled
-def _value_each(work, rows, depth, values, rng):
-    """Value each position alone: where a search leaves out, the order of its decisions matters."""
+def _search_each(work, rows, depth, values, decisions, rng):
+    """Search each position alone: where a search leaves out, the order of its decisions matters."""
     for n in range(rows.shape[0]):
         work.killers[:] = -1
         work.history[:] = 0
         rng[0] = 1
         values[n] = searched_value(rows[n], depth, work, rng)
+        decisions[n] = work.lines[0, 0] if work.frames[0, LINE] > 0 else -1
 
 
 class Lookahead:
@@ -57,10 +56,16 @@ class Lookahead:
         self._depth = depth
         self._rng = np.ones(1, dtype=np.uint64)
 
-    def values(self, rows: NDArray[np.int16]) -> NDArray[np.float64]:
-        """The values of [N, 432] state rows for the dwarfs, [N] in -1 .. 1. No battle may be over,
-        and no offer open.
+    def search(self, rows: NDArray[np.int16]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Search positions.
+
+        Args:
+            rows: [N, 432] state rows. No battle may be over, and no offer open.
+
+        Returns:
+            their values for the dwarfs, [N] in -1 .. 1; and their best decisions, [N], -1 where
+            none was found.
         """
-        values = np.empty(len(rows))
-        _value_each(self._work, rows, self._depth, values, self._rng)
-        return values
+        values, decisions = np.empty(len(rows)), np.empty(len(rows), dtype=np.int64)
+        _search_each(self._work, rows, self._depth, values, decisions, self._rng)
+        return values, decisions
