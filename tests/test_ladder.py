@@ -8,12 +8,14 @@ import signal
 import subprocess
 import sys
 import time
+import traceback
 from pathlib import Path
 
 import pytest
 from ladders import untimed
 
 import agents
+from agents.agent import OwnAgentError
 from thud_env.rules.row import MAX_QUIET_TURNS, MAX_TURNS
 from training.arena.intervals import ENOUGH_PAIRS
 from training.ladder.__main__ import main
@@ -262,8 +264,9 @@ class Failing(agents.Agent):
 
 def test_an_error_while_playing_keeps_the_games_before_it(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setitem(agents.AGENTS, "failing", f"{__name__}:Failing")
-    with pytest.raises(RuntimeError, match="out of ideas"):
+    with pytest.raises(OwnAgentError) as caught:
         main(["random", "failing", "--games", "2", "--out", str(tmp_path), "--workers", "1"])
+    assert "out of ideas" in "".join(traceback.format_exception(caught.value))
     assert len(read_games(tmp_path).results) == 1
 
 
