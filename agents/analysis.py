@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.agent import Agent
+from agents.agent import Agent, errors_with_traceback
 from agents.registry import make
 from thud_env import Position
 from thud_env.actions import NUM_ACTIONS
@@ -75,12 +75,17 @@ class Analysis:
             stop()
 
     def run(self) -> None:
-        """Analyse until there is nothing deeper to search, or until stopped."""
+        """Analyse until there is nothing deeper to search, or until stopped.
+
+        Raises:
+            OwnAgentError: if a player of the user's own fails.
+        """
         for spec, depth in deeper(self._spec):
             self._agent = make(spec)
             if self._stopped:
                 return
-            found = self._look(depth)
+            with errors_with_traceback(self._agent):
+                found = self._look(depth)
             if self._stopped and self.finding is not None:
                 return  # keep the last finished search: half of one is worth less
             self.finding = found

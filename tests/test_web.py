@@ -493,7 +493,9 @@ def test_an_error_of_ones_own_agent_is_told_on_the_page_and_traced_in_the_termin
         assert server.ask("think", **ours) == (500, told)
         answered = START.play(agents.make("greedy").turn(START)).text
         theirs = {"rules": "classic", "position": answered, "player": late, "id": "thought-2"}
-        *found, last = server.lines("think", **theirs)
-    assert {"finding": None} in found
-    assert last == told
-    assert capfd.readouterr().err.count("ValueError: a bug of my own") == 2
+        *thought, last = server.lines("think", **theirs)
+        *found, end = server.lines("analyse", **(ours | {"id": "thought-3"}))
+    assert {"finding": None} in thought
+    assert last == end == told
+    assert found == [{"finding": None}]
+    assert capfd.readouterr().err.count("ValueError: a bug of my own") == 3

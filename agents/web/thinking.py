@@ -179,7 +179,7 @@ class Thinkers:
             spec, position, seconds, name: as for ``turn``.
 
         Raises:
-            BadRequest: as ``turn`` does.
+            BadRequest, OwnAgentError: as ``turn`` does.
         """
         async with self._seat(name, self._slow) as seat:
             analysis = await seat.room.run(lambda: Analysis(spec, position))
