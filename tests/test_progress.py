@@ -26,13 +26,23 @@ def test_plain_lines_come_now_and_then_and_say_how_long_it_takes(clock: list[flo
         for step in range(1, 11):
             clock[0] = step * PLAIN_EVERY_S / 2
             counted.advance(2 if step > 2 else 0)
+        counted.advance(24)
     assert shown.getvalue().splitlines() == [
         "0 of 40 battles",
         "4 of 40 battles, 4.5 min left",
         "8 of 40 battles, 3.0 min left",
         "12 of 40 battles, 2.3 min left",
         "16 of 40 battles, 1.9 min left",
+        "40 of 40 battles, 0.0 min left",
     ]
+
+
+def test_what_is_done_at_once_prints_no_line(clock: list[float]) -> None:
+    shown = io.StringIO()
+    with Progress(Console(file=shown), "evaluate", "battles", 2) as counted:
+        counted.advance()
+        counted.advance()
+    assert shown.getvalue() == ""
 
 
 def test_a_terminal_shows_a_bar(clock: list[float]) -> None:

@@ -25,7 +25,7 @@ from training.arena.battles import (
     GamePairs,
     Watch,
     distinct,
-    nobody,
+    ignore,
     play_battles,
     play_pairs,
 )
@@ -49,7 +49,7 @@ def evaluate(
     *,
     match: bool = False,
     openings: bool | None = None,
-    watch: Watch = nobody,
+    watch: Watch = ignore,
     **limits: Any,
 ) -> tuple[Battles | GamePairs, list[str]]:
     """Play battles, or game pairs. Two players without chance repeat themselves: each distinct

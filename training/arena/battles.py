@@ -35,7 +35,7 @@ from training.arena.answers import answer_of
 Watch = Callable[[int], object]
 
 
-def nobody(ended: int) -> None:
+def ignore(ended: int) -> None:
     """Watches nothing."""
 
 
@@ -109,7 +109,7 @@ def play_battles(
     rules: str | Ruleset = "classic",
     *,
     starts: NDArray[np.int16] | None = None,
-    watch: Watch = nobody,
+    watch: Watch = ignore,
     **limits: Any,
 ) -> Battles:
     """Play whole battles.
@@ -142,8 +142,9 @@ def play_battles(
     going = games
     while True:
         alive = batch.rows[:, TERMINATION] == ONGOING
-        watch(going - int(alive.sum()))
-        going = int(alive.sum())
+        left = int(alive.sum())
+        watch(going - left)
+        going = left
         if not going:
             break
         for side, player in enumerate((dwarfs, trolls)):
@@ -223,7 +224,7 @@ def play_pairs(
     rules: str | Ruleset = "classic",
     *,
     starts: NDArray[np.int16] | None = None,
-    watch: Watch = nobody,
+    watch: Watch = ignore,
     **limits: Any,
 ) -> GamePairs:
     """Play game pairs, which the first player begins with the dwarfs.

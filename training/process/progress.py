@@ -12,7 +12,7 @@ PLAIN_EVERY_S = 15.0
 
 
 class Progress:
-    """A context manager.
+    """A context manager. A command that is done before the first plain line is due prints none.
 
     Args:
         console: where to show it.
@@ -35,7 +35,6 @@ class Progress:
             bars.TimeRemainingColumn(),
             bars.TextColumn("left"),
             console=console,
-            transient=True,
             disable=not console.is_terminal,
         )
         self._task = self._bar.add_task(name, total=total)
@@ -45,7 +44,8 @@ class Progress:
         self._done += more
         self._bar.advance(self._task, more)
         now = time.monotonic()
-        if self._console.is_terminal or now - self._printed < PLAIN_EVERY_S:
+        ends = self._done == self._total and self._printed > self._started
+        if self._console.is_terminal or (now - self._printed < PLAIN_EVERY_S and not ends):
             return
         self._printed = now
         line = f"{self._done:,} of {self._total:,} {self._units}"
