@@ -7,8 +7,10 @@ import pytest
 from by_hand import place
 
 from agents.alphabeta import Searcher, SearchOptions
+from agents.search import lookahead
 from agents.search.lookahead import Lookahead, exact_search
 from agents.search.playouts import as_share
+from agents.search.pruning import most_extensions
 from agents.search.weights import published_weights
 from thud_env import RULESETS
 from thud_env.notation.turns import turn_notation
@@ -44,6 +46,22 @@ def test_what_is_found_does_not_depend_on_what_was_searched_before() -> None:
     again = search.search(rows[::-1].copy())
     assert again[0].tolist() == values[::-1].tolist()
     assert again[1].tolist() == decisions[::-1].tolist()
+
+
+@pytest.mark.parametrize("rules", RULESETS)
+def test_the_best_decision_is_that_of_a_search_that_knows_nothing_yet(
+    rules: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lookahead, "LOOKAHEAD_EXTENSIONS", most_extensions(1, True))
+    rows = read_openings(rules).rows(12)
+    options = SearchOptions(depth=1, learned=True, reductions=1, use_table=False)
+
+    def expected(row: Row) -> int:
+        searcher = Searcher(published_weights(), np.ones(1, dtype=np.uint64))
+        return searcher.search(row, options).decisions[0]
+
+    _, found = Lookahead(ruleset_of(rows[0]).spec, 1).search(rows)
+    assert found.tolist() == [expected(row) for row in rows]
 
 
 def test_the_best_decision_is_the_one_that_takes_a_troll() -> None:
