@@ -58,8 +58,8 @@ class LeafJudge:
         policy: the pair.
         bfloat16: whether the networks compute in bfloat16, which is faster on processors that have
             it, and less exact.
-        lookahead: how many turns deep a leaf is searched by alpha-beta for its value; 0: the
-            networks value it, and it is not searched.
+        lookahead: how many turns deep a leaf is searched by alpha-beta; 0: it is not, and the
+            networks value it.
         temperature: what the logarithms of the networks' probabilities are divided by.
     """
 

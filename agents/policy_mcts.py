@@ -40,7 +40,8 @@ PRECISIONS = ("float32", "bfloat16")
 
 class PolicyMctsAgent(PlanningAgent):
     """Searches by Monte Carlo with the priors of trained networks. A short alpha-beta search values
-    the leaves, or else the networks, as in AlphaZero.
+    each leaf, and the decision that it finds best gets a share of the leaf's prior
+    (``leaf_judge.FAVOUR``); or else the networks value them, as in AlphaZero.
 
     Many games are searched at once, and all their leaves form one batch of a network.
 
@@ -58,7 +59,7 @@ class PolicyMctsAgent(PlanningAgent):
         time: seconds for a call, 0: no limit. With one, its play depends on the machine.
         leaves: the most leaves of a tree in a batch; with ``gumbel``, one. More are faster, but not
             as well chosen.
-        lookahead: how many turns deep each leaf is searched by alpha-beta for its value; 0: the
+        lookahead: how many turns deep each leaf is searched by alpha-beta; 0: it is not, and the
             networks value it. Fewer are faster: alone, a turn takes a third of the time with 1.
         temperature: of the priors: above 1 it makes the networks' probabilities more equal.
         precision: ``float32``, or ``bfloat16``, which is faster on processors that have it.

@@ -28,8 +28,8 @@ class TeacherConfig:
     simulations: NotNegative = 0
     """Simulations of the tree search for a state, 2 or more; 0: alpha-beta."""
     lookahead: Annotated[int, Range(0, MAX_DEPTH)] = 1
-    """Of the tree search: how many turns deep each leaf is searched for its value; 0: the networks
-    value it."""
+    """Of the tree search: how many turns deep each leaf is searched by alpha-beta; 0: it is not,
+    and the networks value it."""
     depth: Annotated[int, Range(1, MAX_DEPTH)] = 2
     """Of alpha-beta: turns it looks ahead."""
     quiescence: Annotated[int, Range(0, MAX_QUIESCENCE)] = 4

@@ -1,9 +1,10 @@
 """Labels states by a tree search with the students' own networks: expert iteration (Anthony et al.,
 "Thinking fast and slow with deep learning and tree search", 2017).
 
-Gumbel sampling draws the decisions to try from the students' policies, made more equal as
-``policy+mcts`` makes them, and sequential halving tries the better ones more often
-(``agents/search/gumbel.py``). A decision's score is the mean of what its simulations found.
+Gumbel sampling draws the decisions to try from the students' policies, as ``policy+mcts`` changes
+them: made more equal, and with a share for the decision that a short search finds best. Sequential
+halving tries the better ones more often (``agents/search/gumbel.py``). A decision's score is the
+mean of what its simulations found.
 """
 
 from __future__ import annotations
