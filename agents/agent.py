@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.answers import AnswerError, checked
 from thud_env import Position
 from thud_env.jit.rng import seed_generators
 from thud_env.notation.turns import turn_notation
@@ -85,20 +86,21 @@ class Agent(ABC):
         """A legal action in a position that is not over.
 
         Raises:
+            AnswerError: if ``act_rows`` does not return one legal action; a ``ValueError``.
             ValueError: if the battle is over.
             TypeError: if it is not a ``Position``.
         """
         check_position(position)
         if position.outcome is not None:
             raise ValueError(f"the battle is over: nothing to decide in {position.text!r}")
-        return int(self.act_rows(position.row[np.newaxis])[0])
+        rows = position.row[np.newaxis]
+        return int(checked(type(self).__name__, self.act_rows(rows), rows)[0])
 
     def turn(self, position: Position) -> str:
         """A complete legal turn, in turn notation.
 
         Raises:
-            ValueError: if the battle is over.
-            TypeError: if it is not a ``Position``.
+            AnswerError, ValueError, TypeError: as ``act`` does.
         """
         actions = [self.act(position)]
         row = position.row.copy()
@@ -122,14 +124,37 @@ def errors_with_traceback(player: BatchPolicy) -> Iterator[None]:
 
     Raises:
         OwnAgentError: if the player is the user's own and raises any error.
+        AnswerError: as it does, which says all.
     """
     kind = type(player)
     try:
         yield
+    except AnswerError:
+        raise
     except Exception as error:
         if kind.__module__.partition(".")[0] in ("agents", "training"):
             raise
         raise OwnAgentError(f"{kind.__module__}:{kind.__qualname__} failed") from error
+
+
+def answer_of(player: BatchPolicy, name: str, rows: NDArray[np.int16]) -> NDArray[np.int32]:
+    """What a player decides.
+
+    Args:
+        player: the player.
+        name: who it is.
+        rows: [N, 432] the battles in which it decides.
+
+    Returns:
+        [N] its actions.
+
+    Raises:
+        AnswerError: if they are not a legal action for each battle.
+        OwnAgentError: if a player of the user's own fails.
+    """
+    with errors_with_traceback(player):
+        answer = player.act_rows(rows)
+    return checked(name, answer, rows)
 
 
 def check_position(position: Position) -> None:

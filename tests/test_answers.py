@@ -13,13 +13,13 @@ import pytest
 import torch
 
 import agents
-from agents.agent import OwnAgentError
+from agents.agent import OwnAgentError, answer_of
+from agents.answers import AnswerError, checked
 from agents.networks.network import Network, NetworkConfig
 from agents.play import main as play
 from thud_env import Position
 from thud_env.actions import DONE, NUM_ACTIONS
 from thud_env.position import SIDES
-from training.arena.answers import AnswerError, answer_of, checked
 from training.arena.battles import play_battles
 from training.config import OpponentConfig, TrainConfig
 from training.distill.__main__ import main as distil
@@ -119,6 +119,33 @@ def test_a_wrong_answer_is_an_error_that_names_the_player(meet, how, monkeypatch
     spec = f"wrong:how={how}"
     with pytest.raises(AnswerError, match=f"^{re.escape(WRONG[how][1].format(spec))}"):
         meet(spec)
+
+
+@pytest.mark.parametrize("how", WRONG)
+def test_a_wrong_answer_to_one_position_names_the_class(how) -> None:
+    named = f"^{re.escape(WRONG[how][1].format('Wrong'))}"
+    with pytest.raises(AnswerError, match=named):
+        Wrong(how).act(START)
+    with pytest.raises(AnswerError, match=named):
+        Wrong(how).turn(START)
+
+
+@pytest.mark.parametrize(
+    ("main", "words"),
+    [
+        (evaluate, ["--trolls", "random", "--dwarfs"]),
+        (play, ["--trolls", "random", "--dwarfs"]),
+        (ladder, ["--games", "2", "--out", "ladder", "random"]),
+    ],
+)
+def test_a_wrong_answer_ends_a_command_in_one_line(
+    main, words, tmp_path: Path, monkeypatch, capsys
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main([*words, f"python:{__name__}:Wrong,how=illegal"]) == 2
+    said = capsys.readouterr().err
+    assert f"action {DONE} (done) is illegal" in said.splitlines()[-1]
+    assert "Traceback" not in said
 
 
 @pytest.mark.parametrize("meet", [to_one_opponent, to_a_league, to_lessons, to_the_ladder])

@@ -43,6 +43,7 @@ ROOMS = {
         "durable",
         "strict_yaml",
         "ranges",
+        "answers",
         "agent",
         "registry",
         "threads",

@@ -13,8 +13,8 @@ from ladders import short_field, short_openings, untimed
 
 import agents
 from agents.agent import Agent
+from agents.answers import AnswerError
 from thud_env import Position, Record
-from training.arena.answers import AnswerError
 from training.ladder import play as play_module
 from training.ladder.play import play_game, play_games
 from training.ladder.schedule import Field, Game, LadderError

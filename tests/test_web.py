@@ -464,6 +464,19 @@ def test_players_draw_anew_with_every_server(monkeypatch):
     assert seeds[0] != seeds[1]
 
 
+WRONG = """
+import time
+import agents
+import numpy as np
+
+class Wrong(agents.Agent):
+    def __init__(self, seed=0, after=0.0):
+        self.after = after
+
+    def act_rows(self, rows):
+        time.sleep(self.after)
+        return np.full(len(rows), 6466)
+"""
 FAILING = """
 import time
 import agents
@@ -499,3 +512,20 @@ def test_an_error_of_ones_own_agent_is_told_on_the_page_and_traced_in_the_termin
     assert last == end == told
     assert found == [{"finding": None}]
     assert capfd.readouterr().err.count("ValueError: a bug of my own") == 3
+
+
+def test_an_illegal_answer_of_ones_own_agent_is_told_on_the_page(tmp_path, monkeypatch):
+    pytest.importorskip("uvicorn")
+    (tmp_path / "own_agent.py").write_text(WRONG)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    at_once, late = "python:own_agent:Wrong", "python:own_agent:Wrong,after=1.0"
+    answered = START.play(agents.make("greedy").turn(START)).text
+    with serving("--dwarfs", at_once, "--trolls", late) as server:
+        message = {"rules": "classic", "position": START.text, "player": at_once, "id": "thought-1"}
+        status, told = server.ask("think", **message)
+        message |= {"position": answered, "player": late, "id": "thought-2"}
+        *thought, last = server.lines("think", **message)
+    assert status == 500
+    assert told["error"].startswith("Wrong: action 6466 (done) is illegal for the dwarfs")
+    assert {"finding": None} in thought
+    assert last["error"].startswith("Wrong: action 6466 (done) is illegal for the trolls")

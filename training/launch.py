@@ -12,11 +12,11 @@ from typing import Any
 
 from rich.console import Console
 
+from agents.answers import AnswerError
 from agents.networks.checkpoint import CheckpointError
 from agents.search.pattern_files import TablesError
 from agents.search.weights import WeightsError
 from thud_env.command import Command
-from training.arena.answers import AnswerError
 from training.arena.openings import OpeningsError
 from training.config import Config, ConfigError, RunConfig, RunError
 from training.options import Options, given_options

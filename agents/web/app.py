@@ -19,6 +19,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from agents.agent import OwnAgentError
+from agents.answers import AnswerError
 from agents.terminal.session import ADVISER
 from agents.web import insight, protocol, views
 from agents.web.guard import Guard
@@ -228,10 +229,10 @@ def _streaming(
         try:
             lines = answer(protocol.read_message(await request.body()))
             first = await anext(lines)  # a refusal comes before the status is sent
+        except (AnswerError, OwnAgentError) as error:
+            return JSONResponse(_failure(error), 500)
         except ValueError as error:
             return _error(error)
-        except OwnAgentError as error:
-            return JSONResponse(_failure(error), 500)
 
         async def send() -> AsyncIterator[str]:
             yield json.dumps(first) + "\n"
@@ -239,7 +240,7 @@ def _streaming(
                 try:
                     async for line in lines:
                         yield json.dumps(line) + "\n"
-                except OwnAgentError as error:
+                except (AnswerError, OwnAgentError) as error:
                     yield json.dumps(_failure(error)) + "\n"
 
         return StreamingResponse(send(), media_type="application/x-ndjson")
@@ -252,8 +253,8 @@ def _error(error: ValueError) -> Response:
     return JSONResponse({"error": " ".join(str(error).split())[:500]}, status)
 
 
-def _failure(error: OwnAgentError) -> dict[str, str]:
-    """What the page is told; its author sees the traceback where the server runs."""
+def _failure(error: AnswerError | OwnAgentError) -> dict[str, str]:
+    """What the page is told; the agent's author sees the traceback where the server runs."""
     traceback.print_exception(error)
     return {"error": f"{error}: the terminal shows where"}
 

@@ -158,7 +158,7 @@ class Thinkers:
 
         Raises:
             BadRequest: if too many are thinking, or the name is in use.
-            OwnAgentError: if an agent of the user's own fails.
+            OwnAgentError, AnswerError: if an agent of the user's own fails, or answers wrongly.
         """
         async with self._seat(name, self._quick if quick else self._slow) as seat:
             agent = await self._borrow(spec, seat.room)
@@ -179,7 +179,7 @@ class Thinkers:
             spec, position, seconds, name: as for ``turn``.
 
         Raises:
-            BadRequest, OwnAgentError: as ``turn`` does.
+            BadRequest, OwnAgentError, AnswerError: as ``turn`` does.
         """
         async with self._seat(name, self._slow) as seat:
             analysis = await seat.room.run(lambda: Analysis(spec, position))

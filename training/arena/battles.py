@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.agent import BatchPolicy
+from agents.agent import BatchPolicy, answer_of
 from thud_env import BatchedGame
 from thud_env.actions import MOVE_DISTANCE, NUM_MOVES
 from thud_env.notation.turns import turns_of_decisions
@@ -30,7 +30,6 @@ from thud_env.rules.row import (
     TURNS,
 )
 from thud_env.rulesets import Ruleset, get_ruleset
-from training.arena.answers import answer_of
 
 Watch = Callable[[int], object]
 

@@ -15,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 import agents
+from agents.agent import answer_of
 from agents.networks.network import PolicyNetwork
 from agents.policy import draw_by_weight, margin_of_one, sample_decisions
 from agents.search.playouts import as_share
@@ -28,7 +29,6 @@ from thud_env.rules.row import (
     new_row,
 )
 from thud_env.rulesets import get_ruleset
-from training.arena.answers import answer_of
 from training.distill.config import DistillConfig
 from training.distill.labels import Labels, Teacher
 from training.process.precision import Precision

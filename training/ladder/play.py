@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 
 import agents
 from agents.agent import errors_with_traceback
+from agents.answers import checked
 from agents.threads import use_one_thread
 from thud_env.position import Position, Termination
 from thud_env.rulesets import get_ruleset
-from training.arena.answers import checked
 from training.arena.battles import play_battles
 from training.ladder.schedule import Field, Game
 

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import agents
+from agents.agent import answer_of
 from agents.networks.network import PolicyNetwork
 from agents.policy import sample_decisions
 from thud_env.position import SIDES
 from thud_env.rulesets import get_ruleset
-from training.arena.answers import answer_of
 from training.config import ConfigError, RunConfig, TrainConfig
 from training.process.precision import Precision
 from training.process.state import StateError, restore_generator, state_of_generator

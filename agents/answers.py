@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.agent import BatchPolicy, errors_with_traceback
 from thud_env.actions import NUM_ACTIONS
 from thud_env.envs.common import integers
 from thud_env.position import IllegalMove, Position
@@ -16,26 +15,6 @@ from thud_env.rules.legal import is_legal
 
 class AnswerError(ValueError):
     """A player does not answer with a legal action for each battle."""
-
-
-def answer_of(player: BatchPolicy, name: str, rows: NDArray[np.int16]) -> NDArray[np.int32]:
-    """What a player decides.
-
-    Args:
-        player: the player.
-        name: who it is.
-        rows: [N, 432] the battles in which it decides.
-
-    Returns:
-        [N] its actions.
-
-    Raises:
-        AnswerError: if they are not a legal action for each battle.
-        OwnAgentError: if a player of the user's own fails.
-    """
-    with errors_with_traceback(player):
-        answer = player.act_rows(rows)
-    return checked(name, answer, rows)
 
 
 def checked(player: str, answer: Any, rows: NDArray[np.int16]) -> NDArray[np.int32]:
