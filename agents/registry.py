@@ -121,10 +121,18 @@ def _options(
     return given
 
 
+def _read_bool(text: str) -> bool:
+    """``yes`` or ``no``, as a ruleset's spec has them."""
+    if text not in ("yes", "no"):
+        raise ValueError
+    return text == "yes"
+
+
 _TYPES: dict[str, tuple[Callable[[str], Any], str]] = {
     "int": (int, "a whole number"),
     "float": (float, "a number"),
     "str": (str, "a word"),
+    "bool": (_read_bool, "yes or no"),
 }
 
 

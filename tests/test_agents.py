@@ -125,10 +125,11 @@ class Own(agents.Agent):
         flag: bool = False,
         path="",
         top: int | None = None,
+        words: list = [],
         seed=0,
         **others,
     ):
-        self.options = (depth, share, plain, path, top, seed)
+        self.options = (depth, share, plain, path, top, flag, seed)
 
     def act_rows(self, rows):
         return rows[:, 0]
@@ -161,9 +162,11 @@ def own_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("own_module")
 def test_a_users_class_is_made_with_its_options() -> None:
-    made: Any = agents.make("python:own_player:Own,depth=2,share=1,plain=4,path=x,top=7", seed=5)
+    made: Any = agents.make(
+        "python:own_player:Own,depth=2,share=1,plain=4,path=x,top=7,flag=yes", seed=5
+    )
     assert type(made).__name__ == "Own"
-    assert repr(made.options) == "(2, 1.0, 4, 'x', 7, 5)"
+    assert repr(made.options) == "(2, 1.0, 4, 'x', 7, True, 5)"
     opponent = make_opponent("agents:python:own_player:Own,depth=1")
     assert type(opponent).__name__ == "Own"
 
@@ -185,11 +188,12 @@ def test_a_users_class_is_made_with_its_options() -> None:
         (":own_player:Own", "needs its option 'depth': depth=... would be right"),
         (
             ":own_player:Own,deep=1",
-            "no option 'deep': its options are depth, share, plain, flag, path, top",
+            "no option 'deep': its options are depth, share, plain, flag, path, top, words",
         ),
         (":own_player:Own,depth=x", "depth=x must be a whole number"),
         (":own_player:Own,depth=1,plain=x", "plain=x must be a whole number"),
-        (":own_player:Own,depth=1,flag=1", "option 'flag' is of type bool"),
+        (":own_player:Own,depth=1,flag=1", "flag=1 must be yes or no"),
+        (":own_player:Own,depth=1,words=x", "option 'words' is of type list"),
         (":own_broken:Own", "module 'own_broken' cannot be imported: KeyError: 'x'"),
         (":own_wanting:Own", "cannot be imported: ModuleNotFoundError: No module named 'no_such_"),
     ],

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from shown_batch import ARRAYS, assert_same, play, snapshot
 
-from thud_env import BatchedGame, IllegalMove
+from thud_env import BatchedGame, IllegalMove, RowError
 from thud_env.actions import DONE, NUM_ACTIONS
+from thud_env.rules.row import ROW_SIZE
 
 
 def test_buffers_of_the_caller_are_written_in_place():
@@ -109,7 +110,7 @@ def test_actions_of_another_shape_or_type_are_refused(actions):
         ({"num_games": 0}, "num_games must be 1 or more, not 0"),
         ({"num_games": "5"}, "num_games must be an integer, not '5'"),
         ({"seed": -1}, "seed must be 0 or more, not -1"),
-        ({"seed": None}, "seed must be an integer, not None"),
+        ({"seed": "x"}, "seed must be an integer, not 'x'"),
         ({"device": "tpu"}, "unknown device 'tpu'"),
         ({"masks": "bytse"}, "unknown masks 'bytse'"),
         ({"rules": "clasic"}, "unknown ruleset 'clasic': did you mean 'classic'"),
@@ -146,6 +147,24 @@ def test_a_shallow_copy_is_refused():
         copy.copy(BatchedGame(1))
 
 
-def test_several_games_are_not_one_position():
-    with pytest.raises(TypeError):
-        BatchedGame(3).position(np.array([0, 1]))
+@pytest.mark.parametrize("game", [3, -1, 1.0, np.array([0, 1])])
+def test_what_is_not_the_number_of_a_game_has_no_position(game):
+    games = BatchedGame(3)
+    for position in (games.position, games.final_position):
+        with pytest.raises(ValueError, match="game"):
+            position(game)
+
+
+def test_as_many_rows_as_games_are_asked_for_before_they_are_read():
+    with pytest.raises(RowError, match="2 rows for 3 games: one each is right"):
+        BatchedGame(3).set_rows(np.zeros((2, ROW_SIZE), dtype=np.int16))
+
+
+def test_without_a_seed_every_batch_draws_otherwise():
+    drawn = [BatchedGame(8, seed=seed).sample_actions().tolist() for seed in (None, None, 0, 0)]
+    assert drawn[0] != drawn[1]
+    assert drawn[2] == drawn[3]
+
+
+def test_a_batch_shows_what_it_is():
+    assert repr(BatchedGame(3)) == "BatchedGame(3, 'classic', autoreset_mode='SameStep')"

@@ -205,6 +205,7 @@ def test_nothing_has_to_be_imported_before_a_player_is_named():
             "alphabeta:depth=1",
             "no module 'alphabeta': not in .* such as 'agents:alphabeta:depth=1'",
         ),
+        ("agent:greedy", "no module 'agent': not in .* such as 'agents:greedy'"),
         ("math:greedy", "module 'math' has no function make"),
         ("wanting:player", "module 'wanting' cannot be imported: .* No module named 'no_such_"),
     ],

@@ -63,7 +63,9 @@ def test_a_game_that_cannot_be_played_is_refused_in_one_line(
     [
         ("clasic:name=x", "did you mean 'classic'"),
         ("classic:name=x,troll=G7", "did you mean 'trolls'"),
-        ("classic:name", "'name': name=mine, say, would be right"),
+        ("classic:name=x,size=9", "a ruleset has no 'size': it has name, title, dwarfs, trolls,"),
+        ("classic:name", "'name' has no value: FIELD=VALUE would be right"),
+        ("classic:name=x,trolls=G7,H7", "'H7' has no value: FIELD=VALUE would be right, and +"),
         ("classic:trolls=G7", "that name is taken"),
         ("classic:name=x,max_turns=many", "max_turns must be an integer"),
     ],

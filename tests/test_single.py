@@ -1,5 +1,6 @@
 import copy
 import pickle
+import re
 import warnings
 from functools import partial
 
@@ -233,9 +234,18 @@ def test_an_illegal_choice_of_the_opponent_is_blamed_on_it():
     env.reset()
     with pytest.raises(thud_env.IllegalMove, match="the opponent's choice: action 6469"):
         env.step(first_legal(env.position))
-    env = ThudSeatEnv(opponent=lambda position: None)
+    env = ThudSeatEnv(opponent=lambda position: 1 << 70)
     env.reset()
-    with pytest.raises(ValueError, match="the opponent's choices are object of shape"):
+    with pytest.raises(thud_env.IllegalMove, match="the opponent's choice: action 11805"):
+        env.step(first_legal(env.position))
+
+
+@pytest.mark.parametrize("choice", [None, 2.0, [7], True, "7"])
+def test_a_choice_of_the_opponent_that_is_no_integer_is_shown(choice):
+    env = ThudSeatEnv(opponent=lambda position: choice)
+    env.reset()
+    said = f"the opponent's choice: action {choice!r} is "
+    with pytest.raises(ValueError, match=re.escape(said)):
         env.step(first_legal(env.position))
 
 

@@ -16,13 +16,22 @@ from thud_env.rulesets import RulesName
 
 ROOT = Path(__file__).parents[1]
 RIGHT = """
+from typing import assert_type
+
+import numpy as np
+from numpy.typing import NDArray
+
 import thud_env
 
 thud_env.env(rules="classic", reward="margin", idle_mask="ones", max_turns=9)
 thud_env.match_env("koom-valley", "ansi", illegal_action="lose")
 thud_env.env(rules=thud_env.RULESETS["classic-all"])
 thud_env.env(rules=thud_env.CLASSIC.replace(name="mine", max_turns=9).spec)
-thud_env.BatchedGame(2, "classic", device="cpu", autoreset_mode="NextStep")
+thud_env.env(rules=thud_env.get_ruleset(input()))
+games = thud_env.BatchedGame(2, "classic", device="cpu", autoreset_mode="NextStep")
+games.reset(games=[0, 1])
+games.step(games.sample_actions(), games=[True, False])
+assert_type(games.rows, NDArray[np.int16])
 """
 WRONG = """
 import thud_env

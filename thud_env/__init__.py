@@ -9,7 +9,7 @@ from thud_env.envs.registration import register_environments
 from thud_env.position import IllegalMove, Outcome, Position, Termination
 from thud_env.record.files import Record, RecordError, read_record, write_record
 from thud_env.rules.check import RowError
-from thud_env.rulesets import CLASSIC, KOOM_VALLEY, RULESETS, Ruleset
+from thud_env.rulesets import CLASSIC, KOOM_VALLEY, RULESETS, Ruleset, get_ruleset
 
 __all__ = [
     "CLASSIC",
@@ -28,6 +28,7 @@ __all__ = [
     "Termination",
     "ThudEnv",
     "env",
+    "get_ruleset",
     "match_env",
     "random_playouts",
     "read_record",

@@ -406,7 +406,7 @@ RulesName = Literal["classic", "classic-any", "classic-all", "koom-valley", "koo
 """The keys of ``RULESETS``, so that type checkers find a misspelt one."""
 Rules = RulesName | Spec | Ruleset
 """A ruleset, its name or its ``spec``, as all public functions take it. Text from elsewhere is read
-by ``get_ruleset``."""
+by ``get_ruleset``, which type checkers ask for."""
 
 
 def get_ruleset(rules: str | Ruleset) -> Ruleset:
@@ -435,10 +435,14 @@ def _read_changes(spec: str, text: str) -> dict[str, Any]:
     for part in text.split(","):
         name, equals, value = part.partition("=")
         if not equals or name not in known:
-            hint = "" if name in known else nearest(name, known)
-            raise ValueError(
-                f"ruleset {shown(spec)}: {shown(part)}: {hint}name=mine, say, would be right"
-            )
+            if equals:
+                near = nearest(name, known)
+                wrong = f"a ruleset has no {shown(name)}: {near}it has {', '.join(known)}"
+            else:
+                wrong = (
+                    f"{shown(part)} has no value: FIELD=VALUE would be right, and + between squares"
+                )
+            raise ValueError(f"ruleset {shown(spec)}: {wrong}")
         if known[name] == "int" and value.isascii() and value.isdigit():
             changes[name] = int(value)
         elif known[name] == "bool" and value in ("yes", "no"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping
 from threading import Lock
 from typing import Any, Literal, Never
@@ -17,9 +16,11 @@ from thud_env.batch.one_game import Results, View
 from thud_env.batch.options import (
     AutoresetName,
     Device,
+    Games,
     Reward,
     make_device,
     read_autoreset_mode,
+    read_game,
     read_games,
     wants_outcome,
 )
@@ -64,7 +65,8 @@ class BatchedGame:
         rules: a ruleset, or the name of one.
         device: ``"cpu"``, or ``"cuda"`` for an NVIDIA GPU (``batch/cuda.py``): the same arrays
             as device arrays that torch, CuPy and JAX take without a copy, bit for bit the same.
-        seed: seeds ``sample_actions``; every game has a stream of its own.
+        seed: seeds ``sample_actions``; every game has a stream of its own. None seeds it anew with
+            every batch.
         observations: whether to write observations: True or ``"float32"``, ``"uint8"``, False.
             ``rows``, which are always there, are the smallest observation: a network can
             expand them on its own device.
@@ -94,7 +96,7 @@ class BatchedGame:
         num_games: int,
         rules: Rules = "classic",
         device: Device = "cpu",
-        seed: int = 0,
+        seed: int | None = 0,
         *,
         observations: bool | Literal["float32", "uint8"] = True,
         masks: Literal["bytes", "bits"] | None = "bytes",
@@ -134,7 +136,8 @@ class BatchedGame:
             agreement=agreement,
         )
         self._start_row = self._device.copy(start_row)
-        seed = as_count("seed", seed, least=0)
+        if seed is not None:
+            seed = as_count("seed", seed, least=0)
         self._rng = self._device.copy(seed_generators(num_games, seed))
         self._sampled = self._device.zeros((num_games,), np.int64)
         self._every = np.arange(num_games)
@@ -147,13 +150,13 @@ class BatchedGame:
                 return self._device.adopt(name, (num_games, *shape), dtype, given.pop(name))
             return self._device.zeros((num_games, *shape), dtype)
 
-        self.rows = array("rows", (ROW_SIZE,), np.int16)
-        self.final_rows = array("final_rows", (ROW_SIZE,), np.int16)
+        self.rows: NDArray[np.int16] = array("rows", (ROW_SIZE,), np.int16)
+        self.final_rows: NDArray[np.int16] = array("final_rows", (ROW_SIZE,), np.int16)
         self._legal_counts = array("legal_counts", (), np.int32)
-        self.to_move = array("to_move", (), np.int8)
-        self.rewards = array("rewards", (2,), np.float32)
-        self.terminated = array("terminated", (), np.bool_)
-        self.truncated = array("truncated", (), np.bool_)
+        self.to_move: NDArray[np.int8] = array("to_move", (), np.int8)
+        self.rewards: NDArray[np.float32] = array("rewards", (2,), np.float32)
+        self.terminated: NDArray[np.bool_] = array("terminated", (), np.bool_)
+        self.truncated: NDArray[np.bool_] = array("truncated", (), np.bool_)
         self._observations = (
             array("observations", OBSERVATION_SHAPE, kind)
             if observations
@@ -210,6 +213,10 @@ class BatchedGame:
             check_rows(self._device.to_host(rows), self.rules)
         self._make_views()
 
+    def __repr__(self) -> str:
+        mode = self.autoreset_mode.value
+        return f"BatchedGame({self.num_games}, {self.rules.spec!r}, autoreset_mode={mode!r})"
+
     def to_host(self, array: Any) -> NDArray[Any]:
         """One of the batch's arrays as a NumPy array: itself, or a copy of it from a GPU."""
         return self._device.to_host(array)
@@ -244,7 +251,7 @@ class BatchedGame:
             raise AttributeError("this BatchedGame was made with masks=None")
         return self._own_masks if self._given_masks is None else self._given_masks
 
-    def reset(self, games: NDArray[Any] | None = None, seed: int | None = None) -> None:
+    def reset(self, games: Games | None = None, seed: int | None = None) -> None:
         """Set games to the start of a battle.
 
         Args:
@@ -271,9 +278,7 @@ class BatchedGame:
         finally:
             self._at_work.release()
 
-    def set_rows(
-        self, rows: Any, games: NDArray[Any] | None = None, *, are_checked: bool = False
-    ) -> None:
+    def set_rows(self, rows: Any, games: Games | None = None, *, are_checked: bool = False) -> None:
         """Set every game, or some, to a state of its own.
 
         A finished state sets ``terminated`` or ``truncated`` and ``final_rows`` as a step that led
@@ -293,9 +298,10 @@ class BatchedGame:
         """
         chosen = self._chosen(games)
         if not are_checked:
-            rows = check_rows(self._device.to_host(rows), self.rules)
-            if len(rows) != len(chosen):
+            rows = self._device.to_host(rows)
+            if np.ndim(rows) == 2 and len(rows) != len(chosen):
                 raise RowError(f"{len(rows)} rows for {len(chosen)} games: one each is right")
+            rows = check_rows(rows, self.rules)
         self._begin()
         try:
             self._device.set_rows(self.rows, chosen, rows)
@@ -307,7 +313,7 @@ class BatchedGame:
         finally:
             self._at_work.release()
 
-    def step(self, actions: Any, games: NDArray[Any] | None = None, *, check: bool = True) -> None:
+    def step(self, actions: Any, games: Games | None = None, *, check: bool = True) -> None:
         """Play one decision in every game, or in some, and write all arrays anew.
 
         Args:
@@ -341,33 +347,32 @@ class BatchedGame:
         finally:
             self._at_work.release()
 
-    def sample_actions(self) -> Any:
+    def sample_actions(self) -> NDArray[np.int64]:
         """[B] int64 actions drawn uniformly from the legal ones, in an array that is reused."""
         self._begin()
         try:
             self._device.sample(self.rows, self._rng, self._sampled)
         finally:
             self._at_work.release()
-        return self._sampled
+        sampled: NDArray[np.int64] = self._sampled
+        return sampled
 
     def position(self, game: int) -> Position:
         """One game as a ``Position``.
 
         Raises:
-            IndexError: if there is no such game.
-            TypeError: if ``game`` is not an integer.
+            ValueError: if ``game`` is not an integer in 0 .. B - 1.
         """
-        return Position.unchecked(self._device.to_host(self.rows[operator.index(game)]))
+        number = read_game(game, self.num_games)
+        return Position.unchecked(self._device.to_host(self.rows[number]))
 
     def final_position(self, game: int) -> Position:
         """The last state of the last battle that ended in a game.
 
         Raises:
-            ValueError: if none has ended there yet.
-            IndexError: if there is no such game.
-            TypeError: if ``game`` is not an integer.
+            ValueError: if none has ended there yet, or ``game`` is not an integer in 0 .. B - 1.
         """
-        row = self._device.to_host(self.final_rows[operator.index(game)])
+        row = self._device.to_host(self.final_rows[read_game(game, self.num_games)])
         if row[TERMINATION] == ONGOING:
             raise ValueError(f"no battle has ended in game {game} yet")
         return Position.unchecked(row)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
 import numpy as np
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from thud_env.arguments import one_of
+from thud_env.arguments import as_count, one_of
 from thud_env.batch.cpu import CpuDevice
 from thud_env.rulesets import Ruleset
 
 AutoresetName = Literal["NextStep", "SameStep", "Disabled"]
 """The values of Gymnasium's ``AutoresetMode``."""
+Games = Sequence[int] | Sequence[bool] | NDArray[Any]
+"""Some of B games: their numbers, [N] integers, or [B] bool."""
 Device = Literal["cpu", "cuda"]
 Reward = Literal["margin", "outcome"]
 
@@ -48,6 +51,18 @@ def make_device(name: Device, num_games: int, num_threads: int | None) -> Any:
     from thud_env.batch.cuda import CudaDevice
 
     return CudaDevice(num_games)
+
+
+def read_game(game: Any, num_games: int) -> int:
+    """The number of one game.
+
+    Raises:
+        ValueError: if it is not an integer in 0 .. num_games - 1.
+    """
+    number = as_count("the number of a game", game, least=0)
+    if number >= num_games:
+        raise ValueError(f"there is no game {number}: 0 .. {num_games - 1} are played")
+    return number
 
 
 def read_games(games: Any, num_games: int) -> NDArray[np.int64]:

@@ -28,9 +28,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from thud_env.arguments import module_named, shown
+from thud_env.actions import NUM_ACTIONS, as_index, out_of_range
+from thud_env.arguments import module_named, nearest, shown
 from thud_env.batch.states import drawn_decisions
-from thud_env.position import Position
+from thud_env.position import IllegalMove, Position
 
 RANDOM_DECISIONS = "random-decisions"
 _OLDER_NAME = "random"
@@ -80,8 +81,23 @@ class _OneByOne:
                 setattr(self, method, getattr(whose, method))
 
     def act_rows(self, rows: NDArray[np.int16]) -> NDArray[np.integer[Any]]:
-        """See ``BatchOpponent``."""
-        return np.array([self._choose(Position.unchecked(row)) for row in rows])
+        """See ``BatchOpponent``.
+
+        Raises:
+            ValueError: for a choice that is not one integer.
+            IllegalMove: for one that is no action.
+        """
+        return np.array([_action(self._choose(Position.unchecked(row))) for row in rows])
+
+
+def _action(choice: Any) -> int:
+    try:
+        action = as_index(choice)
+    except TypeError as error:
+        raise ValueError(f"the opponent's choice: {error}") from None
+    if not 0 <= action < NUM_ACTIONS:
+        raise IllegalMove(f"the opponent's choice: {out_of_range(action)}")
+    return action
 
 
 def _from_module(opponent: str) -> Any:
@@ -99,7 +115,8 @@ def _from_module(opponent: str) -> Any:
     try:
         module = module_named(name)
     except ValueError as error:
-        hint = "" if name == "agents" else f"; MODULE:SPEC is read, such as 'agents:{opponent}'"
+        example = f"agents:{spec if nearest(name, ('agents',)) else opponent}"
+        hint = "" if name == "agents" else f"; MODULE:SPEC is read, such as {example!r}"
         raise ValueError(f"opponent {shown(opponent)}: {error}{hint}") from error.__cause__
     if not callable(getattr(module, "make", None)):
         raise ValueError(

@@ -83,6 +83,9 @@ from thud_env.envs.reset_options import read_options
 from thud_env.position import SIDES, IllegalMove, Position
 from thud_env.rulesets import Rules
 
+_MANY_ONLY = dict.fromkeys(
+    ("num_envs", "autoreset_mode"), "gymnasium.make_vec, which makes many, takes it"
+)
 Seat = Literal["dwarfs", "trolls", "both", "random"]
 ObservationKind = Literal["planes", "dict"]
 
@@ -132,7 +135,7 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         agreement: bool = False,
         **unknown: Never,
     ) -> None:
-        refuse_unknown(type(self), unknown, SEED_HINT)
+        refuse_unknown(type(self), unknown, {**SEED_HINT, **_MANY_ONLY})
         self.side: Seat = one_of("side", side, get_args(Seat))
         self._is_dict = one_of("observation", observation, get_args(ObservationKind)) == "dict"
         self._loses = one_of("illegal_action", illegal_action, get_args(IllegalAction)) == "lose"

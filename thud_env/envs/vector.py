@@ -258,7 +258,11 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         return actions
 
     def position(self, env: int) -> Position:
-        """The state of one of the battles as a ``Position``."""
+        """The state of one of the battles as a ``Position``.
+
+        Raises:
+            ValueError: if ``env`` is not an integer in 0 .. B - 1.
+        """
         return self._seated.games.position(env)
 
     def get_state(self) -> dict[str, Any]:

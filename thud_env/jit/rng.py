@@ -20,8 +20,10 @@ _SHIFT_30, _SHIFT_27, _SHIFT_31 = np.uint64(30), np.uint64(27), np.uint64(31)
 _HALF = np.uint64(32)
 
 
-def seed_generators(count: int, seed: int) -> NDArray[np.uint64]:
-    """Independent generators, [count] uint64. The first ones of a larger count are the same."""
+def seed_generators(count: int, seed: int | None) -> NDArray[np.uint64]:
+    """Independent generators, [count] uint64. The first ones of a larger count are the same.
+    The seed None differs with every call.
+    """
     words = np.random.SeedSequence(seed).generate_state(2, dtype=np.uint64)
     with np.errstate(over="ignore"):
         state = words[0] + np.arange(1, count + 1, dtype=np.uint64) * _GOLDEN

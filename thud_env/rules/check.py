@@ -306,7 +306,14 @@ def check_rows(rows: Any, ruleset: Ruleset) -> NDArray[np.int16]:
         return given
     which = f"row {game}" if len(given) > 1 else "the row"
     if cell == TRAITS or RULESET_KEY <= cell < _UNUSED:
-        raise RowError(f"{which} is not of {ruleset.name}: entry {cell} ({_name_of(cell)}) differs")
+        try:
+            named = f"names {ruleset_of(given[game]).name}"
+        except ValueError:
+            named = "names none that this process has made"
+        raise RowError(
+            f"{which} is not of {ruleset.name}: entry {cell} ({_name_of(cell)}) differs, "
+            f"and it {named}"
+        )
     raise RowError(
         f"{which} is damaged: entry {cell} ({_name_of(cell)}) cannot be {given[game, cell]} there"
     )
