@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+PATIENT = ("alphabeta:time=60", "mcts:sims=2000000,time=60")
+"""Searches that think until they are stopped."""
 
 
 class Server:

@@ -59,7 +59,7 @@ def test_the_documents_show_the_pictures_as_they_are():
     ladders = {f"{page.stem}.svg" for page in IMAGES.parent.glob("strength*.md")}
     balance = {"balance.svg", "balance-standing.svg"}  # by training.balance
     curves = {"smoke.svg", "training.svg", "strong.svg"}  # by training.curves
-    others = {"page.png", "battle.svg"}  # by test_browser.py and agents.replay
+    others = {"page.png", "battle.svg"}  # of the page and of agents.replay
     assert {path.name for path in IMAGES.iterdir()} == boards | ladders | balance | curves | others
     for name in IN_DOCUMENTS:
         assert (IMAGES / f"{name}.svg").read_bytes() == (FOLDER / f"{name}.svg").read_bytes(), (

@@ -306,7 +306,7 @@ def test_an_illegal_choice_of_the_opponent_is_blamed_on_it():
         envs.step(np.full(2, first_legal(envs.position(0))))
     envs = ThudVectorEnv(2, opponent=lambda position: 0.5)
     envs.reset()
-    with pytest.raises(ValueError, match="the opponent's choice: action 0.5 is not one integer"):
+    with pytest.raises(ValueError, match=r"the opponent's choice: action 0\.5 is not one"):
         envs.step(np.full(2, first_legal(envs.position(0))))
 
 

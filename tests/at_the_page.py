@@ -1,0 +1,76 @@
+"""What a person does at the page, and sees there: elements are found by role and name.
+
+Screenshots are left in build/screenshots.
+"""
+
+import re
+
+import pytest
+from page_server import ROOT
+
+from agents.web.lessons import LESSONS
+from thud_env import read_record
+
+playwright = pytest.importorskip("playwright.sync_api")
+expect = playwright.expect
+
+SHOTS = ROOT / "build" / "screenshots"
+SHOVE = LESSONS[3].position
+TRAMPLES = "5/7/9/11/13/1Td1d1d8/15/7R7/15/15/13/11/9/7/5 t - 0 0"
+QUIET = "5/1dd4/9/6T4/2dd9/3dd10/15/7R7/10dd3/2T7dd3/13/11/2ddd4/7/5 d - 24 130"
+
+
+def press(page, square, does=""):
+    """Press a square, which does what its name says."""
+    page.get_by_role("button", name=re.compile(f"^{square}, .*{does}")).click()
+
+
+def turns(page):
+    return page.get_by_role("list", name="Turns").get_by_role("listitem")
+
+
+def turn_texts(page):
+    return [text.split("\n")[0] for text in turns(page).all_inner_texts()]
+
+
+def wait_for_turns(page, count):
+    expect(turns(page)).to_have_count(count)
+
+
+def state(page):
+    return page.get_by_role("region", name="State")
+
+
+def shoot(page, name):
+    SHOTS.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=SHOTS / f"{name}.png")
+
+
+def open_record(page, path):
+    page.get_by_role("button", name="Open").click()
+    dialog = page.get_by_role("dialog", name="Open a battle")
+    dialog.get_by_label("From a file").set_input_files(path)
+    dialog.get_by_role("button", name="Open").click()
+
+
+def opened(visit):
+    """The page with a record opened at its start, and the record."""
+    path = ROOT / "tests/data/records/classic.thud"
+    page, record = visit(), read_record(path)
+    open_record(page, path)
+    wait_for_turns(page, len(record.turns))
+    return page, record
+
+
+def play_another(page, record):
+    """Play another first turn than the record's; returns it."""
+    other = next(t for t in record.start.turns() if t != record.turns[0] and "x" not in t)
+    start, end = other[1:].split("-")
+    press(page, start, "can move")
+    press(page, end, "move to")
+    wait_for_turns(page, 1)
+    return other
+
+
+def asked(rules="classic", position="", **more):
+    return {"rules": rules, "position": position, **more}

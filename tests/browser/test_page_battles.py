@@ -1,0 +1,265 @@
+"""A person plays battles on the page."""
+
+import json
+import re
+
+import pytest
+from at_the_page import (
+    QUIET,
+    SHOVE,
+    TRAMPLES,
+    asked,
+    expect,
+    opened,
+    play_another,
+    press,
+    shoot,
+    state,
+    turn_texts,
+    wait_for_turns,
+)
+
+from thud_env import RULESETS, Position
+
+
+def shorten(route):
+    message = json.loads(route.request.post_data or "{}")
+    if "rules" in message:
+        message["max_turns"] = 4
+    route.continue_(post_data=json.dumps(message))
+
+
+@pytest.mark.parametrize("rules", RULESETS)
+def test_every_ruleset_is_chosen_and_played(visit, rules):
+    page = visit()
+    page.get_by_role("button", name="New game").click()
+    dialog = page.get_by_role("dialog", name="New game")
+    dialog.get_by_label("Game", exact=True).select_option(RULESETS[rules].title)
+    dialog.get_by_role("radiogroup", name="Trolls").get_by_role(
+        "radio", name=re.compile("^Greedy takes")
+    ).check()
+    dialog.get_by_role("button", name="Begin").click()
+    turn = next(t for t in Position.start(rules).turns() if t.startswith("d"))
+    start, end = turn[1:].split("-")
+    press(page, start, "can move")
+    press(page, end, "move to")
+    wait_for_turns(page, 2)
+    assert turn_texts(page)[0] == turn
+    shoot(page, f"rules-{rules}")
+
+
+def test_the_battle_before_is_not_played_on_while_another_begins(visit):
+    page = visit()
+    movable = page.get_by_role("button", name=re.compile("can move"))
+    expect(movable).not_to_have_count(0)
+    held = []
+    page.route("**/api/view", lambda route: held.append(route))
+    page.get_by_role("button", name="New game").click()
+    page.get_by_role("dialog", name="New game").get_by_role("button", name="Begin").click()
+    expect(movable).to_have_count(0)
+    held[0].continue_()
+    expect(movable).not_to_have_count(0)
+
+
+def test_a_step_that_is_answered_late_does_not_lead_back_to_the_battle_before(visit):
+    page, _ = opened(visit)
+    held = []
+
+    def hold_first(route):
+        if held:
+            route.continue_()
+        else:
+            held.append(route)
+
+    page.route("**/api/view", hold_first)
+    page.get_by_role("button", name="One turn on").click()
+    page.get_by_role("button", name="New game").click()
+    page.get_by_role("dialog", name="New game").get_by_role("button", name="Begin").click()
+    wait_for_turns(page, 0)
+    with page.expect_response("**/api/view"):
+        held[0].continue_()
+    page.wait_for_timeout(300)
+    expect(state(page)).to_contain_text("Turn 1, the dwarfs to move")
+    expect(page.get_by_role("button", name="One turn back")).to_be_disabled()
+
+
+def test_a_battle_is_played_against_an_agent_by_clicking(visit):
+    page = visit(asked(max_turns="8", trolls="greedy"))
+    position = Position.start("classic", max_turns=8)
+    for number in range(4):
+        turn = next(t for t in position.turns() if "x" not in t)
+        start, end = turn[1:].split("-")
+        press(page, start, "can move")
+        if number == 1:
+            shoot(page, "chosen")
+        press(page, end, "move to")
+        wait_for_turns(page, 2 * number + 2)
+        position = position.play(turn).play(turn_texts(page)[-1])
+    expect(state(page)).to_contain_text("turns have been played")
+    assert position.outcome is not None
+    shoot(page, "battle-over")
+
+
+def test_pieces_are_dragged(visit):
+    page = visit(asked())
+    start = page.get_by_role("button", name=re.compile("^E2, ")).bounding_box()
+    end = page.get_by_role("button", name=re.compile("^E7, ")).bounding_box()
+    page.mouse.move(start["x"] + 5, start["y"] + 5)
+    page.mouse.down()
+    page.mouse.move(end["x"] + 9, end["y"] - 30, steps=4)
+    page.mouse.move(end["x"] + 9, end["y"] + 9, steps=2)
+    shoot(page, "dragged")
+    page.mouse.up()
+    wait_for_turns(page, 1)
+    assert turn_texts(page) == ["dE2-E7"]
+
+
+def test_a_step_that_is_answered_late_does_not_lead_away_from_the_turn_just_played(visit):
+    page, record = opened(visit)
+    held = []
+    page.route("**/api/view", lambda route: held.append(route))
+    page.get_by_role("button", name="One turn on").click()
+    other = play_another(page, record)
+    assert len(held) == 1
+    with page.expect_response("**/api/view"):
+        held[0].continue_()
+    page.wait_for_timeout(300)
+    expect(page.locator("[aria-current]")).to_have_text(other)
+    assert turn_texts(page) == [other]
+
+
+def test_a_wide_ring_shows_where_a_piece_goes_that_a_finger_drags(visit):
+    page = visit(asked(), viewport={"width": 390, "height": 844}, has_touch=True)
+    start = page.get_by_role("button", name=re.compile("^E2, ")).bounding_box()
+    end = page.get_by_role("button", name=re.compile("^E7, ")).bounding_box()
+    finger = page.context.new_cdp_session(page)
+
+    def touch(kind, *at):
+        points = [{"x": x + 9, "y": y + 9} for x, y in at]
+        finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    touch("touchStart", (start["x"], start["y"]))
+    touch("touchMove", (start["x"], start["y"] + 20))
+    touch("touchMove", (end["x"], end["y"]))
+    ring = page.locator(".mark.aim circle")
+    expect(page.locator("#about")).to_have_text("Move to E7.")
+    expect(ring).to_have_count(1)
+    # At once, as the board may be drawn anew between finding the ring and measuring it.
+    box = ring.evaluate("circle => circle.getBoundingClientRect().toJSON()")
+    assert box["width"] > 48
+    assert box["x"] + box["width"] / 2 == pytest.approx(end["x"] + end["width"] / 2, abs=1)
+    shoot(page, "dragged-by-finger")
+    other = page.get_by_role("button", name=re.compile("^D3, dwarf")).bounding_box()
+    touch("touchMove", (other["x"], other["y"]))
+    expect(ring).to_have_count(0)
+    touch("touchMove", (end["x"], end["y"]))
+    touch("touchEnd")
+    wait_for_turns(page, 1)
+    assert turn_texts(page) == ["dE2-E7"]
+    expect(ring).to_have_count(0)
+
+
+def test_a_chosen_subset_is_captured_after_a_shove(visit):
+    page = visit(asked(position=SHOVE))
+    press(page, "K7", "can move")
+    target = page.get_by_role("button", name=re.compile("^H7, .*shove to H7"))
+    assert "may capture any of G6, H6, G7 and G8" in target.get_attribute("aria-label")
+    target.hover()
+    shoot(page, "shove-before")
+    target.click()
+    press(page, "G6", "capture")
+    press(page, "H6", "capture")
+    shoot(page, "shove-half")
+    page.get_by_role("button", name="Capture no more").click()
+    wait_for_turns(page, 1)
+    assert turn_texts(page) == ["TK7-H7xG6xH6"]
+
+
+def test_undo_that_is_pressed_twice_at_once_takes_back_no_turn_before(visit):
+    page = visit(asked(position=SHOVE.replace(" t ", " d ")))
+    press(page, "E10", "can move")
+    press(page, "A10", "move to")
+    wait_for_turns(page, 1)
+    press(page, "K7", "can move")
+    press(page, "H7", "shove to H7")
+    press(page, "G6", "capture")
+    press(page, "H6", "capture")
+    held = []
+    page.route("**/api/play", lambda route: held.append(route))
+    page.get_by_role("button", name="Undo").dblclick()
+    assert held
+    for route in held:
+        with page.expect_response("**/api/play"):
+            route.continue_()
+    page.unroute("**/api/play")
+    page.wait_for_timeout(300)
+    assert turn_texts(page) == ["dE10-A10"]
+    page.get_by_role("button", name="Capture no more").click()
+    wait_for_turns(page, 2)
+    assert turn_texts(page) == ["dE10-A10", "TK7-H7xG6"]
+
+
+def test_of_two_captures_pressed_at_once_the_first_is_kept(visit):
+    page = visit(asked(position=SHOVE))
+    press(page, "K7", "can move")
+    press(page, "H7", "shove to H7")
+    expect(page.get_by_role("button", name="Capture all")).to_be_visible()
+    held = []
+    page.route("**/api/play", lambda route: held.append(route))
+    press(page, "G6", "capture")
+    press(page, "H6", "capture")
+    assert len(held) == 2
+    for route in held:
+        with page.expect_response("**/api/play"):
+            route.continue_()
+    page.unroute("**/api/play")
+    page.wait_for_timeout(300)
+    page.get_by_role("button", name="Capture no more").click()
+    wait_for_turns(page, 1)
+    assert turn_texts(page) == ["TK7-H7xG6"]
+
+
+def test_trampling_goes_on_and_stops(visit):
+    page = visit(asked("koom-valley", TRAMPLES))
+    press(page, "B6", "can move")
+    expect(page.locator(".mark.trample path")).to_have_count(1)  # no dot
+    shoot(page, "trample")
+    press(page, "D6", "trample to D6, captures C6")
+    expect(page.get_by_role("button", name="Stop here")).to_be_visible()
+    press(page, "F6", "trample to F6, captures E6")
+    shoot(page, "trampling")
+    page.get_by_role("button", name="Stop here").click()
+    wait_for_turns(page, 1)
+    assert turn_texts(page) == ["TB6-D6-F6xC6xE6"]
+
+
+def test_an_offer_is_made_and_accepted(visit):
+    page = visit(asked(position=QUIET, agreement="yes"))
+    page.get_by_role("button", name="Offer to end the battle").click()
+    expect(state(page)).to_contain_text("the trolls accept or decline")
+    page.get_by_role("button", name="Accept: end the battle").click()
+    expect(state(page)).to_contain_text("The sides agreed to end it")
+    assert turn_texts(page) == ["offer", "accept"]
+
+
+def test_a_game_of_two_battles_comes_to_its_score(visit):
+    page = visit()
+    page.get_by_role("button", name="New game").click()
+    dialog = page.get_by_role("dialog", name="New game")
+    dialog.get_by_role("radiogroup", name="Dwarfs").get_by_role(
+        "radio", name=re.compile("^Random")
+    ).check()
+    dialog.get_by_role("checkbox", name=re.compile("^A whole game")).check()
+    shoot(page, "new-game")
+    # Two agents that watch nothing: short battles, ended by the limit below.
+    page.route("**/api/*", shorten)
+    dialog.get_by_role("button", name="Begin").click()
+    second = page.get_by_role("button", name="Change sides: second battle")
+    second.wait_for()
+    expect(state(page)).to_contain_text("First battle. Score: Random")
+    second.click()
+    expect(state(page)).to_contain_text("The game is")
+    text = state(page).inner_text()
+    first, other = (int(n) for n in re.findall(r"(?:Random|Greedy) ([+-]?\d+)", text)[-2:])
+    assert first == -other
+    shoot(page, "two-battles")

@@ -1,0 +1,140 @@
+"""A person watches players on the page, asks them for advice and sees what they think."""
+
+import re
+
+import pytest
+from at_the_page import asked, expect, press, shoot, state, turns, wait_for_turns
+from page_server import PATIENT
+
+import agents
+from thud_env import Position
+
+
+def test_undo_hint_and_flip(visit):
+    page = visit(asked(trolls="greedy"))
+    press(page, "E2", "can move")
+    press(page, "E6", "move to")
+    wait_for_turns(page, 2)
+    page.get_by_role("button", name="Undo").click()
+    wait_for_turns(page, 0)
+    page.get_by_role("button", name="Hint").click()
+    expect(page.locator("#about")).to_contain_text("Advice: d")
+    shoot(page, "hint")
+    before = page.get_by_role("button", name=re.compile("^F1, ")).bounding_box()
+    page.get_by_role("button", name="Flip").click()
+    after = page.get_by_role("button", name=re.compile("^F1, ")).bounding_box()
+    assert after["y"] > before["y"] + 100
+    shoot(page, "flipped")
+
+
+def test_advice_stays_until_a_turn_is_played(visit):
+    page = visit(asked(trolls="greedy"))
+    page.get_by_role("button", name="Hint").click()
+    about = page.locator("#about")
+    expect(about).to_contain_text("Advice: d")
+    start, end = re.findall(r"[A-P]\d+", about.inner_text())[:2]
+    press(page, start, "can move")
+    press(page, end, f"move to {end}")  # under the line of the advice
+    wait_for_turns(page, 2)
+    expect(page.locator("path.advice")).to_have_count(0)
+    page.get_by_role("button", name="Undo").click()
+    press(page, start, "can move")
+    page.mouse.move(1, 1)
+    expect(about).to_contain_text("Advice: d")
+    expect(page.locator("path.advice")).to_have_count(1)
+
+
+def test_where_no_person_has_played_nothing_is_taken_back(visit):
+    page = visit(asked(dwarfs="greedy"))
+    wait_for_turns(page, 1)
+    expect(state(page)).to_contain_text("Turn 2, the trolls to move")
+    expect(page.get_by_role("button", name="Undo")).to_be_disabled()
+
+
+def test_agents_that_are_watched_play_on_where_they_were_stopped(visit):
+    page = visit(asked(dwarfs="greedy", trolls="random"))
+    expect(turns(page).nth(2)).to_be_attached()
+    page.get_by_role("button", name="One turn back").click()
+    page.get_by_role("button", name="To the end").click()
+    count = turns(page).count()
+    page.get_by_role("button", name="Play on").click()
+    expect(turns(page).nth(count)).to_be_attached()
+    expect(page.get_by_role("button", name="Pause")).to_be_enabled()
+    expect(page.get_by_role("button", name="Undo")).to_be_disabled()
+
+
+def test_the_panel_names_who_thinks_only_where_that_takes_a_while(visit):
+    page = visit(asked(trolls="greedy"))
+    held = []
+    page.route("**/api/think", lambda route: held.append(route))
+    page.clock.install()
+    press(page, "E2", "can move")
+    press(page, "E6", "move to")
+    wait_for_turns(page, 1)
+    thinking = page.locator("#thinking")
+    expect(thinking).to_be_hidden()
+    page.clock.run_for(400)
+    expect(thinking).to_contain_text("Greedy is thinking")
+    expect(thinking).not_to_contain_text("compiled")
+    page.clock.run_for(4000)
+    expect(thinking).to_contain_text("may take a minute: it is compiled")
+    held[0].continue_()
+    wait_for_turns(page, 2)
+    expect(thinking).to_be_hidden()
+
+
+def test_a_server_that_does_not_answer_leaves_the_battle_to_go_on(visit):
+    page = visit(asked(trolls="greedy"))
+    alert = page.get_by_role("alert")
+    movable = page.get_by_role("button", name=re.compile("can move"))
+    expect(movable).to_have_count(32)
+    page.route("**/api/*", lambda route: route.abort())
+    page.get_by_role("button", name="Hint").click()
+    expect(alert).to_contain_text("The server does not answer")
+    expect(movable).to_have_count(32)
+    press(page, "E2", "can move")
+    press(page, "E6", "move to")
+    page.unroute("**/api/*")
+    page.route("**/api/think", lambda route: route.abort())
+    press(page, "E6", "move to")  # the dwarf is still chosen
+    wait_for_turns(page, 1)
+    page.unroute("**/api/think")
+    play_on = page.get_by_role("button", name="Play on")
+    expect(play_on).to_be_enabled()
+    expect(page.locator("#thinking")).to_be_hidden()
+    play_on.click()
+    wait_for_turns(page, 2)
+    assert all("ERR_FAILED" in complaint for complaint in visit.complaints)
+    visit.complaints.clear()
+
+
+def test_a_policy_shows_its_heat_map_and_a_search_its_main_line(visit):
+    page = visit(asked())
+    page.get_by_role("tab", name="Insight").click()
+    one, other = (page.get_by_role("region", name=f"{n} player") for n in ("First", "Second"))
+    image = one.get_by_role("img", name=re.compile("^Heat map"))
+    image.wait_for()
+    assert image.evaluate("image => image.decode().then(() => image.naturalWidth)") > 100
+    assert one.get_by_role("list", name="Best turns").get_by_role("listitem").count() > 1
+    other.get_by_role("combobox").select_option("alphabeta:depth=3")
+    other.get_by_role("button", name="Think").click()
+    other.get_by_label("Main line").wait_for()
+    expect(other).to_contain_text("deep")
+    shoot(page, "insight")
+    if other.get_by_role("button", name="Stop").is_visible():
+        other.get_by_role("button", name="Stop").click()
+    other.get_by_role("button", name="Think").wait_for()
+
+
+@pytest.mark.parametrize(("player", "measure"), list(zip(PATIENT, ("deep", "tries"), strict=True)))
+def test_a_search_that_plays_shows_what_it_thinks_and_is_stopped(visit, player, measure):
+    kind, _, _ = player.partition(":")
+    agents.make({"alphabeta": "alphabeta:depth=1", "mcts": "mcts:sims=2"}[kind]).turn(
+        Position.start()
+    )  # compiles what the server would else spend its time on
+    page = visit(asked(dwarfs=player))
+    thought = state(page).get_by_role("note", name="Its best turn so far")
+    expect(thought).to_contain_text(re.compile(rf"d.* by [\d.]+ · .*{measure}"))
+    shoot(page, f"thinks-{measure}")
+    state(page).get_by_role("button", name="Stop").click()
+    wait_for_turns(page, 1)

@@ -1,0 +1,101 @@
+"""A person opens records and links on the page, and goes back and on in them."""
+
+import re
+
+from at_the_page import (
+    SHOVE,
+    asked,
+    expect,
+    open_record,
+    opened,
+    play_another,
+    press,
+    shoot,
+    state,
+    turn_texts,
+    wait_for_turns,
+)
+
+from thud_env import CLASSIC, Position, Record, read_record, write_record
+
+
+def test_a_record_is_loaded_stepped_and_branched(visit, tmp_path):
+    page, record = opened(visit)
+    page.get_by_role("button", name="One turn on").click()
+    page.get_by_role("button", name="One turn on").click()
+    current = page.locator("[aria-current]")
+    expect(current).to_have_text(record.turns[1])
+    page.get_by_role("button", name="One turn back").click()
+    page.get_by_role("button", name="One turn back").click()
+    other = play_another(page, record)
+    assert turn_texts(page) == [other]
+    shoot(page, "branched")
+    page.get_by_role("button", name=re.compile("^Turn 1: branch 2 of 2")).click()
+    wait_for_turns(page, len(record.turns))
+    page.get_by_role("button", name="Share").click()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Save the record").click()
+    saved = tmp_path / "saved.thud"
+    download.value.save_as(saved)
+    assert read_record(saved).turns == record.turns
+
+
+def test_a_ruleset_of_ones_own_is_played_and_its_records_are_opened(visit, tmp_path):
+    page = visit(asked(rules="classic:name=six,trolls=J9+H9+G9+J7+H7+G7", trolls="greedy"))
+    expect(page.locator("#title")).to_have_text("six")
+    press(page, "F1", "can move")
+    press(page, "F5", "move to")
+    wait_for_turns(page, 2)
+    expect(state(page)).to_contain_text("6 trolls")
+    path = tmp_path / "five.thud"
+    five = CLASSIC.replace(name="five", trolls="G7 H7 J7 G9 H9")
+    write_record(path, Record(Position.start(five), ("dF1-F5",)))
+    open_record(page, path)
+    wait_for_turns(page, 1)
+    expect(state(page)).to_contain_text("5 trolls")
+    page.get_by_role("button", name="New game").click()
+    titles = page.get_by_role("dialog", name="New game").get_by_label("Game", exact=True)
+    assert titles.get_by_role("option").all_inner_texts()[-2:] == ["six", "five"]
+
+
+def test_a_link_opens_the_same_position_elsewhere(visit):
+    page = visit(asked(position=SHOVE))
+    page.get_by_role("button", name="Share").click()
+    link = page.get_by_label("Link to it").input_value()
+    text = page.get_by_label("Position", exact=True).input_value()
+    assert text == SHOVE
+    other = visit()
+    other.goto(link)
+    other.reload()
+    other.get_by_role("button", name=re.compile("^K7, troll, can move")).wait_for()
+
+
+def test_a_damaged_record_is_refused_in_a_line(visit):
+    page = visit()
+    page.get_by_role("button", name="Open").click()
+    page.get_by_label("Or pasted here").fill("dF1,dG1,RH8\nTG7-G6")
+    page.get_by_role("dialog").get_by_role("button", name="Open").click()
+    expect(page.get_by_role("dialog").get_by_role("alert")).to_contain_text("line 2")
+    (refused,) = visit.complaints  # by the browser itself
+    assert "400" in refused
+    visit.complaints.clear()
+
+
+def test_undo_in_the_middle_of_a_record_keeps_the_turns_that_come_later(visit):
+    page, record = opened(visit)
+    current = page.locator("[aria-current]")
+    for turn in record.turns[:3]:
+        page.get_by_role("button", name="One turn on").click()
+        expect(current).to_have_text(turn)
+    page.get_by_role("button", name="Undo").click()
+    expect(current).to_have_text(record.turns[1])
+    wait_for_turns(page, len(record.turns))
+
+
+def test_a_wrong_link_is_refused_in_a_line_and_a_battle_begins(visit):
+    page = visit(asked(position="nonsense"))
+    expect(page.get_by_role("alert")).to_contain_text("position 'nonsense'")
+    expect(state(page)).to_contain_text("Turn 1, the dwarfs to move")
+    (refused,) = visit.complaints  # by the browser itself
+    assert "400" in refused
+    visit.complaints.clear()

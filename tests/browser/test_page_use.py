@@ -1,0 +1,149 @@
+"""How the page is to use: lessons, dialogs, the keyboard, and how it fits."""
+
+import re
+
+import pytest
+from at_the_page import QUIET, asked, expect, press, shoot, state, turn_texts, wait_for_turns
+
+from agents.web.lessons import LESSONS
+from thud_env import Position
+
+
+def test_a_dialog_is_closed_by_a_click_beside_it_and_not_in_its_margin(visit):
+    page = visit()
+    page.get_by_role("button", name="New game").click()
+    dialog = page.get_by_role("dialog", name="New game")
+    box = dialog.bounding_box()
+    page.mouse.click(box["x"] + 4, box["y"] + 4)
+    expect(dialog).to_be_visible()
+    page.mouse.move(box["x"] + 4, box["y"] + 4)
+    page.mouse.down()  # as one who selects a text
+    page.mouse.move(box["x"] - 9, box["y"] + 4)
+    page.mouse.up()
+    expect(dialog).to_be_visible()
+    page.mouse.click(box["x"] - 9, box["y"] + 4)
+    expect(dialog).to_be_hidden()
+
+
+def test_what_cannot_be_copied_is_selected(visit):
+    page = visit()
+    # As on a page that is not served from the loopback.
+    page.evaluate("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
+    page.get_by_role("button", name="Share").click()
+    page.get_by_role("button", name="Copy").first.click()
+    expect(page.get_by_role("button", name="Selected")).to_be_visible()
+    selected = page.evaluate("document.activeElement.value")
+    assert selected == page.evaluate("String(getSelection())") == Position.start().text
+
+
+def test_a_first_visit_is_taught_by_playing(visit):
+    page = visit(first=True)
+    for number, lesson in enumerate(LESSONS, start=1):
+        heading = page.get_by_role("heading", name=f"{number} of 6: {lesson.title}")
+        heading.wait_for()
+        expect(page.locator("#flip")).to_be_in_viewport(ratio=1)
+        shoot(page, f"lesson-{number}")
+        turn = max(lesson.solutions, key=len)
+        if turn == "accept":
+            page.get_by_role("button", name="Accept: end the battle").click()
+        else:
+            path, *taken = turn[1:].split("x")
+            start, end = path.split("-")
+            press(page, start, "can move")
+            press(page, end, f"to {end}")
+            if turn.startswith("T"):
+                for square in taken:
+                    press(page, square, "capture")
+        page.locator("#lesson.done").wait_for()
+        page.get_by_role("button", name="Play" if number == 6 else "Next", exact=True).click()
+    expect(state(page)).to_contain_text("Turn 1, the dwarfs to move: 32 dwarfs")
+
+
+def test_the_keyboard_is_enough(visit):
+    page = visit(asked(trolls="greedy"))
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")  # to the board
+    page.keyboard.press("Tab")
+    focused = page.locator(":focus")
+    expect(focused).to_have_attribute("aria-label", re.compile("^H8, "))
+    for key in ["ArrowUp"] * 6 + ["ArrowLeft"] * 3:  # H2, then E2
+        page.keyboard.press(key)
+    expect(focused).to_have_attribute("aria-label", re.compile("^E2, dwarf"))
+    page.keyboard.press("Enter")
+    for _ in range(4):
+        page.keyboard.press("ArrowDown")
+    expect(focused).to_have_attribute("aria-label", re.compile("^E6, .*move to E6"))
+    shoot(page, "keyboard")
+    page.keyboard.press("Enter")
+    wait_for_turns(page, 2)
+    current = page.locator("[aria-current]")
+    texts = turn_texts(page)
+    page.keyboard.press("[")
+    expect(current).to_have_text(texts[0])
+    page.keyboard.press("Alt+]")  # as many keyboards write it
+    expect(current).to_have_text(texts[1])
+    page.keyboard.press("u")
+    wait_for_turns(page, 0)
+
+
+def test_the_focus_goes_on_where_the_button_that_had_it_goes(visit):
+    page = visit(first=True)
+    focused = page.locator(":focus")
+    page.get_by_role("button", name="Skip").press("Enter")
+    expect(focused).to_have_text(f"2 of 6: {LESSONS[1].title}")
+    expect(page.get_by_role("status")).to_have_text(LESSONS[1].task)
+    page.get_by_role("button", name="Leave").press("Enter")
+    expect(focused).to_have_attribute("aria-label", re.compile("^H8, "))
+    page = visit(asked(position=QUIET, agreement="yes"))
+    page.get_by_role("button", name="Offer to end the battle").press("Enter")
+    expect(page.get_by_role("button", name="Accept")).to_be_visible()
+    expect(page.locator(":focus")).to_have_attribute("aria-label", re.compile("^H8, "))
+
+
+def test_what_is_awaited_is_said_until_it_comes(visit):
+    page = visit(asked())
+    held = []
+    page.route("**/api/insight", lambda route: held.append(route))
+    page.get_by_role("tab", name="Insight").click()
+    one, other = (page.get_by_role("region", name=f"{n} player") for n in ("First", "Second"))
+    expect(one).to_contain_text("It looks at the position")
+    held[0].continue_()
+    one.get_by_role("img", name=re.compile("^Heat map")).wait_for()
+    expect(one).not_to_contain_text("It looks")
+    page.route("**/api/analyse", lambda route: held.append(route))
+    other.get_by_role("combobox").select_option("alphabeta:depth=3")
+    other.get_by_role("button", name="Think").click()
+    expect(other).to_contain_text("It thinks")
+    held[1].continue_()
+    other.get_by_label("Main line").wait_for()
+    expect(other).not_to_contain_text("It thinks")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 390, 1280])
+def test_the_page_fits_by_day_and_by_night(visit, width, scheme):
+    page = visit(
+        asked(trolls="greedy"), viewport={"width": width, "height": 844}, color_scheme=scheme
+    )
+    press(page, "E2", "can move")
+    press(page, "E6", "move to")
+    wait_for_turns(page, 2)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    board = page.locator("#board").bounding_box()
+    assert board["width"] > 500 if width == 1280 else board["width"] > 0.85 * width
+    stands_in_one_line(page)
+    words = page.get_by_role("button", name="New game")
+    assert words.bounding_box()["height"] < 45, "its words stand in one line"
+    square = page.locator(".square").first.bounding_box()
+    assert square["width"] >= 21 if width < 390 else square["width"] > 22
+    shoot(page, f"page-{width}-{scheme}")
+
+
+def stands_in_one_line(page):
+    first, last = (page.locator(name).bounding_box() for name in ("#first", "#flip"))
+    assert first["y"] == pytest.approx(last["y"], abs=2), "the buttons stand in one line"
+
+
+@pytest.mark.parametrize("height", [390, 560])
+def test_the_buttons_stand_in_one_line_below_a_low_board(visit, height):
+    stands_in_one_line(visit(asked(), viewport={"width": 900, "height": height}))
