@@ -6,11 +6,14 @@ import dataclasses
 import errno
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 from ladders import made_up_results, short_field, short_openings, store_results
 
+from agents.networks.checkpoint import PRETRAINED
+from training.arena import identity
 from training.ladder import store as store_module
 from training.ladder.schedule import LadderError
 from training.ladder.store import FILE, Store, header_of, read_games
@@ -133,7 +136,7 @@ def test_a_field_may_grow(folder: Path) -> None:
 
 
 def test_changed_code_is_noted_and_counted(folder: Path, monkeypatch) -> None:
-    monkeypatch.setattr(store_module, "_code", lambda: "changed")
+    monkeypatch.setattr(store_module, "code_of_play", lambda: "changed")
     with Store(folder, FIELD) as store:
         assert "have changed" in store.notes[0]
     assert read_games(folder).codes == 2
@@ -156,6 +159,47 @@ def test_a_change_of_a_users_agent_is_noted_and_counted(tmp_path, monkeypatch) -
     with Store(folder, grown) as store:
         assert store.notes == [f"{spec} has changed since the games that are kept were played"]
     assert read_games(folder).codes == 2
+
+
+@pytest.mark.parametrize("name", ["patterns-classic.npz", "weights.yaml"])
+def test_the_code_of_play_has_the_published_tables(tmp_path: Path, monkeypatch, name: str) -> None:
+    tables = tmp_path / "search"
+    shutil.copytree(identity.FOLDER, tables)
+    monkeypatch.setattr(identity, "FOLDER", tables)
+    monkeypatch.setattr(identity, "_ROOT", tmp_path)
+    before = identity.code_of_play()
+    (tables / name).write_bytes((tables / name).read_bytes() + b" ")
+    assert identity.code_of_play() != before
+
+
+@pytest.mark.parametrize("kind", ["policy", "policy+mcts"])
+def test_a_change_of_a_policy_is_noted_and_counted(tmp_path: Path, kind: str) -> None:
+    run, folder = tmp_path / "run", tmp_path / "ladder"
+    policy = run / "checkpoints" / "latest" / "dwarfs"
+    shutil.copytree(PRETRAINED / "classic" / "dwarfs", policy)
+    spec = f"{kind}:{run},temperature=0.5"
+    field = short_field({"a": 4, "b": 4, spec: 4})
+    with Store(folder, field) as store:
+        store.add(RESULTS[0])
+    with Store(folder, field) as store:
+        assert store.notes == []
+    manifest = policy / "manifest.json"
+    manifest.write_bytes(manifest.read_bytes().replace(b'"sha256": "', b'"sha256": "0'))
+    with Store(folder, field) as store:
+        assert store.notes == [f"{spec} has changed since the games that are kept were played"]
+    assert read_games(folder).codes == 2
+
+
+def test_files_are_those_that_a_spec_names(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)  # no folder here is named champion or pretrained
+    champion, named, weights = "policy:champion", "policy:pretrained/classic", "mcts:weights=w.npz"
+    Path("w.npz").write_bytes(b"1")
+    found = identity.own_files([champion, named, weights, "greedy", "mcts:sims=9"], "classic")
+    assert set(found) == {champion, named, weights}
+    assert found[champion] == found[named]
+    Path("w.npz").write_bytes(b"2")
+    assert identity.own_files([weights], "classic") != {weights: found[weights]}
+    assert identity.own_files([champion], "koom-valley") != {champion: found[champion]}
 
 
 def test_two_ladders_do_not_write_one_folder(folder: Path) -> None:

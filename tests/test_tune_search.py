@@ -15,7 +15,7 @@ import pytest
 
 from thud_env import Position
 from training.tune_search import candidates, main
-from training.tuning import tournament
+from training.tuning import rounds, tournament
 from training.tuning.tournament import CONFIRM, SEARCH
 
 
@@ -91,6 +91,31 @@ def test_a_real_tournament_goes_on_where_it_stopped(tmp_path: Path) -> None:
             assert {**figures, "time": 0} == {**again[phase][spec], "time": 0}
     assert again["recommended"] == whole["recommended"]
     assert len(games.read_text(encoding="utf-8").splitlines()) == len(lines)
+
+
+def test_battles_kept_from_other_code_are_noted_once(
+    tmp_path: Path, worth: dict[str, float], monkeypatch, capsys
+) -> None:
+    words = ("--pairs", "4", "--batch", "2")
+    tune(tmp_path, *words)
+    assert "note:" not in capsys.readouterr().out
+    monkeypatch.setattr(rounds, "code_of_play", lambda: "changed")
+    whole = tune(tmp_path, *words)
+    assert "note: thud_env, agents or configs/search have changed" in capsys.readouterr().out
+    assert tune(tmp_path, *words) == whole
+    assert "note:" not in capsys.readouterr().out
+
+
+def test_battles_kept_without_a_word_of_their_code_are_noted(
+    tmp_path: Path, worth: dict[str, float], capsys
+) -> None:
+    tune(tmp_path)
+    games = tmp_path / "games.jsonl"
+    plan, _, *lines = games.read_text(encoding="utf-8").splitlines(keepends=True)
+    games.write_text("".join((plan, *lines)), encoding="utf-8")
+    capsys.readouterr()
+    tune(tmp_path)
+    assert capsys.readouterr().out.count("note:") == 1
 
 
 def test_a_part_of_a_round_is_played_again_in_whole_when_more_is_asked(

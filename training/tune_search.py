@@ -77,6 +77,8 @@ def _tune(arguments: argparse.Namespace) -> None:
     if out == games:
         raise ValueError(f"--games {games}: the battles cannot be where the result is: --out FILE")
     with Rounds(plan, games) as rounds:
+        for note in rounds.notes:
+            print(f"note: {note}", flush=True)
         result = Tuning(plan, rounds, book).run()
     replace_flushed(out, f"{json.dumps(result, indent=1)}\n".encode())
     print(f"recommended: {', '.join(result['recommended']) or 'the base'}; all of it: {out}")

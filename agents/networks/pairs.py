@@ -123,8 +123,17 @@ def pair_at(path: str | Path | Pair) -> Pair:
     if not isinstance(path, str | Path):
         return path
     try:
-        if str(path) == CHAMPION and not Path(path).exists():
+        if _is_champion(path):
             return ChampionPairs()
         return FolderPair(policy_folder(path))
     except OSError as error:  # a name that is too long, or a folder that may not be entered
         raise CheckpointError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def pair_folder(path: str | Path, rules: Ruleset) -> Path:
+    """The folder with the policies that ``pair_at(path)`` plays a ruleset with."""
+    return PRETRAINED / rules.name if _is_champion(path) else policy_folder(path)
+
+
+def _is_champion(path: str | Path) -> bool:
+    return str(path) == CHAMPION and not Path(path).exists()

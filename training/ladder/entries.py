@@ -24,11 +24,11 @@ class Header:
     agents: dict[str, int]
     """As in ``Field``."""
     code: str
-    """A hash of the sources that the games were played with."""
+    """A hash of the code and the published tables that the games were played with."""
     limits: dict[str, int] = dataclasses.field(default_factory=dict)
     """As in ``Field``."""
     own_code: dict[str, str] = dataclasses.field(default_factory=dict)
-    """By spec of each ``python:`` agent, a hash of the file with its class."""
+    """By spec, a hash of the files that the spec names, as ``own_files`` has it."""
     ladder: int = 1
     """The version of this format."""
 

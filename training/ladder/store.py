@@ -8,20 +8,19 @@ unfinished line, at the end (``process.journal``).
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
 from agents.durable import flush_folder, make_folder
-from agents.registry import own_source
+from training.arena.identity import CHANGED, code_of_play, own_files
 from training.ladder.entries import Header, read_header, read_result
 from training.ladder.play import Result
 from training.ladder.schedule import Field, LadderError
 from training.process.journal import Journal
 
 FILE = "games.jsonl"
-_ROOT = Path(__file__).resolve().parents[2]
+_SINCE = "since the games that are kept were played"
 
 
 @dataclasses.dataclass
@@ -31,7 +30,7 @@ class Games:
     header: Header
     results: list[Result]
     codes: int
-    """How many versions of the code the games were played with."""
+    """How many versions of the code, and of the agents' own files, the games were played with."""
     whole_bytes: int
     """The length of the file without an unfinished line at the end."""
     dropped: bool
@@ -39,29 +38,20 @@ class Games:
 
 
 def header_of(field: Field) -> Header:
-    """The header of a field's ladder."""
+    """The header of a field's ladder.
+
+    Raises:
+        OSError: naming a file of an agent that cannot be read.
+    """
     return Header(
         field.rules,
         field.seed,
         field.openings.digest,
         dict(field.agents),
-        _code(),
+        code_of_play(),
         dict(field.limits),
-        {
-            spec: hashlib.sha256(source.read_bytes()).hexdigest()[:16]
-            for spec, source in ((spec, own_source(spec)) for spec in field.agents)
-            if source is not None
-        },
+        own_files(field.agents, field.rules),
     )
-
-
-def _code() -> str:
-    digest = hashlib.sha256()
-    for package in ("thud_env", "agents"):
-        for source in sorted((_ROOT / package).rglob("*.py")):
-            digest.update(source.relative_to(_ROOT).as_posix().encode())
-            digest.update(source.read_bytes())
-    return digest.hexdigest()[:16]
 
 
 def read_games(folder: Path) -> Games:
@@ -151,12 +141,10 @@ class Store:
             self._journal.keep(games.whole_bytes)
             self.notes.append("the last line was damaged, and is dropped: its game is played anew")
         if games.results and games.header.code != header.code:
-            self.notes.append(
-                "thud_env or agents have changed since the games that are kept were played"
-            )
+            self.notes.append(f"{CHANGED} {_SINCE}")
         for spec, code in games.header.own_code.items():
             if games.results and header.own_code.get(spec) != code:
-                self.notes.append(f"{spec} has changed since the games that are kept were played")
+                self.notes.append(f"{spec} has changed {_SINCE}")
         if games.header != header:
             self._write(dataclasses.asdict(header))
             flush_folder(self.folder)

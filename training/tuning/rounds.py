@@ -1,7 +1,8 @@
 """The battles of a tuning, kept in a file so that a stop loses at most one round of them.
 
-The first line of the file is the plan; every other line is a round. Each is on the disk before the
-next is played.
+The first line of the file is the plan. The next says what code the rounds below it were played
+with, and another follows where that has changed. Every other line is a round. Each is on the disk
+before the next is played.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from agents.durable import flush_folder, make_folder
+from training.arena.identity import CHANGED, code_of_play, own_files
 from training.process.journal import Journal
 
 Key = tuple[str, int, str, str]
@@ -64,6 +66,8 @@ class Rounds:
 
     def __init__(self, plan: Plan, path: Path) -> None:
         self._path = path
+        self.notes: list[str] = []
+        """Notes for the user about the state of the file."""
         make_folder(path.parent)
         try:
             self._journal = Journal(path)
@@ -97,10 +101,13 @@ class Rounds:
 
     def _read(self, plan: Plan) -> dict[Key, Round]:
         header = json.dumps({**dataclasses.asdict(plan), "pairs": None})
+        specs = (plan.base, *plan.candidates, *plan.opponents)
+        code = json.dumps({"code": code_of_play(), "own_code": own_files(specs, plan.rules)})
         text = self._path.read_text(encoding="utf-8")
         if f"{header}\n".startswith(text):  # new, or stopped at its header
             self._journal.keep(0)
             self._write(header)
+            self._write(code)
             flush_folder(self._path.parent)
             return {}
         first, *lines = text.splitlines(keepends=True)
@@ -111,5 +118,14 @@ class Rounds:
         whole = [line for line in lines if line.endswith("\n")]
         if whole != lines:  # a stop may cut a line
             self._journal.keep(len("".join((first, *whole)).encode()))
-        rounds = [Round(**json.loads(line)) for line in whole]
+        entries = [json.loads(line) for line in whole]
+        rounds = [Round(**entry) for entry in entries if "code" not in entry]
+        codes = [entry for entry in entries if "code" in entry]
+        if codes[-1:] != [json.loads(code)]:
+            if rounds:
+                self.notes.append(
+                    f"{CHANGED}, or files that the players name, since the battles that are kept "
+                    "were played"
+                )
+            self._write(code)
         return {one.key: one for one in rounds}  # of the same battles, the last ones count

@@ -1,0 +1,76 @@
+"""What battles were played with: hashes of the code, and of the files that agents play by."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+
+from agents.registry import own_source
+from agents.search.pattern_files import FOLDER
+from thud_env.position import SIDES
+from thud_env.rulesets import get_ruleset
+
+CHANGED = "thud_env, agents or configs/search have changed"
+"""What to say where ``code_of_play`` is another."""
+_ROOT = Path(__file__).resolve().parents[2]
+_WEIGHTS = "weights="
+"""The option of the searching players that names a file."""
+
+
+def code_of_play() -> str:
+    """A hash of the sources of the rules and the agents, and of the published tables and weights
+    that the searching players judge by.
+    """
+    sources = [
+        *(path for package in ("thud_env", "agents") for path in (_ROOT / package).rglob("*.py")),
+        *(path for kind in ("*.npz", "*.yaml") for path in FOLDER.glob(kind)),
+    ]
+    return _hash((path.relative_to(_ROOT).as_posix(), path) for path in sorted(sources))
+
+
+def own_files(specs: Iterable[str], rules: str) -> dict[str, str]:
+    """By spec, a hash of the files that the spec names; agents without any are left out.
+
+    These are the file with the class of a ``python:`` agent, the manifests of a policy's
+    checkpoints, which have the hash of its weights, and a file that ``weights=`` names.
+
+    Args:
+        specs: the agents' specs.
+        rules: the ruleset that they play, a name or a spec.
+
+    Raises:
+        OSError: naming a file that cannot be read.
+    """
+    files = {spec: _files_of(spec, rules) for spec in specs}
+    return {spec: _hash(("", path) for path in paths) for spec, paths in files.items() if paths}
+
+
+def _files_of(spec: str, rules: str) -> list[Path]:
+    own = own_source(spec)
+    if own is not None:
+        return [own]
+    name, _, rest = spec.partition(":")
+    words = rest.split(",")
+    files = [
+        Path(word.removeprefix(_WEIGHTS))
+        for word in words
+        if word.startswith(_WEIGHTS) and word != _WEIGHTS
+    ]
+    if name in ("policy", "policy+mcts"):
+        from agents.networks.checkpoint import MANIFEST  # imports torch
+        from agents.networks.pairs import pair_folder
+
+        folder = pair_folder(words[0], get_ruleset(rules))
+        manifests = [folder / role / MANIFEST for role in ("", *SIDES)]
+        files += [manifest for manifest in manifests if manifest.exists()]
+    return files
+
+
+def _hash(files: Iterable[tuple[str, Path]]) -> str:
+    """A hash of names and contents."""
+    digest = hashlib.sha256()
+    for name, path in files:
+        digest.update(name.encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
