@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import io
 
+import pytest
 from rich.console import Console
 
 from thud_env.position import SIDES
 from training.learner.ppo import MEASURED
 from training.process.clock import PARTS
+from training.process.console import CommandConsole
+from training.process.progress import Progress
 from training.runs.display import Display
 
 SHOWN = {
@@ -40,3 +43,20 @@ def test_a_live_display_in_a_terminal() -> None:
     assert "time in environment, forward, learn" in shown
     last = shown[shown.rindex("margin against greedy") :]
     assert "-12.34" in last, "what was measured at a checkpoint stays shown"
+
+
+@pytest.mark.parametrize("words", ["policy:runs/[x]", "a [/] path", "python:fire:Agent {0} [red]"])
+def test_words_of_the_user_are_shown_as_they_are(words: str, monkeypatch, capsys) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "200")
+    console = CommandConsole()
+    with Display(console, words, 1000) as display:
+        display.update(400, {**SHOWN, f"dwarfs/margin_against_{words}": -12.34})
+    shown = capsys.readouterr().out
+    assert f"margin against {words}" in shown
+    assert shown.count(words) >= 2
+    with Progress(console, words, "games", 8):
+        pass
+    assert words in capsys.readouterr().out
+    console.print(f"learning to beat {words}")
+    assert capsys.readouterr().out == f"learning to beat {words}\n"

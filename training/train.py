@@ -75,7 +75,6 @@ def train(
         console.print(
             f"training {config.name}: {get_ruleset(config.rules).title}, "
             f"{config.total_decisions:,} decisions on {available_cores()} cores{together}",
-            highlight=False,
             soft_wrap=True,
         )
         trainer = self_play_trainer(config, folder.path, ranks, options.actors)

@@ -72,7 +72,7 @@ def _balance(arguments: argparse.Namespace) -> None:
         play_mirrors(field, arguments.out / get_ruleset(field.rules).name, workers, console)
         for field in fields
     ]
-    console.print("\n".join(tables(found)), highlight=False, soft_wrap=True, markup=False)
+    console.print("\n".join(tables(found)), soft_wrap=True)
     if arguments.publish is not None:
         publish(found, arguments.publish)
 

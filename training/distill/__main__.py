@@ -59,7 +59,6 @@ def distil(
         console.print(
             f"distilling {config.name}: {get_ruleset(config.rules).title}, "
             f"{config.total_decisions:,} labelled states",
-            highlight=False,
             soft_wrap=True,
         )
         complete(Distillation(config, folder.path), folder, console, options.minutes)

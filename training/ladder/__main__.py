@@ -95,10 +95,10 @@ def _field(options: argparse.Namespace) -> Field:
 
 
 def _report(folder: Path, page: Path | None, console: Console) -> None:
-    console.print(write_report(folder), highlight=False, soft_wrap=True, markup=False)
+    console.print(write_report(folder), soft_wrap=True)
     if page is not None:
         publish(folder, page)
-    console.print(f"\nall of it: {folder / REPORT}, {folder / PICTURE}", highlight=False)
+    console.print(f"\nall of it: {folder / REPORT}, {folder / PICTURE}", soft_wrap=True)
 
 
 if __name__ == "__main__":

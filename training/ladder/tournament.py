@@ -28,12 +28,12 @@ def play_missing(
     """
     with Store(folder, field) as store:
         for note in store.notes:
-            console.print(f"note: {note}", highlight=False, soft_wrap=True)
+            console.print(f"note: {note}", soft_wrap=True)
         held = {result.game for result in store.results}
         games = [game for game in wanted if game not in held]
         if games:
             kept = f", {len(held):,} are kept" if held else ""
-            console.print(f"{len(games):,} games to play{kept}", highlight=False)
+            console.print(f"{len(games):,} games to play{kept}")
             with (
                 Progress(console, "ladder", "games", len(games)) as progress,
                 # Closed at once on a stop, which ends its workers.

@@ -28,7 +28,7 @@ class Progress:
         self._done = 0
         self._started = self._printed = time.monotonic()
         self._bar = bars.Progress(
-            bars.TextColumn(f"[bold]{name}"),
+            bars.TextColumn("{task.description}", style="bold", markup=False),
             bars.BarColumn(),
             bars.MofNCompleteColumn(),
             bars.TextColumn(f"{units},"),
@@ -52,7 +52,7 @@ class Progress:
         if self._done:
             left = (now - self._started) * (self._total - self._done) / self._done
             line += f", {left / 60:.1f} min left"
-        self._console.print(line, highlight=False)
+        self._console.print(line)
 
     def __enter__(self) -> Progress:
         self._bar.start()

@@ -57,7 +57,7 @@ class Display:
         # Not every update measures everything: what it does not stays shown as it was.
         self._shown: dict[str, float] = {}
         self._progress = Progress(
-            TextColumn(f"[bold]{name}"),
+            TextColumn("{task.description}", style="bold", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("decisions,"),
@@ -93,7 +93,7 @@ class Display:
         if now - self._printed >= PLAIN_EVERY_S or decisions >= self._total:
             self._printed = now
             line = self._line(decisions, self._shown, now)
-            self._console.print(line, highlight=False, soft_wrap=True)
+            self._console.print(line, soft_wrap=True)
 
     def _line(self, decisions: int, metrics: dict[str, float], now: float) -> str:
         left = (now - self._started) * max(0, self._total - decisions)

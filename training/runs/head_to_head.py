@@ -73,7 +73,7 @@ def head_to_head(
         )
     console.print(table)
     for line in verdicts(results, policy):
-        console.print(line, highlight=False)
+        console.print(line)
     return results
 
 

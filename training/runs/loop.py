@@ -144,7 +144,7 @@ def run(
         trainer.roles.close()
     console.print(f"trained in {(time.monotonic() - started) / 60:.1f} minutes")
     for role in SIDES:
-        console.print(f"  {role}: {checkpoints.latest / role}", highlight=False, soft_wrap=True)
+        console.print(f"  {role}: {checkpoints.latest / role}", soft_wrap=True)
 
 
 def _save(trainer: Learning, anchors: Anchors, alarms: Alarms, folder: RunFolder) -> None:
@@ -186,5 +186,5 @@ def _check_size(trainer: Learning, state: State) -> None:
 def _show(notices: list[str], console: Console) -> None:
     """Print notices once."""
     for notice in notices:
-        console.print(notice, highlight=False, soft_wrap=True, markup=False)
+        console.print(notice, soft_wrap=True)
     notices.clear()
