@@ -19,6 +19,7 @@ from agents.search.weights import WeightsError
 from thud_env.command import Command
 from training.arena.openings import OpeningsError
 from training.config import Config, ConfigError, RunConfig, RunError
+from training.ladder.schedule import LadderError
 from training.options import Options, given_options
 from training.process.console import CommandConsole
 from training.process.memory import keep_freed_memory
@@ -45,6 +46,7 @@ ERRORS = (
     AnswerError,
     Collapsed,
     OpeningsError,
+    LadderError,
     TablesError,
     WeightsError,
 )
