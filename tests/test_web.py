@@ -3,6 +3,7 @@
 import asyncio
 import re
 import threading
+import urllib.request
 from types import SimpleNamespace
 
 import pytest
@@ -410,6 +411,13 @@ def test_a_policy_does_not_play_other_games(server):
     status, answer = server.ask("think", rules="koom-valley", player=spec, id="test-0003")
     assert status == 400
     assert "does not play" in answer["error"]
+
+
+def test_another_address_of_the_loopback_is_answered():
+    with serving("--host", "127.0.0.2") as server:
+        assert server.address.startswith("http://127.0.0.2:")
+        with urllib.request.urlopen(server.address, timeout=30) as answer:
+            assert answer.status == 200
 
 
 def test_off_the_loopback_a_token_is_asked_for():

@@ -63,7 +63,7 @@ def serve(
     """
     local = is_loopback(host)
     token = None if local else secrets.token_urlsafe(16)
-    names = {"127.0.0.1", "localhost", "[::1]"} if local else _names_of(host)
+    names = _names_of(host)
     app = make_app(names, token, extra)
     listener = _listen(host, port)
     shown = f"[{host}]" if ":" in host else host
@@ -97,7 +97,11 @@ async def _run(server: uvicorn.Server, listener: socket.socket) -> None:
 
 
 def _names_of(host: str) -> set[str]:
-    names = {host.lower(), socket.gethostname().lower()}
+    """What a browser may call the server that listens on an address."""
+    if is_loopback(host):
+        names = {host.lower(), "localhost", "127.0.0.1", "::1"}
+    else:
+        names = {host.lower(), socket.gethostname().lower()}
     if host in ("0.0.0.0", "::"):
         found: Any = socket.getaddrinfo(socket.gethostname(), None)
         names |= {address[0] for *_, address in found} | {"localhost", "127.0.0.1"}
