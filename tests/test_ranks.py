@@ -18,6 +18,7 @@ import torch
 import torch.distributed as dist
 import torch.multiprocessing as processes
 import yaml
+from numpy.typing import NDArray
 from rich.console import Console
 from small_run import SMALL_RUN
 
@@ -32,6 +33,7 @@ from training.process import roles
 from training.process.precision import Precision, use_device
 from training.process.ranks import Ranks
 from training.process.roles import Roles
+from training.process.stopping import STOPPING, TIME, reason_of_all
 from training.train import train
 
 ROOT = Path(__file__).parents[1]
@@ -164,6 +166,32 @@ def test_an_environment_that_is_not_of_torchrun_is_refused(
         Ranks.from_environment()
 
 
+class WithAnother(Ranks):
+    """A process beside another that is asked to stop."""
+
+    def __init__(self, asked: str) -> None:
+        super().__init__(1, 2)
+        self._asked = asked
+
+    def total(self, values: float | NDArray[np.float64]) -> NDArray[np.float64]:
+        others = [one == self._asked for one in (*(s.name for s in STOPPING), TIME)]
+        return np.asarray(values) + np.array(others)
+
+
+@pytest.mark.parametrize(
+    ("mine", "other", "reason"),
+    [
+        ([], "SIGTERM", "SIGTERM"),
+        ([TIME], "SIGTERM", "SIGTERM"),
+        ([], TIME, TIME),
+        (["SIGINT"], "", "SIGINT"),
+        ([], "", ""),
+    ],
+)
+def test_all_processes_stop_for_the_same_reason(mine: list[str], other: str, reason: str) -> None:
+    assert reason_of_all(mine, WithAnother(other)) == reason
+
+
 # -- whole runs ----------------------------------------------------------------------------
 
 
@@ -201,8 +229,11 @@ def test_a_run_of_two_processes_stops_and_goes_on_exactly(tmp_path: Path) -> Non
     done = torchrun(unbroken)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("2 processes together") == 1, "one process speaks"
-    torchrun(broken, "--minutes", "0.001")
+    done = torchrun(broken, "--minutes", "0.001")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("the time is up; to go on: torchrun ... -m training.train") == 1
     done = torchrun(broken, "--resume")
+    assert done.returncode == 0, done.stderr
     assert "going on from" in done.stdout
     files = []
     for folder in (unbroken, broken):

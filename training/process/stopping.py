@@ -8,10 +8,31 @@ import threading
 from collections.abc import Iterator
 from types import FrameType
 
+import numpy as np
 from rich.console import Console
+
+from training.process.ranks import Ranks
 
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """The signals that ask a run to stop: Ctrl-C, a scheduler, a terminal that is closed."""
+
+TIME = "time"
+"""The reason to stop of a run whose time is up."""
+
+
+def reason_of_all(asked: list[str], ranks: Ranks) -> str:
+    """Why the processes of a run stop together: one that is asked stops them all.
+
+    Args:
+        asked: why this one is asked to stop: names of signals, and ``TIME``.
+        ranks: all of them.
+
+    Returns:
+        the same reason in all processes; empty if none is asked.
+    """
+    reasons = (*(one.name for one in STOPPING), TIME)
+    counts = ranks.total(np.array([asked.count(reason) for reason in reasons], dtype=np.float64))
+    return next((reason for reason, count in zip(reasons, counts, strict=True) if count), "")
 
 
 @contextlib.contextmanager

@@ -18,7 +18,7 @@ from training.config import RunConfig, RunError
 from training.process.ranks import Ranks
 from training.process.roles import Roles
 from training.process.state import State
-from training.process.stopping import asked_to_stop
+from training.process.stopping import TIME, asked_to_stop, reason_of_all
 from training.runs.alarms import Alarms, Collapsed
 from training.runs.anchors import Anchors
 from training.runs.display import Display
@@ -33,7 +33,7 @@ class Stopped(Exception):  # noqa: N818 (nothing went wrong)
 
     Args:
         folder: the run's.
-        reason: ``"time"``, or the name of a signal.
+        reason: as ``reason_of_all`` has it.
         ranks: the processes of the run, of which the first one speaks.
     """
 
@@ -45,8 +45,8 @@ class Stopped(Exception):  # noqa: N818 (nothing went wrong)
 
     def say(self, module: str, options: str) -> int:
         """Print how to continue the run, by a module with options; returns the exit code."""
-        why = "the time is up" if self.reason == "time" else f"stopped by {self.reason}"
-        code = 0 if self.reason == "time" else 128 + signal.Signals[self.reason]
+        why = "the time is up" if self.reason == TIME else f"stopped by {self.reason}"
+        code = 0 if self.reason == TIME else 128 + signal.Signals[self.reason]
         if self._ranks.rank > 0:
             return code
         start = "python" if self._ranks.size == 1 else "torchrun ..."
@@ -116,10 +116,10 @@ def run(
         ):
             while trainer.decisions < config.total_decisions:
                 if time.monotonic() >= until:
-                    asked.append("time")
-                if ranks.total(len(asked))[0]:  # one that is asked stops them all
+                    asked.append(TIME)
+                if reason := reason_of_all(asked, ranks):
                     _save(trainer, anchors, alarms, folder)
-                    raise Stopped(folder, asked[0] if asked else "time", ranks)
+                    raise Stopped(folder, reason, ranks)
                 before, began = trainer.decisions, time.perf_counter()
                 metrics = trainer.update()
                 seconds = time.perf_counter() - began
