@@ -67,6 +67,15 @@ def test_a_policy_that_is_certain_of_everything_is_named_once(tmp_path: Path) ->
     folder.close()
     assert [len(lines) for lines in said] == [0, 1, 0, 0, 1]
     assert "the trolls explore no more" in said[1][0]
+    assert said[1][0].endswith("; no checkpoint was measured")
+
+
+def test_the_checkpoint_that_is_measured_now_is_named_before_it_is_written(tmp_path: Path) -> None:
+    folder = RunFolder.begin(tmp_path / "small", QUICK)
+    alarms = Alarms("classic", folder.checkpoints)
+    (line,) = alarms.check(1, {"trolls/entropy": 0.001}, {"trolls": Best(3.0, 1)})
+    folder.close()
+    assert line.endswith(f"; their best checkpoint is {folder.checkpoints.best / 'trolls'}")
 
 
 def test_alarms_go_on_from_where_they_were(tmp_path: Path) -> None:

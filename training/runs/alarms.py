@@ -66,7 +66,7 @@ class Alarms:
                 alarms += self._fall(role, score, decisions, best[role])
             entropy = metrics.get(f"{role}/entropy")
             if entropy is not None:
-                alarms += self._entropy(role, entropy, decisions)
+                alarms += self._entropy(role, entropy, decisions, role in best)
         return alarms
 
     def state(self) -> State:
@@ -92,7 +92,7 @@ class Alarms:
             f"{self._checkpoints.best / role}"
         ]
 
-    def _entropy(self, role: str, entropy: float, decisions: int) -> list[str]:
+    def _entropy(self, role: str, entropy: float, decisions: int, measured: bool) -> list[str]:
         """Alarm once each time that a policy stops exploring."""
         if entropy > NO_ENTROPY:
             self._certain.discard(role)
@@ -100,13 +100,13 @@ class Alarms:
         if role in self._certain:
             return []
         self._certain.add(role)
-        good = self._checkpoints.best / role
         return [
             f"after {decisions:,} decisions the {role} explore no more: their entropy is "
             f"{entropy:.4f} of the uniform policy's; "
             + (
-                f"their best checkpoint is {good}"
-                if good.exists()
+                # If this update was measured, its checkpoint is yet to be written.
+                f"their best checkpoint is {self._checkpoints.best / role}"
+                if measured
                 else "no checkpoint was measured"
             )
         ]
