@@ -169,6 +169,15 @@ def test_values_that_made_the_worth_are_found_again() -> None:
     assert sums[0] / 100 == pytest.approx(worth[0], abs=0.5)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("count", [0, 1, 40])
+def test_a_prior_that_leaves_nothing_to_explain_stays(count: int) -> None:
+    prior = np.array([1.0, -4.0, 0.5, 0.0, 2.0])  # three classes, the padding, the constant
+    numbers = np.random.default_rng(1).integers(0, 5, size=(count, 3)).astype(np.int32)
+    found = fit(numbers, predict(numbers, prior), prior, 1.0)
+    np.testing.assert_array_equal(found, prior)
+
+
 def test_the_returns_mix_the_values_and_stop_at_random_turns() -> None:
     class Scripted(SearchPlay):
         def _battle(self) -> tuple[list[Row], list[int], list[bool], Row]:

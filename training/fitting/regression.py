@@ -166,6 +166,8 @@ def fit(
     step = scaled.copy()
     size = left @ scaled
     for _ in range(ROUNDS):
+        if size == 0:  # nothing is left to explain, or there are no positions
+            break
         product = times_normal_matrix(step)
         product[nothing] = 0
         length = size / (step @ product)
