@@ -15,6 +15,7 @@ from agents.analysis import Analysis, deeper, glimpse
 from agents.search.evaluation import WIN
 from agents.search.planning import Thought
 from agents.web import app, protocol, thinking, views
+from agents.web import players as players_module
 from agents.web.insight import best_turns, curve_of, finding_view, opinion_of
 from agents.web.lessons import LESSONS
 from agents.web.players import players, scores
@@ -166,6 +167,13 @@ def test_players_name_their_strength_as_the_ladder_measured_it():
     assert len(offered) >= 3
     assert all(measured[spec] in found[spec].line for spec in offered)
     assert found["greedy"].line.endswith("points a game of Classic Thud")
+
+
+def test_a_player_of_a_second_a_turn_has_a_strength_too(tmp_path, monkeypatch):
+    page = tmp_path / "strength.md"
+    page.write_text("| 1  | champion | +30.3 (+29.4 to +31.2) | 1,001, 1.2 | 9,866, 9,340 |\n")
+    monkeypatch.setattr(players_module, "STRENGTH", page)
+    assert scores() == {"champion": "+30.3"}
 
 
 def test_policies_are_offered_for_their_own_games():

@@ -18,7 +18,7 @@ _CHECKOUT = Path(__file__).parents[2]
 STRENGTH = _CHECKOUT / "docs/strength.md"
 PRETRAINED = _CHECKOUT / "agents/pretrained"
 
-_SCORE = re.compile(r"\| *\d+ *\| *(\S+) *\| *([+-][\d.]+) \([^|]*\| *[\d.]+, *[\d.]+ *\|")
+_SCORE = re.compile(r"\| *\d+ *\| *(\S+) *\| *([+-][\d.]+) \([^|]*\| *[\d.,]+, *[\d.,]+ *\|")
 _SCRIPTED = {
     "random": ("Random", "plays any turn"),
     "greedy": ("Greedy", "takes all that it can at once"),
@@ -50,11 +50,11 @@ class Player:
     """Whether it answers at once; others may think for seconds."""
 
 
-def scores(page: Path = STRENGTH) -> dict[str, str]:
+def scores() -> dict[str, str]:
     """The score of each agent of the reference ladder in a game pair, read from its page."""
-    if not page.exists():
+    if not STRENGTH.exists():
         return {}
-    found = _SCORE.findall(page.read_text(encoding="utf-8"))
+    found = _SCORE.findall(STRENGTH.read_text(encoding="utf-8"))
     return {spec: score.replace("-", "\u2212") for spec, score in found}
 
 
