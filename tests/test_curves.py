@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 from pathlib import Path
 from xml.etree import ElementTree
@@ -94,6 +95,41 @@ def test_runs_with_other_anchors_share_the_colours_of_those_they_have_in_common(
     assert strokes[1] == strokes[2]
     assert len(set(strokes)) == 3
     assert "against alphabeta:depth=1" in {text.text for text in root.iter(f"{SVG}text")}
+
+
+@pytest.mark.parametrize(
+    "anchors",
+    [
+        ("random", "greedy", "greedy2", "alphabeta:depth=1", "alphabeta:depth=2", "mcts:sims=100"),
+        ("random", f"policy:{'a/long/path/' * 8}latest,temperature=0.3", "greedy"),
+    ],
+)
+def test_a_legend_that_is_long_stays_in_the_picture(
+    anchors: tuple[str, ...], tmp_path: Path
+) -> None:
+    out = tmp_path / "curves.svg"
+    assert main([str(a_run(tmp_path / "one", anchors=anchors)), "--out", str(out)]) == 0
+    root = ElementTree.fromstring(out.read_text(encoding="utf-8"))
+    width, height = float(root.attrib["width"]), float(root.attrib["height"])
+    entries = [one for one in root.iter(f"{SVG}text") if str(one.text).startswith("against ")]
+    assert [one.text for one in entries] == [f"against {anchor}" for anchor in anchors]
+    boxes = [
+        (float(one.attrib["x"]), float(one.attrib["y"]), 7 * len(one.text or "")) for one in entries
+    ]
+    for x, y, length in boxes:
+        assert x + length <= width
+        assert y <= height - 10
+    assert len({y for _, y, _ in boxes}) > 1
+    for (x, y, length), (next_x, next_y, _) in itertools.pairwise(boxes):
+        assert next_y > y or next_x >= x + length
+
+
+def test_names_are_written_in_utf8_wherever_it_runs(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr("io.text_encoding", lambda encoding, level=2: encoding or "ascii")
+    anchor = "policy:runs/d\u00fcster"
+    out = tmp_path / "curves.svg"
+    assert main([str(a_run(tmp_path / "one", anchors=(anchor,))), "--out", str(out)]) == 0
+    assert f"against {anchor}" in out.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

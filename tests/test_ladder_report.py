@@ -12,7 +12,7 @@ from ladders import made_up, made_up_results, short_field, store_results
 
 from training.ladder.figures import compute_figures
 from training.ladder.picture import payoff_svg
-from training.ladder.report import write_report
+from training.ladder.report import NUMBERS, PICTURE, REPORT, write_report
 from training.ladder.schedule import LadderError
 
 STRENGTH = {"weak": 0, "middle": 6, "strong": 12}
@@ -168,6 +168,17 @@ def test_games_with_two_states_of_the_code_are_pointed_out(folder: Path, tmp_pat
     other = json.dumps({**json.loads(lines[0]), "code": "other"})
     (tmp_path / "games.jsonl").write_text("\n".join([*lines, other]) + "\n")
     assert "2 states of the code" in write_report(tmp_path)
+
+
+def test_names_are_written_in_utf8_wherever_it_runs(tmp_path: Path, monkeypatch) -> None:
+    agents = ["greedy", "policy:runs/d\u00fcster"]
+    results = made_up_results(agents, 2, lambda dwarfs, trolls, start: start)
+    store_results(tmp_path, short_field(dict.fromkeys(agents, 4)), results)
+    monkeypatch.setattr("io.text_encoding", lambda encoding, level=2: encoding or "ascii")
+    write_report(tmp_path)
+    for name in (REPORT, NUMBERS, PICTURE):
+        words = (tmp_path / name).read_text(encoding="utf-8")
+        assert "d\u00fcster" in words or "d\\u00fcster" in words, name
 
 
 # -- the picture ---------------------------------------------------------------------------

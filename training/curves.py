@@ -83,7 +83,9 @@ def curves_svg(runs: list[dict[tuple[str, str], Points]], most: int) -> str:
     anchors = list(dict.fromkeys(anchor for curves in runs for _, anchor in curves))
     colours = dict(zip(anchors, itertools.cycle(_COLOURS), strict=False))
     longest = max(x for curves in runs for points in curves.values() for x, _ in points)
-    width, height = _LEFT + 2 * _WIDTH + _GAP + 20, _TOP + _HEIGHT + 74
+    places, width = _legend(anchors, _LEFT + 2 * _WIDTH + _GAP + 20)
+    below = _TOP + _HEIGHT + 60  # the legend's first line
+    height = below + places[-1][1] + 14
     parts: list[str] = []
     for side, role in enumerate(SIDES):
         left = _LEFT + side * (_WIDTH + _GAP)
@@ -92,14 +94,28 @@ def curves_svg(runs: list[dict[tuple[str, str], Points]], most: int) -> str:
             for (whose, anchor), points in curves.items():
                 if whose != role:
                     continue
-                places = [(left + _WIDTH * x / longest, _height_of(y, most)) for x, y in points]
-                parts.append(curve(places, colours[anchor], 2))
-    x, y = _LEFT, height - 14
-    for anchor, colour in colours.items():
+                line_of = [(left + _WIDTH * x / longest, _height_of(y, most)) for x, y in points]
+                parts.append(curve(line_of, colours[anchor], 2))
+    for (x, down), (anchor, colour) in zip(places, colours.items(), strict=True):
+        y = below + down
         parts.append(line(x, y - 4, x + 22, y - 4, colour, 2))
         parts.append(text(x + 28, y, f"against {anchor}"))
-        x += 90 + 8 * len(anchor)
     return picture(width, height, parts)
+
+
+def _legend(anchors: list[str], width: int) -> tuple[list[tuple[int, int]], int]:
+    """Where each anchor's entry begins, from the left and down from the legend's first line, and
+    the width of the picture: as given, or so much that the longest entry has room.
+    """
+    lengths = [90 + 8 * len(anchor) for anchor in anchors]
+    width = max(width, _LEFT + max(lengths))
+    places, x, down = [], _LEFT, 0
+    for length in lengths:
+        if x + length > width:
+            x, down = _LEFT, down + 20
+        places.append((x, down))
+        x += length
+    return places, width
 
 
 def _height_of(margin: float, most: int) -> float:
@@ -157,7 +173,7 @@ def _draw(arguments: argparse.Namespace) -> None:
     found = [read_curves(run) for run in arguments.runs]
     if len({most for most, _ in found}) > 1:
         raise CurveError("the runs are of games whose margins cannot be compared")
-    out.write_text(curves_svg([curves for _, curves in found], found[0][0]))
+    out.write_text(curves_svg([curves for _, curves in found], found[0][0]), encoding="utf-8")
     print(out)
 
 

@@ -40,11 +40,11 @@ def write_report(folder: Path) -> str:
     summary = "\n".join(_summary(games, figures, most))
     title = f"{ruleset.name}: {figures.games:,} games"
     details = "\n".join(_details(figures, most))
-    (folder / REPORT).write_text(f"# Ladder of {title}\n\n{summary}\n{details}")
-    (folder / NUMBERS).write_text(
-        json.dumps({"rules": games.header.rules, **as_json(figures)}, indent=1) + "\n"
-    )
-    (folder / PICTURE).write_text(payoff_svg(figures, f"Mean margins of {title}", most))
+    (folder / REPORT).write_text(f"# Ladder of {title}\n\n{summary}\n{details}", encoding="utf-8")
+    numbers = json.dumps({"rules": games.header.rules, **as_json(figures)}, indent=1)
+    (folder / NUMBERS).write_text(numbers + "\n", encoding="utf-8")
+    drawing = payoff_svg(figures, f"Mean margins of {title}", most)
+    (folder / PICTURE).write_text(drawing, encoding="utf-8")
     return summary
 
 
