@@ -107,6 +107,28 @@ def test_no_other_page_is_written_over(unbroken: Path, tmp_path: Path, capsys) -
     assert not (tmp_path / "images").exists()
 
 
+@pytest.mark.parametrize(
+    ("page", "said"),
+    [
+        ("diary.md", "is not the report of a ladder"),
+        ("folder", "cannot be written: Is a directory"),
+        ("diary.md/strength.md", "diary.md is no folder that can be"),
+        ("full/strength.md", "images is no folder that can be"),
+    ],
+)
+def test_a_page_that_cannot_be_written_is_refused_before_any_play(
+    page: str, said: str, tmp_path: Path, capsys
+) -> None:
+    (tmp_path / "diary.md").write_bytes(b"Dear \xff diary")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "images").touch()
+    assert ladder(tmp_path / "games", "--publish", str(tmp_path / page)) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert said in line
+    assert not (tmp_path / "games").exists()
+
+
 def is_alive(group: int) -> bool:
     try:
         os.killpg(group, 0)

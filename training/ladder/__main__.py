@@ -22,7 +22,7 @@ from thud_env.command import Command, bounded
 from thud_env.rulesets import get_ruleset
 from training.arena.intervals import resolution
 from training.ladder.fields import GAMES, RULES, make_field, read_field
-from training.ladder.publish import publish
+from training.ladder.publish import check_page, publish
 from training.ladder.report import PICTURE, REPORT, write_report
 from training.ladder.schedule import BATTLE_LIMITS, Field
 from training.ladder.tournament import play_missing
@@ -69,6 +69,8 @@ def main(words: list[str] | None = None) -> int:
 
 def _ladder(arguments: argparse.Namespace) -> None:
     console = CommandConsole()
+    if arguments.publish is not None:
+        check_page(arguments.publish)
     if arguments.report is not None:
         for name in ("specs", "field", "out", "workers", *_SETTINGS):
             if getattr(arguments, name) not in (None, []):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from thud_env.rulesets import get_ruleset
@@ -45,19 +46,48 @@ def _preface(rules: str) -> str:
     )
 
 
-def publish(folder: Path, page: Path) -> None:
-    """Write the existing report of a folder as a page and ``images/NAME.svg``.
+def check_page(page: Path) -> None:
+    """Refuse, before anything is played, what ``publish`` must or can not write.
 
     Raises:
-        LadderError: if the page exists and is something else, or cannot be written.
+        LadderError: if the page exists and is something else, or there is no room for it.
+    """
+    try:
+        if page.exists() and not page.read_bytes().startswith(TITLE.encode()):
+            raise LadderError(f"{page} is not the report of a ladder, and is left as it is")
+    except OSError as error:
+        raise LadderError(f"{page} cannot be written: {error.strerror}") from None
+    check_folders(page, _picture(page))
+
+
+def check_folders(*paths: Path) -> None:
+    """Check that files can be made.
+
+    Raises:
+        LadderError: if a path's folder cannot be written, or cannot be made.
+    """
+    for path in paths:
+        folder = next(one for one in path.absolute().parents if one.exists())
+        if not (folder.is_dir() and os.access(folder, os.W_OK)):
+            raise LadderError(f"{path} cannot be written: {folder} is no folder that can be")
+
+
+def _picture(page: Path) -> Path:
+    return page.parent / "images" / f"{page.stem}.svg"
+
+
+def publish(folder: Path, page: Path) -> None:
+    """Write the existing report of a folder as a page and ``images/NAME.svg``, which ``check_page``
+    has passed.
+
+    Raises:
+        LadderError: if they cannot be written.
     """
     rules = get_ruleset(read_games(folder).header.rules).name
-    picture = page.parent / "images" / f"{page.stem}.svg"
+    picture = _picture(page)
     _, _, body = (folder / REPORT).read_text(encoding="utf-8").partition("\n\n")
     body = body.replace(f"]({PICTURE})", f"](images/{picture.name})")
     try:
-        if page.exists() and not page.read_text(encoding="utf-8").startswith(TITLE):
-            raise LadderError(f"{page} is not the report of a ladder, and is left as it is")
         picture.parent.mkdir(parents=True, exist_ok=True)
         picture.write_bytes((folder / PICTURE).read_bytes())
         page.write_text(_preface(rules) + body, encoding="utf-8")
