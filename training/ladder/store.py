@@ -170,7 +170,8 @@ def _check_continues(folder: Path, old: Header, new: Header) -> None:
     """Raise unless the games of a folder belong to a field, which may have grown."""
 
     def differ(what: str, had: object, wanted: object) -> LadderError:
-        return LadderError(f"{folder} holds a ladder of {what} {had}, not {wanted}: name another")
+        held = f"{folder} holds a ladder of {what} {had}, not {wanted}"
+        return LadderError(f"{held}: --out DIR names another folder")
 
     if old.rules != new.rules:
         raise differ("ruleset", old.rules, new.rules)
