@@ -142,7 +142,7 @@ def _evaluate(arguments: argparse.Namespace) -> None:
         raise ValueError("--dwarfs and --trolls, or else --match FIRST SECOND, are needed")
     use_one_thread()
     one, *others = arguments.match or sides
-    seed = arguments.seed  # alike for all, so that nobody's figures depend on who else is met
+    seed = arguments.seed  # alike for all: no one's figures depend on who else is met
     met = [(agents.make(one, 2 * seed), agents.make(other, 2 * seed + 1)) for other in others]
     several = len(others) > 1
     about = [f"against {other}: " if several else "" for other in others]

@@ -55,11 +55,14 @@ def train(
         options: of the command line.
 
     Raises:
+        AnswerError: if a player answers with an illegal action.
+        Collapsed: if a metric became NaN or infinite.
         ConfigError: if the processes cannot share the battles evenly, there is no cluster, or
             ``check_run`` refuses the run.
         DeviceError: if there is no GPU and one was asked for.
-        RunError: if the run of that name has another configuration.
-        Stopped: when it was asked to stop before it was through.
+        RunError: if the run of that name has another configuration or is being written, none of
+            its checkpoints is whole, or another of the processes has ended.
+        Stopped: after ``options.minutes``, or when a signal asks for it.
     """
     check_run(config, runs, options)
     ranks = Ranks.from_environment()

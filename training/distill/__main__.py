@@ -48,10 +48,12 @@ def distil(
         the run's folder.
 
     Raises:
-        ConfigError: if a player cannot be made, the book cannot be used, or the run cannot start
-            from its ``start_from``.
+        AnswerError: if a player answers with an illegal action.
+        Collapsed: if a metric became NaN or infinite.
+        ConfigError: if ``check_run`` refuses the run.
         DeviceError: if there is no GPU and one was asked for.
-        RunError: if the run of that name has another configuration.
+        RunError: if the run of that name has another configuration or is being written, or none of
+            its checkpoints is whole.
         Stopped: after ``options.minutes``, or when a signal asks for it.
     """
     check_run(config, runs, options)

@@ -51,7 +51,7 @@ class Plan:
 
 
 class Generations:
-    """The generations of a plan, in a folder that nobody else writes in.
+    """The generations of a plan, in a folder that no other process writes in.
 
     Args:
         folder: where they are kept; it exists.

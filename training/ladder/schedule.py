@@ -43,7 +43,8 @@ class Field:
     openings: Openings
     seed: int = 1
     limits: dict[str, Any] = field(default_factory=dict)
-    """Some of ``BATTLE_LIMITS``; the others are those of the openings."""
+    """What ``Position.from_text`` takes besides the rules: those of ``BATTLE_LIMITS`` in a ladder.
+    What is left out or None is as the ruleset has it."""
 
     def __post_init__(self) -> None:
         if len(self.agents) < 2:

@@ -141,7 +141,7 @@ def restore_learning(
 
 
 def save_state(folder: Path, state: State, name: str = "state") -> None:
-    """Write ``NAME.safetensors`` and ``NAME.json`` into a folder; nobody reads that name yet.
+    """Write ``NAME.safetensors`` and ``NAME.json`` into a folder that is not read yet.
 
     Raises:
         NotFiniteError: if a number is infinite or NaN.

@@ -67,7 +67,8 @@ class Rollout:
 
 
 BATTLES_FIRST = ("last_values", "last_movers", "opponent_sides", "last_rows", "final_rows")
-"""The fields of a rollout whose first axis is the battles; of the others it is the second."""
+"""The fields of a rollout whose first axis is the battles or, of ``final_rows``, those that ended.
+``final_games`` has numbers of battles; of all others battles are the second axis."""
 
 
 def joined(rollouts: Sequence[Rollout]) -> Rollout:
