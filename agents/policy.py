@@ -19,19 +19,13 @@ from agents.networks.pairs import Pair, pair_at
 from agents.ranges import check_ranges
 from thud_env import Position
 from thud_env.actions import NUM_ACTIONS
-from thud_env.batch.one_game import MARGIN_UNIT
 from thud_env.position import SIDES
 from thud_env.rules.play import margin
 from thud_env.rules.row import ONGOING, TERMINATION, TO_MOVE, ruleset_of
-from thud_env.rulesets import Ruleset
+from thud_env.rulesets import margin_of_one
 
 _AT_ONCE = 256
 """Positions in a batch of the network."""
-
-
-def margin_of_one(rules: Ruleset) -> float:
-    """The margin at the end that a network's value of 1 means, whatever the largest may be."""
-    return 1.0 / float(MARGIN_UNIT) if rules.reward == "margin" else 1.0
 
 
 def sample_decisions(

@@ -41,6 +41,8 @@ MAX_DWARFS = 32
 MAX_TROLLS = 8
 TROLL_VALUE = 4
 """What a troll counts in the score; a dwarf counts 1 (section 2, "Score")."""
+MOST_POINTS = max(MAX_DWARFS, TROLL_VALUE * MAX_TROLLS)
+"""The largest margin by points of any ruleset, which a reward of 1 stands for."""
 TROLLS_TO_SURROUND = 3
 """Trolls beside the Rock or ball that win (section 3, "End of the battle")."""
 LARGEST_LIMIT = int(np.iinfo(np.int16).max)
@@ -452,3 +454,8 @@ def _read_changes(spec: str, text: str) -> dict[str, Any]:
         else:
             changes[name] = value
     return changes
+
+
+def margin_of_one(rules: Ruleset) -> float:
+    """The margin at the end that a reward or value of 1 means, whatever the largest may be."""
+    return float(MOST_POINTS) if rules.reward == "margin" else 1.0

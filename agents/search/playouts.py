@@ -32,6 +32,7 @@ from thud_env.rules.row import (
     TO_MOVE,
 )
 from thud_env.rules.traits import scored_by_points
+from thud_env.rulesets import MOST_POINTS
 
 BY_SEARCH, BY_EVALUATION, BY_RANDOM_PLAY, BY_GREEDY_PLAY = range(4)
 """How a leaf of the tree is valued."""
@@ -39,7 +40,6 @@ BY_SEARCH, BY_EVALUATION, BY_RANDOM_PLAY, BY_GREEDY_PLAY = range(4)
 LEAF_DEPTH = 1
 """Turns that a leaf is searched."""
 
-MOST_POINTS = 32
 EVEN_ODDS = 1000
 """The Koom Valley evaluation at which a battle counts as half won."""
 

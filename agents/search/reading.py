@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from agents.search.evaluation import POINT, WIN
 from agents.search.planning import Thought
-from agents.search.playouts import EVEN_ODDS, MOST_POINTS
+from agents.search.playouts import EVEN_ODDS
 from agents.search.tree import EDGE_COUNT, FIRST_EDGE, Tree
 from thud_env.rules.play import apply
 from thud_env.rules.row import NO_QUESTION, ONGOING, PENDING, TERMINATION, Row
 from thud_env.rules.traits import scored_by_points
+from thud_env.rulesets import MOST_POINTS
 
 
 @dataclasses.dataclass(frozen=True)

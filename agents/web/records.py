@@ -9,6 +9,7 @@ from thud_env import Position
 from thud_env.record.files import Record
 from thud_env.record.text import RecordText
 from thud_env.rules import row as fields
+from thud_env.rulesets import MOST_POINTS
 
 
 def load(text: str, named: NamedRulesets) -> dict[str, Any]:
@@ -68,8 +69,10 @@ def points(margins: list[Any]) -> list[int]:
         BadRequest: if these are not margins.
     """
     for margin in margins:
-        if not isinstance(margin, int) or isinstance(margin, bool) or abs(margin) > 32:
-            raise BadRequest("'margins' must hold whole numbers in -32 .. 32")
+        if not isinstance(margin, int) or isinstance(margin, bool) or abs(margin) > MOST_POINTS:
+            raise BadRequest(
+                f"'margins' must hold whole numbers in -{MOST_POINTS} .. {MOST_POINTS}"
+            )
     if not 1 <= len(margins) <= 2:
         raise BadRequest("a game has two battles")
     first = sum(margin if number == 0 else -margin for number, margin in enumerate(margins))

@@ -12,9 +12,10 @@ from thud_env.rules.draw import draw_legal
 from thud_env.rules.legal import is_legal
 from thud_env.rules.play import apply, margin
 from thud_env.rules.row import DWARFS, ONGOING, TERMINATION, TROLLS, TURN_LIMIT, copy_row
+from thud_env.rulesets import MOST_POINTS
 
-MARGIN_UNIT = np.float32(1 / 32)
-"""A reward of 1 is a margin of 32, the largest there is."""
+MARGIN_UNIT = np.float32(1 / MOST_POINTS)
+"""What a point is worth as a reward."""
 
 
 @compiled

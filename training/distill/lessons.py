@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 import agents
 from agents.agent import answer_of
 from agents.networks.network import PolicyNetwork
-from agents.policy import draw_by_weight, margin_of_one, sample_decisions
+from agents.policy import draw_by_weight, sample_decisions
 from agents.search.playouts import as_share
 from thud_env.batch.states import legal_lists
 from thud_env.position import SIDES
@@ -28,7 +28,7 @@ from thud_env.rules.row import (
     TO_MOVE,
     new_row,
 )
-from thud_env.rulesets import get_ruleset
+from thud_env.rulesets import get_ruleset, margin_of_one
 from training.distill.config import DistillConfig
 from training.distill.labels import Labels, Teacher
 from training.process.precision import Precision

@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from agents.networks.network import PolicyNetwork
-from agents.policy import margin_of_one
 from agents.search.evaluation import POINT
 from agents.search.playouts import standing
 from thud_env.actions import ACTION_SYMMETRY, NUM_ACTIONS
 from thud_env.rules.row import DWARFS, TO_MOVE
-from thud_env.rulesets import get_ruleset
+from thud_env.rulesets import get_ruleset, margin_of_one
 from thud_env.symmetry import symmetries_of
 from training.distill.config import StudentConfig
 from training.distill.lessons import Lesson

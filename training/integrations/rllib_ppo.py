@@ -25,6 +25,7 @@ from ray.rllib.examples.rl_modules.classes.action_masking_rlm import ActionMaski
 import thud_env
 from thud_env.actions import NUM_ACTIONS
 from thud_env.command import bounded
+from thud_env.rulesets import MOST_POINTS
 from thud_env.views.encoding import OBSERVATION_SHAPE
 from training.integrations.before_after import TASK, Margins, command, margins, show
 
@@ -147,7 +148,8 @@ def run(args: argparse.Namespace) -> None:
     while steps < args.steps:
         runners = algorithm.train()["env_runners"]
         steps = runners["num_env_steps_sampled_lifetime"]
-        margin = 32 * runners.get("agent_episode_returns_mean", {}).get("troll_0", math.nan)
+        returns = runners.get("agent_episode_returns_mean", {})
+        margin = MOST_POINTS * returns.get("troll_0", math.nan)
         print(
             f"step {steps:>7,.0f}  mean margin of the trolls in self-play {margin:+.1f}", flush=True
         )

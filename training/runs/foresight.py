@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 
 import agents
 from agents.networks.network import PolicyNetwork
-from agents.policy import margin_of_one
 from agents.search.playouts import standing
 from thud_env.position import SIDES
 from thud_env.rules.play import apply
 from thud_env.rules.row import DWARFS, ROW_SIZE, TO_MOVE
-from thud_env.rulesets import get_ruleset
+from thud_env.rulesets import get_ruleset, margin_of_one
 from training.arena.battles import play_battles
 from training.config import ConfigError, RunConfig
 from training.process.precision import Precision

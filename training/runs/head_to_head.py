@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 import agents
-from thud_env.rulesets import get_ruleset
+from thud_env.rulesets import MOST_POINTS, TROLL_VALUE, get_ruleset
 from training.arena.battles import play_battles
 from training.arena.intervals import decimals
 from training.arena.summary import interval_of, summarise
@@ -78,7 +78,8 @@ def head_to_head(
 
 
 _CAPTIONS = {
-    "margin": "margin: dwarfs left less 4 for each troll left, -32 to +32; the dwarfs want it high",
+    "margin": f"margin: dwarfs left less {TROLL_VALUE} for each troll left, -{MOST_POINTS} to "
+    f"+{MOST_POINTS}; the dwarfs want it high",
     "result": "result: 1 if the dwarfs won, 0 for a draw, -1 if the trolls won",
 }
 
