@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from agents.networks.network import PolicyNetwork
 from agents.policy import PolicyAgent
 from agents.search.lookahead import Lookahead
-from agents.search.playouts import standing
+from agents.search.playouts import current_scores
 from thud_env.position import SIDES
 from thud_env.rules.row import DWARFS, ONGOING, TERMINATION, TO_MOVE, ruleset_of
 
@@ -117,7 +117,7 @@ class LeafJudge:
 
     def _ask(self, rows: NDArray[np.int16]) -> list[_Opinion]:
         """Evaluate N different leaves."""
-        values = standing(rows)
+        values = current_scores(rows)
         parts = [_OVER] * len(rows)
         for side, role in enumerate(SIDES):
             mine = np.flatnonzero((rows[:, TERMINATION] == ONGOING) & (rows[:, TO_MOVE] == side))

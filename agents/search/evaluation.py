@@ -163,7 +163,7 @@ def _classic_features(row, out):
 
 
 @compiled
-def _distance(cell, other):
+def steps_between(cell, other):
     """Steps between two cells."""
     rows = abs(cell // STRIDE - other // STRIDE)
     columns = abs(cell % STRIDE - other % STRIDE)
@@ -187,13 +187,13 @@ def _valley_features(row, out):
         cell = int(row[i])
         if cell == stone:
             continue
-        distance = _distance(cell, stone)
+        distance = steps_between(cell, stone)
         out[15] += distance
         out[6] += 1 if distance <= 2 else 0
         out[8] += 1 if cell // STRIDE < stone_row else 0
     for i in range(TROLL_CELLS, TROLL_CELLS + int(row[NUM_TROLLS])):
         cell = int(row[i])
-        distance = _distance(cell, stone)
+        distance = steps_between(cell, stone)
         out[11] += distance
         out[7] += 1 if distance <= 2 else 0
         out[9] += 1 if cell // STRIDE < stone_row else 0

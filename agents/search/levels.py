@@ -12,7 +12,7 @@ from agents.search.ordering import (
     score_moves,
 )
 from agents.search.patterns import has_replies, judge_moves
-from agents.search.pruning import is_calm, is_in_doubt, margin_of_quiet_moves, standing
+from agents.search.pruning import is_calm, is_in_doubt, margin_of_quiet_moves, static_value
 from agents.search.table import (
     AT_LEAST,
     AT_MOST,
@@ -68,7 +68,7 @@ def _list_answers(work, level):
 def _settle_quietly(work, level):
     """Beyond the depth the side to move may stand pat or capture. Returns whether it is settled."""
     row, frame = work.rows[level], work.frames[level]
-    frame[BEST] = standing(work, level)
+    frame[BEST] = static_value(work, level)
     if frame[BEST] >= frame[BETA] or frame[TURNS_LEFT] <= -work.control[QUIESCENCE]:
         return True
     frame[COUNT] = capturing_moves(row, work.moves[level])

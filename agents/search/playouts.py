@@ -107,7 +107,7 @@ def searched_value(row, depth, work, rng):
 
 
 @compiled_with_arrays
-def standing(rows):
+def current_scores(rows):
     """The current scores of [N, 432] state rows for the dwarfs, [N] float64 in -1 .. 1. A network's
     value of a state is what follows, to be added to it.
     """

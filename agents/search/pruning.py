@@ -65,7 +65,7 @@ def most_extensions(depth: int, by_patterns: bool) -> int:
 
 
 @inlined
-def standing(work, level):
+def static_value(work, level):
     """The evaluation of a position for the side to move."""
     row = work.rows[level]
     if work.control[BY_PATTERNS] == 0:
@@ -84,7 +84,7 @@ def is_calm(work, level):
     if work.control[REDUCTIONS] == 0 or frame[BETA] > frame[ALPHA] + 1:
         return False
     margin = CALM_DWARFS if row[TO_MOVE] == DWARFS else CALM_TROLLS
-    value = standing(work, level)
+    value = static_value(work, level)
     if value - margin < frame[BETA] or threatens(row, work.moves[level]):
         return False
     frame[BEST] = value
@@ -98,7 +98,7 @@ def is_in_doubt(work, level):
     if frame[EXTENDED] >= work.control[EXTENSIONS]:
         return False
     margin = DOUBT_DWARFS if row[TO_MOVE] == DWARFS else DOUBT_TROLLS
-    value = standing(work, level)
+    value = static_value(work, level)
     if value <= frame[ALPHA] - margin or value >= frame[BETA] + margin:
         return False
     return threatens(row, work.moves[level])

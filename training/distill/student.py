@@ -11,7 +11,7 @@ from torch import Tensor
 
 from agents.networks.network import PolicyNetwork
 from agents.search.evaluation import POINT
-from agents.search.playouts import standing
+from agents.search.playouts import current_scores
 from thud_env.actions import ACTION_SYMMETRY, NUM_ACTIONS
 from thud_env.rules.row import DWARFS, TO_MOVE
 from thud_env.rulesets import get_ruleset, margin_of_one
@@ -177,5 +177,5 @@ def soft_targets(lesson: Lesson, temperature: float) -> NDArray[np.float32]:
 
 def worth_to(side: int, lesson: Lesson) -> NDArray[np.float32]:
     """[N] the rewards that the side still expects in each state, the largest margin being 1."""
-    paid = lesson.values - standing(lesson.rows).astype(np.float32)
+    paid = lesson.values - current_scores(lesson.rows).astype(np.float32)
     return paid if side == DWARFS else -paid

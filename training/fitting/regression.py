@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.search.evaluation import steps_between
 from agents.search.lines import line_codes
 from agents.search.pattern_files import Classes
 from agents.search.patterns import (
@@ -89,20 +90,15 @@ def prior_values(ruleset: Ruleset, classes: Classes) -> NDArray[np.float64]:
     goals = np.flatnonzero(IS_GOAL_CELL).tolist()
     for cell in CELL_OF_SQUARE.tolist():
         values[classes.pieces[STONE, cell]] = -0.5 * (cell // STRIDE)
-        if min(_steps(cell, goal) for goal in goals) <= 1:
+        if min(steps_between(cell, goal) for goal in goals) <= 1:
             values[classes.pieces[DWARF, cell]] = 0.4
     middle = cell_at(SIZE // 2, SIZE // 2)
     for cell in CELL_OF_SQUARE.tolist():
         place = SAME_PLACE + ROW_AND_COLUMN[cell] - ROW_AND_COLUMN[middle]
-        steps = _steps(cell, middle)
+        steps = steps_between(cell, middle)
         values[classes.beside_stone[DWARF, place]] = {1: 0.3, 2: 0.1}.get(steps, 0.0)
         values[classes.beside_stone[TROLL, place]] = {1: -0.8, 2: -0.3}.get(steps, 0.04 * steps)
     return values
-
-
-def _steps(cell: int, other: int) -> int:
-    """Steps between two cells."""
-    return max(abs(cell // STRIDE - other // STRIDE), abs(cell % STRIDE - other % STRIDE))
 
 
 @compiled

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 import agents
 from agents.networks.network import PolicyNetwork
-from agents.search.playouts import standing
+from agents.search.playouts import current_scores
 from thud_env.position import SIDES
 from thud_env.rules.play import apply
 from thud_env.rules.row import DWARFS, ROW_SIZE, TO_MOVE
@@ -98,7 +98,8 @@ class Foresight:
                     finals.append(margin)
                 apply(row, decision)
         all_rows = np.array(rows)
-        paid = np.array(finals) / margin_of_one(get_ruleset(config.rules)) - standing(all_rows)
+        one = margin_of_one(get_ruleset(config.rules))
+        paid = np.array(finals) / one - current_scores(all_rows)
         by_dwarfs = all_rows[:, TO_MOVE] == DWARFS
         return (
             TestPositions(all_rows[by_dwarfs], paid[by_dwarfs]),
