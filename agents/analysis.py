@@ -26,6 +26,8 @@ from thud_env.rules.traits import scored_by_points
 if TYPE_CHECKING:
     from agents.search.planning import Thought
 
+ADVISER = "alphabeta:depth=2"
+"""The player that gives hints: strong enough, and quick."""
 DEEPEST = 12
 _FIRST_SIMULATIONS, _MOST_SIMULATIONS = 100, 1_000_000
 _LINE = 4

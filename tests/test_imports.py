@@ -44,6 +44,7 @@ ROOMS = {
         "strict_yaml",
         "ranges",
         "answers",
+        "words",
         "agent",
         "registry",
         "threads",

@@ -12,8 +12,9 @@ import pytest
 
 import agents
 from agents.play import main, seats
-from agents.terminal.session import HELP, MOST_SHOWN, Table, columns, standing, verdict
+from agents.terminal.session import HELP, MOST_SHOWN, Table, columns
 from agents.terminal.typed_turns import read_turn, turns_beginning
+from agents.words import standing, verdict
 from thud_env import RULESETS, IllegalMove, Position, read_record
 
 ROOT = Path(__file__).parents[1]

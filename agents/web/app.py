@@ -19,8 +19,8 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from agents.agent import OwnAgentError
+from agents.analysis import ADVISER
 from agents.answers import AnswerError
-from agents.terminal.session import ADVISER
 from agents.web import insight, protocol, views
 from agents.web.guard import Guard
 from agents.web.lessons import lessons_view

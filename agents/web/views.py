@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from agents.terminal.session import standing, verdict
+from agents.words import standing, verdict
 from thud_env import Position
 from thud_env.actions import (
     ACCEPT,

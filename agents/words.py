@@ -1,0 +1,48 @@
+"""What a person is told of a position: in the terminal and on the page."""
+
+from __future__ import annotations
+
+from thud_env import Position, Termination
+from thud_env.position import SIDES
+from thud_env.rules import row as fields
+
+
+def standing(position: Position) -> str:
+    """The side to move and the score, in a line."""
+    row = position.row
+    turn = f"Turn {position.turn_number + 1}, the {position.to_move} to move"
+    if row[fields.PENDING] == fields.ANSWER_OFFER:
+        turn = f"An offer to end the battle: the {position.to_move} accept or decline"
+    if position.outcome is not None:
+        turn = f"After {position.turn_number} turns"
+    dwarfs, trolls = int(row[fields.NUM_DWARFS]), int(row[fields.NUM_TROLLS])
+    pieces = f"{_counted(dwarfs, 'dwarf')}, {_counted(trolls, 'troll')}"
+    if position.rules.reward != "margin":  # pieces do not count, so neither side leads
+        return f"{turn}: {pieces}."
+    leader = SIDES[position.margin < 0]
+    lead = f"the {leader} lead by {abs(position.margin)}" if position.margin else "level"
+    return f"{turn}: {pieces}, {lead}."
+
+
+def _counted(number: int, name: str) -> str:
+    return f"{number} {name}{'' if number == 1 else 's'}"
+
+
+def verdict(position: Position) -> str:
+    """A sentence on how the battle ended, or that it was left."""
+    outcome = position.outcome
+    if outcome is None:
+        return f"The battle was left in turn {position.turn_number + 1}."
+    stone = "ball" if position.rules.stone_goes == "far" else "Rock"
+    how = {
+        Termination.NO_LEGAL_TURN: f"The {position.to_move} have no legal turn",
+        Termination.AGREEMENT: "The sides agreed to end it",
+        Termination.QUIET_LIMIT: f"Nothing happened for {position.quiet_turns} turns",
+        Termination.TURN_LIMIT: f"{position.turn_number} turns have been played",
+        Termination.GOAL: f"The {stone} has reached its goal",
+        Termination.SURROUNDED: f"Three trolls stand beside the {stone}",
+    }[outcome.termination]
+    if outcome.winner is None:
+        return f"{how}: a draw."
+    by = f" by {abs(outcome.margin)}" if position.rules.reward == "margin" else ""
+    return f"{how}: the {outcome.winner} win{by}."
