@@ -28,6 +28,7 @@ import torch
 from agents.networks.inputs import Inputs
 from thud_env.command import Command, bounded
 from thud_env.position import SIDES
+from training.arena.players import check_players
 from training.config import ConfigError, TrainConfig
 from training.config_file import load_config
 from training.learner.batches import Batch, batches_of
@@ -35,7 +36,6 @@ from training.process.clock import PARTS
 from training.process.memory import keep_freed_memory
 from training.process.precision import DeviceError
 from training.process.roles import Roles
-from training.selfplay.opponents import check_players
 from training.selfplay.rollout import Rollout
 from training.trainer import self_play_trainer
 from training.usage import add_config, keys_help, read_config

@@ -17,7 +17,9 @@ from agents.networks.checkpoint import CheckpointError
 from agents.search.pattern_files import TablesError
 from agents.search.weights import WeightsError
 from thud_env.command import Command
+from training.arena.book import book_starts
 from training.arena.openings import OpeningsError
+from training.arena.players import check_players
 from training.config import Config, ConfigError, RunConfig, RunError
 from training.ladder.schedule import LadderError
 from training.options import Options, given_options
@@ -33,8 +35,6 @@ from training.runs.foresight import Foresight
 from training.runs.head_to_head import head_to_head
 from training.runs.loop import STOPPED, Learning, Stopped, run
 from training.runs.stored_config import stored_config
-from training.selfplay.book import book_starts
-from training.selfplay.opponents import check_players
 from training.usage import add_config, keys_help, read_run
 
 ERRORS = (

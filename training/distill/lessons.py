@@ -29,11 +29,11 @@ from thud_env.rules.row import (
     new_row,
 )
 from thud_env.rulesets import get_ruleset, margin_of_one
+from training.arena.book import book_starts
 from training.distill.config import DistillConfig
 from training.distill.labels import Labels, Teacher
 from training.process.precision import Precision
 from training.process.state import State, restore_generator, state_of_generator
-from training.selfplay.book import book_starts
 
 TEACHER, STUDENT = -1, -2
 """Who plays a side, beside the numbers of the configuration's players."""

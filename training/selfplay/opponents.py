@@ -20,7 +20,7 @@ from agents.networks.network import PolicyNetwork
 from agents.policy import sample_decisions
 from thud_env.position import SIDES
 from thud_env.rulesets import get_ruleset
-from training.config import ConfigError, RunConfig, TrainConfig
+from training.config import TrainConfig
 from training.process.precision import Precision
 from training.process.state import StateError, restore_generator, state_of_generator
 from training.selfplay.rollout import MIRROR
@@ -269,26 +269,6 @@ def opponents_of(
     if snapshots and folder is None:
         raise ValueError("frozen opponents need a folder")
     return League(config, games, folder or Path(), precision, seed)  # it reads only snapshots
-
-
-def check_players(config: RunConfig) -> None:
-    """Raise unless all players that a run names can be made, and play the same on every machine.
-
-    Raises:
-        ConfigError: naming the one that cannot.
-    """
-    for key, specs in config.players_named.items():
-        for spec in specs:
-            try:
-                timed = agents.make(spec).timed
-            except ValueError as error:
-                cut = ": a spec with a comma needs quotes" if "=" in spec.partition(":")[0] else ""
-                raise ConfigError(f"{key}: {error}{cut}") from None
-            if timed:
-                raise ConfigError(
-                    f"{key}: with a time limit {spec} depends on the machine, and no run could be "
-                    "repeated: depth, nodes or sims would be right"
-                )
 
 
 def decide(
