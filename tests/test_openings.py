@@ -9,6 +9,7 @@ import pytest
 
 from thud_env import RULESETS, Position
 from thud_env.board import CELL_OF_SQUARE, SQUARE_SYMMETRY
+from training.arena import openings
 from training.arena.openings import (
     COUNT,
     SEED,
@@ -98,16 +99,22 @@ START = Position.start("classic").text
         (HEADER + START.replace(" 0 0", " 200 200"), "line 2: this battle is over"),
     ],
 )
-def test_a_damaged_book_is_refused(tmp_path: Path, text: str, complaint: str) -> None:
-    path = tmp_path / "book.txt"
-    path.write_text(text)
+def test_a_damaged_book_is_refused(
+    tmp_path: Path, text: str, complaint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(openings, "FOLDER", tmp_path)
+    book_path("classic").write_text(text)
     with pytest.raises(OpeningsError, match=complaint):
-        read_openings("classic", path)
+        read_openings("classic")
 
 
-def test_a_missing_book_is_refused(tmp_path: Path) -> None:
+def test_a_book_that_cannot_be_read_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(openings, "FOLDER", tmp_path)
+    book_path("classic").mkdir()
     with pytest.raises(OpeningsError, match="cannot be read"):
-        read_openings("classic", tmp_path / "none.txt")
+        read_openings("classic")
 
 
 @pytest.mark.parametrize("wrong", [["--rules", "chess"], ["--count", "0"], ["--seed", "-1"]])

@@ -153,7 +153,7 @@ def read_decisions(message: dict[str, Any]) -> list[int]:
     return actions
 
 
-def read_turn(message: dict[str, Any], name: str = "turn") -> str | None:
+def read_turn(message: dict[str, Any], name: str) -> str | None:
     """A turn in notation, or None if there is none."""
     if message.get(name) is None:
         return None

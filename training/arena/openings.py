@@ -91,21 +91,20 @@ def book_path(rules: str) -> Path:
     return FOLDER / f"openings-{get_ruleset(rules).name}.txt"
 
 
-def read_openings(rules: str, path: Path | None = None) -> Openings:
-    """The book of a ruleset: the published one, or that of a file.
+def read_openings(rules: str) -> Openings:
+    """The published book of a ruleset.
 
     Raises:
         OpeningsError: naming file, line and what is wrong.
         ValueError: if there is no ruleset called ``rules``.
     """
     rules = get_ruleset(rules).spec
-    if path is None:
-        path = book_path(rules)
-        if not path.exists():
-            raise OpeningsError(
-                f"there is no book of openings of {rules}: "
-                f"python -m training.arena.openings --rules {rules} > {path} makes one"
-            )
+    path = book_path(rules)
+    if not path.exists():
+        raise OpeningsError(
+            f"there is no book of openings of {rules}: "
+            f"python -m training.arena.openings --rules {rules} > {path} makes one"
+        )
     try:
         return _parsed(path.read_text(encoding="utf-8"), get_ruleset(rules), path)
     except (OSError, UnicodeDecodeError) as error:

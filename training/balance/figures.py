@@ -62,15 +62,6 @@ class Balance:
         """The same for programs; an interval is a list of the value, its low and its high end."""
         return asdict(self)
 
-    @classmethod
-    def from_json(cls, entry: dict[str, Any]) -> Balance:
-        """What ``as_json`` made."""
-        mirrors = []
-        for mirror in entry["mirrors"]:
-            intervals = {name: Interval(*mirror[name]) for name in ("won", "lost", "margin")}
-            mirrors.append(Mirror(**{**mirror, **intervals}))
-        return cls(**{**entry, "mirrors": mirrors})
-
 
 def balance_of(field: Field, results: list[Result]) -> Balance:
     """What the battles of a field's agents against themselves show.

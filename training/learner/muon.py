@@ -18,6 +18,8 @@ from torch import Tensor, nn
 _COEFFICIENTS = 3.4445, -4.7750, 2.0315
 """Of the polynomial x -> ax + bx^3 + cx^5, which five times over takes 0.01 .. 1 to 0.7 .. 1.2."""
 _STEPS = 5
+_MOMENTUM = 0.95
+"""The weight of the average before in the average of gradients."""
 
 
 class Muon(torch.optim.Optimizer):
@@ -28,13 +30,10 @@ class Muon(torch.optim.Optimizer):
         learning_rate: the step size of an Adam whose steps are as long as these: each is scaled to
             a root mean square of a fifth of it (Liu et al., "Muon is scalable for LLM training",
             2025).
-        momentum: the weight of the average before in the average of gradients.
     """
 
-    def __init__(
-        self, weights: Iterable[Tensor], learning_rate: float, momentum: float = 0.95
-    ) -> None:
-        super().__init__(weights, {"lr": learning_rate, "momentum": momentum})
+    def __init__(self, weights: Iterable[Tensor], learning_rate: float) -> None:
+        super().__init__(weights, {"lr": learning_rate})
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> None:  # type: ignore[override]
@@ -43,14 +42,14 @@ class Muon(torch.optim.Optimizer):
         for group in self.param_groups:
             for weight in group["params"]:
                 if weight.grad is not None:
-                    self._step(weight, weight.grad, group["lr"], group["momentum"])
+                    self._step(weight, weight.grad, group["lr"])
 
-    def _step(self, weight: Tensor, gradient: Tensor, rate: float, momentum: float) -> None:
+    def _step(self, weight: Tensor, gradient: Tensor, rate: float) -> None:
         kept = self.state[weight]
         if not kept:
             kept["average"] = torch.zeros_like(weight)
-        average = kept["average"].lerp_(gradient, 1 - momentum)
-        direction = orthogonal(gradient.lerp(average, momentum).flatten(1))
+        average = kept["average"].lerp_(gradient, 1 - _MOMENTUM)
+        direction = orthogonal(gradient.lerp(average, _MOMENTUM).flatten(1))
         scale = 0.2 * math.sqrt(max(direction.shape))
         weight.add_(direction.view(weight.shape), alpha=-rate * scale)
 
