@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from agents.answers import AnswerError, checked
 from thud_env import Position
@@ -25,7 +25,8 @@ class BatchPolicy(Protocol):
         """Choose a legal action for each game.
 
         Args:
-            rows: [B, 432] state rows of battles that are not over, any side to decide.
+            rows: [B, 432] int16 state rows of battles that are not over, any side to decide. They
+                may be read-only.
 
         Returns:
             [B] legal actions.
@@ -36,21 +37,24 @@ class BatchPolicy(Protocol):
         ...
 
 
-def check_rows(rows: NDArray[np.int16]) -> None:
-    """Refuse what is not [B, 432] state rows of battles that go on.
+def read_rows(given: ArrayLike) -> NDArray[np.int16]:
+    """State rows of battles that go on, [B, 432] int16, from integers of any type.
 
     Raises:
-        ValueError: if it is not.
+        ValueError: if they are not.
     """
-    shape = np.shape(rows)
-    if len(shape) != 2 or shape[1] != fields.ROW_SIZE:
+    rows = np.asarray(given)
+    if rows.ndim != 2 or rows.shape[1] != fields.ROW_SIZE or rows.dtype.kind not in "iu":
         raise ValueError(
-            f"rows of shape {shape}: (B, {fields.ROW_SIZE}) would be right, a row for each battle"
+            f"rows are {rows.dtype} of shape {rows.shape}: int16 of shape (B, {fields.ROW_SIZE}) "
+            "would be right, a row for each battle"
         )
+    rows = rows.astype(np.int16, copy=False)
     over = np.flatnonzero(rows[:, fields.TERMINATION])
     if len(over):
         text = Position.unchecked(rows[over[0]]).text
         raise ValueError(f"the battle is over: nothing to decide in {text!r} (row {over[0]})")
+    return rows
 
 
 class Agent(ABC):
@@ -153,7 +157,7 @@ def answer_of(player: BatchPolicy, name: str, rows: NDArray[np.int16]) -> NDArra
         OwnAgentError: if a player of the user's own fails.
     """
     with errors_with_traceback(player):
-        answer = player.act_rows(rows)
+        answer = player.act_rows(rows.copy())  # it may write into them
     return checked(name, answer, rows)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from agents.agent import Agent, check_position, check_rows
+from agents.agent import Agent, check_position, read_rows
 from agents.networks.inputs import Inputs
 from agents.networks.network import PolicyNetwork
 from agents.networks.pairs import Pair, pair_at
@@ -133,7 +133,7 @@ class PolicyAgent(Agent):
         Raises:
             CheckpointError: if there is no policy for a side that decides, or for the ruleset.
         """
-        check_rows(rows)
+        rows = read_rows(rows)
         actions = np.empty(len(rows), dtype=np.int32)
         for side, role in enumerate(SIDES):
             mine = np.flatnonzero(rows[:, TO_MOVE] == side)

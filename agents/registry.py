@@ -106,8 +106,13 @@ def _options(
                     f"agent {shown(spec)} has no option 'seed': make(spec, seed=1), or --seed of "
                     "the command, seeds it"
                 )
+            if key.strip() in options:
+                raise ValueError(f"agent {shown(spec)}: {key.strip()!r} without spaces is right")
             known = ", ".join(options) or "none"
-            raise ValueError(f"agent {shown(spec)} has no option {key!r}: its options are {known}")
+            hint = "" if "=" in word else ", as KEY=VALUE"
+            raise ValueError(
+                f"agent {shown(spec)} has no option {key!r}: its options are {known}{hint}"
+            )
         if key in given:
             raise ValueError(
                 f"agent {shown(spec)} has its option {key!r} twice: once would be right"

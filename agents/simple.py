@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.agent import DrawingAgent, check_rows
+from agents.agent import DrawingAgent, read_rows
 from thud_env.jit.compile import compiled, compiled_with_arrays
 from thud_env.jit.rng import random_below
 from thud_env.rules.legal import legal_actions
@@ -41,7 +41,7 @@ class RandomAgent(DrawingAgent):
 
     def act_rows(self, rows: NDArray[np.int16]) -> NDArray[np.int32]:
         """See ``BatchPolicy``."""
-        check_rows(rows)
+        rows = read_rows(rows)
         actions = np.empty(len(rows), dtype=np.int32)
         _play_random_turns(rows, self._rng, actions)
         return actions
@@ -87,7 +87,7 @@ class GreedyAgent(DrawingAgent):
 
     def act_rows(self, rows: NDArray[np.int16]) -> NDArray[np.int32]:
         """See ``BatchPolicy``."""
-        check_rows(rows)
+        rows = read_rows(rows)
         actions = np.empty(len(rows), dtype=np.int32)
         _act_greedily(rows, self._rng, actions)
         return actions

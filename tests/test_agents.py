@@ -61,6 +61,8 @@ def test_a_spec_makes_the_agent_that_it_names() -> None:
         ("stockfish", "unknown agent 'stockfish': there are random, greedy"),
         ("", "unknown agent ''"),
         ("greedy:depth=3", "agent 'greedy:depth=3' has no option 'depth': its options are none"),
+        ("alphabeta: depth=2", "'depth' without spaces is right"),
+        ("alphabeta:2", "has no option '2': its options are depth, "),
         ("random:seed=3", "has no option 'seed': make(spec, seed=1)"),
         ("greedy,seed=3", "options follow a colon"),
         ("alphabeta:depth=two", "depth=two must be a whole number"),
@@ -89,12 +91,23 @@ def test_the_error_for_a_wrong_spec_names_the_mistake(spec: str, said: str) -> N
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize(
-    "spec", ["random", "greedy", "alphabeta:depth=1", "policy:pretrained/classic"]
-)
-def test_one_row_alone_is_refused(spec: str) -> None:
-    with pytest.raises(ValueError, match=r"rows of shape \(432,\): \(B, 432\) would be right"):
-        agents.make(spec).act_rows(Position.start().row)
+PLAYERS = ["random", "greedy", "alphabeta:depth=1", "policy:pretrained/classic"]
+
+
+@pytest.mark.parametrize("spec", PLAYERS)
+def test_what_are_no_rows_is_refused(spec: str) -> None:
+    row = Position.start().row
+    for wrong, said in ((row, r"int16 of shape \(432,\)"), (row[None] * 1.0, "float64 of shape")):
+        with pytest.raises(ValueError, match=f"rows are {said}.*: int16 .* would be right"):
+            agents.make(spec).act_rows(wrong)
+
+
+@pytest.mark.parametrize("spec", PLAYERS)
+def test_rows_of_any_integers_are_read(spec: str) -> None:
+    row = Position.start().row
+    given: tuple[Any, ...] = (row[None], row[None].astype(np.int64), [row], [row.tolist()])
+    decided = [agents.make(spec, seed=3).act_rows(rows).tolist() for rows in given]
+    assert decided == [decided[0]] * len(given)
 
 
 def test_a_policy_judges_positions_alone() -> None:

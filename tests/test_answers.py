@@ -62,6 +62,15 @@ class Wrong(agents.Agent):
         return self._answer(np.array([Position(row).legal_actions()[0] for row in rows]))
 
 
+class Writing(agents.Agent):
+    """Plays the first legal action, and leaves nothing of the rows."""
+
+    def act_rows(self, rows: np.ndarray) -> Any:
+        actions = [Position(row).legal_actions()[0] for row in rows]
+        rows[:] = 0
+        return actions
+
+
 class Failing(agents.Agent):
     """Raises what a command would take for a user's mistake."""
 
@@ -199,6 +208,13 @@ def test_a_wrong_answer_ends_a_run_in_one_line(
     said = capsys.readouterr().err
     assert said.splitlines()[-1].startswith(f"{command}: {spec}: action {DONE} (done) is illegal")
     assert "Traceback" not in said
+
+
+def test_an_agent_may_write_into_its_rows(monkeypatch) -> None:
+    battles = play_battles(Writing(), Writing(), 2, max_turns=9)
+    assert battles.turns.tolist() == [9, 9]
+    monkeypatch.setattr("agents.registry.agent_class", lambda where: lambda seed: Writing())
+    Timed("random", 1).act_rows(START.row[np.newaxis])
 
 
 def test_legal_actions_of_any_type_of_integer_are_taken() -> None:

@@ -234,6 +234,11 @@ def test_no_opponent_is_needed_where_the_learner_plays_both_sides():
             make(side="dwarfs", opponent=None)
 
 
+def test_without_an_opponent_the_learner_plays_both_sides():
+    with pytest.raises(TypeError, match="or side='both' without an opponent, would be right"):
+        make_opponent(None)
+
+
 @pytest.mark.parametrize("opponent", [None, 3, object()])
 def test_what_cannot_play_is_refused(opponent):
     with pytest.raises(TypeError, match=r"act\(position\)"):

@@ -265,3 +265,8 @@ def test_a_message_is_shorter_than_what_it_is_about():
             with pytest.raises((TypeError, ValueError)) as caught:
                 take(wrong)
             assert len(str(caught.value)) < 1000
+
+
+def test_text_is_no_row() -> None:
+    with pytest.raises(TypeError, match=r"'text' is no row: Position\.from_text\(text\)"):
+        Position("text")  # type: ignore[arg-type]

@@ -484,6 +484,13 @@ def test_what_is_no_record_is_not_written(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_is_no_start_and_what_are_no_turns_is_said():
+    with pytest.raises(TypeError, match=r"start is a str: Position\.start\(rules\) would be right"):
+        Record("classic", ["dE2-E6"])
+    with pytest.raises(TypeError, match="turns are one text: a list of turns would be right"):
+        Record(Position.start(), "dE2-E6")
+
+
 # -- speed ---------------------------------------------------------------------------------
 
 

@@ -217,3 +217,9 @@ def test_pictures_need_no_pygame():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+@pytest.mark.parametrize("drawn", [svg, rgb_array, ansi])
+def test_what_is_no_position_is_not_drawn(drawn):
+    with pytest.raises(TypeError, match=r"a str is no position: Position\.from_text\(text\)"):
+        drawn("text")

@@ -288,6 +288,12 @@ def test_the_mask_after_the_end(idle_mask, idle, mode, copies):
         assert envs.action_masks().sum(axis=1).tolist() == [656, 656]
 
 
+@pytest.mark.parametrize("seed", [[1, 2], (1, None)])
+def test_a_seed_for_each_environment_is_refused(seed):
+    with pytest.raises(ValueError, match="seed: one for all environments would be right"):
+        ThudVectorEnv(2).reset(seed=seed)
+
+
 def test_an_illegal_action_can_be_refused():
     envs = ThudVectorEnv(3, illegal_action="raise", opponent=first_legal)
     envs.reset()

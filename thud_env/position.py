@@ -89,7 +89,10 @@ class Position:
 
         Raises:
             RowError: if no play leads to that row; the message names the wrong entry.
+            TypeError: for text, which ``from_text`` reads.
         """
+        if isinstance(row, str):
+            raise TypeError(f"{shown(row)} is no row: Position.from_text(text) would be right")
         self._row = _frozen(check_row(row))
 
     @classmethod

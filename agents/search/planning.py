@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.agent import DrawingAgent, check_rows
+from agents.agent import DrawingAgent, read_rows
 from agents.search.evaluation import final_value
 from thud_env.actions import ACCEPT, DECLINE, OFFER
 from thud_env.rules.legal import may_offer
@@ -110,7 +110,7 @@ class PlanningAgent(DrawingAgent):
 
     def act_rows(self, rows: NDArray[np.int16]) -> NDArray[np.int32]:
         """See ``BatchPolicy``."""
-        check_rows(rows)
+        rows = read_rows(rows)
         actions = np.empty(len(rows), dtype=np.int32)
         unplanned = []
         for i, row in enumerate(rows):

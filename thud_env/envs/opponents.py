@@ -155,9 +155,10 @@ def make_opponent(opponent: Any, is_needed: bool = True) -> BatchOpponent:
         return _OneByOne(opponent.act, opponent)
     if callable(opponent):
         return _OneByOne(opponent, opponent)
+    hint = ", or side='both' without an opponent," if opponent is None else ""
     raise TypeError(
         f"opponent {shown(opponent)} cannot play: {RANDOM_DECISIONS!r}, a function from a Position "
-        "to an action, or an object with act(position) or act_rows(rows) would be right"
+        f"to an action, or an object with act(position) or act_rows(rows){hint} would be right"
     )
 
 

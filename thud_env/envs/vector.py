@@ -38,6 +38,7 @@ environment does not render, and a limit on decisions would be a clock outside t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Never, get_args
 
 import gymnasium
@@ -171,6 +172,11 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             raise ResetNeeded(
                 f"environments {np.flatnonzero(~chosen).tolist()} must be reset, too: "
                 "call reset() without reset_mask first"
+            )
+        if isinstance(seed, Sequence) and not isinstance(seed, str):
+            raise ValueError(
+                "seed: one for all environments would be right; make_vec(..., "
+                "vectorization_mode='sync') takes one for each"
             )
         if seed is not None:
             seed = as_count("seed", seed, least=0)

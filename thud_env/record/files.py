@@ -96,6 +96,7 @@ class Record:
     Raises:
         RecordError: for a turn that is not legal, naming ``turn``; for a tag that is malformed
             or contradicts the start and the turns, naming ``tag``.
+        TypeError: for a start that is no ``Position``, and turns in one text.
     """
 
     start: Position
@@ -107,6 +108,11 @@ class Record:
     """The position after the last turn."""
 
     def __post_init__(self) -> None:
+        if not isinstance(self.start, Position):
+            kind = type(self.start).__name__
+            raise TypeError(f"start is a {kind}: Position.start(rules) would be right")
+        if isinstance(self.turns, str):
+            raise TypeError("turns are one text: a list of turns would be right")
         turns, final = _replay(self.start, self.turns)
         object.__setattr__(self, "turns", turns)
         object.__setattr__(self, "final", final)

@@ -82,7 +82,12 @@ def scene_of(
 
     Raises:
         ValueError: if a turn or a square cannot be read.
+        TypeError: if ``position`` is none.
     """
+    if not hasattr(position, "row"):
+        raise TypeError(
+            f"a {type(position).__name__} is no position: Position.from_text(text) would be right"
+        )
     row = position.row
     rules = fields.ruleset_of(row)
     deciding = None

@@ -112,7 +112,7 @@ class Timed:
         """
         started = time.process_time()
         with errors_with_traceback(self._agent):
-            actions = self._agent.act_rows(rows)
+            actions = self._agent.act_rows(rows.copy())  # it may write into them
         self.seconds += time.process_time() - started
         return checked(self._spec, actions, rows)
 
