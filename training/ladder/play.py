@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import agents
-from agents.agent import errors_with_traceback
+from agents.agent import answer_of, errors_with_traceback
 from agents.answers import checked
 from agents.threads import use_one_thread
 from thud_env.position import Position, Termination
@@ -91,9 +91,7 @@ def _warm_up(spec: str, rules: str, side: int) -> None:
     position = Position.start(get_ruleset(rules))
     if side:
         position = position.play(position.turns()[0])
-    agent = agents.make(spec)
-    with errors_with_traceback(agent):
-        agent.act(position)
+    answer_of(agents.make(spec), spec, position.row[np.newaxis])
 
 
 class Timed:
