@@ -50,6 +50,12 @@ WRONG: dict[str, tuple[Callable[[np.ndarray], Any], str]] = {
     "negative": (lambda first: first - NUM_ACTIONS, "{}: action -"),
     "too-large": (lambda first: first + np.int64(1 << 40), "{}: action 10995116"),
 }
+COMMANDS = [
+    (evaluate, ["--trolls", "random", "--dwarfs"]),
+    (play, ["--trolls", "random", "--dwarfs"]),
+    (ladder, ["--games", "2", "--out", "ladder", "random"]),
+]
+"""Commands that meet the player whose spec comes next."""
 
 
 class Wrong(agents.Agent):
@@ -139,14 +145,7 @@ def test_a_wrong_answer_to_one_position_names_the_class(how) -> None:
         Wrong(how).turn(START)
 
 
-@pytest.mark.parametrize(
-    ("main", "words"),
-    [
-        (evaluate, ["--trolls", "random", "--dwarfs"]),
-        (play, ["--trolls", "random", "--dwarfs"]),
-        (ladder, ["--games", "2", "--out", "ladder", "random"]),
-    ],
-)
+@pytest.mark.parametrize(("main", "words"), COMMANDS)
 def test_a_wrong_answer_ends_a_command_in_one_line(
     main, words, tmp_path: Path, monkeypatch, capsys
 ) -> None:
@@ -166,14 +165,7 @@ def test_an_error_of_ones_own_agent_is_no_mistake_on_a_command_line(meet, monkey
     assert str(caught.value.__cause__) == "a bug of my own"
 
 
-@pytest.mark.parametrize(
-    ("main", "words"),
-    [
-        (evaluate, ["--trolls", "random", "--dwarfs"]),
-        (play, ["--trolls", "random", "--dwarfs"]),
-        (ladder, ["--games", "2", "--out", "ladder", "random"]),
-    ],
-)
+@pytest.mark.parametrize(("main", "words"), COMMANDS)
 def test_an_error_of_ones_own_agent_ends_a_command_with_its_traceback(
     main, words, tmp_path: Path, monkeypatch, capsys
 ) -> None:
