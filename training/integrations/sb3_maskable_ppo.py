@@ -1,7 +1,8 @@
 """MaskablePPO of sb3-contrib, which finds the masks through ``action_masks()``.
 
 Stable-Baselines3 steps its environments one after the other in Python, which takes most of a run's
-time.
+time. Its ``CnnPolicy`` needs pictures of 36 x 36 and more: for convolutions over a board give
+``policy_kwargs`` a ``features_extractor_class``, as ``tests/benchmarks/sb3_learner.py`` does.
 """
 
 from __future__ import annotations
