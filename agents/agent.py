@@ -14,8 +14,10 @@ from agents.answers import AnswerError, checked
 from thud_env import Position
 from thud_env.jit.rng import seed_generators
 from thud_env.notation.turns import turn_notation
+from thud_env.position import Side
 from thud_env.rules import row as fields
 from thud_env.rules.play import apply
+from thud_env.rulesets import Ruleset
 
 
 class BatchPolicy(Protocol):
@@ -78,6 +80,19 @@ class Agent(ABC):
 
     def seed(self, seed: int) -> None:  # noqa: B027 (without chance there is nothing to do)
         """Make all later decisions depend on ``seed`` alone."""
+
+    def check_plays(  # noqa: B027 (most play every game)
+        self, rules: Ruleset, side: Side
+    ) -> None:
+        """Refuse a game that it does not play. Environments and runs ask when they are made.
+
+        Args:
+            rules: the ruleset.
+            side: the side that it is to play.
+
+        Raises:
+            ValueError: saying why.
+        """
 
     def get_state(self) -> dict[str, Any]:
         """The state, made of values that JSON can hold, for ``set_state``."""

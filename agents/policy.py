@@ -19,10 +19,10 @@ from agents.networks.pairs import Pair, pair_at
 from agents.ranges import check_ranges
 from thud_env import Position
 from thud_env.actions import NUM_ACTIONS
-from thud_env.position import SIDES
+from thud_env.position import SIDES, Side
 from thud_env.rules.play import margin
 from thud_env.rules.row import ONGOING, TERMINATION, TO_MOVE, ruleset_of
-from thud_env.rulesets import margin_of_one
+from thud_env.rulesets import Ruleset, margin_of_one
 
 _AT_ONCE = 256
 """Positions in a batch of the network."""
@@ -118,6 +118,10 @@ class PolicyAgent(Agent):
     def seed(self, seed: int) -> None:
         """See ``Agent``."""
         self._random = np.random.default_rng(seed)
+
+    def check_plays(self, rules: Ruleset, side: Side) -> None:
+        """See ``Agent``."""
+        self._pair.checkpoint(side, rules)
 
     def get_state(self) -> dict[str, Any]:
         """See ``Agent``."""

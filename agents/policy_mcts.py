@@ -26,7 +26,9 @@ from agents.search.reading import TreeResult, best_line, glimpse_of, tree_result
 from agents.search.tree import EDGE_COUNT, FIRST_EDGE, HIGHEST, LOWEST, Tree
 from agents.search.weights import material_weights
 from agents.search.workspace import MAX_DEPTH
+from thud_env.position import SIDES, Side
 from thud_env.rules.row import DWARFS, TO_MOVE, Row
+from thud_env.rulesets import Ruleset
 
 _GAMES_AT_ONCE = 64
 _MOST_IN_TIME = 100_000
@@ -108,7 +110,8 @@ class PolicyMctsAgent(PlanningAgent):
             lookahead=(lookahead, 0, MAX_DEPTH),
             temperature=(temperature, 0.01, 1e6),
         )
-        self._judge = LeafJudge(PolicyAgent(path), precision == "bfloat16", lookahead, temperature)
+        self._policy = PolicyAgent(path)
+        self._judge = LeafJudge(self._policy, precision == "bfloat16", lookahead, temperature)
         self._sims = sims
         self._constants = (c, fpu, _UNUSED)
         self._work = judging(None, material_weights().own["classic"])  # for a tree without networks
@@ -127,6 +130,11 @@ class PolicyMctsAgent(PlanningAgent):
         super().seed(seed)
         self._seed = seed
         self._judge.forget()
+
+    def check_plays(self, rules: Ruleset, side: Side) -> None:
+        """See ``Agent``. Its trees have decisions of both sides."""
+        for role in SIDES:
+            self._policy.check_plays(rules, role)
 
     def get_state(self) -> dict[str, Any]:
         """See ``Agent``."""

@@ -234,6 +234,42 @@ def test_no_opponent_is_needed_where_the_learner_plays_both_sides():
             make(side="dwarfs", opponent=None)
 
 
+@pytest.mark.parametrize("kind", [ThudSeatEnv, ThudVectorEnv])
+@pytest.mark.parametrize("player", ["policy", "policy+mcts"])
+def test_a_policy_of_another_game_is_refused_before_the_game_begins(kind, player):
+    spec = f"{player}:pretrained/koom-valley"
+    for opponent in (f"agents:{spec}", agents.make(spec)):
+        with pytest.raises(ValueError, match="was trained for koom-valley, not classic"):
+            kind(opponent=opponent)
+    kind(rules="koom-valley", opponent=f"agents:{spec}")
+
+
+@pytest.mark.parametrize(
+    ("side", "match", "asked"),
+    [
+        ("dwarfs", False, ["trolls"]),
+        ("trolls", False, ["dwarfs"]),
+        ("trolls", True, ["dwarfs", "trolls"]),
+        ("random", False, ["dwarfs", "trolls"]),
+    ],
+)
+def test_an_opponent_is_asked_about_the_sides_that_it_plays(side, match, asked):
+    class Choosy:
+        def __init__(self):
+            self.asked = []
+
+        def check_plays(self, rules, side):
+            self.asked.append(side)
+
+        def act(self, position):
+            return first_legal(position)
+
+    for kind in (ThudSeatEnv, ThudVectorEnv):
+        opponent = Choosy()
+        kind(side=side, match=match, opponent=opponent)
+        assert opponent.asked == asked
+
+
 def test_without_an_opponent_the_learner_plays_both_sides():
     with pytest.raises(TypeError, match="or side='both' without an opponent, would be right"):
         make_opponent(None)

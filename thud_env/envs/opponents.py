@@ -16,7 +16,9 @@ None                                   nothing: only where the learner plays bot
 The package itself has no player but ``"random-decisions"``; a module is imported when a string
 names it. ``"random"``, its older name, still means the same.
 An opponent with a method ``seed(number)`` is seeded by ``reset(seed=...)``, one with
-``get_state()`` and ``set_state(state)`` is part of its environment's state.
+``get_state()`` and ``set_state(state)`` is part of its environment's state. One with
+``check_plays(rules, side)`` is asked when the environment is made, and raises if it does not play
+that side of the ruleset.
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ from numpy.typing import NDArray
 from thud_env.actions import NUM_ACTIONS, as_index, out_of_range
 from thud_env.arguments import module_named, nearest, shown
 from thud_env.batch.states import drawn_decisions
-from thud_env.position import IllegalMove, Position
+from thud_env.position import SIDES, IllegalMove, Position
+from thud_env.rulesets import Ruleset
 
 RANDOM_DECISIONS = "random-decisions"
 _OLDER_NAME = "random"
@@ -76,7 +79,7 @@ class _OneByOne:
 
     def __init__(self, choose: Callable[[Position], int], whose: Any) -> None:
         self._choose = choose
-        for method in ("seed", "get_state", "set_state"):
+        for method in ("seed", "get_state", "set_state", "check_plays"):
             if callable(getattr(whose, method, None)):
                 setattr(self, method, getattr(whose, method))
 
@@ -160,6 +163,26 @@ def make_opponent(opponent: Any, is_needed: bool = True) -> BatchOpponent:
         f"opponent {shown(opponent)} cannot play: {RANDOM_DECISIONS!r}, a function from a Position "
         f"to an action, or an object with act(position) or act_rows(rows){hint} would be right"
     )
+
+
+def check_opponent(opponent: BatchOpponent, rules: Ruleset, learner: str, match: bool) -> None:
+    """Let an opponent that can refuse a game refuse it before it begins.
+
+    Args:
+        opponent: what ``make_opponent`` made.
+        rules: the ruleset that is played.
+        learner: the learner's side, or ``"random"`` or ``"both"``.
+        match: whether the sides are changed after a battle.
+
+    Raises:
+        ValueError: or what the opponent raises.
+    """
+    check = getattr(opponent, "check_plays", None)
+    if not callable(check):
+        return
+    for side in SIDES:
+        if match or side != learner:
+            check(rules, side)
 
 
 def seed_opponent(opponent: BatchOpponent, generator: np.random.Generator) -> None:

@@ -19,6 +19,7 @@ from thud_env.batch.states import margins
 from thud_env.envs.common import ILLEGAL_ACTION, ILLEGAL_REWARD, check_state, integers
 from thud_env.envs.match import MATCH_PLANES, show_match
 from thud_env.envs.opponents import (
+    check_opponent,
     check_opponent_state,
     make_opponent,
     opponent_state,
@@ -67,6 +68,7 @@ class SeatedGames:
     ) -> None:
         self.side, self.match, self.rules = side, match, rules
         self._opponent = make_opponent(opponent, is_needed=side != "both")
+        check_opponent(self._opponent, rules, side, match)
         # Battles are reset by ``start``, as an illegal action ends one that by the rules goes on.
         self.games = BatchedGame(
             num_games,

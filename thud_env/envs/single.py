@@ -72,6 +72,7 @@ from thud_env.envs.common import (
 )
 from thud_env.envs.match import MatchEnv
 from thud_env.envs.opponents import (
+    check_opponent,
     check_opponent_state,
     make_opponent,
     opponent_state,
@@ -110,7 +111,7 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         max_quiet_turns, max_turns, offer_after, agreement: as ``ThudEnv``.
 
     Raises:
-        ValueError: for any other value.
+        ValueError: for any other value; for an opponent that refuses the game (``check_plays``).
         TypeError: for an opponent that cannot play, and for any other keyword, naming the nearest
             there is.
     """
@@ -152,6 +153,7 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         )
         self._opponent = make_opponent(opponent, is_needed=side != "both")
         self.rules = self._game.rules
+        check_opponent(self._opponent, self.rules, side, match)
         self.render_mode = render_mode
         space = self._game.observation_space(self._game.possible_agents[0])
         self.observation_space = space if self._is_dict else space["observation"]

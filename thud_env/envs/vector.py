@@ -87,7 +87,7 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         render_mode: None; single environments render.
 
     Raises:
-        ValueError: for any other value.
+        ValueError: for any other value; for an opponent that refuses the game (``check_plays``).
         TypeError: for an opponent that cannot play, and for any other keyword, naming the nearest
             there is.
     """
