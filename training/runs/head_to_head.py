@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 import agents
-from thud_env.rulesets import MOST_POINTS, TROLL_VALUE, get_ruleset
+from thud_env.rulesets import TROLL_VALUE, Ruleset, get_ruleset
 from training.arena.battles import play_battles
 from training.arena.intervals import decimals
 from training.arena.summary import interval_of, summarise
@@ -41,7 +41,7 @@ def head_to_head(
     results = []
     ruleset = get_ruleset(rules)
     score = "result" if ruleset.reward == "outcome" else "margin"
-    table = Table(title=f"head to head, {games} battles each", caption=_CAPTIONS[score])
+    table = Table(title=f"head to head, {games} battles each", caption=caption(ruleset))
     for heading in ("dwarfs", "trolls"):
         table.add_column(heading)
     for heading in (
@@ -77,11 +77,14 @@ def head_to_head(
     return results
 
 
-_CAPTIONS = {
-    "margin": f"margin: dwarfs left less {TROLL_VALUE} for each troll left, -{MOST_POINTS} to "
-    f"+{MOST_POINTS}; the dwarfs want it high",
-    "result": "result: 1 if the dwarfs won, 0 for a draw, -1 if the trolls won",
-}
+def caption(ruleset: Ruleset) -> str:
+    """What the margins of a ruleset mean, and how large they can be."""
+    if ruleset.reward == "outcome":
+        return "result: 1 if the dwarfs won, 0 for a draw, -1 if the trolls won"
+    return (
+        f"margin: dwarfs left less {TROLL_VALUE} for each troll left, "
+        f"-{TROLL_VALUE * len(ruleset.trolls)} to +{len(ruleset.dwarfs)}; the dwarfs want it high"
+    )
 
 
 def verdicts(results: list[dict[str, Any]], policy: str) -> list[str]:
