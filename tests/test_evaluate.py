@@ -79,7 +79,7 @@ def test_a_battle_played_again_counts_once(capsys) -> None:
     words = ["--dwarfs", FIRST, "--trolls", FIRST, "--max-turns", "20", "--no-openings"]
     assert main([*words, "--games", "20", "--json"]) == 0
     out, err = capsys.readouterr()
-    assert "only 1 of 20 battles are distinct: repeats are not counted" in err
+    assert "only 1 of 20 battles is distinct: repeats are not counted" in err
     report = json.loads(out)
     assert report["games"] == 1
     assert report["mean_margin_95"] == [-32, 32]
@@ -281,6 +281,12 @@ def test_bad_input_is_one_line_and_exit_code_2(words: list[str], said: str, caps
 def test_two_players_are_needed(words: list[str], capsys) -> None:
     assert main(words) == 2
     assert "or else --match FIRST SECOND, are needed" in capsys.readouterr().err
+
+
+def test_help_says_what_games_counts(capsys) -> None:
+    assert main(["--help"]) == 0
+    words = " ".join(capsys.readouterr().out.split())
+    assert "battles; with --match game pairs, of two battles each" in words
 
 
 def test_ctrl_c_is_one_line(monkeypatch, capsys) -> None:

@@ -11,6 +11,7 @@ from training.arena.intervals import (
     Interval,
     bootstrap_mean,
     compare,
+    counted,
     is_above,
     mean_interval,
     resample_weights,
@@ -67,8 +68,15 @@ def test_400_games_resolve_about_5_points() -> None:
     _, low, high = wilson(200, 400)
     assert resolution(400) == pytest.approx((high - low) / 2, rel=0.01)
     assert "400: 5" in games_help()
+    assert "N / 2 starts, each in both seats, which is N / 2 game pairs" in games_help()
     assert "by 5 points or more" in resolution_words(400)
     assert "too few" in resolution_words(2 * ENOUGH_PAIRS - 2)
+
+
+def test_one_of_a_thing_is_not_many() -> None:
+    assert (counted(1, "game pair"), counted(2000, "start")) == ("1 game pair", "2,000 starts")
+    apart = compare("a", Interval(0, 0, 0), "b", Interval(1, 1, 1), 1)
+    assert apart == "a and b are not told apart: 1 game pair is too few"
 
 
 def test_four_times_the_games_resolve_half_the_difference() -> None:

@@ -200,6 +200,7 @@ def test_the_limits_of_a_ladder_are_in_its_report(tmp_path: Path) -> None:
     words = ["random", "greedy", "--games", "2", "--max-turns", "20", "--out", str(tmp_path)]
     assert main([*words, "--workers", "1"]) == 0
     assert "Battles end after 20 turns." in (tmp_path / REPORT).read_text()
+    assert "; 1 game pair (one start, both seats)" in (tmp_path / REPORT).read_text()
     assert {result.ending for result in read_games(tmp_path).results} == {"turn_limit"}
 
 

@@ -92,7 +92,8 @@ def evaluate(
     different = distinct(played)
     if len(different) < games:
         counted = "all are counted" if by_chance else "repeats are not counted"
-        notes.append(f"only {len(different)} of {games} {kind} are distinct: {counted}")
+        are = "is" if len(different) == 1 else "are"
+        notes.append(f"only {len(different)} of {games} {kind} {are} distinct: {counted}")
     if len(different) < ENOUGH_PAIRS:
         why = f"intervals of fewer than {ENOUGH_PAIRS} are too narrow"
         notes.append(f"too few {kind}, {len(different)}: {why}")
@@ -115,7 +116,13 @@ def main(words: list[str] | None = None) -> int:
         metavar=("FIRST", "SECOND"),
         help="instead: game pairs of FIRST, as dwarfs and then as trolls, with each SECOND",
     )
-    add("--games", type=bounded(int, 1), default=200, metavar="N", help="how many (200)")
+    add(
+        "--games",
+        type=bounded(int, 1),
+        default=200,
+        metavar="N",
+        help="battles; with --match game pairs, of two battles each, with each SECOND (200)",
+    )
     add(
         "--openings",
         action=argparse.BooleanOptionalAction,

@@ -39,6 +39,11 @@ class Interval(NamedTuple):
         return f"{value}% ({low} to {high})"
 
 
+def counted(count: int, what: str) -> str:
+    """A number of things: ``1 game pair``, ``2,000 game pairs``."""
+    return f"{count:,} {what}{'s' * (count != 1)}"
+
+
 def decimals(largest: float) -> int:
     """How many decimals suit a mean of values in ``-largest .. largest``."""
     return 1 if largest > 1 else 2
@@ -132,5 +137,6 @@ def compare(name: str, first: Interval, other: str, second: Interval, pairs: int
     if is_above(second, first, pairs):
         return f"{other} is above {name}"
     if pairs < ENOUGH_PAIRS:
-        return f"{name} and {other} are not told apart: {pairs} game pairs are too few"
+        few = f"{counted(pairs, 'game pair')} {'is' if pairs == 1 else 'are'} too few"
+        return f"{name} and {other} are not told apart: {few}"
     return f"{name} and {other} are not told apart"

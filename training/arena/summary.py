@@ -10,7 +10,7 @@ from thud_env import Termination
 from thud_env.position import SIDES
 from thud_env.rulesets import get_ruleset
 from training.arena.battles import Battles, GamePairs, strike_names
-from training.arena.intervals import Interval, decimals, mean_interval, wilson
+from training.arena.intervals import Interval, counted, decimals, mean_interval, wilson
 
 
 def _with_interval(name: str, interval: Interval) -> dict[str, Any]:
@@ -66,7 +66,7 @@ def summarise_pairs(matches: GamePairs) -> dict[str, Any]:
 
 def print_battles(dwarfs: str, trolls: str, rules: str, result: dict[str, Any]) -> None:
     """What ``summarise`` found, for people."""
-    print(f"{_counted(result['games'], 'battle')} of {rules}: dwarfs {dwarfs}, trolls {trolls}")
+    print(f"{counted(result['games'], 'battle')} of {rules}: dwarfs {dwarfs}, trolls {trolls}")
     for role in SIDES:
         side = result[role]
         did = f"{side['captures_per_battle']:.2f} captures a battle"
@@ -86,7 +86,7 @@ def print_pairs(first: str, second: str, rules: str, result: dict[str, Any]) -> 
     """What ``summarise_pairs`` found, for people."""
     print_battles(first, second, rules, result["first_battles"])
     print_battles(second, first, rules, result["second_battles"])
-    print(f"{_counted(result['games'], 'game pair')}, first player {first}, second {second}")
+    print(f"{counted(result['games'], 'game pair')}, first player {first}, second {second}")
     for player in ("first_player", "second_player"):
         print(f"  {player.replace('_', ' ')}: {_won(result[player])}")
     print(f"  drawn {result['draws']}")
@@ -122,10 +122,6 @@ def markdown_table(headings: list[str], rows: list[list[str]]) -> Iterator[str]:
     for cells in (headings, ["-" * width for width in widths], *rows):
         padded = (cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
         yield f"| {' | '.join(padded)} |"
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}{'s' * (count != 1)}"
 
 
 def _won(share: dict[str, Any]) -> str:

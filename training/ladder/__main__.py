@@ -37,8 +37,9 @@ def games_help() -> str:
     """The help text of ``--games``."""
     shown = ", ".join(f"{games}: {100 * resolution(games):.0f}" for games in (100, 400, 1000))
     return (
-        f"games of every two agents, half of them with the seats swapped ({GAMES}); a share of "
-        f"wins can be shown to differ from one half by so many points: {shown}"
+        f"games of every two agents ({GAMES}): N / 2 starts, each in both seats, which is N / 2 "
+        "game pairs; an agent plays itself once from each; a share of wins can be shown to differ "
+        f"from one half by so many points: {shown}"
     )
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from thud_env.position import SIDES
 from thud_env.rulesets import get_ruleset
-from training.arena.intervals import ENOUGH_PAIRS, Interval, compare, decimals, resolution
+from training.arena.intervals import ENOUGH_PAIRS, Interval, compare, counted, decimals, resolution
 from training.arena.summary import markdown_table
 from training.ladder.figures import Effort, Figures, as_json, compute_figures
 from training.ladder.picture import payoff_svg
@@ -55,7 +55,7 @@ def _summary(games: Games, figures: Figures, most: float) -> Iterator[str]:
     pairs = [pair.pairs for pair in figures.pair_scores]
     yield (
         f"{figures.games:,} games of {games.header.rules}, {figures.distinct:,} of them distinct; "
-        f"{_span(pairs)} game pairs (one start, both seats) for every two "
+        f"{_span(pairs)} (one start, both seats) for every two "
         f"agents. {resolution_words(2 * min(pairs))}"
     )
     if games.header.limits:
@@ -223,4 +223,5 @@ def _milliseconds(seconds: float) -> str:
 
 def _span(counts: list[int]) -> str:
     fewest, most = min(counts), max(counts)
-    return str(most) if fewest == most else f"{fewest} to {most}"
+    words = counted(most, "game pair")
+    return words if fewest == most else f"{fewest} to {words}"

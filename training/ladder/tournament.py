@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from training.arena.intervals import counted
 from training.ladder.play import Result, play_games
 from training.ladder.schedule import Field, Game
 from training.ladder.store import Store
@@ -33,7 +34,7 @@ def play_missing(
         games = [game for game in wanted if game not in held]
         if games:
             kept = f", {len(held):,} are kept" if held else ""
-            console.print(f"{len(games):,} games to play{kept}")
+            console.print(f"{counted(len(games), 'game')} to play{kept}")
             with (
                 Progress(console, "ladder", "games", len(games)) as progress,
                 # Closed at once on a stop, which ends its workers.
