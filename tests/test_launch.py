@@ -21,6 +21,7 @@ from training.runs.loop import Stopped
 from training.train import main
 
 ROOT = Path(__file__).parents[1]
+CLASSIC = "{kind: symmetric, blocks: 9, attack_planes: true, threat_planes: true}"
 
 
 @pytest.mark.parametrize("words", [["--help"], ["configs/smoke.yaml", "-h"]])
@@ -73,7 +74,23 @@ def test_help_lists_the_options_and_the_keys(words: list[str], capsys) -> None:
         (["{}", "start_from=nowhere"], "start_from: there is no folder nowhere: a run's"),
         (
             ["{}", "start_from=pretrained/classic", "network.channels=5"],
-            "classic/dwarfs is a SymmetricConfig(kind='symmetric', channels=96",
+            "classic/dwarfs is another: network.kind=symmetric network.channels=96 "
+            "network.blocks=8 network.key_size=32 network.pool_layer=true "
+            "network.threat_planes=true would be right",
+        ),
+        (
+            ["{}", "start_from=pretrained/classic", f"network={CLASSIC}", "network.channels=8"],
+            "start_from: the network of X/dwarfs is another: network.channels=96 would be right",
+        ),
+        (
+            ["{}", "rules=koom-valley", "start_from=pretrained/classic"],
+            "start_from: X/dwarfs was trained for classic, not for koom-valley, and its network "
+            "cannot learn that (symmetries=8: koom-valley has 2): a policy for koom-valley would",
+        ),
+        (
+            ["{}", "rules=classic-all", "start_from=pretrained/classic", "network.blocks=9"],
+            "start_from: X/dwarfs was trained for classic, not for classic-all, and its network is "
+            "another: network.kind=symmetric network.channels=96 network.key_size=32",
         ),
     ],
 )
@@ -85,7 +102,7 @@ def test_a_bad_configuration_is_one_line_and_writes_nothing(
     assert main([word.replace("{}", str(config)) for word in words]) == 2
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)
-    assert said in err
+    assert said.replace("X/", f"{ROOT}/agents/pretrained/classic/") in err
     assert list(tmp_path.iterdir()) == []
 
 

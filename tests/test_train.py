@@ -425,7 +425,7 @@ def test_a_deeper_network_begins_by_judging_as_the_policy_it_starts_from(
                 parameter.add_(0.1 * torch.randn_like(parameter))
         save_policy(tmp_path / role, network, role=role, rules="classic", decisions=1)
     grown = two_networks(deep)
-    start_from(str(tmp_path), grown)
+    start_from(str(tmp_path), grown, "classic")
     for role, network in zip(SIDES, grown, strict=True):
         inputs = network.inputs(Position.start().row[np.newaxis])
         asked = (inputs.planes, inputs.decisions, inputs.game)
@@ -433,8 +433,8 @@ def test_a_deeper_network_begins_by_judging_as_the_policy_it_starts_from(
             before, after = load_policy(tmp_path / role).network(*asked), network(*asked)
         assert before[0].std() > 0
         assert all(torch.equal(one, other) for one, other in zip(before, after, strict=True))
-    with pytest.raises(ConfigError, match="blocks=1"):
-        start_from(str(tmp_path), two_networks(flat))
+    with pytest.raises(ConfigError, match=r"another: network\.blocks=1 would be right"):
+        start_from(str(tmp_path), two_networks(flat), "classic")
 
 
 def test_a_reader_that_has_gone_away_ends_a_run_without_a_line(tmp_path: Path) -> None:

@@ -132,7 +132,7 @@ def check_run(config: RunConfig, runs: Path, options: Options) -> None:
     if not options.goes_on(folder):
         _refuse_to_move_aside(folder, config)
         if config.start_from:
-            start_from(config.start_from, two_networks(config.network))
+            start_from(config.start_from, two_networks(config.network), config.rules)
     if config.evaluation_games and re.search("[,=]", str(runs)):
         raise ConfigError(
             f"{folder}: no spec can name a path with , or =, and the table at the end "

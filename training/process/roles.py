@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
@@ -13,6 +13,7 @@ from agents.networks.checkpoint import CheckpointError, load_policy, policy_fold
 from agents.networks.kinds import make_network
 from agents.networks.network import NetworkConfig, PolicyNetwork
 from thud_env.position import SIDES
+from thud_env.rulesets import get_ruleset
 from training.config import ConfigError, RunConfig
 from training.process.clock import Clock
 from training.process.precision import Precision, device_named, use_device
@@ -45,7 +46,7 @@ class Roles:
         torch.manual_seed(config.seed)
         networks = two_networks(config.network)
         if config.start_from:
-            start_from(config.start_from, networks)
+            start_from(config.start_from, networks, config.rules)
         precision = Precision.named(config.precision, device_named(config.device))
         use_device(precision.device)
         for network in networks:
@@ -89,9 +90,14 @@ def two_networks(config: NetworkConfig) -> tuple[PolicyNetwork, PolicyNetwork]:
     return make_network(config), make_network(config)
 
 
-def start_from(folder: str, networks: tuple[PolicyNetwork, PolicyNetwork]) -> None:
+def start_from(folder: str, networks: tuple[PolicyNetwork, PolicyNetwork], rules: str) -> None:
     """Give both networks the weights of a policy. Blocks that it lacks stay as they are, which is
     the identity at the start.
+
+    Args:
+        folder: has a policy of each role, which may have learnt another game.
+        networks: the dwarfs' and the trolls'.
+        rules: the ruleset that they are to learn.
 
     Raises:
         ConfigError: if a policy is missing, damaged, or of another size.
@@ -105,12 +111,36 @@ def start_from(folder: str, networks: tuple[PolicyNetwork, PolicyNetwork]) -> No
     for role, network in zip(SIDES, networks, strict=True):
         path = pair / role
         try:
-            found = load_policy(path).network
+            policy = load_policy(path)
         except CheckpointError as error:
             raise ConfigError(f"start_from: {error}") from None
+        found = policy.network
         blocks = min(found.config.blocks, network.config.blocks)
         if found.config != dataclasses.replace(network.config, blocks=blocks):
-            raise ConfigError(
-                f"start_from: {path} is a {found.config}, the run is to have a {network.config}"
-            )
+            whose = f"the network of {path}"
+            if get_ruleset(policy.rules) != get_ruleset(rules):
+                whose = f"{path} was trained for {policy.rules}, not for {rules}, and its network"
+                try:
+                    found.config.check_rules(get_ruleset(rules))
+                except ValueError as error:
+                    raise ConfigError(
+                        f"start_from: {whose} cannot learn that ({error}): a policy for {rules} "
+                        "would be right"
+                    ) from None
+            words = " ".join(_other_keys(found.config, network.config))
+            raise ConfigError(f"start_from: {whose} is another: {words} would be right")
         network.load_state_dict({**network.state_dict(), **found.state_dict()})
+
+
+def _other_keys(found: NetworkConfig, wanted: NetworkConfig) -> Iterator[str]:
+    """The words of a command line that give a run with the network ``wanted`` that of ``found``."""
+    for field in dataclasses.fields(found):
+        value, given = (getattr(one, field.name, field.default) for one in (found, wanted))
+        if field.name == "blocks":  # more than the policy's are right, too
+            needed = found.blocks > wanted.blocks
+        else:
+            # Another kind has defaults of its own, which a key that is not given takes.
+            default = getattr(type(wanted)(), field.name, None)
+            needed = value != given or (default != field.default and value != field.default)
+        if needed:
+            yield f"network.{field.name}={str(value).lower()}"  # as YAML writes true and false
