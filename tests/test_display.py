@@ -13,6 +13,7 @@ from training.process.clock import PARTS
 from training.process.console import CommandConsole
 from training.process.progress import Progress
 from training.runs.display import Display
+from training.runs.foresight import METRIC
 
 SHOWN = {
     "speed/decisions_per_second": 0.25,
@@ -28,6 +29,17 @@ def test_a_line_says_what_a_distillation_loses() -> None:
         display.update(1000, {**SHOWN, "dwarfs/regret": 0.17, "trolls/regret": 0.12})
     shown = console.file.getvalue()  # type: ignore[attr-defined]
     assert "dwarfs regret 0.17, trolls regret 0.12" in shown
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_zero_has_no_minus(terminal: bool) -> None:
+    names = ("battles/margin", "dwarfs/margin_against_greedy", "trolls/explained_variance")
+    console = Console(file=io.StringIO(), force_terminal=terminal, width=200)
+    with Display(console, "tiny", 1000) as display:
+        display.update(1000, {**SHOWN, **dict.fromkeys(names, -0.0001), f"trolls/{METRIC}": -0.0})
+    shown = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "+0.0" in shown
+    assert "-0.0" not in shown
 
 
 def test_a_live_display_in_a_terminal() -> None:

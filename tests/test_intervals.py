@@ -73,6 +73,10 @@ def test_400_games_resolve_about_5_points() -> None:
     assert "too few" in resolution_words(2 * ENOUGH_PAIRS - 2)
 
 
+def test_zero_has_no_minus() -> None:
+    assert Interval(-0.04, -0.3, -0.0).text(1) == "+0.0 (-0.3 to +0.0)"
+
+
 def test_one_of_a_thing_is_not_many() -> None:
     assert (counted(1, "game pair"), counted(2000, "start")) == ("1 game pair", "2,000 starts")
     apart = compare("a", Interval(0, 0, 0), "b", Interval(1, 1, 1), 1)

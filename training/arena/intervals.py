@@ -30,7 +30,8 @@ class Interval(NamedTuple):
 
     def text(self, places: int) -> str:
         """The estimate and its interval to so many decimals: ``+1.5 (+0.2 to +2.8)``."""
-        value, low, high = (f"{part:+.{places}f}" for part in self)
+        # z: what rounds to zero is not written -0.0.
+        value, low, high = (f"{part:+z.{places}f}" for part in self)
         return f"{value} ({low} to {high})"
 
     def percent(self) -> str:

@@ -136,7 +136,7 @@ def interval_of(result: dict[str, Any], name: str) -> Interval:
 
 def _mean(result: dict[str, Any], name: str) -> str:
     low, high = result[f"{name}_95"]
-    return f"{result[name]:+.2f} (95% interval {low:+.2f} to {high:+.2f})"
+    return f"{result[name]:+z.2f} (95% interval {low:+z.2f} to {high:+z.2f})"
 
 
 def _words(margin: float) -> str:

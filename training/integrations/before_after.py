@@ -100,6 +100,6 @@ def show(
     rows = zip((*names, "difference"), (before, after, difference), strict=True)
     for name, (mean, error) in rows:
         low, high = mean - Z95 * error, mean + Z95 * error
-        print(f"{name:12}  {mean:+11.1f}   {low:+6.1f} .. {high:+6.1f}", flush=True)
+        print(f"{name:12}  {mean:+z11.1f}   {low:+z6.1f} .. {high:+z6.1f}", flush=True)
     if difference.mean <= Z95 * difference.standard_error:
         sys.exit(f"{library}: {names[1]} is not better than {names[0]}")

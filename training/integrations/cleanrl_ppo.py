@@ -150,7 +150,7 @@ def train(agent: Agent, total_steps: int, seed: int, config: Config) -> None:
         if update % 4 == 3:
             speed = (update + 1) * T * B / (time.perf_counter() - started)
             print(
-                f"step {(update + 1) * T * B:>7,}  reward a decision {rewards.mean():+.4f}  "
+                f"step {(update + 1) * T * B:>7,}  reward a decision {rewards.mean():+z.4f}  "
                 f"entropy {entropy.item():.2f}  {speed:,.0f} steps/s",
                 flush=True,
             )

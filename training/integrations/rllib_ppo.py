@@ -151,7 +151,8 @@ def run(args: argparse.Namespace) -> None:
         returns = runners.get("agent_episode_returns_mean", {})
         margin = MOST_POINTS * returns.get("troll_0", math.nan)
         print(
-            f"step {steps:>7,.0f}  mean margin of the trolls in self-play {margin:+.1f}", flush=True
+            f"step {steps:>7,.0f}  mean margin of the trolls in self-play {margin:+z.1f}",
+            flush=True,
         )
     after = margins_now()
     algorithm.stop()

@@ -105,7 +105,7 @@ def run(args: argparse.Namespace) -> None:
                 nn.utils.clip_grad_norm_(loss_module.parameters(), 0.5)
                 optimizer.step()
         reward = batch["next", "reward"].mean().item()
-        print(f"step {update * BATCH:>7,}  reward a decision {reward:+.4f}", flush=True)
+        print(f"step {update * BATCH:>7,}  reward a decision {reward:+z.4f}", flush=True)
     after = margins(choose, args.battles, args.seed)
     show(f"PPO of TorchRL {torchrl.__version__}", before, after)
 

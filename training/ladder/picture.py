@@ -52,7 +52,7 @@ def payoff_svg(figures: Figures, title: str, most: float) -> str:
 
 def _cell(cell: Cell, x: float, y: float, most: float) -> list[str]:
     colour, ink = _colours(cell.margin.value / most)
-    margin = f"{cell.margin.value:+.{decimals(most)}f}"
+    margin = f"{cell.margin.value:+z.{decimals(most)}f}"
     shares = " / ".join(
         f"{100 * count / cell.games:.0f}" for count in (cell.wins, cell.draws, cell.losses)
     )

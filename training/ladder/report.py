@@ -176,7 +176,7 @@ def _details(figures: Figures, most: float) -> Iterator[str]:
     yield f"![The payoff matrix]({PICTURE})\n"
     size = len(figures.agents)
     rows = [
-        [agent, *(f"{figures.cell(i, j).margin.value:+.{places}f}" for j in range(size))]
+        [agent, *(f"{figures.cell(i, j).margin.value:+z.{places}f}" for j in range(size))]
         for i, agent in enumerate(figures.agents)
     ]
     yield from markdown_table(["dwarfs \\ trolls", *figures.agents], rows)

@@ -87,8 +87,8 @@ class Alarms:
         if self._fallen[role] != IN_A_ROW:
             return []
         return [
-            f"after {decisions:,} decisions the {role} score {score:+.2f} against the anchors, "
-            f"{best.score:+.2f} after {best.decisions:,}; their last good checkpoint is "
+            f"after {decisions:,} decisions the {role} score {score:+z.2f} against the anchors, "
+            f"{best.score:+z.2f} after {best.decisions:,}; their last good checkpoint is "
             f"{self._checkpoints.best / role}"
         ]
 

@@ -16,23 +16,24 @@ from training.process.clock import PARTS
 from training.process.progress import PLAIN_EVERY_S
 from training.runs.foresight import METRIC
 
+# With a z, what rounds to zero is not written with a minus.
 _ROWS = (
-    ("margin", "mean margin of mirror battles", "{:+.2f}"),
+    ("margin", "mean margin of mirror battles", "{:+z.2f}"),
     ("turns", "their mean turns", "{:.0f}"),
 )
 _AGAINST = "margin_against_"
 _OPPONENTS = f"{_AGAINST}opponents"
 _ROLE_ROWS = (
-    (_OPPONENTS, "margin against opponents in training", "{:+.2f}"),
+    (_OPPONENTS, "margin against opponents in training", "{:+z.2f}"),
     ("entropy", "entropy, share of uniform", "{:.3f}"),
     ("effective_moves", "effective moves", "{:.1f}"),
     ("agreement", "likeliest decision is a best one", "{:.3f}"),
     ("regret", "points lost a decision", "{:.3f}"),
-    ("excess", "cross-entropy over the labels' own", "{:.3f}"),
-    ("approx_kl", "approximate KL", "{:.4f}"),
+    ("excess", "cross-entropy over the labels' own", "{:z.3f}"),
+    ("approx_kl", "approximate KL", "{:z.4f}"),
     ("value_loss", "value loss", "{:.4f}"),
-    ("explained_variance", "explained variance", "{:.3f}"),
-    (METRIC, "values' correlation with what follows in search play", "{:+.2f}"),
+    ("explained_variance", "explained variance", "{:z.3f}"),
+    (METRIC, "values' correlation with what follows in search play", "{:+z.2f}"),
 )
 _STRIKES = sorted({name for names in STRIKES.values() for name in names.values()})
 
@@ -104,15 +105,15 @@ class Display:
             f"{left / 60:.1f} min left",
         ]
         if "battles/margin" in metrics:
-            words.append(f"margin {metrics['battles/margin']:+.1f}")
+            words.append(f"margin {metrics['battles/margin']:+z.1f}")
         words += [
-            f"{role} against {anchor} {metrics[f'{role}/{_AGAINST}{anchor}']:+.1f}"
+            f"{role} against {anchor} {metrics[f'{role}/{_AGAINST}{anchor}']:+z.1f}"
             for role in SIDES
             for anchor in _anchors(metrics)
             if f"{role}/{_AGAINST}{anchor}" in metrics
         ]
         words += [
-            f"{role} values {metrics[f'{role}/{METRIC}']:+.2f}"
+            f"{role} values {metrics[f'{role}/{METRIC}']:+z.2f}"
             for role in SIDES
             if f"{role}/{METRIC}" in metrics
         ]
@@ -151,7 +152,7 @@ def _table(metrics: dict[str, float]) -> Table:
         rates = ", ".join(f"{metrics[f'battles/{name}']:.2f}" for name in struck)
         table.add_row(f"{', '.join(struck)} a battle", rates, "", "")
     against = [
-        (f"{_AGAINST}{one}", f"margin against {one}", "{:+.2f}") for one in _anchors(metrics)
+        (f"{_AGAINST}{one}", f"margin against {one}", "{:+z.2f}") for one in _anchors(metrics)
     ]
     for name, label, form in (*against, *_ROLE_ROWS):
         keys = [f"{role}/{name}" for role in SIDES]
