@@ -62,12 +62,19 @@ def test_a_saved_configuration_loads_as_itself(written) -> None:
 
 def test_overrides_come_last_and_in_order(written) -> None:
     path = written("seed: 7\nnetwork:\n  channels: 8\n  blocks: 1\n")
-    config = load_config(
-        path, ["seed=8", "seed=9", "network.channels=4", "ppo.learning_rate=3e-4", "name=a-b_c.1"]
-    )
+    words = ["seed=9", "name=a-b_c.1", "network={blocks: 1}", "network.channels=4"]
+    config = load_config(path, [*words, "ppo.learning_rate=3e-4"])
     assert (config.seed, config.name) == (9, "a-b_c.1")
     assert (config.network.channels, config.network.blocks) == (4, 1)
     assert config.ppo.learning_rate == 3e-4
+
+
+@pytest.mark.parametrize("key", ["total_decisions", "ppo.update_epochs", "network.channels"])
+def test_a_key_that_is_given_twice_is_refused(key: str) -> None:
+    words = [f"{key}=8", "seed=1", f"{key}=4"]
+    with pytest.raises(ConfigError) as error:
+        load_config(SMOKE, words)
+    assert str(error.value) == f"override '{key}=4': '{key}' is given twice: once would be right"
 
 
 @pytest.mark.parametrize(

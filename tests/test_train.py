@@ -197,7 +197,7 @@ def test_the_table_says_how_large_margins_of_the_ruleset_are() -> None:
 
 TINY_WORDS = (
     "total_decisions=300",
-    "num_games=8",
+    "num_games=32",  # enough for shares of a tenth
     "rollout_decisions=16",
     "evaluation_games=2",
     "anchor_games=0",
@@ -215,7 +215,7 @@ TINY_WORDS = (
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
 def test_every_configuration_trains(path: Path, tmp_path: Path) -> None:
-    config = load_config(path, [*TINY_WORDS, "num_games=32"])  # enough for shares of a tenth
+    config = load_config(path, list(TINY_WORDS))
     console = plain_console()
     folder = train(config, console, tmp_path).path
     assert {load_policy(folder / "checkpoints/latest" / role).rules for role in SIDES} == {

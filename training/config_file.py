@@ -50,7 +50,7 @@ def load_config(
 
     Args:
         path: the file. Another person may have written it.
-        overrides: ``key=value`` words.
+        overrides: ``key=value`` words, each with a key of its own.
         kind: the class of the configuration.
         allow_python: whether the file may name agents ``python:MODULE:CLASS``, whose code will run.
 
@@ -63,8 +63,12 @@ def load_config(
         raise ConfigError(str(error)) from None
     if tree is None:
         tree = {}
+    keys = set()
     for override in overrides or []:
-        _override(tree, override)
+        key = _override(tree, override)
+        if key in keys:
+            raise ConfigError(f"override {override!r}: {key!r} is given twice: once would be right")
+        keys.add(key)
     config = _build(kind, tree, "")
     _check_ranges(config, "")
     if not allow_python:
@@ -96,7 +100,8 @@ def _refuse_code(config: RunConfig, path: Path, overrides: list[str]) -> None:
                 )
 
 
-def _override(tree: Any, override: str) -> None:
+def _override(tree: Any, override: str) -> str:
+    """Apply a ``key=value`` word to the tree of a file, and return its key."""
     key, equals, value = override.partition("=")
     if not equals:
         raise ConfigError(f"override {override!r}: key=value would be right")
@@ -109,6 +114,7 @@ def _override(tree: Any, override: str) -> None:
         tree[leaf] = parse_yaml(value)
     except YamlError:
         raise ConfigError(f"override {override!r}: {value!r} is not YAML") from None
+    return key
 
 
 def _build(kind: Any, tree: Any, where: str) -> Any:
