@@ -83,6 +83,17 @@ def test_a_page_is_made_and_goes_on(tmp_path: Path, capsys) -> None:
     assert "2 games to play, 4 are kept" in capsys.readouterr().out
 
 
+def test_all_fields_are_tried_before_the_first_is_played(tmp_path: Path, capsys) -> None:
+    field = tmp_path / "field.yaml"
+    field.write_text("agents: [random, 'policy:pretrained/classic']\ngames: 2\nmax_turns: 20\n")
+    command = ["--field", str(field), "--workers", "1", "--out", str(tmp_path / "runs")]
+    assert main([*command, "--rules", "classic", "koom-valley"]) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert "pretrained/classic" in err
+    assert not (tmp_path / "runs").exists()
+
+
 @pytest.mark.parametrize("name", ["diary.md", "diary.json", "images/diary.svg"])
 def test_no_other_file_is_written_over(name: str, tmp_path: Path, capsys) -> None:
     other = tmp_path / name

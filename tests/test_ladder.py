@@ -11,11 +11,13 @@ import time
 import traceback
 from pathlib import Path
 
+import numpy as np
 import pytest
 from ladders import untimed
 
 import agents
 from agents.agent import OwnAgentError
+from thud_env import Position
 from thud_env.rules.row import MAX_QUIET_TURNS, MAX_TURNS
 from training.arena.intervals import ENOUGH_PAIRS
 from training.ladder.__main__ import main
@@ -240,6 +242,10 @@ def test_a_file_that_is_not_a_field_is_refused(tmp_path: Path, text: str, compla
         (["random", "greedy", "--games", "3"], "even number"),
         (["random", "greedy", "--games", "1002"], "500 starts, enough for 1000"),
         (["random", "greedy", "--rules", "chess"], "unknown ruleset 'chess'"),
+        (
+            ["random", "policy:pretrained/classic", "--rules", "koom-valley"],
+            "was trained for classic, not koom-valley",
+        ),
         (["random", "greedy", "--workers", "0"], "--workers: '0': a whole number, 1 or more,"),
         (["random", "--field", "x.yaml"], "either on the command line or by --field"),
         (["--field", "none.yaml"], "cannot be read"),
@@ -254,7 +260,9 @@ def test_bad_input_is_one_line_and_exit_code_2(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(words) == 2
-    (line,) = capsys.readouterr().err.splitlines()
+    out, err = capsys.readouterr()
+    (line,) = err.splitlines()
+    assert out == ""
     assert line.startswith("ladder: ")
     assert complaint in line
     assert list(tmp_path.iterdir()) == []
@@ -274,15 +282,16 @@ def test_results_of_another_field_or_ruleset_are_refused(unbroken: Path, capsys)
 
 
 class Failing(agents.Agent):
-    """Gives up at once."""
+    """Gives up after one decision."""
 
     def __init__(self, seed: int = 0) -> None:
-        pass
+        self.decided = 0
 
     def act_rows(self, rows):
-        raise RuntimeError("out of ideas")
-
-    act = act_rows
+        self.decided += 1
+        if self.decided > 1:
+            raise RuntimeError("out of ideas")
+        return np.array([Position(row).legal_actions()[0] for row in rows])
 
 
 def test_an_error_while_playing_keeps_the_games_before_it(tmp_path: Path, monkeypatch) -> None:

@@ -26,6 +26,7 @@ from thud_env.rulesets import RULESETS, get_ruleset
 from training.balance.figures import Balance, balance_of
 from training.balance.page import check_page, publish, tables
 from training.ladder.fields import read_field
+from training.ladder.play import try_players
 from training.ladder.schedule import Field, Game
 from training.ladder.tournament import play_missing
 from training.process.console import CommandConsole
@@ -68,6 +69,8 @@ def _balance(arguments: argparse.Namespace) -> None:
         )
         for rules in arguments.rules
     ]
+    for field in fields:
+        try_players(field)  # all of them before the first is played, which may take hours
     found = [
         play_mirrors(field, arguments.out / get_ruleset(field.rules).name, workers, console)
         for field in fields

@@ -23,7 +23,7 @@ import agents
 from agents.agent import answer_of, errors_with_traceback
 from agents.answers import checked
 from agents.threads import use_one_thread
-from thud_env.position import Position, Termination
+from thud_env.position import SIDES, Position, Termination
 from thud_env.rulesets import get_ruleset
 from training.arena.battles import play_battles
 from training.ladder.schedule import Field, Game
@@ -81,6 +81,20 @@ def play_game(game: Game, start: Position, seeds: tuple[int, int]) -> Result:
         seconds=(round(dwarfs.seconds, 4), round(trolls.seconds, 4)),
         nodes=(dwarfs.nodes, trolls.nodes),
     )
+
+
+def try_players(field: Field) -> None:
+    """Let every agent of a field decide once for each side: what cannot play by its rules is known
+    then before anything is played or written.
+
+    Raises:
+        ValueError: from an agent that cannot, such as a policy that has learnt another game.
+        OwnAgentError: if an agent of the user's own fails.
+    """
+    use_one_thread()
+    for spec in field.agents:
+        for side in range(len(SIDES)):
+            _warm_up(spec, field.rules, side)
 
 
 @cache

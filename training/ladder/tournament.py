@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 
 from training.arena.intervals import counted
-from training.ladder.play import Result, play_games
+from training.ladder.play import Result, play_games, try_players
 from training.ladder.schedule import Field, Game
 from training.ladder.store import Store
 from training.process.progress import Progress
@@ -24,9 +24,12 @@ def play_missing(
         all games that the folder holds then.
 
     Raises:
+        ValueError: if an agent cannot play by the rules of the field.
         LadderError: if the folder holds results of something else, or is in use.
         ChildProcessError: if a worker was killed; the games played are kept.
     """
+    with console.status("trying the players ..."):
+        try_players(field)  # first: the store makes a folder, and keeps the agents' names
     with Store(folder, field) as store:
         for note in store.notes:
             console.print(f"note: {note}", soft_wrap=True)
