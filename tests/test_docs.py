@@ -3,6 +3,7 @@
 import dataclasses
 import doctest
 import inspect
+import json
 import os
 import re
 import runpy
@@ -13,6 +14,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from test_imports import ROOMS
 
@@ -118,6 +120,17 @@ def test_the_agent_of_your_own_plays_where_the_page_says(tmp_path: Path) -> None
         )
         assert done.returncode == 0, done.stderr
         assert "python:glancing:Glancing" in done.stdout
+
+
+def test_the_agent_of_your_own_goes_on_from_its_state(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "agents.md").read_text(encoding="utf-8")
+    text = page.partition("<!-- file: glancing.py -->\n```python\n")[2].partition("```")[0]
+    (tmp_path / "glancing.py").write_text(text, encoding="utf-8")
+    own = runpy.run_path(str(tmp_path / "glancing.py"))["Glancing"]
+    one, other = own(seed=1), own(seed=2)
+    rows = np.tile(Position.start().row, (8, 1))
+    other.set_state(json.loads(json.dumps(one.get_state())))
+    assert one.act_rows(rows).tolist() == other.act_rows(rows).tolist()
 
 
 @pytest.mark.parametrize("rules", PAGES)

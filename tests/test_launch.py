@@ -12,7 +12,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from training.config import TrainConfig
+import agents
+from training.arena.players import check_players
+from training.config import ConfigError, ExploitConfig, OpponentConfig, TrainConfig
+from training.distill.config import DistillConfig, LessonConfig
 from training.launch import run_command
 from training.options import Options, add_options
 from training.process.ranks import Ranks
@@ -121,6 +124,44 @@ def test_a_run_that_would_move_aside_what_it_needs_is_refused(
     assert "this run would move runs/smoke" in line
     assert kept.is_dir()
     assert list((tmp_path / "runs").iterdir()) == [tmp_path / "runs" / "smoke"]
+
+
+class Drawing(agents.Agent):
+    """Draws, and has no state to go on from."""
+
+    stochastic = True
+
+    def __init__(self, seed: int = 0) -> None:
+        pass
+
+    def act_rows(self, rows):
+        raise NotImplementedError
+
+
+class Resumable(Drawing):
+    """Has one."""
+
+    def get_state(self):
+        return {"drawn": 0}
+
+
+@pytest.mark.parametrize(
+    ("key", "config_of"),
+    [
+        ("agent", lambda spec: ExploitConfig(agent=spec)),
+        ("opponents.players", lambda spec: TrainConfig(opponents=OpponentConfig(players=(spec,)))),
+        ("lessons.players", lambda spec: DistillConfig(lessons=LessonConfig(players=(spec,)))),
+    ],
+)
+def test_an_opponent_that_draws_must_say_where_it_is(key: str, config_of) -> None:
+    said = f"{key}: python:{__name__}:Drawing draws, and does not say where it is, so a run"
+    with pytest.raises(ConfigError, match=f"^{said}.*get_state and set_state would be right$"):
+        check_players(config_of(f"python:{__name__}:Drawing"))
+    check_players(config_of(f"python:{__name__}:Resumable"))
+
+
+def test_an_anchor_that_draws_needs_no_state() -> None:
+    check_players(TrainConfig(anchors=(f"python:{__name__}:Drawing",)))
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")

@@ -7,7 +7,8 @@ from training.config import ConfigError, RunConfig
 
 
 def check_players(config: RunConfig) -> None:
-    """Raise unless all players that a run names can be made, and play the same on every machine.
+    """Raise unless all players that a run names can be made, play the same on every machine, and
+    go on as they were when the run is resumed.
 
     Raises:
         ConfigError: naming the one that cannot.
@@ -15,12 +16,19 @@ def check_players(config: RunConfig) -> None:
     for key, specs in config.players_named.items():
         for spec in specs:
             try:
-                timed = agents.make(spec).timed
+                player = agents.make(spec)
             except ValueError as error:
                 cut = ": a spec with a comma needs quotes" if "=" in spec.partition(":")[0] else ""
                 raise ConfigError(f"{key}: {error}{cut}") from None
-            if timed:
+            if player.timed:
                 raise ConfigError(
                     f"{key}: with a time limit {spec} depends on the machine, and no run could be "
                     "repeated: depth, nodes or sims would be right"
+                )
+            silent = type(player).get_state is agents.Agent.get_state
+            # Anchors are made anew for each measurement: nothing of them is carried over.
+            if player.stochastic and silent and key != "anchors":
+                raise ConfigError(
+                    f"{key}: {spec} draws, and does not say where it is, so a run that was stopped "
+                    "could not go on as it was: get_state and set_state would be right"
                 )
