@@ -145,14 +145,19 @@ class Resumable(Drawing):
         return {"drawn": 0}
 
 
-@pytest.mark.parametrize(
-    ("key", "config_of"),
-    [
-        ("agent", lambda spec: ExploitConfig(agent=spec)),
-        ("opponents.players", lambda spec: TrainConfig(opponents=OpponentConfig(players=(spec,)))),
-        ("lessons.players", lambda spec: DistillConfig(lessons=LessonConfig(players=(spec,)))),
-    ],
-)
+NAMING = [
+    ("agent", lambda spec: ExploitConfig(agent=spec)),
+    ("opponents.players", lambda spec: TrainConfig(opponents=OpponentConfig(players=(spec,)))),
+    ("lessons.players", lambda spec: DistillConfig(lessons=LessonConfig(players=(spec,)))),
+]
+"""Configurations that name an opponent, by the key that does."""
+
+
+def naming_an_anchor(spec: str) -> TrainConfig:
+    return TrainConfig(anchors=(spec,))
+
+
+@pytest.mark.parametrize(("key", "config_of"), NAMING)
 def test_an_opponent_that_draws_must_say_where_it_is(key: str, config_of) -> None:
     said = f"{key}: python:{__name__}:Drawing draws, and does not say where it is, so a run"
     with pytest.raises(ConfigError, match=f"^{said}.*get_state and set_state would be right$"):
@@ -160,8 +165,16 @@ def test_an_opponent_that_draws_must_say_where_it_is(key: str, config_of) -> Non
     check_players(config_of(f"python:{__name__}:Resumable"))
 
 
+@pytest.mark.parametrize(("key", "config_of"), [*NAMING, ("anchors", naming_an_anchor)])
+def test_a_policy_of_another_game_is_refused(key: str, config_of) -> None:
+    config = config_of("policy:pretrained/koom-valley")
+    with pytest.raises(ConfigError, match=f"^{key}: .* was trained for koom-valley, not classic"):
+        check_players(config)
+    check_players(dataclasses.replace(config, rules="koom-valley"))
+
+
 def test_an_anchor_that_draws_needs_no_state() -> None:
-    check_players(TrainConfig(anchors=(f"python:{__name__}:Drawing",)))
+    check_players(naming_an_anchor(f"python:{__name__}:Drawing"))
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")

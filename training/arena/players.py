@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import agents
+from thud_env.position import SIDES
+from thud_env.rulesets import get_ruleset
 from training.config import ConfigError, RunConfig
 
 
 def check_players(config: RunConfig) -> None:
-    """Raise unless all players that a run names can be made, play the same on every machine, and
-    go on as they were when the run is resumed.
+    """Raise unless all players that a run names can be made, play its game, play the same on every
+    machine, and go on as they were when the run is resumed.
 
     Raises:
         ConfigError: naming the one that cannot.
@@ -17,6 +19,8 @@ def check_players(config: RunConfig) -> None:
         for spec in specs:
             try:
                 player = agents.make(spec)
+                for side in SIDES:
+                    player.check_plays(get_ruleset(config.rules), side)
             except ValueError as error:
                 cut = ": a spec with a comma needs quotes" if "=" in spec.partition(":")[0] else ""
                 raise ConfigError(f"{key}: {error}{cut}") from None
