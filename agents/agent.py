@@ -27,8 +27,8 @@ class BatchPolicy(Protocol):
         """Choose a legal action for each game.
 
         Args:
-            rows: [B, 432] int16 state rows of battles that are not over, any side to decide. They
-                may be read-only.
+            rows: [B, 432] int16 state rows of battles that are not over, any side to decide; a copy
+                of its own.
 
         Returns:
             [B] legal actions.
@@ -113,7 +113,7 @@ class Agent(ABC):
         if position.outcome is not None:
             raise ValueError(f"the battle is over: nothing to decide in {position.text!r}")
         rows = position.row[np.newaxis]
-        return int(checked(type(self).__name__, self.act_rows(rows), rows)[0])
+        return int(checked(type(self).__name__, self.act_rows(rows.copy()), rows)[0])
 
     def turn(self, position: Position) -> str:
         """A complete legal turn, in turn notation.

@@ -19,6 +19,7 @@ from agents.networks.network import Network, NetworkConfig
 from agents.play import main as play
 from thud_env import Position
 from thud_env.actions import DONE, NUM_ACTIONS
+from thud_env.envs.single import ThudSeatEnv
 from thud_env.position import SIDES
 from training.arena.battles import play_battles
 from training.config import OpponentConfig, TrainConfig
@@ -203,6 +204,10 @@ def test_a_wrong_answer_ends_a_run_in_one_line(
 
 
 def test_an_agent_may_write_into_its_rows(monkeypatch) -> None:
+    assert Writing().turn(START) in START.turns()
+    env = ThudSeatEnv(side="trolls", opponent=Writing())
+    env.reset()
+    assert env.position.turn_number == 1
     battles = play_battles(Writing(), Writing(), 2, max_turns=9)
     assert battles.turns.tolist() == [9, 9]
     monkeypatch.setattr("agents.registry.agent_class", lambda where: lambda seed: Writing())

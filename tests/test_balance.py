@@ -109,11 +109,17 @@ def test_no_other_file_is_written_over(name: str, tmp_path: Path, capsys) -> Non
     assert not (tmp_path / "runs").exists()  # before it plays
 
 
-def test_a_page_without_room_is_refused_before_it_plays(tmp_path: Path, capsys) -> None:
+@pytest.mark.parametrize(
+    ("page", "said"),
+    [("file/page.md", "file is no folder"), ("folder", "folder is a folder: a file would be")],
+)
+def test_a_page_without_room_is_refused_before_it_plays(
+    page: str, said: str, tmp_path: Path, capsys
+) -> None:
     (tmp_path / "file").touch()
-    command = ["--out", str(tmp_path / "runs"), "--publish", str(tmp_path / "file" / "page.md")]
-    assert main(command) == 2
-    assert f"{tmp_path / 'file'} is no folder that can be" in capsys.readouterr().err
+    (tmp_path / "folder").mkdir()
+    assert main(["--out", str(tmp_path / "runs"), "--publish", str(tmp_path / page)]) == 2
+    assert said in capsys.readouterr().err
     assert not (tmp_path / "runs").exists()
 
 

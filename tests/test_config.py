@@ -77,6 +77,11 @@ def test_a_key_that_is_given_twice_is_refused(key: str) -> None:
     assert str(error.value) == f"override '{key}=4': '{key}' is given twice: once would be right"
 
 
+def test_a_key_whose_part_is_given_before_is_refused() -> None:
+    with pytest.raises(ConfigError, match="'network' is given twice: once would be right"):
+        load_config(SMOKE, ["network.channels=8", "network={blocks: 1}"])
+
+
 @pytest.mark.parametrize(
     ("text", "read"),
     [("1e-3", 1e-3), ("1.0e-3", 1e-3), ("1", 1.0), ("0.5", 0.5), ("'2'", 2.0)],

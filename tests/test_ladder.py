@@ -113,9 +113,10 @@ def test_no_other_page_is_written_over(unbroken: Path, tmp_path: Path, capsys) -
     ("page", "said"),
     [
         ("diary.md", "is not the report of a ladder"),
-        ("folder", "cannot be written: Is a directory"),
-        ("diary.md/strength.md", "diary.md is no folder that can be"),
-        ("full/strength.md", "images is no folder that can be"),
+        ("folder", "folder is a folder: a file would be right"),
+        ("diary.md/strength.md", "diary.md is no folder"),
+        ("full/strength.md", "images is no folder"),
+        ("drawn/strength.md", "images/strength.svg is a folder: a file would be right"),
     ],
 )
 def test_a_page_that_cannot_be_written_is_refused_before_any_play(
@@ -125,6 +126,7 @@ def test_a_page_that_cannot_be_written_is_refused_before_any_play(
     (tmp_path / "folder").mkdir()
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "images").touch()
+    (tmp_path / "drawn" / "images" / "strength.svg").mkdir(parents=True)
     assert ladder(tmp_path / "games", "--publish", str(tmp_path / page)) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert said in line

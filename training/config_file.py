@@ -63,10 +63,10 @@ def load_config(
         raise ConfigError(str(error)) from None
     if tree is None:
         tree = {}
-    keys = set()
+    keys: set[str] = set()
     for override in overrides or []:
         key = _override(tree, override)
-        if key in keys:
+        if key in keys or any(given.startswith(f"{key}.") for given in keys):
             raise ConfigError(f"override {override!r}: {key!r} is given twice: once would be right")
         keys.add(key)
     config = _build(kind, tree, "")

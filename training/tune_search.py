@@ -24,11 +24,12 @@ import json
 import sys
 from pathlib import Path
 
-import agents
 from agents.durable import replace_flushed
 from thud_env.command import Command, bounded
 from thud_env.rulesets import get_ruleset
 from training.arena.openings import read_openings
+from training.ladder.play import try_players
+from training.process.console import CommandConsole
 from training.tuning.rounds import Plan, Rounds
 from training.tuning.tournament import Tuning
 
@@ -69,8 +70,8 @@ def _tune(arguments: argparse.Namespace) -> None:
     book = read_openings(rules)
     if 2 * plan.pairs > len(book.starts):
         raise ValueError(f"--pairs {plan.pairs}: {len(book.starts) // 2} at most would be right")
-    for spec in (plan.base, *plan.candidates, *plan.opponents):
-        agents.make(spec).act(book.starts[0])  # compile first: times are of play
+    # They compile first, too: times are of play.
+    try_players((plan.base, *plan.candidates, *plan.opponents), rules, CommandConsole())
     name = f"{rules}-{plan.base.partition(':')[0]}"
     games = arguments.games or Path("runs") / f"tune-{name}.jsonl"
     out = arguments.out or games.with_suffix(".json")

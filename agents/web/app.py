@@ -255,6 +255,8 @@ def _error(error: ValueError) -> Response:
 
 def _failure(error: AnswerError | OwnAgentError) -> dict[str, str]:
     """What the page is told; the agent's author sees the traceback where the server runs."""
+    if isinstance(error, AnswerError):
+        return {"error": str(error)}
     traceback.print_exception(error)
     return {"error": f"{error}: the terminal shows where"}
 

@@ -65,6 +65,7 @@ class BatchedGame:
         rules: a ruleset, or the name of one.
         device: ``"cpu"``, or ``"cuda"`` for an NVIDIA GPU (``batch/cuda.py``): the same arrays
             as device arrays that torch, CuPy and JAX take without a copy, bit for bit the same.
+            Type checkers take them for NumPy's.
         seed: seeds ``sample_actions``; every game has a stream of its own. None seeds it anew with
             every batch.
         observations: whether to write observations: True or ``"float32"``, ``"uint8"``, False.
@@ -139,7 +140,7 @@ class BatchedGame:
         if seed is not None:
             seed = as_count("seed", seed, least=0)
         self._rng = self._device.copy(seed_generators(num_games, seed))
-        self._sampled = self._device.zeros((num_games,), np.int64)
+        self._sampled: NDArray[np.int64] = self._device.zeros((num_games,), np.int64)
         self._every = np.arange(num_games)
         self._at_work = Lock()
 
@@ -354,8 +355,7 @@ class BatchedGame:
             self._device.sample(self.rows, self._rng, self._sampled)
         finally:
             self._at_work.release()
-        sampled: NDArray[np.int64] = self._sampled
-        return sampled
+        return self._sampled
 
     def position(self, game: int) -> Position:
         """One game as a ``Position``.

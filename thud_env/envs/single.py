@@ -308,7 +308,7 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         if self.side == "both":
             return
         while game.agent_selection != self._agent and not game.is_over:
-            chosen = self._opponent.act_rows(game.position.row[np.newaxis])
+            chosen = self._opponent.act_rows(game.position.row[np.newaxis].copy())
             try:
                 game.step(int(integers("the opponent's choices", chosen, 1)[0]))
             except IllegalMove as error:

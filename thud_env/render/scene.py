@@ -82,7 +82,7 @@ def scene_of(
 
     Raises:
         ValueError: if a turn or a square cannot be read.
-        TypeError: if ``position`` is none.
+        TypeError: if it is not a position.
     """
     if not hasattr(position, "row"):
         raise TypeError(

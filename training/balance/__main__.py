@@ -28,7 +28,7 @@ from training.balance.page import check_page, publish, tables
 from training.ladder.fields import read_field
 from training.ladder.play import try_players
 from training.ladder.schedule import Field, Game
-from training.ladder.tournament import play_missing
+from training.ladder.tournament import missing, play_missing
 from training.process.console import CommandConsole
 from training.usage import ALLOW_PYTHON
 
@@ -69,11 +69,13 @@ def _balance(arguments: argparse.Namespace) -> None:
         )
         for rules in arguments.rules
     ]
-    for field in fields:
-        try_players(field)  # all of them before the first is played, which may take hours
+    folders = [arguments.out / get_ruleset(field.rules).name for field in fields]
+    for field, folder in zip(fields, folders, strict=True):
+        if missing(mirrors(field), folder):  # all, before the first is played for hours
+            try_players(field.agents, field.rules, console)
     found = [
-        play_mirrors(field, arguments.out / get_ruleset(field.rules).name, workers, console)
-        for field in fields
+        play_mirrors(field, folder, workers, console)
+        for field, folder in zip(fields, folders, strict=True)
     ]
     console.print("\n".join(tables(found)), soft_wrap=True)
     if arguments.publish is not None:

@@ -11,7 +11,7 @@ from training.arena.intervals import ENOUGH_PAIRS, decimals
 from training.arena.summary import markdown_table
 from training.balance.figures import FIRST_TURN, LAST_TURN, Balance, Mirror
 from training.balance.pictures import margins_svg, standing_svg
-from training.ladder.publish import check_folders
+from training.ladder.publish import check_writable
 from training.ladder.schedule import LadderError, limits_in_words
 
 TITLE = "# What each game is worth to each side"
@@ -67,16 +67,17 @@ def verdict(mirror: Mirror, places: int) -> str:
 
 
 def check_page(page: Path) -> None:
-    """Refuse, before anything is played, what ``publish`` must or can not write.
+    """Refuse, before anything is played, a page that ``publish`` must not or cannot write.
 
     Raises:
-        LadderError: if there is another file where it would write, or no room for one.
+        LadderError: if there is another file where it would write, or it cannot be written.
     """
+    written = (page, page.with_suffix(".json"), *_pictures(page))
+    check_writable(*written)
     is_ours = page.exists() and page.read_bytes().startswith(TITLE.encode())
-    for path in (page, page.with_suffix(".json"), *_pictures(page)):
+    for path in written:
         if path.exists() and not is_ours:
             raise LadderError(f"{path} is not of training.balance, and is left as it is")
-    check_folders(page, *_pictures(page))
 
 
 def _pictures(page: Path) -> tuple[Path, Path]:

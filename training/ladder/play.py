@@ -18,6 +18,7 @@ from multiprocessing.connection import Connection
 
 import numpy as np
 from numpy.typing import NDArray
+from rich.console import Console
 
 import agents
 from agents.agent import answer_of, errors_with_traceback
@@ -83,18 +84,19 @@ def play_game(game: Game, start: Position, seeds: tuple[int, int]) -> Result:
     )
 
 
-def try_players(field: Field) -> None:
-    """Let every agent of a field decide once for each side: what cannot play by its rules is known
-    then before anything is played or written.
+def try_players(specs: Iterable[str], rules: str, console: Console) -> None:
+    """Let agents decide once for each side: which cannot play by the rules is known then before
+    anything is played or written.
 
     Raises:
         ValueError: from an agent that cannot, such as a policy that has learnt another game.
         OwnAgentError: if an agent of the user's own fails.
     """
     use_one_thread()
-    for spec in field.agents:
-        for side in range(len(SIDES)):
-            _warm_up(spec, field.rules, side)
+    with console.status("trying the players ..."):
+        for spec in specs:
+            for side in range(len(SIDES)):
+                _warm_up(spec, rules, side)
 
 
 @cache

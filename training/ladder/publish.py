@@ -47,29 +47,30 @@ def _preface(rules: str) -> str:
 
 
 def check_page(page: Path) -> None:
-    """Refuse, before anything is played, what ``publish`` must or can not write.
+    """Refuse, before anything is played, a page that ``publish`` must not or cannot write.
 
     Raises:
-        LadderError: if the page exists and is something else, or there is no room for it.
+        LadderError: if the page exists and is something else, or it cannot be written.
     """
-    try:
-        if page.exists() and not page.read_bytes().startswith(TITLE.encode()):
-            raise LadderError(f"{page} is not the report of a ladder, and is left as it is")
-    except OSError as error:
-        raise LadderError(f"{page} cannot be written: {error.strerror}") from None
-    check_folders(page, _picture(page))
+    check_writable(page, _picture(page))
+    if page.exists() and not page.read_bytes().startswith(TITLE.encode()):
+        raise LadderError(f"{page} is not the report of a ladder, and is left as it is")
 
 
-def check_folders(*paths: Path) -> None:
-    """Check that files can be made.
+def check_writable(*files: Path) -> None:
+    """Check that files can be read, written and made, and their folders.
 
     Raises:
-        LadderError: if a path's folder cannot be written, or cannot be made.
+        LadderError: naming one that cannot be, and why.
     """
-    for path in paths:
-        folder = next(one for one in path.absolute().parents if one.exists())
-        if not (folder.is_dir() and os.access(folder, os.W_OK)):
-            raise LadderError(f"{path} cannot be written: {folder} is no folder that can be")
+    for file in files:
+        if file.is_dir():
+            raise LadderError(f"{file} is a folder: a file would be right")
+        there = next(one for one in (file, *file.absolute().parents) if one.exists())
+        if there != file and not there.is_dir():
+            raise LadderError(f"{file} cannot be written: {there} is no folder")
+        if not os.access(there, os.R_OK | os.W_OK):
+            raise LadderError(f"{file} cannot be written: {there} is read-only")
 
 
 def _picture(page: Path) -> Path:

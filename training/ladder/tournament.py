@@ -10,9 +10,23 @@ from rich.console import Console
 
 from training.arena.intervals import counted
 from training.ladder.play import Result, play_games, try_players
-from training.ladder.schedule import Field, Game
-from training.ladder.store import Store
+from training.ladder.schedule import Field, Game, LadderError
+from training.ladder.store import Store, read_games
 from training.process.progress import Progress
+
+
+def missing(wanted: Iterable[Game], folder: Path) -> list[Game]:
+    """The wanted games that a folder does not hold: all, if it cannot be read."""
+    try:
+        results = read_games(folder).results
+    except LadderError:  # it is new, or the store says what is wrong
+        results = []
+    return _without(wanted, results)
+
+
+def _without(wanted: Iterable[Game], results: list[Result]) -> list[Game]:
+    held = {result.game for result in results}
+    return [game for game in wanted if game not in held]
 
 
 def play_missing(
@@ -28,15 +42,15 @@ def play_missing(
         LadderError: if the folder holds results of something else, or is in use.
         ChildProcessError: if a worker was killed; the games played are kept.
     """
-    with console.status("trying the players ..."):
-        try_players(field)  # first: the store makes a folder, and keeps the agents' names
+    wanted = list(wanted)
+    if missing(wanted, folder):  # before the store makes a folder, and keeps the agents' names
+        try_players(field.agents, field.rules, console)
     with Store(folder, field) as store:
         for note in store.notes:
             console.print(f"note: {note}", soft_wrap=True)
-        held = {result.game for result in store.results}
-        games = [game for game in wanted if game not in held]
+        games = _without(wanted, store.results)
         if games:
-            kept = f", {len(held):,} are kept" if held else ""
+            kept = f", {len(store.results):,} are kept" if store.results else ""
             console.print(f"{counted(len(games), 'game')} to play{kept}")
             with (
                 Progress(console, "ladder", "games", len(games)) as progress,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
@@ -116,7 +116,8 @@ def start_from(folder: str, networks: tuple[PolicyNetwork, PolicyNetwork], rules
             raise ConfigError(f"start_from: {error}") from None
         found = policy.network
         blocks = min(found.config.blocks, network.config.blocks)
-        if found.config != dataclasses.replace(network.config, blocks=blocks):
+        wanted = dataclasses.replace(network.config, blocks=blocks)
+        if found.config != wanted:
             whose = f"the network of {path}"
             if get_ruleset(policy.rules) != get_ruleset(rules):
                 whose = f"{path} was trained for {policy.rules}, not for {rules}, and its network"
@@ -127,20 +128,11 @@ def start_from(folder: str, networks: tuple[PolicyNetwork, PolicyNetwork], rules
                         f"start_from: {whose} cannot learn that ({error}): a policy for {rules} "
                         "would be right"
                     ) from None
-            words = " ".join(_other_keys(found.config, network.config))
+            given = dataclasses.asdict(wanted) if type(wanted) is type(found.config) else {}
+            words = " ".join(
+                f"network.{key}={str(value).lower()}"  # as YAML writes true and false
+                for key, value in dataclasses.asdict(found.config).items()
+                if given.get(key) != value
+            )
             raise ConfigError(f"start_from: {whose} is another: {words} would be right")
         network.load_state_dict({**network.state_dict(), **found.state_dict()})
-
-
-def _other_keys(found: NetworkConfig, wanted: NetworkConfig) -> Iterator[str]:
-    """The words of a command line that give a run with the network ``wanted`` that of ``found``."""
-    for field in dataclasses.fields(found):
-        value, given = (getattr(one, field.name, field.default) for one in (found, wanted))
-        if field.name == "blocks":  # more than the policy's are right, too
-            needed = found.blocks > wanted.blocks
-        else:
-            # Another kind has defaults of its own, which a key that is not given takes.
-            default = getattr(type(wanted)(), field.name, None)
-            needed = value != given or (default != field.default and value != field.default)
-        if needed:
-            yield f"network.{field.name}={str(value).lower()}"  # as YAML writes true and false

@@ -51,7 +51,7 @@ class Stopped(Exception):  # noqa: N818 (nothing went wrong)
             return code
         start = "python" if self._ranks.size == 1 else "torchrun ..."
         named = [spec for specs in self.folder.config.players_named.values() for spec in specs]
-        if any(map(is_own, named)):  # those of a file need it, whoever gave them
+        if any(map(is_own, named)):  # those of a file need it
             options += " --allow-python"
         return say(f"{why}; to go on: {start} -m {module} {self.folder.path}{options}", code)
 
