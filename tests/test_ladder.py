@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -131,6 +132,15 @@ def test_a_page_that_cannot_be_written_is_refused_before_any_play(
     (line,) = capsys.readouterr().err.splitlines()
     assert said in line
     assert not (tmp_path / "games").exists()
+
+
+def test_a_finished_ladder_is_shown_again_without_trying_its_players(
+    unbroken: Path, tmp_path: Path, monkeypatch, capsys
+) -> None:
+    shutil.copytree(unbroken, tmp_path / "games")
+    monkeypatch.setattr("training.ladder.tournament.try_players", None)
+    assert ladder(tmp_path / "games") == 0
+    assert "## Game pairs" in capsys.readouterr().out
 
 
 def is_alive(group: int) -> bool:

@@ -93,7 +93,7 @@ def test_help_lists_the_options_and_the_keys(words: list[str], capsys) -> None:
         (
             ["{}", "rules=classic-all", "start_from=pretrained/classic", "network.blocks=9"],
             "start_from: X/dwarfs was trained for classic, not for classic-all, and its network is "
-            "another: network.kind=symmetric network.channels=96 network.blocks=8 network.key_size=32",
+            "another: network.kind=symmetric network.channels=96 network.blocks=8",
         ),
     ],
 )

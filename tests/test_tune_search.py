@@ -22,8 +22,8 @@ from training.tuning.tournament import CONFIRM, SEARCH
 class Named(str):
     """Stands for a player."""
 
-    def act(self, position: Position) -> int:
-        return int(position.legal_actions()[0])
+    def act_rows(self, rows: np.ndarray) -> list[int]:
+        return [int(Position(row).legal_actions()[0]) for row in rows]
 
 
 @pytest.fixture
