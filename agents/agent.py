@@ -16,6 +16,7 @@ from thud_env.jit.rng import seed_generators
 from thud_env.notation.turns import turn_notation
 from thud_env.position import Side
 from thud_env.rules import row as fields
+from thud_env.rules.check import as_rows
 from thud_env.rules.play import apply
 from thud_env.rulesets import Ruleset
 
@@ -45,13 +46,7 @@ def read_rows(given: ArrayLike) -> NDArray[np.int16]:
     Raises:
         ValueError: if they are not.
     """
-    rows = np.asarray(given)
-    if rows.ndim != 2 or rows.shape[1] != fields.ROW_SIZE or rows.dtype.kind not in "iu":
-        raise ValueError(
-            f"rows are {rows.dtype} of shape {rows.shape}: int16 of shape (B, {fields.ROW_SIZE}) "
-            "would be right, a row for each battle"
-        )
-    rows = rows.astype(np.int16, copy=False)
+    rows = as_rows(given)
     over = np.flatnonzero(rows[:, fields.TERMINATION])
     if len(over):
         text = Position.unchecked(rows[over[0]]).text

@@ -284,7 +284,7 @@ def check_row(row: Any) -> Row:
     one = np.asarray(row)
     if one.shape != (ROW_SIZE,):
         raise RowError(f"a state row has shape ({ROW_SIZE},), not {one.shape}")
-    given = _as_rows(one[np.newaxis])
+    given = as_rows(one[np.newaxis])
     try:
         ruleset = ruleset_of(given[0])
     except ValueError as error:
@@ -299,7 +299,7 @@ def check_rows(rows: Any, ruleset: Ruleset) -> NDArray[np.int16]:
         RowError: if one is not of the ruleset, or no play leads to it; the message names the row,
             if there are several, and the first wrong entry.
     """
-    given = _as_rows(np.asarray(rows))
+    given = as_rows(rows)
     start = _start_of(ruleset.key)
     game, cell = _first_wrong_of(given, start, len(ruleset.dwarfs), len(ruleset.trolls))
     if cell < 0:
@@ -319,7 +319,13 @@ def check_rows(rows: Any, ruleset: Ruleset) -> NDArray[np.int16]:
     )
 
 
-def _as_rows(given: NDArray[Any]) -> NDArray[np.int16]:
+def as_rows(given: Any) -> NDArray[np.int16]:
+    """Integers of any type as rows, [N, 432] int16. What they hold is not looked at.
+
+    Raises:
+        RowError: if they are not of that shape, or do not fit.
+    """
+    given = np.asarray(given)
     if given.ndim != 2 or given.shape[1] != ROW_SIZE or given.dtype.kind not in "iu":
         raise RowError(
             f"rows are integers of shape (N, {ROW_SIZE}), not {given.dtype} of {given.shape}"
