@@ -156,6 +156,21 @@ def test_a_run_that_is_stopped_goes_on_exactly(tmp_path: Path) -> None:
         train(CONFIG, Console(quiet=True), tmp_path / "broken", Options(resume=True))
 
 
+@pytest.mark.slow
+def test_actors_for_which_no_core_is_free_wait_with_a_word(
+    nodes: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ray.shutdown()  # the fixture has joined already
+    with cluster(nodes.address, 2):
+        pass
+    assert capsys.readouterr().err == ""
+    with cluster(nodes.address, 3):
+        pass
+    assert capsys.readouterr().err == (
+        "--actors 3: 2 of the cluster's 2 cores are free: others wait\n"
+    )
+
+
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "127.0.0.1:100000", "auto", "nowhere"])
 def test_a_missing_cluster_is_one_line(address: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=f"--cluster {address}: "):

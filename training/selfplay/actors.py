@@ -21,6 +21,7 @@ import contextlib
 import dataclasses
 import os
 import socket
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -196,7 +197,8 @@ def cluster(address: str | None, actors: int) -> Iterator[None]:
     Args:
         address: ``HOST:PORT`` of the cluster's head, ``auto`` for the one that this machine
             belongs to, or None to start one.
-        actors: how many must find room in one that is started.
+        actors: how many must find room. In a cluster that is joined, those for which no core is
+            free are waited for, which a line on standard error says.
 
     Raises:
         ConfigError: if there is no cluster at that address.
@@ -206,6 +208,7 @@ def cluster(address: str | None, actors: int) -> Iterator[None]:
         ray.init(address="local", num_cpus=actors, log_to_driver=False)
     else:
         _join(address)
+        _say_who_waits(actors)
     try:
         yield
     finally:
@@ -223,3 +226,16 @@ def _join(address: str) -> None:
     except (OSError, OverflowError) as error:  # a port may be too large a number
         reason = "this machine belongs to none" if address == "auto" else error
         raise ConfigError(f"--cluster {address}: {reason}") from None
+
+
+def _say_who_waits(actors: int) -> None:
+    """Say that cores are short. They may come: others let go of theirs, and clusters grow."""
+    cores, free = (
+        found.get("CPU", 0) for found in (ray.cluster_resources(), ray.available_resources())
+    )
+    if free < actors:
+        print(
+            f"--actors {actors}: {free:g} of the cluster's {cores:g} cores are free: others wait",
+            file=sys.stderr,
+            flush=True,
+        )
