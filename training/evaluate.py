@@ -38,6 +38,7 @@ from training.arena.summary import (
     summarise_pairs,
     table_of_pairs,
 )
+from training.ladder.schedule import BATTLE_LIMITS
 from training.process.console import CommandConsole
 from training.process.progress import Progress
 
@@ -130,12 +131,15 @@ def main(words: list[str] | None = None) -> int:
     )
     command.add_rules()
     add("--seed", type=bounded(int, 0), default=0, metavar="N", help="seeds both agents (0)")
-    for limit, meaning in (
-        ("max-quiet-turns", "turns without a capture that end a battle"),
-        ("max-turns", "turns that end a battle"),
-        ("offer-after", "quiet turns before an offer, and own turns between offers"),
-    ):
-        add(f"--{limit}", type=bounded(int), metavar="N", help=f"{meaning} (as the ruleset)")
+    meanings = {name: f"end a battle after N {counted}" for name, counted in BATTLE_LIMITS.items()}
+    meanings["offer_after"] = "quiet turns before an offer, and own turns between offers"
+    for limit, meaning in meanings.items():
+        add(
+            f"--{limit.replace('_', '-')}",
+            type=bounded(int),
+            metavar="N",
+            help=f"{meaning} (as the ruleset)",
+        )
     add("--agreement", action="store_true", help="battles may end by agreement")
     add("--json", action="store_true", help="print JSON: an object, or a list of several")
     return command.run(_evaluate, words)

@@ -53,7 +53,7 @@ def main(words: list[str] | None = None) -> int:
     add("--rules", metavar="R", help=f"the ruleset ({RULES})")
     add("--seed", type=bounded(int), metavar="N", help="seeds all agents in all games (1)")
     for name, counted in BATTLE_LIMITS.items():
-        meaning = f"{counted} that end a battle (those of the ruleset)"
+        meaning = f"end a battle after N {counted} (as the ruleset)"
         add(f"--{name.replace('_', '-')}", type=bounded(int, 1), metavar="N", help=meaning)
     add("--out", type=Path, metavar="DIR", help="where the games are kept (runs/ladder/NAME)")
     add("--workers", type=bounded(int, 1), metavar="N", help="processes (one a core)")

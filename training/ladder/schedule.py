@@ -10,13 +10,16 @@ from typing import Any, NamedTuple
 from thud_env.position import Position
 from training.arena.openings import Openings
 
-BATTLE_LIMITS = {"max_quiet_turns": "turns without a capture", "max_turns": "turns"}
+BATTLE_LIMITS = {
+    "max_quiet_turns": "turns without a capture or a move of the stone",
+    "max_turns": "turns",
+}
 """The limits of battles that a ladder may set, and what each counts."""
 
 
 def limits_in_words(limits: dict[str, Any]) -> str:
-    """What ends a battle: ``60 turns without a capture or 400 turns``."""
-    return " or ".join(f"{most} {BATTLE_LIMITS[name]}" for name, most in limits.items())
+    """What ends a battle: ``60 turns without a capture or a move of the stone, or 400 turns``."""
+    return ", or ".join(f"{most} {BATTLE_LIMITS[name]}" for name, most in limits.items())
 
 
 class LadderError(ValueError):
