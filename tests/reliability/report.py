@@ -59,6 +59,8 @@ is the last at which it was run. `SIZE=ci` is a short form that writes nothing. 
 plants faults, one after the other, and must notice each, so no row passes by asserting nothing. The
 checks are in `tests/reliability/`, and [SECURITY.md](../SECURITY.md) says what is trusted.
 
+Where *checked* is less than *full size*, the proof is not complete, as in {short} of {rows} rows.
+
 """
 
 _TABLE = (
@@ -91,8 +93,9 @@ def page(results: dict[str, dict[str, Any]], rows: list[Row]) -> str:
         if row.name not in results
     ]
     without = "\n## Without figures\n\nThese rows exist, and have not been run yet:\n\n"
+    short = sum(results[row.name]["checked"] < row.full for row in rows if row.name in results)
     return (
-        _HEAD
+        _HEAD.format(short=short, rows=len(results))
         + "\n".join(
             f"## {promise}\n\n{_TABLE}" + "\n".join(lines) + "\n"
             for promise, lines in sections.items()
