@@ -67,7 +67,7 @@ play: $(VENV)/.play ## play in the browser, on a local page
 train: $(VENV)/.train ## train a dwarf and a troll policy by self-play, then pit them against others
 	$(PY) -m training.train $(CONFIG)
 
-test: $(VENV)/.test ## run all tests
+test: $(VENV)/.test ## run all tests but the longest
 	@echo "Compiling the rules, once for all test processes ..."
 	$(PY) -m thud_env.bench --signature
 	$(PY) -m pytest -n auto --maxprocesses 4 $(TESTS)
