@@ -141,6 +141,45 @@ def test_the_window_shows_every_decision(no_display):
     twin.close()
 
 
+def test_an_environment_shows_on_after_another_has_been_closed(no_display):
+    first, second = thud_env.env(render_mode="human"), thud_env.env(render_mode="human")
+    for env in (first, second):
+        env.reset()
+    first.close()
+    play(second, "dE2-E6")
+    assert np.array_equal(shown(), rgb_array(second.position, last_turn="dE2-E6"))
+    first.reset()
+    second.close()
+    play(first, "dE2-E6")
+    third = thud_env.env(render_mode="human")
+    third.reset()
+    third.close()
+    assert shown() is None
+    first.close()
+
+
+def test_a_window_closes_none_that_another_has_opened_since(no_display):
+    first, second, third = Window(), Window(), Window()
+    pixels = rgb_array(START, size=102)
+    for window in (first, second):
+        window.show(pixels, "", 1000)
+    second.close()
+    third.show(pixels, "", 1000)
+    first.close()
+    assert np.array_equal(shown(), pixels)
+    third.close()
+
+
+def test_a_window_has_a_title_of_one_line(no_display):
+    import pygame
+
+    env = thud_env.match_env(render_mode="human")
+    env.reset()
+    title = pygame.display.get_caption()[0]
+    assert title.startswith("battle 1 of 2, player_0 plays the dwarfs, dwarfs to move, turn 0")
+    env.close()
+
+
 def test_the_window_shows_how_the_first_battle_of_two_ended(no_display, monkeypatch):
     frames = []
     monkeypatch.setattr(Window, "show", lambda self, *frame: frames.append(frame))

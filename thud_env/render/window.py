@@ -10,7 +10,11 @@ from numpy.typing import NDArray
 
 
 class Window:
-    """Shows pixels. It opens with the first picture; a copy of it is not open."""
+    """Shows pixels. It opens with the first picture; a copy of it is not open.
+
+    pygame has one window for all of a process: two of these take turns in it, and where one has
+    closed it, the other opens it again.
+    """
 
     def __init__(self) -> None:
         self._pygame: Any = None
@@ -24,11 +28,11 @@ class Window:
             DependencyNotInstalled: if there is no pygame.
         """
         height, width = pixels.shape[:2]
-        if self._screen is None:
+        if not self._is_open():
             self._open(width, height)
         pygame = self._pygame
         pygame.event.pump()  # or the desktop takes the window for dead
-        pygame.display.set_caption(caption)
+        pygame.display.set_caption(caption.replace("\n", ", "))
         picture = pygame.image.frombuffer(pixels.tobytes(), (width, height), "RGB")
         self._screen.blit(picture, (0, 0))
         pygame.display.flip()
@@ -36,9 +40,13 @@ class Window:
 
     def close(self) -> None:
         """Close the window, if it is open."""
-        if self._screen is not None:
+        if self._is_open():
             self._pygame.display.quit()
         self._screen = None
+
+    def _is_open(self) -> bool:
+        screen = self._screen
+        return screen is not None and self._pygame.display.get_surface() is screen
 
     def __reduce__(self) -> tuple[type[Window], tuple[()]]:
         return (Window, ())
