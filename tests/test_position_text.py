@@ -150,6 +150,24 @@ def test_damaged_text_is_refused_by_what_is_wrong(text: str, complaint: str) -> 
         Position.from_text(text, "classic")
 
 
+@pytest.mark.parametrize(
+    ("rules", "question"),
+    [
+        ("classic", "one"),
+        ("classic", "any"),
+        ("classic", "some"),
+        ("classic-any", "some"),
+        ("classic-all", "all"),
+    ],
+)
+def test_a_troll_that_moved_has_seven_dwarfs_around_it_at_most(rules: str, question: str) -> None:
+    text = f"5/7/3ddd3/4dTd4/5ddd5/15/15/7R7/15/15/13/11/9/7/5 t H4:{question} 0 0"
+    with pytest.raises(ValueError, match="cannot be: 8 dwarfs stand beside H4"):
+        Position.from_text(text, rules)
+    seven = text.replace("3ddd3", "3d1d3")
+    assert Position.from_text(seven, rules).text == seven
+
+
 def test_damaged_text_is_refused_or_read_as_another_position() -> None:
     """Nothing but ValueError ever comes of damaged text; what is read can be played on."""
     random = Random(7)

@@ -75,7 +75,9 @@ from thud_env.rulesets import (
 )
 
 _MOST_AROUND = 7
-"""Most dwarfs beside a troll that moved: the square it came from, or passed last, is empty."""
+"""Most dwarfs beside a troll that stepped or was shoved: the square that it came from, or passed
+last, is empty.
+"""
 _UNUSED = RULESET_KEY + 4
 """From this cell on a row holds zeros."""
 
@@ -114,9 +116,9 @@ def may_be_pending(row):
     if question == TRAMPLE_ON:
         return taken > 0 and has_trample(row, cell)
     adjacent = count_adjacent(row, cell, DWARF)
-    if question == TAKE_ANY:
-        return adjacent > 0 and adjacent + taken <= _MOST_AROUND
-    return taken == 0 and adjacent > (1 if question == TAKE_SOME else 0)
+    if adjacent + taken > _MOST_AROUND or (taken > 0 and question != TAKE_ANY):
+        return False
+    return adjacent > (1 if question == TAKE_SOME else 0)
 
 
 POSSIBLE, WAS_OVER, MIGHT_NOT_OFFER = range(3)
