@@ -25,7 +25,7 @@ GRANTED = {
     "board": {"arguments"},
     "actions": {"arguments", "board"},
     "rulesets": {"arguments", "board"},
-    "rules": {"actions", "board", "jit", "rulesets"},
+    "rules": {"actions", "arguments", "board", "jit", "rulesets"},
     "views": {"actions", "board", "jit", "rules"},
     "notation": {"actions", "arguments", "board", "rules", "rulesets"},
     "render": {"actions", "arguments", "board", "notation", "rules", "rulesets"},

@@ -143,9 +143,10 @@ def test_wrong_shapes_and_symmetries_are_refused() -> None:
     for wrong in (np.zeros(6469), np.zeros(())):
         with pytest.raises(ValueError, match=r"\[\.\.\., 6470\] would be right"):
             map_policy(1, wrong)
-    for wrong_symmetry in (-1, 8):
-        with pytest.raises(ValueError, match=r"0 \.\. 7 would be right"):
-            map_policy(wrong_symmetry, np.zeros(6470))
+    for wrong_symmetry in (-1, 8, 1.0, "1", True, [1], 10**5000):
+        for take in (map_policy, map_observation):
+            with pytest.raises(ValueError, match=r"symmetry must be .*in 0 \.\. 7, not"):
+                take(wrong_symmetry, np.zeros(6470) if take is map_policy else np.zeros((15, 15)))
     for action in (-1, 6470, np.array([3, 6470])):
         with pytest.raises(ValueError, match="actions are 0 to 6469"):
             map_action(1, action)

@@ -31,20 +31,23 @@ def one_of(name: str, value: Any, allowed: Iterable[Any]) -> Any:
     raise ValueError(f"unknown {name} {shown(value)}: {right} would be right")
 
 
-def as_count(name: str, value: Any, least: int = 1) -> int:
+def as_count(name: str, value: Any, least: int = 1, most: int | None = None) -> int:
     """Return ``value`` if it counts something.
 
     Raises:
-        ValueError: if it is not an integer, ``least`` or more; a bool is not one.
+        ValueError: if it is not an integer, ``least`` or more and ``most`` at most; a bool is not
+            one.
     """
+    span = "" if most is None else f"in {least} .. {most}"
     try:
         if isinstance(value, bool):
             raise TypeError
         number = operator.index(value)
     except TypeError:
-        raise ValueError(f"{name} must be an integer, not {shown(value)}") from None
-    if number < least:
-        raise ValueError(f"{name} must be {least} or more, not {shown(number)}")
+        right = f"an integer {span}".rstrip()
+        raise ValueError(f"{name} must be {right}, not {shown(value)}") from None
+    if number < least or (most is not None and number > most):
+        raise ValueError(f"{name} must be {span or f'{least} or more'}, not {shown(number)}")
     return number
 
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import operator
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -25,7 +24,7 @@ from typing import Any, Literal, NewType, get_args
 
 import numpy as np
 
-from thud_env.arguments import nearest, shown
+from thud_env.arguments import as_count, nearest, shown
 from thud_env.board import (
     CELL_OF_SQUARE,
     CELL_STEP,
@@ -68,23 +67,6 @@ Spec = NewType("Spec", str)
 """What ``Ruleset.spec`` returns: to type checkers not just any text."""
 StepCaptures = Literal["none", "one", "any", "all"]
 _STEP_NUMBERS: dict[str, int] = {word: number for number, word in enumerate(get_args(StepCaptures))}
-
-
-def read_limit(name: str, value: Any) -> int:
-    """Check a limit of a battle.
-
-    Raises:
-        ValueError: if it is not an integer in 1 .. 32767.
-    """
-    try:
-        limit = operator.index(value)
-    except TypeError:
-        limit = None
-    if limit is None or isinstance(value, bool):
-        raise ValueError(f"{name} must be an integer in 1 .. {LARGEST_LIMIT}, not {shown(value)}")
-    if not 1 <= limit <= LARGEST_LIMIT:
-        raise ValueError(f"{name} must be in 1 .. {LARGEST_LIMIT}, not {shown(limit)}")
-    return limit
 
 
 def _read_squares(what: str, names: str | Iterable[str]) -> tuple[str, ...]:
@@ -178,7 +160,8 @@ class Ruleset:
         for name, words in _WORDS.items():
             object.__setattr__(self, name, _read_word(name, getattr(self, name), words))
         for name in ("max_quiet_turns", "max_turns", "offer_after"):
-            object.__setattr__(self, name, read_limit(name, getattr(self, name)))
+            limit = as_count(name, getattr(self, name), most=LARGEST_LIMIT)
+            object.__setattr__(self, name, limit)
         # The Rock or ball stands in the row's list of the pieces that dwarfs may move.
         most_dwarfs = MAX_DWARFS - self.stone_moves
         for name, most in (("dwarfs", most_dwarfs), ("trolls", MAX_TROLLS)):

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thud_env.actions import ACTION_SYMMETRY, NUM_ACTIONS, as_index, out_of_range
-from thud_env.arguments import shown
+from thud_env.arguments import as_count, shown
 from thud_env.board import (
     CELL_OF_SQUARE,
     SIZE,
@@ -87,7 +87,7 @@ def map_observation(symmetry: int, observation: Array) -> Array:
     if tuple(planes.shape[-2:]) != (SIZE, SIZE):
         raise ValueError(f"planes of shape {tuple(planes.shape)}: [..., 15, 15] would be right")
     points = planes.reshape(*planes.shape[:-2], SIZE * SIZE)
-    mapped: Array = points[..., _POINT_SOURCE[_checked(symmetry)]].reshape(planes.shape)
+    mapped: Array = points[..., _POINT_SOURCE[_number(symmetry)]].reshape(planes.shape)
     return mapped
 
 
@@ -102,7 +102,7 @@ def map_policy(symmetry: int, policy: Array) -> Array:
         raise ValueError(
             f"policy of shape {tuple(values.shape)}: [..., {NUM_ACTIONS}] would be right"
         )
-    mapped: Array = values[..., _ACTION_SOURCE[_checked(symmetry)]]
+    mapped: Array = values[..., _ACTION_SOURCE[_number(symmetry)]]
     return mapped
 
 
@@ -116,7 +116,7 @@ def map_action(symmetry: int, action: Any) -> Any:
         ValueError: if ``symmetry`` is not in 0 .. 7, or an action not in 0 .. 6469.
         TypeError: if ``action`` is neither one integer nor an array of them.
     """
-    images = ACTION_SYMMETRY[_checked(symmetry)]
+    images = ACTION_SYMMETRY[_number(symmetry)]
     if np.ndim(action) == 0:
         index = as_index(action)
         if not 0 <= index < NUM_ACTIONS:
@@ -157,7 +157,7 @@ def map_position(symmetry: int, position: Position) -> Position:
     Raises:
         ValueError: if ``symmetry`` is not in 0 .. 7.
     """
-    squares = SQUARE_SYMMETRY[_checked(symmetry)]
+    squares = SQUARE_SYMMETRY[_number(symmetry)]
     row = position.row.copy()
     row[CELL_OF_SQUARE[squares]] = position.row[CELL_OF_SQUARE]
     index_row(row)
@@ -166,7 +166,5 @@ def map_position(symmetry: int, position: Position) -> Position:
     return Position.unchecked(row)
 
 
-def _checked(symmetry: int) -> int:
-    if not 0 <= symmetry < NUM_SYMMETRIES:
-        raise ValueError(f"symmetry {symmetry}: 0 .. {NUM_SYMMETRIES - 1} would be right")
-    return symmetry
+def _number(symmetry: int) -> int:
+    return as_count("symmetry", symmetry, least=0, most=NUM_SYMMETRIES - 1)

@@ -59,10 +59,7 @@ def read_game(game: Any, num_games: int) -> int:
     Raises:
         ValueError: if it is not an integer in 0 .. num_games - 1.
     """
-    number = as_count("the number of a game", game, least=0)
-    if number >= num_games:
-        raise ValueError(f"there is no game {number}: 0 .. {num_games - 1} are played")
-    return number
+    return as_count("the number of a game", game, least=0, most=num_games - 1)
 
 
 def read_games(games: Any, num_games: int) -> NDArray[np.int64]:

@@ -22,6 +22,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from thud_env.arguments import as_count
 from thud_env.board import (
     CELL_OF_SQUARE,
     LINE_OF_CELL,
@@ -35,11 +36,11 @@ from thud_env.board import (
 from thud_env.jit.bits import natural
 from thud_env.jit.compile import compiled, inlined
 from thud_env.rulesets import (
+    LARGEST_LIMIT,
     MAX_DWARFS,
     MAX_TROLLS,
     STONE_MOVES,
     Ruleset,
-    read_limit,
     ruleset_of_key,
 )
 
@@ -217,7 +218,7 @@ def new_row(
         (MAX_TURNS, "max_turns", max_turns, ruleset.max_turns),
         (OFFER_AFTER, "offer_after", offer_after, ruleset.offer_after),
     ):
-        row[field] = default if value is None else read_limit(name, value)
+        row[field] = default if value is None else as_count(name, value, most=LARGEST_LIMIT)
     index_row(row)
     return row
 
