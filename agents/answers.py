@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thud_env.actions import NUM_ACTIONS
-from thud_env.envs.common import integers
+from thud_env.arguments import as_integers
 from thud_env.position import IllegalMove, Position
 from thud_env.rules.legal import is_legal
 
@@ -32,7 +32,7 @@ def checked(player: str, answer: Any, rows: NDArray[np.int16]) -> NDArray[np.int
         AnswerError: if it is not.
     """
     try:
-        actions = integers(f"actions of {player}", answer, len(rows))
+        actions = as_integers(f"actions of {player}", answer, len(rows))
     except ValueError as error:
         raise AnswerError(str(error)) from None
     for row, action in zip(rows, actions.tolist(), strict=True):

@@ -220,3 +220,8 @@ def test_legal_actions_of_any_type_of_integer_are_taken() -> None:
     for answer in (legal, np.array(legal, dtype=np.uint16), np.array(legal, dtype=np.int64)):
         actions = checked("own", answer, rows)
         assert (actions.tolist(), actions.dtype) == (legal, np.int32)
+
+
+def test_lists_of_several_lengths_are_no_answer():
+    with pytest.raises(AnswerError, match=r"^actions of me: \[\[1, 2\], \[3\]\] is no array: "):
+        checked("me", [[1, 2], [3]], START.row[np.newaxis])

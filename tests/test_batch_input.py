@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from shown_batch import ARRAYS, assert_same, play, snapshot
 
-from thud_env import BatchedGame, IllegalMove, RowError
+from thud_env import BatchedGame, IllegalMove, Position, RowError
 from thud_env.actions import DONE, NUM_ACTIONS
+from thud_env.render import heat
 from thud_env.rules.row import ROW_SIZE
+from thud_env.symmetry import map_action
 
 
 def test_buffers_of_the_caller_are_written_in_place():
@@ -102,6 +104,22 @@ def test_actions_may_be_of_any_integer_type(dtype):
 def test_actions_of_another_shape_or_type_are_refused(actions):
     with pytest.raises(ValueError, match=r"integers of shape \(5,\) would be right"):
         BatchedGame(5).step(actions)
+
+
+def test_lists_of_several_lengths_are_refused_by_the_argument_that_they_are():
+    games = BatchedGame(3)
+    ragged = [[1, 2], [3]]
+    for refused, error, name in (
+        (lambda: games.step(ragged), ValueError, "actions"),
+        (lambda: games.step([0] * 3, games=ragged), ValueError, "games"),
+        (lambda: games.reset(ragged), ValueError, "games"),
+        (lambda: games.set_rows(ragged), RowError, "rows"),
+        (lambda: Position(ragged), RowError, "a state row"),
+        (lambda: map_action(1, ragged), ValueError, "actions"),
+        (lambda: heat(Position.start(), ragged), ValueError, "probabilities"),
+    ):
+        with pytest.raises(error, match=rf"^{name}: \[\[1, 2\], \[3\]\] is no array: "):
+            refused()
 
 
 @pytest.mark.parametrize(

@@ -267,6 +267,13 @@ def test_a_message_is_shorter_than_what_it_is_about():
             assert len(str(caught.value)) < 1000
 
 
+def test_a_wrong_agreement_is_shown_in_a_line():
+    for wrong in ("x" * 100_000, 10**5000, Position.start().row, 1):
+        with pytest.raises(ValueError, match="agreement must be True or False, not ") as caught:
+            Position.start(agreement=wrong)
+        assert len(str(caught.value)) < 300
+
+
 def test_text_is_no_row() -> None:
     with pytest.raises(TypeError, match=r"'text' is no row: Position\.from_text\(text\)"):
         Position("text")  # type: ignore[arg-type]

@@ -228,3 +228,10 @@ def test_values_of_numpys_make_the_ruleset_that_pythons_make():
 def test_what_only_looks_like_a_value_of_a_field_is_refused(field, value, message):
     with pytest.raises(ValueError, match=message):
         CLASSIC.replace(name="mine", **{field: value})
+
+
+def test_a_wrong_name_is_shown_in_a_line():
+    for name in ("A" * 10_000, 10**5000):
+        with pytest.raises(ValueError, match=": a name of lower-case letters") as caught:
+            CLASSIC.replace(name=name)
+        assert len(str(caught.value)) < 400

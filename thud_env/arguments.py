@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any, Never
 
 import numpy as np
+from numpy.typing import NDArray
 
 _MOST_SHOWN = 200
 """Characters of a value that a message shows."""
@@ -49,6 +50,43 @@ def as_count(name: str, value: Any, least: int = 1, most: int | None = None) -> 
     if number < least or (most is not None and number > most):
         raise ValueError(f"{name} must be {span or f'{least} or more'}, not {shown(number)}")
     return number
+
+
+def as_array(name: str, given: Any, dtype: Any = None) -> NDArray[Any]:
+    """``given`` as an array of any shape, of ``dtype`` or what it holds.
+
+    Raises:
+        ValueError: if it cannot be one, as lists of several lengths cannot.
+    """
+    try:
+        return np.asarray(given, dtype)
+    except ValueError:
+        right = "an array, or lists of the same length, would be right"
+        raise ValueError(f"{name}: {shown(given)} is no array: {right}") from None
+
+
+def check_integers(name: str, array: Any, count: int) -> None:
+    """Refuse an array, of the host or a device, that does not hold [count] integers.
+
+    Raises:
+        ValueError: if its shape or dtype is another.
+    """
+    if array.shape != (count,) or np.dtype(array.dtype).kind not in "iu":
+        raise ValueError(
+            f"{name} are {array.dtype} of shape {array.shape}: "
+            f"integers of shape ({count},) would be right"
+        )
+
+
+def as_integers(name: str, given: Any, count: int) -> NDArray[np.integer[Any]]:
+    """``given`` as [count] integers.
+
+    Raises:
+        ValueError: if it is anything else.
+    """
+    array = as_array(name, given)
+    check_integers(name, array, count)
+    return array
 
 
 def shown(value: Any) -> str:

@@ -148,7 +148,7 @@ class Ruleset:
                 object.__setattr__(self, what, _read_squares(what, getattr(self, what)))
             self._check()
         except ValueError as error:
-            raise ValueError(f"ruleset {self.name!r}: {error}") from None
+            raise ValueError(f"ruleset {shown(self.name)}: {error}") from None
         _BY_KEY.setdefault(self.key, self)
 
     def _check(self) -> None:

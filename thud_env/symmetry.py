@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thud_env.actions import ACTION_SYMMETRY, NUM_ACTIONS, as_index, out_of_range
-from thud_env.arguments import as_count, shown
+from thud_env.arguments import as_array, as_count, shown
 from thud_env.board import (
     CELL_OF_SQUARE,
     SIZE,
@@ -113,16 +113,17 @@ def map_action(symmetry: int, action: Any) -> Any:
         an int, or an array of the same dtype, or int16 where that is too small for actions.
 
     Raises:
-        ValueError: if ``symmetry`` is not in 0 .. 7, or an action not in 0 .. 6469.
+        ValueError: if ``symmetry`` is not in 0 .. 7, an action not in 0 .. 6469, or ``action`` is
+            lists of several lengths.
         TypeError: if ``action`` is neither one integer nor an array of them.
     """
     images = ACTION_SYMMETRY[_number(symmetry)]
-    if np.ndim(action) == 0:
+    actions = as_array("actions", action)
+    if actions.ndim == 0:
         index = as_index(action)
         if not 0 <= index < NUM_ACTIONS:
             raise ValueError(out_of_range(index))
         return int(images[index])
-    actions = np.asarray(action)
     if actions.dtype.kind not in "iu":
         raise TypeError(f"actions {shown(actions)}: integers would be right")
     outside = actions[(actions < 0) | (actions >= NUM_ACTIONS)]

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thud_env.arguments import as_count
+from thud_env.arguments import as_count, as_integers
 from thud_env.batch import kernels
 from thud_env.batch.one_game import Results, View
 from thud_env.rules.legal import NUM_WORDS
@@ -120,8 +120,8 @@ class CpuDevice:
         return array.copy()
 
     def to_host(self, array: Any) -> NDArray[Any]:
-        """A device array's values, in a NumPy array."""
-        return np.asarray(array)
+        """A device array's values, in a NumPy array; what is none as it is."""
+        return array
 
     def assign(self, target: NDArray[Any], source: Any) -> None:
         """Overwrite a whole array."""
@@ -147,13 +147,7 @@ class CpuDevice:
         Raises:
             ValueError: if they are not [B] integers.
         """
-        actions = np.asarray(given)
-        if actions.shape != self._actions.shape or actions.dtype.kind not in "iu":
-            raise ValueError(
-                f"actions are {actions.dtype} of shape {actions.shape}: "
-                f"integers of shape {self._actions.shape} would be right"
-            )
-        self._actions[:] = actions
+        self._actions[:] = as_integers("actions", given, len(self._actions))
         return self._actions
 
     def start_view(self, view: View) -> None:

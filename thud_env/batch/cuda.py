@@ -18,6 +18,7 @@ import numpy as np
 from numba import config, cuda
 from numpy.typing import NDArray
 
+from thud_env.arguments import as_integers, check_integers
 from thud_env.batch import cuda_kernels
 from thud_env.batch.one_game import Results, View
 from thud_env.rules.legal import NUM_WORDS
@@ -66,12 +67,12 @@ class CudaDevice:
         return cuda.to_device(array)
 
     def to_host(self, array: Any) -> NDArray[Any]:
-        """A device array's values, in a NumPy array."""
+        """A device array's values, in a NumPy array; what is none as it is."""
         if hasattr(array, "copy_to_host"):
             return array.copy_to_host()
         if hasattr(array, "__cuda_array_interface__"):
             return cuda.as_cuda_array(array).copy_to_host()
-        return np.asarray(array)
+        return array
 
     def assign(self, target: Any, source: Any) -> None:
         """Overwrite a whole array by one of the host or the device."""
@@ -90,14 +91,11 @@ class CudaDevice:
 
     def take_actions(self, given: Any) -> Any:
         """A caller's [B] actions, of the device or the host; see ``CpuDevice.take_actions``."""
-        on_device = hasattr(given, "__cuda_array_interface__")
-        actions = cuda.as_cuda_array(given) if on_device else np.asarray(given)
-        if actions.shape != (self._num_games,) or np.dtype(actions.dtype).kind not in "iu":
-            raise ValueError(
-                f"actions are {actions.dtype} of shape {actions.shape}: "
-                f"integers of shape ({self._num_games},) would be right"
-            )
-        return actions if on_device else cuda.to_device(actions)
+        if not hasattr(given, "__cuda_array_interface__"):
+            return cuda.to_device(as_integers("actions", given, self._num_games))
+        actions = cuda.as_cuda_array(given)
+        check_integers("actions", actions, self._num_games)
+        return actions
 
     def start_view(self, view: View) -> None:
         """Nothing: every array is written in whole."""

@@ -26,7 +26,7 @@ from thud_env.batch.options import (
 )
 from thud_env.jit.rng import seed_generators
 from thud_env.position import IllegalMove, Position
-from thud_env.rules.check import RowError, check_rows
+from thud_env.rules.check import RowError, as_rows, check_rows
 from thud_env.rules.row import ONGOING, ROW_SIZE, TERMINATION, new_row
 from thud_env.rulesets import Rules, get_ruleset
 from thud_env.views.encoding import BYTE_UNIT, NUM_PLANES, NUM_POINTS, OBSERVATION_SHAPE
@@ -299,8 +299,8 @@ class BatchedGame:
         """
         chosen = self._chosen(games)
         if not are_checked:
-            rows = self._device.to_host(rows)
-            if np.ndim(rows) == 2 and len(rows) != len(chosen):
+            rows = as_rows(self._device.to_host(rows))
+            if len(rows) != len(chosen):
                 raise RowError(f"{len(rows)} rows for {len(chosen)} games: one each is right")
             rows = check_rows(rows, self.rules)
         self._begin()

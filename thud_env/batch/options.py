@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from thud_env.arguments import as_count, one_of
+from thud_env.arguments import as_array, as_count, one_of
 from thud_env.batch.cpu import CpuDevice
 from thud_env.rulesets import Ruleset
 
@@ -72,7 +72,7 @@ def read_games(games: Any, num_games: int) -> NDArray[np.int64]:
     Raises:
         ValueError: if it is neither, a number is not in 0 .. num_games - 1, or there twice.
     """
-    array = np.asarray(games)
+    array = as_array("games", games)
     if array.dtype == np.bool_ and array.shape == (num_games,):
         return np.flatnonzero(array)
     if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):

@@ -16,6 +16,7 @@ from thud_env.actions import (
     NUM_MOVES,
     describe_action,
 )
+from thud_env.arguments import as_array
 from thud_env.board import NUM_SQUARES, SQUARE_OF_CELL
 from thud_env.render.picture import centre_of, tile
 from thud_env.render.scene import HasRow, scene_of
@@ -55,7 +56,7 @@ def heat(position: HasRow, probabilities: ArrayLike, *, size: int = 480) -> Pict
 
 
 def _checked(position: HasRow, probabilities: ArrayLike) -> NDArray[np.float64]:
-    chances = np.asarray(probabilities, dtype=np.float64)
+    chances = as_array("probabilities", probabilities, np.float64)
     if chances.shape != (NUM_ACTIONS,):
         raise ValueError(f"probabilities of shape {chances.shape}: ({NUM_ACTIONS},) would be right")
     if not np.isfinite(chances).all() or (chances < 0).any() or chances.sum() <= 0:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from thud_env.arguments import as_array
 from thud_env.board import IS_GOAL_CELL, NUM_CELLS, SQUARE_OF_CELL
 from thud_env.jit.compile import compiled, compiled_with_arrays
 from thud_env.rules import row as fields
@@ -283,7 +284,7 @@ def check_row(row: Any) -> Row:
     Raises:
         RowError: if no play leads to it; the message names the first wrong entry.
     """
-    one = np.asarray(row)
+    one = _as_array("a state row", row)
     if one.shape != (ROW_SIZE,):
         raise RowError(f"a state row has shape ({ROW_SIZE},), not {one.shape}")
     given = as_rows(one[np.newaxis])
@@ -327,7 +328,7 @@ def as_rows(given: Any) -> NDArray[np.int16]:
     Raises:
         RowError: if they are not of that shape, or do not fit.
     """
-    given = np.asarray(given)
+    given = _as_array("rows", given)
     if given.ndim != 2 or given.shape[1] != ROW_SIZE or given.dtype.kind not in "iu":
         raise RowError(
             f"rows are integers of shape (N, {ROW_SIZE}), not {given.dtype} of {given.shape}"
@@ -337,6 +338,13 @@ def as_rows(given: Any) -> NDArray[np.int16]:
         if given.size and (given.min() < limits.min or given.max() > limits.max):
             raise RowError(f"rows hold 16-bit integers, not {given.max()} or {given.min()}")
     return given.astype(np.int16, copy=False)
+
+
+def _as_array(name: str, given: Any) -> NDArray[Any]:
+    try:
+        return as_array(name, given)
+    except ValueError as error:
+        raise RowError(str(error)) from None
 
 
 _NAMES = {

@@ -22,7 +22,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from thud_env.arguments import as_count
+from thud_env.arguments import as_count, shown
 from thud_env.board import (
     CELL_OF_SQUARE,
     LINE_OF_CELL,
@@ -199,7 +199,7 @@ def new_row(
         ValueError: if a limit is not an integer in 1 .. 32767, or ``agreement`` not True or False.
     """
     if not isinstance(agreement, bool | np.bool_):
-        raise ValueError(f"agreement must be True or False, not {agreement!r}")
+        raise ValueError(f"agreement must be True or False, not {shown(agreement)}")
     row: Row = np.zeros(ROW_SIZE, dtype=np.int16)
     row[:NUM_CELLS] = OFF_BOARD
     row[CELL_OF_SQUARE] = EMPTY
