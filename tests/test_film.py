@@ -89,6 +89,19 @@ def test_frames_end_with_the_picture_of_the_end():
     assert [turn for *_, turn in shown] == sorted(turn for *_, turn in shown)
 
 
+@pytest.mark.parametrize("wrong", [-1, 0, float("nan"), float("inf"), "1", None])
+def test_a_time_that_is_no_finite_number_above_0_is_refused(wrong):
+    record = read_record(RECORDS / "opening.thud")
+    for name, show in (
+        ("seconds", lambda: animation(record, seconds=wrong)),
+        ("seconds", lambda: stepper(record, seconds=wrong)),
+        ("seconds", lambda: next(frames(record, seconds=wrong))),
+        ("fps", lambda: next(frames(record, fps=wrong))),
+    ):
+        with pytest.raises(ValueError, match=f"^{name} must be a finite number above 0, not "):
+            show()
+
+
 def test_a_battle_as_gif(tmp_path, capsys):
     from PIL import Image
 

@@ -6,7 +6,9 @@ import difflib
 import importlib
 import inspect
 import operator
+import sys
 from collections.abc import Callable, Iterable, Mapping
+from numbers import Real
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Never
@@ -50,6 +52,16 @@ def as_count(name: str, value: Any, least: int = 1, most: int | None = None) -> 
     if number < least or (most is not None and number > most):
         raise ValueError(f"{name} must be {span or f'{least} or more'}, not {shown(number)}")
     return number
+
+
+def check_positive(name: str, value: Any) -> None:
+    """Refuse what is not a finite number above 0.
+
+    Raises:
+        ValueError: if it is not one.
+    """
+    if not (isinstance(value, Real) and 0 < value <= sys.float_info.max):
+        raise ValueError(f"{name} must be a finite number above 0, not {shown(value)}")
 
 
 def as_array(name: str, given: Any, dtype: Any = None) -> NDArray[Any]:

@@ -15,6 +15,7 @@ from typing import Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from thud_env.arguments import check_positive
 from thud_env.render.picture import centre_of, marks_beside, pieces_beside, pieces_on
 from thud_env.render.scene import HasRow, Scene, scene_of
 from thud_env.render.shapes import Point
@@ -109,9 +110,12 @@ def frames(
         played.
 
     Raises:
-        ValueError: if a turn is not legal, or the size too small.
+        ValueError: if a turn is not legal, the size too small, or ``seconds`` or ``fps`` not a
+            finite number above 0.
     """
     check_size(size)
+    check_positive("seconds", seconds)
+    check_positive("fps", fps)
     first, steps = scenes_of(battle)
     yield still(first, size), seconds, 0
     slide = slide_of(seconds)

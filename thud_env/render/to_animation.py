@@ -9,6 +9,7 @@ from html import escape
 from itertools import groupby
 from pathlib import Path
 
+from thud_env.arguments import check_positive
 from thud_env.board import NUM_SQUARES
 from thud_env.render.film import Battle, Step, scenes_of, slide_of
 from thud_env.render.picture import (
@@ -43,10 +44,9 @@ def animation(
         captions: whether each turn is written below the board.
 
     Raises:
-        ValueError: if a turn is not legal, or ``seconds`` is not above 0.
+        ValueError: if a turn is not legal, or ``seconds`` is not a finite number above 0.
     """
-    if not seconds > 0:
-        raise ValueError(f"seconds={seconds}: a number above 0 would be right")
+    check_positive("seconds", seconds)
     return Picture("\n".join(_document(battle, size, seconds, captions)) + "\n")
 
 
@@ -200,7 +200,7 @@ def stepper(battle: Battle, *, size: int = 480, seconds: float = 0.8) -> str:
         seconds: for each turn.
 
     Raises:
-        ValueError: if a turn is not legal, or ``seconds`` is not above 0.
+        ValueError: if a turn is not legal, or ``seconds`` is not a finite number above 0.
     """
     picture = animation(battle, size=size, seconds=seconds)
     turns = len(battle.turns)
