@@ -67,6 +67,7 @@ def test_a_game_that_cannot_be_played_is_refused_in_one_line(
         ("classic:name", "'name' has no value: FIELD=VALUE would be right"),
         ("classic:name=x,trolls=G7,H7", "'H7' has no value: FIELD=VALUE would be right, and +"),
         ("classic:trolls=G7", "that name is taken"),
+        ("classic:name=x,max_turns=5,max_turns=900", "max_turns is there twice: once would be"),
         ("classic:name=x,max_turns=many", "max_turns must be an integer"),
     ],
 )
@@ -221,6 +222,8 @@ def test_values_of_numpys_make_the_ruleset_that_pythons_make():
     ("field", "value", "message"),
     [
         ("trolls_keep_off_edge", 1, "trolls_keep_off_edge 1: one of False, True"),
+        ("title", 5, "title 5: text would be right"),
+        ("title", ["a"], r"title \['a'\]: text would be right"),
         ("stone", ["H8"], r"no square \['H8'\]"),
         ("trolls", [["G7"]], r"no square \['G7'\]"),
     ],

@@ -155,6 +155,8 @@ class Ruleset:
         """Refuse what the compiled rules cannot play, and battles that are over at the start."""
         if not (isinstance(self.name, str) and re.fullmatch(r"[a-z0-9][a-z0-9-]*", self.name)):
             raise ValueError("a name of lower-case letters, digits and hyphens would be right")
+        if not isinstance(self.title, str):
+            raise ValueError(f"title {shown(self.title)}: text would be right")
         if RULESETS.get(self.name, self) != self:
             raise ValueError("that name is taken; a name of its own, name='mine' say, is right")
         for name, words in _WORDS.items():
@@ -428,6 +430,8 @@ def _read_changes(spec: str, text: str) -> dict[str, Any]:
                     f"{shown(part)} has no value: FIELD=VALUE would be right, and + between squares"
                 )
             raise ValueError(f"ruleset {shown(spec)}: {wrong}")
+        if name in changes:
+            raise ValueError(f"ruleset {shown(spec)}: {name} is there twice: once would be right")
         if known[name] == "int" and value.isascii() and value.isdigit():
             changes[name] = int(value)
         elif known[name] == "bool" and value in ("yes", "no"):
