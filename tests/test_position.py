@@ -8,6 +8,7 @@ import pickle
 import re
 from random import Random
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from reference import CLASSIC_RULES, RULES
 
 from thud_env import IllegalMove, Outcome, Position, Termination
 from thud_env.actions import NUM_ACTIONS
-from thud_env.rulesets import RULESETS
+from thud_env.rulesets import CLASSIC, RULESETS
 
 # -- the start -----------------------------------------------------------------------------
 
@@ -194,6 +195,7 @@ def test_equal_positions_are_equal_values() -> None:
     assert len({first, second, there_and_back}) == 2
     assert first != there_and_back
     assert first != first.text
+    assert first == mock.ANY
 
 
 @pytest.mark.parametrize(
@@ -234,9 +236,25 @@ def test_what_nothing_can_change_is_its_own_copy() -> None:
     assert copy.deepcopy([position])[0] is position
 
 
-def test_repr_is_an_expression() -> None:
-    position = Position.start().play("dF1-F5")
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {},
+        {"max_quiet_turns": 5},
+        {"max_turns": 9, "offer_after": 1, "agreement": True},
+        {"max_turns": CLASSIC.max_turns, "agreement": False},
+    ],
+)
+def test_repr_is_an_expression(limits: dict[str, Any]) -> None:
+    position = Position.start(**limits).play("dF1-F5")
     assert eval(repr(position)) == position
+
+
+def test_repr_names_the_limits_that_are_not_the_rulesets() -> None:
+    assert repr(Position.start(max_turns=9, agreement=True)).endswith(
+        " d - 0 0', 'classic', max_turns=9, agreement=True)"
+    )
+    assert repr(Position.start()).endswith(" d - 0 0', 'classic')")
 
 
 @pytest.mark.parametrize("rules", CLASSIC_RULES)

@@ -291,7 +291,9 @@ class Position:
         )
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Position) and np.array_equal(self._row, other._row)
+        return (
+            np.array_equal(self._row, other._row) if isinstance(other, Position) else NotImplemented
+        )
 
     def __hash__(self) -> int:
         return hash(self._row.tobytes())
@@ -306,7 +308,13 @@ class Position:
         return _unpickle, (self._row, self.rules)
 
     def __repr__(self) -> str:
-        return f"Position.from_text({self.text!r}, {self.rules.spec!r})"
+        usual = fields.new_row(self.rules)
+        limits = "".join(
+            f", {name}={True if name == 'agreement' else self._row[cell]}"
+            for name, cell in fields.LIMITS.items()
+            if self._row[cell] != usual[cell]
+        )
+        return f"Position.from_text({self.text!r}, {self.rules.spec!r}{limits})"
 
     def _repr_svg_(self) -> str:
         """The board as SVG, which notebooks show."""

@@ -102,8 +102,15 @@ ONGOING, NO_LEGAL_TURN, AGREED, QUIET_LIMIT, TURN_LIMIT, GOAL, SURROUNDED = rang
 MAX_DECISIONS_AT_ONCE = 2048
 """Upper bound on a position's legal decisions: 32 dwarfs reach at most 32 x 56 squares."""
 
-LIMITS = ("max_quiet_turns", "max_turns", "offer_after", "agreement")
-"""The limits among the arguments of ``new_row``, and of all that starts a battle."""
+LIMITS = {
+    "max_quiet_turns": MAX_QUIET_TURNS,
+    "max_turns": MAX_TURNS,
+    "offer_after": OFFER_AFTER,
+    "agreement": AGREEMENT,
+}
+"""The limits among the arguments of ``new_row``, and of all that starts a battle; and where a row
+holds each.
+"""
 
 _NOTHING_TAKEN: NDArray[np.int16] = np.full(NUM_LINES, -1, dtype=np.int16)
 """[88] the lines of an empty board."""
