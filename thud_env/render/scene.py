@@ -20,7 +20,7 @@ from thud_env.notation.turns import AGREEMENT_WORDS, normalise_turn
 from thud_env.rules import row as fields
 from thud_env.rules.legal import legal_actions
 from thud_env.rules.play import margin
-from thud_env.rules.row import DWARF, DWARFS, EMPTY, TROLL, TROLLS, Row
+from thud_env.rules.row import DWARF, DWARFS, TROLLS, Row
 from thud_env.rulesets import Ruleset
 
 
@@ -50,8 +50,6 @@ class Scene:
     """The squares that the last turn went by, first to last."""
     captured: tuple[int, ...]
     """Where the last turn captured."""
-    captured_piece: int
-    """What it captured, DWARF or TROLL."""
     targets: tuple[int, ...]
     """Where a piece may go, or what may be captured."""
     goals: tuple[int, ...]
@@ -100,7 +98,7 @@ def scene_of(
         marked = tuple(square_named(name) for name in targets)
     else:
         marked = () if deciding is None else _targets_of(row, deciding)
-    path, captured, captured_piece = _read_turn(last_turn)
+    path, captured = _read_turn(last_turn)
     over = row[fields.TERMINATION] != fields.ONGOING
     score = int(margin(row))
     winners = (DWARFS, TROLLS) if score == 0 else (DWARFS if score > 0 else TROLLS,)
@@ -112,7 +110,6 @@ def scene_of(
         deciding=deciding,
         path=path,
         captured=captured,
-        captured_piece=captured_piece,
         targets=marked,
         goals=GOAL_SQUARES if rules.stone_wins else (),
     )
@@ -132,14 +129,13 @@ def _targets_of(row: Row, square: int) -> tuple[int, ...]:
     return tuple(sorted(marked))
 
 
-def _read_turn(turn: str | None) -> tuple[tuple[int, ...], tuple[int, ...], int]:
-    """The squares a turn went by, those it captured on, and what it captured."""
+def _read_turn(turn: str | None) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The squares a turn went by, and those it captured on."""
     word = "" if turn is None else normalise_turn(turn)
     if not word or word in AGREEMENT_WORDS.values():
-        return (), (), EMPTY
+        return (), ()
     route, *captured = word[1:].split("x")
     return (
         tuple(square_named(name) for name in route.split("-")),
         tuple(square_named(name) for name in captured),
-        DWARF if word[0] == "T" else TROLL,
     )
