@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from agents.agent import Agent, check_position, read_rows
 from agents.networks.inputs import Inputs
-from agents.networks.network import PolicyNetwork
+from agents.networks.network import PolicyNetwork, margin_of_one
 from agents.networks.pairs import Pair, pair_at
 from agents.ranges import check_ranges
 from thud_env import Position
@@ -22,7 +22,7 @@ from thud_env.actions import NUM_ACTIONS
 from thud_env.position import SIDES, Side
 from thud_env.rules.play import margin
 from thud_env.rules.row import ONGOING, TERMINATION, TO_MOVE, ruleset_of
-from thud_env.rulesets import Ruleset, margin_of_one
+from thud_env.rulesets import Ruleset
 
 _AT_ONCE = 256
 """Positions in a batch of the network."""

@@ -441,8 +441,3 @@ def _read_changes(spec: str, text: str) -> dict[str, Any]:
         else:
             changes[name] = value
     return changes
-
-
-def margin_of_one(rules: Ruleset) -> float:
-    """The margin at the end that a reward or value of 1 means, whatever the largest may be."""
-    return float(MOST_POINTS) if rules.reward == "margin" else 1.0

@@ -20,7 +20,7 @@ from agents.networks.legal_policy import NUM_BIASES, NUM_SQUARELESS, legal_polic
 from agents.networks.on_device import inputs_on_device
 from agents.ranges import Count, NotNegative
 from thud_env.board import SIZE
-from thud_env.rulesets import Ruleset
+from thud_env.rulesets import MOST_POINTS, Ruleset
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,7 +74,12 @@ class Judgement(NamedTuple):
     entropies: Tensor
     """[N] float32, of the policy in each state, in nats."""
     values: Tensor
-    """[N] float32: what the role expects to be paid until the end, 1 being a margin of 32."""
+    """[N] float32: what the role expects to be paid until the end, 1 being ``margin_of_one``."""
+
+
+def margin_of_one(rules: Ruleset) -> float:
+    """The margin at the end that a reward or value of 1 means, whatever the largest may be."""
+    return float(MOST_POINTS) if rules.reward == "margin" else 1.0
 
 
 class PolicyNetwork(nn.Module):

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 import agents
 from agents.agent import answer_of
-from agents.networks.network import PolicyNetwork
+from agents.networks.network import PolicyNetwork, margin_of_one
 from agents.policy import draw_by_weight, sample_decisions
 from agents.search.playouts import as_share
 from thud_env.batch.states import legal_lists
@@ -28,7 +28,7 @@ from thud_env.rules.row import (
     TO_MOVE,
     new_row,
 )
-from thud_env.rulesets import get_ruleset, margin_of_one
+from thud_env.rulesets import get_ruleset
 from training.arena.book import book_starts
 from training.distill.config import DistillConfig
 from training.distill.labels import Labels, Teacher

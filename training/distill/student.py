@@ -9,12 +9,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from agents.networks.network import PolicyNetwork
+from agents.networks.network import PolicyNetwork, margin_of_one
 from agents.search.evaluation import POINT
 from agents.search.playouts import current_scores
 from thud_env.actions import ACTION_SYMMETRY, NUM_ACTIONS
 from thud_env.rules.row import DWARFS, TO_MOVE
-from thud_env.rulesets import get_ruleset, margin_of_one
+from thud_env.rulesets import get_ruleset
 from thud_env.symmetry import symmetries_of
 from training.distill.config import StudentConfig
 from training.distill.lessons import Lesson

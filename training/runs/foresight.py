@@ -16,12 +16,12 @@ import torch
 from numpy.typing import NDArray
 
 import agents
-from agents.networks.network import PolicyNetwork
+from agents.networks.network import PolicyNetwork, margin_of_one
 from agents.search.playouts import current_scores
 from thud_env.position import SIDES
 from thud_env.rules.play import apply
 from thud_env.rules.row import DWARFS, ROW_SIZE, TO_MOVE
-from thud_env.rulesets import get_ruleset, margin_of_one
+from thud_env.rulesets import get_ruleset
 from training.arena.battles import play_battles
 from training.arena.book import book_starts
 from training.config import ConfigError, RunConfig
