@@ -140,6 +140,9 @@ def test_a_game_has_the_symmetries_that_its_goal_leaves() -> None:
 def test_wrong_shapes_and_symmetries_are_refused() -> None:
     with pytest.raises(ValueError, match=r"\[\.\.\., 15, 15\] would be right"):
         map_observation(1, np.zeros((13, 225)))
+    for take in (map_observation, map_policy):
+        with pytest.raises(TypeError, match=r"is an array, not \[\[0\]\]: numpy\.asarray makes"):
+            take(1, [[0]])
     for wrong in (np.zeros(6469), np.zeros(())):
         with pytest.raises(ValueError, match=r"\[\.\.\., 6470\] would be right"):
             map_policy(1, wrong)

@@ -12,8 +12,9 @@ a learner may train on any of them, or average its policy over all.
 >>> bool((planes == image.observation()).all() and (mask == image.action_mask()).all())
 True
 
-All functions take NumPy arrays, torch tensors or anything else that reshapes and is indexed
-as those are, with any number of leading dimensions, and return new ones.
+Observations, masks and policies are NumPy arrays, torch tensors or anything else that reshapes and
+is indexed as those are, with any number of leading dimensions; what is returned is a new one of the
+same kind. ``map_action`` takes and returns integers and NumPy arrays only.
 """
 
 from __future__ import annotations
@@ -78,30 +79,32 @@ def symmetries_of(rules: str | Ruleset) -> tuple[int, ...]:
 
 
 def map_observation(symmetry: int, observation: Array) -> Array:
-    """An observation mapped, [..., C, 15, 15], whatever its planes.
+    """An observation mapped, [..., C, 15, 15] of any dtype, whatever its planes.
 
     Raises:
         ValueError: if ``symmetry`` is not in 0 .. 7, or the shape is another.
+        TypeError: if it is no array.
     """
     planes: Any = observation
-    if tuple(planes.shape[-2:]) != (SIZE, SIZE):
-        raise ValueError(f"planes of shape {tuple(planes.shape)}: [..., 15, 15] would be right")
-    points = planes.reshape(*planes.shape[:-2], SIZE * SIZE)
-    mapped: Array = points[..., _POINT_SOURCE[_number(symmetry)]].reshape(planes.shape)
+    shape = _shape("an observation", planes)
+    if shape[-2:] != (SIZE, SIZE):
+        raise ValueError(f"planes of shape {shape}: [..., 15, 15] would be right")
+    points = planes.reshape(*shape[:-2], SIZE * SIZE)
+    mapped: Array = points[..., _POINT_SOURCE[_number(symmetry)]].reshape(shape)
     return mapped
 
 
 def map_policy(symmetry: int, policy: Array) -> Array:
-    """Anything with a number for each action, [..., 6470]: a policy, its logits, a mask.
+    """A policy, its logits or a mask mapped, [..., 6470] of any dtype: a number for each action.
 
     Raises:
         ValueError: if ``symmetry`` is not in 0 .. 7, or the shape is another.
+        TypeError: if it is no array.
     """
     values: Any = policy
-    if not len(values.shape) or values.shape[-1] != NUM_ACTIONS:
-        raise ValueError(
-            f"policy of shape {tuple(values.shape)}: [..., {NUM_ACTIONS}] would be right"
-        )
+    shape = _shape("a policy", values)
+    if shape[-1:] != (NUM_ACTIONS,):
+        raise ValueError(f"policy of shape {shape}: [..., {NUM_ACTIONS}] would be right")
     mapped: Array = values[..., _ACTION_SOURCE[_number(symmetry)]]
     return mapped
 
@@ -143,6 +146,7 @@ def map_together(symmetry: int, observation: Array, *policies: Array) -> tuple[A
 
     Raises:
         ValueError: if ``symmetry`` is not in 0 .. 7, or a shape is another.
+        TypeError: if one of them is no array.
     """
     return (
         map_observation(symmetry, observation),
@@ -165,6 +169,12 @@ def map_position(symmetry: int, position: Position) -> Position:
     if row[PENDING_CELL] != 0:
         row[PENDING_CELL] = CELL_OF_SQUARE[squares[SQUARE_OF_CELL[row[PENDING_CELL]]]]
     return Position.unchecked(row)
+
+
+def _shape(name: str, array: Any) -> tuple[int, ...]:
+    if not hasattr(array, "shape"):
+        raise TypeError(f"{name} is an array, not {shown(array)}: numpy.asarray makes one")
+    return tuple(array.shape)
 
 
 def _number(symmetry: int) -> int:
