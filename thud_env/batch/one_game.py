@@ -62,7 +62,9 @@ class View(NamedTuple):
     unit: float
     """The value of 1 in ``planes``: 255 in uint8."""
     words: NDArray[np.int64]
-    """[B, 102] the legal decisions as bits."""
+    """The legal decisions as bits, action a being bit a % 64 of word a // 64: [B, 102] on the CPU,
+    [B, 103] on a GPU, where the last word is room to spill.
+    """
     byte_words: NDArray[np.uint64]
     """[B, 816] the same as bytes."""
     legal_counts: NDArray[np.int32]
