@@ -6,6 +6,8 @@ Every function works on state rows; ``Position`` wraps them.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from itertools import islice
 
 from thud_env.arguments import shown
 from thud_env.board import (
@@ -42,17 +44,23 @@ _QUESTIONS = {
 _ROW_COLUMNS = [[col for row, col in SQUARE_POSITIONS if row == y] for y in range(SIZE)]
 
 
+def board_text(letters: Iterable[str]) -> str:
+    """The first field of position text.
+
+    Args:
+        letters: [165] what stands on each square: d, T, R or a space.
+    """
+    squares = iter(letters)
+    lines = ("".join(islice(squares, len(columns))) for columns in _ROW_COLUMNS)
+    return re.sub(" +", lambda run: str(len(run.group())), "/".join(lines))
+
+
 def position_text(row: Row) -> str:
     """The position as text: board, side, what is pending, quiet turns, turns played, and,
     where an offer was declined lately, the turns for which each side may not offer.
     """
-    lines = []
-    squares = iter(row[CELL_OF_SQUARE].tolist())
-    for columns in _ROW_COLUMNS:
-        line = "".join(PIECES.get(next(squares), " ") for _ in columns)
-        lines.append(re.sub(" +", lambda run: str(len(run.group())), line))
     words = [
-        "/".join(lines),
+        board_text(PIECES.get(piece, " ") for piece in row[CELL_OF_SQUARE].tolist()),
         "dt"[row[fields.TO_MOVE]],
         _pending_text(row),
         str(row[fields.QUIET_TURNS]),

@@ -51,7 +51,8 @@ from os import PathLike, fsync
 from pathlib import Path
 from typing import Any
 
-from thud_env.board import CELL_OF_SQUARE, SIZE, SQUARE_NAMES, SQUARE_POSITIONS
+from thud_env.board import CELL_OF_SQUARE, SQUARE_NAMES
+from thud_env.notation.positions import board_text
 from thud_env.notation.turns import PIECES, normalise_turn, turns_of_decisions
 from thud_env.position import Position, Termination
 from thud_env.record.text import RecordError, RecordText, check_tag, decode_record, format_record
@@ -76,10 +77,6 @@ _GUESSES = ("classic", "classic-all", "classic-any", "koom-valley", "koom-valley
 """The rulesets, in the order in which they are tried on a record that names none."""
 
 _NUMBER = re.compile(r"[1-9][0-9]{0,4}")
-_ROWS = [
-    [name for name, (y, _) in zip(SQUARE_NAMES, SQUARE_POSITIONS, strict=True) if y == row]
-    for row in range(SIZE)
-]
 
 
 @dataclass(frozen=True)
@@ -304,7 +301,8 @@ def _play_out(source: RecordText, rules: Ruleset, limits: dict[str, Any]) -> Rec
 
 def _start(source: RecordText, rules: Ruleset, limits: dict[str, Any]) -> Position:
     tag = "Position" if "Position" in source.tags else None
-    text = source.tags["Position"] if tag else _board_text(source.setup) + _PLAIN_START
+    board = board_text(source.setup.get(name, " ") for name in SQUARE_NAMES)
+    text = source.tags["Position"] if tag else board + _PLAIN_START
     try:
         start = Position.from_text(text, rules, **limits)
     except ValueError as error:
@@ -378,9 +376,3 @@ def _setup_of(position: Position) -> dict[str, str]:
         for square, found in enumerate(on_squares)
         if found == piece
     }
-
-
-def _board_text(pieces: dict[str, str]) -> str:
-    """The first field of position text."""
-    rows = ("".join(pieces.get(name, " ") for name in names) for names in _ROWS)
-    return re.sub(" +", lambda run: str(len(run.group())), "/".join(rows))
