@@ -34,6 +34,7 @@ from thud_env.rules import row as fields
 from thud_env.rules.legal import is_legal, legal_actions
 from thud_env.rules.play import apply
 from thud_env.rules.row import DWARF, STONE, TROLL, Row
+from thud_env.rules.turns import repeats_turn
 
 PIECES = {DWARF: "d", TROLL: "T", STONE: "R"}
 PIECE_NAMES = {DWARF: "dwarf", TROLL: "troll", STONE: "stone"}
@@ -157,15 +158,12 @@ def walk_turns(row: Row) -> Iterator[tuple[str, list[int]]]:
         here, path, cells = unfinished.pop()
         last_captured = path[-1] if path and path[-1] >= CAPTURE else -1
         for decision in buffer[: legal_actions(here, buffer)].tolist():
-            is_move = decision < NUM_MOVES
-            if decision == CAPTURE_ALL and here[fields.PENDING] != fields.TAKE_ALL:
-                continue
-            if CAPTURE <= decision < CAPTURE_ALL and decision < last_captured:
+            if repeats_turn(here, decision, last_captured):
                 continue
             child = here.copy()
             apply(child, decision)
             route = cells
-            if is_move:
+            if decision < NUM_MOVES:
                 route = [*(cells or [int(MOVE_FROM[decision])]), int(MOVE_TO[decision])]
             if fields.is_between_turns(child):
                 word = AGREEMENT_WORDS.get(decision) or _turn_text(row, child, route)

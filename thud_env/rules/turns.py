@@ -126,12 +126,26 @@ def count_turns(row, rows):
     return turns
 
 
+@compiled
+def repeats_turn(row, decision, last_captured):
+    """Whether a decision leads only to turns that others lead to. Those that do not visit each set
+    of captures once: one dwarf after the other, in ascending order of square.
+
+    Args:
+        row: [432] a state row.
+        decision: a legal decision.
+        last_captured: the turn's last decision, if that captured; else -1.
+    """
+    if decision == CAPTURE_ALL:
+        return row[PENDING] != TAKE_ALL
+    return CAPTURE <= decision < CAPTURE_ALL and decision < last_captured
+
+
 @compiled_with_arrays
 def perft(row, depth):
     """How many sequences of ``depth`` complete turns start here: move generation's usual test.
 
-    A battle that ends earlier contributes nothing. Within a turn, captures go in ascending
-    order of square, so that each set of them is visited once.
+    A battle that ends earlier contributes nothing.
 
     Args:
         row: [432] a state row at the start of a turn.
@@ -161,10 +175,7 @@ def perft(row, depth):
         unvisited[level] -= 1
         here = rows[level]
         decision = decisions[level, unvisited[level]]
-        captures = CAPTURE <= decision < CAPTURE_ALL
-        if captures and decision <= last_captured[level]:
-            continue
-        if decision == CAPTURE_ALL and here[PENDING] != TAKE_ALL:
+        if repeats_turn(here, decision, last_captured[level]):
             continue
         child = rows[level + 1]
         child[:] = here
@@ -177,7 +188,7 @@ def perft(row, depth):
         level += 1
         unvisited[level] = legal_actions(child, decisions[level])
         turns_left[level] = left
-        last_captured[level] = decision if captures else -1
+        last_captured[level] = decision if CAPTURE <= decision < CAPTURE_ALL else -1
     return nodes
 
 
