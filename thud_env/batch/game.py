@@ -124,7 +124,6 @@ class BatchedGame:
         one_of("observations", observations, ("float32", "uint8", True, False))
         self._with_observations = bool(observations)
         self._unit = BYTE_UNIT if observations == "uint8" else 1.0
-        kind = np.uint8 if observations == "uint8" else np.float32
         self._with_masks = masks is not None
         self._as_bytes = masks == "bytes"
         self._counted = False
@@ -143,8 +142,22 @@ class BatchedGame:
         self._sampled: NDArray[np.int64] = self._device.zeros((num_games,), np.int64)
         self._every = np.arange(num_games)
         self._at_work = Lock()
+        self._allocate(dict(buffers or {}))
+        self._make_views()
+        self._device.start_view(self._view)
+        self.reset()
 
-        given = dict(buffers or {})
+    def _allocate(self, given: dict[str, Any]) -> None:
+        """Make the arrays that are written, or take the caller's.
+
+        Args:
+            given: the caller's, by attribute name; what is taken is removed.
+
+        Raises:
+            ValueError: if one is not what the batch writes, or is left.
+        """
+        num_games = self.num_games
+        kind = np.uint8 if self._unit == BYTE_UNIT else np.float32
 
         def array(name: str, shape: tuple[int, ...], dtype: Any) -> Any:
             if name in given:
@@ -160,7 +173,7 @@ class BatchedGame:
         self.truncated: NDArray[np.bool_] = array("truncated", (), np.bool_)
         self._observations = (
             array("observations", OBSERVATION_SHAPE, kind)
-            if observations
+            if self._with_observations
             else self._device.zeros((0, *OBSERVATION_SHAPE), kind)
         )
         shown = len(self._observations) if self._device.writes_changes else 0
@@ -178,9 +191,6 @@ class BatchedGame:
             )
         if given:
             raise ValueError(f"buffers has {sorted(given)}: no array of that name is written")
-        self._make_views()
-        self._device.start_view(self._view)
-        self.reset()
 
     def _make_views(self) -> None:
         """View the same memory as the kernels write it: see ``masks.py`` and ``encoding.py``."""
