@@ -19,7 +19,6 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, Literal, NewType, get_args
 
 import numpy as np
@@ -35,6 +34,7 @@ from thud_env.board import (
     SQUARE_SYMMETRY,
     square_named,
 )
+from thud_env.ruleset_fields import read_changes, read_squares, read_word, spell
 
 MAX_DWARFS = 32
 MAX_TROLLS = 8
@@ -67,28 +67,6 @@ Spec = NewType("Spec", str)
 """What ``Ruleset.spec`` returns: to type checkers not just any text."""
 StepCaptures = Literal["none", "one", "any", "all"]
 _STEP_NUMBERS: dict[str, int] = {word: number for number, word in enumerate(get_args(StepCaptures))}
-
-
-def _read_squares(what: str, names: str | Iterable[str]) -> tuple[str, ...]:
-    """Names of squares, in the board's order."""
-    if not isinstance(names, Iterable):
-        raise ValueError(f"{what} must be names of squares, ('G7', 'H7') say, not {shown(names)}")
-    words = names.split() if isinstance(names, str) else list(names)
-    squares = sorted(square_named(word) for word in words)
-    for square, following in pairwise(squares):
-        if square == following:
-            raise ValueError(f"{what} has {SQUARE_NAMES[square]} twice: once would be right")
-    return tuple(SQUARE_NAMES[square] for square in squares)
-
-
-def _read_word(name: str, value: Any, words: tuple[Any, ...]) -> Any:
-    """The word that a value equals and is of the type of: ``1`` is not ``True``."""
-    plain = value.item() if isinstance(value, np.generic) else value
-    for word in words:
-        if type(plain) is type(word) and plain == word:
-            return word
-    listed = ", ".join(map(repr, words))
-    raise ValueError(f"{name} {shown(value)}: one of {listed} is right")
 
 
 def _beside(square: int) -> set[int]:
@@ -145,7 +123,7 @@ class Ruleset:
         object.__setattr__(self, "title", self.title or self.name)
         try:
             for what in ("dwarfs", "trolls"):
-                object.__setattr__(self, what, _read_squares(what, getattr(self, what)))
+                object.__setattr__(self, what, read_squares(what, getattr(self, what)))
             self._check()
         except ValueError as error:
             raise ValueError(f"ruleset {shown(self.name)}: {error}") from None
@@ -160,7 +138,7 @@ class Ruleset:
         if RULESETS.get(self.name, self) != self:
             raise ValueError("that name is taken; a name of its own, name='mine' say, is right")
         for name, words in _WORDS.items():
-            object.__setattr__(self, name, _read_word(name, getattr(self, name), words))
+            object.__setattr__(self, name, read_word(name, getattr(self, name), words))
         for name in ("max_quiet_turns", "max_turns", "offer_after"):
             limit = as_count(name, getattr(self, name), most=LARGEST_LIMIT)
             object.__setattr__(self, name, limit)
@@ -265,7 +243,7 @@ class Ruleset:
             for base, ruleset in RULESETS.items()
         }
         base = min(changes, key=lambda name: len(changes[name]))
-        words = (f"{k}={_spell(v)}" for k, v in changes[base].items())
+        words = (f"{k}={spell(v)}" for k, v in changes[base].items())
         return Spec(f"{base}:{','.join(words)}")
 
     def _fields(self) -> list[tuple[str, Any]]:
@@ -301,12 +279,6 @@ key is a digest of the definition, whichever object was made first."""
 
 def _remake(fields: dict[str, Any]) -> Ruleset:
     return Ruleset(**fields)
-
-
-def _spell(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return "+".join(value) if isinstance(value, tuple) else str(value)
 
 
 CLASSIC = Ruleset(
@@ -410,34 +382,10 @@ def get_ruleset(rules: str | Ruleset) -> Ruleset:
         return RULESETS[rules]
     base, colon, changes = rules.partition(":")
     if colon and base in RULESETS:
-        return RULESETS[base].replace(**_read_changes(rules, changes))
+        try:
+            fields = read_changes(changes, {f.name: f.type for f in dataclasses.fields(Ruleset)})
+        except ValueError as error:
+            raise ValueError(f"ruleset {shown(rules)}: {error}") from None
+        return RULESETS[base].replace(**fields)
     hint = nearest(base, RULESETS)
     raise ValueError(f"unknown ruleset {shown(rules)}: {hint}there are {', '.join(RULESETS)}")
-
-
-def _read_changes(spec: str, text: str) -> dict[str, Any]:
-    """The fields that a spec changes."""
-    changes: dict[str, Any] = {}
-    known = {f.name: f.type for f in dataclasses.fields(Ruleset)}
-    for part in text.split(","):
-        name, equals, value = part.partition("=")
-        if not equals or name not in known:
-            if equals:
-                near = nearest(name, known)
-                wrong = f"a ruleset has no {shown(name)}: {near}it has {', '.join(known)}"
-            else:
-                wrong = (
-                    f"{shown(part)} has no value: FIELD=VALUE would be right, and + between squares"
-                )
-            raise ValueError(f"ruleset {shown(spec)}: {wrong}")
-        if name in changes:
-            raise ValueError(f"ruleset {shown(spec)}: {name} is there twice: once would be right")
-        if known[name] == "int" and value.isascii() and value.isdigit():
-            changes[name] = int(value)
-        elif known[name] == "bool" and value in ("yes", "no"):
-            changes[name] = value == "yes"
-        elif known[name].startswith("tuple"):
-            changes[name] = tuple(value.split("+"))
-        else:
-            changes[name] = value
-    return changes

@@ -1,0 +1,81 @@
+"""The values of a ruleset's fields: as they are given, and as a spec spells them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from thud_env.arguments import nearest, shown
+from thud_env.board import SQUARE_NAMES, square_named
+
+
+def read_squares(what: str, names: str | Iterable[str]) -> tuple[str, ...]:
+    """Names of squares, in the board's order.
+
+    Raises:
+        ValueError: if they are none, or one is there twice; the message names ``what`` they are.
+    """
+    if not isinstance(names, Iterable):
+        raise ValueError(f"{what} must be names of squares, ('G7', 'H7') say, not {shown(names)}")
+    words = names.split() if isinstance(names, str) else list(names)
+    squares = sorted(square_named(word) for word in words)
+    for square, following in pairwise(squares):
+        if square == following:
+            raise ValueError(f"{what} has {SQUARE_NAMES[square]} twice: once would be right")
+    return tuple(SQUARE_NAMES[square] for square in squares)
+
+
+def read_word(name: str, value: Any, words: tuple[Any, ...]) -> Any:
+    """The word that a value equals and is of the type of: ``1`` is not ``True``.
+
+    Raises:
+        ValueError: if it is none of them.
+    """
+    plain = value.item() if isinstance(value, np.generic) else value
+    for word in words:
+        if type(plain) is type(word) and plain == word:
+            return word
+    listed = ", ".join(map(repr, words))
+    raise ValueError(f"{name} {shown(value)}: one of {listed} is right")
+
+
+def spell(value: Any) -> str:
+    """The value of a field as a spec has it, which ``read_changes`` reads."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "+".join(value) if isinstance(value, tuple) else str(value)
+
+
+def read_changes(text: str, known: dict[str, Any]) -> dict[str, Any]:
+    """The fields that a spec changes, ``name=mine,trolls=G7+H7``, say, and their values.
+
+    Args:
+        text: the spec from its colon on.
+        known: each field of a ruleset, with its type as text.
+
+    Raises:
+        ValueError: for a field that there is not, that has no value, or that is there twice.
+    """
+    changes: dict[str, Any] = {}
+    for part in text.split(","):
+        name, equals, value = part.partition("=")
+        if not equals:
+            right = "FIELD=VALUE would be right, and + between squares"
+            raise ValueError(f"{shown(part)} has no value: {right}")
+        if name not in known:
+            near = nearest(name, known)
+            raise ValueError(f"a ruleset has no {shown(name)}: {near}it has {', '.join(known)}")
+        if name in changes:
+            raise ValueError(f"{name} is there twice: once would be right")
+        if known[name] == "int" and value.isascii() and value.isdigit():
+            changes[name] = int(value)
+        elif known[name] == "bool" and value in ("yes", "no"):
+            changes[name] = value == "yes"
+        elif known[name].startswith("tuple"):
+            changes[name] = tuple(value.split("+"))
+        else:
+            changes[name] = value
+    return changes
