@@ -8,7 +8,6 @@ import inspect
 import operator
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from numbers import Real
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Never
@@ -60,7 +59,10 @@ def check_positive(name: str, value: Any) -> None:
     Raises:
         ValueError: if it is not one.
     """
-    if not (isinstance(value, Real) and 0 < value <= sys.float_info.max):
+    if not (
+        isinstance(value, int | float | np.integer | np.floating)
+        and 0 < value <= sys.float_info.max
+    ):
         raise ValueError(f"{name} must be a finite number above 0, not {shown(value)}")
 
 
