@@ -7,13 +7,15 @@ from typing import get_args
 
 import numpy as np
 import pytest
-from gymnasium.error import DependencyNotInstalled
+from gymnasium.error import DependencyNotInstalled, ResetNeeded
 from named import make_aec
 from pettingzoo.test import render_test
 
 import thud_env
 from thud_env import Position
+from thud_env.actions import DONE
 from thud_env.envs.rendering import Renderer, RenderMode
+from thud_env.envs.single import ThudSeatEnv
 from thud_env.render import ansi, rgb_array
 from thud_env.render.window import Window
 
@@ -195,6 +197,69 @@ def test_the_window_shows_how_the_first_battle_of_two_ended(no_display, monkeypa
     assert second_end.startswith("battle 2 of 2, player_1 plays the dwarfs\nturn limit, drawn")
     ended = Position.start(max_turns=2).play("dE2-E6").play("TG7-G6")
     assert np.array_equal(frames[2][0], rgb_array(ended, last_turn="TG7-G6"))
+
+
+def test_the_window_shows_who_lost_by_an_illegal_action(no_display):
+    import pygame
+
+    env = thud_env.env(render_mode="human", illegal_action="lose")
+    env.reset()
+    env.step(DONE)
+    assert pygame.display.get_caption()[0].startswith("dwarfs lost by an illegal action")
+    env.close()
+
+
+def interrupted(monkeypatch, act, *arguments):
+    """Do something, and be interrupted while the window draws."""
+
+    def gone(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Window, "show", gone)
+        with pytest.raises(KeyboardInterrupt):
+            act(*arguments)
+
+
+def test_a_window_that_fails_leaves_the_battle_as_the_decision_made_it(no_display, monkeypatch):
+    env = thud_env.env(render_mode="human", max_turns=2)
+    env.reset()
+    play(env, "dE2-E6")
+    interrupted(monkeypatch, play, env, "TG7-G6")
+    assert env.truncations == {"dwarf_0": True, "troll_0": True}
+    assert env.infos["dwarf_0"]["termination"] == thud_env.Termination.TURN_LIMIT.value
+    for _ in env.possible_agents:
+        env.step(None)
+    assert env.agents == []
+    env.close()
+
+
+def test_a_window_that_fails_leaves_the_second_battle_begun(no_display, monkeypatch):
+    env = thud_env.match_env(render_mode="human", max_turns=2)
+    env.reset()
+    play(env, "dE2-E6")
+    interrupted(monkeypatch, play, env, "TG7-G6")
+    assert env.position == Position.start(max_turns=2)
+    assert env.agent_selection == "player_1"
+    assert len(env.battles) == 1
+    play(env, "dE2-E6", "TG7-G6")
+    assert all(env.truncations.values())
+    env.close()
+
+
+def test_a_seat_whose_window_fails_needs_a_reset(no_display, monkeypatch):
+    """The opponent has not replied: the learner must not decide for it."""
+    env = ThudSeatEnv(render_mode="human")
+    env.reset()
+    interrupted(monkeypatch, env.step, env.position.legal_actions()[0])
+    assert env.position.to_move == "trolls"
+    with pytest.raises(ResetNeeded):
+        env.step(env.position.legal_actions()[0])
+    env.reset()
+    interrupted(monkeypatch, env.reset)
+    with pytest.raises(ResetNeeded):
+        env.step(env.position.legal_actions()[0])
+    env.close()
 
 
 @pytest.mark.parametrize("name", ["thud", "koom-valley", "koom-valley-football", "thud-match"])

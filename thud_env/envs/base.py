@@ -25,7 +25,7 @@ from thud_env.envs.common import (
     check_state,
     observation_space,
 )
-from thud_env.envs.rendering import Renderer, RenderMode
+from thud_env.envs.rendering import Picture, Renderer, RenderMode
 from thud_env.envs.reset_options import read_start, start_option
 from thud_env.position import SIDES, IllegalMove, Position, Side
 from thud_env.rules.check import check_row
@@ -177,6 +177,8 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
             IllegalMove: if ``action`` is not in 0 .. 6469; if it is not legal, only with
                 ``illegal_action="raise"``; nothing has changed then.
             TypeError: if ``action`` is not one integer, or is a bool.
+            gymnasium.error.DependencyNotInstalled: for a window without pygame; the decision has
+                been played then.
         """
         if not self.agents:
             raise ResetNeeded("call reset() before step(): nothing is being played")
@@ -202,16 +204,17 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
             self._renderer.note(before, index)
         self._pay(agent, self._paid_to_dwarfs(paid))
         self.agent_selection = self._seats[row[TO_MOVE]]
-        if self.render_mode == "human":
-            self.render()
-        termination = int(row[TERMINATION])
-        if termination:
+        shows = self.render_mode == "human"
+        pictures = [self._picture()] if shows else []
+        if row[TERMINATION]:
             self._battle_ended()
         self.infos = self._new_infos()
         if self._row is not row:  # another battle begins
             self._renderer.start()
-            if self.render_mode == "human":
-                self.render()
+            if shows:
+                pictures.append(self._picture())
+        for picture in pictures:  # last of all: a window may fail
+            self._draw(picture)
 
     def forfeit(self) -> None:
         """End the game as an illegal action of ``agent_selection`` does with
@@ -228,6 +231,8 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         self._pay(agent, ILLEGAL_REWARD if agent == dwarfs else -ILLEGAL_REWARD)
         self._end_game(truncated=False)
         self.infos = self._new_infos()
+        if self.render_mode == "human":
+            self.render()
 
     def observe(self, agent: str) -> Observation:
         """The view of ``agent``: ``observation`` [C, 15, 15] float32, ``action_mask`` [6470] int8.
@@ -352,7 +357,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         Raises:
             gymnasium.error.DependencyNotInstalled: for a window without pygame.
         """
-        return self._renderer.render(self.position, self._caption(), self.metadata["render_fps"])
+        return self._draw(self._picture())
 
     def close(self) -> None:
         """Close the window, if there is one."""
@@ -400,6 +405,12 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         self._deads_step_first()
 
     # -- inside --------------------------------------------------------------------------------
+
+    def _picture(self) -> Picture:
+        return self.position, self._renderer.last_turn, self._caption()
+
+    def _draw(self, picture: Picture) -> Any:
+        return self._renderer.render(*picture, self.metadata["render_fps"])
 
     @property
     def _termination(self) -> int:

@@ -14,6 +14,8 @@ from thud_env.render.window import Window
 from thud_env.rules.row import Row, is_between_turns
 
 RenderMode = Literal["human", "rgb_array", "ansi"]
+Picture = tuple[Position, str | None, str]
+"""What is drawn: the board, the last turn in notation, if there is one, and a caption."""
 
 
 class Renderer:
@@ -54,7 +56,7 @@ class Renderer:
         """The last turn, as far as it has been played, in notation."""
         return None if self._before is None else turn_notation(self._before, self._actions)
 
-    def render(self, position: Position, caption: str, fps: float) -> Any:
+    def render(self, position: Position, turn: str | None, caption: str, fps: float) -> Any:
         """What the mode asks for: text, pixels [H, W, 3] uint8, or None and a window.
 
         Raises:
@@ -64,7 +66,6 @@ class Renderer:
             names = ", ".join(map(repr, get_args(RenderMode)))
             gymnasium.logger.warn(f"render() does nothing without a render_mode: pass {names}")
             return None
-        turn = self.last_turn
         if self.mode == "ansi":
             return f"{ansi(position, last_turn=turn)}\n{caption}"
         pixels = rgb_array(position, last_turn=turn)

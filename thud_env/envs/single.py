@@ -180,11 +180,16 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         """
         if seed is not None:
             seed = as_count("seed", seed, least=0)
-        self._game.reset(options=read_options(options, ("position",)))
+        options = read_options(options, ("position",))
+        needed, self._needs_reset = self._needs_reset, True  # until the opponent has replied
+        try:
+            self._game.reset(options=options)
+        except (TypeError, ValueError):  # refused: the battle before goes on
+            self._needs_reset = needed
+            raise
         super().reset(seed=seed)
         if seed is not None:
             seed_opponent(self._opponent, self.np_random)
-        self._needs_reset = True  # until the opponent has replied
         if self.side != "both":
             drawn = self.side == "random"
             number = int(self.np_random.integers(2)) if drawn else SIDES.index(self.side)
@@ -204,8 +209,8 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
             with ``action_mask``, [6470] int8, of the decision that is now to be made.
 
         Raises:
-            ResetNeeded: before the first reset, after the end of a game, and after an opponent has
-                failed: then it is still its turn.
+            ResetNeeded: before the first reset, after the end of a game, and after an opponent or
+                a window has failed: then it may still be the opponent's turn.
             TypeError: if ``action`` is not one integer, or is a bool.
             IllegalMove: if it is not in 0 .. 6469; if it is not legal, only with
                 ``illegal_action="raise"``; and if the opponent's choice is not legal.
@@ -220,13 +225,14 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         if self.side == "both":
             self._agent = game.agent_selection
         if not game.is_over:  # an opponent's opening may have ended it
+            self._needs_reset = True  # until the opponent has replied
             try:
                 game.step(index)
             except IllegalMove:
                 if not self._loses:
+                    self._needs_reset = False
                     raise
                 game.forfeit()
-            self._needs_reset = True  # until the opponent has replied
             self._owed += game.rewards[self._agent]
             self._reply()
         reward, self._owed = self._owed, 0.0
