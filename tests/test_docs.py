@@ -20,9 +20,9 @@ from test_imports import ROOMS
 
 from agents.registry import AGENTS, OWN, agent_class
 from thud_env import RULESETS, Position, Ruleset, actions
-from thud_env.envs.match import MATCH_PLANES
 from thud_env.perft import perft
 from thud_env.views.encoding import PLANES
+from thud_env.views.match import MATCH_PLANES
 from training.config import OpponentConfig, TrainConfig
 from training.ladder.fields import read_field
 from training.ladder.publish import PAGES

@@ -1,13 +1,16 @@
 """The two-battle game as an environment; test_envs.py tests what all environments promise."""
 
+import itertools
+
 import numpy as np
 import pytest
 from random_play import play_randomly
 from two_battles import LIMITS, LOST_BY_7, WON_BY_3
 
 import thud_env
-from thud_env.envs.match import MATCH_PLANES
+from thud_env.rules.match import Match, outcome_for_dwarfs, standing
 from thud_env.views.encoding import PLANES
+from thud_env.views.match import MATCH_PLANES
 
 NEAR_THE_GOAL = "1d3/2R4/9/11/13/15/15/15/15/15/13/11/9/2TTT2/5 d - 0 0"
 QUIET = ("dA6-B6", "TG7-F6", "dB6-C6", "TF6-F7")
@@ -57,6 +60,20 @@ def test_won_by_3_and_lost_by_7_is_lost_by_4():
     assert env.infos["player_1"]["total"] == 4
     assert [battle.margin for battle in env.battles] == [3, 7]
     assert env.terminations == {"player_0": True, "player_1": True}
+
+
+def test_the_rules_of_one_match_are_those_of_many():
+    fields = (range(2), (AGREED,), (-7, 0, 3), range(7), (-7, 0, 3), range(2))
+    games = list(itertools.product(*fields))
+    *match, sides = np.array(games).T
+    many = Match(match[0] == 1, *match[1:])
+    ones = [Match(bool(is_second), *rest) for is_second, *rest, _ in games]
+    assert outcome_for_dwarfs(many).tolist() == [outcome_for_dwarfs(one) for one in ones]
+    stand = [standing(one, side) for one, side in zip(ones, sides.tolist(), strict=True)]
+    assert {type(value) for one in stand for value in one.values()} == {int}
+    for name, values in standing(many, sides).items():
+        assert values.dtype == np.int64
+        assert values.tolist() == [one[name] for one in stand]
 
 
 def test_outcome_rewards_pay_the_sign_of_the_total_at_the_end():

@@ -15,10 +15,10 @@ import agents
 import thud_env
 from thud_env.actions import NUM_ACTIONS
 from thud_env.envs import base
-from thud_env.envs.match import MATCH_PLANES
 from thud_env.envs.single import ThudSeatEnv
 from thud_env.envs.vector import ThudVectorEnv
 from thud_env.position import SIDES
+from thud_env.views.match import MATCH_PLANES
 
 TURN_LIMIT = thud_env.Termination.TURN_LIMIT.value
 IDS = {

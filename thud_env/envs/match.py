@@ -47,32 +47,13 @@ from numpy.typing import NDArray
 
 from thud_env.envs.base import BoardEnv
 from thud_env.position import Outcome
+from thud_env.rules.match import Match, outcome_for_dwarfs, own_first_margin, standing
 from thud_env.rules.play import margin
-from thud_env.rules.row import ONGOING, TERMINATION, TO_MOVE, TURN_LIMIT
-from thud_env.views.encoding import NUM_PLANES, PLANES, Plane
+from thud_env.rules.row import TO_MOVE
+from thud_env.views.match import MATCH_PLANES, show_match
 
 PLAYERS = ("player_0", "player_1")
 """The agents' names; the first plays the dwarfs in the first battle."""
-
-MATCH_PLANES = (
-    *PLANES,
-    Plane("second_battle", "all 1 in the second battle, in which the players have changed sides"),
-    Plane("first_margin", "all: (own margin of the first battle / the largest there is + 1) / 2"),
-)
-
-
-def show_match(planes: Any, is_second: Any, own_first_margin: Any, largest_margin: int) -> None:
-    """Write the planes that ``MATCH_PLANES`` add, for one game or for many.
-
-    Args:
-        planes: [..., 16, 15, 15] float32, of which the last two are written.
-        is_second: [...] whether the second battle is played.
-        own_first_margin: [...] the viewer's margin of the first battle; 0 before its end.
-        largest_margin: of a battle.
-    """
-    share = (np.asarray(own_first_margin) / largest_margin + 1) / 2
-    planes[..., NUM_PLANES, :, :] = np.asarray(is_second)[..., np.newaxis, np.newaxis]
-    planes[..., NUM_PLANES + 1, :, :] = share[..., np.newaxis, np.newaxis]
 
 
 class MatchEnv(BoardEnv):
@@ -124,47 +105,27 @@ class MatchEnv(BoardEnv):
         self._seats = (PLAYERS[1], PLAYERS[0])
         self.agent_selection = self._seats[self._row[TO_MOVE]]
 
-    def _own(self, player: str, margins_of_dwarfs: list[int]) -> list[int]:
-        """A player's margins of the first battle and the second."""
-        first, second = margins_of_dwarfs
-        return [first, -second] if player == PLAYERS[0] else [-first, second]
-
-    def _margins(self) -> list[int]:
-        """The margins of both battles as they stand, from the view of their dwarfs."""
-        margins = [outcome.margin for outcome in self.battles]
-        if len(margins) < 2:
-            margins.append(int(margin(self._row)))
-        return [*margins, 0][:2]
+    @property
+    def _match(self) -> Match:
+        """The match as the rules see it."""
+        now = self._termination, int(margin(self._row))
+        if not self.battles:
+            return Match(False, 0, 0, *now)
+        first = self.battles[0]
+        return Match(True, first.termination.value, first.margin, *now)
 
     def _new_infos(self) -> dict[str, dict[str, Any]]:
-        endings = [outcome.termination.value for outcome in self.battles]
-        if len(endings) < 2:
-            endings.append(self._termination)
-        first, second = [*endings, 0][:2]
-        infos = {}
-        for player in self.agents:
-            own_first, own_second = self._own(player, self._margins())
-            infos[player] = {
-                "first_termination": first,
-                "first_margin": own_first,
-                "second_termination": second,
-                "second_margin": own_second,
-                "total": own_first + own_second,
-            }
-        return infos
+        match = self._match
+        return {agent: standing(match, self._seats.index(agent)) for agent in self.agents}
 
     def _paid_to_dwarfs(self, paid: float) -> float:
-        if not self._by_outcome:
-            return paid
-        if self._row[TERMINATION] in (ONGOING, TURN_LIMIT) or not self.battles:
-            return 0.0
-        dwarfs, _ = self._seats
-        return float(np.sign(sum(self._own(dwarfs, self._margins()))))
+        return float(outcome_for_dwarfs(self._match)) if self._by_outcome else paid
 
     def _planes(self, agent: str) -> NDArray[np.float32]:
         planes = super()._planes(agent)
-        first, _ = self._own(agent, self._margins()) if self.battles else (0, 0)
-        show_match(planes, bool(self.battles), first, self.rules.largest_margin)
+        match = self._match
+        own_first = own_first_margin(match, self._seats.index(agent))
+        show_match(planes, match.is_second, own_first, self.rules.largest_margin)
         return planes
 
     def _caption(self) -> str:

@@ -17,7 +17,6 @@ from thud_env.batch.game import BatchedGame
 from thud_env.batch.options import Reward, wants_outcome
 from thud_env.batch.states import margins
 from thud_env.envs.common import ILLEGAL_ACTION, ILLEGAL_REWARD, check_state, integers
-from thud_env.envs.match import MATCH_PLANES, show_match
 from thud_env.envs.opponents import (
     check_opponent,
     check_opponent_state,
@@ -28,9 +27,11 @@ from thud_env.envs.opponents import (
 )
 from thud_env.envs.single import Seat
 from thud_env.position import SIDES, IllegalMove
+from thud_env.rules.match import Match, outcome_for_dwarfs, own_first_margin, standing
 from thud_env.rules.row import DWARFS, TERMINATION
 from thud_env.rulesets import Ruleset
 from thud_env.views.encoding import NUM_PLANES, OBSERVATION_SHAPE
+from thud_env.views.match import MATCH_PLANES, show_match
 
 _STATE = ("sides", "owed", "forfeited", "_is_second", "_first_ends", "_starts")
 """The arrays that ``get_state`` returns, beside the rows."""
@@ -143,7 +144,8 @@ class SeatedGames:
             return
         signs = np.where(self.sides == DWARFS, 1, -1)
         self.games.step(actions, which)
-        paid = self._paid_by_total() if self._by_total else self.games.rewards[:, DWARFS]
+        by_total = self._by_total
+        paid = outcome_for_dwarfs(self._match()) if by_total else self.games.rewards[:, DWARFS]
         self.owed[which] += (signs * paid)[which]
         if self.match:
             self._begin_second(which & self.over_by_rules & ~self._is_second)
@@ -208,31 +210,17 @@ class SeatedGames:
         """[B, C, 15, 15] what is seen now, in an array that is used again."""
         if not self.match:
             return self.games.observations
-        signs = np.where(self.sides == DWARFS, -1, 1)  # the sides of the first battle
-        own_first = signs * self._first_ends[:, 1] * self._is_second
+        own_first = own_first_margin(self._match(), self.sides)
         self._match_planes[:, :NUM_PLANES] = self.games.observations
         show_match(self._match_planes, self._is_second, own_first, self.rules.largest_margin)
         return self._match_planes
 
     def results(self) -> dict[str, NDArray[np.int64]]:
         """The infos beside the masks, [B] int64 each: how the games stand, and how they ended."""
-        rows, sides = self.games.rows, self.sides.copy()
-        ending = np.where(self.forfeited, ILLEGAL_ACTION, rows[:, TERMINATION]).astype(np.int64)
-        margin = margins(rows)
+        match, sides = self._match(), self.sides.copy()
         if not self.match:
-            return {"side": sides, "termination": ending, "margin": margin}
-        is_second = self._is_second
-        own = np.where(sides == DWARFS, 1, -1)
-        first = np.where(is_second, -own * self._first_ends[:, 1], own * margin)
-        second = np.where(is_second, own * margin, 0)
-        return {
-            "side": sides,
-            "first_termination": np.where(is_second, self._first_ends[:, 0], ending),
-            "first_margin": first,
-            "second_termination": np.where(is_second, ending, 0),
-            "second_margin": second,
-            "total": first + second,
-        }
+            return {"side": sides, "termination": match.termination, "margin": match.margin}
+        return {"side": sides, **standing(match, sides)}
 
     def get_state(self) -> dict[str, Any]:
         """Everything that ``set_state`` needs to continue exactly from here."""
@@ -269,11 +257,11 @@ class SeatedGames:
         if self.side == "both":
             self.sides[:] = self.games.to_move
 
-    def _paid_by_total(self) -> NDArray[np.int64]:
-        """[B] what the last decision pays the dwarfs where the end pays the sign of the total."""
-        _, first = self._first_ends.T  # of the players with the dwarfs then, the trolls now
-        at_end = self._is_second & self.games.terminated
-        return np.where(at_end, np.sign(margins(self.games.rows) - first), 0)
+    def _match(self) -> Match:
+        """The games as the rules see matches: new arrays, [B] int64 and bool."""
+        rows, (first_ending, first_margin) = self.games.rows, self._first_ends.T
+        ending = np.where(self.forfeited, ILLEGAL_ACTION, rows[:, TERMINATION]).astype(np.int64)
+        return Match(self._is_second, first_ending, first_margin, ending, margins(rows))
 
     def _begin_second(self, which: NDArray[np.bool_]) -> None:
         """Begin the second battle of the matches that a mask chooses, with the sides changed."""

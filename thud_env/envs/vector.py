@@ -60,13 +60,13 @@ from thud_env.envs.common import (
     integers,
     observation_space,
 )
-from thud_env.envs.match import MATCH_PLANES
 from thud_env.envs.reset_options import read_mask, read_options, read_starts
 from thud_env.envs.seats import SeatedGames
 from thud_env.envs.single import ObservationKind, Seat
 from thud_env.position import Position
 from thud_env.rulesets import Rules, get_ruleset
 from thud_env.views.encoding import PLANES
+from thud_env.views.match import MATCH_PLANES
 
 _SINGLE_ONLY = 'make_vec(..., vectorization_mode="sync") makes single environments, which have it'
 

@@ -1,0 +1,29 @@
+"""Observations of the two-battle game: those of a battle, and two planes about the first one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from thud_env.views.encoding import NUM_PLANES, PLANES, Plane
+
+MATCH_PLANES = (
+    *PLANES,
+    Plane("second_battle", "all 1 in the second battle, in which the players have changed sides"),
+    Plane("first_margin", "all: (own margin of the first battle / the largest there is + 1) / 2"),
+)
+
+
+def show_match(planes: Any, is_second: Any, own_first_margin: Any, largest_margin: int) -> None:
+    """Write the planes that ``MATCH_PLANES`` add, for one game or for many.
+
+    Args:
+        planes: [..., 16, 15, 15] float32, of which the last two are written.
+        is_second: [...] whether the second battle is played.
+        own_first_margin: [...] the viewer's margin of the first battle; 0 before its end.
+        largest_margin: of a battle.
+    """
+    share = (np.asarray(own_first_margin) / largest_margin + 1) / 2
+    planes[..., NUM_PLANES, :, :] = np.asarray(is_second)[..., np.newaxis, np.newaxis]
+    planes[..., NUM_PLANES + 1, :, :] = share[..., np.newaxis, np.newaxis]
