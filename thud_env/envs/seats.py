@@ -1,8 +1,8 @@
 """Many games with the learner in one seat of each and an opponent in the other.
 
-The game state of ``ThudVectorEnv``: a ``BatchedGame``, the learners' sides, the rewards not yet
-returned, and the first battles of matches. Every method that takes a mask, [B] bool, leaves the
-other games alone.
+The game state of ``ThudVectorEnv``: a ``BatchedGame`` of the battles on the boards, the learners'
+sides, the rewards not yet returned, and the first battles of matches. Every method that takes a
+mask, [B] bool, leaves the other games alone.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from thud_env.actions import NUM_ACTIONS
 from thud_env.batch.game import BatchedGame
 from thud_env.batch.options import Reward, wants_outcome
-from thud_env.batch.states import margins
+from thud_env.batch.states import drawn_decisions, margins
 from thud_env.envs.common import ILLEGAL_ACTION, ILLEGAL_REWARD, check_state, integers
 from thud_env.envs.opponents import (
     check_opponent,
@@ -26,14 +26,14 @@ from thud_env.envs.opponents import (
     seed_opponent,
 )
 from thud_env.envs.single import Seat
-from thud_env.position import SIDES, IllegalMove
+from thud_env.position import SIDES, IllegalMove, Position
 from thud_env.rules.match import Match, outcome_for_dwarfs, own_first_margin, standing
 from thud_env.rules.row import DWARFS, TERMINATION
 from thud_env.rulesets import Ruleset
 from thud_env.views.encoding import NUM_PLANES, OBSERVATION_SHAPE
 from thud_env.views.match import MATCH_PLANES, show_match
 
-_STATE = ("sides", "owed", "forfeited", "_is_second", "_first_ends", "_starts")
+_STATE = ("_sides", "_owed", "_forfeited", "_is_second", "_first_ends", "_starts")
 """The arrays that ``get_state`` returns, beside the rows."""
 
 
@@ -71,7 +71,7 @@ class SeatedGames:
         self._opponent = make_opponent(opponent, is_needed=side != "both")
         check_opponent(self._opponent, rules, side, match)
         # Battles are reset by ``start``, as an illegal action ends one that by the rules goes on.
-        self.games = BatchedGame(
+        self._battles = BatchedGame(
             num_games,
             rules,
             reward=reward,
@@ -80,33 +80,31 @@ class SeatedGames:
             **limits,
         )
         self._by_total = match and wants_outcome(reward, rules)
-        self.sides = np.zeros(num_games, dtype=np.int64)
+        self._sides = np.zeros(num_games, dtype=np.int64)
         """[B] the side that the learner decides for: 0 dwarfs, 1 trolls."""
-        self.owed = np.zeros(num_games)
+        self._owed = np.zeros(num_games)
         """[B] rewards of the learner since the last step returned."""
-        self.forfeited = np.zeros(num_games, dtype=np.bool_)
+        self._forfeited = np.zeros(num_games, dtype=np.bool_)
         """[B] an illegal action has ended the game."""
         self._is_second = np.zeros(num_games, dtype=np.bool_)
         """[B] the second battle of a match is played."""
         self._first_ends = np.zeros((num_games, 2), dtype=np.int64)
         """[B, 2] how the first battle of a match ended, and its margin from its dwarfs' view."""
-        self._start_row = self.games.rows[0].copy()
-        self._starts = self.games.rows.copy()
+        self._start_row = self._battles.rows[0].copy()
+        self._starts = self._battles.rows.copy()
         """[B, 432] where the battles start."""
         seen = (len(MATCH_PLANES), *OBSERVATION_SHAPE[1:])
         self._match_planes = np.empty((num_games if match else 0, *seen), dtype=np.float32)
 
     @property
-    def over_by_rules(self) -> NDArray[np.bool_]:
-        """[B] whether the battle on the board is over. No first battle of a match ever is: the
-        second begins at once.
-        """
-        return self.games.terminated | self.games.truncated
-
-    @property
     def is_over(self) -> NDArray[np.bool_]:
         """[B] whether the game is over, by the rules or by an illegal action."""
-        return self.over_by_rules | self.forfeited
+        return self._over_by_rules | self._forfeited
+
+    @property
+    def is_truncated(self) -> NDArray[np.bool_]:
+        """[B] whether the game is over by the turn limit."""
+        return self._battles.truncated
 
     def seed(self, generator: np.random.Generator) -> None:
         """Seed the opponent, if it can be seeded."""
@@ -129,43 +127,45 @@ class SeatedGames:
         if not count:
             return
         self._starts[which] = self._start_row if starts is None else starts[which]
-        self.games.set_rows(self._starts[which], which, are_checked=True)
+        self._battles.set_rows(self._starts[which], which, are_checked=True)
         if self.side == "random":
-            self.sides[which] = generator.integers(2, size=count)
+            self._sides[which] = generator.integers(2, size=count)
         elif self.side != "both":
-            self.sides[which] = SIDES.index(self.side)
-        self.owed[which] = 0.0
-        self.forfeited[which] = self._is_second[which] = False
+            self._sides[which] = SIDES.index(self.side)
+        self._owed[which] = 0.0
+        self._forfeited[which] = self._is_second[which] = False
         self._look()
 
     def play(self, which: NDArray[np.bool_], actions: NDArray[np.integer[Any]]) -> None:
         """Play one legal decision, [B], in the games that a mask chooses."""
         if not which.any():
             return
-        signs = np.where(self.sides == DWARFS, 1, -1)
-        self.games.step(actions, which)
+        signs = np.where(self._sides == DWARFS, 1, -1)
+        self._battles.step(actions, which)
         by_total = self._by_total
-        paid = outcome_for_dwarfs(self._match()) if by_total else self.games.rewards[:, DWARFS]
-        self.owed[which] += (signs * paid)[which]
+        paid = (
+            outcome_for_dwarfs(self._as_matches()) if by_total else self._battles.rewards[:, DWARFS]
+        )
+        self._owed[which] += (signs * paid)[which]
         if self.match:
-            self._begin_second(which & self.over_by_rules & ~self._is_second)
+            self._begin_second(which & self._over_by_rules & ~self._is_second)
         self._look()
 
     def forfeit(self, which: NDArray[np.bool_]) -> None:
         """End the games that a mask chooses as an illegal action of the learner's does."""
-        self.forfeited |= which
-        self.owed[which] += ILLEGAL_REWARD
+        self._forfeited |= which
+        self._owed[which] += ILLEGAL_REWARD
 
-    def reply(self, which: NDArray[np.bool_]) -> None:
+    def reply(self) -> None:
         """Let the opponents decide until the learner has to or a game is over."""
         if self.side == "both":
             return
-        actions = np.zeros(self.games.num_games, dtype=np.int64)
+        actions = np.zeros(self._battles.num_games, dtype=np.int64)
         while True:
-            waiting = which & ~self.over_by_rules & (self.games.to_move != self.sides)
+            waiting = ~self.is_over & (self._battles.to_move != self._sides)
             if not waiting.any():
                 return
-            rows = self.games.rows[waiting]
+            rows = self._battles.rows[waiting]
             replies = integers("the opponent's choices", self._opponent.act_rows(rows), len(rows))
             actions[waiting] = replies
             illegal = waiting & ~self.are_legal(waiting, actions)
@@ -177,9 +177,9 @@ class SeatedGames:
         self, which: NDArray[np.bool_], actions: NDArray[np.integer[Any]]
     ) -> NDArray[np.bool_]:
         """[B] whether an action is legal, in the games that a mask chooses."""
-        legal = np.zeros(self.games.num_games, dtype=np.bool_)
+        legal = np.zeros(self._battles.num_games, dtype=np.bool_)
         (games,) = np.nonzero(which & (actions >= 0) & (actions < NUM_ACTIONS))
-        legal[games] = self.games.masks[games, actions[games]] == 1
+        legal[games] = self._battles.masks[games, actions[games]] == 1
         return legal
 
     def raise_illegal(
@@ -192,32 +192,56 @@ class SeatedGames:
         """
         env = int(np.flatnonzero(which)[0])
         try:
-            self.games.position(env).apply(int(actions[env]))
+            self._battles.position(env).apply(int(actions[env]))
         except IllegalMove as error:
             raise IllegalMove(f"{whose} in environment {env}: {error}") from None
 
-    def masks(self, idle_mask: int) -> NDArray[np.int8]:
-        """The learner's action masks, [B, 6470] int8, new.
+    def sampled(self, generator: np.random.Generator) -> NDArray[np.int64]:
+        """[B] actions drawn uniformly from the legal ones; 0 for games that are over."""
+        actions = np.zeros(self._battles.num_games, dtype=np.int64)
+        going = ~self.is_over
+        if going.any():
+            actions[going] = drawn_decisions(self._battles.rows[going], generator)
+        return actions
+
+    def position(self, game: int) -> Position:
+        """The battle on the board of a game.
+
+        Raises:
+            ValueError: if ``game`` is not an integer in 0 .. B - 1.
+        """
+        return self._battles.position(game)
+
+    def collect(self, which: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """[B] the learner's rewards since they were last collected, in the games that a mask
+        chooses; 0 in the others, which go on owing them.
+        """
+        rewards = np.where(which, self._owed, 0.0)
+        self._owed[which] = 0.0
+        return rewards
+
+    def write_masks(self, masks: NDArray[np.int8], idle_mask: int) -> None:
+        """Write the learner's action masks into ``masks``, [B, 6470] int8.
 
         Args:
+            masks: what is written.
             idle_mask: what they are filled with where the game is over.
         """
-        masks = self.games.masks.copy()
+        masks[:] = self._battles.masks
         masks[self.is_over] = idle_mask
-        return masks
 
     def planes(self) -> NDArray[np.float32]:
         """[B, C, 15, 15] what is seen now, in an array that is used again."""
         if not self.match:
-            return self.games.observations
-        own_first = own_first_margin(self._match(), self.sides)
-        self._match_planes[:, :NUM_PLANES] = self.games.observations
+            return self._battles.observations
+        own_first = own_first_margin(self._as_matches(), self._sides)
+        self._match_planes[:, :NUM_PLANES] = self._battles.observations
         show_match(self._match_planes, self._is_second, own_first, self.rules.largest_margin)
         return self._match_planes
 
     def results(self) -> dict[str, NDArray[np.int64]]:
         """The infos beside the masks, [B] int64 each: how the games stand, and how they ended."""
-        match, sides = self._match(), self.sides.copy()
+        match, sides = self._as_matches(), self._sides.copy()
         if not self.match:
             return {"side": sides, "termination": match.termination, "margin": match.margin}
         return {"side": sides, **standing(match, sides)}
@@ -227,7 +251,7 @@ class SeatedGames:
         return {
             "rules": self.rules.spec,
             "match": self.match,
-            "rows": self.games.rows.copy(),
+            "rows": self._battles.rows.copy(),
             **{name: getattr(self, name).copy() for name in _STATE},
             "opponent": opponent_state(self._opponent),
         }
@@ -241,37 +265,44 @@ class SeatedGames:
         """
         check_state(self, state, ("rules", "match", "rows", *_STATE, "opponent"))
         given = _described(len(state["rows"]), state["match"], state["rules"])
-        own = _described(self.games.num_games, self.match, self.rules.spec)
+        own = _described(self._battles.num_games, self.match, self.rules.spec)
         if given != own:
             raise ValueError(f"a state of {given} cannot be set in {own}")
         check_opponent_state(self._opponent, state["opponent"])
         with restored_opponent(self._opponent, state["opponent"]):
-            self.games.set_rows(state["rows"])
+            self._battles.set_rows(state["rows"])
         for name in _STATE:
             setattr(self, name, state[name].copy())
 
     # -- inside --------------------------------------------------------------------------------
 
+    @property
+    def _over_by_rules(self) -> NDArray[np.bool_]:
+        """[B] whether the battle on the board is over. No first battle of a match ever is: the
+        second begins at once.
+        """
+        return self._battles.terminated | self._battles.truncated
+
     def _look(self) -> None:
         """With both sides to decide for, take the side to move."""
         if self.side == "both":
-            self.sides[:] = self.games.to_move
+            self._sides[:] = self._battles.to_move
 
-    def _match(self) -> Match:
+    def _as_matches(self) -> Match:
         """The games as the rules see matches: new arrays, [B] int64 and bool."""
-        rows, (first_ending, first_margin) = self.games.rows, self._first_ends.T
-        ending = np.where(self.forfeited, ILLEGAL_ACTION, rows[:, TERMINATION]).astype(np.int64)
+        rows, (first_ending, first_margin) = self._battles.rows, self._first_ends.T
+        ending = np.where(self._forfeited, ILLEGAL_ACTION, rows[:, TERMINATION]).astype(np.int64)
         return Match(self._is_second, first_ending, first_margin, ending, margins(rows))
 
     def _begin_second(self, which: NDArray[np.bool_]) -> None:
         """Begin the second battle of the matches that a mask chooses, with the sides changed."""
         if not which.any():
             return
-        ended = self.games.rows[which]
+        ended = self._battles.rows[which]
         self._first_ends[which] = np.column_stack((ended[:, TERMINATION], margins(ended)))
         self._is_second[which] = True
-        self.sides[which] = 1 - self.sides[which]
-        self.games.set_rows(self._starts[which], which, are_checked=True)
+        self._sides[which] = 1 - self._sides[which]
+        self._battles.set_rows(self._starts[which], which, are_checked=True)
 
 
 def _described(count: int, match: bool, rules: str) -> str:

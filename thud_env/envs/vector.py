@@ -51,7 +51,6 @@ from numpy.typing import NDArray
 from thud_env.actions import NUM_ACTIONS
 from thud_env.arguments import as_count, one_of, refuse_copy, refuse_unknown
 from thud_env.batch.options import AutoresetName, Reward, read_autoreset_mode
-from thud_env.batch.states import drawn_decisions
 from thud_env.envs.common import (
     SEED_HINT,
     IdleMask,
@@ -132,7 +131,7 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             "agreement": agreement,
         }
         one_of("match", match, (True, False))
-        self._seated = SeatedGames(
+        self._games = SeatedGames(
             num_envs, self.rules, side, opponent, match, reward, self._limits, num_threads
         )
         space = observation_space(len(MATCH_PLANES if match else PLANES))
@@ -187,9 +186,9 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         self._needs_reset = True  # until the opponents have replied
         super().reset(seed=seed)
         if seed is not None:
-            self._seated.seed(self.np_random)
-        self._seated.start(chosen, self.np_random, starts)
-        self._seated.reply(chosen)
+            self._games.seed(self.np_random)
+        self._games.start(chosen, self.np_random, starts)
+        self._games.reply()
         self._ended[chosen] = False
         self._needs_reset = False
         return self._seen(chosen)
@@ -216,7 +215,7 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
                 ignored may be anything.
         """
         chosen = self._checked(actions)
-        games, restarted = self._seated, self._ended
+        games, restarted = self._games, self._ended
         deciding = ~restarted & ~games.is_over  # an opponent's opening may have ended it
         illegal = deciding & ~games.are_legal(deciding, chosen)
         if illegal.any() and not self._loses:
@@ -225,17 +224,16 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         games.start(restarted, self.np_random)
         games.play(deciding & ~illegal, chosen)
         games.forfeit(illegal)
-        games.reply(~games.forfeited)
+        games.reply()
 
-        rewards = np.where(restarted, 0.0, games.owed)  # an opening is paid with the first step
-        games.owed[~restarted] = 0.0
+        rewards = games.collect(~restarted)  # an opening is paid with the first step
         over = games.is_over & ~restarted
-        truncated = over & games.games.truncated
+        truncated = over & games.is_truncated
         final = {}
         if self.autoreset_mode is AutoresetMode.SAME_STEP and over.any():
             final = self._final(over)
             games.start(over, self.np_random)
-            games.reply(over)
+            games.reply()
         else:
             self._ended = over
         self._needs_reset = False
@@ -246,22 +244,16 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         """The action masks, [B, 6470] int8, as in ``infos["action_mask"]``. Before the first reset
         they are those of the start.
         """
-        if self._copy:
-            return self._seated.masks(self._idle_mask)
-        self._masks[:] = self._seated.games.masks
-        self._masks[self._seated.is_over] = self._idle_mask
-        return self._masks
+        masks = np.empty_like(self._masks) if self._copy else self._masks
+        self._games.write_masks(masks, self._idle_mask)
+        return masks
 
     def sample_actions(self) -> NDArray[np.int64]:
         """[B] actions drawn uniformly from the legal ones; 0 for battles that are over.
 
         The generator is ``np_random``, which ``reset(seed=...)`` seeds.
         """
-        actions = np.zeros(self.num_envs, dtype=np.int64)
-        going = np.flatnonzero(~self._seated.is_over)
-        if len(going):
-            actions[going] = drawn_decisions(self._seated.games.rows[going], self.np_random)
-        return actions
+        return self._games.sampled(self.np_random)
 
     def position(self, env: int) -> Position:
         """The state of one of the battles as a ``Position``.
@@ -269,14 +261,14 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         Raises:
             ValueError: if ``env`` is not an integer in 0 .. B - 1.
         """
-        return self._seated.games.position(env)
+        return self._games.position(env)
 
     def get_state(self) -> dict[str, Any]:
         """Everything that ``set_state`` needs to continue exactly from here: see
         ``ThudSeatEnv.get_state``.
         """
         return {
-            "games": self._seated.get_state(),
+            "games": self._games.get_state(),
             "ended": self._ended.copy(),
             "needs_reset": self._needs_reset,
             "np_random": self.np_random.bit_generator.state,
@@ -293,7 +285,7 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
                 changed then.
         """
         check_state(self, state, ("games", "ended", "needs_reset", "np_random"))
-        self._seated.set_state(state["games"])
+        self._games.set_state(state["games"])
         self._ended = state["ended"].copy()
         self._needs_reset = state["needs_reset"]
         self.np_random.bit_generator.state = state["np_random"]
@@ -311,16 +303,16 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         chosen = integers("actions", actions, self.num_envs)
         outside = ((chosen < 0) | (chosen >= NUM_ACTIONS)) & ~self._ended  # which are ignored
         if outside.any():
-            self._seated.raise_illegal("the action", outside, chosen)
+            self._games.raise_illegal("the action", outside, chosen)
         return chosen
 
     def _seen(self, which: NDArray[np.bool_]) -> tuple[Any, dict[str, Any]]:
         """Observations and infos, and for which environments these hold."""
-        masks, planes = self.action_masks(), self._seated.planes()
+        masks, planes = self.action_masks(), self._games.planes()
         if self._copy:
             planes = planes.copy()
         own = masks.copy() if self._is_dict and self._copy else masks
-        infos = {"action_mask": own, **self._seated.results()}
+        infos = {"action_mask": own, **self._games.results()}
         infos |= {f"_{name}": which.copy() for name in infos}
         if not self._is_dict:
             return planes, infos
@@ -328,7 +320,7 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
 
     def _final(self, over: NDArray[np.bool_]) -> dict[str, Any]:
         """``final_obs`` and ``final_info`` of the games that are over, before they start anew."""
-        planes, masks = self._seated.planes(), np.zeros((self.num_envs, NUM_ACTIONS), dtype=np.int8)
+        planes, masks = self._games.planes(), np.zeros((self.num_envs, NUM_ACTIONS), dtype=np.int8)
         masks[over] = self._idle_mask
         seen = np.full(self.num_envs, None, dtype=object)
         for env in np.flatnonzero(over):
@@ -337,7 +329,7 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
                 {"observation": copy, "action_mask": masks[env].copy()} if self._is_dict else copy
             )
         info = {"action_mask": masks} | {
-            name: np.where(over, values, 0) for name, values in self._seated.results().items()
+            name: np.where(over, values, 0) for name, values in self._games.results().items()
         }
         holds = {f"_{name}": over.copy() for name in info}
         return {
