@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pettingzoo import AECEnv
 
 from thud_env.actions import NUM_ACTIONS, as_index
-from thud_env.arguments import as_count, one_of, refuse_copy, refuse_unknown, shown
+from thud_env.arguments import as_count, refuse_copy, refuse_unknown, shown
 from thud_env.batch.one_game import ILLEGAL, play_if_legal
 from thud_env.batch.options import Reward, wants_outcome
 from thud_env.envs.common import (
@@ -21,8 +21,11 @@ from thud_env.envs.common import (
     SEED_HINT,
     IdleMask,
     IllegalAction,
+    Limits,
     Observation,
     check_state,
+    idle_value,
+    is_lost_by,
     observation_space,
 )
 from thud_env.envs.rendering import Picture, Renderer, RenderMode
@@ -89,15 +92,15 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         self.rules = get_ruleset(rules)
         self._renderer = Renderer(render_mode)
         self.render_mode = render_mode
-        self._idle_mask = int(one_of("idle_mask", idle_mask, get_args(IdleMask)) == "ones")
-        self._loses = one_of("illegal_action", illegal_action, get_args(IllegalAction)) == "lose"
+        self._idle_mask = idle_value(idle_mask)
+        self._loses = is_lost_by(illegal_action)
         self._by_outcome = wants_outcome(reward, self.rules)
-        self._limits: dict[str, Any] = {
-            "max_quiet_turns": max_quiet_turns,
-            "max_turns": max_turns,
-            "offer_after": offer_after,
-            "agreement": agreement,
-        }
+        self._limits = Limits(
+            max_quiet_turns=max_quiet_turns,
+            max_turns=max_turns,
+            offer_after=offer_after,
+            agreement=agreement,
+        )
         self._row = self._start_row = new_row(self.rules, **self._limits)
         agents = self._seats = self.seats
         num_planes = len(self.planes)

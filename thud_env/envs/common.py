@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, get_args
 
 import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
 from thud_env.actions import NUM_ACTIONS
+from thud_env.arguments import one_of
 from thud_env.views.encoding import OBSERVATION_SHAPE
 
 Observation = dict[str, NDArray[Any]]
@@ -22,6 +23,33 @@ ILLEGAL_REWARD = -1.0
 """The reward of an illegal action that loses, in a match too."""
 
 SEED_HINT = {"seed": "reset(seed=...) takes it"}
+
+
+class Limits(TypedDict):
+    """What may end a battle besides the rules, as every environment takes it."""
+
+    max_quiet_turns: int | None
+    max_turns: int | None
+    offer_after: int | None
+    agreement: bool
+
+
+def is_lost_by(illegal_action: IllegalAction) -> bool:
+    """Whether an illegal action loses.
+
+    Raises:
+        ValueError: for any other value.
+    """
+    return one_of("illegal_action", illegal_action, get_args(IllegalAction)) == "lose"
+
+
+def idle_value(idle_mask: IdleMask) -> int:
+    """What the mask of one who has nothing to decide is filled with, 0 or 1.
+
+    Raises:
+        ValueError: for any other value.
+    """
+    return int(one_of("idle_mask", idle_mask, get_args(IdleMask)) == "ones")
 
 
 def integers(what: str, given: Any, count: int) -> NDArray[np.integer[Any]]:

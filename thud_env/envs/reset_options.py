@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thud_env.arguments import nearest, shown
+from thud_env.envs.common import Limits
 from thud_env.position import Position
 from thud_env.rulesets import RULESETS, Ruleset
 
@@ -75,7 +76,7 @@ def read_mask(mask: Any, count: int) -> NDArray[np.bool_]:
     return array
 
 
-def read_start(start: str | Position, rules: Ruleset, limits: dict[str, Any]) -> NDArray[np.int16]:
+def read_start(start: str | Position, rules: Ruleset, limits: Limits) -> NDArray[np.int16]:
     """The state row of a position to start from, [432].
 
     Args:
@@ -101,9 +102,7 @@ def read_start(start: str | Position, rules: Ruleset, limits: dict[str, Any]) ->
     return start.row.copy()
 
 
-def read_starts(
-    position: Any, rules: Ruleset, limits: dict[str, Any], count: int
-) -> NDArray[np.int16]:
+def read_starts(position: Any, rules: Ruleset, limits: Limits, count: int) -> NDArray[np.int16]:
     """The state rows that ``count`` battles start from, [count, 432].
 
     Args:
@@ -123,7 +122,7 @@ def read_starts(
     return np.stack([read_start(start, rules, limits) for start in position])
 
 
-def _read_text(text: str, rules: Ruleset, limits: dict[str, Any]) -> Position:
+def _read_text(text: str, rules: Ruleset, limits: Limits) -> Position:
     try:
         return Position.from_text(text, rules, **limits)
     except ValueError as error:
@@ -132,9 +131,10 @@ def _read_text(text: str, rules: Ruleset, limits: dict[str, Any]) -> Position:
         raise ValueError(f"{error}{hint}") from None
 
 
-def _reads(text: str, rules: Ruleset, limits: dict[str, Any]) -> bool:
+def _reads(text: str, rules: Ruleset, limits: Limits) -> bool:
+    with_agreement: Limits = {**limits, "agreement": True}
     try:
-        Position.from_text(text, rules, **{**limits, "agreement": True})
+        Position.from_text(text, rules, **with_agreement)
     except ValueError:
         return False
     return True

@@ -16,7 +16,7 @@ from thud_env.actions import NUM_ACTIONS
 from thud_env.batch.game import BatchedGame
 from thud_env.batch.options import Reward, wants_outcome
 from thud_env.batch.states import drawn_decisions, margins
-from thud_env.envs.common import ILLEGAL_ACTION, ILLEGAL_REWARD, check_state, integers
+from thud_env.envs.common import ILLEGAL_ACTION, ILLEGAL_REWARD, Limits, check_state, integers
 from thud_env.envs.opponents import (
     check_opponent,
     check_opponent_state,
@@ -64,7 +64,7 @@ class SeatedGames:
         opponent: Any,
         match: bool,
         reward: Reward | None,
-        limits: dict[str, Any],
+        limits: Limits,
         num_threads: int | None,
     ) -> None:
         self.side, self.match, self.rules = side, match, rules

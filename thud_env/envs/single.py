@@ -69,6 +69,7 @@ from thud_env.envs.common import (
     IllegalAction,
     check_state,
     integers,
+    is_lost_by,
 )
 from thud_env.envs.match import MatchEnv
 from thud_env.envs.opponents import (
@@ -139,7 +140,7 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         refuse_unknown(type(self), unknown, {**SEED_HINT, **_MANY_ONLY})
         self.side: Seat = one_of("side", side, get_args(Seat))
         self._is_dict = one_of("observation", observation, get_args(ObservationKind)) == "dict"
-        self._loses = one_of("illegal_action", illegal_action, get_args(IllegalAction)) == "lose"
+        self._loses = is_lost_by(illegal_action)
         game = MatchEnv if one_of("match", match, (True, False)) else ThudEnv
         self._game: BoardEnv = game(
             rules,

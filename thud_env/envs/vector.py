@@ -55,8 +55,11 @@ from thud_env.envs.common import (
     SEED_HINT,
     IdleMask,
     IllegalAction,
+    Limits,
     check_state,
+    idle_value,
     integers,
+    is_lost_by,
     observation_space,
 )
 from thud_env.envs.reset_options import read_mask, read_options, read_starts
@@ -119,17 +122,17 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         self.num_envs = num_envs = as_count("num_envs", num_envs)
         self.side: Seat = one_of("side", side, get_args(Seat))
         self._is_dict = one_of("observation", observation, get_args(ObservationKind)) == "dict"
-        self._loses = one_of("illegal_action", illegal_action, get_args(IllegalAction)) == "lose"
-        self._idle_mask = int(one_of("idle_mask", idle_mask, get_args(IdleMask)) == "ones")
+        self._loses = is_lost_by(illegal_action)
+        self._idle_mask = idle_value(idle_mask)
         self.autoreset_mode = read_autoreset_mode(autoreset_mode)
         self.metadata = {"autoreset_mode": self.autoreset_mode}
         self.rules = get_ruleset(rules)
-        self._limits = {
-            "max_quiet_turns": max_quiet_turns,
-            "max_turns": max_turns,
-            "offer_after": offer_after,
-            "agreement": agreement,
-        }
+        self._limits = Limits(
+            max_quiet_turns=max_quiet_turns,
+            max_turns=max_turns,
+            offer_after=offer_after,
+            agreement=agreement,
+        )
         one_of("match", match, (True, False))
         self._games = SeatedGames(
             num_envs, self.rules, side, opponent, match, reward, self._limits, num_threads
