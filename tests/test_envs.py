@@ -15,6 +15,7 @@ from pettingzoo.test.state_test import test_state_space as check_state_space
 from pettingzoo.utils.conversions import turn_based_aec_to_parallel
 from pettingzoo.utils.wrappers import TerminateIllegalWrapper
 from random_play import play_randomly
+from seat_play import assert_same
 
 import thud_env
 from thud_env.actions import DONE, NUM_ACTIONS
@@ -268,22 +269,72 @@ def test_an_unknown_agent_is_named(make, ask):
         getattr(env, ask)("dwarfs")
 
 
-def test_a_state_of_another_game_is_refused_and_changes_nothing(make):
-    env, other = make(), make(rules="koom-valley")
+def test_a_state_of_another_environment_is_refused_and_changes_nothing(make):
+    env = make()
     env.reset()
-    other.reset()
-    with pytest.raises(ValueError, match="a state of koom-valley cannot be set in a battle of cl"):
-        env.set_state(other.get_state())
     (unlike,) = (other for other in MAKERS if other is not make)
-    other = unlike()
-    other.reset()
-    with pytest.raises(ValueError, match=f"{other.possible_agents[1]}.* cannot be set where .*"):
-        env.set_state(other.get_state())
+    agents = "'player_0'.*'dwarf_0'|'dwarf_0'.*'player_0'"
+    for other, said in (
+        (make(rules="koom-valley"), "with rules='koom-valley' cannot .* with rules='classic'"),
+        (make(reward="outcome"), "with reward='outcome' cannot .* with reward='margin'"),
+        (unlike(), agents),
+    ):
+        other.reset()
+        with pytest.raises(ValueError, match=said):
+            env.set_state(other.get_state())
     for nothing in ({}, None):
-        with pytest.raises(ValueError, match=r"not a state of \w+Env: what its get_state\(\)"):
+        with pytest.raises(ValueError, match=r"not a state of \w+Env: what get_state"):
             env.set_state(nothing)
     assert env.position == thud_env.Position.start()
     env.step(int(env.position.legal_actions()[0]))
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        ("_row", None),
+        ("_row", thud_env.Position.start("koom-valley").row),
+        ("_start_row", thud_env.Position.start("koom-valley").row),
+        ("_seats", ("troll_0", "player_0")),
+        ("is_over", None),
+        ("agents", ["x", "y"]),
+        ("agent_selection", "x"),
+        ("rewards", {}),
+        ("infos", {"x": {}}),
+        ("renderer", None),
+        ("made", None),
+        ("made", {}),
+        ("battles", None),
+    ],
+)
+def test_a_state_with_a_wrong_part_is_refused_and_changes_nothing(make, part, value):
+    env = make(render_mode="ansi")
+    env.reset()
+    play_randomly(env, np.random.default_rng(7), decisions=3)
+    state = env.get_state()
+    for damaged in (state | {part: value}, {name: state[name] for name in state if name != part}):
+        if part == "battles" and make is thud_env.env:
+            continue  # a single battle has none, and ignores it
+        play_randomly(env, np.random.default_rng(8), decisions=3)
+        before = env.get_state()
+        with pytest.raises(ValueError, match=r"state|the row"):
+            env.set_state(damaged)
+        assert_same(env.get_state(), before)
+    env.set_state(state)
+    assert_same(env.get_state(), state)
+
+
+def test_a_state_shares_nothing_with_its_environment(make):
+    env = make()
+    env.reset()
+    state = env.get_state()
+    kept = copy.deepcopy(state)
+    agent = env.agents[0]
+    env.infos[agent]["more"] = 1
+    assert_same(state, kept)
+    env.set_state(state)
+    env.infos[agent]["more"] = 1
+    assert_same(state, kept)
 
 
 def test_a_start_of_another_game_or_already_over_is_refused(make):
@@ -305,7 +356,7 @@ def test_rulesets_of_one_name_are_told_apart(make):
     )
     env.reset()
     other.reset()
-    with pytest.raises(ValueError, match=r"trolls=H7 cannot be set in a battle of .*trolls=G7$"):
+    with pytest.raises(ValueError, match=r"trolls=H7' cannot be set in .*trolls=G7'$"):
         env.set_state(other.get_state())
     with pytest.raises(ValueError, match=r"trolls=H7 cannot start a battle of .*trolls=G7$"):
         env.reset(options={"position": other.position})

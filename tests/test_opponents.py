@@ -128,7 +128,7 @@ def test_the_state_of_another_kind_of_opponent_is_refused_and_changes_nothing(ki
     env.reset(seed=1)
     before = pickle.dumps(env.get_state())
     for opponent, what in (("agents:greedy", "state of another one"), (first_legal, "holds no")):
-        other = kind(**names, opponent=opponent, side="trolls")
+        other = kind(**names, opponent=opponent)
         other.reset(seed=2)
         with pytest.raises(ValueError, match=what):
             env.set_state(other.get_state())

@@ -358,14 +358,53 @@ def test_a_state_of_another_environment_is_refused():
         env.set_state(other.get_state())
 
 
-def test_a_state_of_both_sides_goes_on_with_the_side_that_decides():
-    both, env = ThudSeatEnv(side="both"), ThudSeatEnv(side="dwarfs")
-    both.reset()
-    env.reset()
-    both.step(first_legal(both.position))
-    env.set_state(both.get_state())
-    assert env.position.to_move == "trolls"
-    assert np.array_equal(env.action_masks(), env.position.action_mask())
+@pytest.mark.parametrize("make", [ThudSeatEnv, partial(ThudVectorEnv, 2)], ids=["one", "many"])
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"side": "both", "opponent": None}, "with side='both' cannot .* with side='dwarfs'"),
+        ({"side": "random"}, "with side='random' cannot .* with side='dwarfs'"),
+        ({"reward": "outcome"}, "with reward='outcome' cannot .* with reward='margin'"),
+        ({"rules": "classic-all"}, "with rules='classic-all' cannot .* with rules='classic'"),
+        ({"match": True}, "with match=True cannot .* with match=False"),
+    ],
+)
+def test_a_state_of_an_environment_made_otherwise_is_refused(make, options, said):
+    env, other = make(), make(**options)
+    env.reset(seed=1)
+    other.reset(seed=2)
+    before = env.get_state()
+    with pytest.raises(ValueError, match=said):
+        env.set_state(other.get_state())
+    assert_same(env.get_state(), before)
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        ("made", 1),
+        ("game", None),
+        ("game", {}),
+        ("agent", "x"),
+        ("owed", "1"),
+        ("needs_reset", None),
+        ("np_random", None),
+        ("np_random", {}),
+        ("np_random", np.random.Generator(np.random.MT19937(1)).bit_generator.state),
+        ("opponent", 1),
+    ],
+)
+def test_a_state_with_a_wrong_part_is_refused_and_changes_nothing(part, value):
+    env = ThudSeatEnv()
+    env.reset(seed=1)
+    state = env.get_state()
+    env.step(first_legal(env.position))
+    before = env.get_state()
+    with pytest.raises(ValueError, match="state"):
+        env.set_state(state | {part: value})
+    assert_same(env.get_state(), before)
+    env.set_state(state)
+    assert_same(env.get_state(), state)
 
 
 def test_an_opponents_state_is_refused_where_the_opponent_has_none():

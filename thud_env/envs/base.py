@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any, ClassVar, Never, get_args
 
 import gymnasium
@@ -23,36 +22,19 @@ from thud_env.envs.common import (
     IllegalAction,
     Limits,
     Observation,
-    check_state,
     idle_value,
     is_lost_by,
     observation_space,
 )
 from thud_env.envs.rendering import Picture, Renderer, RenderMode
 from thud_env.envs.reset_options import read_start, start_option
+from thud_env.envs.states import BOARD_PARTS, board_parts, check_state, copied
 from thud_env.position import SIDES, IllegalMove, Position, Side
 from thud_env.rules.check import check_row
 from thud_env.rules.row import DWARFS, TERMINATION, TO_MOVE, TROLLS, TURN_LIMIT, new_row
 from thud_env.rulesets import Rules, get_ruleset
 from thud_env.views.encoding import NUM_POINTS, OBSERVATION_SHAPE, Plane, encode_row
 from thud_env.views.masks import action_mask
-
-_STATE = (
-    "_row",
-    "_start_row",
-    "_seats",
-    "is_over",
-    "_forfeited",
-    "agents",
-    "agent_selection",
-    "_skip_agent_selection",
-    "rewards",
-    "_cumulative_rewards",
-    "terminations",
-    "truncations",
-    "infos",
-)
-"""The attributes that ``get_state`` returns, beside the renderer's."""
 
 
 class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZoo is untyped
@@ -66,6 +48,9 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
     """The agents' names; the first plays the dwarfs from the start."""
     planes: ClassVar[tuple[Plane, ...]]
     """What the agents see: the planes of a battle, then any others."""
+
+    state_parts: ClassVar[dict[str, Any]] = BOARD_PARTS
+    """The attributes that ``get_state`` returns, and their types."""
 
     metadata: ClassVar[dict[str, Any]] = {
         "render_modes": list(get_args(RenderMode)),
@@ -95,6 +80,9 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         self._idle_mask = idle_value(idle_mask)
         self._loses = is_lost_by(illegal_action)
         self._by_outcome = wants_outcome(reward, self.rules)
+        reward_kind = "outcome" if self._by_outcome else "margin"
+        self._made = {"agents": self.seats, "rules": self.rules.spec, "reward": reward_kind}
+        """The arguments that a state depends on."""
         self._limits = Limits(
             max_quiet_turns=max_quiet_turns,
             max_turns=max_turns,
@@ -314,8 +302,8 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
             ResetNeeded: before the first reset.
         """
         self.check_reset("get_state")
-        state = {name: copy.copy(getattr(self, name)) for name in _STATE}
-        return {**state, "renderer": self._renderer.get_state()}
+        parts = {name: copied(getattr(self, name)) for name in self.state_parts}
+        return {"made": dict(self._made), **parts, "renderer": self._renderer.get_state()}
 
     __copy__ = refuse_copy
 
@@ -328,22 +316,13 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         """Return to a state that ``get_state`` gave; the state is left as it is.
 
         Raises:
-            ValueError: if it is a state of another game, or of none; nothing has changed then.
+            ValueError: if it is a state of an environment with other agents, rules or rewards, or
+                of none; nothing has changed then.
         """
-        check_state(self, state, (*_STATE, "renderer"))
-        given = Position(state["_row"]).rules
-        if given != self.rules:
-            raise ValueError(
-                f"a state of {given.spec} cannot be set in a battle of {self.rules.spec}"
-            )
-        if state["_seats"][0] not in self.possible_agents:
-            raise ValueError(
-                f"a state of {state['_seats']} cannot be set where {self.possible_agents} play"
-            )
-        check_row(state["_start_row"])
-        for name in _STATE:
-            setattr(self, name, copy.copy(state[name]))
+        check_state(self, state, self._made, {**self.state_parts, "renderer": tuple})
+        parts = board_parts(self, state, self.state_parts, self.seats)
         self._renderer.set_state(state["renderer"])
+        self.__dict__.update(parts)
 
     def check_reset(self, method: str) -> None:
         """Refuse a method before the first reset.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, Literal, TypedDict, get_args
 
 import gymnasium
@@ -65,18 +64,6 @@ def integers(what: str, given: Any, count: int) -> NDArray[np.integer[Any]]:
             f"integers of shape ({count},) would be right"
         )
     return array
-
-
-def check_state(whose: object, state: Any, names: Iterable[str]) -> None:
-    """Refuse what ``get_state`` of such an environment cannot have returned.
-
-    Raises:
-        ValueError: if it is not a dictionary with these keys.
-    """
-    if not isinstance(state, dict) or not set(names) <= state.keys():
-        raise ValueError(
-            f"not a state of {type(whose).__name__}: what its get_state() returned would be right"
-        )
 
 
 def observation_space(num_planes: int) -> gymnasium.spaces.Dict:

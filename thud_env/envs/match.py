@@ -78,18 +78,10 @@ class MatchEnv(BoardEnv):
 
     seats = PLAYERS
     planes = MATCH_PLANES
+    state_parts: ClassVar[dict[str, Any]] = {**BoardEnv.state_parts, "battles": tuple}
 
     battles: tuple[Outcome, ...] = ()
     """How the battles that are over ended, margins from the view of their dwarfs."""
-
-    def get_state(self) -> dict[str, Any]:
-        """See ``BoardEnv.get_state``."""
-        return {**super().get_state(), "battles": self.battles}
-
-    def set_state(self, state: dict[str, Any]) -> None:
-        """See ``BoardEnv.set_state``."""
-        super().set_state(state)
-        self.battles = state["battles"]
 
     def _new_game(self) -> None:
         self.battles = ()

@@ -16,7 +16,7 @@ from thud_env.actions import NUM_ACTIONS
 from thud_env.batch.game import BatchedGame
 from thud_env.batch.options import Reward, wants_outcome
 from thud_env.batch.states import drawn_decisions, margins
-from thud_env.envs.common import ILLEGAL_ACTION, ILLEGAL_REWARD, Limits, check_state, integers
+from thud_env.envs.common import ILLEGAL_ACTION, ILLEGAL_REWARD, Limits, integers
 from thud_env.envs.opponents import (
     check_opponent,
     check_opponent_state,
@@ -26,9 +26,11 @@ from thud_env.envs.opponents import (
     seed_opponent,
 )
 from thud_env.envs.single import Seat
+from thud_env.envs.states import check_arrays, check_part, check_state
 from thud_env.position import SIDES, IllegalMove, Position
+from thud_env.rules.check import check_rows
 from thud_env.rules.match import Match, outcome_for_dwarfs, own_first_margin, standing
-from thud_env.rules.row import DWARFS, TERMINATION
+from thud_env.rules.row import DWARFS, TERMINATION, TROLLS
 from thud_env.rulesets import Ruleset
 from thud_env.views.encoding import NUM_PLANES, OBSERVATION_SHAPE
 from thud_env.views.match import MATCH_PLANES, show_match
@@ -79,7 +81,11 @@ class SeatedGames:
             num_threads=num_threads,
             **limits,
         )
-        self._by_total = match and wants_outcome(reward, rules)
+        by_outcome = wants_outcome(reward, rules)
+        self._by_total = match and by_outcome
+        reward_kind = "outcome" if by_outcome else "margin"
+        self._made = {"side": side, "match": match, "rules": rules.spec, "reward": reward_kind}
+        """The arguments that a state depends on, beside the number of games."""
         self._sides = np.zeros(num_games, dtype=np.int64)
         """[B] the side that the learner decides for: 0 dwarfs, 1 trolls."""
         self._owed = np.zeros(num_games)
@@ -249,8 +255,7 @@ class SeatedGames:
     def get_state(self) -> dict[str, Any]:
         """Everything that ``set_state`` needs to continue exactly from here."""
         return {
-            "rules": self.rules.spec,
-            "match": self.match,
+            "made": dict(self._made),
             "rows": self._battles.rows.copy(),
             **{name: getattr(self, name).copy() for name in _STATE},
             "opponent": opponent_state(self._opponent),
@@ -260,14 +265,16 @@ class SeatedGames:
         """Return to a state that ``get_state`` gave; the state is left as it is.
 
         Raises:
-            ValueError: if it is a state of another game, of more or fewer, or of an opponent that
-                cannot be this one; nothing has changed then.
+            ValueError: if it is a state of games of another kind, of an opponent that cannot be
+                this one, or of none; nothing has changed then.
         """
-        check_state(self, state, ("rules", "match", "rows", *_STATE, "opponent"))
-        given = _described(len(state["rows"]), state["match"], state["rules"])
-        own = _described(self._battles.num_games, self.match, self.rules.spec)
-        if given != own:
-            raise ValueError(f"a state of {given} cannot be set in {own}")
+        arrays = dict.fromkeys(("rows", *_STATE), np.ndarray)
+        check_state(self, state, self._made, {**arrays, "opponent": object})
+        own = {name: getattr(self, name) for name in _STATE}
+        check_arrays(self, state, {"rows": self._battles.rows, **own})
+        check_rows(state["_starts"], self.rules)
+        sides = state["_sides"]
+        check_part(self, "_sides", sides, bool(np.isin(sides, (DWARFS, TROLLS)).all()))
         check_opponent_state(self._opponent, state["opponent"])
         with restored_opponent(self._opponent, state["opponent"]):
             self._battles.set_rows(state["rows"])
@@ -303,7 +310,3 @@ class SeatedGames:
         self._is_second[which] = True
         self._sides[which] = 1 - self._sides[which]
         self._battles.set_rows(self._starts[which], which, are_checked=True)
-
-
-def _described(count: int, match: bool, rules: str) -> str:
-    return f"{count} {'matches' if match else 'battles'} of {rules}"

@@ -67,7 +67,6 @@ from thud_env.envs.common import (
     SEED_HINT,
     IdleMask,
     IllegalAction,
-    check_state,
     integers,
     is_lost_by,
 )
@@ -82,12 +81,22 @@ from thud_env.envs.opponents import (
 )
 from thud_env.envs.rendering import RenderMode
 from thud_env.envs.reset_options import read_options
+from thud_env.envs.states import check_generator, check_part, check_state
 from thud_env.position import SIDES, IllegalMove, Position
 from thud_env.rulesets import Rules
 
 _MANY_ONLY = dict.fromkeys(
     ("num_envs", "autoreset_mode"), "gymnasium.make_vec, which makes many, takes it"
 )
+_STATE = {
+    "game": dict,
+    "agent": str,
+    "owed": float,
+    "needs_reset": bool,
+    "np_random": dict,
+    "opponent": object,
+}
+"""The parts of a state, beside ``"made"``, and their types."""
 Seat = Literal["dwarfs", "trolls", "both", "random"]
 ObservationKind = Literal["planes", "dict"]
 
@@ -162,6 +171,8 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         self._agent = self._game.possible_agents[0]
         self._owed = 0.0
         self._needs_reset = True
+        self._made = {"side": side, "match": match}
+        """The arguments that a state depends on, beside those of the game."""
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -275,8 +286,9 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
             ResetNeeded: before the first reset.
         """
         return {
+            "made": dict(self._made),
             "game": self._game.get_state(),
-            "agent": self._viewer,
+            "agent": self._agent,
             "owed": self._owed,
             "needs_reset": self._needs_reset,
             "np_random": self.np_random.bit_generator.state,
@@ -289,14 +301,18 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         """Return to a state that ``get_state`` gave; the state is left as it is.
 
         Raises:
-            ValueError: if it is a state of another game, with an opponent's state that this
-                environment's cannot take, or of none; nothing has changed then.
+            ValueError: if it is a state of an environment with another ``side``, ``match``,
+                ``rules`` or ``reward``, with an opponent's state that this environment's cannot
+                take, or of none; nothing has changed then.
         """
-        check_state(self, state, ("game", "agent", "owed", "needs_reset", "np_random", "opponent"))
+        check_state(self, state, self._made, _STATE)
+        agent = state["agent"]
+        check_part(self, "agent", agent, agent in self._game.possible_agents)
+        check_generator(self, self.np_random, state["np_random"])
         check_opponent_state(self._opponent, state["opponent"])
         with restored_opponent(self._opponent, state["opponent"]):
             self._game.set_state(state["game"])
-        self._agent = state["agent"]
+        self._agent = agent
         self._owed = state["owed"]
         self._needs_reset = state["needs_reset"]
         self.np_random.bit_generator.state = state["np_random"]

@@ -56,7 +56,6 @@ from thud_env.envs.common import (
     IdleMask,
     IllegalAction,
     Limits,
-    check_state,
     idle_value,
     integers,
     is_lost_by,
@@ -65,11 +64,14 @@ from thud_env.envs.common import (
 from thud_env.envs.reset_options import read_mask, read_options, read_starts
 from thud_env.envs.seats import SeatedGames
 from thud_env.envs.single import ObservationKind, Seat
+from thud_env.envs.states import check_arrays, check_generator, check_state
 from thud_env.position import Position
 from thud_env.rulesets import Rules, get_ruleset
 from thud_env.views.encoding import PLANES
 from thud_env.views.match import MATCH_PLANES
 
+_STATE = {"games": dict, "ended": np.ndarray, "needs_reset": bool, "np_random": dict}
+"""The parts of a state, beside ``"made"``, and their types."""
 _SINGLE_ONLY = 'make_vec(..., vectorization_mode="sync") makes single environments, which have it'
 
 
@@ -148,6 +150,8 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         self._ended = np.zeros(num_envs, dtype=np.bool_)
         """[B] the last step returned the end of the game."""
         self._needs_reset = True
+        self._made = {"num_envs": num_envs, "autoreset_mode": self.autoreset_mode.value}
+        """The arguments that a state depends on, beside those of the games."""
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -267,10 +271,13 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         return self._games.position(env)
 
     def get_state(self) -> dict[str, Any]:
-        """Everything that ``set_state`` needs to continue exactly from here: see
-        ``ThudSeatEnv.get_state``.
+        """Everything that ``set_state`` needs to continue exactly from here.
+
+        The opponent is part of it if it has ``get_state`` itself, as ``"random-decisions"`` has.
+        Before the first reset, and after an opponent has failed, it is a state that needs a reset.
         """
         return {
+            "made": dict(self._made),
             "games": self._games.get_state(),
             "ended": self._ended.copy(),
             "needs_reset": self._needs_reset,
@@ -283,11 +290,13 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         """Return to a state that ``get_state`` gave; the state is left as it is.
 
         Raises:
-            ValueError: if it is a state of another game, of more or fewer environments, with an
-                opponent's state that this environment's cannot take, or of none; nothing has
-                changed then.
+            ValueError: if it is a state of an environment with another ``num_envs``, ``side``,
+                ``match``, ``rules``, ``reward`` or ``autoreset_mode``, with an opponent's state
+                that this environment's cannot take, or of none; nothing has changed then.
         """
-        check_state(self, state, ("games", "ended", "needs_reset", "np_random"))
+        check_state(self, state, self._made, _STATE)
+        check_arrays(self, state, {"ended": self._ended})
+        check_generator(self, self.np_random, state["np_random"])
         self._games.set_state(state["games"])
         self._ended = state["ended"].copy()
         self._needs_reset = state["needs_reset"]

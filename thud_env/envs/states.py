@@ -1,0 +1,146 @@
+"""Checks of states that ``set_state`` is given, made before anything changes."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thud_env.arguments import shown
+from thud_env.rules.check import check_rows
+from thud_env.rulesets import get_ruleset
+
+BOARD_PARTS = {
+    "_row": np.ndarray,
+    "_start_row": np.ndarray,
+    "_seats": tuple,
+    "is_over": bool,
+    "_forfeited": bool,
+    "agents": list,
+    "agent_selection": str,
+    "_skip_agent_selection": (str, type(None)),
+    "rewards": dict,
+    "_cumulative_rewards": dict,
+    "terminations": dict,
+    "truncations": dict,
+    "infos": dict,
+}
+"""The attributes of a ``BoardEnv`` that are its state, and their types."""
+_RIGHT = "what get_state() returned would be right"
+
+
+def check_state(
+    whose: object, state: Any, made: Mapping[str, Any], parts: Mapping[str, Any]
+) -> None:
+    """Refuse what ``get_state`` of an environment made like this one cannot have returned.
+
+    Args:
+        whose: the environment, for the message.
+        state: what was given.
+        made: the arguments that a state depends on, which it holds, too, as ``"made"``.
+        parts: the other keys of a state, and the type, or the types, of what is there.
+
+    Raises:
+        ValueError: if it is not a dictionary with these parts, or of an environment that was made
+            otherwise; the message names the part or the argument.
+    """
+    name = type(whose).__name__
+    of_made = state.get("made") if isinstance(state, dict) else None
+    if not isinstance(of_made, dict) or of_made.keys() != made.keys():
+        raise ValueError(f"not a state of {name}: {_RIGHT}")
+    for argument, own in made.items():
+        given = of_made[argument]
+        if given != own:
+            raise ValueError(
+                f"a state of an environment with {argument}={given!r} cannot be set in one with "
+                f"{argument}={own!r}"
+            )
+    for part, kind in parts.items():
+        if part not in state:
+            raise ValueError(f"not a state of {name}, as it has no {part}: {_RIGHT}")
+        check_part(whose, part, state[part], isinstance(state[part], kind))
+
+
+def board_parts(
+    whose: object, state: Mapping[str, Any], names: Iterable[str], players: tuple[str, str]
+) -> dict[str, Any]:
+    """A copy of the parts of a ``BoardEnv``'s state that its attributes are set to.
+
+    Args:
+        whose: the environment, for the message.
+        state: what ``check_state`` has let pass.
+        names: of the parts.
+        players: the agents.
+
+    Raises:
+        ValueError: if a row is damaged or of another ruleset than ``made`` says, or if others play
+            than ``players``.
+    """
+    parts = {name: copied(state[name]) for name in names}
+    rules = get_ruleset(state["made"]["rules"])
+    for name in ("_row", "_start_row"):
+        parts[name] = check_rows(parts[name][np.newaxis], rules)[0]
+    agents = parts["agents"]
+    for name, given in parts.items():
+        if name == "_seats":
+            is_right = given in (players, players[::-1])
+        elif name == "agents":
+            is_right = given in (list(players), [players[0]], [players[1]], [])
+        elif name == "agent_selection":
+            is_right = given in players
+        else:
+            is_right = not isinstance(given, dict) or list(given) == agents
+        check_part(whose, name, given, is_right)
+    return parts
+
+
+def copied(part: Any) -> Any:
+    """A copy of a part of a state, and of what a dictionary of agents holds."""
+    if isinstance(part, dict):
+        return {agent: copy.copy(value) for agent, value in part.items()}
+    return copy.copy(part)
+
+
+def check_arrays(
+    whose: object, state: Mapping[str, NDArray[Any]], own: Mapping[str, NDArray[Any]]
+) -> None:
+    """Refuse arrays of another shape or dtype than an environment's own of the same names.
+
+    Raises:
+        ValueError: naming the first one.
+    """
+    for name, array in own.items():
+        given = state[name]
+        if given.shape != array.shape or given.dtype != array.dtype:
+            raise _wrong(whose, name, given)
+
+
+def check_generator(whose: object, generator: np.random.Generator, state: Any) -> None:
+    """Refuse what is no state of a generator like this one, which stays as it is.
+
+    Raises:
+        ValueError: if so.
+    """
+    try:
+        copy.deepcopy(generator).bit_generator.state = state
+    except (KeyError, OverflowError, TypeError, ValueError):
+        raise _wrong(whose, "np_random", state) from None
+
+
+def check_part(whose: object, name: str, value: Any, is_right: bool) -> None:
+    """Refuse one part of a state unless it is right.
+
+    Raises:
+        ValueError: naming the part.
+    """
+    if not is_right:
+        raise _wrong(whose, name, value)
+
+
+def _wrong(whose: object, name: str, value: Any) -> ValueError:
+    return ValueError(
+        f"not a state of {type(whose).__name__}, as its {name} is {shown(value)}: {_RIGHT}"
+    )
