@@ -320,7 +320,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
                 of none; nothing has changed then.
         """
         check_state(self, state, self._made, {**self.state_parts, "renderer": tuple})
-        parts = board_parts(self, state, self.state_parts, self.seats)
+        parts = board_parts(self, state, self.state_parts, self.rules, self.seats)
         self._renderer.set_state(state["renderer"])
         self.__dict__.update(parts)
 

@@ -1,4 +1,4 @@
-"""Checks of states that ``set_state`` is given, made before anything changes."""
+"""States of environments: what is kept of a board, and what ``set_state`` checks first."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from thud_env.arguments import shown
 from thud_env.rules.check import check_rows
-from thud_env.rulesets import get_ruleset
+from thud_env.rulesets import Ruleset
 
 BOARD_PARTS = {
     "_row": np.ndarray,
@@ -65,7 +65,11 @@ def check_state(
 
 
 def board_parts(
-    whose: object, state: Mapping[str, Any], names: Iterable[str], players: tuple[str, str]
+    whose: object,
+    state: Mapping[str, Any],
+    names: Iterable[str],
+    rules: Ruleset,
+    players: tuple[str, str],
 ) -> dict[str, Any]:
     """A copy of the parts of a ``BoardEnv``'s state that its attributes are set to.
 
@@ -73,14 +77,13 @@ def board_parts(
         whose: the environment, for the message.
         state: what ``check_state`` has let pass.
         names: of the parts.
+        rules: what is played.
         players: the agents.
 
     Raises:
-        ValueError: if a row is damaged or of another ruleset than ``made`` says, or if others play
-            than ``players``.
+        ValueError: if a row is damaged or of another ruleset, or if others play than ``players``.
     """
     parts = {name: copied(state[name]) for name in names}
-    rules = get_ruleset(state["made"]["rules"])
     for name in ("_row", "_start_row"):
         parts[name] = check_rows(parts[name][np.newaxis], rules)[0]
     agents = parts["agents"]
