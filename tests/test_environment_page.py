@@ -169,6 +169,15 @@ def test_batch_table():
         assert getattr(thud_env.BatchedGame(7, buffers={name: own}), name) is own
     documented = re.findall(r"^    ``(\w+)`` ", thud_env.BatchedGame.__doc__, re.MULTILINE)
     assert [name for name, *_ in rows] == documented
+    parameters = {name: default for name, default, _ in table("batch parameters")[1:]}
+    assert parameters | defaults_of(new_row) == defaults_of(thud_env.BatchedGame)
+
+
+def test_position_table():
+    _, *rows = table("position")
+    documented = {name for members, _ in rows for name in re.findall(r"\w+(?=\(| |$)", members)}
+    members = {name for name in dir(thud_env.Position) if not name.startswith("_")}
+    assert documented == members - {"unchecked"}
 
 
 def test_name_table():

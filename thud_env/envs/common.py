@@ -51,21 +51,6 @@ def idle_value(idle_mask: IdleMask) -> int:
     return int(one_of("idle_mask", idle_mask, get_args(IdleMask)) == "ones")
 
 
-def integers(what: str, given: Any, count: int) -> NDArray[np.integer[Any]]:
-    """``given`` as integers, [count].
-
-    Raises:
-        ValueError: if it is anything else.
-    """
-    array = np.asarray(given)
-    if array.shape != (count,) or array.dtype.kind not in "iu":
-        raise ValueError(
-            f"{what} are {array.dtype} of shape {array.shape}: "
-            f"integers of shape ({count},) would be right"
-        )
-    return array
-
-
 def observation_space(num_planes: int) -> gymnasium.spaces.Dict:
     """The space of planes with an action mask."""
     planes = gymnasium.spaces.Box(0.0, 1.0, (num_planes, *OBSERVATION_SHAPE[1:]), np.float32)

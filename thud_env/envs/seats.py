@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thud_env.actions import NUM_ACTIONS
+from thud_env.arguments import as_integers
 from thud_env.batch.game import BatchedGame
 from thud_env.batch.options import Reward, wants_outcome
 from thud_env.batch.states import drawn_decisions, margins
-from thud_env.envs.common import ILLEGAL_ACTION, ILLEGAL_REWARD, Limits, integers
+from thud_env.envs.common import ILLEGAL_ACTION, ILLEGAL_REWARD, Limits
 from thud_env.envs.opponents import (
     check_opponent,
     check_opponent_state,
@@ -172,7 +173,9 @@ class SeatedGames:
             if not waiting.any():
                 return
             rows = self._battles.rows[waiting]
-            replies = integers("the opponent's choices", self._opponent.act_rows(rows), len(rows))
+            replies = as_integers(
+                "the opponent's choices", self._opponent.act_rows(rows), len(rows)
+            )
             actions[waiting] = replies
             illegal = waiting & ~self.are_legal(waiting, actions)
             if illegal.any():

@@ -59,7 +59,7 @@ from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
 from thud_env.actions import NUM_ACTIONS, as_index, out_of_range
-from thud_env.arguments import as_count, one_of, refuse_copy, refuse_unknown
+from thud_env.arguments import as_count, as_integers, one_of, refuse_copy, refuse_unknown
 from thud_env.batch.options import Reward
 from thud_env.envs.aec import ThudEnv
 from thud_env.envs.base import BoardEnv
@@ -67,7 +67,6 @@ from thud_env.envs.common import (
     SEED_HINT,
     IdleMask,
     IllegalAction,
-    integers,
     is_lost_by,
 )
 from thud_env.envs.match import MatchEnv
@@ -333,7 +332,7 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         while game.agent_selection != self._agent and not game.is_over:
             chosen = self._opponent.act_rows(game.position.row[np.newaxis].copy())
             try:
-                game.step(int(integers("the opponent's choices", chosen, 1)[0]))
+                game.step(int(as_integers("the opponent's choices", chosen, 1)[0]))
             except IllegalMove as error:
                 raise IllegalMove(f"the opponent's choice: {error}") from None
             self._owed += game.rewards[self._agent]

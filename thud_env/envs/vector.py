@@ -49,7 +49,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from thud_env.actions import NUM_ACTIONS
-from thud_env.arguments import as_count, one_of, refuse_copy, refuse_unknown
+from thud_env.arguments import as_count, as_integers, one_of, refuse_copy, refuse_unknown
 from thud_env.batch.options import AutoresetName, Reward, read_autoreset_mode
 from thud_env.envs.common import (
     SEED_HINT,
@@ -57,7 +57,6 @@ from thud_env.envs.common import (
     IllegalAction,
     Limits,
     idle_value,
-    integers,
     is_lost_by,
     observation_space,
 )
@@ -312,7 +311,7 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
                 f"environments {np.flatnonzero(self._ended).tolist()} are over: "
                 "reset(options={'reset_mask': terminated | truncated}) before step()"
             )
-        chosen = integers("actions", actions, self.num_envs)
+        chosen = as_integers("actions", actions, self.num_envs)
         outside = ((chosen < 0) | (chosen >= NUM_ACTIONS)) & ~self._ended  # which are ignored
         if outside.any():
             self._games.raise_illegal("the action", outside, chosen)
