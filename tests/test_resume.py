@@ -294,6 +294,27 @@ def test_a_damaged_checkpoint_is_set_aside_for_the_one_before(
     assert_same(folder, unbroken)
 
 
+@pytest.mark.parametrize("kind", ["json", "safetensors"])
+def test_a_checkpoint_without_the_state_of_a_process_is_set_aside(
+    kind: str, tmp_path: Path
+) -> None:
+    trainer = self_play_trainer(TINY)
+    states = [State.of_parts({"ranks": State(values={"size": 2})}), State()]
+    with RunFolder.begin(tmp_path / "tiny", TINY) as folder:
+        for decisions in (256, 512):
+            folder.checkpoint(decisions, trainer.roles.networks, states, {})
+    trainer.roles.close()
+    checkpoints = folder.checkpoints
+    (checkpoints.latest / f"state-1.{kind}").unlink()
+    decisions, (notice,) = checkpoints.restore(lambda state: None)
+    assert decisions == 256
+    assert f"state-1.{kind} cannot be read" in notice
+    assert notice.endswith(
+        "the checkpoint is now " + str(checkpoints.path / "000000000512.damaged.1")
+    )
+    assert checkpoints.state_of(1) is not None
+
+
 def test_a_process_by_itself_does_not_go_on_with_what_actors_played() -> None:
     trainer = self_play_trainer(TINY)
     trainer.roles.close()

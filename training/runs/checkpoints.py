@@ -174,10 +174,10 @@ def _restore_from(checkpoint: Path, restore: Callable[[State], None]) -> None:
     """
     for role in SIDES:
         load_policy(checkpoint / role)
-    for path in checkpoint.glob("state-*.json"):
-        load_state(checkpoint, path.stem)
     state = load_state(checkpoint)
     try:
+        for rank in range(1, state.part("ranks").values["size"]):
+            load_state(checkpoint, _state_name(rank))
         restore(state)
     except (RunError, StateError):
         raise
