@@ -75,9 +75,26 @@ def test_code_that_the_user_names_or_allows_is_let_in(theirs: Path) -> None:
     path.write_text("name: small")
     named = load_config(path, ["opponents.players=['python:theirs:Agent']"])
     assert named.opponents.players == ("python:theirs:Agent",)
+    named = load_config(path, ["opponents={players: ['python:theirs:Agent']}"])
+    assert named.opponents.players == ("python:theirs:Agent",)
+
+
+@pytest.mark.parametrize(
+    "override",
+    [
+        "opponents.players=['python:theirs:Other']",
+        "opponents.players=['python:theirs:Agent']",
+        "opponents.players=['python:theirs:Agents']",
+        "name=python:theirs:Agent",
+    ],
+)
+def test_code_that_the_user_names_elsewhere_does_not_let_a_files_in(
+    override: str, theirs: Path
+) -> None:
+    path = theirs / "small.yaml"
     path.write_text("anchors: ['python:theirs:Agent']")
-    with pytest.raises(ConfigError, match="python:theirs:Agent"):
-        load_config(path, ["opponents.players=['python:theirs:Other']"])
+    with pytest.raises(ConfigError, match=r"^anchors: .* names python:theirs:Agent, whose code"):
+        load_config(path, [override])
 
 
 def test_a_field_that_names_code_is_refused_unless_allowed(theirs: Path, capsys) -> None:

@@ -72,7 +72,7 @@ def load_config(
     config = _build(kind, tree, "")
     _check_ranges(config, "")
     if not allow_python:
-        _refuse_code(config, path, overrides or [])
+        _refuse_code(config, path, keys)
     if not re.fullmatch(r"\w[\w.-]*", config.name):
         raise ConfigError(f"name: {config.name!r} must be letters, digits, _, - and dots")
     try:
@@ -89,11 +89,13 @@ def load_config(
     return config
 
 
-def _refuse_code(config: RunConfig, path: Path, overrides: list[str]) -> None:
-    """Refuse code that a file alone, and not the user, names."""
+def _refuse_code(config: RunConfig, path: Path, given: set[str]) -> None:
+    """Refuse code that is named under a key which the user has not given."""
     for key, specs in config.players_named.items():
+        if any(f"{key}.".startswith(f"{one}.") for one in given):
+            continue
         for spec in specs:
-            if is_own(spec) and not any(spec in word for word in overrides):
+            if is_own(spec):
                 raise ConfigError(
                     f"{key}: {path} names {spec}, whose code would run: give --allow-python if you "
                     "trust it"
