@@ -261,6 +261,15 @@ def test_values_approach_the_returns() -> None:
     assert float(values[0]) == pytest.approx(wanted, abs=0.05)
 
 
+def test_the_explained_variance_is_1_for_true_values_and_0_for_constant_ones() -> None:
+    network = a_network()
+    true = capture_batch(network, ONE_OR_NONE)
+    for values, wanted in ((true.returns, 1.0), (np.float32(0.3), 0.0)):
+        batch = dataclasses.replace(true, advantages=true.returns - values)
+        metrics = a_learner(network).learn(batch, progress=0.0)
+        assert metrics["explained_variance"] == pytest.approx(wanted, abs=1e-4)
+
+
 def test_only_legal_decisions_have_a_gradient() -> None:
     """Through the biases, which each belong to some decisions only."""
     network, inputs = a_network(), inputs_of([ONE_OR_NONE])

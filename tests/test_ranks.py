@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier, get_ident
 
@@ -23,9 +24,9 @@ from rich.console import Console
 from small_run import SMALL_RUN
 
 from agents.networks.network import Network, NetworkConfig
-from thud_env import BatchedGame
+from thud_env import CLASSIC, BatchedGame
 from thud_env.position import SIDES
-from training.config import ConfigError, PPOConfig, RunError
+from training.config import ConfigError, OpponentConfig, PPOConfig, RunError
 from training.learner.batches import Batch
 from training.learner.ppo import Learner
 from training.options import Options
@@ -34,7 +35,9 @@ from training.process.precision import Precision, use_device
 from training.process.ranks import Ranks
 from training.process.roles import Roles
 from training.process.stopping import STOPPING, TIME, reason_of_all
+from training.selfplay.rollout import battle_metrics, joined
 from training.train import train
+from training.trainer import self_play_trainer
 
 ROOT = Path(__file__).parents[1]
 DECISIONS = (64, 40)
@@ -91,13 +94,12 @@ def learn(ranks: Ranks) -> torch.Tensor:
         edges = [0, cut, len(batch.actions)] if ranks.size > 1 else [0, len(batch.actions)]
         shares[side] = batch[np.arange(edges[ranks.rank], edges[ranks.rank + 1])]
     for _ in range(3):
-        losses = [
-            learner.learn(shares[side], 0.0)["policy_loss"] for side, learner in enumerate(learners)
-        ]
+        metrics = [learner.learn(shares[side], 0.0) for side, learner in enumerate(learners)]
+    measured = [one[name] for one in metrics for name in ("policy_loss", "explained_variance")]
     learners[0].learn(shares[0], 0.0)
     assert learners[1].learn(Batch.empty(), 0.0) == {}
     weights = [p.detach().flatten() for network in networks for p in network.parameters()]
-    return torch.cat([*weights, torch.tensor(losses)])
+    return torch.cat([*weights, torch.tensor(measured)])
 
 
 def one_of_two(rank: int, port: int, folder: str) -> None:
@@ -190,6 +192,39 @@ class WithAnother(Ranks):
 )
 def test_all_processes_stop_for_the_same_reason(mine: list[str], other: str, reason: str) -> None:
     assert reason_of_all(mine, WithAnother(other)) == reason
+
+
+class InThreads(Ranks):
+    """One of two processes that are threads."""
+
+    def __init__(self, rank: int, given: dict[int, NDArray[np.float64]], both: Barrier) -> None:
+        super().__init__(rank, 2)
+        self._given, self._both = given, both
+
+    def total(self, values: float | NDArray[np.float64]) -> NDArray[np.float64]:
+        self._both.wait()
+        self._given[self.rank] = np.asarray(values, dtype=np.float64)
+        self._both.wait()
+        return self._given[0] + self._given[1]
+
+
+def test_the_metrics_of_battles_are_of_those_of_all_processes() -> None:
+    opponents = OpponentConfig(scripted=0.5)
+    trainer = self_play_trainer(dataclasses.replace(SMALL_RUN, opponents=opponents))
+    first, second = (trainer.play.collect(40) for _ in range(2))
+    trainer.roles.close()
+    none = dataclasses.replace(
+        second, final_games=second.final_games[:0], final_rows=second.final_rows[:0]
+    )
+    for rollouts in ((first, second), (none, first), (none, none)):
+        wanted = battle_metrics(joined(rollouts), CLASSIC, Ranks())
+        given: dict[int, NDArray[np.float64]] = {}
+        both = Barrier(2)
+        ranks = [InThreads(rank, given, both) for rank in (0, 1)]
+        with ThreadPoolExecutor(2) as threads:
+            found = threads.map(battle_metrics, rollouts, [CLASSIC, CLASSIC], ranks)
+        assert list(found) == [wanted, wanted]
+        assert ("trolls/margin_against_opponents" in wanted) == (rollouts[1] is not none)
 
 
 # -- whole runs ----------------------------------------------------------------------------

@@ -258,15 +258,6 @@ def test_returns_are_the_rewards_still_to_come(rollout: Rollout, side: int) -> N
     np.testing.assert_allclose(batch.returns[known], wanted[known], atol=1e-5)
 
 
-def test_the_explained_variance_is_1_for_true_values_and_0_for_constant_ones(
-    rollout: Rollout,
-) -> None:
-    advantages = advantages_of(rollout, 0.9)
-    assert of_role(rollout, np.zeros_like(advantages), 0).explained_variance == pytest.approx(1)
-    constant = dataclasses.replace(rollout, values=np.full_like(rollout.values, 0.3))
-    assert of_role(constant, advantages, 1).explained_variance == pytest.approx(0, abs=1e-4)
-
-
 # -- against an agent ----------------------------------------------------------------------
 
 

@@ -74,7 +74,7 @@ class Trainer:
         self.decisions += int(self.ranks.total(rollout.actions.size)[0])
         self.updates += 1
         self._freeze(progress)
-        return {**battle_metrics(rollout, self._ruleset), **learnt}
+        return {**battle_metrics(rollout, self._ruleset, self.ranks), **learnt}
 
     def _progress(self) -> float:
         """How much of the run is done, 0 .. 1."""
@@ -92,10 +92,7 @@ class Trainer:
         """
 
         def learn(side: int) -> dict[str, float]:
-            metrics = self.learners[side].learn(batches.get(side, Batch.empty()), progress)
-            if side in batches:
-                metrics["explained_variance"] = batches[side].explained_variance
-            return metrics
+            return self.learners[side].learn(batches.get(side, Batch.empty()), progress)
 
         return by_role(self.roles.at_once(learn))
 

@@ -45,11 +45,6 @@ class Batch:
             none,
         )
 
-    @property
-    def explained_variance(self) -> float:
-        """The share of the returns' variance that the values predicted; 1 is all."""
-        return float(1 - self.advantages.var() / (self.returns.var() + 1e-8))
-
 
 def with_progress_paid(rollout: Rollout, config: TrainConfig, progress: float) -> Rollout:
     """Add rewards for progress (``shaping.py``), less and less until half of the run is done."""

@@ -29,6 +29,7 @@ import math
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from agents.networks.inputs import Inputs
@@ -92,17 +93,20 @@ class Learner:
                 start to a tenth.
 
         Returns:
-            means over the minibatches: see ``ppo_loss``; and the ``learning_rate``. Nothing if no
+            means over the minibatches: see ``ppo_loss``; ``explained_variance``, the share of the
+            returns' variance that the values predicted; and the ``learning_rate``. Nothing if no
             process has any decisions.
         """
         config = self._config
         learning_rate = config.learning_rate * (1 - 0.9 * progress)
         for group in self._optimiser.param_groups:
             group["lr"] = learning_rate
-        batch = self._normalised(batch)
-        decisions = int(self._ranks.total(len(batch.actions))[0])
+        decisions, mean, variance = self._moments(batch.advantages)
         if not decisions:
             return {}
+        unpredicted = variance / (self._moments(batch.returns)[2] + 1e-8)
+        advantages = (batch.advantages.astype(np.float64) - mean) / (math.sqrt(variance) + 1e-8)
+        batch = dataclasses.replace(batch, advantages=advantages.astype(np.float32))
         minibatches = math.ceil(decisions / config.minibatch_size)
         steps: list[dict[str, float]] = []
         for _ in range(config.update_epochs):
@@ -112,18 +116,16 @@ class Learner:
             if np.mean([step["approx_kl"] for step in epoch[-8:]]) > config.target_kl:
                 break
         means = {name: float(np.mean([step[name] for step in steps])) for name in MEASURED}
-        return {**means, "learning_rate": learning_rate}
+        return {**means, "explained_variance": 1 - unpredicted, "learning_rate": learning_rate}
 
-    def _normalised(self, batch: Batch) -> Batch:
-        """Advantages of mean 0 and deviation 1, over all processes."""
-        advantages = batch.advantages.astype(np.float64)
-        count, total = self._ranks.total(np.array([len(advantages), advantages.sum()]))
-        if count == 0:
-            return batch
-        centred = advantages - total / count
-        deviation = math.sqrt(float(self._ranks.total(np.square(centred).sum())[0]) / count)
-        scaled = (centred / (deviation + 1e-8)).astype(np.float32)
-        return dataclasses.replace(batch, advantages=scaled)
+    def _moments(self, values: NDArray[np.float32]) -> tuple[int, float, float]:
+        """The number, mean and variance of values of all processes; zeros if there are none."""
+        exact = values.astype(np.float64)
+        count, total = self._ranks.total(np.array([len(exact), exact.sum()])).tolist()
+        if not count:
+            return 0, 0.0, 0.0
+        mean = total / count
+        return int(count), mean, float(self._ranks.total(np.square(exact - mean).sum())[0]) / count
 
     def _step(self, minibatch: Batch) -> dict[str, float]:
         """One gradient step."""

@@ -15,6 +15,7 @@ from thud_env.rules.row import TURNS
 from thud_env.rulesets import Ruleset
 from training.arena.battles import strike_names
 from training.config import RunError
+from training.process.ranks import Ranks
 from training.process.state import State
 
 MIRROR = -1
@@ -121,23 +122,25 @@ def check_actors(state: State, now: int) -> None:
         raise RunError(f"the run was trained by {before} actors: {right} would be right")
 
 
-def battle_metrics(rollout: Rollout, ruleset: Ruleset) -> dict[str, float]:
-    """How battles went: the mirror ones, and those of each role against opponents."""
-    final_margins, turns = rollout.final_margins, rollout.final_turns
+def battle_metrics(rollout: Rollout, ruleset: Ruleset, ranks: Ranks) -> dict[str, float]:
+    """How the battles of all processes went: the mirror ones, and those of each role against
+    opponents.
+    """
+    margins, turns = rollout.final_margins, rollout.final_turns
     seats = rollout.opponent_sides[rollout.final_games]
+    over = [seats == whose for whose in (MIRROR, 1, 0)]
+    sums = [[mine.sum(), margins[mine].sum(), turns[mine].sum()] for mine in over]
+    mirror, *against = ranks.total(np.array(sums)).tolist()
+    struck = ranks.total(rollout.strikes[:, rollout.opponent_sides == MIRROR].sum(axis=1))
     metrics: dict[str, float] = {}
-    mirror = seats == MIRROR
-    if mirror.any():
-        finished = int(mirror.sum())
-        metrics["battles/finished"] = finished
-        metrics["battles/margin"] = float(final_margins[mirror].mean())
-        metrics["battles/turns"] = float(turns[mirror].mean())
+    finished, margin, turn = mirror
+    if finished:
+        metrics["battles/finished"] = int(finished)
+        metrics["battles/margin"] = margin / finished
+        metrics["battles/turns"] = turn / finished
         for striker, name in strike_names(ruleset).items():
-            struck = rollout.strikes[SIDES.index(striker)][rollout.opponent_sides == MIRROR].sum()
-            metrics[f"battles/{name}"] = float(struck / finished)
-    for side, role in enumerate(SIDES):
-        met = seats == 1 - side
-        if met.any():
-            margin = float(final_margins[met].mean())
-            metrics[f"{role}/margin_against_opponents"] = margin if side == 0 else -margin
+            metrics[f"battles/{name}"] = float(struck[SIDES.index(striker)] / finished)
+    for (finished, margin, _), role, sign in zip(against, SIDES, (1, -1), strict=True):
+        if finished:
+            metrics[f"{role}/margin_against_opponents"] = sign * margin / finished
     return metrics
