@@ -34,15 +34,15 @@ class Rollout:
     actions: NDArray[np.int32]
     """[T, B] what was decided."""
     log_probs: NDArray[np.float32]
-    """[T, B] the log-probability it was drawn with."""
+    """[T, B] the log-probability it was drawn with; 0 where an opponent decided."""
     values: NDArray[np.float32]
-    """[T, B] the mover's value of the state."""
+    """[T, B] the mover's value of the state; 0 where an opponent decided."""
     rewards: NDArray[np.float32]
     """[T, B] what the decision paid the dwarfs."""
     ended: NDArray[np.bool_]
     """[T, B] whether the battle ended with it."""
     last_values: NDArray[np.float32]
-    """[B] the next mover's value of the state after the last decision."""
+    """[B] the next mover's value of the state after the last decision; 0 if an opponent is next."""
     last_movers: NDArray[np.int8]
     """[B] who decides there."""
     opponent_sides: NDArray[np.int8]
