@@ -11,20 +11,30 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 import yaml
+from numpy.typing import NDArray
 from rich.console import Console
 from small_run import SMALL_RUN
 
+from agents.leaf_judge import LeafJudge
+from agents.networks.checkpoint import save_policy
+from agents.networks.network import Network
 from agents.networks.symmetric import SymmetricConfig
 from thud_env.position import SIDES
-from training.config import OpponentConfig, PPOConfig, RunError, TrainConfig
+from training.config import ExploitConfig, OpponentConfig, PPOConfig, RunError, TrainConfig
+from training.distill.alphabeta_teacher import AlphaBetaTeacher
+from training.distill.config import DistillConfig, LessonConfig, TeacherConfig
+from training.distill.lessons import Lessons
+from training.exploit import exploiting_trainer
 from training.options import Options
+from training.process.precision import Precision
 from training.process.state import State, StateError, load_state, save_state
 from training.process.stopping import STOPPING
 from training.runs.folder import RunFolder
@@ -237,6 +247,55 @@ def test_a_killed_process_goes_on(unbroken: Path, tmp_path: Path) -> None:
     process.wait()
     folder, _ = quietly(tmp_path / "runs", resume=True)
     assert_same(folder, unbroken)
+
+
+def some_play(command: str, player: str) -> tuple[Any, Callable[[], Any]]:
+    """What a run's players play in, beside its networks, and one update's play."""
+    if command == "distill":
+        lessons = LessonConfig(scripted=0.4, players=(player,))
+        config = DistillConfig(num_games=4, rollout_decisions=8, lessons=lessons)
+        networks = (Network(TINY.network), Network(TINY.network))
+        play = Lessons(config, networks, Precision(bfloat16=False), config.streams.play)
+        teacher = AlphaBetaTeacher(TeacherConfig(depth=1), "classic")
+        return play, lambda: play.give(teacher, with_student=False)
+    short: dict[str, Any] = {"num_games": 4, "max_turns": 2, "network": TINY.network}
+    if command == "exploit":
+        trainer = exploiting_trainer(ExploitConfig(**short, agent=player))
+    else:
+        met = OpponentConfig(scripted=1.0, players=(player,))
+        trainer = self_play_trainer(TrainConfig(**short, opponents=met))
+    return trainer.play, lambda: trainer.play.collect(8)
+
+
+@pytest.mark.parametrize("command", ["train", "exploit", "distill"])
+def test_a_search_evaluates_the_same_positions_together_after_a_resume(
+    command: str, tmp_path: Path, monkeypatch
+) -> None:
+    """In other company their last bits may differ: what it remembers must not decide."""
+    asked: list[bytes] = []
+    ask = LeafJudge._ask
+
+    def noted(judge: LeafJudge, rows: NDArray[np.int16]) -> Any:
+        asked.append(rows.tobytes())
+        return ask(judge, rows)
+
+    monkeypatch.setattr(LeafJudge, "_ask", noted)
+    for role in SIDES:
+        network = Network(TINY.network)
+        save_policy(
+            tmp_path / role, network, role=role, rules="classic", decisions=0, agreement=False
+        )
+    player = f"policy+mcts:{tmp_path},sims=6,lookahead=0"
+    (unbroken, play_on), (resumed, play_again) = (some_play(command, player) for _ in range(2))
+    play_on()
+    resumed.restore(unbroken.state())
+    found = []
+    for play in (play_on, play_again):
+        asked.clear()
+        play()
+        found.append(sorted(asked))
+    assert found[0]
+    assert found[0] == found[1]
 
 
 # -- what is refused, what is mended -------------------------------------------------------

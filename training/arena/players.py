@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import agents
 from thud_env.position import SIDES
 from thud_env.rulesets import get_ruleset
@@ -36,3 +38,11 @@ def check_players(config: RunConfig) -> None:
                     f"{key}: {spec} draws, and does not say where it is, so a run that was stopped "
                     "could not go on as it was: get_state and set_state would be right"
                 )
+
+
+def as_resumed(players: Iterable[agents.Agent]) -> None:
+    """Let players forget what their states leave out, such as what a search has found about
+    positions. Before each update, it makes a run that goes on and a resumed one alike.
+    """
+    for player in players:
+        player.set_state(player.get_state())

@@ -30,6 +30,7 @@ from thud_env.rules.row import (
 )
 from thud_env.rulesets import get_ruleset
 from training.arena.book import book_starts
+from training.arena.players import as_resumed
 from training.distill.config import DistillConfig
 from training.distill.labels import Labels, Teacher
 from training.process.precision import Precision
@@ -158,6 +159,7 @@ class Lessons:
         Raises:
             AnswerError: if a player does not answer with a legal action for each battle.
         """
+        as_resumed(self._players)
         steps = self._config.rollout_decisions
         rows, labels, ended, finals = [], [], [], []
         for _ in range(steps):

@@ -51,6 +51,7 @@ class DevicePlay(PlaysHere):
 
     def collect(self, steps: int) -> Rollout:
         """Play ``steps`` decisions in every battle."""
+        self.battles.opponents.begin()
         games, count = self.battles.games, self.battles.games.num_games
         device = self._rows.device
         make = partial(torch.zeros, (steps, count), device=device)

@@ -20,6 +20,7 @@ from agents.networks.network import PolicyNetwork
 from agents.policy import sample_decisions
 from thud_env.position import SIDES
 from thud_env.rulesets import get_ruleset
+from training.arena.players import as_resumed
 from training.config import TrainConfig
 from training.process.precision import Precision
 from training.process.state import StateError, restore_generator, state_of_generator
@@ -41,6 +42,9 @@ class Opponents:
     def none(cls, games: int) -> Opponents:
         """Mirror play in all battles."""
         return cls(np.full(games, MIRROR, dtype=np.int8))
+
+    def begin(self) -> None:
+        """Prepare for a rollout."""
 
     def act(
         self,
@@ -93,6 +97,10 @@ class OneOpponent(Opponents):
         super().__init__(np.repeat(np.array([1, 0], dtype=np.int8), games))
         self._spec = spec
         self._agents = [agents.make(spec, seed=seed + side) for side in range(len(SIDES))]
+
+    def begin(self) -> None:
+        """See ``Opponents``."""
+        as_resumed(self._agents)
 
     def act(
         self,
@@ -166,6 +174,11 @@ class League(Opponents):
         if game in self._scripted or not snapshot:
             return str(self._random.choice(self._players))
         return snapshot
+
+    def begin(self) -> None:
+        """See ``Opponents``."""
+        for players in self._agents:
+            as_resumed(players.values())
 
     def act(
         self,

@@ -31,6 +31,7 @@ class SelfPlay(PlaysHere):
     def collect(self, steps: int) -> Rollout:
         """Play ``steps`` decisions in every battle."""
         battles = self.battles
+        battles.opponents.begin()
         games, count = battles.games, battles.games.num_games
         rollout = Rollout(
             rows=np.empty((steps, count, ROW_SIZE), dtype=np.int16),
