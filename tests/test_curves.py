@@ -138,7 +138,9 @@ def test_names_are_written_in_utf8_wherever_it_runs(tmp_path: Path, monkeypatch)
         (["nothing"], "config.yaml cannot be read"),
         (["empty"], "nothing has been measured against random or greedy yet"),
         (["unmeasured"], "it was run with anchor_games=0"),
-        (["classic", "valley"], "margins cannot be compared"),
+        (["classic", "classic", "valley"], "/classic is of classic, {}/valley of koom-valley: "),
+        (["classic", "all"], "/classic is of classic, {}/all of classic-all: runs of one game"),
+        (["stale"], "{}/stale/config.yaml: unknown key student.old_key: there are temperature"),
     ],
 )
 def test_a_run_without_curves_is_refused_in_one_line(
@@ -148,9 +150,12 @@ def test_a_run_without_curves_is_refused_in_one_line(
     a_run(tmp_path / "unmeasured", measured=0, kind=DistillConfig)
     a_run(tmp_path / "classic")
     a_run(tmp_path / "valley", rules="koom-valley")
+    a_run(tmp_path / "all", rules="classic-all")
+    stale = a_run(tmp_path / "stale", kind=DistillConfig) / "config.yaml"
+    stale.write_text(stale.read_text().replace("student:\n", "student:\n  old_key: 1\n"))
     out = tmp_path / "curves.svg"
     assert main([*(str(tmp_path / run) for run in runs), "--out", str(out)]) == 2
-    assert said in capsys.readouterr().err
+    assert said.format(tmp_path) in capsys.readouterr().err
     assert not out.exists()
 
 

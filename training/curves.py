@@ -16,9 +16,10 @@ import math
 import sys
 from pathlib import Path
 
+from agents.strict_yaml import read_yaml
 from thud_env.command import Command
 from thud_env.position import SIDES
-from thud_env.rulesets import get_ruleset
+from thud_env.rulesets import Ruleset, get_ruleset
 from training.config import ConfigError, ExploitConfig, RunConfig
 from training.config_file import CONFIG, load_config
 from training.distill.config import DistillConfig
@@ -36,15 +37,14 @@ class CurveError(ValueError):
     """A run that has no curves."""
 
 
-def read_curves(run: Path) -> tuple[int, dict[tuple[str, str], Points]]:
-    """The largest margin of a run's ruleset, and by role and anchor its decisions and margins.
+def read_curves(run: Path) -> tuple[Ruleset, dict[tuple[str, str], Points]]:
+    """A run's ruleset, and by role and anchor its decisions and margins.
 
     Raises:
-        ConfigError: if the folder holds no run.
-        CurveError: if nothing has been measured in it.
+        YamlError: if the folder holds no run.
+        CurveError: if its configuration is not one of this version, or nothing has been measured.
     """
     config = _config(run / CONFIG)
-    most = get_ruleset(config.rules).largest_margin
     lines = [entry for entry, _ in whole_lines(run / FILE)]
     curves: dict[tuple[str, str], Points] = {
         (role, anchor): [
@@ -59,7 +59,7 @@ def read_curves(run: Path) -> tuple[int, dict[tuple[str, str], Points]]:
             raise CurveError(f"{run}: it was run with anchor_games=0, so its play was not measured")
         names = " or ".join(config.anchors)
         raise CurveError(f"{run}: nothing has been measured against {names} yet")
-    return most, curves
+    return get_ruleset(config.rules), curves
 
 
 def _config(path: Path) -> RunConfig:
@@ -67,10 +67,13 @@ def _config(path: Path) -> RunConfig:
     one of ``training.exploit`` without an agent. No agent is made of it here, so that no code of
     others runs.
     """
+    tree = read_yaml(path)
+    distilled = isinstance(tree, dict) and "teacher" in tree
+    kind: type[RunConfig] = DistillConfig if distilled else ExploitConfig
     try:
-        return load_config(path, None, DistillConfig, allow_python=True)
-    except ConfigError:
-        return load_config(path, None, ExploitConfig, allow_python=True)
+        return load_config(path, None, kind, allow_python=True)
+    except ConfigError as error:
+        raise CurveError(f"{path}: {error}") from None
 
 
 def curves_svg(runs: list[dict[tuple[str, str], Points]], most: int) -> str:
@@ -170,10 +173,13 @@ def _draw(arguments: argparse.Namespace) -> None:
     if out.suffix.lower() != ".svg":
         wanted = out.with_suffix(".svg")
         raise CurveError(f"--out {out}: an SVG is written, so {wanted} would be right")
-    found = [read_curves(run) for run in arguments.runs]
-    if len({most for most, _ in found}) > 1:
-        raise CurveError("the runs are of games whose margins cannot be compared")
-    out.write_text(curves_svg([curves for _, curves in found], found[0][0]), encoding="utf-8")
+    rulesets, curves = zip(*map(read_curves, arguments.runs), strict=True)
+    first, ruleset = arguments.runs[0], rulesets[0]
+    for run, other in zip(arguments.runs, rulesets, strict=True):
+        if other != ruleset:
+            games = f"{first} is of {ruleset.name}, {run} of {other.name}"
+            raise CurveError(f"{games}: runs of one game would be right")
+    out.write_text(curves_svg(list(curves), ruleset.largest_margin), encoding="utf-8")
     print(out)
 
 
