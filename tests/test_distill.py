@@ -240,6 +240,13 @@ def test_a_lesson_is_of_battles_that_go_on(rules: str) -> None:
         assert np.array_equal(array, getattr(again, name))
 
 
+def test_a_start_is_found_where_most_random_decisions_end_the_battle() -> None:
+    many = LessonConfig(book=0.0, random_start=2**63 - 1)
+    config = dataclasses.replace(TINY, num_games=2, max_turns=3, lessons=many)
+    lessons = Lessons(config, networks(), FLOAT32, np.random.SeedSequence(1))
+    assert (lessons.state().tensors["rows"][:, TERMINATION] == ONGOING).all()
+
+
 def test_a_result_is_in_the_unit_of_the_labels(monkeypatch: pytest.MonkeyPatch) -> None:
     few = CLASSIC.replace(name="few", dwarfs="H4 A6", trolls="H3")  # the largest margin is 4
     from_setup = LessonConfig(book=0.0, random_start=0)

@@ -138,16 +138,22 @@ class Lessons:
         return seats
 
     def _start(self) -> NDArray[np.int16]:
-        """A state to begin a battle from."""
-        row = self._setup.copy()
-        if self._random.random() < self._config.lessons.book:
-            return self._book[self._random.integers(len(self._book))].copy()
-        for _ in range(self._random.integers(self._config.lessons.random_start + 1)):
-            decisions, _ = legal_lists(row[None])
-            apply(row, int(decisions[self._random.integers(len(decisions))]))
-            if row[TERMINATION] != ONGOING:
-                return self._start()
-        return row
+        """A state to begin a battle from. Random decisions that end the battle are drawn anew, and
+        fewer of them.
+        """
+        most = self._config.lessons.random_start
+        while True:
+            if self._random.random() < self._config.lessons.book:
+                return self._book[self._random.integers(len(self._book))].copy()
+            row = self._setup.copy()
+            for played in range(self._random.integers(most + 1)):
+                decisions, _ = legal_lists(row[None])
+                apply(row, int(decisions[self._random.integers(len(decisions))]))
+                if row[TERMINATION] != ONGOING:
+                    most = played
+                    break
+            else:
+                return row
 
     def give(self, teacher: Teacher, with_student: bool) -> Lesson:
         """Play on in all battles, and label every state that is met.
