@@ -226,6 +226,12 @@ def test_a_run_that_is_stopped_says_once_how_it_goes_on_as_it_began(
     assert capsys.readouterr().err == (said and f"the time is up; to go on: {said}")
 
 
+def test_the_folder_of_a_run_that_is_stopped_can_be_pasted(capsys) -> None:
+    folder = RunFolder(Path("my runs/x"), TrainConfig(), None, resumed=False)
+    Stopped(folder, "time", Ranks()).say("training.train", "")
+    assert capsys.readouterr().err.endswith("python -m training.train 'my runs/x'\n")
+
+
 def test_a_run_with_a_player_of_ones_own_says_what_lets_it_go_on(capsys) -> None:
     config = TrainConfig(anchors=("random", "python:mine:Mine"))
     folder = RunFolder(Path("runs/x"), config, None, resumed=False)

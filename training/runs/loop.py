@@ -4,6 +4,7 @@ decisions are played, whatever learns in it.
 
 from __future__ import annotations
 
+import shlex
 import signal
 import time
 from typing import Protocol
@@ -53,7 +54,8 @@ class Stopped(Exception):  # noqa: N818 (nothing went wrong)
         named = [spec for specs in self.folder.config.players_named.values() for spec in specs]
         if any(map(is_own, named)):  # those of a file need it
             options += " --allow-python"
-        return say(f"{why}; to go on: {start} -m {module} {self.folder.path}{options}", code)
+        path = shlex.quote(str(self.folder.path))
+        return say(f"{why}; to go on: {start} -m {module} {path}{options}", code)
 
 
 class Learning(Protocol):
