@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from training.bench import main
+from training.process.clock import Clock
 
 SMOKE = str(Path(__file__).parents[1] / "configs" / "smoke.yaml")
 TINY = (
@@ -43,6 +44,23 @@ def test_it_prints_lines_for_people(capsys) -> None:
     out = capsys.readouterr().out
     assert out.startswith("smoke: 4 channels, 1 blocks\n  environment ")
     assert "that the networks allow" in out
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_it_names_the_time_that_it_measures(device: str, capsys, monkeypatch) -> None:
+    monkeypatch.setattr("training.process.roles.Clock", lambda _: Clock(device))
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+    words = [SMOKE, *TINY, "device=cpu", "--updates", "1"]
+    assert main(words) == 0
+    of_processor = "decisions a second of processor," in capsys.readouterr().out
+    assert main([*words, "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    per = {"cpu": "cpu_second", "cuda": "second"}[device]
+    assert {name for name in result if "_per_" in name} == {
+        f"decisions_per_{per}",
+        f"networks_own_per_{per}",
+    }
+    assert of_processor == (device == "cpu")
 
 
 @pytest.mark.parametrize(

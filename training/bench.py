@@ -9,7 +9,8 @@ A few updates of a run are measured, none of which is kept. *Environment* is ste
 listing legal decisions and expanding planes, in play and again in learning. The networks' own time
 is that of the same decisions with all inputs at hand: forward once, in the batches that were
 played, and forward and backward as often as they are learnt from, without loss or optimiser.
-Times are of processor, not of clock: what else the machine does matters less. Medians of updates.
+Times are of processor, not of clock: what else the machine does matters less. With a GPU they are
+of clock. Medians of updates.
 """
 
 from __future__ import annotations
@@ -80,8 +81,8 @@ def _networks_own(
 
 
 def measure(config: TrainConfig, updates: int) -> dict[str, float]:
-    """Shares of the time by part, decisions a second of processor, those that the networks allow,
-    and the share of the latter that is reached.
+    """Shares of the time by part, decisions a second (of processor, but on a GPU of clock), those
+    that the networks allow, and the share of the latter that is reached.
     """
     # Every epoch is to be learnt from in full: the networks' own time is that of full ones.
     config = dataclasses.replace(config, ppo=dataclasses.replace(config.ppo, target_kl=1e9))
@@ -97,8 +98,9 @@ def measure(config: TrainConfig, updates: int) -> dict[str, float]:
             shares = trainer.roles.clock.shares()
             own, size = _networks_own(config, trainer.roles, rollout, batches), rollout.actions.size
             figures = {f"share_{part}": share for part, share in shares.items()}
-            figures["decisions_per_cpu_second"] = size / seconds
-            figures["networks_own_per_cpu_second"] = size / own
+            unit = trainer.roles.clock.unit
+            figures[f"decisions_per_{unit}"] = size / seconds
+            figures[f"networks_own_per_{unit}"] = size / own
             figures["share_of_networks_own"] = own / seconds
             if number > 0:  # the first compiles, and fills the memory
                 for name, value in figures.items():
@@ -129,9 +131,11 @@ def _report(arguments: argparse.Namespace) -> None:
     print(f"{config.name}: {config.network.channels} channels, {config.network.blocks} blocks")
     for part in PARTS:
         print(f"  {part:<12} {result[f'share_{part}']:6.1%} of the time")
-    reached, allowed = (result[f"{name}_per_cpu_second"] for name in ("decisions", "networks_own"))
+    of_processor = "decisions_per_cpu_second" in result
+    unit, words = ("cpu_second", "second of processor") if of_processor else ("second", "second")
+    reached, allowed = (result[f"{name}_per_{unit}"] for name in ("decisions", "networks_own"))
     print(
-        f"  {reached:,.0f} decisions a second of processor, "
+        f"  {reached:,.0f} decisions a {words}, "
         f"{result['share_of_networks_own']:.0%} of the {allowed:,.0f} that the networks allow"
     )
 

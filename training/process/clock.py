@@ -29,6 +29,8 @@ class Clock:
 
     def __init__(self, device: str = "cpu") -> None:
         on_gpu = device == "cuda"
+        self.unit = "second" if on_gpu else "cpu_second"
+        """What ``now`` counts: seconds by the clock on the wall, or of processor."""
         self._now = _when_the_gpu_is_done if on_gpu else time.thread_time
         self.now: Callable[[], float] = _when_the_gpu_is_done if on_gpu else time.process_time
         """The same time of all threads together, in seconds."""
