@@ -34,7 +34,7 @@ def test_what_is_added_is_read_back(folder: Path) -> None:
     assert games.results == RESULTS
     assert games.header == header_of(FIELD)
     assert games.codes == 1
-    assert not games.dropped
+    assert not games.whole.dropped
 
 
 def test_every_line_is_json_and_the_first_is_the_header(folder: Path) -> None:
@@ -56,7 +56,7 @@ def test_a_store_goes_on_with_what_it_holds(folder: Path) -> None:
 def test_a_last_line_cut_short_is_dropped_with_a_note(folder: Path, cut: int) -> None:
     path = folder / FILE
     path.write_bytes(path.read_bytes()[:-cut])
-    assert read_games(folder).dropped
+    assert read_games(folder).whole.dropped
     with Store(folder, FIELD) as store:
         assert store.results == RESULTS[:-1]
         assert "dropped" in store.notes[0]
@@ -71,7 +71,7 @@ def test_a_last_line_of_nothing_is_dropped_too(folder: Path) -> None:
     with Store(folder, FIELD) as store:
         assert store.results == RESULTS
         assert len(store.notes) == 1
-    assert not read_games(folder).dropped
+    assert not read_games(folder).whole.dropped
 
 
 def test_reading_changes_nothing(folder: Path) -> None:

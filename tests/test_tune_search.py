@@ -193,3 +193,50 @@ def test_a_result_is_never_written_over_the_battles(tmp_path: Path, capsys) -> N
     assert main(["classic", "mcts:sims=10", "c=3", "--games", str(games)]) == 2
     assert "the battles cannot be where the result is" in capsys.readouterr().err
     assert not games.exists()
+
+
+GOOD = '{"phase": "search", "number": 0, "player": "a", "opponent": "b", '
+
+
+@pytest.mark.parametrize("line", [b"5", b'{"phase": "sea', b"\0" * 50, b"\xff", b"[" * 9999])
+def test_a_last_line_that_a_crash_left_is_dropped_with_a_note(
+    line: bytes, tmp_path: Path, worth: dict[str, float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = tune(tmp_path)
+    games = tmp_path / "games.jsonl"
+    before = games.read_bytes()
+    games.write_bytes(before + line + b"\n")
+    assert tune(tmp_path) == result
+    assert "note: the last line was damaged, and is dropped" in capsys.readouterr().out
+    assert games.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (b"5", "a JSON object would be right"),
+        (b"\xff", "can't decode byte 0xff"),
+        (b"[" * 9999, "nested too deeply"),
+        (b'{"phase": "search"}', "missing 6 required"),
+        (b'{"phase": "search", "spec": "a"}', "unexpected keyword argument 'spec'"),
+        (f'{GOOD} "as_dwarfs": 1, "as_trolls": [1], "seconds": 1}}'.encode(), "as_dwarfs cannot"),
+        (f'{GOOD} "as_dwarfs": [1], "as_trolls": [], "seconds": 1}}'.encode(), "as_trolls cannot"),
+        (f'{GOOD} "as_dwarfs": [1], "as_trolls": [1, 2], "seconds": 1}}'.encode(), "lengths"),
+        (f'{GOOD} "as_dwarfs": [1], "as_trolls": [1], "seconds": NaN}}'.encode(), "seconds cannot"),
+    ],
+)
+def test_damage_before_the_last_line_is_refused_by_its_number_and_kept(
+    line: bytes, said: str, tmp_path: Path, worth: dict[str, float], capsys
+) -> None:
+    tune(tmp_path)
+    games = tmp_path / "games.jsonl"
+    lines = games.read_bytes().splitlines()
+    lines[2] = line
+    games.write_bytes(b"\n".join([*lines, b""]))
+    before = games.read_bytes()
+    words = ["classic", "mcts:sims=10", "c=1,2", "fpu=0.5", "--opponents", "greedy", "random"]
+    assert main([*words, "--games", str(games), "--out", str(tmp_path / "out.json")]) == 2
+    (shown,) = capsys.readouterr().err.splitlines()
+    assert f"{games}, line 3 is damaged: " in shown
+    assert said in shown
+    assert games.read_bytes() == before

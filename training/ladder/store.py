@@ -16,8 +16,8 @@ from agents.durable import flush_folder, make_folder
 from training.arena.identity import CHANGED, code_of_play, own_files
 from training.ladder.entries import Header, read_header, read_result
 from training.ladder.play import Result
-from training.ladder.schedule import Field, LadderError
-from training.process.journal import Journal
+from training.ladder.schedule import Field, Game, LadderError
+from training.process.journal import Journal, JournalError, Whole, read_lines
 
 FILE = "games.jsonl"
 _SINCE = "since the games that are kept were played"
@@ -31,10 +31,7 @@ class Games:
     results: list[Result]
     codes: int
     """How many versions of the code, and of the agents' own files, the games were played with."""
-    whole_bytes: int
-    """The length of the file without an unfinished line at the end."""
-    dropped: bool
-    """Whether there is an unfinished line."""
+    whole: Whole
 
 
 def header_of(field: Field) -> Header:
@@ -61,44 +58,28 @@ def read_games(folder: Path) -> Games:
         LadderError: if there are none, or a line is damaged, except by a stop.
     """
     path = folder / FILE
+    headers: list[Header] = []
+    results: dict[Game, Result] = {}
+
+    def take(entry: dict[str, Any]) -> None:
+        if "ladder" in entry:
+            headers.append(read_header(entry))
+        else:
+            result = read_result(entry, headers)
+            results[result.game] = result
+
     try:
-        data = path.read_bytes()
+        whole = read_lines(path, take)
     except OSError as error:
         raise LadderError(f"{path} cannot be read: {error.strerror}") from None
-    lines = data.split(b"\n")
-    rest = lines.pop()  # after the last line end: empty, or a line cut short
-    whole = len(data) - len(rest)
-    if lines and not rest and not _is_json(lines[-1]):
-        # A crash of the machine wrote only part of the line to the disk.
-        whole -= len(lines[-1]) + 1
-        rest = lines.pop()
-    headers: list[Header] = []
-    results: dict[Any, Result] = {}
-    for number, line in enumerate(lines, start=1):
-        try:
-            entry = json.loads(line)
-            if "ladder" in entry:
-                headers.append(read_header(entry))
-            else:
-                result = read_result(entry, headers)
-                results[result.game] = result
-        except RecursionError:
-            raise LadderError(f"{path}, line {number} is damaged: nested too deeply") from None
-        except (ValueError, TypeError, LookupError, ArithmeticError) as error:
-            raise LadderError(f"{path}, line {number} is damaged: {error}") from None
+    except JournalError as error:
+        raise LadderError(str(error)) from None
     if not headers:
         raise LadderError(f"{path} has no header: it is not a ladder")
     versions = {version for header in headers for version in header.own_code.items()}
     codes = len({header.code for header in headers})
     codes += len(versions) - len({spec for spec, _ in versions})
-    return Games(headers[-1], list(results.values()), codes, whole, bool(rest))
-
-
-def _is_json(line: bytes) -> bool:
-    try:
-        return isinstance(json.loads(line), dict)
-    except (ValueError, RecursionError):
-        return False
+    return Games(headers[-1], list(results.values()), codes, whole)
 
 
 class Store:
@@ -137,8 +118,8 @@ class Store:
             return []
         games = read_games(self.folder)
         _check_continues(self.folder, games.header, header)
-        if games.dropped:
-            self._journal.keep(games.whole_bytes)
+        if games.whole.dropped:
+            self._journal.keep(games.whole.size)
             self.notes.append("the last line was damaged, and is dropped: its game is played anew")
         if games.results and games.header.code != header.code:
             self.notes.append(f"{CHANGED} {_SINCE}")

@@ -1,4 +1,4 @@
-"""A file of lines that one process at a time adds to.
+"""A file of JSON objects, a line each, that one process at a time adds to.
 
 The file is locked for as long as the process has it open, so no lock is ever stale. Each line is
 one write: a stop leaves at most one unfinished line, at the end.
@@ -7,10 +7,72 @@ one write: a stop leaves at most one unfinished line, at the end.
 from __future__ import annotations
 
 import fcntl
+import json
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from agents.durable import naming, write_all
+
+
+class JournalError(ValueError):
+    """A damaged line of a journal."""
+
+
+class Whole(NamedTuple):
+    """The part of a journal that a stop has left whole."""
+
+    size: int
+    """In bytes."""
+    dropped: bool
+    """Whether an unfinished line follows."""
+
+
+def read_lines(path: Path, take: Callable[[dict[str, Any]], None]) -> Whole:
+    """Read a journal, except the line that a stop has cut.
+
+    Args:
+        path: the file, which may come from a stranger.
+        take: called with the object of each line; may raise ``ValueError``, ``TypeError``,
+            ``LookupError`` or ``ArithmeticError``.
+
+    Raises:
+        JournalError: naming the file and a line before the last that is no JSON object, or one that
+            ``take`` refuses.
+        OSError: if the file cannot be read.
+    """
+    data = path.read_bytes()
+    lines = data.split(b"\n")
+    rest = lines.pop()  # after the last line end: empty, or a line cut short
+    size = len(data) - len(rest)
+    if lines and not rest and not _is_object(lines[-1]):
+        # A crash of the machine wrote only part of the line to the disk.
+        rest = lines.pop()
+        size -= len(rest) + 1
+    for number, line in enumerate(lines, start=1):
+        try:
+            take(_object(line))
+        except RecursionError:
+            raise JournalError(f"{path}, line {number} is damaged: nested too deeply") from None
+        except (ValueError, TypeError, LookupError, ArithmeticError) as error:
+            raise JournalError(f"{path}, line {number} is damaged: {error}") from None
+    return Whole(size, size < len(data))
+
+
+def _object(line: bytes) -> dict[str, Any]:
+    entry = json.loads(line)
+    if not isinstance(entry, dict):
+        raise ValueError("a JSON object would be right")
+    return entry
+
+
+def _is_object(line: bytes) -> bool:
+    try:
+        _object(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 class Journal:

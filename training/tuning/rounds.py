@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from agents.durable import flush_folder, make_folder
 from training.arena.identity import CHANGED, code_of_play, own_files
-from training.process.journal import Journal
+from training.process.journal import Journal, read_lines
 
 Key = tuple[str, int, str, str]
 
@@ -51,6 +53,33 @@ class Round:
     def key(self) -> Key:
         """What battles they are; with more ``--pairs`` there may be more of the last round."""
         return self.phase, self.number, self.player, self.opponent
+
+
+def read_round(entry: dict[str, Any]) -> Round:
+    """The round in a line.
+
+    Raises:
+        ValueError, TypeError: if the line is invalid.
+    """
+    one = Round(**entry)
+    for name, is_right in (
+        ("phase", type(one.phase) is str),
+        ("number", type(one.number) is int and one.number >= 0),
+        ("player", type(one.player) is str),
+        ("opponent", type(one.opponent) is str),
+        ("as_dwarfs", _are_margins(one.as_dwarfs)),
+        ("as_trolls", _are_margins(one.as_trolls)),
+        ("seconds", type(one.seconds) in (int, float) and 0 <= one.seconds < math.inf),
+    ):
+        if not is_right:
+            raise ValueError(f"{name} cannot be {repr(entry[name])[:100]}")
+    if len(one.as_dwarfs) != len(one.as_trolls):
+        raise ValueError("as_dwarfs and as_trolls are of different lengths")
+    return one
+
+
+def _are_margins(values: object) -> bool:
+    return isinstance(values, list) and values != [] and all(type(one) is int for one in values)
 
 
 class Rounds:
@@ -103,24 +132,33 @@ class Rounds:
         header = json.dumps({**dataclasses.asdict(plan), "pairs": None})
         specs = (plan.base, *plan.candidates, *plan.opponents)
         code = json.dumps({"code": code_of_play(), "own_code": own_files(specs, plan.rules)})
-        text = self._path.read_text(encoding="utf-8")
-        if f"{header}\n".startswith(text):  # new, or stopped at its header
+        if f"{header}\n".encode().startswith(self._path.read_bytes()):  # new, or stopped there
             self._journal.keep(0)
             self._write(header)
             self._write(code)
             flush_folder(self._path.parent)
             return {}
-        first, *lines = text.splitlines(keepends=True)
-        if first != f"{header}\n":
+        plans: list[dict[str, Any]] = []
+        codes: list[dict[str, Any]] = []
+        rounds: dict[Key, Round] = {}
+
+        def take(entry: dict[str, Any]) -> None:
+            if not plans:
+                plans.append(entry)
+            elif "code" in entry:
+                codes.append(entry)
+            else:
+                one = read_round(entry)
+                rounds[one.key] = one  # of the same battles, the last ones count
+
+        whole = read_lines(self._path, take)
+        if plans != [json.loads(header)]:
             raise ValueError(
                 f"{self._path} was begun with other options: --games FILE names another"
             )
-        whole = [line for line in lines if line.endswith("\n")]
-        if whole != lines:  # a stop may cut a line
-            self._journal.keep(len("".join((first, *whole)).encode()))
-        entries = [json.loads(line) for line in whole]
-        rounds = [Round(**entry) for entry in entries if "code" not in entry]
-        codes = [entry for entry in entries if "code" in entry]
+        if whole.dropped:
+            self._journal.keep(whole.size)
+            self.notes.append("the last line was damaged, and is dropped: it is played anew")
         if codes[-1:] != [json.loads(code)]:
             if rounds:
                 self.notes.append(
@@ -128,4 +166,4 @@ class Rounds:
                     "were played"
                 )
             self._write(code)
-        return {one.key: one for one in rounds}  # of the same battles, the last ones count
+        return rounds
