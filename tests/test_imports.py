@@ -68,6 +68,7 @@ ROOMS = {
     ],
     "training": [
         "svg",
+        "pages",
         "config",
         "config_file",
         "usage",

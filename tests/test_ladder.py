@@ -100,20 +100,22 @@ def test_a_report_is_published_with_its_picture(unbroken: Path, tmp_path: Path, 
     assert report[report.index("## Game pairs") :] in text
 
 
-def test_no_other_page_is_written_over(unbroken: Path, tmp_path: Path, capsys) -> None:
-    page = tmp_path / "diary.md"
-    page.write_text("Dear diary")
-    assert main(["--report", str(unbroken), "--publish", str(page)]) == 2
+@pytest.mark.parametrize("name", ["diary.md", "images/diary.svg"])
+def test_no_other_file_is_written_over(name: str, unbroken: Path, tmp_path: Path, capsys) -> None:
+    other = tmp_path / name
+    other.parent.mkdir(exist_ok=True)
+    other.write_text("Dear diary")
+    assert main(["--report", str(unbroken), "--publish", str(tmp_path / "diary.md")]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert f"{page} is not the report of a ladder" in line
-    assert page.read_text() == "Dear diary"
-    assert not (tmp_path / "images").exists()
+    assert f"{other} is not of training.ladder" in line
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [other]
+    assert other.read_text() == "Dear diary"
 
 
 @pytest.mark.parametrize(
     ("page", "said"),
     [
-        ("diary.md", "is not the report of a ladder"),
+        ("diary.md", "is not of training.ladder"),
         ("folder", "folder is a folder: a file would be right"),
         ("diary.md/strength.md", "diary.md is no folder"),
         ("full/strength.md", "images is no folder"),

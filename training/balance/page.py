@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from thud_env.rulesets import get_ruleset
+from training import pages
 from training.arena.intervals import ENOUGH_PAIRS, decimals
 from training.arena.summary import markdown_table
 from training.balance.figures import FIRST_TURN, LAST_TURN, Balance, Mirror
 from training.balance.pictures import margins_svg, standing_svg
-from training.ladder.publish import check_writable
-from training.ladder.schedule import LadderError, limits_in_words
+from training.ladder.schedule import limits_in_words
 
 TITLE = "# What each game is worth to each side"
 _PREFACE = """\
@@ -70,14 +70,14 @@ def check_page(page: Path) -> None:
     """Refuse, before anything is played, a page that ``publish`` must not or cannot write.
 
     Raises:
-        LadderError: if there is another file where it would write, or it cannot be written.
+        PageError: if there is another file where it would write, or it cannot be written.
     """
-    written = (page, page.with_suffix(".json"), *_pictures(page))
-    check_writable(*written)
-    is_ours = page.exists() and page.read_bytes().startswith(TITLE.encode())
-    for path in written:
-        if path.exists() and not is_ours:
-            raise LadderError(f"{path} is not of training.balance, and is left as it is")
+    pages.check_page("training.balance", TITLE, page, _figures(page), *_pictures(page))
+
+
+def _figures(page: Path) -> Path:
+    """The file of a page's figures."""
+    return page.with_suffix(".json")
 
 
 def _pictures(page: Path) -> tuple[Path, Path]:
@@ -90,16 +90,10 @@ def publish(found: list[Balance], page: Path) -> None:
     """Write a page, its figures beside it as ``NAME.json``, and two pictures in ``images``.
 
     Raises:
-        LadderError: if it cannot be written.
+        PageError: if it cannot be written.
     """
     figures = json.dumps([balance.as_json() for balance in found], indent=1) + "\n"
-    written = {**documents(found, page), page.with_suffix(".json"): figures}
-    try:
-        for path, text in written.items():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise LadderError(f"{page} cannot be written: {error.strerror}") from None
+    pages.write_all({**documents(found, page), _figures(page): figures})
 
 
 def documents(found: list[Balance], page: Path) -> dict[Path, str]:

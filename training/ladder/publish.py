@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from thud_env.rulesets import get_ruleset
+from training import pages
 from training.ladder.report import PICTURE, REPORT
-from training.ladder.schedule import LadderError
 from training.ladder.store import read_games
 
 TITLE = "# How strong the agents are"
@@ -50,27 +49,9 @@ def check_page(page: Path) -> None:
     """Refuse, before anything is played, a page that ``publish`` must not or cannot write.
 
     Raises:
-        LadderError: if the page exists and is something else, or it cannot be written.
+        PageError: if there is another file where it would write, or it cannot be written.
     """
-    check_writable(page, _picture(page))
-    if page.exists() and not page.read_bytes().startswith(TITLE.encode()):
-        raise LadderError(f"{page} is not the report of a ladder, and is left as it is")
-
-
-def check_writable(*files: Path) -> None:
-    """Check that files can be read, written and made, and their folders.
-
-    Raises:
-        LadderError: naming one that cannot be, and why.
-    """
-    for file in files:
-        if file.is_dir():
-            raise LadderError(f"{file} is a folder: a file would be right")
-        there = next(one for one in (file, *file.absolute().parents) if one.exists())
-        if there != file and not there.is_dir():
-            raise LadderError(f"{file} cannot be written: {there} is no folder")
-        if not os.access(there, os.R_OK | os.W_OK):
-            raise LadderError(f"{file} cannot be written: {there} is read-only")
+    pages.check_page("training.ladder", TITLE, page, _picture(page))
 
 
 def _picture(page: Path) -> Path:
@@ -82,15 +63,11 @@ def publish(folder: Path, page: Path) -> None:
     has passed.
 
     Raises:
-        LadderError: if they cannot be written.
+        PageError: if they cannot be written.
     """
     rules = get_ruleset(read_games(folder).header.rules).name
     picture = _picture(page)
     _, _, body = (folder / REPORT).read_text(encoding="utf-8").partition("\n\n")
     body = body.replace(f"]({PICTURE})", f"](images/{picture.name})")
-    try:
-        picture.parent.mkdir(parents=True, exist_ok=True)
-        picture.write_bytes((folder / PICTURE).read_bytes())
-        page.write_text(_preface(rules) + body, encoding="utf-8")
-    except OSError as error:
-        raise LadderError(f"{page} cannot be written: {error.strerror}") from None
+    drawing = (folder / PICTURE).read_text(encoding="utf-8")
+    pages.write_all({picture: drawing, page: _preface(rules) + body})
