@@ -94,6 +94,20 @@ def test_more_pairs_than_the_book_has_starts_are_refused_before_any_play(
     assert not folder.exists()
 
 
+@pytest.mark.parametrize("there", ["file", "tables.json/more"])
+def test_tables_without_room_are_refused_before_any_play(
+    there: str, tmp_path: Path, capsys
+) -> None:
+    path = tmp_path / there
+    path.parent.mkdir(exist_ok=True)
+    path.touch()
+    out = tmp_path / "file" / "out.npz" if there == "file" else tmp_path / "tables.npz"
+    assert main(command(tmp_path / "fit", "--out", str(out))) == 2
+    said = "file is no folder" if there == "file" else "tables.json is a folder"
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "fit").exists()
+
+
 def test_a_folder_in_use_is_refused_and_left_alone(tmp_path: Path, capsys) -> None:
     with RunLock(tmp_path):
         before = sorted(tmp_path.iterdir())
@@ -231,10 +245,12 @@ def test_only_tables_that_win_their_match_are_published(
     won: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fit_evaluation, "play_match", lambda *_: {"won": won})
-    assert main(command(tmp_path)) == 0
-    assert (tmp_path / "out.npz").exists() == (tmp_path / "out.json").exists() == won
+    out = tmp_path / "new" / "out"
+    assert main(command(tmp_path, "--out", f"{out}.npz")) == 0
+    tables, report = (out.with_suffix(suffix) for suffix in (".npz", ".json"))
+    assert tables.exists() == report.exists() == won
     if won:
-        assert json.loads((tmp_path / "out.json").read_bytes())["commit"]
+        assert json.loads(report.read_bytes())["commit"]
 
 
 @pytest.mark.parametrize("with_lines", [True, False])

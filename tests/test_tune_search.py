@@ -70,6 +70,21 @@ def test_a_full_disk_is_said_with_the_file_and_it_goes_on_from_there(
     assert main([*words, *files]) == 0
 
 
+def test_a_result_without_room_is_refused_before_any_play(tmp_path: Path, capsys) -> None:
+    (tmp_path / "file").touch()
+    words = ["classic", "mcts:sims=10", "c=1", "--games", str(tmp_path / "games.jsonl")]
+    assert main([*words, "--out", str(tmp_path / "file" / "out.json")]) == 2
+    assert "file is no folder" in capsys.readouterr().err
+    assert not (tmp_path / "games.jsonl").exists()
+
+
+def test_the_folder_of_the_result_is_made(tmp_path: Path, worth: dict[str, float]) -> None:
+    out = tmp_path / "new" / "out.json"
+    words = ["classic", "mcts:sims=10", "c=1", "--pairs", "2", "--opponents", "greedy"]
+    assert main([*words, "--games", str(tmp_path / "others.jsonl"), "--out", str(out)]) == 0
+    assert json.loads(out.read_text())["plan"]["pairs"] == 2
+
+
 def test_every_candidate_changes_one_option() -> None:
     assert candidates("mcts", ["c=1,2"]) == ["mcts:c=1", "mcts:c=2"]
     assert candidates("mcts:sims=10", ["c=1", "fpu=0"]) == [

@@ -35,6 +35,7 @@ from thud_env.rulesets import get_ruleset
 from training.arena.openings import read_openings
 from training.fitting.generations import Generations, Plan
 from training.fitting.match import play_match
+from training.pages import check_writable
 from training.runs.lock import RunLock
 from training.runs.provenance import checkout_commit
 
@@ -105,20 +106,22 @@ def _fit_evaluation(arguments: argparse.Namespace) -> None:
         start="" if arguments.start is None else _digest(arguments.start),
     )
     folder: Path = arguments.folder or Path("runs") / f"fit-{rules}"
+    out: Path = arguments.out or tables_path(rules)
+    check_writable(out, _beside(out))
     make_folder(folder)
+    make_folder(out.parent)
     with RunLock(folder):
         sweep(folder)
-        _play_and_fit(folder, plan, arguments)
+        _play_and_fit(folder, plan, out, arguments)
 
 
-def _play_and_fit(folder: Path, plan: Plan, arguments: argparse.Namespace) -> None:
+def _play_and_fit(folder: Path, plan: Plan, out: Path, arguments: argparse.Namespace) -> None:
     generations = Generations(folder, plan, arguments.start)
     fits = []
     for number in range(1, plan.generations + 1):
         fits.append(generations.make(number, arguments.threads))
         print("generation {generation}: {positions} positions, {words}".format(**fits[-1]))
     newest = generations.tables(plan.generations)
-    out: Path = arguments.out or tables_path(plan.rules)
     report_path = folder / "report.json"
     if _is_written(out, newest, report_path, fits):
         # A stop may have come before the report; in another match they would meet themselves.
@@ -147,10 +150,15 @@ def _is_written(out: Path, newest: Path, report_path: Path, fits: list[Any]) -> 
     return bool(report["match"]["won"]) and report["fits"] == fits
 
 
+def _beside(out: Path) -> Path:
+    """The file of the report on published tables."""
+    return out.with_suffix(".json")
+
+
 def _write_out(out: Path, newest: Path, report: bytes) -> None:
     """Write the tables and how they were made."""
     replace_flushed(out, newest.read_bytes())
-    replace_flushed(out.with_suffix(".json"), report)
+    replace_flushed(_beside(out), report)
     print(f"{out} is written")
 
 

@@ -24,11 +24,12 @@ import json
 import sys
 from pathlib import Path
 
-from agents.durable import replace_flushed
+from agents.durable import make_folder, replace_flushed
 from thud_env.command import Command, bounded
 from thud_env.rulesets import get_ruleset
 from training.arena.openings import read_openings
 from training.ladder.play import try_players
+from training.pages import check_writable
 from training.process.console import CommandConsole
 from training.tuning.rounds import Plan, Rounds
 from training.tuning.tournament import Tuning
@@ -70,13 +71,15 @@ def _tune(arguments: argparse.Namespace) -> None:
     book = read_openings(rules)
     if 2 * plan.pairs > len(book.starts):
         raise ValueError(f"--pairs {plan.pairs}: {len(book.starts) // 2} at most would be right")
-    # They compile first, too: times are of play.
-    try_players((plan.base, *plan.candidates, *plan.opponents), rules, CommandConsole())
     name = f"{rules}-{plan.base.partition(':')[0]}"
     games = arguments.games or Path("runs") / f"tune-{name}.jsonl"
     out = arguments.out or games.with_suffix(".json")
     if out == games:
         raise ValueError(f"--games {games}: the battles cannot be where the result is: --out FILE")
+    check_writable(out)
+    # They compile first, too: times are of play.
+    try_players((plan.base, *plan.candidates, *plan.opponents), rules, CommandConsole())
+    make_folder(out.parent)
     with Rounds(plan, games) as rounds:
         for note in rounds.notes:
             print(f"note: {note}", flush=True)
