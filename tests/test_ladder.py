@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ladders import untimed
+from ladders import made_up_results, store_results, untimed
 
 import agents
 from agents.agent import OwnAgentError
@@ -100,6 +100,30 @@ def test_a_report_is_published_with_its_picture(unbroken: Path, tmp_path: Path, 
     assert report[report.index("## Game pairs") :] in text
 
 
+def test_a_page_claims_no_more_than_was_played(unbroken: Path, tmp_path: Path, capsys) -> None:
+    reference = tmp_path / "strength.md"
+    reference.write_bytes((ROOT / "docs" / "strength.md").read_bytes())
+    page = tmp_path / "page.md"
+    assert main(["--report", str(unbroken), "--publish", str(page)]) == 0
+    text = page.read_text()
+    assert "make ladder" not in text
+    assert "configs/ladder" not in text
+    assert "By the rules of `classic`." in text
+    assert main(["--report", str(unbroken), "--publish", str(reference)]) == 2
+    assert reference.read_bytes() == (ROOT / "docs" / "strength.md").read_bytes()
+
+
+@pytest.mark.parametrize("rules", PAGES)
+def test_the_pages_of_make_ladder_begin_with_their_field(rules: str, tmp_path: Path) -> None:
+    field = read_field(ROOT / "configs" / "ladder" / f"{rules}.yaml")
+    store_results(tmp_path, field, made_up_results(list(field.agents), 2, lambda *_: 1))
+    page = tmp_path / "docs" / PAGES[rules]
+    assert main(["--report", str(tmp_path), "--publish", str(page)]) == 0
+    published = (ROOT / "docs" / PAGES[rules]).read_text(encoding="utf-8")
+    begun, _, _ = page.read_text(encoding="utf-8").partition(" games of ")
+    assert published.startswith(begun.rpartition("\n")[0])
+
+
 @pytest.mark.parametrize("name", ["diary.md", "images/diary.svg"])
 def test_no_other_file_is_written_over(name: str, unbroken: Path, tmp_path: Path, capsys) -> None:
     other = tmp_path / name
@@ -107,7 +131,7 @@ def test_no_other_file_is_written_over(name: str, unbroken: Path, tmp_path: Path
     other.write_text("Dear diary")
     assert main(["--report", str(unbroken), "--publish", str(tmp_path / "diary.md")]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert f"{other} is not of training.ladder" in line
+    assert f"{other} is not of a ladder of your own" in line
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [other]
     assert other.read_text() == "Dear diary"
 
@@ -115,7 +139,7 @@ def test_no_other_file_is_written_over(name: str, unbroken: Path, tmp_path: Path
 @pytest.mark.parametrize(
     ("page", "said"),
     [
-        ("diary.md", "is not of training.ladder"),
+        ("diary.md", "is not of a ladder of your own"),
         ("folder", "folder is a folder: a file would be right"),
         ("diary.md/strength.md", "diary.md is no folder"),
         ("full/strength.md", "images is no folder"),

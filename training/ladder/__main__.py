@@ -25,6 +25,7 @@ from training.ladder.fields import GAMES, RULES, make_field, read_field
 from training.ladder.publish import check_page, publish
 from training.ladder.report import PICTURE, REPORT, write_report
 from training.ladder.schedule import BATTLE_LIMITS, Field
+from training.ladder.store import read_games
 from training.ladder.tournament import play_missing
 from training.process.console import CommandConsole
 from training.usage import ALLOW_PYTHON
@@ -70,16 +71,18 @@ def main(words: list[str] | None = None) -> int:
 
 def _ladder(arguments: argparse.Namespace) -> None:
     console = CommandConsole()
-    if arguments.publish is not None:
-        check_page(arguments.publish)
     if arguments.report is not None:
         for name in ("specs", "field", "out", "workers", *_SETTINGS):
             if getattr(arguments, name) not in (None, []):
                 word = "SPEC" if name == "specs" else f"--{name.replace('_', '-')}"
                 raise ValueError(f"--report DIR plays nothing: without {word} it is right")
+        if arguments.publish is not None:
+            check_page(arguments.publish, read_games(arguments.report).header)
         _report(arguments.report, arguments.publish, console)
         return
     field = _field(arguments)
+    if arguments.publish is not None:
+        check_page(arguments.publish, field)
     name = arguments.field.stem if arguments.field else get_ruleset(field.rules).name
     folder = arguments.out or Path("runs") / "ladder" / name
     workers = arguments.workers or available_cores()

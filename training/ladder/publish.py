@@ -6,19 +6,26 @@ from pathlib import Path
 
 from thud_env.rulesets import get_ruleset
 from training import pages
+from training.ladder.entries import Header
+from training.ladder.fields import read_field
 from training.ladder.report import PICTURE, REPORT
+from training.ladder.schedule import Field
 from training.ladder.store import read_games
 
-TITLE = "# How strong the agents are"
+FIELDS = Path(__file__).resolve().parents[2] / "configs" / "ladder"
+TITLE, OTHER_TITLE = "# How strong the agents are", "# A ladder of agents"
+"""Of the pages of ``make ladder``, and of others, which so never take their place."""
 PAGES = {
     "classic": "strength.md",
     "classic-all": "strength-classic-all.md",
     "koom-valley": "strength-koom-valley.md",
     "koom-valley-football": "strength-koom-valley-football.md",
 }
-"""The pages of ``make ladder`` in ``docs``, by ruleset; its fields are in ``configs/ladder``."""
+"""The pages of ``make ladder`` in ``docs``, by ruleset; its fields are in ``FIELDS``."""
 _HOW = """\
 `make ladder` plays the games and writes this page. Stopped at any time, it continues where it was.
+"""
+_ALIKE = """\
 The games are the same wherever they are played; the times are of the processor that played them.
 """
 _MARGINS = {
@@ -34,24 +41,44 @@ that is no tie, and no win. Ratings and scores are relative to this field.
 """
 
 
-def _preface(rules: str) -> str:
-    others = [f"[{other}]({page})" for other, page in PAGES.items() if other != rules]
-    field = f"configs/ladder/{rules}.yaml"
-    ruleset = get_ruleset(rules)
+def _preface(ladder: Header) -> str:
+    ruleset = get_ruleset(ladder.rules)
+    words = f"{_ALIKE}\n{_MARGINS[ruleset.reward]}\n{_WORDS}\n"
+    if not _is_reference(ladder):
+        how = "`python -m training.ladder` has played the games and written this page."
+        return f"{OTHER_TITLE}\n\nBy the rules of `{ruleset.name}`.\n\n{how}\n{words}"
+    others = [f"[{other}]({page})" for other, page in PAGES.items() if other != ruleset.name]
+    field = f"configs/ladder/{ruleset.name}.yaml"
     return (
         f"{TITLE}\n\n"
-        f"All agents of [{field}](../{field}) against all, by the rules of\n`{rules}`. "
-        f"Other rulesets: {', '.join(others)}.\n\n{_HOW}\n{_MARGINS[ruleset.reward]}\n{_WORDS}\n"
+        f"All agents of [{field}](../{field}) against all, by the rules of\n`{ruleset.name}`. "
+        f"Other rulesets: {', '.join(others)}.\n\n{_HOW}{words}"
     )
 
 
-def check_page(page: Path) -> None:
+def _is_reference(ladder: Header | Field) -> bool:
+    """Whether a ladder is one of those of ``make ladder``."""
+    if ladder.rules not in PAGES:
+        return False
+    field = read_field(FIELDS / f"{ladder.rules}.yaml")
+    kept = (ladder.agents, ladder.seed, ladder.limits)
+    return kept == (field.agents, field.seed, field.limits)
+
+
+def check_page(page: Path, ladder: Header | Field) -> None:
     """Refuse, before anything is played, a page that ``publish`` must not or cannot write.
+
+    Args:
+        page: the page.
+        ladder: whose report it will be.
 
     Raises:
         PageError: if there is another file where it would write, or it cannot be written.
     """
-    pages.check_page("training.ladder", TITLE, page, _picture(page))
+    if _is_reference(ladder):
+        pages.check_page("make ladder", TITLE, page, _picture(page))
+    else:
+        pages.check_page("a ladder of your own", OTHER_TITLE, page, _picture(page))
 
 
 def _picture(page: Path) -> Path:
@@ -65,9 +92,9 @@ def publish(folder: Path, page: Path) -> None:
     Raises:
         PageError: if they cannot be written.
     """
-    rules = get_ruleset(read_games(folder).header.rules).name
+    preface = _preface(read_games(folder).header)
     picture = _picture(page)
     _, _, body = (folder / REPORT).read_text(encoding="utf-8").partition("\n\n")
     body = body.replace(f"]({PICTURE})", f"](images/{picture.name})")
     drawing = (folder / PICTURE).read_text(encoding="utf-8")
-    pages.write_all({picture: drawing, page: _preface(rules) + body})
+    pages.write_all({picture: drawing, page: preface + body})
