@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -13,8 +12,8 @@ from thud_env.board import CELL_OF_SQUARE, NUM_SQUARES, SQUARE_NAMES, SQUARE_SYM
 from thud_env.position import SIDES, Position
 from thud_env.rules.row import DWARF, TROLL
 from thud_env.rulesets import get_ruleset
-from training.arena.intervals import Interval, bootstrap_mean, wilson
-from training.ladder.figures import LIMITS
+from training.arena.intervals import Interval, resample_weights
+from training.ladder.figures import cell_of, into_cells
 from training.ladder.play import Result
 from training.ladder.schedule import Field
 
@@ -70,27 +69,24 @@ def balance_of(field: Field, results: list[Result]) -> Balance:
         field: what was played.
         results: of each agent one battle or more.
     """
-    by_agent = {
-        spec: sorted((one for one in results if one.dwarfs == spec), key=lambda one: one.start)
-        for spec in field.agents
-    }
-    found = [_mirror(spec, battles) for spec, battles in by_agent.items()]
-    _, strongest = by_agent.popitem()
-    return Balance(field.rules, dict(field.limits), found, _standing(field, strongest))
+    cells = into_cells(results)
+    found = [_mirror(spec, cells[spec, spec]) for spec in field.agents]
+    strongest = found[-1].agent
+    standing = _standing(field, list(cells[strongest, strongest].values()))
+    return Balance(field.rules, dict(field.limits), found, standing)
 
 
-def _mirror(spec: str, battles: list[Result]) -> Mirror:
-    margins = np.array([battle.margin for battle in battles], dtype=np.float64)
-    endings = Counter(battle.ending for battle in battles)
-    taken = np.array([_captures(battle) for battle in battles]).mean(axis=0)
+def _mirror(spec: str, games: dict[int, Result]) -> Mirror:
+    cell = cell_of(spec, spec, games, resample_weights(1 + max(games)))
+    taken = np.array([_captures(game) for game in games.values()]).mean(axis=0)
     return Mirror(
         spec,
-        len(battles),
-        won=wilson(int((margins > 0).sum()), len(battles)),
-        lost=wilson(int((margins < 0).sum()), len(battles)),
-        margin=bootstrap_mean(margins),
-        limited=sum(endings[limit] for limit in LIMITS) / len(battles),
-        turns=sum(sum(battle.moves) for battle in battles) / len(battles),
+        cell.games,
+        won=cell.won,
+        lost=cell.lost,
+        margin=cell.margin,
+        limited=cell.limited,
+        turns=cell.moves,
         dwarfs_taken=float(taken[0]),
         trolls_taken=float(taken[1]),
     )

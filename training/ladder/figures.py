@@ -148,7 +148,7 @@ def compute_figures(agents: list[str], results: list[Result]) -> Figures:
             games = by_cell[dwarfs, trolls]
             if not games:
                 raise LadderError(f"there is no game of {dwarfs} against {trolls} yet")
-            cells.append(_cell(dwarfs, trolls, games, weights))
+            cells.append(cell_of(dwarfs, trolls, games, weights))
     pair_scores, scores, pairs = _pair_scores(agents, by_cell, weights)
     size = len(agents)
     return Figures(
@@ -201,7 +201,17 @@ def paired_margins(
     )
 
 
-def _cell(dwarfs: str, trolls: str, games: dict[int, Result], weights: NDArray[np.int64]) -> Cell:
+def cell_of(
+    dwarfs: str, trolls: str, games: dict[int, Result], weights: NDArray[np.int64]
+) -> Cell:
+    """The figures of one agent's dwarfs against one agent's trolls.
+
+    Args:
+        dwarfs: the dwarfs' agent.
+        trolls: the trolls' agent.
+        games: one or more, by start.
+        weights: what ``resample_weights`` drew, for these starts or more.
+    """
     results = list(games.values())
     margins = _margins(games)
     samples = resampled_means(margins, np.array(list(games)), weights)
