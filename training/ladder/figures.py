@@ -201,9 +201,7 @@ def paired_margins(
     )
 
 
-def cell_of(
-    dwarfs: str, trolls: str, games: dict[int, Result], weights: NDArray[np.int64]
-) -> Cell:
+def cell_of(dwarfs: str, trolls: str, games: dict[int, Result], weights: NDArray[np.int64]) -> Cell:
     """The figures of one agent's dwarfs against one agent's trolls.
 
     Args:

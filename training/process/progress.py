@@ -11,6 +11,53 @@ PLAIN_EVERY_S = 15.0
 """Seconds between two plain lines."""
 
 
+def bar(console: Console, units: str) -> bars.Progress:
+    """A bar with a description, how many of how many ``units``, and how long is left."""
+    return bars.Progress(
+        bars.TextColumn("{task.description}", style="bold", markup=False),
+        bars.BarColumn(),
+        bars.MofNCompleteColumn(),
+        bars.TextColumn(f"{units},"),
+        bars.TimeRemainingColumn(),
+        bars.TextColumn("left"),
+        console=console,
+        disable=not console.is_terminal,
+    )
+
+
+class Pace:
+    """When a plain line is due, and how long is left.
+
+    Args:
+        total: how many there are to be.
+        done: how many there are at the start.
+    """
+
+    def __init__(self, total: int, done: int = 0) -> None:
+        self._total = total
+        self._begun = done
+        self._started = self._printed = time.monotonic()
+
+    @property
+    def has_printed(self) -> bool:
+        """Whether a line has been due."""
+        return self._printed > self._started
+
+    def is_due(self, ends: bool) -> bool:
+        """Whether to print a line now: after ``PLAIN_EVERY_S``, and at the end."""
+        now = time.monotonic()
+        if now - self._printed < PLAIN_EVERY_S and not ends:
+            return False
+        self._printed = now
+        return True
+
+    def left(self, done: int) -> str:
+        """How long is left with ``done`` of them, more than at the start."""
+        spent = time.monotonic() - self._started
+        minutes = spent * max(0, self._total - done) / (done - self._begun) / 60
+        return f"{minutes:.1f} min left"
+
+
 class Progress:
     """A context manager. A command that is done before the first plain line is due prints none.
 
@@ -26,32 +73,20 @@ class Progress:
         self._units = units
         self._total = total
         self._done = 0
-        self._started = self._printed = time.monotonic()
-        self._bar = bars.Progress(
-            bars.TextColumn("{task.description}", style="bold", markup=False),
-            bars.BarColumn(),
-            bars.MofNCompleteColumn(),
-            bars.TextColumn(f"{units},"),
-            bars.TimeRemainingColumn(),
-            bars.TextColumn("left"),
-            console=console,
-            disable=not console.is_terminal,
-        )
+        self._pace = Pace(total)
+        self._bar = bar(console, units)
         self._task = self._bar.add_task(name, total=total)
 
     def advance(self, more: int = 1) -> None:
         """Count more of them."""
         self._done += more
         self._bar.advance(self._task, more)
-        now = time.monotonic()
-        ends = self._done == self._total and self._printed > self._started
-        if self._console.is_terminal or (now - self._printed < PLAIN_EVERY_S and not ends):
+        ends = self._done == self._total and self._pace.has_printed
+        if self._console.is_terminal or not self._pace.is_due(ends):
             return
-        self._printed = now
         line = f"{self._done:,} of {self._total:,} {self._units}"
         if self._done:
-            left = (now - self._started) * (self._total - self._done) / self._done
-            line += f", {left / 60:.1f} min left"
+            line += f", {self._pace.left(self._done)}"
         self._console.print(line)
 
     def __enter__(self) -> Progress:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from types import TracebackType
 
 from rich.console import Console, Group
 from rich.live import Live
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from thud_env.position import SIDES
 from training.arena.battles import STRIKES
 from training.process.clock import PARTS
-from training.process.progress import PLAIN_EVERY_S
+from training.process.progress import Pace, bar
 from training.runs.foresight import METRIC
 
 # With a z, what rounds to zero is not written with a minus.
@@ -51,21 +49,11 @@ class Display:
     def __init__(self, console: Console, name: str, total: int, played: int = 0) -> None:
         self._console = console
         self._total = total
-        self._played = played
-        self._started = time.monotonic()
-        self._printed = self._started
+        self._pace = Pace(total, played)
         self._live: Live | None = None
         # Not every update measures everything: what it does not stays shown as it was.
         self._shown: dict[str, float] = {}
-        self._progress = Progress(
-            TextColumn("{task.description}", style="bold", markup=False),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("decisions,"),
-            TimeRemainingColumn(),
-            TextColumn("left"),
-            console=console,
-        )
+        self._progress = bar(console, "decisions")
         self._task = self._progress.add_task(name, total=total, completed=played)
 
     def __enter__(self) -> Display:
@@ -90,19 +78,14 @@ class Display:
             self._progress.update(self._task, completed=decisions)
             self._live.update(Group(self._progress, _table(self._shown)))
             return
-        now = time.monotonic()
-        if now - self._printed >= PLAIN_EVERY_S or decisions >= self._total:
-            self._printed = now
-            line = self._line(decisions, self._shown, now)
-            self._console.print(line, soft_wrap=True)
+        if self._pace.is_due(decisions >= self._total):
+            self._console.print(self._line(decisions, self._shown), soft_wrap=True)
 
-    def _line(self, decisions: int, metrics: dict[str, float], now: float) -> str:
-        left = (now - self._started) * max(0, self._total - decisions)
-        left /= decisions - self._played
+    def _line(self, decisions: int, metrics: dict[str, float]) -> str:
         words = [
             f"{decisions:,} of {self._total:,} decisions",
             f"{metrics['speed/decisions_per_second']:,.0f}/s",
-            f"{left / 60:.1f} min left",
+            self._pace.left(decisions),
         ]
         if "battles/margin" in metrics:
             words.append(f"margin {metrics['battles/margin']:+z.1f}")
