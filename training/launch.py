@@ -21,7 +21,6 @@ from training.arena.book import book_starts
 from training.arena.openings import OpeningsError
 from training.arena.players import check_players
 from training.config import Config, ConfigError, RunConfig, RunError
-from training.ladder.schedule import LadderError
 from training.options import Options, given_options
 from training.process.console import CommandConsole
 from training.process.memory import keep_freed_memory
@@ -46,7 +45,6 @@ ERRORS = (
     AnswerError,
     Collapsed,
     OpeningsError,
-    LadderError,
     TablesError,
     WeightsError,
 )
