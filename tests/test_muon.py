@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from agents.networks.network import Network, NetworkConfig
-from training.learner.muon import Muon, optimisers_of, orthogonal
+from training.distill.muon import Muon, optimisers_of, orthogonal
 
 
 @pytest.mark.parametrize("shape", [(16, 144), (144, 16), (32, 32)])

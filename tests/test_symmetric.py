@@ -20,7 +20,7 @@ from agents.networks.symmetric import SymmetricConfig, SymmetricNetwork
 from thud_env import Position
 from thud_env.actions import NUM_ACTIONS
 from thud_env.symmetry import map_policy, map_position
-from training.learner.muon import optimisers_of
+from training.distill.muon import optimisers_of
 from training.options import Options
 from training.runs.loop import Stopped
 from training.train import main, train

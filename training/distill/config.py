@@ -99,7 +99,7 @@ class StudentConfig:
     value_coef: float = 0.05
     """Weight of the value loss, the squared error in points or results."""
     learning_rate: float = 2e-3
-    """The step size of Muon and Adam (training/learner/muon.py) at the start; it falls linearly to
+    """The step size of Muon and Adam (training/distill/muon.py) at the start; it falls linearly to
     a twentieth by the end."""
     minibatch_size: Count = 256
     """States in a gradient step."""

@@ -18,7 +18,7 @@ from thud_env.rulesets import get_ruleset
 from thud_env.symmetry import symmetries_of
 from training.distill.config import StudentConfig
 from training.distill.lessons import Lesson
-from training.learner.muon import optimisers_of
+from training.distill.muon import optimisers_of
 from training.process.precision import Precision
 from training.process.state import State, restore_learning, state_of_learning
 from training.selfplay.frames import map_rows
