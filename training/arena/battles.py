@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from agents.agent import BatchPolicy, answer_of
 from thud_env import BatchedGame
 from thud_env.actions import MOVE_DISTANCE, NUM_MOVES
+from thud_env.batch.states import margins
 from thud_env.notation.turns import turns_of_decisions
 from thud_env.position import SIDES
 from thud_env.rules.row import (
@@ -158,7 +159,7 @@ def play_battles(
         strikes += alive & strikes_of(before, actions, batch.rows, batch.rules)
     return Battles(
         rules=batch.rules.spec,
-        margins=np.array([batch.position(game).margin for game in range(games)]),
+        margins=margins(batch.rows),
         turns=batch.rows[:, TURNS].astype(np.int64),
         terminations=batch.rows[:, TERMINATION].astype(np.int64),
         strikes=dict(zip(SIDES, strikes, strict=True)),
