@@ -12,13 +12,14 @@ from torch import Tensor
 from agents.networks.network import PolicyNetwork, margin_of_one
 from agents.search.evaluation import POINT
 from agents.search.playouts import current_scores
-from thud_env.actions import ACTION_SYMMETRY, NUM_ACTIONS
+from thud_env.actions import ACTION_SYMMETRY
 from thud_env.rules.row import DWARFS, TO_MOVE
 from thud_env.rulesets import get_ruleset
 from thud_env.symmetry import symmetries_of
 from training.distill.config import StudentConfig
 from training.distill.lessons import Lesson
 from training.distill.muon import optimisers_of
+from training.learner.ppo import find_decisions
 from training.process.precision import Precision
 from training.process.state import State, restore_learning, state_of_learning
 from training.selfplay.frames import map_rows
@@ -116,8 +117,7 @@ class Student:
         owner = np.repeat(np.arange(len(rows)), labels.counts)
         decisions = ACTION_SYMMETRY[chosen[owner], labels.decisions].astype(np.int64)
         inputs = self._precision.inputs(self._network, rows)
-        listed = (inputs.game * NUM_ACTIONS + inputs.decisions).cpu().numpy()
-        places = self._tensor(np.searchsorted(listed, owner * NUM_ACTIONS + decisions))
+        places = find_decisions(inputs, self._tensor(decisions), self._tensor(owner))
         targets = self._tensor(soft_targets(lesson, self._config.temperature))
         worth = self._tensor(worth_to(self.side, lesson))
         self._network.zero_grad(set_to_none=True)

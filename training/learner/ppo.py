@@ -222,10 +222,13 @@ def ppo_loss(
     return loss, measured
 
 
-def find_decisions(inputs: Inputs, actions: Tensor) -> Tensor:
-    """Where in ``inputs.decisions`` the action of each game stands, [N] int64."""
+def find_decisions(inputs: Inputs, actions: Tensor, games: Tensor | None = None) -> Tensor:
+    """Where in ``inputs.decisions`` actions stand, [K] int64: one of each game, or those of
+    ``games``.
+    """
     listed = inputs.game * NUM_ACTIONS + inputs.decisions
-    games = torch.arange(len(actions), device=actions.device)
+    if games is None:
+        games = torch.arange(len(actions), device=actions.device)
     return torch.searchsorted(listed, games * NUM_ACTIONS + actions)
 
 
