@@ -94,6 +94,13 @@ def test_more_pairs_than_the_book_has_starts_are_refused_before_any_play(
     assert not folder.exists()
 
 
+def test_a_ruleset_of_your_own_is_refused_in_a_line(tmp_path: Path, capsys) -> None:
+    folder = tmp_path / "fit"
+    assert main(command(folder, rules="classic:name=mine,max_turns=40")) == 2
+    assert capsys.readouterr().err.startswith("fit_evaluation: mine: there are tables of classic, ")
+    assert not folder.exists()
+
+
 @pytest.mark.parametrize("there", ["file", "tables.json/more"])
 def test_tables_without_room_are_refused_before_any_play(
     there: str, tmp_path: Path, capsys

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from thud_env import Position
+from training.arena import openings
 from training.tune_search import candidates, main
 from training.tuning import rounds, tournament
 from training.tuning.tournament import CONFIRM, SEARCH
@@ -83,6 +84,19 @@ def test_the_folder_of_the_result_is_made(tmp_path: Path, worth: dict[str, float
     words = ["classic", "mcts:sims=10", "c=1", "--pairs", "2", "--opponents", "greedy"]
     assert main([*words, "--games", str(tmp_path / "others.jsonl"), "--out", str(out)]) == 0
     assert json.loads(out.read_text())["plan"]["pairs"] == 2
+
+
+def test_a_ruleset_of_your_own_is_tuned(
+    tmp_path: Path, worth: dict[str, float], monkeypatch, capsys
+) -> None:
+    mine = "classic:name=mine,max_turns=40"
+    monkeypatch.setattr(openings, "FOLDER", tmp_path)
+    assert openings.main(["--rules", mine, "--count", "4"]) == 0
+    (tmp_path / "openings-mine.txt").write_text(capsys.readouterr().out, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert main([mine, "mcts:sims=10", "c=1", "--pairs", "2"]) == 0
+    result = json.loads(Path("runs/tune-mine-mcts.json").read_text(encoding="utf-8"))
+    assert result["plan"]["rules"] == mine
 
 
 def test_every_candidate_changes_one_option() -> None:

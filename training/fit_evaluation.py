@@ -31,7 +31,7 @@ from agents.durable import make_folder, replace_flushed, sweep
 from agents.search.pattern_files import read_values, tables_path
 from agents.search.workspace import MAX_DEPTH
 from thud_env.command import Command, bounded
-from thud_env.rulesets import get_ruleset
+from thud_env.rulesets import RULESETS, get_ruleset
 from training.arena.openings import read_openings
 from training.fitting.generations import Generations, Plan
 from training.fitting.match import play_match
@@ -97,6 +97,8 @@ def main(words: list[str] | None = None) -> int:
 
 def _fit_evaluation(arguments: argparse.Namespace) -> None:
     rules = get_ruleset(arguments.rules).name
+    if rules not in RULESETS:
+        raise ValueError(f"{rules}: there are tables of {', '.join(RULESETS)} only")
     most = len(read_openings(rules).starts)
     if arguments.pairs > most:  # the same pair again would only narrow the interval
         raise ValueError(f"--pairs {arguments.pairs}: {most} at most would be right")

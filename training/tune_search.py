@@ -59,7 +59,8 @@ def main(words: list[str] | None = None) -> int:
 
 
 def _tune(arguments: argparse.Namespace) -> None:
-    rules = get_ruleset(arguments.rules).name
+    ruleset = get_ruleset(arguments.rules)
+    rules = ruleset.spec
     plan = Plan(
         rules,
         arguments.base,
@@ -71,7 +72,7 @@ def _tune(arguments: argparse.Namespace) -> None:
     book = read_openings(rules)
     if 2 * plan.pairs > len(book.starts):
         raise ValueError(f"--pairs {plan.pairs}: {len(book.starts) // 2} at most would be right")
-    name = f"{rules}-{plan.base.partition(':')[0]}"
+    name = f"{ruleset.name}-{plan.base.partition(':')[0]}"
     games = arguments.games or Path("runs") / f"tune-{name}.jsonl"
     out = arguments.out or games.with_suffix(".json")
     if out == games:
