@@ -251,6 +251,7 @@ def test_the_limits_of_a_ladder_are_in_its_report(tmp_path: Path) -> None:
         ("games: 4", "names no agents"),
         ("agents: random", "must be of type list"),
         ("agents: [random, greedy]\ngames: many", "must be of type int"),
+        ("agents: [random, greedy]\ngames: 1", r"field\.yaml: games: 1: an even number"),
         ("agents: [random, greedy]\nruels: classic", "unknown key 'ruels'"),
         ("agents: [random, 7]", "a spec, or a mapping"),
         ("agents: [random, {spec: greedy}]", "a spec, or a mapping"),

@@ -30,6 +30,7 @@ GAMES = 400
 RULES = "classic"
 _NUMBERS = ("games", "seed", *BATTLE_LIMITS)
 _KEYS = {"rules": str, **dict.fromkeys(_NUMBERS, int), "agents": list}
+_EVEN = "an even number, 2 or more, would be right"
 
 
 def make_field(
@@ -55,7 +56,7 @@ def make_field(
         ValueError: if it cannot be played, for example because an agent is unknown.
     """
     if games < 2:
-        raise LadderError(f"--games {games}: an even number, 2 or more, would be right")
+        raise LadderError(f"--games {games}: {_EVEN}")
     rules = get_ruleset(rules).spec
     book = read_openings(rules)
     for number, spec in enumerate(specs):
@@ -90,6 +91,8 @@ def read_field(path: Path, *, allow_python: bool = False, **overrides: Any) -> F
             raise LadderError(f"{path}: unknown key {key!r}: there are {', '.join(_KEYS)}")
         if type(value) is not _KEYS[key]:
             raise LadderError(f"{path}: {key}: {value!r} must be of type {_KEYS[key].__name__}")
+        if key == "games" and value < 2:
+            raise LadderError(f"{path}: {key}: {value}: {_EVEN}")
     entries = [_entry(path, entry) for entry in tree.pop("agents")]
     settings = {**tree, **{key: value for key, value in overrides.items() if value is not None}}
     for spec, _ in entries:
