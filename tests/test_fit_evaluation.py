@@ -82,7 +82,10 @@ def test_a_run_that_was_stopped_ends_as_one_that_was_not(rules: str, tmp_path: P
 def test_a_folder_of_another_plan_is_left_alone(tmp_path: Path, capsys) -> None:
     assert main(command(tmp_path)) == 0
     assert main(command(tmp_path, "--seed", "2")) == 2
-    assert "was begun with other options" in capsys.readouterr().err
+    assert (
+        "was begun with other options, seed was 1, not 2: another --folder"
+        in capsys.readouterr().err
+    )
 
 
 def test_more_pairs_than_the_book_has_starts_are_refused_before_any_play(

@@ -183,8 +183,20 @@ def test_battles_of_another_plan_are_left_alone(
     before = games.read_bytes()
     words = ["classic", "mcts:sims=10", "c=3", "--games", str(games), "--out", str(tmp_path / "o")]
     assert main(words) == 2
-    assert "was begun with other options" in capsys.readouterr().err
+    shown = capsys.readouterr().err
+    assert "was begun with other options, candidates was ['mcts:sims=10,c=1', " in shown
+    assert "opponents was ['greedy', 'random'], not ['alphabeta:depth=1', " in shown
     assert games.read_bytes() == before
+
+
+def test_another_file_is_no_tuning(tmp_path: Path, worth: dict[str, float], capsys) -> None:
+    games = tmp_path / "diary"
+    words = ["classic", "mcts:sims=10", "c=3", "--games", str(games), "--out", str(tmp_path / "o")]
+    for text in ("Dear diary", "Dear diary\n", "{}\n"):
+        games.write_text(text, encoding="utf-8")
+        assert main(words) == 2
+        assert f"{games} is not of a tuning: --games FILE" in capsys.readouterr().err
+        assert games.read_text(encoding="utf-8") == text
 
 
 def test_more_pairs_than_half_the_book_are_refused_before_any_play(tmp_path: Path, capsys) -> None:

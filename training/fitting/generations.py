@@ -24,6 +24,7 @@ from thud_env.rulesets import get_ruleset
 from training.arena.openings import read_openings
 from training.fitting.positions import Positions, SearchPlay
 from training.fitting.regression import class_numbers, fit, predict, prior_values
+from training.runs.stored_config import changes
 
 SHARD = 5000
 """Positions in a file."""
@@ -95,9 +96,12 @@ class Generations:
     def _claim(self) -> None:
         path = self._folder / "plan.json"
         wanted = {**dataclasses.asdict(self._plan), "generations": None}
-        if path.exists() and json.loads(path.read_text(encoding="utf-8")) != wanted:
+        begun = json.loads(path.read_text(encoding="utf-8")) if path.exists() else wanted
+        if begun != wanted:
+            changed = ", ".join(changes(begun, wanted)) or "by another version"
             raise ValueError(
-                f"{self._folder} was begun with other options: another --folder would be right"
+                f"{self._folder} was begun with other options, {changed}: "
+                "another --folder would be right"
             )
         replace_flushed(path, json.dumps(wanted).encode())
 

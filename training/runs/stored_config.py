@@ -48,16 +48,21 @@ def unchanged_config(path: Path, config: Config) -> Config:
     before = stored_config(path, type(config))
     if config.precision == "auto":  # was settled then
         config = dataclasses.replace(config, precision=before.precision)
-    had, now = _flat(dataclasses.asdict(before)), _flat(dataclasses.asdict(config))
     # Kinds of networks have other keys; that the kind is another is said then.
-    changed = [
-        f"{key} was {value!r}, not {now[key]!r}"
-        for key, value in had.items()
-        if key in now and value != now[key]
-    ]
+    changed = changes(dataclasses.asdict(before), dataclasses.asdict(config))
     if changed:
         raise RunError(f"{path} cannot go on otherwise than it began: {', '.join(changed)}")
     return before
+
+
+def changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Say of each key that both have, and that has changed, how."""
+    had, has = _flat(before), _flat(now)
+    return [
+        f"{key} was {value!r}, not {has[key]!r}"
+        for key, value in had.items()
+        if key in has and value != has[key]
+    ]
 
 
 def _flat(tree: Mapping[str, Any], start: str = "") -> dict[str, Any]:

@@ -17,6 +17,7 @@ from typing import Any
 from agents.durable import flush_folder, make_folder
 from training.arena.identity import CHANGED, code_of_play, own_files
 from training.process.journal import Journal, read_lines
+from training.runs.stored_config import changes
 
 Key = tuple[str, int, str, str]
 
@@ -152,9 +153,14 @@ class Rounds:
                 rounds[one.key] = one  # of the same battles, the last ones count
 
         whole = read_lines(self._path, take)
-        if plans != [json.loads(header)]:
+        wanted = json.loads(header)
+        if [plan.keys() for plan in plans] != [wanted.keys()]:
+            raise ValueError(f"{self._path} is not of a tuning: --games FILE names another")
+        changed = changes(plans[0], wanted)
+        if changed:
             raise ValueError(
-                f"{self._path} was begun with other options: --games FILE names another"
+                f"{self._path} was begun with other options, {', '.join(changed)}: "
+                "--games FILE names another"
             )
         if whole.dropped:
             self._journal.keep(whole.size)
