@@ -91,8 +91,8 @@ def read_field(path: Path, *, allow_python: bool = False, **overrides: Any) -> F
             raise LadderError(f"{path}: unknown key {key!r}: there are {', '.join(_KEYS)}")
         if type(value) is not _KEYS[key]:
             raise LadderError(f"{path}: {key}: {value!r} must be of type {_KEYS[key].__name__}")
-        if key == "games" and value < 2:
-            raise LadderError(f"{path}: {key}: {value}: {_EVEN}")
+    if tree.get("games", GAMES) < 2:
+        raise LadderError(f"{path}: games: {tree['games']}: {_EVEN}")
     entries = [_entry(path, entry) for entry in tree.pop("agents")]
     settings = {**tree, **{key: value for key, value in overrides.items() if value is not None}}
     for spec, _ in entries:
