@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import copy
 import math
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -40,12 +41,56 @@ class Judged(NamedTuple):
 
 
 class _Opinion(NamedTuple):
+    """A network's."""
+
     decisions: NDArray[np.int16]
     log_probs: NDArray[np.float32]
     value: float
 
 
+class _Finding(NamedTuple):
+    """A short search's."""
+
+    value: float
+    best: int
+    """The best decision, -1 if none was found."""
+
+
+T = TypeVar("T")
 _OVER = (np.zeros(0, dtype=np.int16), np.zeros(0, dtype=np.float32))
+
+
+class _Cache(Generic[T]):
+    """What ``find`` returned for each of N rows, of the latest positions."""
+
+    def __init__(self, find: Callable[[NDArray[np.int16]], list[T]]) -> None:
+        self._find = find
+        self._recent: dict[bytes, T] = {}
+        self._older: dict[bytes, T] = {}
+
+    def __len__(self) -> int:
+        return len(self._recent) + len(self._older)
+
+    def clear(self) -> None:
+        self._recent, self._older = {}, {}
+
+    def __call__(self, rows: NDArray[np.int16]) -> list[T]:
+        keys = [row.tobytes() for row in rows]
+        found: dict[bytes, T] = {}
+        asked: dict[bytes, int] = {}
+        for number, key in enumerate(keys):
+            known = self._recent.get(key) or self._older.get(key)
+            if known is not None:
+                found[key] = known
+            elif key not in asked:
+                asked[key] = number
+        if asked:
+            some = np.fromiter(asked.values(), dtype=np.int64)
+            found |= zip(asked, self._find(rows[some]), strict=True)
+        if len(self._recent) >= REMEMBERED:
+            self._older, self._recent = self._recent, {}
+        self._recent |= found
+        return [found[key] for key in keys]
 
 
 class LeafJudge:
@@ -72,12 +117,13 @@ class LeafJudge:
         self._temperature = temperature
         self._searches: dict[str, Lookahead] = {}
         self._halves: dict[PolicyNetwork, PolicyNetwork] = {}
-        self._recent: dict[bytes, _Opinion] = {}
-        self._older: dict[bytes, _Opinion] = {}
+        self._opinions = _Cache(self._ask)
+        self._findings = _Cache(self._look_ahead)
 
     def forget(self) -> None:
         """Forget all positions."""
-        self._recent, self._older = {}, {}
+        self._opinions.clear()
+        self._findings.clear()
 
     def judge(self, rows: NDArray[np.int16]) -> Judged:
         """Evaluate leaves.
@@ -88,35 +134,32 @@ class LeafJudge:
         Raises:
             CheckpointError: if a network is missing or was trained for another ruleset.
         """
-        keys = [row.tobytes() for row in rows]
-        found: dict[bytes, _Opinion] = {}
-        asked: dict[bytes, int] = {}
-        for number, key in enumerate(keys):
-            known = self._recent.get(key) or self._older.get(key)
-            if known is not None:
-                found[key] = known
-            elif key not in asked:
-                asked[key] = number
-        if asked:
-            some = np.fromiter(asked.values(), dtype=np.int64)
-            found |= zip(asked, self._ask(rows[some]), strict=True)
-        self._remember(found)
-        opinions = [found[key] for key in keys]
-        counts = [len(one.decisions) for one in opinions]
+        opinions = self._opinions(rows)
+        parts = [(one.decisions, one.log_probs) for one in opinions]
+        values = [one.value for one in opinions]
+        if self._depth:
+            findings = self._findings(rows)
+            parts = [
+                part if one.best < 0 else _favouring(*part, one.best)
+                for part, one in zip(parts, findings, strict=True)
+            ]
+            values = [one.value for one in findings]
         return Judged(
-            np.concatenate(([0], np.cumsum(counts, dtype=np.int64))),
-            np.concatenate([one.decisions for one in opinions]),
-            np.concatenate([one.log_probs for one in opinions]),
-            np.array([one.value for one in opinions]),
+            np.cumsum([0, *(len(decisions) for decisions, _ in parts)], dtype=np.int64),
+            np.concatenate([decisions for decisions, _ in parts]),
+            np.concatenate([log_probs for _, log_probs in parts]),
+            np.array(values),
         )
 
-    def _remember(self, found: dict[bytes, _Opinion]) -> None:
-        if len(self._recent) >= REMEMBERED:
-            self._older, self._recent = self._recent, {}
-        self._recent |= found
+    def value(self, rows: NDArray[np.int16]) -> Judged:
+        """``judge``, but no leaf has decisions if its value can be had without a network."""
+        if not self._depth:
+            return self.judge(rows)
+        values = np.array([one.value for one in self._findings(rows)])
+        return Judged(np.zeros(len(rows) + 1, dtype=np.int64), *_OVER, values)
 
     def _ask(self, rows: NDArray[np.int16]) -> list[_Opinion]:
-        """Evaluate N different leaves."""
+        """The opinions of the networks about N different leaves."""
         values = current_scores(rows)
         parts = [_OVER] * len(rows)
         for side, role in enumerate(SIDES):
@@ -136,15 +179,18 @@ class LeafJudge:
             each = zip(np.split(decisions, cuts), np.split(priors, cuts), strict=True)
             for leaf, part in zip(mine.tolist(), each, strict=True):
                 parts[leaf] = part
-        if self._depth:
-            going_on = np.flatnonzero(rows[:, TERMINATION] == ONGOING)
-            search = self._lookahead(ruleset_of(rows[0]).spec)
-            values[going_on], best = search.search(rows[going_on])
-            for leaf, decision in zip(going_on.tolist(), best.tolist(), strict=True):
-                if decision >= 0:
-                    parts[leaf] = _favouring(*parts[leaf], decision)
         expected = np.clip(values, -1.0, 1.0).tolist()
         return [_Opinion(*part, value) for part, value in zip(parts, expected, strict=True)]
+
+    def _look_ahead(self, rows: NDArray[np.int16]) -> list[_Finding]:
+        """The findings of a short search about N different leaves."""
+        values, best = current_scores(rows), np.full(len(rows), -1)
+        going_on = np.flatnonzero(rows[:, TERMINATION] == ONGOING)
+        if len(going_on):
+            search = self._lookahead(ruleset_of(rows[0]).spec)
+            values[going_on], best[going_on] = search.search(rows[going_on])
+        expected = np.clip(values, -1.0, 1.0).tolist()
+        return [_Finding(*one) for one in zip(expected, best.tolist(), strict=True)]
 
     def _lookahead(self, rules: str) -> Lookahead:
         if rules not in self._searches:

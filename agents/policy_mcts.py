@@ -20,7 +20,7 @@ from agents.ranges import check_ranges
 from agents.search import tree as trees
 from agents.search.gumbel import GumbelRoot
 from agents.search.judge import judging
-from agents.search.leaves import Leaves, absorb_all, descend_all
+from agents.search.leaves import Leaves, absorb_all, descend_all, descend_ripe
 from agents.search.planning import PlanningAgent, Thought
 from agents.search.reading import TreeResult, best_line, glimpse_of, tree_result
 from agents.search.tree import EDGE_COUNT, FIRST_EDGE, HIGHEST, LOWEST, Tree
@@ -200,7 +200,11 @@ class PolicyMctsAgent(PlanningAgent):
             together = min(self._leaves, most - made, 1 + made // _YOUNG)
             whose = np.repeat(games, together)
             descend_all(tree, whose, in_hand, self._rng)
-            judged = self._judge.judge(in_hand.rows[: len(whose)])
+            while len(ripe := np.flatnonzero(in_hand.is_ripe[: len(whose)])):
+                starts, *priors, _ = self._judge.judge(in_hand.rows[ripe])
+                descend_ripe(tree, whose, in_hand, ripe, starts, *priors, self._rng)
+            found = in_hand.rows[: len(whose)]
+            judged = self._judge.value(found) if made else self._judge.judge(found)
             absorb_all(tree, whose, in_hand, *judged)
             made += together
         thoughts: list[TreeResult] = []

@@ -234,6 +234,30 @@ def test_a_share_of_a_leafs_prior_goes_to_the_decision_that_its_search_found_bes
         assert found == pytest.approx((1 - FAVOUR) * own / own.sum() + FAVOUR * is_best, rel=1e-4)
 
 
+@pytest.mark.parametrize("leaves", [1, 8])
+def test_networks_are_asked_only_about_leaves_that_a_search_comes_back_to(
+    leaves: int, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = f"policy+mcts:{folder / 'classic'},sims=80,leaves={leaves},lookahead=1"
+    rows = [place("classic", "E6 F6 A9 K9", "H6 P8", side).row for side in "dt"]
+    asked: list[int] = []
+    ask = LeafJudge._ask
+
+    def counted(judge: LeafJudge, rows: NDArray[np.int16]) -> object:
+        asked.append(len(rows))
+        return ask(judge, rows)
+
+    monkeypatch.setattr(LeafJudge, "_ask", counted)
+    found = [agents.make(spec).think_rows(rows)]  # type: ignore[attr-defined]
+    few = sum(asked)
+    monkeypatch.setattr(LeafJudge, "value", LeafJudge.judge)  # priors for every leaf at once
+    found.append(agents.make(spec).think_rows(rows))  # type: ignore[attr-defined]
+    assert 2 * few < sum(asked)
+    for deferred, at_once in zip(*found, strict=True):
+        assert deferred.visits == at_once.visits
+        assert deferred.value == at_once.value
+
+
 def test_network_outputs_are_cached(folder: Path) -> None:
     """A second search of a position evaluates nothing; one after a reply evaluates less."""
     spec = f"policy+mcts:{folder / 'classic'},sims=100"
@@ -268,7 +292,7 @@ def test_the_cache_drops_positions_that_are_not_met_again(
         judge.judge(position.row[np.newaxis])
         legal = position.legal_actions()
         position = position.apply(int(legal[number % len(legal)]))
-    assert 20 <= len(judge._recent) + len(judge._older) <= 41
+    assert 20 <= len(judge._opinions) <= 41
 
 
 def test_leaves_are_judged_as_the_policy_judges_them(folder: Path) -> None:

@@ -3,6 +3,9 @@
 Several leaves of one tree may wait for their values. Until a leaf has its value, its path counts as
 tried once more, with the worst value seen in the tree, so that the next descent goes elsewhere
 (virtual loss; Chaslot et al., "Parallel Monte-Carlo tree search", 2008).
+
+A leaf may be given its value first, and its priors, for which a network is asked, only if the
+search comes back to it: it is ripe then. To most leaves it never does.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from agents.search.tree import (
     add_node,
     back_up,
     descend,
+    descend_on,
     list_decisions,
 )
 from thud_env.jit.compile import compiled
@@ -33,6 +37,9 @@ from thud_env.rules.row import (
     TERMINATION,
     copy_row,
 )
+
+_VALUED = -2
+"""In ``tree.children``: no node, but a value."""
 
 
 class Leaves(NamedTuple):
@@ -50,6 +57,8 @@ class Leaves(NamedTuple):
     """[H] as ``descend`` returns it."""
     worst: NDArray[np.float64]
     """[H, 2] for each side, the worst value in the tree when the leaf was found."""
+    is_ripe: NDArray[np.bool_]
+    """[H] whether it has a value already, and needs priors."""
 
     @classmethod
     def of_size(cls, leaves: int) -> Leaves:
@@ -61,6 +70,7 @@ class Leaves(NamedTuple):
             lengths=np.zeros(leaves, dtype=np.int64),
             last_captured=np.zeros(leaves, dtype=np.int64),
             worst=np.zeros((leaves, 2), dtype=np.float64),
+            is_ripe=np.zeros(leaves, dtype=np.bool_),
         )
 
 
@@ -82,22 +92,63 @@ def descend_all(tree, games, leaves, rng):
             copy_row(tree.rows[game], tree.root[game])
         else:
             length, last_captured = descend(tree, game, False, rng)
-        copy_row(leaves.rows[i], tree.rows[game])
-        leaves.lengths[i], leaves.last_captured[i] = length, last_captured
         low, high = tree.bounds[game, LOWEST], tree.bounds[game, HIGHEST]
         known = low <= high
         leaves.worst[i, 0] = low if known else 0.0
         leaves.worst[i, 1] = -high if known else 0.0
-        for j in range(length):
-            leaves.paths[i, j] = tree.path[game, j]
-            leaves.sides[i, j] = tree.path_sides[game, j]
-        _count_as_lost(tree, game, leaves, i, 1)
+        _keep(tree, game, leaves, i, 0, length, last_captured)
 
 
 @compiled
-def _count_as_lost(tree, game, leaves, i, sign):
-    """Add a virtual loss to the path of a leaf, or, with ``sign`` -1, take it away."""
-    for j in range(leaves.lengths[i]):
+def descend_ripe(tree, games, leaves, which, starts, decisions, log_probs, rng):
+    """Add nodes with their priors for ripe leaves, and descend on from each to a leaf below.
+
+    Args:
+        tree: the trees.
+        games: [N] the tree of each leaf.
+        leaves: as ``descend_all`` left them; the ripe ones are replaced.
+        which: [R] the numbers of the ripe leaves.
+        starts: [R + 1] where the decisions of each of these begin.
+        decisions: [L] the legal decisions, each leaf's ascending.
+        log_probs: [L] the logarithms of their priors, up to a constant for each leaf.
+        rng: [1] uint64; nothing is drawn.
+    """
+    for k in range(which.shape[0]):
+        i = which[k]
+        game, length = games[i], leaves.lengths[i]
+        edge = leaves.paths[i, length - 1]
+        if tree.children[game, edge] < 0:
+            for j in range(length):
+                tree.path[game, j] = leaves.paths[i, j]
+            _grow(tree, game, leaves, i, starts[k], decisions, log_probs)
+        node = int(tree.children[game, edge])
+        leaves.is_ripe[i] = False
+        if node >= 0:  # or there is no room
+            copy_row(tree.rows[game], leaves.rows[i])
+            below, last_captured = descend_on(tree, game, node, length, False, rng)
+            _keep(tree, game, leaves, i, length, below, last_captured)
+
+
+@compiled
+def _keep(tree, game, leaves, i, known, length, last_captured):
+    """Keep where a descent came to, and count the edges beyond the known ones as lost."""
+    copy_row(leaves.rows[i], tree.rows[game])
+    for j in range(known, length):
+        leaves.paths[i, j] = tree.path[game, j]
+        leaves.sides[i, j] = tree.path_sides[game, j]
+    leaves.lengths[i], leaves.last_captured[i] = length, last_captured
+    last = tree.path[game, length - 1]
+    has_value = length > 0 and tree.children[game, last] == _VALUED
+    leaves.is_ripe[i] = has_value and length < MAX_PATH
+    _count_as_lost(tree, game, leaves, i, known, 1)
+
+
+@compiled
+def _count_as_lost(tree, game, leaves, i, known, sign):
+    """Add a virtual loss to the path of a leaf, beyond ``known`` edges, or, with ``sign`` -1, take
+    it away.
+    """
+    for j in range(known, leaves.lengths[i]):
         edge = leaves.paths[i, j]
         side = 0 if leaves.sides[i, j] == DWARFS else 1
         tree.visits[game, edge] += sign
@@ -106,26 +157,30 @@ def _count_as_lost(tree, game, leaves, i, sign):
 
 @compiled
 def absorb_all(tree, games, leaves, starts, decisions, log_probs, values):
-    """Add nodes with their priors for the waiting leaves, and back up the values.
+    """Back up the values of the waiting leaves, and add nodes for those that have priors.
 
     Args:
         tree: the trees.
         games: [N] the tree of each leaf.
         leaves: as ``descend_all`` left them.
-        starts: [N + 1] where each leaf's decisions begin; it has none if its battle is over.
+        starts: [N + 1] where each leaf's decisions begin; it has none if its battle is over, or if
+            its priors are to be given once it is ripe.
         decisions: [L] the legal decisions, each leaf's ascending.
         log_probs: [L] the logarithms of their priors, up to a constant for each leaf.
         values: [N] the leaves' values for the dwarfs.
     """
     for i in range(games.shape[0]):
-        _count_as_lost(tree, games[i], leaves, i, -1)
+        _count_as_lost(tree, games[i], leaves, i, 0, -1)
     for i in range(games.shape[0]):
         game, length = games[i], leaves.lengths[i]
         for j in range(length):
             tree.path[game, j] = leaves.paths[i, j]
             tree.path_sides[game, j] = leaves.sides[i, j]
         if leaves.rows[i, TERMINATION] == ONGOING and _is_new(tree, game, length):
-            _grow(tree, game, leaves, i, starts[i], decisions, log_probs)
+            if starts[i] < starts[i + 1]:
+                _grow(tree, game, leaves, i, starts[i], decisions, log_probs)
+            else:
+                tree.children[game, tree.path[game, length - 1]] = _VALUED
         back_up(tree, game, length, values[i])
 
 

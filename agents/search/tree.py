@@ -80,7 +80,7 @@ class Tree(NamedTuple):
     totals: NDArray[np.float32]
     """[G, E] the sum of the values it led to, for the side that decides."""
     children: NDArray[np.int32]
-    """[G, E] the node it leads to, or -1."""
+    """[G, E] the node it leads to; below 0 if there is none."""
     path: NDArray[np.int32]
     """[G, MAX_PATH] the edges from the root to the current leaf."""
     path_sides: NDArray[np.int8]
@@ -275,11 +275,16 @@ def descend(tree, game, grows, rng):
         the number of edges on the path, and the decision that captured a dwarf last if the
         turn in which it did is pending, else -1. ``tree.rows[game]`` is the position.
     """
+    copy_row(tree.rows[game], tree.root[game])
+    return descend_on(tree, game, 0, 0, grows, rng)
+
+
+@compiled
+def descend_on(tree, game, node, length, grows, rng):
+    """``descend`` from a node, ``length`` edges below the root, of which ``tree.rows[game]`` is the
+    position.
+    """
     row = tree.rows[game]
-    copy_row(row, tree.root[game])
-    node = 0
-    length = 0
-    last_captured = -1
     while True:
         side = row[TO_MOVE]
         edge = int(tree.first_edge[game]) if length == 0 else -1
