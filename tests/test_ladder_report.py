@@ -141,8 +141,12 @@ def test_few_games_show_nothing(tmp_path: Path) -> None:
     results = made_up_results(["a", "b"], 5, lambda dwarfs, trolls, _: 9 if dwarfs == "a" else -9)
     store_results(tmp_path, short_field({"a": 10, "b": 10}), results)
     words = write_report(tmp_path)
-    assert "a is above b" not in words
     assert "10 games of two agents are too few" in words
+    for said in ("a is above b", "not told apart"):
+        assert said not in words
+    # One line for each order, however many agents: by score; by rating and margin of each side.
+    assert words.count("- fewer than 20 game pairs: not compared\n") == 4
+    assert words.count("not compared") == 5
 
 
 def test_the_report_is_made_from_the_games_alone(folder: Path, tmp_path: Path) -> None:

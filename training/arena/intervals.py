@@ -1,8 +1,8 @@
 """95% intervals of means and shares, how they are written, and how two are compared.
 
 Intervals stay within the range of their quantity. A number is called higher than another only if
-their intervals are apart and both rest on enough game pairs; everything else is "not told
-apart".
+their intervals are apart; else the two are "not told apart". On too few game pairs, two numbers are
+not compared.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ RESAMPLES = 2000
 ENOUGH_PAIRS = 20
 """Game pairs below which nothing is concluded: the bootstrap of a handful of values, or of
 values that are all the same, gives intervals that are too narrow."""
+NOT_COMPARED = f"fewer than {ENOUGH_PAIRS} game pairs: not compared"
+"""What is said of two numbers that rest on too few game pairs, however far apart they are."""
 
 
 class Interval(NamedTuple):
@@ -133,11 +135,10 @@ def is_above(first: Interval, second: Interval, pairs: int) -> bool:
 
 def compare(name: str, first: Interval, other: str, second: Interval, pairs: int) -> str:
     """Compare two numbers with their intervals, in words."""
+    if pairs < ENOUGH_PAIRS:
+        return f"{name} and {other}: {NOT_COMPARED}"
     if is_above(first, second, pairs):
         return f"{name} is above {other}"
     if is_above(second, first, pairs):
         return f"{other} is above {name}"
-    if pairs < ENOUGH_PAIRS:
-        few = f"{counted(pairs, 'game pair')} {'is' if pairs == 1 else 'are'} too few"
-        return f"{name} and {other} are not told apart: {few}"
     return f"{name} and {other} are not told apart"

@@ -16,7 +16,15 @@ from pathlib import Path
 
 from thud_env.position import SIDES
 from thud_env.rulesets import get_ruleset
-from training.arena.intervals import ENOUGH_PAIRS, Interval, compare, counted, decimals, resolution
+from training.arena.intervals import (
+    ENOUGH_PAIRS,
+    NOT_COMPARED,
+    Interval,
+    compare,
+    counted,
+    decimals,
+    resolution,
+)
 from training.arena.summary import markdown_table
 from training.ladder.figures import Effort, Figures, as_json, compute_figures
 from training.ladder.picture import payoff_svg
@@ -134,6 +142,9 @@ def _verdicts(
     figures: Figures, order: Sequence[int], intervals: Sequence[Interval]
 ) -> Iterator[str]:
     """Compare each agent with its neighbour in an order."""
+    if max(figures.pairs) < ENOUGH_PAIRS:
+        yield f"- {NOT_COMPARED}"
+        return
     for upper, lower in pairwise(order):
         words = compare(
             figures.agents[upper],
