@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,7 +18,10 @@ from agents.networks.network import Network, NetworkConfig
 from agents.play import main as play
 from thud_env import Position
 from training import evaluate
+from training.arena.identity import code_of_play, own_files
+from training.arena.openings import read_openings
 from training.evaluate import main
+from training.runs.provenance import versions
 
 torch.set_num_threads(1)
 ROOT = Path(__file__).parents[1]
@@ -37,6 +41,15 @@ class First(agents.Agent):
 
 
 FIRST = f"python:{__name__}:First"
+
+
+def saved_policy(folder: Path, seed: int = 1, rules: str = "classic") -> Path:
+    """A small policy for each side."""
+    torch.manual_seed(seed)
+    network = Network(NetworkConfig(channels=2, blocks=0, key_size=2))
+    for role in ("dwarfs", "trolls"):
+        save_policy(folder / role, network, role=role, rules=rules, decisions=seed)
+    return folder
 
 
 def test_agents_say_whether_they_draw() -> None:
@@ -116,6 +129,13 @@ def test_json_for_programs(capsys) -> None:
         "rules",
         "dwarfs_agent",
         "trolls_agent",
+        "seed",
+        "limits",
+        "openings",
+        "versions",
+        "commit",
+        "code",
+        "own_code",
         "games",
         "draws",
         "mean_margin",
@@ -137,6 +157,61 @@ def test_json_for_programs(capsys) -> None:
     assert wins + report["draws"] == report["games"] == sum(report["endings"].values()) == 4
     low, high = report["mean_margin_95"]
     assert low <= report["mean_margin"] <= high
+
+
+def test_the_json_says_how_it_was_made(tmp_path: Path, capsys) -> None:
+    folder = saved_policy(tmp_path)
+    words = [f"policy:{folder},temperature=0", FIRST, "--games", "2", "--json", "--seed", "5"]
+    limits = ["--max-turns", "20", "--agreement"]
+    reports = []
+    for openings in ("--openings", "--no-openings"):
+        assert main(["--match", *words, *limits, openings]) == 0
+        reports.append(json.loads(capsys.readouterr().out))
+    report, from_setup = reports
+    assert report["seed"] == 5
+    assert report["limits"] == {
+        "max_quiet_turns": 200,
+        "max_turns": 20,
+        "offer_after": 20,
+        "agreement": True,
+    }
+    assert report["openings"] == read_openings("classic").digest
+    assert from_setup["openings"] is None
+    assert report["versions"] == versions()
+    assert report["code"] == code_of_play()
+    assert set(report["own_code"]) == {words[0], FIRST}
+
+
+def test_the_policy_that_is_recorded_is_the_one_that_played(
+    tmp_path: Path, monkeypatch, capsys
+) -> None:
+    """A run that goes on may replace it before the battles are over."""
+    spec = f"policy:{saved_policy(tmp_path)}"
+    met = own_files([spec], "classic")
+
+    def replace(*arguments: object, **options: object) -> object:
+        for role in ("dwarfs", "trolls"):
+            shutil.rmtree(tmp_path / role)
+        saved_policy(tmp_path, seed=2)
+        return evaluated(*arguments, **options)
+
+    evaluated = evaluate.evaluate
+    monkeypatch.setattr(evaluate, "evaluate", replace)
+    words = ["--trolls", "random", "--games", "1", "--max-turns", "9", "--json"]
+    assert main(["--dwarfs", spec, *words]) == 0
+    assert json.loads(capsys.readouterr().out)["own_code"] == met
+    assert own_files([spec], "classic") != met
+
+
+@pytest.mark.parametrize(
+    "players", [GREEDY, ("--match", "greedy", "random"), ("--match", "greedy", "random", "greedy")]
+)
+def test_limits_that_are_not_the_rulesets_stand_above_the_figures(players, capsys) -> None:
+    words = [*players, "--games", "1", "--max-turns", "9"]
+    assert main([*words, "--max-quiet-turns", "200"]) == 0  # the ruleset's
+    assert capsys.readouterr().out.startswith("limits: max_turns=9\n")
+    assert main([*words, "--agreement"]) == 0
+    assert capsys.readouterr().out.startswith("limits: max_turns=9, agreement=True\n")
 
 
 def test_games_of_two_battles_from_the_command_line(capsys) -> None:
@@ -224,7 +299,9 @@ def test_a_seed_repeats_the_figures_and_another_does_not(capsys) -> None:
     figures = []
     for seed in ("1", "1", "2"):
         assert main([*GREEDY, "--games", "3", "--seed", seed, "--json"]) == 0
-        figures.append(capsys.readouterr().out)
+        report = json.loads(capsys.readouterr().out)
+        assert report.pop("seed") == int(seed)
+        figures.append(report)
     assert figures[0] == figures[1] != figures[2]
 
 

@@ -15,11 +15,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from typing import Any
+from typing import Any, NamedTuple
 
 import agents
 from agents.threads import use_one_thread
 from thud_env.command import Command, bounded
+from thud_env.rules.row import LIMITS, Row, new_row
+from thud_env.rulesets import get_ruleset
 from training.arena.battles import (
     Battles,
     GamePairs,
@@ -29,6 +31,7 @@ from training.arena.battles import (
     play_battles,
     play_pairs,
 )
+from training.arena.identity import code_of_play, own_files
 from training.arena.intervals import ENOUGH_PAIRS
 from training.arena.openings import OpeningsError, read_openings
 from training.arena.summary import (
@@ -41,6 +44,17 @@ from training.arena.summary import (
 from training.ladder.schedule import BATTLE_LIMITS
 from training.process.console import CommandConsole
 from training.process.progress import Progress
+from training.runs.provenance import checkout_commit, versions
+
+
+class Evaluation(NamedTuple):
+    """What two players played."""
+
+    played: Battles | GamePairs
+    openings: str | None
+    """The digest of the opening book whose starts they began from; None: from the setup."""
+    notes: list[str]
+    """Notes for the user, a line each."""
 
 
 def evaluate(
@@ -52,7 +66,7 @@ def evaluate(
     openings: bool | None = None,
     watch: Watch = ignore,
     **limits: Any,
-) -> tuple[Battles | GamePairs, list[str]]:
+) -> Evaluation:
     """Play battles, or game pairs. Two players without chance repeat themselves: each distinct
     battle then counts once.
 
@@ -66,23 +80,22 @@ def evaluate(
         watch: called after each decision with how many battles ended by it.
         **limits: ``max_quiet_turns``, ``max_turns``, ``offer_after``, ``agreement``.
 
-    Returns:
-        the battles or game pairs, and notes for the user, a line each.
-
     Raises:
         OpeningsError: if the book is wanted, and is missing or has too few starts.
     """
     notes = []
     by_chance = any(player.stochastic for player in players)
-    starts = None
+    starts, digest = None, None
     if openings or (openings is None and not by_chance):
         try:
-            starts = read_openings(rules).rows(games, **limits)
+            book = read_openings(rules)
+            starts = book.rows(games, **limits)
         except OpeningsError as error:
             if openings:
                 raise
             notes.append(f"from the setup alone: {error}")
         else:
+            digest = book.digest
             if not openings:
                 notes.append(
                     "neither player plays by chance: from the starts of the opening book "
@@ -98,7 +111,7 @@ def evaluate(
     if len(different) < ENOUGH_PAIRS:
         why = f"intervals of fewer than {ENOUGH_PAIRS} are too narrow"
         notes.append(f"too few {kind}, {len(different)}: {why}")
-    return (played if by_chance else played.chosen(different)), notes
+    return Evaluation(played if by_chance else played.chosen(different), digest, notes)
 
 
 def main(words: list[str] | None = None) -> int:
@@ -155,23 +168,65 @@ def _evaluate(arguments: argparse.Namespace) -> None:
     one, *others = arguments.match or sides
     seed = arguments.seed  # alike for all: no one's figures depend on who else is met
     met = [(agents.make(one, 2 * seed), agents.make(other, 2 * seed + 1)) for other in others]
+    limits = _limits(arguments)
+    # Before the battles: a run that goes on replaces its policies.
+    origins = [_origin((one, other), arguments.rules) for other in others if arguments.json]
     several = len(others) > 1
     about = [f"against {other}: " if several else "" for other in others]
     battles = len(met) * arguments.games * (2 if arguments.match else 1)
     console = CommandConsole(stderr=True)
     with Progress(console, "evaluate", "battles", battles) as progress:
-        results = [
-            _figures(*players, arguments, progress) for players in zip(met, about, strict=True)
+        found = [
+            _played(*players, arguments, limits, progress)
+            for players in zip(met, about, strict=True)
         ]
+    results = [_figures(evaluation.played) for evaluation in found]
     if arguments.json:
         titles = ("first", "second") if arguments.match else ("dwarfs", "trolls")
         first, second = (f"{title}_agent" for title in titles)
         told = [
-            {"rules": arguments.rules, first: one, second: other, **result}
-            for other, result in zip(others, results, strict=True)
+            {
+                "rules": arguments.rules,
+                first: one,
+                second: other,
+                "seed": seed,
+                "limits": limits,
+                "openings": evaluation.openings,
+                **result,
+                **origin,
+            }
+            for other, evaluation, result, origin in zip(
+                others, found, results, origins, strict=True
+            )
         ]
         print(json.dumps(told if several else told[0], indent=2))
-    elif several:
+    else:
+        _print_figures(one, others, results, arguments, limits)
+
+
+def _origin(specs: tuple[str, str], rules: str) -> dict[str, Any]:
+    """What two players' battles are played with: versions, and hashes of code and of policies."""
+    return {
+        "versions": versions(),
+        "commit": checkout_commit(),
+        "code": code_of_play(),
+        "own_code": own_files(specs, rules),
+    }
+
+
+def _print_figures(
+    one: str,
+    others: list[str],
+    results: list[dict[str, Any]],
+    arguments: argparse.Namespace,
+    limits: dict[str, Any],
+) -> None:
+    """Print the figures for people, after the limits that are not the ruleset's."""
+    usual = _as_dict(new_row(get_ruleset(arguments.rules)))
+    words = [f"{name}={limit}" for name, limit in limits.items() if limit != usual[name]]
+    if words:
+        print(f"limits: {', '.join(words)}")
+    if len(others) > 1:
         print(f"{one}, {arguments.rules}\n")
         print("\n".join(table_of_pairs(others, results, arguments.rules)))
     elif arguments.match:
@@ -180,30 +235,47 @@ def _evaluate(arguments: argparse.Namespace) -> None:
         print_battles(one, others[0], arguments.rules, results[0])
 
 
-def _figures(
+def _figures(played: Battles | GamePairs) -> dict[str, Any]:
+    return summarise(played) if isinstance(played, Battles) else summarise_pairs(played)
+
+
+def _limits(arguments: argparse.Namespace) -> dict[str, int | bool]:
+    """The limits of the battles, those of the ruleset too.
+
+    Raises:
+        ValueError: if one is out of range.
+    """
+    given = {name: getattr(arguments, name) for name in LIMITS}
+    return _as_dict(new_row(get_ruleset(arguments.rules), **given))
+
+
+def _as_dict(row: Row) -> dict[str, int | bool]:
+    limits: dict[str, int | bool] = {name: int(row[cell]) for name, cell in LIMITS.items()}
+    return {**limits, "agreement": bool(limits["agreement"])}
+
+
+def _played(
     players: tuple[agents.Agent, agents.Agent],
     about: str,
     arguments: argparse.Namespace,
+    limits: dict[str, Any],
     progress: Progress,
-) -> dict[str, Any]:
-    """What two players' battles or game pairs show; notes go to the standard error, each after what
-    it is about.
+) -> Evaluation:
+    """Two players' battles or game pairs; notes go to the standard error, each after what it is
+    about.
     """
-    played, notes = evaluate(
+    found = evaluate(
         players,
         arguments.games,
         arguments.rules,
         match=bool(arguments.match),
         openings=arguments.openings,
         watch=progress.advance,
-        max_quiet_turns=arguments.max_quiet_turns,
-        max_turns=arguments.max_turns,
-        offer_after=arguments.offer_after,
-        agreement=arguments.agreement,
+        **limits,
     )
-    for note in notes:
+    for note in found.notes:
         print(f"evaluate: {about}{note}", file=sys.stderr)
-    return summarise(played) if isinstance(played, Battles) else summarise_pairs(played)
+    return found
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ def add_start(path: Path, seed: int, decisions: int) -> list[str]:
             "commit": checkout_commit(),
             "python": platform.python_version(),
             "machine": f"{platform.system()} {platform.machine()}",
-            "versions": {name: _version(name) for name in _PACKAGES},
+            "versions": versions(),
             "command": sys.argv[1:],
         }
     )
@@ -60,6 +60,11 @@ def _read(path: Path) -> list[Any]:
     if not isinstance(starts, list):
         raise ValueError("no list")
     return starts
+
+
+def versions() -> dict[str, str | None]:
+    """The versions of the packages that play and training rest on; None for those not installed."""
+    return {name: _version(name) for name in _PACKAGES}
 
 
 def _version(package: str) -> str | None:
