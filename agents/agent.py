@@ -69,6 +69,11 @@ class Agent(ABC):
     searched: int | None = None
     """Nodes or simulations of all its searches so far; None if it does not count any."""
 
+    @property
+    def trained_for(self) -> str | None:
+        """The ruleset that it has learnt, as its spec, if it is one; None: it plays others too."""
+        return None
+
     @abstractmethod
     def act_rows(self, rows: NDArray[np.int16]) -> NDArray[np.int32]:
         """See ``BatchPolicy``."""

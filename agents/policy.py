@@ -115,6 +115,11 @@ class PolicyAgent(Agent):
         """The folder of its policies."""
         return self._pair.path
 
+    @property
+    def trained_for(self) -> str | None:
+        """See ``Agent``."""
+        return self._pair.rules
+
     def seed(self, seed: int) -> None:
         """See ``Agent``."""
         self._random = np.random.default_rng(seed)

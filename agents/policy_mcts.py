@@ -125,6 +125,11 @@ class PolicyMctsAgent(PlanningAgent):
         self._seed = seed
         self.searched: int = 0
 
+    @property
+    def trained_for(self) -> str | None:
+        """See ``Agent``."""
+        return self._policy.trained_for
+
     def seed(self, seed: int) -> None:
         """See ``Agent``."""
         super().seed(seed)

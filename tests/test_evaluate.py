@@ -16,7 +16,7 @@ import agents
 from agents.networks.checkpoint import MODEL, save_policy
 from agents.networks.network import Network, NetworkConfig
 from agents.play import main as play
-from thud_env import Position
+from thud_env import CLASSIC, Position
 from training import evaluate
 from training.arena.identity import code_of_play, own_files
 from training.arena.openings import read_openings
@@ -214,6 +214,32 @@ def test_limits_that_are_not_the_rulesets_stand_above_the_figures(players, capsy
     assert capsys.readouterr().out.startswith("limits: max_turns=9, agreement=True\n")
 
 
+OWN_RULES = CLASSIC.replace(name="one-troll", trolls=("H7",)).spec
+
+
+@pytest.mark.parametrize("rules", ["koom-valley", OWN_RULES], ids=["published", "own"])
+def test_policies_are_met_in_the_game_that_they_have_learnt(
+    rules: str, tmp_path: Path, capsys
+) -> None:
+    spec = f"policy:{saved_policy(tmp_path, rules=rules)}"
+    limits = ["--games", "1", "--max-turns", "5", "--json"]
+    for other in ("random", spec):
+        assert main(["--match", other, spec, *limits]) == 0
+        assert json.loads(capsys.readouterr().out)["rules"] == rules
+    assert agents.make(spec).trained_for == rules
+    assert agents.make(spec.replace(":", "+mcts:", 1)).trained_for == rules
+
+
+def test_policies_of_several_games_do_not_choose_one(tmp_path: Path, capsys) -> None:
+    one, other = (
+        f"policy:{saved_policy(tmp_path / rules, rules=rules)}"
+        for rules in ("classic-all", "koom-valley")
+    )
+    assert agents.make("policy:champion").trained_for is None
+    assert main(["--match", one, other, "--games", "1"]) == 2
+    assert "was trained for classic-all, not classic" in capsys.readouterr().err
+
+
 def test_games_of_two_battles_from_the_command_line(capsys) -> None:
     words = ["--match", "greedy", "random", "--games", "3", "--rules", "koom-valley-football"]
     assert main([*words, "--json"]) == 0
@@ -387,7 +413,8 @@ def test_a_checkpoint_that_cannot_play_is_one_line_and_exit_code_2(
     save_policy(folder, network, role=role, rules=rules, decisions=0)
     if fault == "damaged":
         (folder / MODEL).write_bytes((folder / MODEL).read_bytes()[:-1])
-    assert main(["--dwarfs", f"policy:{folder}", "--trolls", "random", "--games", "2"]) == 2
+    words = ["--trolls", "random", "--games", "2", "--rules", "classic"]
+    assert main(["--dwarfs", f"policy:{folder}", *words]) == 2
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)
     assert str(folder) in err

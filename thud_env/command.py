@@ -53,14 +53,19 @@ class Command(argparse.ArgumentParser):
         self._options += [name for name in action.option_strings if name.startswith("--")]
         return action
 
-    def add_rules(self) -> None:
-        """Add ``--rules``, the name of a ruleset."""
+    def add_rules(self, otherwise: str | None = None) -> None:
+        """Add ``--rules``, the name of a ruleset.
+
+        Args:
+            otherwise: what the help says is played without it, which is then None; by itself it is
+                ``classic``.
+        """
         self.add_argument(
             "--rules",
             type=_ruleset_name,
-            default="classic",
+            default=None if otherwise else "classic",
             metavar="R",
-            help=f"{', '.join(RULESETS)} (classic)",
+            help=f"{', '.join(RULESETS)} ({otherwise or 'classic'})",
         )
 
     def run(

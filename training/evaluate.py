@@ -142,7 +142,7 @@ def main(words: list[str] | None = None) -> int:
         action=argparse.BooleanOptionalAction,
         help="begin from the starts of the opening book (if neither player plays by chance)",
     )
-    command.add_rules()
+    command.add_rules("that of the policies named, if they agree, or else classic")
     add("--seed", type=bounded(int, 0), default=0, metavar="N", help="seeds both agents (0)")
     meanings = {name: f"end a battle after N {counted}" for name, counted in BATTLE_LIMITS.items()}
     meanings["offer_after"] = "quiet turns before an offer, and own turns between offers"
@@ -168,6 +168,8 @@ def _evaluate(arguments: argparse.Namespace) -> None:
     one, *others = arguments.match or sides
     seed = arguments.seed  # alike for all: no one's figures depend on who else is met
     met = [(agents.make(one, 2 * seed), agents.make(other, 2 * seed + 1)) for other in others]
+    if arguments.rules is None:
+        arguments.rules = _rules_of([met[0][0], *(other for _, other in met)])
     limits = _limits(arguments)
     # Before the battles: a run that goes on replaces its policies.
     origins = [_origin((one, other), arguments.rules) for other in others if arguments.json]
@@ -237,6 +239,12 @@ def _print_figures(
 
 def _figures(played: Battles | GamePairs) -> dict[str, Any]:
     return summarise(played) if isinstance(played, Battles) else summarise_pairs(played)
+
+
+def _rules_of(players: list[agents.Agent]) -> str:
+    """The ruleset that all policies among the players were trained for, or else ``classic``."""
+    learnt = {player.trained_for for player in players} - {None}
+    return (learnt.pop() if len(learnt) == 1 else None) or "classic"
 
 
 def _limits(arguments: argparse.Namespace) -> dict[str, int | bool]:

@@ -29,6 +29,11 @@ class Pair(Protocol):
         """The folder that they were read from."""
         ...
 
+    @property
+    def rules(self) -> str | None:
+        """The ruleset that they were trained for, as its spec; None if it is not one alone."""
+        ...
+
     def checkpoint(self, role: str, rules: Ruleset) -> Checkpoint:
         """The policy of a role.
 
@@ -72,6 +77,12 @@ class FolderPair:
                 f"{' and '.join(SIDES)} that have one, would be right"
             )
 
+    @property
+    def rules(self) -> str | None:
+        """See ``Pair``."""
+        specs = {get_ruleset(checkpoint.rules).spec for checkpoint in self._checkpoints.values()}
+        return specs.pop() if len(specs) == 1 else None
+
     def checkpoint(self, role: str, rules: Ruleset) -> Checkpoint:
         """See ``Pair``."""
         checkpoint = self._checkpoints.get(role)
@@ -94,6 +105,7 @@ class ChampionPairs:
     """The pairs in the checkout, each read when its game is played."""
 
     path = PRETRAINED
+    rules: str | None = None
 
     def __init__(self) -> None:
         self._pairs: dict[str, FolderPair] = {}

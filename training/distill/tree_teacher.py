@@ -37,6 +37,7 @@ class _Students:
 
     networks: dict[str, PolicyNetwork]
     path: Path = Path("students")
+    rules: str | None = None
 
     @classmethod
     def now(cls, networks: Sequence[PolicyNetwork]) -> _Students:
