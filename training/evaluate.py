@@ -15,10 +15,12 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import agents
 from agents.threads import use_one_thread
+from thud_env import Record
 from thud_env.command import Command, bounded
 from thud_env.rules.row import LIMITS, Row, new_row
 from thud_env.rulesets import get_ruleset
@@ -34,6 +36,7 @@ from training.arena.battles import (
 from training.arena.identity import code_of_play, own_files
 from training.arena.intervals import ENOUGH_PAIRS
 from training.arena.openings import OpeningsError, read_openings
+from training.arena.records import check_records_folder, records_of, write_records
 from training.arena.summary import (
     print_battles,
     print_pairs,
@@ -155,6 +158,12 @@ def main(words: list[str] | None = None) -> int:
         )
     add("--agreement", action="store_true", help="battles may end by agreement")
     add("--json", action="store_true", help="print JSON: an object, or a list of several")
+    add(
+        "--records",
+        type=Path,
+        metavar="DIR",
+        help="write each battle counted as a .thud file into DIR, which must be new or empty",
+    )
     return command.run(_evaluate, words)
 
 
@@ -164,6 +173,8 @@ def _evaluate(arguments: argparse.Namespace) -> None:
         raise ValueError("--dwarfs and --trolls, or else --match: either, not both")
     if not (all(sides) or len(arguments.match or ()) > 1):
         raise ValueError("--dwarfs and --trolls, or else --match FIRST SECOND, are needed")
+    if arguments.records:
+        check_records_folder(arguments.records)
     use_one_thread()
     one, *others = arguments.match or sides
     seed = arguments.seed  # alike for all: no one's figures depend on who else is met
@@ -204,6 +215,14 @@ def _evaluate(arguments: argparse.Namespace) -> None:
         print(json.dumps(told if several else told[0], indent=2))
     else:
         _print_figures(one, others, results, arguments, limits)
+    if arguments.records:
+        sys.stdout.flush()  # the figures first: a disk may be full
+        tags = {"Seed": str(seed)}
+        records: list[Record] = []
+        with console.status("writing the records ..."):
+            for other, evaluation in zip(others, found, strict=True):
+                records += records_of(evaluation.played, one, other, tags)
+            write_records(arguments.records, records)
 
 
 def _origin(specs: tuple[str, str], rules: str) -> dict[str, Any]:

@@ -1,0 +1,68 @@
+"""Battles as ``.thud`` files."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from agents.durable import make_folder, temporary_path
+from thud_env import Position, Record, write_record
+from training.arena.battles import Battles, GamePairs
+
+
+def records_of(
+    played: Battles | GamePairs, first: str, second: str, tags: dict[str, str]
+) -> Iterator[Record]:
+    """The records of battles, or of game pairs: the two battles of each, one after the other.
+
+    Args:
+        played: the battles.
+        first, second: the specs of the dwarfs and the trolls, or of the first and the second
+            player of game pairs.
+        tags: facts of all of them, besides the players.
+    """
+    if isinstance(played, Battles):
+        for number in range(len(played.margins)):
+            yield _record(played, number, {"Dwarfs": first, "Trolls": second, **tags})
+        return
+    for number in range(len(played.totals)):
+        pair = {**tags, "Pair": str(number + 1)}
+        yield _record(played.first, number, {"Dwarfs": first, "Trolls": second, **pair})
+        yield _record(played.second, number, {"Dwarfs": second, "Trolls": first, **pair})
+
+
+def _record(battles: Battles, number: int, tags: dict[str, str]) -> Record:
+    start = Position.unchecked(battles.starts[number])
+    return Record.from_decisions(start, battles.decisions[number], tags)
+
+
+def check_records_folder(folder: Path) -> None:
+    """Raise unless ``write_records`` may write a folder.
+
+    Raises:
+        FileExistsError: if it is a file, or a folder with anything in it.
+    """
+    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+        raise FileExistsError(f"{folder} exists and is not an empty folder: name another one")
+
+
+def write_records(folder: Path, records: list[Record]) -> None:
+    """Write ``1.thud``, ``2.thud`` ... into a folder, which appears with all of them or not at all.
+
+    Raises:
+        FileExistsError: as ``check_records_folder``.
+        OSError: if it cannot be written.
+    """
+    check_records_folder(folder)
+    folder = folder.resolve()  # through a link, so as not to replace the link itself
+    make_folder(folder.parent)
+    temporary = temporary_path(folder)
+    try:
+        temporary.mkdir()
+        width = len(str(len(records)))
+        for number, record in enumerate(records, start=1):
+            write_record(temporary / f"{number:0{width}}.thud", record)
+        temporary.replace(folder)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
