@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from agents.answers import AnswerError, checked
 from thud_env import Position
+from thud_env.arguments import shown
 from thud_env.jit.rng import seed_generators
 from thud_env.notation.turns import turn_notation
 from thud_env.position import Side
@@ -170,7 +171,12 @@ def answer_of(player: BatchPolicy, name: str, rows: NDArray[np.int16]) -> NDArra
     Raises:
         AnswerError: if they are not a legal action for each battle.
         OwnAgentError: if a player of the user's own fails.
+        TypeError: if the player has no ``act_rows``, as a spec has none.
     """
+    if not hasattr(player, "act_rows"):
+        if isinstance(player, str):
+            raise TypeError(f"{player!r} is a spec: agents.make({player!r}) would be right")
+        raise TypeError(f"{shown(player)} cannot play: it has no method act_rows(self, rows)")
     with errors_with_traceback(player):
         answer = player.act_rows(rows.copy())  # it may write into them
     return checked(name, answer, rows)

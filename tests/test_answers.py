@@ -184,6 +184,18 @@ def test_an_error_of_an_agent_of_the_checkout_stays_what_it_is() -> None:
 
 
 @pytest.mark.parametrize(
+    ("player", "said"),
+    [
+        ("greedy", r"^'greedy' is a spec: agents\.make\('greedy'\) would be right$"),
+        (7, r"^7 cannot play: it has no method act_rows\(self, rows\)$"),
+    ],
+)
+def test_what_has_no_act_rows_is_refused_before_it_is_asked(player: Any, said: str) -> None:
+    with pytest.raises(TypeError, match=said):
+        play_battles(player, agents.make("random"), 1, "classic")
+
+
+@pytest.mark.parametrize(
     ("main", "command", "settings"),
     [
         (train, "train", ["opponents.scripted=1", "opponents.players=[{}]"]),
