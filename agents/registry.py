@@ -9,6 +9,7 @@ An agent of your own is ``python:MODULE:CLASS``, with options after it; commands
 from __future__ import annotations
 
 import inspect
+import random
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -32,17 +33,18 @@ OWN = "python"
 """The name in a spec of an agent of the user's own."""
 
 
-def make(spec: str, seed: int = 0) -> Agent:
+def make(spec: str, seed: int | None = 0) -> Agent:
     """The agent that ``spec`` describes.
 
     Args:
         spec: for example ``"greedy"`` or ``"policy:runs/smoke/checkpoints/latest"``.
-        seed: seeds the agent.
+        seed: seeds the agent. The default is 0, so two agents of one spec make the same choices; None
+            draws a seed anew.
 
     Raises:
         TypeError: if the spec is not a string.
         ValueError: if the spec names no agent, an option that the agent does not have, or an
-            option twice; if ``seed`` is not an integer, 0 or more.
+            option twice; if ``seed`` is neither an integer, 0 or more, nor None.
         agents.networks.checkpoint.CheckpointError: if a checkpoint is damaged or not one of ours.
     """
     if not isinstance(spec, str):
@@ -73,7 +75,9 @@ def make(spec: str, seed: int = 0) -> Agent:
     if name != OWN and "path" in parameters:
         positional = [_path(spec, words, "PATH")]
         del parameters["path"]
-    seed = as_count("seed", seed, least=0)
+    seed = (
+        random.SystemRandom().randrange(2**31) if seed is None else as_count("seed", seed, least=0)
+    )
     options: dict[str, Any] = {"seed": seed, **_options(spec, words, parameters)}
     return kind(*positional, **options)
 

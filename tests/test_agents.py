@@ -119,6 +119,14 @@ def test_a_policy_judges_positions_alone() -> None:
         PolicyAgent("pretrained/classic").judge("text")  # type: ignore[arg-type]
 
 
+def test_the_seed_is_0_unless_given_and_none_draws_it_anew() -> None:
+    def played(**seed: Any) -> set[str]:
+        return {agents.make("random", **seed).turn(Position.start()) for _ in range(20)}
+
+    assert played() == played(seed=0)
+    assert len(played(seed=None)) > 1
+
+
 def test_a_seed_that_is_none_is_named() -> None:
     with pytest.raises(ValueError, match="seed must be 0 or more, not -1"):
         agents.make("random", seed=-1)
