@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any, Protocol
@@ -39,6 +40,18 @@ class BatchPolicy(Protocol):
             ValueError: if one of the battles is over.
         """
         ...
+
+
+@dataclasses.dataclass(frozen=True)
+class Opinion:
+    """What a policy or a search thinks of a position."""
+
+    probabilities: NDArray[np.float64]
+    """[6470] the probability of every action, 0 for illegal ones: a network's, or the share of a
+    tree search's simulations; all on one action if the player says no more."""
+    margin: float
+    """The expected margin at the end, from the dwarfs' view; in Koom Valley games 1 is a win of the
+    dwarfs and -1 one of the trolls."""
 
 
 def read_rows(given: ArrayLike) -> NDArray[np.int16]:
@@ -110,9 +123,7 @@ class Agent(ABC):
             ValueError: if the battle is over.
             TypeError: if it is not a ``Position``.
         """
-        check_position(position)
-        if position.outcome is not None:
-            raise ValueError(f"the battle is over: nothing to decide in {position.text!r}")
+        check_going_on(position, "decide")
         rows = position.row[np.newaxis]
         return int(checked(type(self).__name__, self.act_rows(rows.copy()), rows)[0])
 
@@ -182,17 +193,24 @@ def answer_of(player: BatchPolicy, name: str, rows: NDArray[np.int16]) -> NDArra
     return checked(name, answer, rows)
 
 
-def check_position(position: Position) -> None:
-    """Refuse what is not a ``Position``.
+def check_going_on(position: Position, what: str) -> None:
+    """Refuse what is not a ``Position`` of a battle that goes on.
+
+    Args:
+        position: the position.
+        what: what is asked, "decide" or "judge", for the message.
 
     Raises:
-        TypeError: if it is not one.
+        TypeError: if it is not a ``Position``.
+        ValueError: if the battle is over.
     """
     if not isinstance(position, Position):
         raise TypeError(
             f"a {type(position).__name__} is not a position: Position(row) or "
             "Position.from_text(text) would be right"
         )
+    if position.outcome is not None:
+        raise ValueError(f"the battle is over: nothing to {what} in {position.text!r}")
 
 
 class DrawingAgent(Agent):

@@ -21,7 +21,6 @@ from thud_env.actions import NUM_ACTIONS
 from thud_env.notation.turns import turn_notation
 from thud_env.rules import row as fields
 from thud_env.rules.row import is_between_turns
-from thud_env.rules.traits import scored_by_points
 
 if TYPE_CHECKING:
     from agents.search.planning import Thought
@@ -131,22 +130,11 @@ def glimpse(agent: Agent, position: Position) -> Finding | None:
 
 def _finding(position: Position, thought: Thought, line: tuple[str, ...]) -> Finding:
     # Imported here because importing searches takes a while.
-    from agents.search.evaluation import POINT
-    from agents.search.playouts import as_share
+    from agents.search.planning import opinion_of
 
-    visits: dict[int, int] = getattr(thought, "visits", {})
-    chances = _one(thought.decisions[0])
-    if sum(visits.values()) > 0:
-        chances = np.zeros(NUM_ACTIONS)
-        chances[list(visits)] = list(visits.values())
-        chances /= chances.sum()
-    sign = 1 if position.to_move == "dwarfs" else -1
-    most = float(position.rules.largest_margin)
-    by_points = scored_by_points(position.row)
-    expected = thought.value / POINT if by_points else as_share(float(thought.value), False)
-    margin = max(-most, min(most, sign * expected))
+    opinion = opinion_of(position.row, thought)
     depth, simulations = getattr(thought, "depth", None), getattr(thought, "simulations", None)
-    return Finding(line, chances, margin, depth, simulations)
+    return Finding(line, opinion.probabilities, opinion.margin, depth, simulations)
 
 
 def deeper(spec: str) -> Iterator[tuple[str, int | None]]:

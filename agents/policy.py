@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from itertools import pairwise
 from pathlib import Path
@@ -12,7 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from agents.agent import Agent, check_position, read_rows
+from agents.agent import Agent, Opinion, check_going_on, read_rows
 from agents.networks.inputs import Inputs
 from agents.networks.network import PolicyNetwork, margin_of_one
 from agents.networks.pairs import Pair, pair_at
@@ -76,16 +75,6 @@ def draw_by_weight(
     drawn = np.searchsorted(running, targets, side="right")
     # Rounding in the running sum must not move a draw into a neighbouring game.
     return np.clip(drawn, starts[:-1], starts[1:] - 1)
-
-
-@dataclasses.dataclass(frozen=True)
-class Opinion:
-    """A policy's outputs for a position."""
-
-    probabilities: NDArray[np.float64]
-    """[6470] the network's probability of every action, 0 for illegal ones."""
-    margin: float
-    """The expected margin at the end, from the dwarfs' view."""
 
 
 class PolicyAgent(Agent):
@@ -177,9 +166,7 @@ class PolicyAgent(Agent):
             TypeError: if it is not a ``Position``.
             CheckpointError: as ``act_rows`` does.
         """
-        check_position(position)
-        if position.outcome is not None:
-            raise ValueError(f"the battle is over: nothing to judge in {position.text!r}")
+        check_going_on(position, "judge")
         rows = position.row[np.newaxis]
         decisions, log_probs, margins = self._judged(rows, position.to_move)
         probabilities = np.zeros(NUM_ACTIONS)

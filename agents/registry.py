@@ -38,8 +38,8 @@ def make(spec: str, seed: int | None = 0) -> Agent:
 
     Args:
         spec: for example ``"greedy"`` or ``"policy:runs/smoke/checkpoints/latest"``.
-        seed: seeds the agent. The default is 0, so two agents of one spec make the same choices; None
-            draws a seed anew.
+        seed: seeds the agent. The default is 0, so two agents of one spec make the same choices;
+            None draws a seed anew.
 
     Raises:
         TypeError: if the spec is not a string.

@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ import torch
 from by_hand import decide, place
 
 import agents
-from agents.agent import Agent
+from agents.agent import Agent, Opinion
 from agents.alphabeta import (
     AlphaBetaAgent,
     Greedy2Agent,
@@ -36,7 +37,7 @@ from agents.search.weights import WeightsError, load_weights, published_weights
 from agents.search.workspace import BEST, LINE, NODES
 from agents.strict_yaml import read_yaml
 from thud_env import CLASSIC, RULESETS, Position
-from thud_env.actions import ACCEPT, DECLINE, OFFER
+from thud_env.actions import ACCEPT, DECLINE, NUM_ACTIONS, OFFER
 from thud_env.jit.rng import seed_generators
 from thud_env.position import SIDES
 from thud_env.rules.row import NO_QUESTION, PENDING
@@ -212,6 +213,69 @@ def test_the_last_two_pieces_of_a_side_are_hunted_by_features(hunted: str, spec:
     assert more[0] != more[1]
 
 
+# -- judging -------------------------------------------------------------------------------
+
+AIMED_AT = place("classic", "D6 E6 F6 A9", "J6 P8")
+"""The dwarfs are to take one of the two trolls."""
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "greedy2",
+        "alphabeta:depth=2",
+        "mcts:sims=100",
+        "policy+mcts:pretrained/classic,sims=20,lookahead=1",
+    ],
+)
+def test_a_search_judges_a_position_and_then_plays_as_if_it_had_not(spec: str) -> None:
+    player: Any = agents.make(spec, seed=1)
+    before = player.get_state()
+    opinion = player.judge(AIMED_AT)
+    assert isinstance(opinion, Opinion)
+    assert opinion.probabilities.shape == (NUM_ACTIONS,)
+    assert opinion.probabilities[AIMED_AT.legal_actions()].sum() == pytest.approx(1)
+    assert opinion.probabilities.sum() == pytest.approx(1)
+    assert player.get_state() == before
+    assert player.act(AIMED_AT) == opinion.probabilities.argmax()
+
+
+def test_a_tree_search_looks_at_several_decisions_and_alpha_beta_names_one() -> None:
+    tree, best = (agents.make(spec) for spec in ("mcts:sims=100", "alphabeta:depth=2"))
+    start = Position.start("classic")
+    assert np.count_nonzero(tree.judge(start).probabilities) > 1  # type: ignore[attr-defined]
+    assert best.judge(start).probabilities.max() == 1  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("spec", ["greedy2", "alphabeta:depth=2", "mcts:sims=300"])
+def test_the_margin_that_a_search_expects_is_from_the_dwarfs_view(spec: str) -> None:
+    player: Any = agents.make(spec)
+    for position in (AIMED_AT, place("classic", "N7 N8 N9 O6 O10 M8 P6 P10", "P8", "t")):
+        expected = player.judge(position).margin
+        if position.to_move == "dwarfs":
+            assert position.margin + 2 < expected <= 4
+        else:
+            assert position.margin - 2 < expected <= 8
+
+
+@WINNERS
+def test_a_battle_that_is_won_at_once_is_worth_a_win_to_a_judge(spec: str) -> None:
+    player: Any = agents.make(spec)
+    goal = place("koom-valley", "G2 G6 J9", "H5 P8 N8", rock="H2")
+    assert 0.9 < player.judge(goal).margin <= 1
+    surround = place("koom-valley", "A8 K6", "G7 H7 J5 L5", "t")
+    assert -1 <= player.judge(surround).margin < -0.9
+
+
+def test_a_search_judges_no_battle_that_is_over_and_positions_alone() -> None:
+    player: Any = agents.make("alphabeta:depth=1")
+    over = Position.start(max_turns=1).play("dF1-F5")
+    with pytest.raises(ValueError, match="the battle is over: nothing to judge in "):
+        player.judge(over)
+    with pytest.raises(TypeError, match="a ndarray is not a position"):
+        player.judge(over.row)
+
+
 # -- agreement -----------------------------------------------------------------------------
 
 BOTH = pytest.mark.parametrize("spec", ["alphabeta:depth=2", "mcts:sims=500"])
@@ -229,6 +293,18 @@ def test_an_offer_is_accepted_by_the_side_that_would_lose_more_playing_on(spec: 
     aimed_at = place("classic", "D6 E6 F6 A9", "J6 P8", **OVER_SOON)  # type: ignore[arg-type]
     assert agents.make(spec).act(decide(aimed_at, "offer")) == ACCEPT
     assert agents.make(spec).act(decide(trapped(), "offer")) == DECLINE
+
+
+@BOTH
+def test_the_judge_of_an_open_offer_names_the_answer(spec: str) -> None:
+    aimed_at = place("classic", "D6 E6 F6 A9", "J6 P8", **OVER_SOON)  # type: ignore[arg-type]
+    player: Any = agents.make(spec)
+    accepts, declines = (
+        player.judge(decide(position, "offer")) for position in (aimed_at, trapped())
+    )
+    assert accepts.probabilities[ACCEPT] == declines.probabilities[DECLINE] == 1
+    assert accepts.margin == aimed_at.margin
+    assert declines.margin > trapped().margin
 
 
 @BOTH

@@ -259,6 +259,11 @@ def test_the_probability_of_a_turn_is_that_of_its_decisions():
     assert turn in turns
 
 
+def test_a_search_is_not_asked_for_the_probabilities_of_turns():
+    with pytest.raises(BadRequest, match="this player has no probabilities to show"):
+        opinion_of(agents.make("alphabeta:depth=1"), LESSONS[3].start)
+
+
 def test_the_curve_of_a_battle_ends_at_its_margin(policy):
     start = Position.start("classic", max_turns=2)
     curve = curve_of(policy, positions_of(start, ["dF1-F5", "TG7-F6xF5"]))

@@ -11,12 +11,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.agent import DrawingAgent, read_rows
-from agents.search.evaluation import final_value
-from thud_env.actions import ACCEPT, DECLINE, OFFER
+from agents.agent import DrawingAgent, Opinion, check_going_on, read_rows
+from agents.search.evaluation import POINT, final_value
+from agents.search.playouts import as_share
+from thud_env import Position
+from thud_env.actions import ACCEPT, DECLINE, NUM_ACTIONS, OFFER
 from thud_env.rules.legal import may_offer
-from thud_env.rules.play import apply
-from thud_env.rules.row import ANSWER_OFFER, NO_QUESTION, ONGOING, PENDING, TERMINATION, Row
+from thud_env.rules.play import apply, margin
+from thud_env.rules.row import (
+    ANSWER_OFFER,
+    DWARFS,
+    NO_QUESTION,
+    ONGOING,
+    PENDING,
+    TERMINATION,
+    TO_MOVE,
+    Row,
+    ruleset_of,
+)
+from thud_env.rules.traits import scored_by_points
 
 _MOST_PLANS = 10_000
 
@@ -30,6 +43,30 @@ class Thought:
     is searched for when it is due."""
     value: int
     """For the side to move, in hundredths of a point."""
+
+
+def opinion_of(row: Row, thought: Thought) -> Opinion:
+    """What a search's thought says of the row that it searched.
+
+    A tree search's probabilities are its visits, as shares. Any other search has them all on its
+    first decision.
+
+    Args:
+        row: [432] a state row, its battle not over and no offer open.
+        thought: what the search found.
+    """
+    visits: dict[int, int] = getattr(thought, "visits", {})
+    probabilities = np.zeros(NUM_ACTIONS)
+    if sum(visits.values()) > 0:
+        probabilities[list(visits)] = list(visits.values())
+        probabilities /= probabilities.sum()
+    else:
+        probabilities[thought.decisions[0]] = 1.0
+    by_points = scored_by_points(row)
+    expected = thought.value / POINT if by_points else as_share(float(thought.value), False)
+    most = float(ruleset_of(row).largest_margin)
+    sign = 1 if row[TO_MOVE] == DWARFS else -1
+    return Opinion(probabilities, max(-most, min(most, sign * expected)))
 
 
 @contextlib.contextmanager
@@ -107,6 +144,39 @@ class PlanningAgent(DrawingAgent):
     def think_rows(self, rows: Sequence[Row]) -> Sequence[Thought]:
         """``think`` about several positions. Override it if a batch is faster."""
         return [self.think(row) for row in rows]
+
+    def judge(self, position: Position) -> Opinion:
+        """Search a position, and say what it is worth and how much each decision was looked at.
+
+        With ``visits``, as tree searches have, each decision's probability is the share of its
+        simulations; else all is on the decision found best. An offer is never searched, so ``act``
+        may offer where this says nothing of it; where an offer is open, all is on the answer. It
+        changes nothing that the player decides later.
+
+        Args:
+            position: not over; it may be in the middle of a turn.
+
+        Returns:
+            The opinion, its margin from the dwarfs' view, as a policy's is.
+
+        Raises:
+            ValueError: if the battle is over.
+            TypeError: if it is not a ``Position``.
+        """
+        check_going_on(position, "judge")
+        row, rng = position.row.copy(), self._rng.copy()
+        searched = _without_offer(row)
+        try:
+            [thought] = self.think_rows([searched])
+        finally:
+            self._rng[:] = rng
+        found = opinion_of(searched, thought)
+        if row[PENDING] != ANSWER_OFFER:
+            return found
+        answer = self._decide(row, thought)
+        probabilities = np.zeros(NUM_ACTIONS)
+        probabilities[answer] = 1.0
+        return Opinion(probabilities, float(margin(row)) if answer == ACCEPT else found.margin)
 
     def act_rows(self, rows: NDArray[np.int16]) -> NDArray[np.int32]:
         """See ``BatchPolicy``."""

@@ -28,8 +28,11 @@ def opinion_of(agent: Agent, position: Position) -> dict[str, Any]:
     Raises:
         BadRequest: if the player is not a policy.
     """
+    # Imported here because importing searches takes a while.
+    from agents.search.planning import PlanningAgent
+
     judge = getattr(agent, "judge", None)
-    if judge is None:
+    if judge is None or isinstance(agent, PlanningAgent):  # a search would run for every turn shown
         raise BadRequest("this player has no probabilities to show")
     opinion = judge(position)
     return {
