@@ -1,13 +1,12 @@
 """Analyses a position with a player: its main line, its score, and which decisions it considers.
 
-A search runs again and again, one turn deeper or with twice the simulations each time. So there are
-results while it goes on, and any search can be watched from outside.
+A search without a limit runs again and again, one turn deeper or with twice the simulations each
+time. So there are results while it goes on, and any search can be watched from outside.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -29,6 +28,12 @@ ADVISER = "alphabeta:depth=2"
 """The player that gives hints: strong enough, and quick."""
 DEEPEST = 12
 _FIRST_SIMULATIONS, _MOST_SIMULATIONS = 100, 1_000_000
+_LIMITS = {
+    "alphabeta": ("depth", "time", "nodes"),
+    "mcts": ("sims", "time"),
+    "policy+mcts": ("sims", "time"),
+}
+"""The options that limit a search; 0 sets no limit."""
 _LINE = 4
 """Turns of a main line."""
 
@@ -51,18 +56,20 @@ class Finding:
 
 
 class Analysis:
-    """A player analysing a position.
+    """A player analysing a position: ``run()``, then read ``finding``.
 
     Args:
-        spec: the player.
+        spec: the player. A search runs once if its spec names a limit, as ``depth=3``, ``sims=100``
+            or ``time=2.5``. Without one it goes on, ever deeper, until ``stop()``.
         position: not over.
+        endless: go on past the limits of the spec, as the page does.
 
     Raises:
         ValueError: as ``make`` does.
     """
 
-    def __init__(self, spec: str, position: Position) -> None:
-        self._spec, self._position = spec, position
+    def __init__(self, spec: str, position: Position, *, endless: bool = False) -> None:
+        self._spec, self._position, self._endless = spec, position, endless
         self._agent = make(spec)
         self._stopped = False
         self.finding: Finding | None = None
@@ -76,12 +83,14 @@ class Analysis:
             stop()
 
     def run(self) -> None:
-        """Analyse until there is nothing deeper to search, or until stopped.
+        """Analyse until the limits of the spec; or, if it names none, until there is nothing deeper
+        to search or another thread calls ``stop``. Each turn of the main line after the first is
+        searched anew, so a limit of time may be used four times.
 
         Raises:
             OwnAgentError: if a player of the user's own fails.
         """
-        for spec, depth in deeper(self._spec):
+        for spec, depth in searches(self._spec, self._endless):
             self._agent = make(spec)
             if self._stopped:
                 return
@@ -137,16 +146,27 @@ def _finding(position: Position, thought: Thought, line: tuple[str, ...]) -> Fin
     return Finding(line, opinion.probabilities, opinion.margin, depth, simulations)
 
 
+def searches(spec: str, endless: bool) -> Iterator[tuple[str, int | None]]:
+    """Yield the specs to run one after another, with the depth in turns where it is known."""
+    kind, _, rest = spec.partition(":")
+    limits = _LIMITS.get(kind, ())
+    options = {key: value for key, _, value in (word.partition("=") for word in rest.split(","))}
+    named = {key: options[key] for key in limits if options.get(key, "").strip("0.")}
+    if endless or not named:
+        yield from deeper(spec)
+    else:
+        yield spec, int(named["depth"]) if "depth" in named else None
+
+
 def deeper(spec: str) -> Iterator[tuple[str, int | None]]:
     """Yield specs of the same search, ever deeper, with the depth in turns; any other spec once."""
     kind, _, rest = spec.partition(":")
-    words = [word for word in rest.split(",") if word]
+    limits = _LIMITS.get(kind, ())
+    kept = [word for word in rest.split(",") if word and word.partition("=")[0] not in limits]
     if kind == "alphabeta":
-        kept = [word for word in words if not re.match("(depth|time|nodes)=", word)]
         for depth in range(1, DEEPEST + 1):
             yield f"{kind}:{','.join([*kept, f'depth={depth}'])}", depth
-    elif kind in ("mcts", "policy+mcts"):
-        kept = [word for word in words if not re.match("(sims|time)=", word)]
+    elif limits:
         simulations = _FIRST_SIMULATIONS
         while simulations <= _MOST_SIMULATIONS:
             yield f"{kind}:{','.join([*kept, f'sims={simulations}'])}", None

@@ -4,6 +4,7 @@ import asyncio
 import re
 import threading
 import urllib.request
+from contextlib import aclosing
 from types import SimpleNamespace
 
 import pytest
@@ -11,7 +12,7 @@ from page_server import serving
 
 import agents
 import thud_env
-from agents.analysis import Analysis, deeper, glimpse
+from agents.analysis import Analysis, deeper, glimpse, searches
 from agents.search.evaluation import WIN
 from agents.search.planning import Thought
 from agents.web import app, protocol, thinking, views
@@ -283,7 +284,7 @@ def test_a_search_is_watched_turn_by_turn():
             return found[-1]
 
     position = LESSONS[1].start
-    analysis = Watched("alphabeta:depth=9", position)
+    analysis = Watched("alphabeta:depth=9", position, endless=True)
     analysis.run()
     assert [finding.depth for finding in found] == [1, 2]
     assert analysis.finding is found[0]
@@ -347,6 +348,49 @@ def test_searches_are_asked_ever_deeper():
         "mcts:c=2,sims=200",
     ]
     assert list(deeper("greedy")) == [("greedy", None)]
+
+
+@pytest.mark.parametrize(
+    ("spec", "depth"),
+    [
+        ("alphabeta:depth=2,quiescence=2", 2),
+        ("alphabeta:nodes=5000", None),
+        ("alphabeta:depth=0,time=0.5", None),
+        ("mcts:sims=100", None),
+        ("policy+mcts:pretrained/classic,time=2", None),
+    ],
+)
+def test_a_limit_of_the_spec_is_kept_but_on_the_page(spec, depth):
+    assert list(searches(spec, endless=False)) == [(spec, depth)]
+    assert list(searches(spec, endless=True)) == list(deeper(spec))
+
+
+@pytest.mark.parametrize("spec", ["alphabeta", "alphabeta:depth=0,time=0.0", "mcts:c=2"])
+def test_a_search_without_a_limit_goes_on_ever_deeper(spec):
+    assert list(searches(spec, endless=False)) == list(deeper(spec))
+
+
+def test_an_analysis_ends_at_the_limit_of_its_spec():
+    by_depth = Analysis("alphabeta:depth=2", LESSONS[1].start)
+    by_depth.run()
+    assert (by_depth.finding.depth, len(by_depth.finding.line)) == (2, 2)
+    by_simulations = Analysis("mcts:sims=100", LESSONS[1].start)
+    by_simulations.run()
+    assert by_simulations.finding.visits == 100
+
+
+def test_the_page_searches_past_the_limit_of_a_spec():
+    async def watch():
+        thoughts = thinking.Thinkers().analyse(
+            "alphabeta:depth=1", LESSONS[1].start, 60, "name-0001"
+        )
+        async with aclosing(thoughts):
+            async for thought in thoughts:
+                if thought["finding"] is not None and thought["finding"].depth > 1:
+                    return thought["finding"]
+        return None
+
+    assert asyncio.run(watch()).depth > 1
 
 
 # -- the server ----------------------------------------------------------------------------

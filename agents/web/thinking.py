@@ -182,7 +182,7 @@ class Thinkers:
             BadRequest, OwnAgentError, AnswerError: as ``turn`` does.
         """
         async with self._seat(name, self._slow) as seat:
-            analysis = await seat.room.run(lambda: Analysis(spec, position))
+            analysis = await seat.room.run(lambda: Analysis(spec, position, endless=True))
             work = seat.start(analysis, analysis.run)
             shown = None
             yield {"finding": None}  # the client sees that it has begun, and can leave
