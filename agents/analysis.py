@@ -107,8 +107,7 @@ class Analysis:
         position, agent = self._position, self._agent
         offered = position.row[fields.PENDING] == fields.ANSWER_OFFER
         if not isinstance(agent, PlanningAgent) or offered:
-            actions = _turn_of(agent, position)
-            return Finding((turn_notation(position.row, actions),), _one(actions[0]))
+            return _judged(agent, position)
         thought = agent.think(position.row)
         return _finding(position, thought, tuple(self._line(thought.decisions, depth)))
 
@@ -144,6 +143,24 @@ def _finding(position: Position, thought: Thought, line: tuple[str, ...]) -> Fin
     opinion = opinion_of(position.row, thought)
     depth, simulations = getattr(thought, "depth", None), getattr(thought, "simulations", None)
     return Finding(line, opinion.probabilities, opinion.margin, depth, simulations)
+
+
+def _judged(agent: Agent, position: Position) -> Finding:
+    """What a player that need not search finds: by its ``judge``, if it has one, else by its turn.
+    The line is the turn that it judges likeliest, decision by decision.
+    """
+    judge = getattr(agent, "judge", None)
+    if judge is None:
+        actions = _turn_of(agent, position)
+        return Finding((turn_notation(position.row, actions),), _one(actions[0]))
+    opinion = judge(position)
+    actions = [int(opinion.probabilities.argmax())]
+    here = position.apply(actions[0])
+    while here.outcome is None and not is_between_turns(here.row):
+        actions.append(int(judge(here).probabilities.argmax()))
+        here = here.apply(actions[-1])
+    line = (turn_notation(position.row, actions),)
+    return Finding(line, opinion.probabilities, opinion.margin)
 
 
 def searches(spec: str, endless: bool) -> Iterator[tuple[str, int | None]]:

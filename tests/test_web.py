@@ -23,6 +23,7 @@ from agents.web.players import players, scores
 from agents.web.protocol import BadRequest, NamedRulesets
 from agents.web.records import load, points, positions_of, save
 from thud_env import RULESETS, Position, Record
+from thud_env.actions import ACCEPT, DECLINE, OFFER
 from thud_env.board import SQUARE_BY_NAME
 from thud_env.rules.row import PENDING
 
@@ -391,6 +392,25 @@ def test_the_page_searches_past_the_limit_of_a_spec():
         return None
 
     assert asyncio.run(watch()).depth > 1
+
+
+def test_an_analysis_shows_what_a_policy_thinks(policy):
+    position = LESSONS[2].start
+    analysis = Analysis("policy:pretrained/classic", position)
+    analysis.run()
+    opinion = policy.judge(position)
+    assert analysis.finding.margin == pytest.approx(opinion.margin)
+    assert analysis.finding.probabilities == pytest.approx(opinion.probabilities)
+    (turn,) = analysis.finding.line
+    assert position.decisions(turn)[0] == opinion.probabilities.argmax()
+
+
+def test_an_analysis_of_an_open_offer_has_the_margin_of_its_search():
+    position = Position.start("classic", agreement=True, offer_after=1).play("dF1-F2")
+    analysis = Analysis("alphabeta:depth=1", position.apply(OFFER))
+    analysis.run()
+    assert analysis.finding.margin is not None
+    assert analysis.finding.probabilities[[ACCEPT, DECLINE]].sum() == 1
 
 
 # -- the server ----------------------------------------------------------------------------
