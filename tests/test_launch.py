@@ -87,13 +87,13 @@ def test_help_lists_the_options_and_the_keys(words: list[str], capsys) -> None:
         ),
         (
             ["{}", "rules=koom-valley", "start_from=pretrained/classic"],
-            "start_from: X/dwarfs was trained for classic, not for koom-valley, and its network "
-            "cannot learn that (symmetries=8: koom-valley has 2): a policy for koom-valley would",
+            "start_from: the network of X/dwarfs, trained for classic, cannot learn koom-valley "
+            "(symmetries=8: koom-valley has 2): a policy for koom-valley would be right",
         ),
         (
             ["{}", "rules=classic-all", "start_from=pretrained/classic", "network.blocks=9"],
-            "start_from: X/dwarfs was trained for classic, not for classic-all, and its network is "
-            "another: network.kind=symmetric network.channels=96 network.blocks=8",
+            "start_from: the network of X/dwarfs is another: network.kind=symmetric "
+            "network.channels=96 network.blocks=8",
         ),
     ],
 )

@@ -411,6 +411,20 @@ def test_a_run_starts_from_a_policys_weights_and_goes_on_without_it(
     assert metrics_of(folder.path)[-1]["decisions"] >= config.total_decisions
 
 
+def test_a_run_says_once_that_it_starts_from_policies_for_another_ruleset(
+    finished: Finished, tmp_path: Path
+) -> None:
+    policy = str(finished.folder / "checkpoints" / "latest")
+    said = "the dwarfs begin with the weights of a policy for classic\n"
+    for rules, times in (("classic:name=mine,max_turns=90", 1), ("classic", 0)):
+        config = dataclasses.replace(QUICK, name=f"from-{times}", start_from=policy, rules=rules)
+        console = plain_console()
+        for options in (Options(minutes=0.0), Options(minutes=0.0, resume=True)):
+            with pytest.raises(Stopped):
+                train(config, console, tmp_path, options)
+        assert shown_by(console).count(said) == times
+
+
 @pytest.mark.parametrize("kind", NETWORKS)
 def test_a_deeper_network_begins_by_judging_as_the_policy_it_starts_from(
     kind: str, tmp_path: Path

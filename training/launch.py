@@ -26,7 +26,7 @@ from training.process.console import CommandConsole
 from training.process.memory import keep_freed_memory
 from training.process.precision import DeviceError, device_named
 from training.process.ranks import Ranks
-from training.process.roles import start_from, two_networks
+from training.process.roles import crossing, start_from, two_networks
 from training.process.state import StateError
 from training.runs.alarms import Collapsed
 from training.runs.folder import RunFolder
@@ -169,6 +169,8 @@ def open_run(
     ranks.wait()  # before the folder is made, all must have seen whether it was there
     if ranks.rank == 0:
         folder = (RunFolder.resume if resumed else RunFolder.begin)(path, config)
+        if config.start_from and not resumed:
+            folder.notices += crossing(config.start_from, config.rules)
     ranks.wait()
     if ranks.rank > 0:
         folder = RunFolder(path, stored_config(path, type(config)), None, resumed)

@@ -118,21 +118,31 @@ def start_from(folder: str, networks: tuple[PolicyNetwork, PolicyNetwork], rules
         blocks = min(found.config.blocks, network.config.blocks)
         wanted = dataclasses.replace(network.config, blocks=blocks)
         if found.config != wanted:
-            whose = f"the network of {path}"
-            if get_ruleset(policy.rules) != get_ruleset(rules):
-                whose = f"{path} was trained for {policy.rules}, not for {rules}, and its network"
-                try:
-                    found.config.check_rules(get_ruleset(rules))
-                except ValueError as error:
-                    raise ConfigError(
-                        f"start_from: {whose} cannot learn that ({error}): a policy for {rules} "
-                        "would be right"
-                    ) from None
+            try:
+                found.config.check_rules(get_ruleset(rules))
+            except ValueError as error:
+                raise ConfigError(
+                    f"start_from: the network of {path}, trained for {policy.rules}, cannot learn "
+                    f"{rules} ({error}): a policy for {rules} would be right"
+                ) from None
             given = dataclasses.asdict(wanted) if type(wanted) is type(found.config) else {}
             words = " ".join(
                 f"network.{key}={str(value).lower()}"  # as YAML writes true and false
                 for key, value in dataclasses.asdict(found.config).items()
                 if given.get(key) != value
             )
-            raise ConfigError(f"start_from: {whose} is another: {words} would be right")
+            raise ConfigError(
+                f"start_from: the network of {path} is another: {words} would be right"
+            )
         network.load_state_dict({**network.state_dict(), **found.state_dict()})
+
+
+def crossing(folder: str, rules: str) -> list[str]:
+    """A line for each role whose policy, in the folder of a ``start_from``, learnt another game."""
+    pair = policy_folder(folder)
+    trained = {role: load_policy(pair / role).rules for role in SIDES}
+    return [
+        f"the {role} begin with the weights of a policy for {theirs}"
+        for role, theirs in trained.items()
+        if get_ruleset(theirs) != get_ruleset(rules)
+    ]
