@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -115,6 +116,33 @@ def test_a_book_that_cannot_be_read_is_refused(
     book_path("classic").mkdir()
     with pytest.raises(OpeningsError, match="cannot be read"):
         read_openings("classic")
+
+
+def test_the_book_of_a_ruleset_of_your_own_is_made_where_you_are_and_found_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    mine, other = "classic:name=mine,max_turns=40", "classic:name=mine,max_turns=50"
+    with pytest.raises(OpeningsError) as missing:
+        read_openings(mine)
+    words = re.search(r"training\.arena\.openings (.*) makes one", str(missing.value))
+    assert words and words[1].endswith("--out runs/books/openings-mine.txt")
+    assert main([*words[1].split(), "--count", "3"]) == 0
+    book = read_openings(mine)
+    assert (len(book.starts), book.rules) == (3, mine)
+    assert book.digest == Openings.of(generate_openings(mine, 3)).digest
+    with pytest.raises(OpeningsError, match=f"book of {mine}, not of {other}: another name= for"):
+        read_openings(other)
+
+
+@pytest.mark.parametrize("game", RULESETS)
+def test_a_file_where_you_are_never_replaces_a_published_book(
+    game: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ["--rules", game, "--count", "1", "--out", f"runs/books/openings-{game}.txt"]
+    assert main(words) == 0
+    assert len(read_openings(game).starts) == COUNT
 
 
 @pytest.mark.parametrize("wrong", [["--rules", "chess"], ["--count", "0"], ["--seed", "-1"]])

@@ -2,7 +2,10 @@
 
 ::
 
-    python -m training.arena.openings --rules classic > configs/ladder/openings-classic.txt
+    python -m training.arena.openings --rules classic --out configs/ladder/openings-classic.txt
+
+The books of the games that have names come with the checkout, in ``configs/ladder``. That of a
+ruleset of your own is read from ``runs/books``, in the folder where a command is started.
 
 A start is a battle after 4 to 8 random turns, uniform over the complete turns, in which no troll
 and at most one dwarf has been captured, and which is not over. No two starts of a book are the
@@ -25,15 +28,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.durable import make_folder, replace_flushed
 from thud_env import Position
 from thud_env.board import CELL_OF_SQUARE, SQUARE_SYMMETRY
 from thud_env.command import Command, bounded
 from thud_env.notation.turns import walk_turns
 from thud_env.rules.play import apply
 from thud_env.rules.row import NUM_DWARFS, NUM_TROLLS
-from thud_env.rulesets import Ruleset, get_ruleset
+from thud_env.rulesets import RULESETS, Ruleset, get_ruleset
 
 FOLDER = Path(__file__).resolve().parents[2] / "configs" / "ladder"
+OWN_FOLDER = Path("runs") / "books"
 COUNT = 500
 SEED = 1
 TURNS = range(4, 9)
@@ -87,12 +92,17 @@ class Openings:
 
 
 def book_path(rules: str) -> Path:
-    """Where the published book of a ruleset is."""
-    return FOLDER / f"openings-{get_ruleset(rules).name}.txt"
+    """Where the book of a ruleset is: the published one, or that of a ruleset of your own."""
+    ruleset = get_ruleset(rules)
+    name = f"openings-{ruleset.name}.txt"
+    if ruleset.name in RULESETS:
+        return FOLDER / name
+    own = OWN_FOLDER / name
+    return FOLDER / name if (FOLDER / name).exists() and not own.exists() else own
 
 
 def read_openings(rules: str) -> Openings:
-    """The published book of a ruleset.
+    """The book of a ruleset.
 
     Raises:
         OpeningsError: naming file, line and what is wrong.
@@ -103,7 +113,7 @@ def read_openings(rules: str) -> Openings:
     if not path.exists():
         raise OpeningsError(
             f"there is no book of openings of {rules}: "
-            f"python -m training.arena.openings --rules {rules} > {path} makes one"
+            f"python -m training.arena.openings --rules {rules} --out {path} makes one"
         )
     try:
         return _parsed(path.read_text(encoding="utf-8"), get_ruleset(rules), path)
@@ -119,7 +129,9 @@ def _parsed(text: str, ruleset: Ruleset, path: Path) -> Openings:
     if match is None:
         raise OpeningsError(f"{path} is not a book of openings: its first line is {header!r}")
     if match[1] != ruleset.spec:
-        raise OpeningsError(f"{path} is a book of {match[1]}, not of {ruleset.spec}")
+        named = match[1].partition("name=")[2].partition(",")[0]
+        hint = ": another name= for one of the two would be right" if named == ruleset.name else ""
+        raise OpeningsError(f"{path} is a book of {match[1]}, not of {ruleset.spec}{hint}")
     starts = []
     for number, line in enumerate(lines, start=2):
         if line.startswith("#"):
@@ -199,14 +211,21 @@ def main(words: list[str] | None = None) -> int:
     command.add_argument(
         "--seed", type=bounded(int, 0), default=SEED, metavar="N", help=f"seeds the draws ({SEED})"
     )
-    return command.run(_print_book, words, errors=())
+    command.add_argument(
+        "--out", type=Path, metavar="FILE", help="where to write the book (standard output)"
+    )
+    return command.run(_write_book, words, errors=())
 
 
-def _print_book(arguments: argparse.Namespace) -> None:
-    rules, count, seed = arguments.rules, arguments.count, arguments.seed
-    print(f"thud-openings 1 rules={rules} seed={seed} count={count}")
-    for start in generate_openings(rules, count, seed):
-        print(start.text)
+def _write_book(arguments: argparse.Namespace) -> None:
+    rules, count, seed, out = arguments.rules, arguments.count, arguments.seed, arguments.out
+    lines = [f"thud-openings 1 rules={rules} seed={seed} count={count}"]
+    lines += [start.text for start in generate_openings(rules, count, seed)]
+    if out is None:
+        print(*lines, sep="\n")
+    else:
+        make_folder(out.parent)
+        replace_flushed(out, "".join(f"{line}\n" for line in lines).encode())
 
 
 if __name__ == "__main__":
