@@ -71,7 +71,7 @@ def serve_page(arguments: argparse.Namespace) -> None:
         from agents.web.serve import serve
     except ImportError as error:
         raise ValueError(
-            f"--web needs {error.name}: pip install 'thud-env[web]' would be right"
+            f'--web needs {error.name}: pip install ".[web]" in the checkout would be right'
         ) from None
     names = seats(arguments.dwarfs, arguments.trolls)
     asked = {}

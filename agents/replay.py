@@ -63,7 +63,7 @@ def _pillow() -> Any:
         import PIL.ImageFont
     except ImportError:
         raise ValueError(
-            "pictures that move need Pillow: pip install 'thud-env[render]' would be right"
+            'pictures that move need Pillow: pip install ".[render]" in the checkout would be right'
         ) from None
     return PIL
 

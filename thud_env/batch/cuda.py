@@ -4,7 +4,7 @@ Everything stays on the device. Only one integer a step comes back: whether an a
 illegal. Kernels run on torch's current stream if torch is in use, so the two need no
 synchronisation.
 
-Needs ``numba-cuda`` (``pip install "thud-env[cuda]"``) and a driver.
+Needs ``numba-cuda`` (``pip install ".[cuda]"`` in the checkout) and a driver.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ class CudaDevice:
     def __init__(self, num_games: int) -> None:
         if find_spec("numba_cuda") is None and not config.ENABLE_CUDASIM:  # type: ignore[attr-defined]
             raise RuntimeError(
-                "device='cuda' needs the package numba-cuda: pip install 'thud-env[cuda]'"
+                "device='cuda' needs the package numba-cuda: "
+                'pip install ".[cuda]" in the checkout would be right'
             )
         if not cuda.is_available():
             raise RuntimeError("device='cuda' finds no NVIDIA GPU with a driver: use device='cpu'")

@@ -56,7 +56,7 @@ class Window:
             import pygame
         except ImportError:
             raise DependencyNotInstalled(
-                "a window needs pygame: pip install 'thud-env[render]' would be right"
+                'a window needs pygame: pip install ".[render]" in the checkout would be right'
             ) from None
         self._pygame = pygame
         pygame.display.init()
