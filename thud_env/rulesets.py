@@ -388,4 +388,7 @@ def get_ruleset(rules: str | Ruleset) -> Ruleset:
             raise ValueError(f"ruleset {shown(rules)}: {error}") from None
         return RULESETS[base].replace(**fields)
     hint = nearest(base, RULESETS)
-    raise ValueError(f"unknown ruleset {shown(rules)}: {hint}there are {', '.join(RULESETS)}")
+    raise ValueError(
+        f"unknown ruleset {shown(rules)}: {hint}there are {', '.join(RULESETS)}, and your own by "
+        "their spec, such as classic:name=mine,max_turns=300"
+    )
