@@ -2,6 +2,7 @@ import copy
 import pickle
 import subprocess
 import sys
+from importlib.abc import MetaPathFinder
 from functools import partial
 
 import numpy as np
@@ -218,6 +219,22 @@ def test_a_string_that_names_no_player_is_refused_in_one_line(
     with pytest.raises(ValueError, match=said) as error:
         make_opponent(opponent)
     assert "\n" not in str(error.value)
+
+
+def test_without_the_checkout_its_agents_are_said_to_come_with_it(monkeypatch):
+    for name in [name for name in sys.modules if f"{name}.".startswith("agents.")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(sys, "meta_path", [NoAgents(), *sys.meta_path])
+    with pytest.raises(ValueError, match="no module 'agents': .*: pip install --editable CHECKOUT"):
+        make_opponent("agents:greedy")
+
+
+class NoAgents(MetaPathFinder):
+    """Finds no agents, as where thud_env alone is installed."""
+
+    def find_spec(self, fullname, path, target=None):
+        if fullname == "agents":
+            raise ModuleNotFoundError("No module named 'agents'", name="agents")
 
 
 def test_no_opponent_is_needed_where_the_learner_plays_both_sides():

@@ -139,6 +139,8 @@ def module_named(name: str) -> ModuleType:
         missing = error.name if isinstance(error, ModuleNotFoundError) else None
         if missing and f"{name}.".startswith(f"{missing}."):  # itself, or a package that it is in
             reason = f"not in {Path.cwd()}, nor anywhere else where Python looks"
+            if missing in ("agents", "training"):
+                reason += "; it comes with the checkout: pip install --editable CHECKOUT"
             raise ValueError(f"there is no module {missing!r}: {reason}") from None
         reason = f"{type(error).__name__}: {error}"
         raise ValueError(f"module {name!r} cannot be imported: {reason}") from error
