@@ -6,6 +6,8 @@ import dataclasses
 import io
 import json
 import os
+import subprocess
+import sys
 from itertools import pairwise
 from pathlib import Path
 from typing import Literal
@@ -441,6 +443,19 @@ def test_the_tensors_of_a_lesson_are_those_of_the_page(tmp_path: Path) -> None:
             name: (tuple(sizes[size] for size in shape.strip("[]").split(", ")), dtype)
             for name, (shape, dtype) in ((row[0], row[1].rsplit(" ", 1)) for row in rows)
         }
+
+
+def test_a_lesson_names_its_ruleset_so_that_another_process_reads_its_rows(tmp_path: Path) -> None:
+    mine = "classic:name=taught,max_turns=77"
+    config = dataclasses.replace(TINY, rules=mine, total_decisions=24)
+    path = quietly(tmp_path, config) / "lessons" / "000000000024.safetensors"
+    code = (
+        "import sys, safetensors, thud_env; file = safetensors.safe_open(sys.argv[1], 'numpy')\n"
+        "thud_env.get_ruleset(file.metadata()['rules'])\n"
+        "print(thud_env.Position(file.get_tensor('rows')[0]).rules.spec)"
+    )
+    shown = subprocess.run([sys.executable, "-c", code, path], check=True, capture_output=True)
+    assert shown.stdout.decode().strip() == mine
 
 
 def weights_of(run: Path, role: str) -> bytes:

@@ -10,6 +10,7 @@ import torch
 from agents.durable import flush_folder, make_folder
 from thud_env.position import SIDES
 from thud_env.rules.row import TO_MOVE
+from thud_env.rulesets import get_ruleset
 from training.distill.alphabeta_teacher import AlphaBetaTeacher
 from training.distill.config import DistillConfig
 from training.distill.labels import Labels, Teacher
@@ -97,7 +98,8 @@ class Distillation:
         names = ("rows", "followed", *vars(labels))
         tensors = {name: torch.from_numpy(one) for name, one in zip(names, arrays, strict=True)}
         make_folder(self._folder)
-        save_state(self._folder, State(tensors), _name(self.decisions))
+        rules = {"rules": get_ruleset(self.config.rules).spec}
+        save_state(self._folder, State(tensors), _name(self.decisions), rules)
         flush_folder(self._folder)
 
     def state(self) -> State:

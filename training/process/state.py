@@ -140,15 +140,19 @@ def restore_learning(
     restore_generator(random, state.part("random").values)
 
 
-def save_state(folder: Path, state: State, name: str = "state") -> None:
-    """Write ``NAME.safetensors`` and ``NAME.json`` into a folder that is not read yet.
+def save_state(
+    folder: Path, state: State, name: str = "state", metadata: dict[str, str] | None = None
+) -> None:
+    """Write ``NAME.safetensors``, with metadata for other readers, and ``NAME.json`` into a folder
+    that is not read yet.
 
     Raises:
         NotFiniteError: if a number is infinite or NaN.
     """
     check_finite(state.tensors, "the state of the run:")
     tensors = save_tensors(
-        {key: value.detach().cpu().contiguous().clone() for key, value in state.tensors.items()}
+        {key: value.detach().cpu().contiguous().clone() for key, value in state.tensors.items()},
+        metadata,
     )
     described = {"format": FORMAT, "format_version": FORMAT_VERSION, "values": state.values}
     described["sha256"] = _hash(described, tensors)
