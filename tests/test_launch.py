@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 import torch
+from rich.console import Console
 
 import agents
 from training.arena.players import check_players
-from training.config import ConfigError, ExploitConfig, OpponentConfig, TrainConfig
+from training.config import Config, ConfigError, ExploitConfig, OpponentConfig, TrainConfig
 from training.distill.config import DistillConfig, LessonConfig
 from training.launch import run_command
 from training.options import Options, add_options
@@ -124,6 +125,28 @@ def test_a_run_that_would_move_aside_what_it_needs_is_refused(
     assert "this run would move runs/smoke" in line
     assert kept.is_dir()
     assert list((tmp_path / "runs").iterdir()) == [tmp_path / "runs" / "smoke"]
+
+
+@pytest.mark.parametrize(
+    ("checkpoints", "said"),
+    [
+        ([], "stopped; no checkpoint was written yet\n"),
+        (["000000000001"], "stopped; the checkpoints written so far are kept\n"),
+    ],
+)
+def test_a_stop_at_once_says_whether_there_is_a_checkpoint(
+    checkpoints: list[str], said: str, tmp_path: Path, monkeypatch, capsys
+) -> None:
+    def work(config: Config, console: Console, runs: Path, options: Options) -> None:
+        (runs / config.name / "checkpoints").mkdir(parents=True)
+        for name in checkpoints:
+            (runs / config.name / "checkpoints" / name).mkdir()
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(tmp_path)
+    words = [str(ROOT / "configs" / "smoke.yaml")]
+    assert run_command("training.train", "", TrainConfig(), work, add_options, words) == 130
+    assert capsys.readouterr().err == said
 
 
 class Drawing(agents.Agent):

@@ -16,7 +16,7 @@ from agents.answers import AnswerError
 from agents.networks.checkpoint import CheckpointError
 from agents.search.pattern_files import TablesError
 from agents.search.weights import WeightsError
-from thud_env.command import Command
+from thud_env.command import Command, say
 from training.arena.book import book_starts
 from training.arena.openings import OpeningsError
 from training.arena.players import check_players
@@ -109,6 +109,10 @@ def start_run(
         work(config, CommandConsole(), runs, options)
     except Stopped as stop:
         return stop.say(module, options.of_cluster)
+    except KeyboardInterrupt:
+        if RunFolder(runs / config.name, config, None, resumed=False).checkpoints.numbered():
+            raise
+        return say("stopped; no checkpoint was written yet", 130)
     return 0
 
 
