@@ -447,7 +447,8 @@ def test_the_tensors_of_a_lesson_are_those_of_the_page(tmp_path: Path) -> None:
 
 def test_a_lesson_names_its_ruleset_so_that_another_process_reads_its_rows(tmp_path: Path) -> None:
     mine = "classic:name=taught,max_turns=77"
-    config = dataclasses.replace(TINY, rules=mine, total_decisions=24)
+    from_setup = dataclasses.replace(TINY.lessons, book=0.0)
+    config = dataclasses.replace(TINY, rules=mine, total_decisions=24, lessons=from_setup)
     path = quietly(tmp_path, config) / "lessons" / "000000000024.safetensors"
     code = (
         "import sys, safetensors, thud_env; file = safetensors.safe_open(sys.argv[1], 'numpy')\n"

@@ -126,7 +126,8 @@ def test_the_book_of_a_ruleset_of_your_own_is_made_where_you_are_and_found_there
     with pytest.raises(OpeningsError) as missing:
         read_openings(mine)
     words = re.search(r"training\.arena\.openings (.*) makes one", str(missing.value))
-    assert words and words[1].endswith("--out runs/books/openings-mine.txt")
+    assert words
+    assert words[1].endswith("--out runs/books/openings-mine.txt")
     assert main([*words[1].split(), "--count", "3"]) == 0
     book = read_openings(mine)
     assert (len(book.starts), book.rules) == (3, mine)

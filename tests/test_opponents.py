@@ -2,8 +2,8 @@ import copy
 import pickle
 import subprocess
 import sys
-from importlib.abc import MetaPathFinder
 from functools import partial
+from importlib.abc import MetaPathFinder
 
 import numpy as np
 import pytest
@@ -225,7 +225,9 @@ def test_without_the_checkout_its_agents_are_said_to_come_with_it(monkeypatch):
     for name in [name for name in sys.modules if f"{name}.".startswith("agents.")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(sys, "meta_path", [NoAgents(), *sys.meta_path])
-    with pytest.raises(ValueError, match="no module 'agents': .*: pip install --editable CHECKOUT"):
+    with pytest.raises(
+        ValueError, match=r"no module 'agents': .*: pip install --editable CHECKOUT"
+    ):
         make_opponent("agents:greedy")
 
 

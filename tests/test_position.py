@@ -37,7 +37,9 @@ def test_an_unknown_ruleset_is_refused_with_the_nearest_name() -> None:
         ValueError, match="unknown ruleset 'clasic-all': did you mean 'classic-all'"
     ):
         Position.start("clasic-all")
-    with pytest.raises(ValueError, match="unknown ruleset 'chess': .* your own by their spec, such"):
+    with pytest.raises(
+        ValueError, match=r"unknown ruleset 'chess': .* your own by their spec, such"
+    ):
         Position.from_text(Position.start().text, "chess")
 
 

@@ -98,7 +98,7 @@ class Distillation:
         names = ("rows", "followed", *vars(labels))
         tensors = {name: torch.from_numpy(one) for name, one in zip(names, arrays, strict=True)}
         make_folder(self._folder)
-        rules = {"rules": get_ruleset(self.config.rules).spec}
+        rules: dict[str, str] = {"rules": get_ruleset(self.config.rules).spec}
         save_state(self._folder, State(tensors), _name(self.decisions), rules)
         flush_folder(self._folder)
 
