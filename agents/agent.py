@@ -30,8 +30,8 @@ class BatchPolicy(Protocol):
         """Choose a legal action for each game.
 
         Args:
-            rows: [B, 432] int16 state rows of battles that are not over, any side to decide; a copy
-                of its own.
+            rows: [B, 432] int16 state rows of battles of one ruleset that are not over, any side to
+                decide; a copy of its own.
 
         Returns:
             [B] legal actions.

@@ -20,7 +20,7 @@ from thud_env import Position
 from thud_env.actions import NUM_ACTIONS
 from thud_env.position import SIDES, Side
 from thud_env.rules.play import margin
-from thud_env.rules.row import ONGOING, TERMINATION, TO_MOVE, ruleset_of
+from thud_env.rules.row import ONGOING, RULESET_KEY, TERMINATION, TO_MOVE, ruleset_of
 from thud_env.rulesets import Ruleset
 
 _AT_ONCE = 256
@@ -77,6 +77,19 @@ def draw_by_weight(
     return np.clip(drawn, starts[:-1], starts[1:] - 1)
 
 
+def _check_one_ruleset(rows: NDArray[np.int16]) -> None:
+    """Refuse battles of several rulesets: each has networks of its own.
+
+    Raises:
+        ValueError: if they are.
+    """
+    keys = rows[:, RULESET_KEY : RULESET_KEY + 4]
+    other = (keys != keys[:1]).any(axis=1)
+    if other.any():
+        names = " and ".join(ruleset_of(rows[i]).name for i in (0, int(np.argmax(other))))
+        raise ValueError(f"battles of {names}: a policy decides in those of one ruleset at a time")
+
+
 class PolicyAgent(Agent):
     """Plays by a trained policy.
 
@@ -130,8 +143,10 @@ class PolicyAgent(Agent):
 
         Raises:
             CheckpointError: if there is no policy for a side that decides, or for the ruleset.
+            ValueError: if a battle is over, or if they are of several rulesets.
         """
         rows = read_rows(rows)
+        _check_one_ruleset(rows)
         actions = np.empty(len(rows), dtype=np.int32)
         for side, role in enumerate(SIDES):
             mine = np.flatnonzero(rows[:, TO_MOVE] == side)
@@ -152,7 +167,9 @@ class PolicyAgent(Agent):
 
         Raises:
             CheckpointError: if there is no policy for the role, or for the ruleset of the rows.
+            ValueError: if they are of several rulesets.
         """
+        _check_one_ruleset(rows)
         checkpoint = self._pair.checkpoint(role, ruleset_of(rows[0]))
         inputs = checkpoint.network.inputs(rows)
         return checkpoint.network, inputs if checkpoint.agreement else inputs.without_agreement()

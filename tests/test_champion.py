@@ -89,6 +89,13 @@ def test_one_champion_plays_several_games() -> None:
         assert champion.act(start) in start.legal_actions()
 
 
+@pytest.mark.parametrize("kind", ["policy:champion", "policy+mcts:champion,sims=4"])
+def test_a_champion_pair_refuses_battles_of_several_rulesets_at_once(kind: str) -> None:
+    rows = np.stack([Position.start(rules).row for rules in ("classic", "classic", "koom-valley")])
+    with pytest.raises(ValueError, match="battles of classic and koom-valley: a policy decides"):
+        agents.make(kind).act_rows(rows)
+
+
 def test_the_error_for_a_game_without_a_pair_names_it() -> None:
     champion = agents.make("policy:champion")
     rules = CLASSIC.replace(name="fewer", trolls="G7 H7 J7")
