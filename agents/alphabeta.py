@@ -89,11 +89,12 @@ class Searcher:
         """
 
     def stop(self) -> None:
-        """Make a search in another thread return the best found so far."""
+        """Make a search in another thread return the best found so far, one turn ahead at least."""
         self._work.control[workspace.STOP] = 1
 
     def search(self, row: Row, options: SearchOptions) -> SearchResult:
-        """Search one turn deeper each time, until the depth, the time or the nodes are used up.
+        """Search one turn deeper each time, until the depth, the time or the nodes are used up. The
+        time begins after the first turn, which takes milliseconds once it is compiled.
 
         Args:
             row: [432] a state row, its battle not over and no offer open.
@@ -101,12 +102,19 @@ class Searcher:
         """
         started = perf_counter()
         self._prepare(row, options)
+        deeper = self._deepen(row, options.depth)
+
+        def note(line: list[int], value: int, depth: int) -> SearchResult:
+            nodes = int(self._work.control[workspace.NODES])
+            result = SearchResult(line, value, depth, nodes, perf_counter() - started)
+            self.so_far = row, result
+            return result
+
         try:
+            result = note(*next(deeper))
             with stopping_after(options.seconds, self.stop):
-                for line, value, depth in self._deepen(row, options.depth):
-                    nodes = int(self._work.control[workspace.NODES])
-                    result = SearchResult(line, value, depth, nodes, perf_counter() - started)
-                    self.so_far = row, result
+                for found in deeper:
+                    result = note(*found)
         finally:
             self.so_far = None
         return result

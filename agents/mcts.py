@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from time import perf_counter
 
 from agents.ranges import check_ranges
@@ -18,7 +19,10 @@ from agents.search.priors import FROM_CAPTURES, FROM_CHECKED_EVALUATION, FROM_EV
 from agents.search.published import patterns_serve, read_evaluation
 from agents.search.reading import TreeResult, best_line, glimpse_of, tree_result
 from agents.search.tree import Tree
+from agents.search.weights import material_weights
 from agents.search.workspace import Workspace
+from thud_env import Position
+from thud_env.jit.rng import seed_generators
 from thud_env.rules.row import Row, ruleset_of
 from thud_env.rulesets import CLASSIC
 
@@ -37,6 +41,16 @@ WHOLE_BATTLE = 10_000
 MOST_SIMULATIONS = 10_000_000
 _MOST_IN_TIME = 1_000_000
 """Simulations to make room for where only time limits them."""
+
+
+@cache
+def _compile() -> None:
+    """Compile the search or load it, once in a process: the time for a turn begins afterwards."""
+    work = judging(None, material_weights().of(CLASSIC))
+    tree = Tree.of_size(1, 1, (1.0, 0.0, 1.0), work)
+    tree.root[0] = Position.start().row
+    trees.clear(tree, 0)
+    trees.grow(tree, seed_generators(1, 0))  # no simulations
 
 
 class MctsAgent(PlanningAgent):
@@ -117,6 +131,8 @@ class MctsAgent(PlanningAgent):
 
     def think(self, row: Row) -> Thought:
         """See ``PlanningAgent``."""
+        self._tree.control[trees.STOP] = 0
+        _compile()
         self._started = perf_counter()
         ruleset = ruleset_of(row)
         by_patterns = patterns_serve(row)
@@ -127,7 +143,6 @@ class MctsAgent(PlanningAgent):
         self._tree = tree = self._tree._replace(work=self._works[which])
         trees.clear(tree, 0)  # first: a glimpse must not take the old edges for the new root's
         tree.root[0] = row
-        tree.control[trees.STOP] = 0
         with stopping_after(self._seconds, self.stop):
             trees.grow(tree, self._rng)
         line, value = best_line(tree, 0)

@@ -14,6 +14,7 @@ import torch
 from by_hand import decide, place
 
 import agents
+from agents import mcts
 from agents.agent import Agent, Opinion
 from agents.alphabeta import (
     AlphaBetaAgent,
@@ -34,7 +35,7 @@ from agents.search.pattern_files import published_tables
 from agents.search.planning import stopping_after
 from agents.search.reading import TreeResult
 from agents.search.weights import WeightsError, load_weights, published_weights
-from agents.search.workspace import BEST, LINE, NODES
+from agents.search.workspace import BEST, LINE, NODE_LIMIT, NODES
 from agents.strict_yaml import read_yaml
 from thud_env import CLASSIC, RULESETS, Position
 from thud_env.actions import ACCEPT, DECLINE, NUM_ACTIONS, OFFER
@@ -406,15 +407,15 @@ def test_a_tree_search_that_is_stopped_at_once_has_tried_a_decision(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     save_untrained(tmp_path, 0, "classic")
-    mcts, by_network = MctsAgent(sims=20), PolicyMctsAgent(tmp_path, time=1e-9)
+    by_playouts, by_network = MctsAgent(sims=20), PolicyMctsAgent(tmp_path, time=1e-9)
     grow = trees.grow
 
     def stopped(tree, rng):
-        mcts.stop()
+        by_playouts.stop()
         return grow(tree, rng)
 
     monkeypatch.setattr(trees, "grow", stopped)
-    for agent in (mcts, by_network):
+    for agent in (by_playouts, by_network):
         thought = agent.think(Position.start().row)
         assert isinstance(thought, TreeResult)
         assert sum(thought.visits.values()) == 1
@@ -449,16 +450,17 @@ def test_a_glimpse_is_of_one_search_though_the_next_begins_meanwhile(monkeypatch
 
 @pytest.mark.parametrize("evaluation", ["learned", "features"])
 @pytest.mark.parametrize("rules", ["classic", "koom-valley"])
-def test_a_search_by_depth_that_is_stopped_at_once_expects_what_the_evaluation_says(
+def test_a_search_by_depth_without_nodes_for_a_turn_expects_what_the_evaluation_says(
     rules: str, evaluation: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The nodes may end before the first turn that is tried is settled."""
     agent, search = AlphaBetaAgent(evaluation=evaluation), negamax.search
 
-    def stopped(*arguments):
-        agent.stop()
-        return search(*arguments)
+    def without_nodes(work, *rest):
+        work.control[NODE_LIMIT] = 0
+        return search(work, *rest)
 
-    monkeypatch.setattr(negamax, "search", stopped)
+    monkeypatch.setattr(negamax, "search", without_nodes)
     tables = published_tables(rules) if evaluation == "learned" else None
     work = judging(tables, published_weights().of(RULESETS[rules]))
     position = Position.start(rules)
@@ -468,6 +470,53 @@ def test_a_search_by_depth_that_is_stopped_at_once_expects_what_the_evaluation_s
         assert isinstance(result, SearchResult)
         assert (result.depth, result.nodes) == (0, 0)
         assert result.value == judge_position(position.row, work) != 0
+
+
+BARE = Position.start().play("dE2-E6").play("TG7-F6")
+"""A dwarf can capture a troll: dE6-F6xF6."""
+
+
+@pytest.mark.parametrize("limits", ["depth=3", "time=60", "time=0.000001"])
+def test_a_search_by_depth_that_is_stopped_at_once_has_looked_a_turn_ahead(
+    limits: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent, search = agents.make(f"alphabeta:{limits}"), negamax.search
+    assert isinstance(agent, AlphaBetaAgent)
+
+    def stopped(*arguments):
+        agent.stop()
+        return search(*arguments)
+
+    monkeypatch.setattr(negamax, "search", stopped)
+    assert agent.turn(BARE) == "dE6-F6xF6"
+    assert agent.result is not None
+    assert agent.result.depth == 1
+
+
+@pytest.mark.parametrize("spec", ["alphabeta:time=0.2", "mcts:time=0.2"])
+def test_the_time_for_a_turn_begins_when_the_search_is_compiled(
+    spec: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent, search, grow = agents.make(spec), negamax.search, trees.grow
+    agent.think(Position.start(max_turns=1).row)  # compiled
+    compiling = {"search": 0.5, "grow": 0.5}
+
+    def slow_at_first(name, function):
+        def call(*arguments):
+            time.sleep(compiling.pop(name, 0))
+            return function(*arguments)
+
+        return call
+
+    monkeypatch.setattr(negamax, "search", slow_at_first("search", search))
+    monkeypatch.setattr(trees, "grow", slow_at_first("grow", grow))
+    mcts._compile.cache_clear()
+    found = agent.think(Position.start().row)
+    if isinstance(found, TreeResult):
+        assert found.simulations > 1
+    else:
+        assert isinstance(found, SearchResult)
+        assert found.depth > 1
 
 
 class MovesOn:

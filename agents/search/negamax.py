@@ -207,7 +207,8 @@ def search(work, row, depth, alpha, beta, rng):
     while True:
         frame = frames[level]
         if frame[TRIED] < frame[COUNT] and frame[BEST] < frame[BETA]:
-            if control[STOP] != 0 or control[NODES] >= control[NODE_LIMIT]:
+            stopped = control[STOP] != 0 and depth > 1
+            if stopped or control[NODES] >= control[NODE_LIMIT]:
                 return False
             if next_is_hopeless(work, level):
                 continue

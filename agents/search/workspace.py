@@ -38,7 +38,7 @@ IN_FULL, SCOUTED, REDUCED = range(3)
 FLOOR; with a null window, a turn or two less deep."""
 
 (
-    STOP,  # anything but 0 stops the search, also when set by another thread
+    STOP,  # anything but 0 stops a search of two turns or more; another thread may set it
     NODES,  # decisions played so far
     NODE_LIMIT,  # stop after so many
     ORDERED,  # 1: try promising decisions first
