@@ -72,5 +72,35 @@ def play_another(page, record):
     return other
 
 
+def hold_first(page, address):
+    """Hold back the first request to an address; returns the list in which it then is."""
+    held = []
+
+    def answer(route):
+        if held:
+            route.continue_()
+        else:
+            held.append(route)
+
+    page.route(address, answer)
+    return held
+
+
+def let_go(page, held):
+    """Let the request go that was held back, and wait until its answer has been dealt with."""
+    with page.expect_response(held[0].request.url):
+        held[0].continue_()
+    page.wait_for_timeout(300)
+
+
+def begin(page, title=None):
+    """Begin a new game, of that title if there is one."""
+    page.get_by_role("button", name="New game").click()
+    dialog = page.get_by_role("dialog", name="New game")
+    if title:
+        dialog.get_by_label("Game", exact=True).select_option(title)
+    dialog.get_by_role("button", name="Begin").click()
+
+
 def asked(rules="classic", position="", **more):
     return {"rules": rules, "position": position, **more}

@@ -9,7 +9,10 @@ from at_the_page import (
     SHOVE,
     TRAMPLES,
     asked,
+    begin,
     expect,
+    hold_first,
+    let_go,
     opened,
     play_another,
     press,
@@ -63,24 +66,44 @@ def test_the_battle_before_is_not_played_on_while_another_begins(visit):
 
 def test_a_step_that_is_answered_late_does_not_lead_back_to_the_battle_before(visit):
     page, _ = opened(visit)
-    held = []
-
-    def hold_first(route):
-        if held:
-            route.continue_()
-        else:
-            held.append(route)
-
-    page.route("**/api/view", hold_first)
+    held = hold_first(page, "**/api/view")
     page.get_by_role("button", name="One turn on").click()
-    page.get_by_role("button", name="New game").click()
-    page.get_by_role("dialog", name="New game").get_by_role("button", name="Begin").click()
+    begin(page)
     wait_for_turns(page, 0)
-    with page.expect_response("**/api/view"):
-        held[0].continue_()
-    page.wait_for_timeout(300)
+    let_go(page, held)
     expect(state(page)).to_contain_text("Turn 1, the dwarfs to move")
     expect(page.get_by_role("button", name="One turn back")).to_be_disabled()
+
+
+def test_of_two_battles_begun_at_once_the_second_is_played(visit):
+    page = visit()
+    held = hold_first(page, "**/api/view")
+    title = page.locator("#title")
+    begin(page, "Koom Valley Thud")
+    begin(page, RULESETS["classic-all"].title)
+    expect(title).to_have_text(RULESETS["classic-all"].title)
+    let_go(page, held)
+    expect(title).to_have_text(RULESETS["classic-all"].title)
+
+
+def test_an_agent_begins_a_battle_although_another_thinks_in_the_one_before(visit):
+    page = visit(asked(trolls="greedy"))
+    held = hold_first(page, "**/api/view")
+    thought = hold_first(page, "**/api/think")
+    page.get_by_role("button", name="New game").click()
+    dialog = page.get_by_role("dialog", name="New game")
+    dialog.get_by_role("radiogroup", name="Dwarfs").get_by_role(
+        "radio", name=re.compile("^Random")
+    ).check()
+    dialog.get_by_role("radiogroup", name="Trolls").get_by_role(
+        "radio", name=re.compile("^You")
+    ).check()
+    dialog.get_by_role("button", name="Begin").click()
+    page.get_by_label("Who plays the dwarfs").select_option("greedy")
+    expect(page.get_by_role("button", name="Pause")).to_be_enabled()
+    assert thought
+    let_go(page, held)
+    wait_for_turns(page, 1)
 
 
 def test_a_battle_is_played_against_an_agent_by_clicking(visit):

@@ -31,7 +31,7 @@ export class Game extends EventTarget {
     this.running = true;
     this.thinking = null;
     this.loop = null; // while agents play on, also between two turns of theirs
-    this.beginning = false;
+    this.beginning = null; // the battle that is to begin, until its view is here
     this.going = null; // the node to go to, until its view is here
   }
 
@@ -64,10 +64,15 @@ export class Game extends EventTarget {
     return nodes;
   }
 
-  /** Begin a battle: at a position, or with a record's turns. */
+  /** Begin a battle: at a position, or with a record's turns. Returns false if another one was begun
+   * before the view of this one had come.
+   */
   async begin({ rules, limits = {}, position = "", turns = [], positions = [], seats, match = null }) {
     this.stop();
-    const [ruleset, view] = await this.#opening(rules, limits, position);
+    const opening = await this.#opening(rules, limits, position);
+    if (!opening) return false;
+    this.stop(); // an agent may have been asked again meanwhile
+    const [ruleset, view] = opening;
     this.rules = ruleset;
     this.limits = limits;
     this.root = new Node(view.position, null, null, view);
@@ -85,20 +90,24 @@ export class Game extends EventTarget {
     this.running = true;
     this.#changed({ slide: false });
     await this.proceed();
+    return true;
   }
 
-  /** The ruleset and the view that a battle begins with. Until they are here, the board that is
-   * shown is that of the battle before, and not to be played on.
+  /** The ruleset and the view that a battle begins with; null if another one was begun meanwhile.
+   * Until they are here, the board that is shown is that of the battle before, and not to be played on.
    */
   async #opening(rules, limits, position) {
-    this.beginning = true;
+    const mine = (this.beginning = {});
     if (this.node) this.#changed();
     try {
       const ruleset = await this.#ruleset(rules);
-      return [ruleset, await ask("view", { rules: ruleset.name, ...limits, position })];
+      const view = await ask("view", { rules: ruleset.name, ...limits, position });
+      return this.beginning === mine ? [ruleset, view] : null;
     } finally {
-      this.beginning = false;
-      if (this.node) this.#changed();
+      if (this.beginning === mine) {
+        this.beginning = null;
+        if (this.node) this.#changed();
+      }
     }
   }
 
