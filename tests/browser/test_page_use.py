@@ -1,9 +1,21 @@
 """How the page is to use: lessons, dialogs, the keyboard, and how it fits."""
 
 import re
+from urllib.parse import urlencode
 
 import pytest
-from at_the_page import QUIET, asked, expect, press, shoot, state, turn_texts, wait_for_turns
+from at_the_page import (
+    QUIET,
+    asked,
+    expect,
+    hold_first,
+    let_go,
+    press,
+    shoot,
+    state,
+    turn_texts,
+    wait_for_turns,
+)
 
 from agents.web.lessons import LESSONS
 from thud_env import Position
@@ -57,6 +69,29 @@ def test_a_first_visit_is_taught_by_playing(visit):
         page.locator("#lesson.done").wait_for()
         page.get_by_role("button", name="Play" if number == 6 else "Next", exact=True).click()
     expect(state(page)).to_contain_text("Turn 1, the dwarfs to move: 32 dwarfs")
+
+
+def test_a_lesson_that_was_left_does_not_come_back(visit):
+    page = visit(first=True)
+    page.get_by_role("heading", name="1 of 6").wait_for()
+    held = hold_first(page, "**/api/view")
+    page.get_by_role("button", name="Skip").click()
+    page.get_by_role("button", name="New game").click()
+    let_go(page, held)
+    page.get_by_role("dialog", name="New game").get_by_role("button", name="Begin").click()
+    expect(state(page)).to_contain_text("Turn 1, the dwarfs to move: 32 dwarfs")
+    expect(page.locator("#lesson")).to_be_hidden()
+
+
+def test_a_lesson_before_which_another_battle_begins_is_not_shown(visit):
+    page = visit()
+    held = hold_first(page, "**/api/view")
+    page.get_by_role("button", name="Learn").click()
+    page.goto(f"{page.url}#{urlencode(asked(position=QUIET))}")
+    expect(state(page)).to_contain_text("Turn 131")
+    let_go(page, held)
+    expect(state(page)).to_contain_text("Turn 131")
+    expect(page.locator("#lesson")).to_be_hidden()
 
 
 def test_the_keyboard_is_enough(visit):

@@ -29,6 +29,7 @@ export class Lessons {
     this.leave = leave;
     this.number = null;
     this.shown = null;
+    this.starting = null; // the lesson that is to be shown, until its position is there
     byId("learn").addEventListener("click", () => this.start(0).catch(complain));
     game.addEventListener("change", () => this.#look());
   }
@@ -37,8 +38,10 @@ export class Lessons {
   async start(number) {
     remember();
     const { rules, position, agreement } = this.lessons[number];
+    const mine = (this.starting = {});
     this.number = null; // ignore changes until the position is there
-    await this.game.begin({ rules, position, limits: { agreement }, seats: { dwarfs: YOU, trolls: YOU } });
+    const begun = await this.game.begin({ rules, position, limits: { agreement }, seats: { dwarfs: YOU, trolls: YOU } });
+    if (!begun || this.starting !== mine) return;
     this.number = number;
     this.#show("task");
   }
@@ -46,6 +49,7 @@ export class Lessons {
   /** End the lessons. */
   close() {
     remember();
+    this.starting = null;
     this.number = null;
     this.shown = null;
     const focused = this.#focused;
