@@ -7,6 +7,7 @@ import pytest
 from at_the_page import (
     QUIET,
     asked,
+    begin,
     expect,
     hold_first,
     let_go,
@@ -92,6 +93,25 @@ def test_a_lesson_before_which_another_battle_begins_is_not_shown(visit):
     let_go(page, held)
     expect(state(page)).to_contain_text("Turn 131")
     expect(page.locator("#lesson")).to_be_hidden()
+
+
+def test_the_page_is_of_use_before_its_first_view_has_come(visit):
+    page = visit()
+    held = hold_first(page, "**/api/view")
+    with page.expect_request("**/api/view"):
+        page.reload()
+    for name in ("Share", "Undo", "Hint", "Flip", "One turn back"):
+        expect(page.get_by_role("button", name=name)).to_be_disabled()
+    page.keyboard.press("u")
+    page.get_by_role("tab", name="Insight").click()
+    page.get_by_role("button", name="Open").click()
+    page.get_by_role("dialog", name="Open").get_by_role("button", name="Close").click()
+    begin(page, "Koom Valley Thud")
+    expect(page.locator("#title")).to_have_text("Koom Valley Thud")
+    expect(page.get_by_role("button", name="Share")).to_be_enabled()
+    let_go(page, held)
+    expect(page.locator("#title")).to_have_text("Koom Valley Thud")
+    expect(page.get_by_role("alert")).to_have_count(0)
 
 
 def test_the_keyboard_is_enough(visit):

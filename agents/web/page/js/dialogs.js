@@ -50,7 +50,7 @@ export class Dialogs {
     const { world, game } = this;
     const rules = make("select", { name: "rules" },
       ...world.rulesets.map(({ name, title }) =>
-        make("option", { value: name, selected: name === game.rules.name }, title)));
+        make("option", { value: name, selected: name === game.rules?.name }, title)));
     const seats = Object.fromEntries(SIDES.map((side) => [side, make("div", { class: "players", role: "radiogroup", "aria-label": upper(side) })]));
     const fill = () => {
       for (const side of SIDES) {
@@ -93,7 +93,7 @@ export class Dialogs {
     const text = make("textarea", { rows: "8", spellcheck: "false", placeholder: "dF1,dG1,...,RH8\ndF1-F5\n..." });
     const file = make("input", { type: "file", accept: ".thud,text/plain" });
     const rules = make("select", {}, ...world.rulesets.map(({ name, title }) =>
-      make("option", { value: name, selected: name === game.rules.name }, title)));
+      make("option", { value: name, selected: name === game.rules?.name }, title)));
     const wrong = make("p", { class: "wrong", role: "alert" });
     file.addEventListener("change", async () => {
       if (file.files[0]) text.value = await file.files[0].text();

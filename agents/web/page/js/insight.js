@@ -153,7 +153,7 @@ export class Insight {
 
   /** Update everything, if the tab is open. */
   show() {
-    if (byId("insight").hidden || this.game.partial) return;
+    if (byId("insight").hidden || !this.game.node || this.game.partial) return;
     const { name } = this.game.rules;
     if (this.rules !== name) {
       this.rules = name;

@@ -54,6 +54,7 @@ export class Panel {
     this.turns.show();
     this.#thinking();
     this.#match().catch(complain);
+    for (const id of ["share", "flip"]) byId(id).disabled = false;
     for (const id of ["first", "back"]) byId(id).disabled = !game.node.parent;
     for (const id of ["forth", "last"]) byId(id).disabled = !game.node.next;
     byId("undo").disabled = !game.before && !game.partial;
