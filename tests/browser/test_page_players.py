@@ -3,11 +3,20 @@
 import re
 
 import pytest
-from at_the_page import asked, expect, press, shoot, state, turns, wait_for_turns
+from at_the_page import (
+    asked,
+    begin,
+    expect,
+    press,
+    shoot,
+    state,
+    turns,
+    wait_for_turns,
+)
 from page_server import PATIENT
 
 import agents
-from thud_env import Position
+from thud_env import RULESETS, Position
 
 
 def test_undo_hint_and_flip(visit):
@@ -124,6 +133,22 @@ def test_a_policy_shows_its_heat_map_and_a_search_its_main_line(visit):
     if other.get_by_role("button", name="Stop").is_visible():
         other.get_by_role("button", name="Stop").click()
     other.get_by_role("button", name="Think").wait_for()
+
+
+def test_what_a_player_thought_is_of_one_game_only(visit):
+    page = visit(asked())
+    page.get_by_role("tab", name="Insight").click()
+    other = page.get_by_role("region", name="Second player")
+    other.get_by_role("combobox").select_option("alphabeta:depth=3")
+    other.get_by_role("button", name="Think").click()
+    line = other.get_by_label("Main line")
+    line.wait_for()
+    title = RULESETS["classic-all"].title
+    assert Position.start("classic-all").text == Position.start().text
+    begin(page, title)
+    expect(page.locator("#title")).to_have_text(title)
+    expect(line).to_have_count(0)
+    expect(other.get_by_role("combobox")).to_have_value("alphabeta:depth=3")
 
 
 @pytest.mark.parametrize(("player", "measure"), list(zip(PATIENT, ("deep", "tries"), strict=True)))

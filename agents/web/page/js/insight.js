@@ -43,7 +43,7 @@ class View {
   /** Evaluate the position that is shown; a search waits for its button. */
   refresh(force = false) {
     const { game } = this.owner;
-    const key = `${this.player} ${game.view.position}`;
+    const key = JSON.stringify([this.player, game.battle, game.view.position]);
     if (key === this.asked && !force) return;
     this.asked = key;
     this.dropped?.abort();
@@ -170,7 +170,7 @@ export class Insight {
     const turns = game.line.map(({ turn }) => turn);
     const here = turns.length ? [game.root, ...game.line].indexOf(game.node) : 0;
     const policies = this.views.filter(({ chosen }) => chosen?.is_policy);
-    const key = JSON.stringify([turns, here, policies.map(({ player }) => player)]);
+    const key = JSON.stringify([game.battle, game.root.position, turns, here, policies.map(({ player }) => player)]);
     if (key === this.drawn) return;
     this.drawn = key;
     if (turns.length < 2 || !policies.length) {
