@@ -124,7 +124,9 @@ class Table:
         start, turns = self._position(message), protocol.read_turns(message)
         spec = self.player(message, start).spec
         positions = await run_in_threadpool(positions_of, start, turns)
-        return await self.thinkers.ask(spec, lambda agent: insight.curve_of(agent, positions))
+        return await self.thinkers.ask(
+            spec, lambda agent: insight.curve_of(agent, positions), quick=False
+        )
 
     async def analyse(self, message: dict[str, Any]) -> AsyncGenerator[dict[str, Any]]:
         """A search's findings about a position, while it goes on."""

@@ -1,8 +1,9 @@
 """Runs agents in threads, limited in number and in time, and stops them on request.
 
 There are two rooms, so that quick players never wait for slow ones: one for players that answer at
-once, one for those that search. A request that finds a room full waits for some seconds, and is
-then refused. An agent that neither ends nor can be stopped keeps its seat, and nothing else.
+once, one for those that search or evaluate a whole battle. A request that finds a room full waits
+for some seconds, and is then refused. An agent that neither ends nor can be stopped keeps its seat,
+and nothing else.
 
 Up to ``MOST_IDLE`` agents are kept for later requests, because making one may mean reading a
 network.
@@ -128,20 +129,28 @@ class Thinkers:
             seat.stopped.set()
         return seat is not None
 
-    async def ask(self, spec: str, question: Callable[[Agent], Answer]) -> Answer:
-        """An agent's answer to a question that takes almost no time.
+    async def ask(
+        self, spec: str, question: Callable[[Agent], Answer], *, quick: bool = True
+    ) -> Answer:
+        """An agent's answer to a question.
+
+        Args:
+            spec: the agent.
+            question: what it is asked.
+            quick: whether that takes almost no time.
 
         Raises:
             BadRequest: if too many requests wait.
         """
-        await self._quick.enter()
+        room = self._quick if quick else self._slow
+        await room.enter()
         try:
-            agent = await self._borrow(spec, self._quick)
-            answer = await self._quick.run(lambda: question(agent))
+            agent = await self._borrow(spec, room)
+            answer = await room.run(lambda: question(agent))
             self._give_back(spec, agent)
             return answer
         finally:
-            self._quick.leave()
+            room.leave()
 
     async def turn(
         self, spec: str, position: Position, seconds: float, name: str, *, quick: bool

@@ -7,6 +7,7 @@ from at_the_page import (
     asked,
     begin,
     expect,
+    opened,
     press,
     shoot,
     state,
@@ -149,6 +150,20 @@ def test_what_a_player_thought_is_of_one_game_only(visit):
     expect(page.locator("#title")).to_have_text(title)
     expect(line).to_have_count(0)
     expect(other.get_by_role("combobox")).to_have_value("alphabeta:depth=3")
+
+
+def test_a_curve_is_asked_for_once_however_many_turns_are_stepped_through(visit):
+    page, _ = opened(visit)
+    curves = []
+    page.on("request", lambda request: "/api/curve" in request.url and curves.append(request))
+    page.get_by_role("tab", name="Insight").click()
+    here = page.locator(".curve path.here")
+    here.wait_for(state="attached")
+    for _ in range(3):
+        place = here.get_attribute("d")
+        page.get_by_role("button", name="One turn on").click()
+        expect(here).not_to_have_attribute("d", place)
+    assert len(curves) == 1
 
 
 @pytest.mark.parametrize(("player", "measure"), list(zip(PATIENT, ("deep", "tries"), strict=True)))

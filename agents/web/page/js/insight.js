@@ -170,18 +170,31 @@ export class Insight {
     const turns = game.line.map(({ turn }) => turn);
     const here = turns.length ? [game.root, ...game.line].indexOf(game.node) : 0;
     const policies = this.views.filter(({ chosen }) => chosen?.is_policy);
-    const key = JSON.stringify([game.battle, game.root.position, turns, here, policies.map(({ player }) => player)]);
+    const message = { ...game.battle, position: game.root.position, turns };
+    const battle = JSON.stringify(message);
+    if (battle !== this.battle) [this.battle, this.curves] = [battle, new Map()];
+    const key = JSON.stringify([battle, here, policies.map(({ player }) => player)]);
     if (key === this.drawn) return;
     this.drawn = key;
     if (turns.length < 2 || !policies.length) {
       this.plot.replaceChildren();
       return;
     }
-    const message = { ...game.battle, position: game.root.position, turns };
+    const { curves } = this;
     const found = [];
-    for (const { player } of policies) found.push(await ask("curve", { ...message, player }).catch(complain));
+    for (const { player } of policies) found.push(await this.#curve(curves, message, player).catch(complain));
     if (this.drawn !== key || found.some((one) => !one)) return;
     this.#plot(found, policies, here, turns.length);
+  }
+
+  /** What a policy expected over the battle: asked for once, as each turn of it is evaluated. */
+  #curve(curves, message, player) {
+    if (!curves.has(player)) {
+      const asked = ask("curve", { ...message, player });
+      asked.catch(() => curves.delete(player));
+      curves.set(player, asked);
+    }
+    return curves.get(player);
   }
 
   #plot(found, policies, here, count) {
