@@ -4,6 +4,7 @@ import re
 
 from at_the_page import (
     SHOVE,
+    TRAMPLES,
     asked,
     expect,
     open_record,
@@ -68,6 +69,15 @@ def test_a_link_opens_the_same_position_elsewhere(visit):
     other.goto(link)
     other.reload()
     other.get_by_role("button", name=re.compile("^K7, troll, can move")).wait_for()
+
+
+def test_a_position_that_is_opened_leaves_no_other_in_the_address(visit):
+    page = visit(asked(position=SHOVE))
+    page.get_by_role("button", name="Open").click()
+    page.get_by_label("Or pasted here").fill(TRAMPLES)
+    page.get_by_role("dialog").get_by_role("button", name="Open").click()
+    page.get_by_role("button", name=re.compile("^B6, troll")).wait_for()
+    expect(page).to_have_url(re.compile("/$"))
 
 
 def test_a_damaged_record_is_refused_in_a_line(visit):

@@ -123,11 +123,16 @@ export class Dialogs {
     const seats = { dwarfs: YOU, trolls: YOU };
     if (/^[0-9dTR/]+ [dt] \S/.test(text.trim())) {
       await game.begin({ rules, limits: { agreement: true }, position: text.trim(), seats });
-      return;
+    } else {
+      await this.#openRecord(text, seats);
     }
+    history.replaceState(null, "", location.pathname); // what it names is no longer shown
+  }
+
+  async #openRecord(text, seats) {
     const record = await ask("load", { text });
     const { agreement, max_quiet_turns, max_turns, offer_after } = record;
-    await game.begin({
+    await this.game.begin({
       rules: record.rules,
       limits: { agreement, max_quiet_turns, max_turns, offer_after },
       position: record.positions[0],
@@ -135,7 +140,6 @@ export class Dialogs {
       turns: record.turns,
       seats,
     });
-    history.replaceState(null, "", location.pathname);
   }
 
   /** Open the position that the address names, if any. */
