@@ -15,7 +15,7 @@ import thud_env
 from agents.analysis import Analysis, deeper, glimpse, searches
 from agents.search.evaluation import WIN
 from agents.search.planning import Thought
-from agents.web import app, protocol, thinking, views
+from agents.web import app, protocol, records, thinking, views
 from agents.web import players as players_module
 from agents.web.insight import best_turns, curve_of, finding_view, opinion_of
 from agents.web.lessons import LESSONS
@@ -203,6 +203,18 @@ def test_records_come_back_as_they_went():
     assert loaded["turns"] == ["dF1-F5", "TG7-F6"]
     assert loaded["positions"][-1] == START.play("dF1-F5").play("TG7-F6").text
     assert loaded["tags"]["Trolls"] == "greedy"
+
+
+def test_a_record_is_opened_if_it_has_no_more_turns_than_can_be_saved(monkeypatch):
+    monkeypatch.setattr(records, "MOST_TURNS", 20)
+    position, turns = START, []
+    for _ in range(21):
+        turns.append(position.turns()[0])
+        position = position.play(turns[-1])
+    most, one_more = (Record(START, tuple(turns[:count])).text for count in (20, 21))
+    assert len(load(most, NamedRulesets())["turns"]) == 20
+    with pytest.raises(BadRequest, match="20 turns at most"):
+        load(one_more, NamedRulesets())
 
 
 def test_points_are_the_sum_of_two_margins():

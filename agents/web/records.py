@@ -19,10 +19,13 @@ def load(text: str, named: NamedRulesets) -> dict[str, Any]:
         BadRequest: if it has too many turns, or its ruleset is one too many.
         RecordError: for anything else, naming the line and the reason.
     """
-    if text.count("\n") > 2 * MOST_TURNS:
-        raise BadRequest(f"a record has {MOST_TURNS} turns at most")
+    too_long = BadRequest(f"a record has {MOST_TURNS} turns at most")
+    if text.count("\n") > 2 * MOST_TURNS:  # before it costs the time to read it
+        raise too_long
     named.admit(RecordText(text).tags.get("Rules", "classic"))
     record = Record.from_text(text)
+    if len(record.turns) > MOST_TURNS:
+        raise too_long
     row = record.start.row
     return {
         "rules": record.rules.spec,
