@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -26,6 +27,7 @@ from agents.search.reading import TreeResult, best_line, glimpse_of, tree_result
 from agents.search.tree import EDGE_COUNT, FIRST_EDGE, HIGHEST, LOWEST, Tree
 from agents.search.weights import material_weights
 from agents.search.workspace import MAX_DEPTH
+from thud_env.jit.rng import seed_generators
 from thud_env.position import SIDES, Side
 from thud_env.rules.row import DWARFS, TO_MOVE, Row
 from thud_env.rulesets import Ruleset
@@ -38,6 +40,18 @@ _YOUNG = 4
 """Simulations that a tree has made for each further leaf that it adds to a batch."""
 _ROOTS = ("puct", "gumbel")
 PRECISIONS = ("float32", "bfloat16")
+
+
+@cache
+def _compile() -> None:
+    """Compile what grows trees or load it, once in a process, by calls about no leaf."""
+    tree = Tree.of_size(1, 1, (1.0, 0.0, _UNUSED), judging(None, material_weights().own["classic"]))
+    leaves, none = Leaves.of_size(1), np.arange(0)
+    nothing = (np.zeros(0, dtype=np.int16), np.zeros(0, dtype=np.float32))
+    random = seed_generators(1, 0)
+    descend_all(tree, none, leaves, random)
+    descend_ripe(tree, none, leaves, none, np.arange(1), *nothing, random)
+    absorb_all(tree, none, leaves, np.arange(1), *nothing, np.zeros(0))
 
 
 class PolicyMctsAgent(PlanningAgent):
@@ -169,6 +183,9 @@ class PolicyMctsAgent(PlanningAgent):
     def think_rows(self, rows: Sequence[Row]) -> list[TreeResult]:
         """See ``PlanningAgent``."""
         self._stopped = False
+        if self._seconds > 0 and len(rows):  # time begins when all is compiled, and asked once
+            _compile()
+            self._judge.judge(np.stack(rows[:1]))
         self._started = perf_counter()
         ends = self._started + self._seconds if self._seconds > 0 else math.inf
         thoughts: list[TreeResult] = []

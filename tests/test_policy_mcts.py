@@ -85,6 +85,29 @@ def test_noise_makes_play_depend_on_the_seed(folder: Path) -> None:
     assert len({agents.make(f"{spec},noise=1", 7).act(start) for _ in range(2)}) == 1
 
 
+def test_time_begins_when_the_search_is_compiled_and_the_networks_are_loaded(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events: list[str] = []
+    judge = LeafJudge.judge
+
+    def noted(self: LeafJudge, rows: NDArray[np.int16]) -> object:
+        events.append("judge")
+        return judge(self, rows)
+
+    def clock() -> float:
+        events.append("clock")
+        return 0.0
+
+    monkeypatch.setattr(LeafJudge, "judge", noted)
+    monkeypatch.setattr(policy_mcts, "_compile", lambda: events.append("compile"))
+    monkeypatch.setattr(policy_mcts, "perf_counter", clock)
+    agent = agents.make(f"policy+mcts:{folder / 'classic'},sims=4,time=1")
+    assert agent.act_rows(np.empty((0, 432), np.int16)).size == 0
+    agent.act(Position.start())
+    assert events[events.index("compile") :][:3] == ["compile", "judge", "clock"]
+
+
 @pytest.mark.parametrize("root", ["puct", "gumbel"])
 def test_a_search_is_bounded_by_time_and_can_be_stopped(root: str, folder: Path) -> None:
     start = Position.start()
