@@ -57,10 +57,6 @@ EXPLAINED = {
         "last_captured = path[-1] if path and path[-1] >= CAPTURE else -1",
         "path[-1] >= CAPTURE -> path[-1] > CAPTURE",
     ): "no capture comes before the first",
-    (
-        "if CAPTURE <= decision < CAPTURE_ALL and decision < last_captured:",
-        "decision < last_captured -> decision <= last_captured",
-    ): "what was captured is not there to be captured again",
 }
 """Mutants that are no mistakes, by line and change, and why nothing comes of them."""
 

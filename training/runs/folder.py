@@ -168,6 +168,7 @@ class RunFolder:
                 Path(self._tensorboard.log_dir).stat()
                 for name, value in metrics.items():
                     self._tensorboard.add_scalar(name, value, decisions)
+                self._tensorboard.flush()  # or that thread might find it gone later
 
     def checkpoint(
         self,
