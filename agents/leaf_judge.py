@@ -56,17 +56,17 @@ class _Finding(NamedTuple):
     """The best decision, -1 if none was found."""
 
 
-T = TypeVar("T")
+_Found = TypeVar("_Found")
 _OVER = (np.zeros(0, dtype=np.int16), np.zeros(0, dtype=np.float32))
 
 
-class _Cache(Generic[T]):
+class _Cache(Generic[_Found]):
     """What ``find`` returned for each of N rows, of the latest positions."""
 
-    def __init__(self, find: Callable[[NDArray[np.int16]], list[T]]) -> None:
+    def __init__(self, find: Callable[[NDArray[np.int16]], list[_Found]]) -> None:
         self._find = find
-        self._recent: dict[bytes, T] = {}
-        self._older: dict[bytes, T] = {}
+        self._recent: dict[bytes, _Found] = {}
+        self._older: dict[bytes, _Found] = {}
 
     def __len__(self) -> int:
         return len(self._recent) + len(self._older)
@@ -74,9 +74,9 @@ class _Cache(Generic[T]):
     def clear(self) -> None:
         self._recent, self._older = {}, {}
 
-    def __call__(self, rows: NDArray[np.int16]) -> list[T]:
+    def __call__(self, rows: NDArray[np.int16]) -> list[_Found]:
         keys = [row.tobytes() for row in rows]
-        found: dict[bytes, T] = {}
+        found: dict[bytes, _Found] = {}
         asked: dict[bytes, int] = {}
         for number, key in enumerate(keys):
             known = self._recent.get(key) or self._older.get(key)
