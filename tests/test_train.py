@@ -37,7 +37,6 @@ from training.process.state import State
 from training.runs import checkpoints as checkpoints_module
 from training.runs.anchors import SCORE
 from training.runs.folder import RunFolder
-from training.runs.head_to_head import caption
 from training.runs.loop import Stopped
 from training.train import train
 from training.trainer import Trainer, self_play_trainer
@@ -186,13 +185,6 @@ def test_the_run_ends_with_a_head_to_head(finished: Finished) -> None:
         (policy, policy),
     ]
     assert all(result["games"] == 2 and "mean_margin_95" in result for result in results)
-
-
-def test_the_table_says_how_large_margins_of_the_ruleset_are() -> None:
-    assert "-32 to +32;" in caption(RULESETS["classic"])
-    six = RULESETS["classic"].replace(name="six", trolls="G7 H7 J7 G9 H9 J9")
-    assert "-24 to +32;" in caption(six)
-    assert caption(RULESETS["koom-valley"]).startswith("result: 1 if the dwarfs won")
 
 
 TINY_WORDS = (

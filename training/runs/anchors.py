@@ -82,24 +82,40 @@ class Anchors:
         seeds = np.random.SeedSequence([config.seed, decisions]).generate_state(
             2 * len(SIDES) * len(config.anchors)
         )
-        drawn = iter(seeds.tolist())
+        shares = np.split(seeds, len(SIDES))
+
+        def play(side: int) -> list[float]:
+            drawn = iter(shares[side].tolist())
+            return [
+                self._margin(roles, side, anchor, next(drawn), next(drawn))
+                for anchor in config.anchors
+            ]
+
         metrics = {}
-        for side, role in enumerate(SIDES):
-            margins = []
-            for anchor in config.anchors:
-                policy = LivePolicy(roles.networks[side], roles.precision, next(drawn))
-                other = agents.make(anchor, seed=next(drawn))
-                dwarfs, trolls = (policy, other) if side == 0 else (other, policy)
-                battles = play_battles(
-                    dwarfs, trolls, config.anchor_games, config.rules, **config.limits
-                )
-                margins.append(float(battles.margins.mean()) * (1 if side == 0 else -1))
-                metrics[f"{role}/margin_against_{anchor}"] = margins[-1]
+        for role, margins in zip(SIDES, roles.at_once(play), strict=True):
+            for anchor, margin in zip(config.anchors, margins, strict=True):
+                metrics[f"{role}/margin_against_{anchor}"] = margin
             score = float(np.mean(margins))
             metrics[f"{role}/{SCORE}"] = score
             if role not in self.best or score > self.best[role].score:
                 self.best[role] = Best(score, decisions)
         return metrics
+
+    def _margin(self, roles: Roles, side: int, anchor: str, *seeds: int) -> float:
+        """The mean margin of one role against one anchor, from the role's view.
+
+        Args:
+            roles: their networks.
+            side: the role: 0 dwarfs, 1 trolls.
+            anchor: the spec of whom it meets.
+            seeds: of the role and of the anchor.
+        """
+        config = self._config
+        policy = LivePolicy(roles.networks[side], roles.precision, seeds[0])
+        other = agents.make(anchor, seed=seeds[1])
+        dwarfs, trolls = (policy, other) if side == 0 else (other, policy)
+        battles = play_battles(dwarfs, trolls, config.anchor_games, config.rules, **config.limits)
+        return float(battles.margins.mean()) * (1 if side == 0 else -1)
 
     def state(self) -> State:
         """The best so far."""

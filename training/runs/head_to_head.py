@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
 import agents
+from thud_env.batch.cpu import available_cores
 from thud_env.rulesets import TROLL_VALUE, Ruleset, get_ruleset
 from training.arena.battles import play_battles
 from training.arena.intervals import decimals
@@ -51,17 +54,10 @@ def head_to_head(
         "mean\nturns",
     ):
         table.add_column(heading, justify="right")
-    for number, (dwarfs, trolls) in enumerate(pairings(policy)):
-        with console.status(f"playing {_short(dwarfs)} against {_short(trolls)} ..."):
-            result = summarise(
-                play_battles(
-                    agents.make(dwarfs, seed=2 * number),
-                    agents.make(trolls, seed=2 * number + 1),
-                    games,
-                    rules,
-                    **limits,
-                )
-            )
+    met = pairings(policy)
+    with console.status(f"playing {games} battles of each pairing ..."):
+        played = _at_once(met, games, rules, **limits)
+    for (dwarfs, trolls), result in zip(met, played, strict=True):
         results.append({"dwarfs_agent": dwarfs, "trolls_agent": trolls, **result})
         table.add_row(
             _short(dwarfs),
@@ -75,6 +71,31 @@ def head_to_head(
     for line in verdicts(results, policy):
         console.print(line)
     return results
+
+
+def _at_once(
+    met: list[tuple[str, str]], games: int, rules: str, **limits: Any
+) -> list[dict[str, Any]]:
+    """Play pairings in as many threads as there are cores; the figures are the same in any number.
+    An interrupt ends them all at their next decision.
+    """
+    interrupted = Event()
+
+    def watch(ended: int) -> None:
+        if interrupted.is_set():
+            raise CancelledError
+
+    def play(number: int) -> dict[str, Any]:
+        dwarfs, trolls = (
+            agents.make(spec, seed=2 * number + side) for side, spec in enumerate(met[number])
+        )
+        return summarise(play_battles(dwarfs, trolls, games, rules, watch=watch, **limits))
+
+    with ThreadPoolExecutor(available_cores()) as threads:
+        try:
+            return list(threads.map(play, range(len(met))))
+        finally:
+            interrupted.set()
 
 
 def caption(ruleset: Ruleset) -> str:

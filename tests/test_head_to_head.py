@@ -1,0 +1,76 @@
+"""The table at the end of a run, whose pairings are played at once."""
+
+from __future__ import annotations
+
+import io
+from concurrent.futures import CancelledError
+from itertools import count
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from thud_env.rulesets import RULESETS
+from training.arena.battles import Battles, Watch
+from training.runs import head_to_head
+from training.runs.head_to_head import caption
+
+
+def the_table() -> list[dict[str, Any]]:
+    """Three pairings of players that draw, since no policy is needed."""
+    return head_to_head.head_to_head(
+        Path("unread"), "classic", 3, Console(file=io.StringIO()), max_turns=30
+    )
+
+
+@pytest.fixture
+def random_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    def met(policy: str) -> list[tuple[str, str]]:
+        return [("random", "random"), ("random", "greedy"), ("greedy", "random")]
+
+    monkeypatch.setattr(head_to_head, "pairings", met)
+    monkeypatch.setattr(head_to_head, "verdicts", lambda results, policy: [])
+
+
+@pytest.mark.usefixtures("random_alone")
+def test_the_figures_are_the_same_in_any_number_of_threads(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(head_to_head, "available_cores", lambda: 1)
+    alone = the_table()
+    monkeypatch.setattr(head_to_head, "available_cores", lambda: 3)
+    assert the_table() == alone
+    assert alone[0]["mean_margin"] != alone[1]["mean_margin"]
+
+
+@pytest.mark.usefixtures("random_alone")
+def test_an_interrupt_ends_all_battles_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers, playing, ended = count(), Event(), Event()
+
+    def play(*arguments: Any, watch: Watch, **limits: Any) -> Battles:
+        if next(numbers) == 0:
+            assert playing.wait(30)
+            raise KeyboardInterrupt
+        playing.set()
+        try:
+            for _ in range(10_000):
+                ended.wait(0.001)
+                watch(0)
+        except CancelledError:
+            ended.set()
+        raise CancelledError
+
+    monkeypatch.setattr(head_to_head, "available_cores", lambda: 2)
+    monkeypatch.setattr(head_to_head, "play_battles", play)
+    with pytest.raises(KeyboardInterrupt):
+        the_table()
+    assert ended.is_set()
+
+
+def test_it_says_how_large_margins_of_the_ruleset_are() -> None:
+    assert "-32 to +32;" in caption(RULESETS["classic"])
+    six = RULESETS["classic"].replace(name="six", trolls="G7 H7 J7 G9 H9 J9")
+    assert "-24 to +32;" in caption(six)
+    assert caption(RULESETS["koom-valley"]).startswith("result: 1 if the dwarfs won")
