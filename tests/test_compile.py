@@ -12,6 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import thud_env.jit.compile
@@ -276,3 +277,39 @@ def test_code_of_other_sources_is_not_run_though_the_index_names_it(call, tmp_pa
     for path, data in old.items():
         path.write_bytes(data)
     assert call()[0] == [30, -30]
+
+
+ONCE = """
+import numpy as np
+from thud_env import Position
+from thud_env.batch.states import legal_lists
+from thud_env.rules import legal, moves, play
+start = Position.start("classic")
+start.play(start.turns()[0])
+legal_lists(start.row[np.newaxis].copy())
+for module in (legal, moves, play):
+    for name, function in vars(module).items():
+        if len(getattr(function, "signatures", [])) > 1:
+            print(name, function.signatures)
+"""
+
+
+def test_the_rules_are_compiled_once_for_all_who_call_them() -> None:
+    words = [sys.executable, "-c", ONCE]
+    answer = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, check=True)
+    assert answer.stdout == ""
+
+
+@thud_env.jit.compile.compiled
+def doubled(value):
+    return 2 * value
+
+
+@thud_env.jit.compile.compiled
+def sum_of_three_widths(row, count):
+    return doubled(row[0]) + doubled(count) + doubled(3)
+
+
+def test_integers_of_all_widths_and_constants_share_one_compilation() -> None:
+    assert sum_of_three_widths(np.array([1], np.int16), np.int32(2)) == 12
+    assert len(doubled.signatures) == 1

@@ -83,6 +83,8 @@ class Position:
     """
 
     __slots__ = ("_row",)
+    _row: fields.Row
+    """Nothing writes to it. It is not marked so, or Numba would compile the rules for it again."""
 
     def __init__(self, row: NDArray[np.integer[Any]]) -> None:
         """A position over a copy of a state row, [432] integers (``rules/row.py``).
@@ -93,13 +95,13 @@ class Position:
         """
         if isinstance(row, str):
             raise TypeError(f"{shown(row)} is no row: Position.from_text(text) would be right")
-        self._row = _frozen(check_row(row))
+        self._row = check_row(row).copy()
 
     @classmethod
     def unchecked(cls, row: fields.Row) -> Position:
         """The same for a row that play has led to, [432] int16, which is not looked at."""
         position = cls.__new__(cls)
-        position._row = _frozen(row)
+        position._row = row.copy()
         return position
 
     @classmethod
@@ -172,7 +174,9 @@ class Position:
     @property
     def row(self) -> fields.Row:
         """The state row, [432] int16, read-only."""
-        return self._row
+        view = self._row.view()
+        view.flags.writeable = False
+        return view
 
     @property
     def rules(self) -> Ruleset:
@@ -324,12 +328,6 @@ class Position:
 
     def __str__(self) -> str:
         return board_diagram(self._row)
-
-
-def _frozen(row: fields.Row) -> fields.Row:
-    copy = row.copy()
-    copy.flags.writeable = False
-    return copy
 
 
 def _unpickle(row: fields.Row, rules: Ruleset) -> Position:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
+from numba import types
 
 from thud_env.jit.alone import compile_alone
 from thud_env.jit.cache import check, warn_once
@@ -89,8 +90,30 @@ def _compile(function: Callable[..., Any], *, counts_references: bool, forceinli
         folder, name = Path(files._cache_path), files._index_name
         dispatcher.compile = compile_alone(dispatcher.compile, folder, name)
     if function_cache is not None:  # None when compilation is disabled
-        dispatcher._compiler.compile = _announced(dispatcher._compiler.compile, function.__module__)
+        compiler = dispatcher._compiler
+        compiler.compile = _announced(compiler.compile, function.__module__)
+        compiler.fold_argument_types = _widening(compiler.fold_argument_types)
     return dispatcher
+
+
+def _widening(fold: Callable[..., Any]) -> Callable[..., Any]:
+    """How a function reads the types that a compiled caller hands it: every signed integer as
+    int64.
+
+    Numba compiles a function once for each combination of types that it is called with, and a
+    constant is a type of its own: without this, a fifth of all that searches compile is compiled
+    twice.
+    """
+
+    def fold_and_widen(*arguments: Any) -> tuple[Any, list[Any]]:
+        signature, given = fold(*arguments)
+        return signature, [_wide(types.unliteral(one)) for one in given]
+
+    return fold_and_widen
+
+
+def _wide(given: Any) -> Any:
+    return types.int64 if isinstance(given, types.Integer) and given.signed else given
 
 
 @cache
