@@ -406,6 +406,22 @@ def test_the_page_searches_past_the_limit_of_a_spec():
     assert asyncio.run(watch()).depth > 1
 
 
+def test_what_is_compiled_takes_no_time_of_a_player(monkeypatch):
+    """As at a first turn, which was of depth 1 once all was compiled."""
+    compiling = iter([True] * 5)  # for a second, where a tenth of one is thought
+    monkeypatch.setattr(thinking, "is_compiling", lambda: next(compiling, False))
+
+    async def watch():
+        thoughts = thinking.Thinkers().analyse(
+            "alphabeta:depth=1", LESSONS[1].start, 0.1, "name-0001"
+        )
+        async with aclosing(thoughts):
+            return [thought async for thought in thoughts]
+
+    assert len(asyncio.run(watch())) >= 5
+    assert next(compiling, None) is None
+
+
 def test_an_analysis_shows_what_a_policy_thinks(policy):
     position = LESSONS[2].start
     analysis = Analysis("policy:pretrained/classic", position)

@@ -143,6 +143,11 @@ def _announced(compiler: Callable[..., Any], module: str) -> Callable[..., Any]:
     return compile_and_say_so
 
 
+def is_compiling() -> bool:
+    """Whether a thread of this process is compiling a function of ours."""
+    return bool(_waiting)
+
+
 def compiled(function: Callable[..., Any]) -> Any:
     """``numba.njit`` with a cache on disk, without the global interpreter lock, for functions
     that make no arrays.
