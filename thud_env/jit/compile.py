@@ -107,13 +107,10 @@ def _widening(fold: Callable[..., Any]) -> Callable[..., Any]:
 
     def fold_and_widen(*arguments: Any) -> tuple[Any, list[Any]]:
         signature, given = fold(*arguments)
-        return signature, [_wide(types.unliteral(one)) for one in given]
+        plain = [types.unliteral(one) for one in given]  # type: ignore[no-untyped-call]
+        return signature, [types.int64 if one in types.signed_domain else one for one in plain]
 
     return fold_and_widen
-
-
-def _wide(given: Any) -> Any:
-    return types.int64 if isinstance(given, types.Integer) and given.signed else given
 
 
 @cache
