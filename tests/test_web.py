@@ -416,10 +416,11 @@ def test_what_is_compiled_takes_no_time_of_a_player(monkeypatch):
             "alphabeta:depth=1", LESSONS[1].start, 0.1, "name-0001"
         )
         async with aclosing(thoughts):
-            return [thought async for thought in thoughts]
+            async for _ in thoughts:
+                pass
 
-    assert len(asyncio.run(watch())) >= 5
-    assert next(compiling, None) is None
+    asyncio.run(watch())
+    assert next(compiling, None) is None, "its time was up while it was compiled"
 
 
 def test_an_analysis_shows_what_a_policy_thinks(policy):
