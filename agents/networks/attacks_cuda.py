@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from numba import cuda
 
 from agents.networks.attacks import show_attacks
-from thud_env.batch.cuda import BLOCK, current_stream
+from thud_env.batch.cuda import launch
+from thud_env.jit.gpu import kernel
 
 
-@cuda.jit
+@kernel
 def _attack(rows, planes):
     game = cuda.grid(1)
     if game < rows.shape[0]:
@@ -28,4 +28,4 @@ def show_attacks_of(rows: Any, planes: Any) -> None:
             for the threat planes, too.
     """
     given, shown = cuda.as_cuda_array(rows), cuda.as_cuda_array(planes)
-    _attack[math.ceil(len(rows) / BLOCK), BLOCK, current_stream()](given, shown)
+    launch(_attack, len(rows), given, shown)

@@ -220,7 +220,9 @@ def gathered_scores(
     start, end, shared = _tables_on(decisions.device)
     queries, keys = pairs.flatten(0, 1).chunk(2, dim=1)
     origin = game * NUM_POINTS
-    match = queries[origin + start[decisions]] * keys[origin + end[decisions]]
+    match = queries.index_select(0, origin + start[decisions]) * keys.index_select(
+        0, origin + end[decisions]
+    )
     on_squares = match.float().sum(1) / math.sqrt(queries.shape[1])
     word = (decisions - CAPTURE_ALL).clamp(min=0)
     off_squares = words.float().flatten()[game * NUM_SQUARELESS + word]

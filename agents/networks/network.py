@@ -22,6 +22,9 @@ from agents.ranges import Count, NotNegative
 from thud_env.board import SIZE
 from thud_env.rulesets import MOST_POINTS, Ruleset
 
+GRAIN = 256
+"""States that a GPU computes together."""
+
 
 @dataclasses.dataclass(frozen=True)
 class NetworkConfig:
@@ -175,7 +178,7 @@ class Network(PolicyNetwork):
 
     def judge(self, planes: Tensor, decisions: Tensor, game: Tensor) -> Judgement:
         """See ``PolicyNetwork``."""
-        points, pooled = self.features(planes)
+        points, pooled = (found[: len(planes)] for found in self.features(_filled_up(planes)))
         return Judgement(
             *legal_policy(
                 self.queries_and_keys(points), self.bias, self.words(pooled), decisions, game
@@ -198,6 +201,16 @@ class Network(PolicyNetwork):
         weight = torch.cat((self.queries.weight, self.keys.weight)).flatten(1)
         bias = torch.cat((self.queries.bias, self.keys.bias))  # type: ignore[arg-type]
         return functional.linear(points, weight, bias)
+
+
+def _filled_up(planes: Tensor) -> Tensor:
+    """On a GPU, add empty states up to a multiple of ``GRAIN``. For every new number of states the
+    convolutions of cuDNN would be planned anew, which takes longer than to run them.
+    """
+    missing = -len(planes) % GRAIN
+    if not planes.is_cuda or missing == 0:
+        return planes
+    return functional.pad(planes, (0, 0, 0, 0, 0, 0, 0, missing))
 
 
 def _means(points: Tensor) -> Tensor:

@@ -20,7 +20,6 @@ in OUT/rates.json; a part that fails or runs out of time does not stop the next.
 from __future__ import annotations
 
 import argparse
-import itertools
 import json
 import subprocess
 import sys
@@ -29,11 +28,14 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import torch
+
 from thud_env import BatchedGame, random_playouts
-from thud_env.command import Command, bounded
+from thud_env.command import Command
 from thud_env.rules.row import ROW_SIZE
 from thud_env.views.encoding import NUM_PLANES, NUM_POINTS
 from thud_env.views.masks import NUM_BIT_BYTES
+from training.process.clock import Clock
 
 ROOT = Path(__file__).parents[2]
 FORMS: dict[str, tuple[Any, Any]] = {
@@ -43,6 +45,8 @@ FORMS: dict[str, tuple[Any, Any]] = {
     "float planes, bit masks": (True, "bits"),
 }
 SIZES = (4096, 16_384, 65_536, 262_144, 1_048_576)
+STAGES = 700
+"""Decisions that games are played before they are measured."""
 NETWORKS = ((64, 6), (96, 8), (128, 12))
 """Channels and blocks."""
 
@@ -53,10 +57,34 @@ def bytes_moved(observations: Any, masks: Any) -> int:
     return 2 * 2 * ROW_SIZE + (NUM_BIT_BYTES if masks else 0) + planes
 
 
-def rate_of(device: str, size: int, observations: Any, masks: Any) -> float:
+def bandwidth_of(device: str) -> float:
+    """Bytes a second that a copy reads and writes; the median of five."""
+    size = 2**31 if device == "cuda" else 2**24
+    source = torch.ones(size, dtype=torch.uint8, device=device)
+    target = torch.empty_like(source)
+    clock = Clock(device)
+    rates = []
+    for _ in range(6):
+        started = clock.now()
+        target.copy_(source)
+        rates.append(2 * size / (clock.now() - started))
+    return median(rates[1:])
+
+
+def mixed_rows(device: str, size: int) -> Any:
+    """Games at all stages, as a batch that has been played for long has them."""
+    games = BatchedGame(size, "classic", device, observations=False, masks=None)  # type: ignore[call-overload]
+    for _ in range(STAGES if device == "cuda" else 20):
+        games.step(games.sample_actions(), check=False)
+    return games.rows
+
+
+def rate_of(device: str, rows: Any, observations: Any, masks: Any) -> float:
     """Decisions a second: sampling and stepping; the median of five runs."""
+    size = len(rows)
     games = BatchedGame(size, "classic", device, observations=observations, masks=masks)  # type: ignore[call-overload]
-    steps = max(4, 2**22 // size) if device == "cuda" else 4
+    games.set_rows(rows, are_checked=True)
+    steps = max(10, 2**23 // size) if device == "cuda" else 4
     rates = []
     for _ in range(6):
         started = time.perf_counter()
@@ -80,17 +108,20 @@ def playouts_of(device: str, size: int) -> float:
 def measure_rates(arguments: argparse.Namespace) -> None:
     """Part 2, in this process."""
     device, sizes = ("cpu", (256,)) if arguments.dry_run else ("cuda", SIZES)
-    bandwidth = 1e9 * arguments.bandwidth
+    bandwidth = bandwidth_of(device)
+    print(f"a copy moves {bandwidth / 1e9:,.0f} GB/s", flush=True)
     found = []
-    for size, (form, (observations, masks)) in itertools.product(sizes, FORMS.items()):
-        rate = rate_of(device, size, observations, masks)
-        floor = bandwidth / bytes_moved(observations, masks)
-        found.append({"games": size, "shows": form, "decisions_per_second": round(rate)})
-        print(
-            f"{size:>9,} games, {form:24} {rate:14,.0f}/s  memory allows {floor:16,.0f}/s",
-            flush=True,
-        )
-        _keep(arguments.out / "rates.json", found)
+    for size in sizes:
+        rows = mixed_rows(device, size)
+        for form, (observations, masks) in FORMS.items():
+            rate = rate_of(device, rows, observations, masks)
+            floor = bandwidth / bytes_moved(observations, masks)
+            found.append({"games": size, "shows": form, "decisions_per_second": round(rate)})
+            print(
+                f"{size:>9,} games, {form:24} {rate:14,.0f}/s  memory allows {floor:16,.0f}/s",
+                flush=True,
+            )
+            _keep(arguments.out / "rates.json", found)
     for size in sizes:
         rate = playouts_of(device, size)
         found.append({"games": size, "shows": "playouts", "decisions_per_second": round(rate)})
@@ -121,10 +152,9 @@ def run_all(arguments: argparse.Namespace) -> int:
     more = small if arguments.dry_run else []
     dry = ["--dry-run"] if arguments.dry_run else []
     tests = ["tests/test_batch_cuda.py", "tests/test_device_play.py", "-k", "not simulat"]
-    bandwidth = f"--bandwidth={arguments.bandwidth}"
     parts: dict[str, tuple[float, list[str]]] = {
         "same": (2, [*python, "-m", "pytest", "-q", *tests]),
-        "rates": (2.5, [*python, __file__, "--rates", f"--out={arguments.out}", bandwidth, *dry]),
+        "rates": (2.5, [*python, __file__, "--rates", f"--out={arguments.out}", *dry]),
     }
     for channels, blocks in NETWORKS:
         size = (
@@ -178,13 +208,6 @@ def main() -> int:
     command = Command("gpu", __doc__)
     add = command.add_argument
     add("--out", type=Path, required=True, help="a folder for what is found")
-    add(
-        "--bandwidth",
-        type=bounded(float, 1),
-        default=4800.0,
-        metavar="GB",
-        help="what the card's memory moves a second (%(default)s: an H200's)",
-    )
     add("--dry-run", action="store_true", help="the same on the CPU, with next to nothing to do")
     add("--rates", action="store_true", help="part 2 alone, in this process")
     return command.run(run_all)

@@ -11,23 +11,26 @@ from __future__ import annotations
 
 import math
 import sys
+import warnings
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 from numba import config, cuda
+from numba.core.errors import NumbaPerformanceWarning
 from numpy.typing import NDArray
 
 from thud_env.arguments import as_integers, check_integers
 from thud_env.batch import cuda_kernels
 from thud_env.batch.one_game import Results, View
 from thud_env.rules.legal import NUM_WORDS
+from thud_env.rules.row import ROW_SIZE
 from thud_env.rulesets import MAX_DWARFS
-from thud_env.views.encoding import NUM_PLANES, NUM_POINTS
-from thud_env.views.masks import NUM_BYTE_WORDS
 
 BLOCK = 128
 """Threads a block."""
+_FEW_BLOCKS = ".*Grid size .* low occupancy"
+"""Numba's warning that a GPU would have room for more games. Small batches are no mistake."""
 
 
 class CudaDevice:
@@ -51,13 +54,11 @@ class CudaDevice:
             )
         if not cuda.is_available():
             raise RuntimeError("device='cuda' finds no NVIDIA GPU with a driver: use device='cpu'")
+        warnings.filterwarnings("ignore", _FEW_BLOCKS, NumbaPerformanceWarning)
         self._num_games = num_games
         self._found = cuda.device_array(1, np.int32)
+        self._none_found = cuda.to_device(np.full(1, cuda_kernels.NO_GAME))
         self._every = cuda.to_device(np.arange(num_games))
-
-    def _launch(self, kernel: Any, threads: int, *arguments: Any) -> None:
-        if threads > 0:
-            kernel[math.ceil(threads / BLOCK), BLOCK, current_stream()](*arguments)
 
     def zeros(self, shape: tuple[int, ...], dtype: Any) -> Any:
         """A new device array of zeros."""
@@ -77,7 +78,7 @@ class CudaDevice:
 
     def assign(self, target: Any, source: Any) -> None:
         """Overwrite a whole array by one of the host or the device."""
-        target[...] = source
+        target[:] = source
 
     def adopt(self, name: str, shape: tuple[int, ...], dtype: Any, given: Any) -> Any:
         """A caller's array to write into; see ``CpuDevice.adopt``."""
@@ -103,7 +104,7 @@ class CudaDevice:
 
     def reset(self, rows: Any, results: Results, start_row: Any, games: Any) -> None:
         """Set some games to the start."""
-        self._launch(cuda_kernels.reset, len(games), rows, results, start_row, self._numbers(games))
+        launch(cuda_kernels.reset, len(games), rows, results, start_row, self._numbers(games))
 
     def _numbers(self, games: Any) -> Any:
         """The numbers of games, on the device, for a kernel to which their order is the same."""
@@ -111,25 +112,24 @@ class CudaDevice:
 
     def set_rows(self, rows: Any, games: Any, states: Any) -> None:
         """Set some games to states of their own, of the device or the host."""
-        if len(games) == self._num_games and (np.diff(games) > 0).all():  # all, in their order
-            rows[...] = states
-        else:
-            on_device = hasattr(states, "__cuda_array_interface__")
-            given = cuda.as_cuda_array(states) if on_device else cuda.to_device(states)
-            self._launch(cuda_kernels.set_rows, len(games), rows, cuda.to_device(games), given)
+        in_order = len(games) == self._num_games and (np.diff(games) > 0).all()
+        chosen = self._every if in_order else cuda.to_device(games)
+        on_device = hasattr(states, "__cuda_array_interface__")
+        given = cuda.as_cuda_array(states) if on_device else cuda.to_device(states)
+        launch(cuda_kernels.set_rows, len(games) * ROW_SIZE, rows, chosen, given)
 
     def write_ends(
         self, rows: Any, games: Any, start_row: Any, resets_at_once: bool, results: Results
     ) -> None:
         """See ``kernels.write_ends``."""
         chosen = self._numbers(games)
-        self._launch(
+        launch(
             cuda_kernels.write_ends, len(games), rows, chosen, start_row, resets_at_once, results
         )
 
     def _first_illegal(self, rows: Any, games: Any, actions: Any) -> int:
-        self._found[:] = cuda_kernels.NO_GAME
-        self._launch(cuda_kernels.find_illegal, len(games), rows, games, actions, self._found)
+        self._found.copy_to_device(self._none_found)
+        launch(cuda_kernels.find_illegal, len(games), rows, games, actions, self._found)
         found = int(self._found.copy_to_host()[0])
         return -1 if found == cuda_kernels.NO_GAME else found
 
@@ -148,7 +148,7 @@ class CudaDevice:
         chosen = self._numbers(games)
         illegal = self._first_illegal(rows, chosen, actions) if check else -1
         if illegal < 0:
-            self._launch(
+            launch(
                 cuda_kernels.step, len(games), rows, chosen, actions, start_row, results, modes
             )
             self.show(rows, games, view)
@@ -156,39 +156,49 @@ class CudaDevice:
 
     def show(self, rows: Any, games: Any, view: View) -> None:
         """Write what the players of every game see: on a GPU, leaving some out saves nothing."""
-        self._launch(cuda_kernels.look, self._num_games, rows, view.to_move)
+        launch(cuda_kernels.look, self._num_games, rows, view.to_move)
         if len(view.words) > 0:
             words = view.words.view(np.uint64)
             self._mark(rows, words, view.legal_counts)
-            num_parts = len(view.byte_words) * NUM_BYTE_WORDS
-            self._launch(cuda_kernels.spread_bytes, num_parts, words, view.byte_words)
-        num_values = len(view.planes) * NUM_PLANES * NUM_POINTS
-        self._launch(cuda_kernels.encode, num_values, rows, view.planes, view.unit)
+            launch_blocks(
+                cuda_kernels.spread_bytes, len(view.byte_words), words, view.byte_words
+            )
+        launch_blocks(cuda_kernels.encode, len(view.planes), rows, view.planes, view.unit)
 
     def count(self, rows: Any, legal_counts: Any) -> None:
         """See ``kernels.count_games``."""
         self._mark(rows, cuda.device_array((0, NUM_WORDS + 1), np.uint64), legal_counts)
 
     def _mark(self, rows: Any, words: Any, legal_counts: Any) -> None:
-        num_words = self._num_games * (NUM_WORDS + 1)
-        self._launch(cuda_kernels.forget_legal, num_words, words, legal_counts)
-        self._launch(
+        launch_blocks(cuda_kernels.forget_legal, self._num_games, words, legal_counts)
+        launch(
             cuda_kernels.mark_legal, self._num_games * MAX_DWARFS, rows, words, legal_counts
         )
 
     def sample(self, rows: Any, rng: Any, actions: Any) -> None:
         """See ``kernels.sample_games``."""
-        self._launch(cuda_kernels.sample, self._num_games, rows, rng, actions)
+        launch(cuda_kernels.sample, self._num_games, rows, rng, actions)
 
     def play(self, rows: Any, rng: Any, lengths: Any, margins: Any) -> None:
         """See ``kernels.play_games``."""
-        self._launch(cuda_kernels.play, self._num_games, rows, rng, lengths, margins)
+        launch(cuda_kernels.play, self._num_games, rows, rng, lengths, margins)
+
+
+def launch(kernel: Any, threads: int, *arguments: Any) -> None:
+    """Run a kernel with so many threads, or some more."""
+    launch_blocks(kernel, math.ceil(threads / BLOCK), *arguments)
+
+
+def launch_blocks(kernel: Any, blocks: int, *arguments: Any) -> None:
+    """Run a kernel with ``BLOCK`` threads for each block."""
+    if blocks > 0:
+        kernel[blocks, BLOCK, current_stream()](*arguments)
 
 
 def current_stream() -> Any:
     """Torch's, if torch is in use, or else the default stream."""
     torch = sys.modules.get("torch")
     handle = 0
-    if torch is not None and torch.cuda.is_available():
+    if torch is not None and torch.cuda.is_initialized():
         handle = torch.cuda.current_stream().cuda_stream
     return cuda.external_stream(handle) if handle else 0

@@ -1,13 +1,15 @@
 """The CUDA kernels of a batch: the rules' own functions, called from one thread each.
 
-====================  ============================  ==========================================
-kernel                one thread for                because
-====================  ============================  ==========================================
-step, draw, play      a game                        a turn is one thing after another
-legal decisions       a game and one of 32 pieces   pieces move independently of each other
-byte masks            eight bytes of a game         neighbouring threads write neighbours
-observations          a value of a game             the same
-====================  ============================  ==========================================
+====================  ===================================  ===================================
+kernel                one thread for                       because
+====================  ===================================  ===================================
+step, draw, play      a game                               a turn is one thing after another
+legal decisions       a game and one of 32 pieces          pieces move independently
+byte masks            eight bytes in 128 of a game         neighbouring threads write neighbours
+observations          a point in 128 of a game             the same
+====================  ===================================  ===================================
+
+docs/performance.md says what else was tried.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from numba import cuda, types
 from thud_env.actions import MOVE_BASE, OFFER
 from thud_env.batch.one_game import play_game, step_game, write_game_end
 from thud_env.jit.bits import count_ones, natural
+from thud_env.jit.gpu import kernel
 from thud_env.rules.draw import draw_legal
 from thud_env.rules.legal import NUM_WORDS, is_legal, legal_actions, may_offer
 from thud_env.rules.moves import piece_moves
@@ -25,6 +28,7 @@ from thud_env.rules.row import (
     NO_QUESTION,
     ONGOING,
     PENDING,
+    ROW_SIZE,
     TERMINATION,
     TO_MOVE,
     copy_row,
@@ -44,7 +48,7 @@ _SEVEN, _ONE, _LAST_BIT = np.uint64(7), np.uint64(1), np.uint64(63)
 NO_GAME = np.int32(2**31 - 1)
 
 
-@cuda.jit
+@kernel
 def find_illegal(rows, games, actions, found):
     """Write the lowest number of a game whose action is not legal into ``found``."""
     index = cuda.grid(1)
@@ -55,7 +59,7 @@ def find_illegal(rows, games, actions, found):
             cuda.atomic.min(found, 0, game)
 
 
-@cuda.jit
+@kernel
 def step(rows, games, actions, start_row, results, modes):
     """Play one legal decision in some games."""
     index = cuda.grid(1)
@@ -68,7 +72,7 @@ def step(rows, games, actions, start_row, results, modes):
         )
 
 
-@cuda.jit
+@kernel
 def write_ends(rows, games, start_row, resets_at_once, results):
     """Write the results of states that were set."""
     index = cuda.grid(1)
@@ -77,15 +81,16 @@ def write_ends(rows, games, start_row, resets_at_once, results):
         write_game_end(rows[game], start_row, results, game, resets_at_once)
 
 
-@cuda.jit
+@kernel
 def set_rows(rows, games, states):
     """Set some games to states of their own."""
     index = cuda.grid(1)
-    if index < games.shape[0]:
-        copy_row(rows[games[index]], states[index])
+    place, entry = index // ROW_SIZE, index % ROW_SIZE
+    if place < games.shape[0]:
+        rows[games[place], entry] = states[place, entry]
 
 
-@cuda.jit
+@kernel
 def reset(rows, results, start_row, games):
     """Set some games to the start."""
     index = cuda.grid(1)
@@ -98,7 +103,7 @@ def reset(rows, results, start_row, games):
         results.truncated[game] = False
 
 
-@cuda.jit
+@kernel
 def look(rows, to_move):
     """Write who decides in every game."""
     game = cuda.grid(1)
@@ -106,15 +111,14 @@ def look(rows, to_move):
         to_move[game] = rows[game, TO_MOVE]
 
 
-@cuda.jit
+@kernel
 def forget_legal(words, legal_counts):
-    """Before ``mark_legal``. ``words`` are [B, 103] or [0, 103]."""
-    index = cuda.grid(1)
-    game, word = index // (NUM_WORDS + 1), index % (NUM_WORDS + 1)
-    if game < legal_counts.shape[0]:
-        if word == 0:
-            legal_counts[game] = 0
-        if game < words.shape[0]:
+    """Before ``mark_legal``: a block for a game. ``words`` are [B, 103] or [0, 103]."""
+    game = cuda.blockIdx.x
+    if cuda.threadIdx.x == 0:
+        legal_counts[game] = 0
+    if game < words.shape[0]:
+        for word in range(cuda.threadIdx.x, NUM_WORDS + 1, cuda.blockDim.x):
             words[game, word] = 0
 
 
@@ -131,7 +135,7 @@ def _put(words, game, first, moves):
         cuda.atomic.or_(words, (game, word + 1), spilt)
 
 
-@cuda.jit
+@kernel
 def mark_legal(rows, words, legal_counts):
     """Set a bit for each legal decision, and count them; after ``forget_legal``."""
     index = cuda.grid(1)
@@ -158,31 +162,29 @@ def mark_legal(rows, words, legal_counts):
         cuda.atomic.add(legal_counts, game, 1)
 
 
-@cuda.jit
+@kernel
 def spread_bytes(words, byte_words):
-    """Eight bits are copied into each of eight bytes, byte i keeps bit i only, and a carry out of
-    its lower seven bits, or its own top bit, becomes the 1.
+    """A block for a game. Eight bits are copied into each of eight bytes, byte i keeps bit i only,
+    and a carry out of its lower seven bits, or its own top bit, becomes the 1.
     """
-    index = cuda.grid(1)
-    game, part = index // NUM_BYTE_WORDS, index % NUM_BYTE_WORDS
-    if game < byte_words.shape[0]:
+    game = cuda.blockIdx.x
+    for part in range(cuda.threadIdx.x, NUM_BYTE_WORDS, cuda.blockDim.x):
         eight = (words[game, part >> 3] >> np.uint64(8 * (part & 7))) & np.uint64(0xFF)
         kept = (eight * _EACH_BYTE) & _OWN_BIT
         byte_words[game, part] = ((kept + _FILL) >> _SEVEN) & _EACH_BYTE
 
 
-@cuda.jit
+@kernel
 def encode(rows, planes, unit):
-    """Write the observations of every game."""
-    index = cuda.grid(1)
-    value = index % (NUM_PLANES * NUM_POINTS)
-    game = index // (NUM_PLANES * NUM_POINTS)
-    if game < planes.shape[0]:
-        plane, point = value // NUM_POINTS, value % NUM_POINTS
-        planes[game, plane, point] = value_at(rows[game], plane, point, unit)
+    """Write the observation of a game: a block for each."""
+    game = cuda.blockIdx.x
+    row = rows[game]
+    for point in range(cuda.threadIdx.x, NUM_POINTS, cuda.blockDim.x):
+        for plane in range(NUM_PLANES):
+            planes[game, plane, point] = value_at(row, plane, point, unit)
 
 
-@cuda.jit
+@kernel
 def sample(rows, rng, actions):
     """Draw a decision uniformly from the legal ones of every game; 0 where there is none."""
     game = cuda.grid(1)
@@ -192,7 +194,7 @@ def sample(rows, rng, actions):
         actions[game] = 0 if row[TERMINATION] != ONGOING else draw_legal(row, rng, game, scratch)
 
 
-@cuda.jit
+@kernel
 def play(rows, rng, lengths, margins):
     """Play every game to its end by random decisions."""
     game = cuda.grid(1)

@@ -195,7 +195,10 @@ class BatchedGame:
     def _make_views(self) -> None:
         """View the same memory as the kernels write it: see ``masks.py`` and ``encoding.py``."""
         count = len(self._observations)
-        self._own_masks = bytes_view(self._byte_words) if self._as_bytes else bits_view(self._words)
+        self._own_masks: Any = None
+        if self._with_masks:
+            own = bytes_view(self._byte_words) if self._as_bytes else bits_view(self._words)
+            self._own_masks = own
         self._view = View(
             self._shown_rows,
             self._observations.reshape(count, NUM_PLANES, NUM_POINTS),

@@ -80,20 +80,35 @@ def _compile(function: Callable[..., Any], *, counts_references: bool, forceinli
     except RuntimeError as error:  # neither the package's folder nor the home can be written
         warn_once(str(error))
         dispatcher = numba.njit(**{**options, "cache": False})(function)
-    # Numba's cache notices a change to the file that a function stands in, but not to the
-    # files of the functions that it calls: an edit of the rules would leave every kernel
-    # built on them stale. Here all that the function's module imports is part of the stamp.
     function_cache: Any = getattr(dispatcher, "_cache", None)
+    keep_code(dispatcher, function)
+    if function_cache is not None:  # None when compilation is disabled
+        compiler = dispatcher._compiler
+        compiler.compile = announced(compiler.compile, function.__module__)
+        compiler.fold_argument_types = _widening(compiler.fold_argument_types)
+    return dispatcher
+
+
+def keep_code(dispatcher: Any, function: Callable[..., Any], *versions: str) -> None:
+    """Let the cache on disk, if there is one, keep whole code of these sources only, which one
+    process compiles at a time.
+
+    Numba's cache notices a change to the file that a function stands in, but not to the files of
+    the functions that it calls: an edit of the rules would leave every kernel built on them stale.
+    Here all that the function's module imports is part of the stamp.
+
+    Args:
+        dispatcher: Numba's, of the function.
+        function: what it compiles.
+        versions: what else the code depends on.
+    """
+    function_cache = getattr(dispatcher, "_cache", None)
     if hasattr(function_cache, "_cache_file"):
-        check(function_cache, source_hash(Path(function.__code__.co_filename).resolve()))
+        sources = source_hash(Path(function.__code__.co_filename).resolve())
+        check(function_cache, " ".join((sources, *versions)))
         files = function_cache._cache_file
         folder, name = Path(files._cache_path), files._index_name
         dispatcher.compile = compile_alone(dispatcher.compile, folder, name)
-    if function_cache is not None:  # None when compilation is disabled
-        compiler = dispatcher._compiler
-        compiler.compile = _announced(compiler.compile, function.__module__)
-        compiler.fold_argument_types = _widening(compiler.fold_argument_types)
-    return dispatcher
 
 
 def _widening(fold: Callable[..., Any]) -> Callable[..., Any]:
@@ -119,7 +134,7 @@ def _announce(module: str) -> None:
     print(f"thud_env: compiling {module}; later starts find it compiled", file=sys.stderr)
 
 
-def _announced(compiler: Callable[..., Any], module: str) -> Callable[..., Any]:
+def announced(compiler: Callable[..., Any], module: str) -> Callable[..., Any]:
     """The compiler, which is called only for what the cache does not have.
 
     It announces itself when it takes long, the functions that are compiled on the way included.

@@ -63,17 +63,17 @@ def _write_mask(row, byte_words):
 
 
 def bits_view(words: NDArray[np.int64]) -> NDArray[np.uint8]:
-    """[..., 102] words as [..., 809] bytes of bits, least significant first; no copy."""
-    return words.view(np.uint8)[..., :NUM_BIT_BYTES]
+    """[B, 102] words as [B, 809] bytes of bits, least significant first; no copy."""
+    return words.view(np.uint8)[:, :NUM_BIT_BYTES]
 
 
 def bytes_view(byte_words: NDArray[np.uint64]) -> NDArray[np.int8]:
-    """[..., 816] words as [..., 6470] bytes of 0 or 1; no copy."""
-    return byte_words.view(np.int8)[..., :NUM_ACTIONS]
+    """[B, 816] words as [B, 6470] bytes of 0 or 1; no copy."""
+    return byte_words.view(np.int8)[:, :NUM_ACTIONS]
 
 
 def action_mask(row: NDArray[np.int16]) -> NDArray[np.int8]:
     """1 for each legal decision of a state row, 0 for every other, [6470] int8, new."""
-    byte_words = np.empty(NUM_BYTE_WORDS, dtype=np.uint64)
-    _write_mask(row, byte_words)
-    return bytes_view(byte_words)
+    byte_words = np.empty((1, NUM_BYTE_WORDS), dtype=np.uint64)
+    _write_mask(row, byte_words[0])
+    return bytes_view(byte_words)[0]

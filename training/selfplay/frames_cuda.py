@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from numba import cuda
 
-from thud_env.batch.cuda import BLOCK, current_stream
+from thud_env.batch.cuda import launch
 from thud_env.board import CELL_OF_SQUARE
+from thud_env.jit.gpu import kernel
 from training.selfplay.frames import CELL_IMAGES, map_row
 
 
-@cuda.jit
+@kernel
 def _map(rows, frames, images, cells, mapped):
     game = cuda.grid(1)
     if game < rows.shape[0]:
@@ -29,5 +29,4 @@ def map_rows_of(frames: Any, rows: Any, mapped: Any) -> None:
     """
     given, chosen, made = (cuda.as_cuda_array(array) for array in (rows, frames, mapped))
     images, cells = cuda.to_device(CELL_IMAGES), cuda.to_device(CELL_OF_SQUARE)
-    grid = (math.ceil(len(rows) / BLOCK), BLOCK, current_stream())
-    _map[grid](given, chosen, images, cells, made)
+    launch(_map, len(rows), given, chosen, images, cells, made)

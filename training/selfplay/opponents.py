@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 import agents
 from agents.agent import answer_of
 from agents.networks.network import PolicyNetwork
-from agents.policy import sample_decisions
+from agents.networks.on_device import draw_on_device
 from thud_env.position import SIDES
 from thud_env.rulesets import get_ruleset
 from training.arena.players import as_resumed
@@ -292,6 +293,8 @@ def decide(
 ) -> NDArray[np.int32]:
     """[N] actions drawn from a network's policy."""
     inputs = precision.inputs(network, rows)
-    with precision.autocast():
-        drawn, _, _ = sample_decisions(network, inputs, uniforms)
-    return inputs.decisions.cpu().numpy()[drawn].astype(np.int32)
+    with precision.autocast(), torch.no_grad():
+        log_probs, _ = network(inputs.planes, inputs.decisions, inputs.game)
+    draws = torch.from_numpy(uniforms).to(log_probs.device)
+    drawn = draw_on_device(log_probs, inputs.counts, draws)
+    return inputs.decisions[drawn].int().cpu().numpy()
