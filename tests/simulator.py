@@ -1,7 +1,7 @@
 """Numba's simulator of a GPU, without a thread of the host for each of the device.
 
-It starts one for each, by the hundred thousand a test, in case they wait for each other. Ours never
-do. Here they run one after the other, in an order of no meaning, as a GPU's do.
+It starts one for each, by the hundred thousand a test, in case they wait for each other. Most of
+ours never do. Those run one after the other, in an order of no meaning, as a GPU's do.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from numba.cuda.simulator.cudadrv.devicearray import FakeWithinKernelCUDAArray a
 from numba.cuda.simulator.kernelapi import Dim3
 
 Point = tuple[int, int, int]
+_AllAtOnce = kernel.BlockManager
 
 
 class _OneByOne:
@@ -38,8 +39,13 @@ class _OneByOne:
             self._function(*arguments)
 
 
+def _manager(function: Callable[..., None], grid: Point, block: Point, debug: bool) -> Any:
+    waits = "syncthreads" in function.__code__.co_names
+    return (_AllAtOnce if waits else _OneByOne)(function, grid, block, debug)
+
+
 def run_one_by_one() -> None:
-    """Let the simulator, which must have been chosen, run all kernels so from now on."""
-    kernel.BlockManager = _OneByOne
+    """Let the simulator, which must have been chosen, run all kernels that can be run so."""
+    kernel.BlockManager = _manager
     # It would look through all names of NumPy's arrays for this one, each time.
     FakeArray.shape = property(lambda array: array._item.shape)

@@ -10,7 +10,14 @@ from reference import BOARD, RULES, squares
 from reference import start as reference_start
 
 from thud_env import RULESETS, BatchedGame, Position
-from thud_env.views.encoding import NUM_PLANES, OBSERVATION_SHAPE, PLANES, encode_rows, value_at
+from thud_env.views.encoding import (
+    NUM_PLANES,
+    OBSERVATION_SHAPE,
+    PLANES,
+    encode_rows,
+    level_at,
+    value_at,
+)
 
 NAMES = [plane.name for plane in PLANES]
 WHOLE_GAME = {
@@ -198,5 +205,5 @@ def test_values_one_by_one_are_the_planes(rules: str) -> None:
         games.step(games.sample_actions())
     for row, planes in zip(games.rows, games.observations, strict=True):
         for plane in range(NUM_PLANES):
-            values = [value_at(row, plane, point, 1.0) for point in range(225)]
+            values = [value_at(row, plane, point, level_at(row, plane, 1.0)) for point in range(225)]
             np.testing.assert_array_equal(np.float32(values), planes[plane].ravel())

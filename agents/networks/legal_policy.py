@@ -220,14 +220,16 @@ def gathered_scores(
     start, end, shared = _tables_on(decisions.device)
     queries, keys = pairs.flatten(0, 1).chunk(2, dim=1)
     origin = game * NUM_POINTS
-    match = queries.index_select(0, origin + start[decisions]) * keys.index_select(
-        0, origin + end[decisions]
-    )
-    on_squares = match.float().sum(1) / math.sqrt(queries.shape[1])
-    word = (decisions - CAPTURE_ALL).clamp(min=0)
-    off_squares = words.float().flatten()[game * NUM_SQUARELESS + word]
-    score = torch.where(decisions < CAPTURE_ALL, on_squares, off_squares)
-    return score + bias.float()[shared[decisions]]
+    query = queries.index_select(0, origin + start[decisions])
+    key = keys.index_select(0, origin + end[decisions])
+    on_squares = (query * key).float().sum(1) / math.sqrt(queries.shape[1])
+    wordy = (decisions >= CAPTURE_ALL).nonzero().squeeze(1)
+    word = game[wordy] * NUM_SQUARELESS + decisions[wordy] - CAPTURE_ALL
+    given = words.float().flatten().index_select(0, word)
+    # The bias of every action first: in the backward pass all moves of a direction and distance
+    # would wait for each other to add to one entry.
+    biases = bias.float()[shared].index_select(0, decisions)
+    return on_squares.index_fill(0, wordy, 0).index_add(0, wordy, given) + biases
 
 
 def log_softmax_by_game(scores: Tensor, game: Tensor, num_games: int) -> Tensor:

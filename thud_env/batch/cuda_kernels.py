@@ -35,7 +35,7 @@ from thud_env.rules.row import (
     movable_pieces,
 )
 from thud_env.rulesets import MAX_DWARFS
-from thud_env.views.encoding import NUM_PLANES, NUM_POINTS, value_at
+from thud_env.views.encoding import NUM_PLANES, NUM_POINTS, level_at, value_at
 from thud_env.views.masks import NUM_BYTE_WORDS
 
 MAX_ANSWERS = 16
@@ -176,12 +176,18 @@ def spread_bytes(words, byte_words):
 
 @kernel
 def encode(rows, planes, unit):
-    """Write the observation of a game: a block for each."""
-    game = cuda.blockIdx.x
+    """Write the observation of a game: a block for each. What a plane shows everywhere is computed
+    once.
+    """
+    game, thread = cuda.blockIdx.x, cuda.threadIdx.x
     row = rows[game]
-    for point in range(cuda.threadIdx.x, NUM_POINTS, cuda.blockDim.x):
+    levels = cuda.shared.array(NUM_PLANES, types.float32)
+    if thread < NUM_PLANES:
+        levels[thread] = level_at(row, thread, unit)
+    cuda.syncthreads()
+    for point in range(thread, NUM_POINTS, cuda.blockDim.x):
         for plane in range(NUM_PLANES):
-            planes[game, plane, point] = value_at(row, plane, point, unit)
+            planes[game, plane, point] = value_at(row, plane, point, levels[plane])
 
 
 @kernel

@@ -265,18 +265,24 @@ def update_planes(row, shown, planes, unit):
 
 
 @compiled
-def value_at(row, plane, point, unit):
+def level_at(row, plane, unit):
+    """What a plane shows at every point, or where it shows something: see ``value_at``."""
+    return _in_units(_level(row, plane), unit) if _KIND[plane] >= IS else unit
+
+
+@compiled
+def value_at(row, plane, point, level):
     """One value of a row's observation: what ``update_planes`` writes, seen from one point.
 
     Args:
         row: [432] a state row.
         plane: 0 .. C-1.
         point: 15 * row + column, 0 .. 224.
-        unit: what stands for 1; see ``update_planes``.
+        level: the plane's ``level_at``.
     """
     kind = _KIND[plane]
     if kind >= IS:
-        return _in_units(_level(row, plane), unit)
+        return level
     cell = STRIDE * (point // SIZE + 1) + point % SIZE
     if kind == SQUARES:
         marked = row[cell] != OFF_BOARD
@@ -284,7 +290,7 @@ def value_at(row, plane, point, unit):
         marked = row[natural(_OF[plane])] == cell
     else:
         marked = row[cell] == _OF[plane]
-    return unit if marked else 0.0
+    return level if marked else 0.0
 
 
 @compiled_with_arrays
