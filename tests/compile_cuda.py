@@ -20,10 +20,8 @@ from agents.networks import attacks_cuda
 from thud_env import BatchedGame
 from thud_env.batch import cuda_kernels
 from thud_env.batch.one_game import Results
-from thud_env.board import CELL_OF_SQUARE
 from thud_env.jit.gpu import tables_in_global_memory
 from training.selfplay import frames_cuda
-from training.selfplay.frames import CELL_IMAGES
 
 H200 = (9, 0)
 MODULES = (cuda_kernels, attacks_cuda, frames_cuda)
@@ -49,8 +47,11 @@ def signatures() -> dict[str, tuple[object, ...]]:
         "encode": (rows, view.planes, view.unit),
         "sample": (rows, rng, actions),
         "play": (rows, rng, np.zeros(2, np.int32), np.zeros(2, np.int16)),
-        "_attack": (rows, view.planes),
-        "_map": (rows, chosen, CELL_IMAGES, CELL_OF_SQUARE, rows),
+        "_clear": (view.planes,),
+        "_show_pieces": (rows, view.planes),
+        "_show_landings": (rows, view.planes),
+        "_show_rest": (rows, view.planes),
+        "_map": (rows, chosen, rows),
     }
     assert isinstance(results, Results)
     return {name: tuple(typeof(value) for value in values) for name, values in arguments.items()}

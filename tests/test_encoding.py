@@ -205,5 +205,7 @@ def test_values_one_by_one_are_the_planes(rules: str) -> None:
         games.step(games.sample_actions())
     for row, planes in zip(games.rows, games.observations, strict=True):
         for plane in range(NUM_PLANES):
-            values = [value_at(row, plane, point, level_at(row, plane, 1.0)) for point in range(225)]
+            values = [
+                value_at(row, plane, point, level_at(row, plane, 1.0)) for point in range(225)
+            ]
             np.testing.assert_array_equal(np.float32(values), planes[plane].ravel())

@@ -4,6 +4,9 @@ A network of a few 3 x 3 convolutions cannot see along a line of seven dwarfs to
 aim at. These planes, computed from a state row, show it. They add no information: all of it follows
 from the observation and the rules.
 
+All that is added up is a multiple of 1/8, so sums are exact in any order: on a GPU a thread each
+shows what a piece does (``attacks_cuda.py``).
+
 Both sides' planes show the moves that the side would have if it were to move.
 """
 
@@ -14,7 +17,15 @@ from numpy.typing import NDArray
 
 from agents.networks.threats import NUM_THREAT_PLANES, show_threats
 from thud_env.actions import MOVE_BASE, MOVE_TO
-from thud_env.board import CELL_STEP, NUM_DIRECTIONS, SIZE, STRIDE
+from thud_env.board import (
+    CELL_OF_SQUARE,
+    CELL_STEP,
+    NUM_DIRECTIONS,
+    NUM_SQUARES,
+    SIZE,
+    STRIDE,
+)
+from thud_env.jit.atomic import add
 from thud_env.jit.bits import natural, trailing_zeros
 from thud_env.jit.compile import compiled, compiled_with_arrays
 from thud_env.rules.moves import count_adjacent, empty_run, line_length, piece_moves
@@ -35,6 +46,7 @@ from thud_env.rules.traits import (
     trolls_capture_beside,
     trolls_trample,
 )
+from thud_env.rulesets import MAX_DWARFS, MAX_TROLLS
 from thud_env.views.encoding import NUM_POINTS, Plane
 
 ATTACK_PLANES = (
@@ -50,6 +62,7 @@ ATTACK_PLANES = (
 )
 """Classic strikes are hurls; in Koom Valley, sandwiches and tramples."""
 NUM_ATTACK_PLANES = len(ATTACK_PLANES)
+NUM_PIECES = MAX_DWARFS + MAX_TROLLS
 
 (
     _DWARF_MOVES,
@@ -75,7 +88,7 @@ def _show_moves(row, cell, planes, plane, share):
     first = MOVE_BASE[cell, 0]
     moves = piece_moves(row, cell)
     while moves != 0:
-        planes[plane, _point(MOVE_TO[first + trailing_zeros(moves)])] += share
+        add(planes, plane, _point(MOVE_TO[first + trailing_zeros(moves)]), share)
         moves &= moves - 1
 
 
@@ -87,11 +100,11 @@ def _show_hurls(row, front, planes):
         length = line_length(row, front, step)
         run = empty_run(row, front, direction)
         for distance in range(1, min(length, run) + 1):
-            planes[_DWARF_STRIKES, _point(front + distance * step)] += 0.25
+            add(planes, _DWARF_STRIKES, _point(front + distance * step), 0.25)
         if length > run and row[front + (run + 1) * step] == TROLL:
             point = _point(front + (run + 1) * step)
-            planes[_DWARF_STRIKES, point] += 0.25
-            planes[_TROLLS_STRUCK, point] += 0.25
+            add(planes, _DWARF_STRIKES, point, 0.25)
+            add(planes, _TROLLS_STRUCK, point, 0.25)
 
 
 @compiled
@@ -105,23 +118,20 @@ def _show_leaps(row, cell, planes):
 
 
 @compiled
-def _show_landings(row, planes):
-    """Classic: the dwarfs beside squares that trolls can move to, and the unsafe free squares."""
-    for cell in range(STRIDE, STRIDE * (SIZE + 1)):
-        if row[cell] == OFF_BOARD:
-            continue
-        point = _point(cell)
-        moves = planes[_TROLL_MOVES, point] > 0
-        if moves:
-            planes[_TROLL_CAPTURES, point] = count_adjacent(row, cell, DWARF) / 8
-        if not moves and planes[_TROLL_LEAPS, point] == 0:
-            continue
-        for direction in range(NUM_DIRECTIONS):
-            beside = natural(cell + CELL_STEP[direction])
-            if row[beside] == DWARF and moves:
-                planes[_DWARFS_STRUCK, _point(beside)] += 0.125
-            if row[beside] == EMPTY:
-                planes[_DWARFS_UNSAFE, _point(beside)] += 0.125
+def show_landing(row, cell, planes):
+    """Classic: the dwarfs beside a square that trolls can move to, and the unsafe free squares."""
+    point = _point(cell)
+    moves = planes[_TROLL_MOVES, point] > 0
+    if moves:
+        planes[_TROLL_CAPTURES, point] = count_adjacent(row, cell, DWARF) / 8
+    if not moves and planes[_TROLL_LEAPS, point] == 0:
+        return
+    for direction in range(NUM_DIRECTIONS):
+        beside = natural(cell + CELL_STEP[direction])
+        if row[beside] == DWARF and moves:
+            add(planes, _DWARFS_STRUCK, _point(beside), 0.125)
+        if row[beside] == EMPTY:
+            add(planes, _DWARFS_UNSAFE, _point(beside), 0.125)
 
 
 @compiled
@@ -136,15 +146,47 @@ def _show_valley_strikes(row, planes):
             step = int(CELL_STEP[direction])
             near, across = natural(troll + step), natural(troll - step)
             if sandwich and row[near] == EMPTY and row[across] == DWARF:
-                planes[_DWARF_STRIKES, _point(near)] += 0.25
+                add(planes, _DWARF_STRIKES, _point(near), 0.25)
                 if planes[_DWARF_MOVES, _point(near)] > 0:
-                    planes[_TROLLS_STRUCK, _point(troll)] += 0.25
+                    add(planes, _TROLLS_STRUCK, _point(troll), 0.25)
             beyond = natural(near + step) if row[near] != OFF_BOARD else near
             if trample and row[near] == DWARF and row[beyond] == EMPTY:
-                planes[_TROLL_CAPTURES, _point(beyond)] += 0.125
-                planes[_DWARFS_STRUCK, _point(near)] += 0.125
+                add(planes, _TROLL_CAPTURES, _point(beyond), 0.125)
+                add(planes, _DWARFS_STRUCK, _point(near), 0.125)
             if trample and row[near] == EMPTY and row[beyond] == EMPTY:
-                planes[_DWARFS_UNSAFE, _point(near)] += 0.125
+                add(planes, _DWARFS_UNSAFE, _point(near), 0.125)
+
+
+@compiled
+def show_piece(row, number, planes):
+    """What one piece shows: the n-th of those that the dwarfs may move, or, from ``MAX_DWARFS`` on,
+    of the trolls.
+    """
+    if number < MAX_DWARFS:
+        if number >= num_dwarf_cells(row):
+            return
+        cell = natural(row[DWARF_CELLS + number])
+        if row[cell] == STONE:
+            _show_moves(row, cell, planes, _STONE_MOVES, 1.0)
+            return
+        _show_moves(row, cell, planes, _DWARF_MOVES, 0.125)
+        if dwarfs_hurl(row):
+            _show_hurls(row, cell, planes)
+    elif number - MAX_DWARFS < row[NUM_TROLLS]:
+        cell = natural(row[TROLL_CELLS + number - MAX_DWARFS])
+        _show_moves(row, cell, planes, _TROLL_MOVES, 0.125)
+        if trolls_capture_beside(row):
+            _show_leaps(row, cell, planes)
+
+
+@compiled
+def show_rest(row, planes):
+    """After all pieces and landings: the threat planes, if wanted, and what Koom Valley adds."""
+    if planes.shape[0] > NUM_ATTACK_PLANES and dwarfs_hurl(row) and trolls_capture_beside(row):
+        threats = planes[NUM_ATTACK_PLANES:]
+        show_threats(row, planes[_DWARF_MOVES], planes[_TROLL_MOVES], threats)
+    if dwarfs_sandwich(row) or trolls_trample(row):
+        _show_valley_strikes(row, planes)
 
 
 @compiled
@@ -159,26 +201,12 @@ def show_attacks(row, planes):
     for plane in range(planes.shape[0]):
         for point in range(NUM_POINTS):
             planes[plane, point] = 0
-    for i in range(DWARF_CELLS, DWARF_CELLS + num_dwarf_cells(row)):
-        cell = natural(row[i])
-        if row[cell] == STONE:
-            _show_moves(row, cell, planes, _STONE_MOVES, 1.0)
-            continue
-        _show_moves(row, cell, planes, _DWARF_MOVES, 0.125)
-        if dwarfs_hurl(row):
-            _show_hurls(row, cell, planes)
-    for i in range(TROLL_CELLS, TROLL_CELLS + int(row[NUM_TROLLS])):
-        cell = natural(row[i])
-        _show_moves(row, cell, planes, _TROLL_MOVES, 0.125)
-        if trolls_capture_beside(row):
-            _show_leaps(row, cell, planes)
+    for number in range(NUM_PIECES):
+        show_piece(row, number, planes)
     if trolls_capture_beside(row):
-        _show_landings(row, planes)
-    if planes.shape[0] > NUM_ATTACK_PLANES and dwarfs_hurl(row) and trolls_capture_beside(row):
-        threats = planes[NUM_ATTACK_PLANES:]
-        show_threats(row, planes[_DWARF_MOVES], planes[_TROLL_MOVES], threats)
-    if dwarfs_sandwich(row) or trolls_trample(row):
-        _show_valley_strikes(row, planes)
+        for square in range(NUM_SQUARES):
+            show_landing(row, natural(CELL_OF_SQUARE[square]), planes)
+    show_rest(row, planes)
 
 
 @compiled_with_arrays

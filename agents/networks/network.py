@@ -112,6 +112,11 @@ class PolicyNetwork(nn.Module):
         """Return this network, or one that judges the same, faster, and is not to be trained."""
         return self
 
+    def compile_trunk(self) -> None:
+        """Let ``torch.compile`` have what takes the most time, if the architecture has such a part;
+        for any number of states.
+        """
+
     def judge(self, planes: Tensor, decisions: Tensor, game: Tensor) -> Judgement:
         """Score the legal decisions and value the states; the arguments are those of
         ``forward``.
@@ -175,6 +180,10 @@ class Network(PolicyNetwork):
         self.value = nn.Sequential(
             nn.Linear(pooled, 2 * channels), nn.ReLU(), nn.Linear(2 * channels, 1)
         )
+
+    def compile_trunk(self) -> None:
+        """See ``PolicyNetwork``."""
+        self.trunk.compile(dynamic=True)
 
     def judge(self, planes: Tensor, decisions: Tensor, game: Tensor) -> Judgement:
         """See ``PolicyNetwork``."""

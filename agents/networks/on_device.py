@@ -7,7 +7,7 @@ the CPU work too, so that tests can compare with ``Inputs.of_rows`` and ``sample
 
 from __future__ import annotations
 
-import threading
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,23 +17,12 @@ from torch import Tensor
 from agents.networks.attacks import NUM_ATTACK_PLANES, attack_planes
 from agents.networks.inputs import Inputs
 from agents.networks.threats import NUM_THREAT_PLANES
-from thud_env import BatchedGame
+from thud_env.batch.one_game import View
 from thud_env.batch.options import Device
 from thud_env.board import SIZE
-from thud_env.rules.row import ruleset_of
-
-FEWEST = 256
-"""The least number of states that a batch has room for."""
-
-
-class _Batches(threading.local):
-    """Each thread's batches, by device and ruleset: they expand rows into planes and decisions."""
-
-    def __init__(self) -> None:
-        self.kept: dict[str, BatchedGame] = {}
-
-
-_batches = _Batches()
+from thud_env.rules.legal import NUM_WORDS
+from thud_env.views.encoding import NUM_PLANES, NUM_POINTS, OBSERVATION_SHAPE, encode_rows
+from thud_env.views.masks import NUM_BYTE_WORDS, action_mask
 
 
 def device_of(rows: Tensor) -> Device:
@@ -56,33 +45,45 @@ def inputs_on_device(rows: Tensor, attacks: bool = False, threats: bool = False)
         attacks: whether with the attack planes.
         threats: whether with the threat planes after those.
     """
-    count = len(rows)
-    batch = _batch_for(rows)
     states = rows.contiguous()
-    given = states if states.is_cuda else states.numpy()
-    batch.set_rows(given, np.arange(count), are_checked=True)
-    planes = as_tensor(batch.observations)[:count]
+    planes, masks, counts = _shown(states)
     if attacks:
         planes = torch.cat((planes, _attacks_on_device(states, threats)), dim=1)
-    game, decisions = as_tensor(batch.masks)[:count].nonzero(as_tuple=True)
+    game, decisions = masks.nonzero(as_tuple=True)
     return Inputs(
-        planes.clone(memory_format=torch.channels_last),
-        decisions,
-        game,
-        as_tensor(batch.legal_counts)[:count].long(),
+        planes.contiguous(memory_format=torch.channels_last), decisions, game, counts.long()
     )
 
 
-def _batch_for(rows: Tensor) -> BatchedGame:
-    """A batch of their ruleset, with room for as many states."""
-    ruleset = ruleset_of(rows[0].cpu().numpy())
-    device = device_of(rows)
-    key = f"{device} {ruleset.spec}"
-    kept = _batches.kept.get(key)
-    if kept is None or kept.num_games < len(rows):
-        room = max(FEWEST, 1 << (len(rows) - 1).bit_length())
-        _batches.kept[key] = kept = BatchedGame(room, ruleset, device, num_threads=1)
-    return kept
+def _shown(rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """What the players of N states see: planes [N, C, 15, 15] float32, masks [N, >= 6470] int8 and
+    [N] how many decisions are legal, on the device of the rows.
+    """
+    if device_of(rows) == "cpu":
+        masks = torch.from_numpy(np.stack([action_mask(row) for row in rows.numpy()]))
+        return torch.from_numpy(encode_rows(rows.numpy())), masks, masks.sum(1)
+    from numba import cuda
+
+    from thud_env.batch.cuda import show_states
+
+    make = partial(torch.empty, device=rows.device)
+    planes = make((len(rows), NUM_PLANES, NUM_POINTS))
+    words = make((len(rows), NUM_WORDS + 1), dtype=torch.int64)
+    byte_words = make((len(rows), NUM_BYTE_WORDS), dtype=torch.int64)
+    counts = make(len(rows), dtype=torch.int32)
+    to_move = make(len(rows), dtype=torch.int8)
+    given, *shown = map(cuda.as_cuda_array, (rows, planes, words, byte_words, counts, to_move))
+    view = View(
+        shown_rows=given,
+        planes=shown[0],
+        unit=1.0,
+        words=shown[1],
+        byte_words=shown[2].view(np.uint64),
+        legal_counts=shown[3],
+        to_move=shown[4],
+    )
+    show_states(given, view)
+    return planes.reshape(-1, *OBSERVATION_SHAPE), byte_words.view(torch.int8), counts
 
 
 def _attacks_on_device(rows: Tensor, threats: bool) -> Tensor:

@@ -148,32 +148,17 @@ class CudaDevice:
         chosen = self._numbers(games)
         illegal = self._first_illegal(rows, chosen, actions) if check else -1
         if illegal < 0:
-            launch(
-                cuda_kernels.step, len(games), rows, chosen, actions, start_row, results, modes
-            )
+            launch(cuda_kernels.step, len(games), rows, chosen, actions, start_row, results, modes)
             self.show(rows, games, view)
         return illegal
 
     def show(self, rows: Any, games: Any, view: View) -> None:
         """Write what the players of every game see: on a GPU, leaving some out saves nothing."""
-        launch(cuda_kernels.look, self._num_games, rows, view.to_move)
-        if len(view.words) > 0:
-            words = view.words.view(np.uint64)
-            self._mark(rows, words, view.legal_counts)
-            launch_blocks(
-                cuda_kernels.spread_bytes, len(view.byte_words), words, view.byte_words
-            )
-        launch_blocks(cuda_kernels.encode, len(view.planes), rows, view.planes, view.unit)
+        show_states(rows, view)
 
     def count(self, rows: Any, legal_counts: Any) -> None:
         """See ``kernels.count_games``."""
-        self._mark(rows, cuda.device_array((0, NUM_WORDS + 1), np.uint64), legal_counts)
-
-    def _mark(self, rows: Any, words: Any, legal_counts: Any) -> None:
-        launch_blocks(cuda_kernels.forget_legal, self._num_games, words, legal_counts)
-        launch(
-            cuda_kernels.mark_legal, self._num_games * MAX_DWARFS, rows, words, legal_counts
-        )
+        _mark(rows, cuda.device_array((0, NUM_WORDS + 1), np.uint64), legal_counts)
 
     def sample(self, rows: Any, rng: Any, actions: Any) -> None:
         """See ``kernels.sample_games``."""
@@ -182,6 +167,21 @@ class CudaDevice:
     def play(self, rows: Any, rng: Any, lengths: Any, margins: Any) -> None:
         """See ``kernels.play_games``."""
         launch(cuda_kernels.play, self._num_games, rows, rng, lengths, margins)
+
+
+def show_states(rows: Any, view: View) -> None:
+    """Write what the players of N states see, [N, 432] int16; ``shown_rows`` is not read."""
+    launch(cuda_kernels.look, len(rows), rows, view.to_move)
+    if len(view.words) > 0:
+        words = view.words.view(np.uint64)
+        _mark(rows, words, view.legal_counts)
+        launch_blocks(cuda_kernels.spread_bytes, len(view.byte_words), words, view.byte_words)
+    launch_blocks(cuda_kernels.encode, len(view.planes), rows, view.planes, view.unit)
+
+
+def _mark(rows: Any, words: Any, legal_counts: Any) -> None:
+    launch_blocks(cuda_kernels.forget_legal, len(rows), words, legal_counts)
+    launch(cuda_kernels.mark_legal, len(rows) * MAX_DWARFS, rows, words, legal_counts)
 
 
 def launch(kernel: Any, threads: int, *arguments: Any) -> None:

@@ -102,7 +102,7 @@ def keep_code(dispatcher: Any, function: Callable[..., Any], *versions: str) -> 
         function: what it compiles.
         versions: what else the code depends on.
     """
-    function_cache = getattr(dispatcher, "_cache", None)
+    function_cache: Any = getattr(dispatcher, "_cache", None)
     if hasattr(function_cache, "_cache_file"):
         sources = source_hash(Path(function.__code__.co_filename).resolve())
         check(function_cache, " ".join((sources, *versions)))

@@ -6,6 +6,7 @@ import dataclasses
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import Tensor
 
 from thud_env.position import SIDES
 from thud_env.rules.row import ROW_SIZE
@@ -19,8 +20,8 @@ from training.selfplay.rollout import Rollout
 class Batch:
     """N decisions of one role."""
 
-    rows: NDArray[np.int16]
-    """[N, 432] the states that were decided in."""
+    rows: NDArray[np.int16] | Tensor
+    """[N, 432] int16, the states that were decided in."""
     actions: NDArray[np.int32]
     """[N] what was decided."""
     log_probs: NDArray[np.float32]

@@ -106,7 +106,9 @@ class Learner:
             return {}
         unpredicted = variance / (self._moments(batch.returns)[2] + 1e-8)
         advantages = (batch.advantages.astype(np.float64) - mean) / (math.sqrt(variance) + 1e-8)
-        batch = dataclasses.replace(batch, advantages=advantages.astype(np.float32))
+        with self._clock.on(ENVIRONMENT):
+            states = self._precision.states(batch.rows)
+        batch = dataclasses.replace(batch, rows=states, advantages=advantages.astype(np.float32))
         minibatches = math.ceil(decisions / config.minibatch_size)
         steps: list[dict[str, float]] = []
         for _ in range(config.update_epochs):

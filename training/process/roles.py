@@ -53,7 +53,7 @@ class Roles:
             network.to(precision.device)
             network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
             if config.compile:
-                network.trunk.compile(dynamic=True)
+                network.compile_trunk()
         return cls(networks, precision, _threads(precision.device), Clock(precision.device))
 
     def at_once(self, work: Callable[[int], Result]) -> list[Result]:

@@ -13,10 +13,10 @@ from training.selfplay.frames import CELL_IMAGES, map_row
 
 
 @kernel
-def _map(rows, frames, images, cells, mapped):
+def _map(rows, frames, mapped):
     game = cuda.grid(1)
     if game < rows.shape[0]:
-        map_row(rows[game], frames[game], images, cells, mapped[game])
+        map_row(rows[game], frames[game], CELL_IMAGES, CELL_OF_SQUARE, mapped[game])
 
 
 def map_rows_of(frames: Any, rows: Any, mapped: Any) -> None:
@@ -27,6 +27,4 @@ def map_rows_of(frames: Any, rows: Any, mapped: Any) -> None:
         rows: [N, 432] int16, and
         mapped: [N, 432] int16, overwritten: all with ``__cuda_array_interface__``.
     """
-    given, chosen, made = (cuda.as_cuda_array(array) for array in (rows, frames, mapped))
-    images, cells = cuda.to_device(CELL_IMAGES), cuda.to_device(CELL_OF_SQUARE)
-    launch(_map, len(rows), given, chosen, images, cells, made)
+    launch(_map, len(rows), *map(cuda.as_cuda_array, (rows, frames, mapped)))
