@@ -160,7 +160,7 @@ cuda: $(CUDA)/.done ## compile the CUDA kernels for an H200; needs no GPU
 
 gpu: $(CUDA)/.done ## prove on an NVIDIA GPU that it plays as the CPU does, and measure it
 	$(CUDA)/bin/python -m pytest tests/test_batch_cuda.py
-	$(CUDA)/bin/python -m thud_env.bench
+	$(CUDA)/bin/python tests/benchmarks/gpu.py --rates --out build/gpu
 
 clean: ## remove the virtual environments, caches and build output; runs/ stays
 	rm -rf $(VENV) $(LIBRARIES) $(RLLIB) $(CUDA) build dist .pytest_cache .mypy_cache .ruff_cache

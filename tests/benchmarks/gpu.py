@@ -28,14 +28,13 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-import torch
+import numpy as np
 
 from thud_env import BatchedGame, random_playouts
 from thud_env.command import Command
 from thud_env.rules.row import ROW_SIZE
 from thud_env.views.encoding import NUM_PLANES, NUM_POINTS
 from thud_env.views.masks import NUM_BIT_BYTES
-from training.process.clock import Clock
 
 ROOT = Path(__file__).parents[2]
 FORMS: dict[str, tuple[Any, Any]] = {
@@ -58,16 +57,22 @@ def bytes_moved(observations: Any, masks: Any) -> int:
 
 
 def bandwidth_of(device: str) -> float:
-    """Bytes a second that a copy reads and writes; the median of five."""
-    size = 2**31 if device == "cuda" else 2**24
-    source = torch.ones(size, dtype=torch.uint8, device=device)
-    target = torch.empty_like(source)
-    clock = Clock(device)
+    """Bytes a second that copying the rows of many games reads and writes; the median of five."""
+    size = 2**20 if device == "cuda" else 2**12
+    source, target = (
+        BatchedGame(size, "classic", device, observations=False, masks=None)  # type: ignore[call-overload]
+        for _ in range(2)
+    )
     rates = []
     for _ in range(6):
-        started = clock.now()
-        target.copy_(source)
-        rates.append(2 * size / (clock.now() - started))
+        started = time.perf_counter()
+        for _ in range(10):
+            if device == "cuda":
+                target.rows.copy_to_device(source.rows)  # type: ignore[attr-defined]
+            else:
+                np.copyto(target.rows, source.rows)
+        target.to_host(target.rows[:1])  # waits for the GPU
+        rates.append(10 * 2 * 2 * ROW_SIZE * size / (time.perf_counter() - started))
     return median(rates[1:])
 
 

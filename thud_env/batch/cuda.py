@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 from numba import config, cuda
-from numba.core.errors import NumbaPerformanceWarning
 from numpy.typing import NDArray
 
 from thud_env.arguments import as_integers, check_integers
@@ -54,7 +53,7 @@ class CudaDevice:
             )
         if not cuda.is_available():
             raise RuntimeError("device='cuda' finds no NVIDIA GPU with a driver: use device='cpu'")
-        warnings.filterwarnings("ignore", _FEW_BLOCKS, NumbaPerformanceWarning)
+        warnings.filterwarnings("ignore", _FEW_BLOCKS)
         self._num_games = num_games
         self._found = cuda.device_array(1, np.int32)
         self._none_found = cuda.to_device(np.full(1, cuda_kernels.NO_GAME))
