@@ -20,6 +20,7 @@ from agents.networks import attacks_cuda
 from thud_env import BatchedGame
 from thud_env.batch import cuda_kernels
 from thud_env.batch.one_game import Results
+from thud_env.jit.cache import CheckedCacheFile
 from thud_env.jit.gpu import tables_in_global_memory
 from training.selfplay import frames_cuda
 
@@ -68,6 +69,8 @@ def main() -> None:
         if is_kernel(value)
     }
     assert set(made) == set(wanted), f"not both here and there: {set(made) ^ set(wanted)}"
+    for one in made.values():
+        assert isinstance(one._cache._cache_file, CheckedCacheFile), "it should be kept on disk"
     no_gpu = mock.patch.object(dispatcher, "get_current_device", return_value=device)
     with no_gpu, tables_in_global_memory():
         for name, arguments in wanted.items():

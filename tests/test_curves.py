@@ -38,12 +38,13 @@ def a_run(
     return folder
 
 
-def test_the_readmes_curve_is_that_of_the_kept_run(tmp_path: Path) -> None:
+@pytest.mark.parametrize("run", ["smoke", "gpu"])
+def test_the_curves_of_the_docs_are_those_of_the_kept_runs(run: str, tmp_path: Path) -> None:
     root = Path(__file__).parents[1]
-    out = tmp_path / "smoke.svg"
-    assert main([str(root / "docs/curves/smoke"), "--out", str(out)]) == 0
-    again = "python -m training.curves docs/curves/smoke --out docs/images/smoke.svg"
-    assert out.read_bytes() == (root / "docs/images/smoke.svg").read_bytes(), again
+    out = tmp_path / f"{run}.svg"
+    assert main([str(root / "docs/curves" / run), "--out", str(out)]) == 0
+    again = f"python -m training.curves docs/curves/{run} --out docs/images/{run}.svg"
+    assert out.read_bytes() == (root / f"docs/images/{run}.svg").read_bytes(), again
 
 
 def test_runs_of_every_command_have_curves(tmp_path: Path) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from by_hand import decide, place
 
 from agents.networks.inputs import Inputs
 from agents.networks.legal_policy import TABLES, gathered_policy, legal_policy, log_softmax_by_game
-from agents.networks.network import Network, NetworkConfig
+from agents.networks.network import GRAIN, Network, NetworkConfig, _filled_up
 from agents.policy import sample_decisions
 from thud_env import Position
 from thud_env.actions import CAPTURE, CAPTURE_ALL, NUM_ACTIONS, describe_action
@@ -221,6 +223,55 @@ def test_the_heads_get_the_mean_and_the_maximum_of_every_plane(pool_layer: bool)
     wanted = (half.pool(points).relu() if pool_layer else points).float()
     exact = torch.cat((wanted.mean(1), wanted.amax(1)), 1)
     assert torch.allclose(pooled.float(), exact, rtol=2**-7, atol=0)
+
+
+def test_states_that_are_added_for_a_gpu_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    network, inputs = a_network(channels=4), inputs_of(some_positions())
+    given = (inputs.planes, inputs.decisions, inputs.game)
+
+    def judged() -> list[torch.Tensor]:
+        found = network.judge(*given)
+        total = found.log_probs.sum() + found.values.sum() + found.entropies.sum()
+        return [*found, *torch.autograd.grad(total, list(network.parameters()))]
+
+    alone = judged()
+    sizes = []
+
+    def fill_up(planes: torch.Tensor, grain: int) -> torch.Tensor:
+        assert grain == 1, "on a processor none are added"
+        filled = _filled_up(planes, GRAIN)
+        sizes.append(len(filled))
+        return filled
+
+    monkeypatch.setattr("agents.networks.network._filled_up", fill_up)
+    for one, other in zip(judged(), alone, strict=True):
+        torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-4)
+    assert sizes == [GRAIN]
+
+
+def test_a_compiled_trunk_judges_the_same_and_keeps_its_weights_names(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = []
+
+    def compile_in_python(module: torch.nn.Module, **how: Any) -> None:
+        asked.append(how)
+        module._compiled_call_impl = torch.compile(module._call_impl, backend="eager", **how)
+
+    monkeypatch.setattr(torch.nn.Module, "compile", compile_in_python)
+    inputs = inputs_of(some_positions())
+    plain = a_network(channels=4)
+    compiled = copy.deepcopy(plain)
+    compiled.compile_trunk()
+    assert asked == [{"dynamic": True}]
+    assert compiled.state_dict().keys() == plain.state_dict().keys()
+    for network in (compiled, copy.deepcopy(compiled)):
+        for one, other in zip(
+            network(inputs.planes, inputs.decisions, inputs.game),
+            plain(inputs.planes, inputs.decisions, inputs.game),
+            strict=True,
+        ):
+            torch.testing.assert_close(one, other)
 
 
 def test_a_block_starts_as_the_identity() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import io
 import json
@@ -22,7 +23,7 @@ from test_config import CONFIGS
 import agents
 from agents.networks.checkpoint import load_policy, save_policy
 from agents.networks.kinds import NETWORKS, config_class
-from agents.networks.network import NetworkConfig
+from agents.networks.network import Network, NetworkConfig
 from thud_env import RULESETS, Position
 from thud_env.command import BROKEN_PIPE
 from thud_env.position import SIDES
@@ -32,7 +33,7 @@ from training.learner.batches import with_progress_paid
 from training.learner.ppo import MEASURED
 from training.options import Options
 from training.process.clock import PARTS
-from training.process.roles import start_from, two_networks
+from training.process.roles import Roles, start_from, two_networks
 from training.process.state import State
 from training.runs import checkpoints as checkpoints_module
 from training.runs.anchors import SCORE
@@ -194,6 +195,7 @@ TINY_WORDS = (
     "evaluation_games=2",
     "anchor_games=0",
     "device=cpu",
+    "compile=false",  # it asks for a C++ compiler
     "start_from=''",
     "max_turns=20",
     "agreement=true",
@@ -219,6 +221,14 @@ def test_every_configuration_trains(path: Path, tmp_path: Path) -> None:
     by_result = config.rules.startswith("koom")
     assert ("mean result" in shown_by(console)) == by_result
     assert ("32 to +32" in shown_by(console)) != by_result
+
+
+def test_both_trunks_are_compiled_if_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled: list[Network] = []
+    monkeypatch.setattr(Network, "compile_trunk", compiled.append)
+    for wanted in (False, True):
+        with contextlib.closing(Roles.of(dataclasses.replace(QUICK, compile=wanted))) as roles:
+            assert compiled == list(roles.networks) * wanted
 
 
 def test_progress_is_paid_less_and_less_until_halfway() -> None:

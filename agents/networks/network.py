@@ -23,7 +23,8 @@ from thud_env.board import SIZE
 from thud_env.rulesets import MOST_POINTS, Ruleset
 
 GRAIN = 256
-"""States that a GPU computes together."""
+"""A GPU is given multiples of so many states: for every number that it has not met, cuDNN plans its
+convolutions anew."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -187,7 +188,8 @@ class Network(PolicyNetwork):
 
     def judge(self, planes: Tensor, decisions: Tensor, game: Tensor) -> Judgement:
         """See ``PolicyNetwork``."""
-        points, pooled = (found[: len(planes)] for found in self.features(_filled_up(planes)))
+        filled = _filled_up(planes, GRAIN if planes.is_cuda else 1)
+        points, pooled = (found[: len(planes)] for found in self.features(filled))
         return Judgement(
             *legal_policy(
                 self.queries_and_keys(points), self.bias, self.words(pooled), decisions, game
@@ -212,14 +214,10 @@ class Network(PolicyNetwork):
         return functional.linear(points, weight, bias)
 
 
-def _filled_up(planes: Tensor) -> Tensor:
-    """On a GPU, add empty states up to a multiple of ``GRAIN``. For every new number of states the
-    convolutions of cuDNN would be planned anew, which takes longer than to run them.
-    """
-    missing = -len(planes) % GRAIN
-    if not planes.is_cuda or missing == 0:
-        return planes
-    return functional.pad(planes, (0, 0, 0, 0, 0, 0, 0, missing))
+def _filled_up(planes: Tensor, grain: int) -> Tensor:
+    """Planes with empty states added, up to a multiple of ``grain``."""
+    missing = -len(planes) % grain
+    return functional.pad(planes, (0, 0, 0, 0, 0, 0, 0, missing)) if missing else planes
 
 
 def _means(points: Tensor) -> Tensor:
