@@ -225,7 +225,7 @@ def test_every_configuration_trains(path: Path, tmp_path: Path) -> None:
 
 def test_both_trunks_are_compiled_if_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled: list[Network] = []
-    monkeypatch.setattr(Network, "compile_trunk", compiled.append)
+    monkeypatch.setattr(Network, "compile_trunk", lambda network: compiled.append(network))
     for wanted in (False, True):
         with contextlib.closing(Roles.of(dataclasses.replace(QUICK, compile=wanted))) as roles:
             assert compiled == list(roles.networks) * wanted

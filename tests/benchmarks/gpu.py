@@ -158,8 +158,8 @@ def run_all(arguments: argparse.Namespace) -> int:
     dry = ["--dry-run"] if arguments.dry_run else []
     tests = ["tests/test_batch_cuda.py", "tests/test_device_play.py", "-k", "not simulat"]
     parts: dict[str, tuple[float, list[str]]] = {
-        "same": (2, [*python, "-m", "pytest", "-q", *tests]),
-        "rates": (2.5, [*python, __file__, "--rates", f"--out={arguments.out}", *dry]),
+        "same": (1.5, [*python, "-m", "pytest", "-q", *tests]),
+        "rates": (1.5, [*python, __file__, "--rates", f"--out={arguments.out}", *dry]),
     }
     for channels, blocks in NETWORKS:
         size = (
@@ -168,7 +168,7 @@ def run_all(arguments: argparse.Namespace) -> int:
             else [f"network.channels={channels}", f"network.blocks={blocks}"]
         )
         bench = [*python, "-m", "training.bench", "configs/gpu.yaml", "--updates=2", *size, *more]
-        parts[f"bench-{channels}x{blocks}"] = (0.7, bench)
+        parts[f"bench-{channels}x{blocks}"] = (0.9, bench)
     sizes = (4, 1, 4, 16, 16) if arguments.dry_run else (96, 8, 32, 2048, 8192)
     names = ("channels", "blocks", "key-size", "states", "minibatch")
     options = [f"--{name}={size}" for name, size in zip(names, sizes, strict=True)]
