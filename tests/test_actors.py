@@ -20,12 +20,13 @@ from small_run import SMALL_RUN
 ray = pytest.importorskip("ray", reason="ray has a virtual environment of its own")
 
 from agents.networks.inputs import Inputs  # noqa: E402 (what follows needs Ray)
+from agents.networks.network import Network  # noqa: E402
 from training.config import ConfigError, OpponentConfig, RunError  # noqa: E402
 from training.learner.ppo import find_decisions  # noqa: E402
 from training.options import Options  # noqa: E402
 from training.process.state import State  # noqa: E402
 from training.runs.loop import Stopped  # noqa: E402
-from training.selfplay.actors import cluster  # noqa: E402
+from training.selfplay.actors import Player, cluster  # noqa: E402
 from training.train import train  # noqa: E402
 from training.trainer import Trainer, self_play_trainer  # noqa: E402
 
@@ -157,6 +158,15 @@ def test_a_run_that_is_stopped_goes_on_exactly(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_actors_compile_no_trunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(network: Network) -> None:
+        raise AssertionError("an actor plays on a processor")
+
+    monkeypatch.setattr(Network, "compile_trunk", refuse)
+    seeds = np.random.SeedSequence(1).spawn(2)
+    assert Player(dataclasses.replace(SMALL_RUN, compile=True), 2, None, *seeds).start().tensors
+
+
 def test_actors_for_which_no_core_is_free_wait_with_a_word(
     nodes: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -73,8 +73,10 @@ class Player:
         for_opponents: np.random.SeedSequence,
     ) -> None:
         keep_freed_memory()
-        # The weights come with every order; they run on a core of the actor's own.
-        self._roles = Roles.of(dataclasses.replace(config, start_from="", device="cpu"))
+        # The weights come with every order; they run on a core of the actor's own, where compiled
+        # trunks are no faster.
+        here = dataclasses.replace(config, start_from="", device="cpu", compile=False)
+        self._roles = Roles.of(here)
         met = opponents_of(config, games, snapshots, self._roles.precision, for_opponents)
         self._play = SelfPlay(OngoingBattles.of(config, met, for_play), self._roles)
 
