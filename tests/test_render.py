@@ -58,7 +58,7 @@ def test_the_documents_show_the_pictures_as_they_are():
     boards = {f"{name}.svg" for name in IN_DOCUMENTS}
     ladders = {f"{page.stem}.svg" for page in IMAGES.parent.glob("strength*.md")}
     balance = {"balance.svg", "balance-standing.svg"}  # by training.balance
-    curves = {"smoke.svg", "training.svg", "strong.svg"}  # by training.curves
+    curves = {"smoke.svg", "gpu.svg", "training.svg", "strong.svg"}  # by training.curves
     others = {"page.png", "battle.svg"}  # of the page and of agents.replay
     assert {path.name for path in IMAGES.iterdir()} == boards | ladders | balance | curves | others
     for name in IN_DOCUMENTS:
