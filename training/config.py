@@ -145,7 +145,7 @@ class RunConfig:
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     """Arithmetic of the convolutions; auto is bfloat16 where the processor has it."""
     compile: bool = False
-    """Whether ``torch.compile`` compiles the trunks of the networks, which takes a minute at each
+    """Whether ``torch.compile`` compiles the trunks of the networks, which takes a while at each
     start: faster on a GPU, not on a processor."""
     network: NetworkConfig = dataclasses.field(default_factory=NetworkConfig)
     """The size of each role's network."""
