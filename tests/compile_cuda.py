@@ -51,7 +51,8 @@ def signatures() -> dict[str, tuple[object, ...]]:
         "_clear": (view.planes,),
         "_show_pieces": (rows, view.planes),
         "_show_landings": (rows, view.planes),
-        "_show_rest": (rows, view.planes),
+        "_show_threats": (rows, rows, view.planes),
+        "_show_valley_strikes": (rows, view.planes),
         "_map": (rows, chosen, rows),
     }
     assert isinstance(results, Results)

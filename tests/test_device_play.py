@@ -69,6 +69,20 @@ def test_inputs_from_tensors_equal_inputs_from_arrays(rules: str, attacks: bool)
         np.testing.assert_array_equal(made.starts, wanted.starts[: count + 1])
 
 
+def test_inputs_are_split_between_the_roles() -> None:
+    rows = rows_of("classic")
+    inputs = Inputs.of_rows(rows)
+    for number in (0, 1, 77, len(rows)):
+        parts = inputs.split(number)
+        for part, own in zip(parts, (rows[:number], rows[number:]), strict=True):
+            if len(own):
+                wanted = Inputs.of_rows(own)
+                for name in ("planes", "decisions", "game", "counts"):
+                    assert torch.equal(getattr(part, name), getattr(wanted, name)), name
+            else:
+                assert len(part.planes) == len(part.decisions) == 0
+
+
 def test_inputs_stay_as_they_are_when_the_next_are_made() -> None:
     rows = torch.from_numpy(rows_of("classic"))
     first = inputs_on_device(rows[:100])
@@ -162,7 +176,7 @@ def test_kernels_in_the_simulator_play_as_the_host_does() -> None:
 @pytest.mark.parametrize("rules", RULESETS)
 def test_on_a_gpu_inputs_are_those_of_the_host(rules: str) -> None:
     rows = rows_of(rules, 5000)
-    wanted = Inputs.of_rows(rows, attacks=True)
-    made = inputs_on_device(torch.from_numpy(rows).cuda(), attacks=True)
+    wanted = Inputs.of_rows(rows, attacks=True, threats=True)
+    made = inputs_on_device(torch.from_numpy(rows).cuda(), attacks=True, threats=True)
     for name in ("planes", "decisions", "game", "counts"):
         assert torch.equal(getattr(made, name).cpu(), getattr(wanted, name)), name

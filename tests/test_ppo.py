@@ -17,6 +17,7 @@ from thud_env import BatchedGame, Position
 from training.config import PPOConfig
 from training.learner.batches import Batch
 from training.learner.ppo import (
+    MEASURED,
     Learner,
     entropy_share,
     find_decisions,
@@ -120,7 +121,7 @@ def loss_of(
     loss, measured = ppo_loss(
         config, inputs, judged(inputs, log_probs, torch.tensor([value])), batch
     )
-    return loss, measured, log_probs
+    return loss, dict(zip(MEASURED, measured.tolist(), strict=True)), log_probs
 
 
 @pytest.mark.parametrize(
@@ -351,8 +352,8 @@ def test_only_the_last_epoch_says_how_far_a_policy_has_moved(monkeypatch) -> Non
     batch = capture_batch(network, ONE_OR_NONE, copies=7)
     learner = a_learner(network, update_epochs=5, minibatch_size=21, target_kl=0.03)
     kl = iter((0.0, 0.04, 0.08, 0.12, 0.16))
-    step = learner._step
-    monkeypatch.setattr(learner, "_step", lambda one: {**step(one), "approx_kl": next(kl)})
+    step, place = learner._step, torch.tensor(MEASURED.index("approx_kl"))
+    monkeypatch.setattr(learner, "_step", lambda one: step(one).index_fill(0, place, next(kl)))
     learner.learn(batch, progress=0.0)
     assert list(kl) == [0.08, 0.12, 0.16], "the second epoch was the last"
 

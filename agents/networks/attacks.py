@@ -135,11 +135,13 @@ def show_landing(row, cell, planes):
 
 
 @compiled
-def _show_valley_strikes(row, planes):
+def show_valley_strikes(row, planes):
     """Koom Valley: sandwiches, with the free square that lacks the second dwarf; and tramples, with
-    the free square that a troll would land on.
+    the free square that a troll would land on. After all pieces.
     """
     sandwich, trample = dwarfs_sandwich(row), trolls_trample(row)
+    if not (sandwich or trample):
+        return
     for i in range(TROLL_CELLS, TROLL_CELLS + int(row[NUM_TROLLS])):
         troll = int(row[i])
         for direction in range(NUM_DIRECTIONS):
@@ -180,13 +182,17 @@ def show_piece(row, number, planes):
 
 
 @compiled
-def show_rest(row, planes):
-    """After all pieces and landings: the threat planes, if wanted, and what Koom Valley adds."""
-    if planes.shape[0] > NUM_ATTACK_PLANES and dwarfs_hurl(row) and trolls_capture_beside(row):
-        threats = planes[NUM_ATTACK_PLANES:]
-        show_threats(row, planes[_DWARF_MOVES], planes[_TROLL_MOVES], threats)
-    if dwarfs_sandwich(row) or trolls_trample(row):
-        _show_valley_strikes(row, planes)
+def has_threats(row):
+    """Whether there are threat planes in a row's game."""
+    return dwarfs_hurl(row) and trolls_capture_beside(row)
+
+
+@compiled
+def show_threats_at(row, square, planes):
+    """Classic: the threat planes at one square, after all pieces. Changes and restores the row."""
+    cell = natural(CELL_OF_SQUARE[square])
+    threats = planes[NUM_ATTACK_PLANES:]
+    show_threats(row, cell, planes[_DWARF_MOVES], planes[_TROLL_MOVES], threats)
 
 
 @compiled
@@ -206,7 +212,10 @@ def show_attacks(row, planes):
     if trolls_capture_beside(row):
         for square in range(NUM_SQUARES):
             show_landing(row, natural(CELL_OF_SQUARE[square]), planes)
-    show_rest(row, planes)
+    if planes.shape[0] > NUM_ATTACK_PLANES and has_threats(row):
+        for square in range(NUM_SQUARES):
+            show_threats_at(row, square, planes)
+    show_valley_strikes(row, planes)
 
 
 @compiled_with_arrays

@@ -68,6 +68,21 @@ class Inputs:
             torch.from_numpy(np.diff(starts)),
         )
 
+    def split(self, number: int) -> tuple[Inputs, Inputs]:
+        """The inputs of the first so many states, and of the others."""
+        end = int(self.counts[:number].sum())
+        return (
+            Inputs(
+                self.planes[:number], self.decisions[:end], self.game[:end], self.counts[:number]
+            ),
+            Inputs(
+                self.planes[number:],
+                self.decisions[end:],
+                self.game[end:] - number,
+                self.counts[number:],
+            ),
+        )
+
     def without_agreement(self) -> Inputs:
         """The same inputs without offering and accepting; every state has another legal decision.
         On the CPU only.

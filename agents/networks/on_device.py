@@ -17,10 +17,12 @@ from torch import Tensor
 from agents.networks.attacks import NUM_ATTACK_PLANES, attack_planes
 from agents.networks.inputs import Inputs
 from agents.networks.threats import NUM_THREAT_PLANES
+from thud_env.actions import NUM_ACTIONS
 from thud_env.batch.one_game import View
 from thud_env.batch.options import Device
 from thud_env.board import SIZE
 from thud_env.rules.legal import NUM_WORDS
+from thud_env.rules.row import ROW_SIZE
 from thud_env.views.encoding import NUM_PLANES, NUM_POINTS, OBSERVATION_SHAPE, encode_rows
 from thud_env.views.masks import NUM_BYTE_WORDS, action_mask
 
@@ -60,7 +62,9 @@ def _shown(rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     [N] how many decisions are legal, on the device of the rows.
     """
     if device_of(rows) == "cpu":
-        masks = torch.from_numpy(np.stack([action_mask(row) for row in rows.numpy()]))
+        masks = torch.zeros((len(rows), NUM_ACTIONS), dtype=torch.int8)
+        for mask, row in zip(masks, rows.numpy(), strict=True):
+            mask[:] = torch.from_numpy(action_mask(row))
         return torch.from_numpy(encode_rows(rows.numpy())), masks, masks.sum(1)
     from numba import cuda
 
@@ -90,11 +94,14 @@ def _attacks_on_device(rows: Tensor, threats: bool) -> Tensor:
     """[N, 9, 15, 15] float32, or [N, 13, 15, 15] with threats, on the device of the rows."""
     if device_of(rows) == "cpu":
         return torch.from_numpy(attack_planes(rows.numpy(), threats))
-    from agents.networks.attacks_cuda import show_attacks_of
+    from agents.networks.attacks_cuda import COPIES, show_attacks_of
 
     count = NUM_ATTACK_PLANES + NUM_THREAT_PLANES * threats
     planes = torch.empty((len(rows), count, SIZE * SIZE), device=rows.device)
-    show_attacks_of(rows, planes)
+    copies = torch.empty(
+        (len(rows) * COPIES * threats, ROW_SIZE), dtype=rows.dtype, device=rows.device
+    )
+    show_attacks_of(rows, planes, copies)
     return planes.reshape(len(rows), count, SIZE, SIZE)
 
 

@@ -22,7 +22,6 @@ from thud_env.rules.row import (
     DWARFS,
     EMPTY,
     NUM_TROLLS,
-    OFF_BOARD,
     STONE,
     TO_MOVE,
     TROLL,
@@ -173,23 +172,21 @@ def _show(row, newcomer, planes, point):
 
 
 @compiled
-def show_threats(row, dwarf_moves, troll_moves, planes):
-    """Write the threat planes of one state row of a game with hurls and captures beside trolls.
+def show_threats(row, cell, dwarf_moves, troll_moves, planes):
+    """Write the threat planes of a game with hurls and captures beside trolls, at one square.
 
     Args:
         row: [432] a state row; changed and restored.
+        cell: the square.
         dwarf_moves, troll_moves: [225] above 0 where a dwarf, or a troll, could move.
-        planes: [4, 225] float32, zeros; overwritten.
+        planes: [4, 225] float32, zeros there; overwritten.
     """
     mine = DWARF if row[TO_MOVE] == DWARFS else TROLL
     moves = dwarf_moves if mine == DWARF else troll_moves
-    for cell in range(STRIDE, STRIDE * (SIZE + 1)):
-        there = int(row[cell])
-        if there in (OFF_BOARD, STONE):
-            continue
-        point = natural((cell // STRIDE - 1) * SIZE + cell % STRIDE)
-        if there != mine and moves[point] == 0:
-            continue
-        _put(row, cell, EMPTY if there == mine else mine)
-        _show(row, cell if there == EMPTY and mine == TROLL else 0, planes, point)
-        _put(row, cell, there)
+    there = int(row[cell])
+    point = natural((cell // STRIDE - 1) * SIZE + cell % STRIDE)
+    if there == STONE or (there != mine and moves[point] == 0):
+        return
+    _put(row, cell, EMPTY if there == mine else mine)
+    _show(row, cell if there == EMPTY and mine == TROLL else 0, planes, point)
+    _put(row, cell, there)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from thud_env.position import SIDES
 from thud_env.rules.row import ROW_SIZE
@@ -18,21 +19,25 @@ from training.selfplay.rollout import Rollout
 
 @dataclasses.dataclass(frozen=True)
 class Batch:
-    """N decisions of one role."""
+    """N decisions of one role, in arrays of NumPy or, on a GPU, in tensors."""
 
-    rows: NDArray[np.int16] | Tensor
+    rows: Any
     """[N, 432] int16, the states that were decided in."""
-    actions: NDArray[np.int32]
-    """[N] what was decided."""
-    log_probs: NDArray[np.float32]
-    """[N] the log-probability it was drawn with."""
-    advantages: NDArray[np.float32]
-    """[N] from the role's view."""
-    returns: NDArray[np.float32]
-    """[N] targets of the value function."""
+    actions: Any
+    """[N] int32, what was decided."""
+    log_probs: Any
+    """[N] float32, the log-probability it was drawn with."""
+    advantages: Any
+    """[N] float32, from the role's view."""
+    returns: Any
+    """[N] float32, targets of the value function."""
 
-    def __getitem__(self, chosen: NDArray[np.int64]) -> Batch:
-        return Batch(*(getattr(self, field.name)[chosen] for field in dataclasses.fields(self)))
+    def __getitem__(self, chosen: Any) -> Batch:
+        return Batch(*(one[chosen] for one in vars(self).values()))
+
+    def to(self, device: str) -> Batch:
+        """The same in tensors on a device."""
+        return Batch(*(torch.from_numpy(one).to(device) for one in vars(self).values()))
 
     @classmethod
     def empty(cls) -> Batch:

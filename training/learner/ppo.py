@@ -26,6 +26,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from functools import partial
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -82,7 +84,12 @@ class Learner:
         self._clock = clock or Clock()
         self._ranks = ranks or Ranks()
         self._parameters = list(network.parameters())
-        self._optimiser = torch.optim.Adam(self._parameters, config.learning_rate, eps=1e-5)
+        self._optimiser = torch.optim.Adam(
+            self._parameters,
+            config.learning_rate,
+            eps=1e-5,
+            fused=precision.device == "cuda" or None,  # one kernel; a processor has its own way
+        )
 
     def learn(self, batch: Batch, progress: float) -> dict[str, float]:
         """Several epochs of minibatches.
@@ -106,19 +113,29 @@ class Learner:
             return {}
         unpredicted = variance / (self._moments(batch.returns)[2] + 1e-8)
         advantages = (batch.advantages.astype(np.float64) - mean) / (math.sqrt(variance) + 1e-8)
-        with self._clock.on(ENVIRONMENT):
-            states = self._precision.states(batch.rows)
-        batch = dataclasses.replace(batch, rows=states, advantages=advantages.astype(np.float32))
+        batch = dataclasses.replace(batch, advantages=advantages.astype(np.float32))
+        if self._precision.has_kernels:
+            with self._clock.on(ENVIRONMENT):
+                batch = batch.to(self._precision.device)
         minibatches = math.ceil(decisions / config.minibatch_size)
-        steps: list[dict[str, float]] = []
+        steps: list[list[float]] = []
         for _ in range(config.update_epochs):
-            order = self._random.permutation(len(batch.actions))
-            epoch = [self._step(batch[part]) for part in np.array_split(order, minibatches)]
-            steps += epoch
-            if np.mean([step["approx_kl"] for step in epoch[-8:]]) > config.target_kl:
+            shuffled = batch[self._order(len(batch.actions))]
+            epoch = [self._step(shuffled[part]) for part in _parts(len(batch.actions), minibatches)]
+            steps += torch.stack(epoch).tolist()  # a GPU is waited for once an epoch
+            recent = steps[-min(8, minibatches) :]
+            if np.mean([step[MEASURED.index("approx_kl")] for step in recent]) > config.target_kl:
                 break
-        means = {name: float(np.mean([step[name] for step in steps])) for name in MEASURED}
+        columns = zip(MEASURED, zip(*steps, strict=True), strict=True)
+        means = {name: float(np.mean(column)) for name, column in columns}
         return {**means, "explained_variance": 1 - unpredicted, "learning_rate": learning_rate}
+
+    def _order(self, count: int) -> NDArray[np.int64] | Tensor:
+        """A shuffle of so many decisions, where they are."""
+        order = self._random.permutation(count)
+        if self._precision.has_kernels:
+            return torch.from_numpy(order).to(self._precision.device)
+        return order
 
     def _moments(self, values: NDArray[np.float32]) -> tuple[int, float, float]:
         """The number, mean and variance of values of all processes; zeros if there are none."""
@@ -129,8 +146,8 @@ class Learner:
         mean = total / count
         return int(count), mean, float(self._ranks.total(np.square(exact - mean).sum())[0]) / count
 
-    def _step(self, minibatch: Batch) -> dict[str, float]:
-        """One gradient step."""
+    def _step(self, minibatch: Batch) -> Tensor:
+        """One gradient step; returns what ``_backward`` does, of all processes."""
         self._optimiser.zero_grad(set_to_none=True)
         size = np.array([len(minibatch.actions)])
         share = float((size / self._ranks.total(size))[0])
@@ -141,10 +158,12 @@ class Learner:
             self._optimiser.step()
         return measured
 
-    def _backward(self, batch: Batch, share: float) -> dict[str, float]:
-        """Add ``share`` times the gradient of the loss; returns the metrics, times ``share``."""
+    def _backward(self, batch: Batch, share: float) -> Tensor:
+        """Add ``share`` times the gradient of the loss; returns the metrics, [6] float64 in the
+        order of ``MEASURED``, times ``share``.
+        """
         if len(batch.actions) == 0:
-            return dict.fromkeys(MEASURED, 0.0)
+            return torch.zeros(len(MEASURED), dtype=torch.float64, device=self._precision.device)
         with self._clock.on(ENVIRONMENT):
             inputs = self._precision.inputs(self._network, batch.rows)
         with self._clock.on(LEARN):
@@ -152,9 +171,9 @@ class Learner:
                 judged = self._network.judge(inputs.planes, inputs.decisions, inputs.game)
             loss, measured = ppo_loss(self._config, inputs, judged, batch)
             (loss * share).backward()  # type: ignore[no-untyped-call]
-        return {name: value * share for name, value in measured.items()}
+        return measured.double() * share
 
-    def _gather(self, measured: dict[str, float]) -> dict[str, float]:
+    def _gather(self, measured: Tensor) -> Tensor:
         """Sum gradients and measurements over all processes, in one go. A parameter without a
         gradient in any of them is left without, so that Adam leaves it alone.
         """
@@ -164,15 +183,14 @@ class Learner:
             torch.zeros_like(one) if one.grad is None else one.grad for one in self._parameters
         ]
         has_one = torch.tensor([float(one.grad is not None) for one in self._parameters])
-        values = torch.tensor([measured[name] for name in MEASURED])
-        beside = torch.cat([has_one, values]).to(gradients[0].device)
-        flat = torch.cat([*(gradient.flatten() for gradient in gradients), beside])
+        beside = (has_one.to(measured.device), measured.float())
+        flat = torch.cat([*(gradient.flatten() for gradient in gradients), *beside])
         self._ranks.add_up(flat)
-        sizes = [*(gradient.numel() for gradient in gradients), len(has_one), len(values)]
+        sizes = [*(gradient.numel() for gradient in gradients), *map(len, beside)]
         *parts, counts, values = torch.split(flat, sizes)
         for parameter, part, count in zip(self._parameters, parts, counts.tolist(), strict=True):
             parameter.grad = part.view(parameter.shape).clone() if count else None
-        return dict(zip(MEASURED, values.tolist(), strict=True))
+        return values
 
     def state(self) -> State:
         """The state that the next step depends on."""
@@ -188,7 +206,7 @@ def ppo_loss(
     inputs: Inputs,
     judged: Judgement,
     batch: Batch,
-) -> tuple[Tensor, dict[str, float]]:
+) -> tuple[Tensor, Tensor]:
     """The clipped surrogate objective (Schulman et al. 2017, equation 9) as a loss.
 
     Args:
@@ -198,15 +216,14 @@ def ppo_loss(
         batch: the decisions, with advantages and returns.
 
     Returns:
-        the loss, and means by the names of ``MEASURED``: ``entropy`` is a share of the uniform
-        policy's, ``effective_moves`` the exponential of the entropy itself.
+        the loss, and the means that ``MEASURED`` names, [6] float32: ``entropy`` is a share of the
+        uniform policy's, ``effective_moves`` the exponential of the entropy itself.
     """
     log_probs = judged.log_probs
-    actions = torch.from_numpy(batch.actions).to(log_probs.device)
-    decided = find_decisions(inputs, actions)
-    advantages = torch.from_numpy(batch.advantages).to(log_probs.device)
-    drawn_with = torch.from_numpy(batch.log_probs).to(log_probs.device)
-    returns = torch.from_numpy(batch.returns).to(log_probs.device)
+    tensor = partial(torch.as_tensor, device=log_probs.device)
+    decided = find_decisions(inputs, tensor(batch.actions))
+    advantages, returns = tensor(batch.advantages), tensor(batch.returns)
+    drawn_with = tensor(batch.log_probs)
     log_ratio = log_probs.index_select(0, decided) - drawn_with
     ratio = log_ratio.exp()
     clipped = ratio.clamp(1 - config.clip_coef, 1 + config.clip_coef)
@@ -220,8 +237,14 @@ def ppo_loss(
         clip_fraction = ((ratio - 1).abs() > config.clip_coef).float().mean()
         moves = entropies.exp().mean()
         means = (policy_loss, value_loss, entropy, moves, approx_kl, clip_fraction)
-        measured = dict(zip(MEASURED, torch.stack(means).tolist(), strict=True))
-    return loss, measured
+        return loss, torch.stack(means)
+
+
+def _parts(count: int, number: int) -> list[slice]:
+    """So many decisions in parts, as ``np.array_split`` makes them."""
+    size, larger = divmod(count, number)
+    ends = [size * part + min(part, larger) for part in range(number + 1)]
+    return [slice(*pair) for pair in pairwise(ends)]
 
 
 def find_decisions(inputs: Inputs, actions: Tensor, games: Tensor | None = None) -> Tensor:

@@ -19,34 +19,48 @@ def _when_the_gpu_is_done() -> float:
     return time.perf_counter()
 
 
+def _mark() -> torch.cuda.Event:
+    """A mark in the queue of this thread's GPU work, which is timed when the GPU comes to it."""
+    mark = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
+    mark.record()
+    return mark
+
+
 class Clock:
     """Adds up the time that threads spend on the parts of a step: processor time, which other
-    processes on the machine do not lengthen; with a GPU, the time until that is done too.
+    processes on the machine do not lengthen. With a GPU it is the time that the GPU takes from what
+    a part begins with to its end, pauses included; nothing waits for it until the sums are asked
+    for.
 
     Args:
         device: where the networks are, ``"cpu"`` or ``"cuda"``.
     """
 
     def __init__(self, device: str = "cpu") -> None:
-        on_gpu = device == "cuda"
-        self.unit = "second" if on_gpu else "cpu_second"
+        self._on_gpu = device == "cuda"
+        self.unit = "second" if self._on_gpu else "cpu_second"
         """What ``now`` counts: seconds by the clock on the wall, or of processor."""
-        self._now = _when_the_gpu_is_done if on_gpu else time.thread_time
-        self.now: Callable[[], float] = _when_the_gpu_is_done if on_gpu else time.process_time
-        """The same time of all threads together, in seconds."""
+        self.now: Callable[[], float] = _when_the_gpu_is_done if self._on_gpu else time.process_time
+        """The same time of all threads together, in seconds; it waits for a GPU."""
         self._lock = threading.Lock()
         self._seconds = dict.fromkeys(PARTS, 0.0)
+        self._marks: list[tuple[str, torch.cuda.Event, torch.cuda.Event]] = []
 
     @contextlib.contextmanager
     def on(self, part: str) -> Iterator[None]:
         """Count what happens within, in this thread, to a part."""
-        started = self._now()
+        if self._on_gpu:
+            first = _mark()
+            try:
+                yield
+            finally:
+                self._marks.append((part, first, _mark()))
+            return
+        started = time.thread_time()
         try:
             yield
         finally:
-            spent = self._now() - started
-            with self._lock:
-                self._seconds[part] += spent
+            self.add({part: time.thread_time() - started})
 
     def add(self, seconds: Mapping[str, float]) -> None:
         """Count what another clock has taken."""
@@ -74,6 +88,11 @@ class Clock:
 
     def take(self) -> dict[str, float]:
         """The seconds by part since the last time."""
+        if self._marks:
+            torch.cuda.synchronize()
+            marks, self._marks = self._marks, []
+            for part, first, last in marks:
+                self.add({part: first.elapsed_time(last) / 1000})
         with self._lock:
             taken, self._seconds = self._seconds, dict.fromkeys(PARTS, 0.0)
         return taken

@@ -9,6 +9,7 @@ it is what ``SelfPlay`` plays, from the same draws.
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
@@ -25,7 +26,7 @@ from training.process.roles import Roles
 from training.process.state import State
 from training.selfplay.battles import OngoingBattles, PlaysHere
 from training.selfplay.frames import map_rows
-from training.selfplay.rollout import MIRROR, Rollout
+from training.selfplay.rollout import Rollout
 
 
 class DevicePlay(PlaysHere):
@@ -43,11 +44,13 @@ class DevicePlay(PlaysHere):
         device = self._rows.device
         self._tensor = partial(torch.as_tensor, device=device)
         self._to_move = as_tensor(games.to_move)
-        self._learner_sides = self._tensor(battles.opponents.sides)
+        self._terminated, self._truncated = as_tensor(games.terminated), as_tensor(games.truncated)
+        self._rewards, self._final_rows = as_tensor(games.rewards), as_tensor(games.final_rows)
+        self._opponent_sides = self._tensor(battles.opponents.sides)
         self._images = self._tensor(ACTION_SYMMETRY.astype(np.int64))
         self._inverse = self._tensor(np.array(INVERSE))
         self._frames = self._tensor(battles.frames)
-        self._has_opponents = bool((battles.opponents.sides != MIRROR).any())
+        self._every_seat = torch.arange(4, device=device)[:, None]
 
     def collect(self, steps: int) -> Rollout:
         """Play ``steps`` decisions in every battle."""
@@ -70,14 +73,14 @@ class DevicePlay(PlaysHere):
             self._decide(rows[t], log_probs[t], values[t], actions[t])
             with clock.on(ENVIRONMENT):
                 games.step(self._images[self._inverse[self._frames], actions[t]], check=False)
-                ended[t] = as_tensor(games.terminated) | as_tensor(games.truncated)
-                rewards[t] = as_tensor(games.rewards)[:, 0]
+                ended[t] = self._terminated | self._truncated
+                rewards[t] = self._rewards[:, 0]
                 over = ended[t].nonzero().squeeze(1)
                 if len(over):
                     numbers = over.cpu().numpy()
-                    last = as_tensor(games.final_rows)[over].cpu().numpy()
+                    last = self._final_rows[over].cpu().numpy()
                     finals.append((numbers, self.battles.finish(numbers, last)))
-                    self._frames = self._tensor(self.battles.frames)
+                    self._frames = self._sent(self.battles.frames)
         rows[steps], movers[steps] = self._framed(), self._to_move
         self._decide(rows[steps], torch.zeros_like(values[0]), values[steps])
         return self._rollout(rows, movers, actions, log_probs, values, rewards, ended, finals)
@@ -101,30 +104,43 @@ class DevicePlay(PlaysHere):
         actions are as the battles' frames show them.
         """
         uniforms = self.battles.random.random(len(rows))
-        for side, network in enumerate(self._roles.networks):
-            moves = self._to_move == side
-            mine = (moves & (self._learner_sides != side)).nonzero().squeeze(1)
+        sent = self._sent(uniforms)
+        learners, opponents = self._seats()
+        networks = self._roles.networks
+        with self._roles.clock.on(ENVIRONMENT):  # both networks read the same of a state
+            shown = networks[0].inputs(rows[torch.cat(learners)]).split(len(learners[0]))
+        for side, (network, mine, inputs) in enumerate(zip(networks, learners, shown, strict=True)):
             if len(mine):
-                with self._roles.clock.on(ENVIRONMENT):
-                    inputs = network.inputs(rows[mine])
                 with self._roles.clock.on(FORWARD), torch.no_grad():
                     with self._roles.precision.autocast():
                         chances, worth = network(inputs.planes, inputs.decisions, inputs.game)
-                    drawn = draw_on_device(chances, inputs.counts, self._tensor(uniforms)[mine])
+                    drawn = draw_on_device(chances, inputs.counts, sent[mine])
                     log_probs[mine], values[mine] = chances[drawn], worth
                     if actions is not None:
                         actions[mine] = inputs.decisions[drawn]
-            if actions is not None and self._has_opponents:
-                self._let_opponents_decide(side, uniforms, actions)
+            if actions is not None and len(opponents[side]):
+                self._let_opponents_decide(side, opponents[side], uniforms, actions)
+
+    def _seats(self) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+        """The battles in which each side's learner is to move, ascending, and those in which an
+        opponent in its place is.
+        """
+        seats = self._to_move + 2 * (self._to_move == self._opponent_sides)
+        sizes = (seats == self._every_seat).sum(1).tolist()
+        parts = torch.split(torch.argsort(seats, stable=True), sizes)
+        return parts[:2], parts[2:]
+
+    def _sent(self, array: NDArray[Any]) -> Tensor:
+        """An array of the host on the device. Nothing waits for a GPU, which copies it in turn."""
+        tensor = torch.from_numpy(array)
+        if self._rows.is_cuda:
+            return tensor.pin_memory().to(self._rows.device, non_blocking=True)
+        return tensor
 
     def _let_opponents_decide(
-        self, side: int, uniforms: NDArray[np.float64], actions: Tensor
+        self, side: int, others: Tensor, uniforms: NDArray[np.float64], actions: Tensor
     ) -> None:
         """Opponents are agents, which play on the host."""
-        moves = (self._to_move == side) & (self._learner_sides == side)
-        others = moves.nonzero().squeeze(1)
-        if not len(others):
-            return
         numbers = others.cpu().numpy()
         with self._roles.clock.on(FORWARD):
             rows = self._rows[others].cpu().numpy()
