@@ -5,6 +5,7 @@ in Numba's simulator (``simulated_play.py``).
 """
 
 import dataclasses
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -20,6 +21,7 @@ from agents.networks.on_device import draw_on_device, inputs_on_device
 from agents.policy import sample_decisions
 from thud_env import BatchedGame
 from thud_env.rulesets import RULESETS
+from training.process.precision import Precision
 from training.process.roles import Roles
 from training.selfplay.battles import OngoingBattles
 from training.selfplay.device_play import DevicePlay
@@ -153,6 +155,16 @@ def test_it_is_self_play_decision_for_decision(
                 np.testing.assert_array_equal(one, other, err_msg=field.name)
         assert len(wanted.final_games) > GAMES
         assert wanted.strikes.any() or rules == "koom-valley-football"
+
+
+def test_with_a_gpu_one_role_follows_the_other_in_the_callers_thread(
+    threads: ThreadPoolExecutor,
+) -> None:
+    for device, alone in (("cuda", True), ("cpu", False)):
+        roles = Roles(networks(), Precision(bfloat16=False, device=device), threads)
+        done = roles.at_once(lambda side: (side, threading.get_ident()))
+        assert [side for side, _ in done] == [0, 1]
+        assert all((thread == threading.get_ident()) == alone for _, thread in done)
 
 
 def test_a_step_that_is_not_checked_plays_as_one_that_is() -> None:

@@ -19,6 +19,7 @@ from training.learner.batches import Batch
 from training.learner.ppo import (
     MEASURED,
     Learner,
+    _parts,
     entropy_share,
     find_decisions,
     ppo_loss,
@@ -345,6 +346,28 @@ def test_a_policy_that_has_moved_far_stops_learning(monkeypatch) -> None:
     free = steps_taken(a_network(), batch, monkeypatch, target_kl=1e9, **settings)
     assert free == 50
     assert 1 < far < 25
+
+
+@pytest.mark.parametrize(("count", "number"), [(10, 3), (9, 3), (2, 3), (0, 2), (7, 1)])
+def test_parts_are_as_even_as_can_be(count: int, number: int) -> None:
+    wanted = np.array_split(np.arange(count), number)
+    found = [np.arange(count)[part] for part in _parts(count, number)]
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_a_batch_in_tensors_is_learnt_from_as_one_in_arrays() -> None:
+    batch = capture_batch(a_network(), ONE_OR_NONE, copies=7)
+    tensors = batch.to("cpu")
+    for one, other in zip(vars(tensors).values(), vars(batch).values(), strict=True):
+        np.testing.assert_array_equal(one.numpy(), other)
+    inputs, network = inputs_of([ONE_OR_NONE] * len(batch.rows)), a_network()
+    said = network.judge(inputs.planes, inputs.decisions, inputs.game)
+    (loss, measured), (wanted, wanted_of) = (
+        ppo_loss(PPOConfig(), inputs, said, one) for one in (tensors, batch)
+    )
+    assert torch.equal(loss, wanted)
+    assert torch.equal(measured, wanted_of)
 
 
 def test_only_the_last_epoch_says_how_far_a_policy_has_moved(monkeypatch) -> None:
