@@ -10,7 +10,7 @@ listing legal decisions and expanding planes, in play and again in learning. The
 is that of the same decisions with all inputs at hand: forward once, in the batches that were
 played, and forward and backward as often as they are learnt from, without loss or optimiser.
 Times are of processor, not of clock: what else the machine does matters less. With a GPU they are
-of clock. Medians of updates.
+of clock, and the shares are of the GPU's time, its pauses included. Medians of updates.
 """
 
 from __future__ import annotations
