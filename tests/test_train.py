@@ -201,7 +201,7 @@ TINY_WORDS = (
     "agreement=true",
     "offer_after=2",
     "precision=float32",
-    "network.channels=4",
+    "network.channels=8",  # a multiple of the symmetries
     "network.blocks=1",
     "ppo.minibatch_size=64",
 )
