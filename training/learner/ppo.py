@@ -120,7 +120,7 @@ class Learner:
         minibatches = math.ceil(decisions / config.minibatch_size)
         steps: list[list[float]] = []
         for _ in range(config.update_epochs):
-            shuffled = batch[self._order(len(batch.actions))]
+            shuffled = batch[self._random.permutation(len(batch.actions))]
             epoch = [self._step(shuffled[part]) for part in _parts(len(batch.actions), minibatches)]
             steps += torch.stack(epoch).tolist()  # a GPU is waited for once an epoch
             recent = steps[-min(8, minibatches) :]
@@ -129,13 +129,6 @@ class Learner:
         columns = zip(MEASURED, zip(*steps, strict=True), strict=True)
         means = {name: float(np.mean(column)) for name, column in columns}
         return {**means, "explained_variance": 1 - unpredicted, "learning_rate": learning_rate}
-
-    def _order(self, count: int) -> NDArray[np.int64] | Tensor:
-        """A shuffle of so many decisions, where they are."""
-        order = self._random.permutation(count)
-        if self._precision.has_kernels:
-            return torch.from_numpy(order).to(self._precision.device)
-        return order
 
     def _moments(self, values: NDArray[np.float32]) -> tuple[int, float, float]:
         """The number, mean and variance of values of all processes; zeros if there are none."""
