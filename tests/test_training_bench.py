@@ -60,6 +60,22 @@ class Event:
         return 1000 * (later.at - self.at)
 
 
+def test_a_clock_adds_up_what_passes_between_marks_of_a_gpu(monkeypatch) -> None:
+    times = iter([1.0, 1.5, 2.0, 2.25, 4.0, 5.0])
+    monkeypatch.setattr(time, "perf_counter", lambda: next(times))
+    monkeypatch.setattr(torch.cuda, "Event", Event)
+    waited: list[bool] = []
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: waited.append(True))
+    clock = Clock("cuda")
+    for part in ("forward", "learn", "forward"):
+        with clock.on(part):
+            pass
+    assert not waited, "nothing waits for the GPU before the sums are asked for"
+    assert clock.take() == {"environment": 0.0, "forward": 1.5, "learn": 0.25}
+    assert waited
+    assert set(clock.take().values()) == {0.0}
+
+
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
 def test_it_names_the_time_that_it_measures(device: str, capsys, monkeypatch) -> None:
     monkeypatch.setattr("training.process.roles.Clock", lambda _: Clock(device))

@@ -29,10 +29,8 @@ class Roles:
     """The dwarfs' and the trolls'."""
     precision: Precision = dataclasses.field(default_factory=lambda: Precision(bfloat16=False))
     """The arithmetic of the networks, and their device."""
-    threads: ThreadPoolExecutor = dataclasses.field(
-        default_factory=lambda: ThreadPoolExecutor(2, "role")
-    )
-    """A worker for each role on a processor: that beats sharing every operation among the cores."""
+    threads: ThreadPoolExecutor = dataclasses.field(default_factory=lambda: _threads("cpu"))
+    """A worker for each role: that beats sharing every operation among the cores."""
     clock: Clock = dataclasses.field(default_factory=Clock)
     """Adds up the time by part."""
 
@@ -56,7 +54,7 @@ class Roles:
             network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
             if config.compile:
                 network.compile_trunk()
-        return cls(networks, precision, clock=Clock(precision.device))
+        return cls(networks, precision, _threads(precision.device), Clock(precision.device))
 
     def at_once(self, work: Callable[[int], Result]) -> list[Result]:
         """Do something for both roles at once, each in its own thread. On a GPU one comes after the
@@ -85,6 +83,11 @@ def by_role(metrics: list[dict[str, float]]) -> dict[str, float]:
         for role, mine in zip(SIDES, metrics, strict=True)
         for name, value in mine.items()
     }
+
+
+def _threads(device: str) -> ThreadPoolExecutor:
+    """A worker for each role, on a device."""
+    return ThreadPoolExecutor(2, "role", use_device, (device,))
 
 
 def two_networks(config: NetworkConfig) -> tuple[PolicyNetwork, PolicyNetwork]:
