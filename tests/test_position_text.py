@@ -105,6 +105,8 @@ BOARD = "5/7/9/11/13/6d8/6Td7/d6R7/15/15/13/11/9/7/5"
         (f"{BOARD.replace('9/11', '9/12', 1)} d - 0 0", "row 4, '12', has 12 squares: 11"),
         (f"{BOARD.replace('9/11', '9/5X5', 1)} d - 0 0", "'X' in row 4, '5X5'"),
         (f"{BOARD.replace('9/11', '9/0d10', 1)} d - 0 0", "'0' in row 4"),
+        (f"{BOARD.replace('9/11', '9/011', 1)} d - 0 0", "'011' in row 4"),
+        (f"{BOARD.replace('9/11', '9/1100', 1)} d - 0 0", "'1100' in row 4"),
         (f"{BOARD.replace('9/11', '9/5t5', 1)} d - 0 0", "'t' in row 4"),
         (f"{BOARD.replace('9/11', '9/', 1)} d - 0 0", "row 4, '', has 0 squares"),
         (f"{BOARD.replace('d6R7', 'd14')} d - 0 0", "0 R on the board"),
@@ -124,6 +126,8 @@ BOARD = "5/7/9/11/13/6d8/6Td7/d6R7/15/15/13/11/9/7/5"
         (f"{BOARD} d - 0 32768", "turns played '32768'"),
         (f"{BOARD} d - 0 1e3", "turns played '1e3'"),
         (f"{BOARD} d - 0 ²", "turns played '²'"),
+        (f"{BOARD} d - 00 0", "quiet turns '00'"),
+        (f"{BOARD} d - 0 007", "turns played '007'"),
         (f"{BOARD} d - 0 0 3", "turns without offers '3'"),
         (f"{BOARD} d - 0 0 3,0", "turns without offers"),
         (f"{BOARD} d offer 0 0", "'offer', but the battle is played with agreement=False"),
@@ -182,6 +186,7 @@ def test_damaged_text_is_refused_or_read_as_another_position() -> None:
         except ValueError:
             refused += 1
         else:
+            assert position.text.split()[:5] == "".join(letters).split()[:5]
             assert Position.from_text(position.text, "classic-any") == position
             for action in position.legal_actions()[:2].tolist():
                 position.apply(action)

@@ -66,6 +66,8 @@ def check_positions(size: int, random: Random, folder: Path) -> int:
             found = attempt(
                 lambda text, rules: Position.from_text(text, rules, **LIMITS), text, rules
             )
+            if isinstance(found, Position):
+                assert found.text.split()[:5] == text.split()[:5], text
         if isinstance(found, Position):
             check_position(found)
     return size

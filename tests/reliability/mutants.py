@@ -21,7 +21,7 @@ from reliability.row import Fault, Row
 from reliability.tree import PLAIN, ROOT, copy_sources
 
 SOURCES = (
-    *(f"thud_env/rules/{name}.py" for name in ("legal", "moves", "play", "row", "traits")),
+    *(f"thud_env/rules/{name}.py" for name in ("legal", "moves", "play", "row", "traits", "turns")),
     *("thud_env/actions.py", "thud_env/notation/positions.py", "thud_env/notation/turns.py"),
     "training/learner/advantage.py",
 )
@@ -49,10 +49,6 @@ EXPLAINED = {
         "moves |= ((1 << down) - 1) << natural(MOVE_OFFSET[cell, axis + NUM_AXES])",
         "axis + NUM_AXES -> axis - NUM_AXES",
     ): "four from the end of eight is four from the beginning",
-    (
-        "elif token.isascii() and token.isdigit() and 1 <= int(token[:3]) <= SIZE:",
-        "3 -> 4",
-    ): "a fourth digit counts behind zeros alone, which no position writes",
     (
         "last_captured = path[-1] if path and path[-1] >= CAPTURE else -1",
         "path[-1] >= CAPTURE -> path[-1] > CAPTURE",

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from thud_env.batch.kernels import sample_games
 from thud_env.jit.compile import compiled
 from thud_env.rules.legal import legal_actions
 from thud_env.rules.play import margin
@@ -53,10 +54,14 @@ def legal_lists(rows: NDArray[np.int16]) -> tuple[NDArray[np.int32], NDArray[np.
 
 def drawn_decisions(
     rows: NDArray[np.int16], generator: np.random.Generator
-) -> NDArray[np.integer[Any]]:
-    """[N] one of the legal decisions of each of [N, 432] states, drawn uniformly."""
-    decisions, starts = legal_lists(rows)
-    return decisions[starts[:-1] + generator.integers(np.diff(starts))]
+) -> NDArray[np.int64]:
+    """[N] one of the legal decisions of each of [N, 432] states, drawn uniformly; 0 where there is
+    none.
+    """
+    actions = np.empty(len(rows), dtype=np.int64)
+    rng = generator.integers(2**64, size=len(rows), dtype=np.uint64)
+    sample_games(rows, rng, actions, 0, len(rows))
+    return actions
 
 
 def margins(rows: NDArray[np.int16]) -> NDArray[np.int64]:

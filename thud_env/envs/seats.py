@@ -207,11 +207,7 @@ class SeatedGames:
 
     def sampled(self, generator: np.random.Generator) -> NDArray[np.int64]:
         """[B] actions drawn uniformly from the legal ones; 0 for games that are over."""
-        actions = np.zeros(self._battles.num_games, dtype=np.int64)
-        going = ~self.is_over
-        if going.any():
-            actions[going] = drawn_decisions(self._battles.rows[going], generator)
-        return actions
+        return np.where(self.is_over, 0, drawn_decisions(self._battles.rows, generator))
 
     def position(self, game: int) -> Position:
         """The battle on the board of a game.

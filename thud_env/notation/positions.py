@@ -41,6 +41,9 @@ _QUESTIONS = {
     fields.TRAMPLE_ON: "trample",
 }
 
+_COUNT = "0|[1-9][0-9]{0,4}"
+"""A number as it is written: in one way only."""
+
 _ROW_COLUMNS = [[col for row, col in SQUARE_POSITIONS if row == y] for y in range(SIZE)]
 
 
@@ -115,7 +118,7 @@ def read_position(text: str, row: Row) -> None:
 
 
 def _read_count(word: str, what: str, largest: int) -> int:
-    if not (word.isascii() and word.isdigit() and len(word) <= 5 and int(word) <= largest):
+    if not (re.fullmatch(_COUNT, word) and int(word) <= largest):
         raise ValueError(f"{what} {shown(word)}: a number in 0 .. {largest} would be right")
     return int(word)
 
@@ -133,8 +136,8 @@ def _read_board(text: str, row: Row) -> None:
         for token in re.findall(r"[0-9]+|.", line):
             if token in pieces:
                 found.append(pieces[token])
-            elif token.isascii() and token.isdigit() and 1 <= int(token[:3]) <= SIZE:
-                found.extend([EMPTY] * int(token[:3]))
+            elif re.fullmatch(_COUNT, token) and 1 <= int(token) <= SIZE:
+                found.extend([EMPTY] * int(token))
             else:
                 raise ValueError(
                     f"{shown(token)} in row {number}, {shown(line)}: d, T, R, 1 to 15 are read"
