@@ -7,6 +7,8 @@ Run as a program of its own, as the simulator must be chosen before Numba is imp
 
 from __future__ import annotations
 
+import copy
+import pickle
 import sys
 import warnings
 from typing import Any
@@ -31,6 +33,10 @@ def show(games: BatchedGame) -> dict[str, Any]:
     """Everything that a batch shows, in NumPy arrays."""
     names = [*NAMES, *(name for name in ("observations", "masks") if hasattr(games, name))]
     return {name: games.to_host(getattr(games, name)).copy() for name in names}
+
+
+def _pickled(games: BatchedGame) -> BatchedGame:
+    return pickle.loads(pickle.dumps(games))
 
 
 def play(device: str, rules: str, steps: int, rows: Any = None) -> dict[str, Any]:
@@ -64,6 +70,10 @@ def play(device: str, rules: str, steps: int, rows: Any = None) -> dict[str, Any
         shown |= {f"{kind} one set {name}": array for name, array in show(games).items()}
         games.reset(np.array([1]), seed=6)
         shown[f"{kind} drawn"] = games.to_host(games.sample_actions()).copy()
+        for how, twin in (("copied", copy.deepcopy), ("pickled", _pickled)):
+            again = twin(games)
+            again.step(again.sample_actions())
+            shown |= {f"{kind} {how} {name}": array for name, array in show(again).items()}
     return shown
 
 

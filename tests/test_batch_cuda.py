@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from simulated_games import play, show
 
-from thud_env import BatchedGame, random_playouts
+from thud_env import BatchedGame, IllegalMove, random_playouts
 from thud_env.rulesets import RULESETS
 
 HERE = Path(__file__).parent
@@ -95,3 +95,21 @@ def test_ten_thousand_games_are_the_same_on_a_gpu(rules):
         strict=True,
     ):
         np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.skipif(not HAS_GPU, reason="needs a GPU")
+def test_a_side_stream_of_torch_changes_nothing_and_hides_no_illegal_action():
+    torch = pytest.importorskip("torch")
+    busy = torch.zeros(4096, 4096, device="cuda")
+    on_cpu, on_gpu = (BatchedGame(1_000, device=device, seed=4) for device in ("cpu", "cuda"))
+    with torch.cuda.stream(torch.cuda.Stream()):
+        for _ in range(20):
+            busy @= busy  # what follows on this stream waits for it
+            for games in (on_cpu, on_gpu):
+                games.step(games.to_host(games.sample_actions()))
+        wrong = np.zeros(1_000, np.int64) - 1
+        with pytest.raises(IllegalMove, match=r"^game 0: action -1 "):
+            on_gpu.step(wrong)
+        shown = show(on_gpu)
+    for name, array in show(on_cpu).items():
+        np.testing.assert_array_equal(shown[name], array, err_msg=name)

@@ -4,6 +4,7 @@ import copy
 
 import numpy as np
 import pytest
+import torch
 from shown_batch import ARRAYS, assert_same, play, snapshot
 
 from thud_env import BatchedGame, IllegalMove, Position, RowError
@@ -58,6 +59,25 @@ def test_a_buffer_that_nothing_is_written_to_is_refused():
         BatchedGame(3, buffers={"reward": np.zeros((3, 2), np.float32)})
     with pytest.raises(ValueError, match="masks"):
         BatchedGame(3, masks=None, buffers={"masks": np.zeros((3, NUM_ACTIONS), np.int8)})
+
+
+def test_buffers_that_overlap_are_refused():
+    shared = np.zeros((3, ROW_SIZE), np.int16)
+    with pytest.raises(ValueError, match="'rows' and 'final_rows' share memory: each needs its"):
+        BatchedGame(2, buffers={"rows": shared[:2], "final_rows": shared[1:]})
+
+
+@pytest.mark.parametrize("wrong", [[1], "masks", 3])
+def test_buffers_without_names_are_refused(wrong):
+    with pytest.raises(ValueError, match=r"^buffers .*: arrays by attribute name would be right$"):
+        BatchedGame(2, buffers=wrong)
+
+
+def test_a_tensor_that_needs_a_gradient_is_refused_by_name():
+    games = BatchedGame(2)
+    actions = torch.zeros(2, requires_grad=True)
+    with pytest.raises(ValueError, match=r"^actions: torch.float32 of shape \(2,\) is not read: "):
+        games.step(actions)
 
 
 # -- bad input -----------------------------------------------------------------------------

@@ -15,8 +15,8 @@ from test_docs import ROOT, table
 
 import thud_env
 from thud_env.envs import aec, match, single, vector
+from thud_env.envs.common import Seat
 from thud_env.envs.rendering import RenderMode
-from thud_env.envs.single import Seat
 from thud_env.rules.row import new_row
 
 PAGE = (ROOT / "docs" / "environment.md").read_text(encoding="utf-8")

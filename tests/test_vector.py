@@ -211,6 +211,32 @@ def test_battles_may_start_anywhere():
     assert envs.position(0) == envs.position(1)
 
 
+def test_state_rows_start_battles_with_their_own_limits():
+    rows = np.stack([thud_env.Position.start(max_turns=turns).row for turns in (1, 5)])
+    envs = gymnasium.make_vec("thud/Thud-v0", 2, autoreset_mode="Disabled").unwrapped
+    envs.reset(seed=0, options={"position": rows.astype(np.int64)})
+    *_, truncated, _ = envs.step(envs.sample_actions())
+    assert truncated.tolist() == [True, False]
+    envs.reset(options={"reset_mask": truncated, "position": rows})
+    assert [envs.position(env).turn_number for env in range(2)] == [0, 2]
+
+
+def test_state_rows_that_cannot_start_a_battle_are_refused():
+    envs = gymnasium.make_vec("thud/Thud-v0", 2).unwrapped
+    start = thud_env.Position.start()
+    over = thud_env.Position.from_text(start.text.replace(" 0 0", " 200 200"))
+    damaged = start.row.copy()
+    damaged[0] = 7
+    for rows, error, message in (
+        ([start.row, over.row], ValueError, "^position 1, a row, is over: "),
+        ([start.row, damaged], thud_env.RowError, "^row 1 is damaged"),
+        ([start.row] * 3, ValueError, "^3 positions for 2 environments"),
+        ([start.row[:9]] * 2, thud_env.RowError, r"^rows are integers of shape \(N, 432\)"),
+    ):
+        with pytest.raises(error, match=message):
+            envs.reset(options={"position": np.stack(rows)})
+
+
 def test_a_match_starts_both_battles_from_the_given_position():
     envs = gymnasium.make_vec("thud/ThudMatch-v0", 2, side="both", max_quiet_turns=1).unwrapped
     envs.reset(

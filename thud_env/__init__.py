@@ -6,6 +6,8 @@ from thud_env.batch.playouts import Playouts, random_playouts
 from thud_env.envs.aec import ThudEnv, env
 from thud_env.envs.match import MatchEnv, match_env
 from thud_env.envs.registration import register_environments
+from thud_env.envs.single import ThudSeatEnv
+from thud_env.envs.vector import ThudVectorEnv
 from thud_env.position import IllegalMove, Outcome, Position, Termination
 from thud_env.record.files import Record, RecordError, read_record, write_record
 from thud_env.rules.check import RowError
@@ -27,6 +29,8 @@ __all__ = [
     "Ruleset",
     "Termination",
     "ThudEnv",
+    "ThudSeatEnv",
+    "ThudVectorEnv",
     "env",
     "get_ruleset",
     "match_env",

@@ -70,10 +70,13 @@ def as_array(name: str, given: Any, dtype: Any = None) -> NDArray[Any]:
     """``given`` as an array of any shape, of ``dtype`` or what it holds.
 
     Raises:
-        ValueError: if it cannot be one, as lists of several lengths cannot.
+        ValueError: if it cannot be one, as lists of several lengths cannot, nor tensors on a GPU
+            or with a gradient.
     """
     try:
         return np.asarray(given, dtype)
+    except (TypeError, RuntimeError) as error:
+        raise ValueError(f"{name}: {shown(given)} is not read: {error}") from None
     except ValueError:
         right = "an array, or lists of the same length, would be right"
         raise ValueError(f"{name}: {shown(given)} is no array: {right}") from None

@@ -1,7 +1,7 @@
 """The same games on an NVIDIA GPU: the rules' own functions, called from CUDA kernels.
 
 Everything stays on the device. Only one integer a step comes back: whether an action was
-illegal. Kernels run on torch's current stream if torch is in use, so the two need no
+illegal. Kernels and copies run on torch's current stream if torch is in use, so the two need no
 synchronisation.
 
 Needs ``numba-cuda`` (``pip install ".[cuda]"`` in the checkout) and a driver.
@@ -59,25 +59,29 @@ class CudaDevice:
         self._none_found = cuda.to_device(np.full(1, cuda_kernels.NO_GAME))
         self._every = cuda.to_device(np.arange(num_games))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return CudaDevice, (self._num_games,)
+
     def zeros(self, shape: tuple[int, ...], dtype: Any) -> Any:
         """A new device array of zeros."""
         return self.copy(np.zeros(shape, dtype=dtype))
 
     def copy(self, array: NDArray[Any]) -> Any:
         """A NumPy array's values, on the device."""
-        return cuda.to_device(array)
+        return _to_device(array)
 
     def to_host(self, array: Any) -> NDArray[Any]:
         """A device array's values, in a NumPy array; what is none as it is."""
         if hasattr(array, "copy_to_host"):
-            return array.copy_to_host()
+            return _to_host(array)
         if hasattr(array, "__cuda_array_interface__"):
-            return cuda.as_cuda_array(array).copy_to_host()
+            return _to_host(cuda.as_cuda_array(array))
         return array
 
     def assign(self, target: Any, source: Any) -> None:
         """Overwrite a whole array by one of the host or the device."""
-        target[:] = source
+        _wait_for(current_stream())
+        target[:] = source  # on the default stream, which Numba waits for
 
     def adopt(self, name: str, shape: tuple[int, ...], dtype: Any, given: Any) -> Any:
         """A caller's array to write into; see ``CpuDevice.adopt``."""
@@ -93,7 +97,7 @@ class CudaDevice:
     def take_actions(self, given: Any) -> Any:
         """A caller's [B] actions, of the device or the host; see ``CpuDevice.take_actions``."""
         if not hasattr(given, "__cuda_array_interface__"):
-            return cuda.to_device(as_integers("actions", given, self._num_games))
+            return _to_device(as_integers("actions", given, self._num_games))
         actions = cuda.as_cuda_array(given)
         check_integers("actions", actions, self._num_games)
         return actions
@@ -107,14 +111,14 @@ class CudaDevice:
 
     def _numbers(self, games: Any) -> Any:
         """The numbers of games, on the device, for a kernel to which their order is the same."""
-        return self._every if len(games) == self._num_games else cuda.to_device(games)
+        return self._every if len(games) == self._num_games else _to_device(games)
 
     def set_rows(self, rows: Any, games: Any, states: Any) -> None:
         """Set some games to states of their own, of the device or the host."""
         in_order = len(games) == self._num_games and (np.diff(games) > 0).all()
-        chosen = self._every if in_order else cuda.to_device(games)
+        chosen = self._every if in_order else _to_device(games)
         on_device = hasattr(states, "__cuda_array_interface__")
-        given = cuda.as_cuda_array(states) if on_device else cuda.to_device(states)
+        given = cuda.as_cuda_array(states) if on_device else _to_device(states)
         launch(cuda_kernels.set_rows, len(games) * ROW_SIZE, rows, chosen, given)
 
     def write_ends(
@@ -127,9 +131,9 @@ class CudaDevice:
         )
 
     def _first_illegal(self, rows: Any, games: Any, actions: Any) -> int:
-        self._found.copy_to_device(self._none_found)
+        self._found.copy_to_device(self._none_found, stream=current_stream())
         launch(cuda_kernels.find_illegal, len(games), rows, games, actions, self._found)
-        found = int(self._found.copy_to_host()[0])
+        found = int(_to_host(self._found)[0])
         return -1 if found == cuda_kernels.NO_GAME else found
 
     def step(
@@ -192,6 +196,23 @@ def launch_blocks(kernel: Any, blocks: int, *arguments: Any) -> None:
     """Run a kernel with ``BLOCK`` threads for each block."""
     if blocks > 0:
         kernel[blocks, BLOCK, current_stream()](*arguments)
+
+
+def _to_device(array: NDArray[Any]) -> Any:
+    return cuda.to_device(array, stream=current_stream())
+
+
+def _to_host(array: Any) -> NDArray[Any]:
+    stream = current_stream()
+    copied = array.copy_to_host(stream=stream)
+    _wait_for(stream)
+    return copied
+
+
+def _wait_for(stream: Any) -> None:
+    """Wait for what has been begun on a stream; all else waits for the default stream by itself."""
+    if stream:
+        stream.synchronize()
 
 
 def current_stream() -> Any:

@@ -20,6 +20,7 @@ from thud_env.batch.options import (
     Reward,
     make_device,
     read_autoreset_mode,
+    read_buffers,
     read_game,
     read_games,
     wants_outcome,
@@ -55,10 +56,12 @@ class BatchedGame:
     ``legal_counts``    [B]                   int32     how many decisions are legal
     ``to_move``         [B]                   int8      who decides: 0 dwarfs, 1 trolls
     ``rewards``         [B, 2]                float32   of the last step, dwarfs and trolls
-    ``terminated``      [B]                   bool      the battle ended in the last step
-    ``truncated``       [B]                   bool      the turn limit cut it in the last step
+    ``terminated``      [B]                   bool      the battle has ended, see below
+    ``truncated``       [B]                   bool      the turn limit has cut it, see below
     ``final_rows``      [B, 432]              int16     the last state of the last battle ended
     ==================  ====================  ========  ======================================
+
+    A battle has ended if it did so in the last step; with ``"Disabled"`` until its game is reset.
 
     Args:
         num_games: B.
@@ -81,8 +84,8 @@ class BatchedGame:
         reward: ``"margin"`` pays captures as they happen, in 1/32, summing to the change of
             the margin over the battle; ``"outcome"`` pays 1, 0 or -1 at its end, but nothing
             where the turn limit truncates it. None is as the ruleset scores.
-        buffers: arrays to write into instead of our own, by attribute name; on a GPU anything
-            with ``__cuda_array_interface__``.
+        buffers: arrays to write into instead of our own, by attribute name, no two in the same
+            memory; on a GPU anything with ``__cuda_array_interface__``.
         max_quiet_turns, max_turns, offer_after: the limits of a battle; None for the ruleset's.
         agreement: whether a battle may end by agreement.
 
@@ -142,7 +145,7 @@ class BatchedGame:
         self._sampled: NDArray[np.int64] = self._device.zeros((num_games,), np.int64)
         self._every = np.arange(num_games)
         self._at_work = Lock()
-        self._allocate(dict(buffers or {}))
+        self._allocate(read_buffers(buffers))
         self._make_views()
         self._device.start_view(self._view)
         self.reset()
@@ -213,15 +216,22 @@ class BatchedGame:
     __copy__ = refuse_copy
 
     def __getstate__(self) -> dict[str, Any]:
-        # A view would be copied as an array of its own, and never written again; a lock cannot be.
-        return {
-            name: value
-            for name, value in self.__dict__.items()
-            if name not in ("_own_masks", "_view", "_results", "_at_work")
-        }
+        # A view would be copied as an array of its own, and never written again; a lock cannot be,
+        # nor can an array of a GPU.
+        state = {}
+        on_device = []
+        for name, value in self.__dict__.items():
+            if name not in ("_own_masks", "_view", "_results", "_at_work"):
+                state[name] = self._device.to_host(value)
+                if state[name] is not value:
+                    on_device.append(name)
+        return {**state, "on_device": on_device}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        on_device = state.pop("on_device")
         self.__dict__.update(state)
+        for name in on_device:
+            setattr(self, name, self._device.copy(state[name]))
         self._at_work = Lock()
         for rows in (self.rows, self.final_rows):
             check_rows(self._device.to_host(rows), self.rules)
@@ -397,7 +407,9 @@ class BatchedGame:
 
     def _chosen(self, games: Any) -> NDArray[np.int64]:
         """The numbers of the chosen games, [N] int64."""
-        return self._every if games is None else read_games(games, self.num_games)
+        if games is None:
+            return self._every
+        return read_games(self._device.to_host(games), self.num_games)
 
     def _show(self, games: NDArray[np.int64]) -> None:
         self._device.show(self.rows, games, self._view)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import Any, Literal, get_args
 
 import numpy as np
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from thud_env.arguments import as_array, as_count, one_of
+from thud_env.arguments import as_array, as_count, one_of, shown
 from thud_env.batch.cpu import CpuDevice
 from thud_env.rulesets import Ruleset
 
@@ -51,6 +52,23 @@ def make_device(name: Device, num_games: int, num_threads: int | None) -> Any:
     from thud_env.batch.cuda import CudaDevice
 
     return CudaDevice(num_games)
+
+
+def read_buffers(buffers: Any) -> dict[str, Any]:
+    """The caller's arrays by attribute name, none for None.
+
+    Raises:
+        ValueError: if they are not by name, or two of NumPy's lie in the same memory.
+    """
+    if buffers is None:
+        return {}
+    if not isinstance(buffers, Mapping):
+        raise ValueError(f"buffers {shown(buffers)}: arrays by attribute name would be right")
+    arrays = [(name, array) for name, array in buffers.items() if isinstance(array, np.ndarray)]
+    for (one, first), (other, second) in combinations(arrays, 2):
+        if np.shares_memory(first, second):
+            raise ValueError(f"buffers {one!r} and {other!r} share memory: each needs its own")
+    return dict(buffers)
 
 
 def read_game(game: Any, num_games: int) -> int:

@@ -52,9 +52,7 @@ def legal_lists(rows: NDArray[np.int16]) -> tuple[NDArray[np.int32], NDArray[np.
     return decisions[: starts[-1]].copy(), starts
 
 
-def drawn_decisions(
-    rows: NDArray[np.int16], generator: np.random.Generator
-) -> NDArray[np.int64]:
+def drawn_decisions(rows: NDArray[np.int16], generator: np.random.Generator) -> NDArray[np.int64]:
     """[N] one of the legal decisions of each of [N, 432] states, drawn uniformly; 0 where there is
     none.
     """

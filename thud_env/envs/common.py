@@ -15,6 +15,10 @@ from thud_env.views.encoding import OBSERVATION_SHAPE
 Observation = dict[str, NDArray[Any]]
 IllegalAction = Literal["lose", "raise"]
 IdleMask = Literal["zeros", "ones"]
+Seat = Literal["dwarfs", "trolls", "both", "random"]
+"""Where the learner sits."""
+ObservationKind = Literal["planes", "dict"]
+"""Planes alone, or a dictionary of them and the action mask."""
 
 ILLEGAL_ACTION = -1
 """``termination`` in infos where an illegal action has lost; every other is a ``Termination``."""

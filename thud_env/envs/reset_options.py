@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from thud_env.arguments import nearest, shown
 from thud_env.envs.common import Limits
 from thud_env.position import Position
+from thud_env.rules.check import check_rows
+from thud_env.rules.row import ONGOING, TERMINATION
 from thud_env.rulesets import RULESETS, Ruleset
 
 
@@ -106,20 +108,39 @@ def read_starts(position: Any, rules: Ruleset, limits: Limits, count: int) -> ND
     """The state rows that ``count`` battles start from, [count, 432].
 
     Args:
-        position: a start for all, or a sequence of ``count`` of them.
+        position: a start for all, or a sequence of ``count`` of them, or state rows,
+            [count, 432] integers, which keep their own limits.
         rules: what is played.
         limits: of the battles, for starts given as text.
         count: how many battles there are.
 
     Raises:
         TypeError: as ``read_start``.
-        ValueError: as ``read_start``, or if there are too few or too many.
+        ValueError: as ``read_start``, or if there are too few or too many; ``RowError`` for a
+            damaged row.
     """
+    if isinstance(position, np.ndarray) and position.ndim == 2:
+        return _read_rows(position, rules, count)
     if isinstance(position, str) or not isinstance(position, Sequence):
         return np.tile(read_start(position, rules, limits), (count, 1))
-    if len(position) != count:
-        raise ValueError(f"{len(position)} positions for {count} environments: one each is needed")
+    _check_number(len(position), count)
     return np.stack([read_start(start, rules, limits) for start in position])
+
+
+def _read_rows(rows: NDArray[Any], rules: Ruleset, count: int) -> NDArray[np.int16]:
+    rows = check_rows(rows, rules)
+    _check_number(len(rows), count)
+    over = np.flatnonzero(rows[:, TERMINATION] != ONGOING)
+    if len(over):
+        raise ValueError(
+            f"position {over[0]}, a row, is over: {Position.unchecked(rows[over[0]]).outcome}"
+        )
+    return rows.copy()
+
+
+def _check_number(found: int, count: int) -> None:
+    if found != count:
+        raise ValueError(f"{found} positions for {count} environments: one each is needed")
 
 
 def _read_text(text: str, rules: Ruleset, limits: Limits) -> Position:

@@ -51,7 +51,7 @@ An action that is not legal loses: the battle ends, terminated, with a reward of
 
 from __future__ import annotations
 
-from typing import Any, Literal, Never, get_args
+from typing import Any, Never, get_args
 
 import gymnasium
 import numpy as np
@@ -67,6 +67,8 @@ from thud_env.envs.common import (
     SEED_HINT,
     IdleMask,
     IllegalAction,
+    ObservationKind,
+    Seat,
     is_lost_by,
 )
 from thud_env.envs.match import MatchEnv
@@ -96,8 +98,6 @@ _STATE = {
     "opponent": object,
 }
 """The parts of a state, beside ``"made"``, and their types."""
-Seat = Literal["dwarfs", "trolls", "both", "random"]
-ObservationKind = Literal["planes", "dict"]
 
 
 class ThudSeatEnv(gymnasium.Env[Any, Any]):

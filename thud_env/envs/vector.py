@@ -56,13 +56,14 @@ from thud_env.envs.common import (
     IdleMask,
     IllegalAction,
     Limits,
+    ObservationKind,
+    Seat,
     idle_value,
     is_lost_by,
     observation_space,
 )
 from thud_env.envs.reset_options import read_mask, read_options, read_starts
-from thud_env.envs.seats import SeatedGames
-from thud_env.envs.single import ObservationKind, Seat
+from thud_env.envs.seated_games import SeatedGames
 from thud_env.envs.states import check_arrays, check_generator, check_state
 from thud_env.position import Position
 from thud_env.rulesets import Rules, get_ruleset
@@ -159,12 +160,13 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
 
         Args:
             seed: seeds the draws of sides and the opponent, if it can be seeded.
-            options: ``"position"``, position text or a ``Position``, which keeps its own limits,
-                or a list of B of them, to start from; ``"reset_mask"``, [B] bool, to start these
-                battles only.
+            options: ``"position"``, to start from: position text, or a ``Position``, which keeps
+                its own limits, or a list of B of them, or [B, 432] state rows;
+                ``"reset_mask"``, [B] bool, to start these battles only.
 
         Raises:
-            ValueError: if a position is damaged, of another ruleset, or over, the mask is not
+            ValueError: if a position is damaged (``RowError`` for a row), of another ruleset, or
+                over, the mask is not
                 [B] bool, an option is unknown, or the seed is not an integer, 0 or more.
             TypeError: if a position is neither text nor a ``Position``, or ``options`` is not a
                 dictionary.

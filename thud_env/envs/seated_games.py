@@ -17,7 +17,7 @@ from thud_env.arguments import as_integers
 from thud_env.batch.game import BatchedGame
 from thud_env.batch.options import Reward, wants_outcome
 from thud_env.batch.states import drawn_decisions, margins
-from thud_env.envs.common import ILLEGAL_ACTION, ILLEGAL_REWARD, Limits
+from thud_env.envs.common import ILLEGAL_ACTION, ILLEGAL_REWARD, Limits, Seat
 from thud_env.envs.opponents import (
     check_opponent,
     check_opponent_state,
@@ -26,7 +26,6 @@ from thud_env.envs.opponents import (
     restored_opponent,
     seed_opponent,
 )
-from thud_env.envs.single import Seat
 from thud_env.envs.states import check_arrays, check_part, check_state
 from thud_env.position import SIDES, IllegalMove, Position
 from thud_env.rules.check import check_rows
