@@ -66,11 +66,11 @@ def make(spec: str, seed: int | None = 0) -> Agent:
             hint = f"did you mean {shown(f'{OWN}:{spec}')}? "
         raise ValueError(f"unknown agent {shown(spec)}: {hint}there are {', '.join(names)}")
     try:
-        kind = agent_class(where)
+        kind: Callable[..., Agent] = agent_class(where)
     except ValueError as error:
         raise ValueError(f"agent {shown(spec)}: {error}") from error.__cause__
     parameters = dict(inspect.signature(kind).parameters)
-    del parameters["seed"]
+    takes_seed = parameters.pop("seed", None) is not None
     positional = []
     if name != OWN and "path" in parameters:
         positional = [_path(spec, words, "PATH")]
@@ -78,8 +78,12 @@ def make(spec: str, seed: int | None = 0) -> Agent:
     seed = (
         random.SystemRandom().randrange(2**31) if seed is None else as_count("seed", seed, least=0)
     )
-    options: dict[str, Any] = {"seed": seed, **_options(spec, words, parameters)}
-    return kind(*positional, **options)
+    options = _options(spec, words, parameters)
+    if takes_seed:
+        return kind(*positional, seed=seed, **options)
+    made = kind(*positional, **options)
+    made.seed(seed)
+    return made
 
 
 def is_own(spec: str) -> bool:
@@ -180,8 +184,6 @@ def agent_class(where: str) -> type[Agent]:
         raise ValueError(f"{where} cannot play: class {name}(agents.Agent) would be right")
     if found.act_rows is Agent.act_rows:
         raise ValueError(f"{where} cannot play: it has no method act_rows(self, rows)")
-    if "seed" not in inspect.signature(found).parameters:
-        raise ValueError(f"{where} cannot be seeded: __init__(self, seed=0) would be right")
     return found
 
 

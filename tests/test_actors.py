@@ -22,7 +22,6 @@ ray = pytest.importorskip("ray", reason="ray has a virtual environment of its ow
 from agents.networks.inputs import Inputs  # noqa: E402 (what follows needs Ray)
 from agents.networks.network import Network  # noqa: E402
 from training.config import ConfigError, OpponentConfig, RunError  # noqa: E402
-from training.learner.ppo import find_decisions  # noqa: E402
 from training.options import Options  # noqa: E402
 from training.process.state import State  # noqa: E402
 from training.runs.loop import Stopped  # noqa: E402
@@ -115,7 +114,7 @@ def test_rollouts_are_one_update_old(this_machine: None, tmp_path: Path) -> None
             with torch.no_grad():
                 log_probs, _ = network(inputs.planes, inputs.decisions, inputs.game)
             decided = torch.from_numpy(rollout.actions[mine])
-            found[mine] = log_probs.numpy()[find_decisions(inputs, decided)]
+            found[mine] = log_probs.numpy()[inputs.places_of(decided)]
         return found
 
     for _ in range(3):

@@ -162,9 +162,11 @@ class Own(agents.Agent):
 class NoAct(agents.Agent):
     pass
 
-class Unseeded(agents.Agent):
-    def __init__(self):
-        pass
+class Plain(agents.Agent):
+    seeded = None
+
+    def seed(self, seed):
+        self.seeded = seed
 
     act_rows = Own.act_rows
 
@@ -197,6 +199,12 @@ def test_a_users_class_is_made_with_its_options() -> None:
 
 
 @pytest.mark.usefixtures("own_module")
+def test_a_users_class_need_not_take_a_seed_to_be_made() -> None:
+    made: Any = agents.make("python:own_player:Plain", seed=5)
+    assert made.seeded == 5
+
+
+@pytest.mark.usefixtures("own_module")
 @pytest.mark.parametrize(
     ("path", "said"),
     [
@@ -209,7 +217,6 @@ def test_a_users_class_is_made_with_its_options() -> None:
         (":own_player:number", "module 'own_player' has no class 'number'"),
         (":own_player:NoAgent", "class NoAgent(agents.Agent) would be right"),
         (":own_player:NoAct", "own_player:NoAct cannot play: it has no method act_rows"),
-        (":own_player:Unseeded", "__init__(self, seed=0) would be right"),
         (":own_player:Own", "needs its option 'depth': depth=... would be right"),
         (
             ":own_player:Own,deep=1",

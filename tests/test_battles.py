@@ -12,6 +12,7 @@ import agents
 from thud_env import RULESETS, Position, Termination
 from thud_env.actions import CAPTURE, describe_action
 from thud_env.board import SQUARE_BY_NAME, SQUARE_POSITIONS
+from thud_env.rules.row import TURNS
 from training.arena.battles import Battles, GamePairs, play_battles, play_pairs
 from training.arena.intervals import wilson
 from training.arena.openings import read_openings
@@ -249,4 +250,13 @@ def test_both_battles_of_a_game_begin_from_its_start_of_the_book() -> None:
     matches = play_pairs(*players, 3, "classic", starts=rows)
     for battles in (matches.first, matches.second):
         assert (battles.starts == rows).all()
-        assert battles.turns.max() == 12
+        assert (rows[:, TURNS] + battles.turns).max() == 12
+
+
+def test_turns_are_counted_from_where_a_battle_began():
+    text = Position.start("classic").text.replace(" 0 0", " 0 7")
+    start = Position.from_text(text, "classic", max_turns=9)
+    player = agents.make("random")
+    played = play_battles(player, player, 2, "classic", starts=np.stack([start.row] * 2))
+    assert played.turns.tolist() == [2, 2]
+    assert [len(played.turns_of(battle)) for battle in range(2)] == [2, 2]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import CancelledError
 from pathlib import Path
 
 import numpy as np
@@ -29,8 +30,11 @@ from thud_env.rules.row import ONGOING, STONE_CELL, TERMINATION, TO_MOVE, Row
 from thud_env.rulesets import get_ruleset
 from training import fit_evaluation
 from training.arena.intervals import Interval
+from training.arena.openings import read_openings
 from training.fit_evaluation import main
 from training.fitting import generations, match
+from training.fitting.generations import Generations, Plan
+from training.fitting.match import MATCH_STARTS
 from training.fitting.positions import CARELESS, SEES_LITTLE, Positions, SearchPlay
 from training.fitting.regression import class_numbers, fit, predict, prior_values
 from training.runs.lock import RunLock
@@ -88,13 +92,28 @@ def test_a_folder_of_another_plan_is_left_alone(tmp_path: Path, capsys) -> None:
     )
 
 
-def test_more_pairs_than_the_book_has_starts_are_refused_before_any_play(
+def test_more_pairs_than_starts_are_held_out_are_refused_before_any_play(
     tmp_path: Path, capsys
 ) -> None:
     folder = tmp_path / "fit"
-    assert main([*command(folder), "--pairs", "501"]) == 2
-    assert capsys.readouterr().err == "fit_evaluation: --pairs 501: 500 at most would be right\n"
+    assert main([*command(folder), "--pairs", "101"]) == 2
+    assert "--pairs: '101': a whole number in 2 .. 100 would be right" in capsys.readouterr().err
     assert not folder.exists()
+
+
+def test_self_play_begins_at_no_start_that_a_match_is_played_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def catch(searcher, options, starts, *_) -> None:  # type: ignore[no-untyped-def]
+        begun.update(start.tobytes() for start in starts)
+        raise CancelledError
+
+    begun: set[bytes] = set()
+    monkeypatch.setattr(generations, "SearchPlay", catch)
+    with pytest.raises(CancelledError):
+        Generations(tmp_path, Plan("classic"), None).make(1, 1)
+    book = [start.row.tobytes() for start in read_openings("classic").starts]
+    assert begun == set(book[:-MATCH_STARTS])
 
 
 def test_a_ruleset_of_your_own_is_refused_in_a_line(tmp_path: Path, capsys) -> None:
@@ -210,6 +229,19 @@ def test_the_returns_mix_the_values_and_stop_at_random_turns() -> None:
 
     played = Scripted(None, None, [], 0.5, np.random.default_rng(0)).play(1, "classic")  # type: ignore[arg-type]
     assert played.worth.tolist() == [0.5 * 1 + 0.5 * 2, 2, 0.5 * -4 + 0.5 * 0]
+
+
+def test_self_play_can_be_ended_after_each_battle() -> None:
+    class Endless(SearchPlay):
+        def _battle(self) -> tuple[list[Row], list[int], list[bool], Row]:
+            return [], [], [], Position.start().row
+
+    def watch() -> None:
+        raise CancelledError
+
+    play = Endless(None, None, [], 0.5, np.random.default_rng(0))  # type: ignore[arg-type]
+    with pytest.raises(CancelledError):
+        play.play(1, "classic", watch)
 
 
 @pytest.mark.parametrize(("manner", "others"), [(SEES_LITTLE, 1.0), (CARELESS, 0.25)])

@@ -61,6 +61,14 @@ def test_an_object_for_many_games_is_taken_as_it_is():
     assert make_opponent(greedy) is greedy
 
 
+def test_an_opponent_of_a_module_draws_anew_unless_it_is_seeded():
+    one, other = (make_opponent("agents:random") for _ in range(2))
+    assert choices(one, 20) != choices(other, 20)
+    for opponent in (one, other):
+        seed_opponent(opponent, np.random.default_rng(1))
+    assert choices(one, 20) == choices(other, 20)
+
+
 def test_the_older_name_of_random_decisions_still_works():
     assert isinstance(make_opponent("random"), RandomDecisions)
 
@@ -298,3 +306,19 @@ def test_without_an_opponent_the_learner_plays_both_sides():
 def test_what_cannot_play_is_refused(opponent):
     with pytest.raises(TypeError, match=r"act\(position\)"):
         make_opponent(opponent)
+
+
+@pytest.mark.parametrize("choose", [lambda: 3, lambda observation, info: 3])
+def test_a_function_of_anything_but_a_position_is_refused_when_it_is_given(choose):
+    actor = type("Asker", (), {"act": staticmethod(choose)})()
+    for opponent in (choose, actor):
+        with pytest.raises(
+            TypeError, match=r"takes \(.*\): a function from a Position to an action"
+        ):
+            make_opponent(opponent)
+
+
+def test_a_function_may_have_more_arguments_that_it_does_not_need():
+    first = first_legal(START)
+    assert choices(make_opponent(lambda position, depth=3: first), 1) == [first]
+    assert choices(make_opponent(lambda *anything: first), 1) == [first]

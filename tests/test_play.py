@@ -263,7 +263,7 @@ def test_ctrl_c_ends_it_and_keeps_the_record(tmp_path: Path, capsys) -> None:
 
 
 def test_quit_and_ctrl_d_end_it_politely(capsys) -> None:
-    for ask in (answers("quit", "e2-e6"), answers()):
+    for ask in (answers("quit", "e2-e6"), answers("exit", "e2-e6"), answers()):
         seated = Table(START, {"dwarfs": None, "trolls": None}, ask=ask)
         seated.play()
         assert seated.turns == []

@@ -20,8 +20,6 @@ from training.learner.ppo import (
     MEASURED,
     Learner,
     _parts,
-    entropy_share,
-    find_decisions,
     ppo_loss,
 )
 from training.process.precision import Precision
@@ -86,7 +84,7 @@ def test_decisions_are_found_in_their_own_game() -> None:
         actions = np.array(
             [rng.choice(position.legal_actions()) for position in positions], np.int32
         )
-        found = find_decisions(inputs, torch.from_numpy(actions))
+        found = inputs.places_of(torch.from_numpy(actions))
         np.testing.assert_array_equal(inputs.decisions.numpy()[found], actions)
         np.testing.assert_array_equal(inputs.game.numpy()[found], np.arange(5))
 
@@ -94,8 +92,8 @@ def test_decisions_are_found_in_their_own_game() -> None:
 def test_the_first_and_the_last_decision_of_a_game_are_found() -> None:
     inputs = inputs_of([Position.start(), ONE_OR_NONE])
     legal = [Position.start().legal_actions(), ONE_OR_NONE.legal_actions()]
-    assert find_decisions(inputs, torch.tensor([legal[0][0], legal[1][0]])).tolist() == [0, 656]
-    assert find_decisions(inputs, torch.tensor([legal[0][-1], legal[1][-1]])).tolist() == [655, 658]
+    assert inputs.places_of(torch.tensor([legal[0][0], legal[1][0]])).tolist() == [0, 656]
+    assert inputs.places_of(torch.tensor([legal[0][-1], legal[1][-1]])).tolist() == [655, 658]
 
 
 # -- the loss ------------------------------------------------------------------------------
@@ -189,7 +187,7 @@ def test_the_loss_is_the_mean_over_decisions() -> None:
 
 
 def shares(inputs: Inputs, log_probs: torch.Tensor) -> torch.Tensor:
-    return entropy_share(inputs, entropies_of(inputs, log_probs))
+    return inputs.entropy_shares(entropies_of(inputs, log_probs))
 
 
 def test_the_entropy_share_is_1_for_uniform_and_0_without_a_choice() -> None:
@@ -376,7 +374,9 @@ def test_only_the_last_epoch_says_how_far_a_policy_has_moved(monkeypatch) -> Non
     learner = a_learner(network, update_epochs=5, minibatch_size=21, target_kl=0.03)
     kl = iter((0.0, 0.04, 0.08, 0.12, 0.16))
     step, place = learner._step, torch.tensor(MEASURED.index("approx_kl"))
-    monkeypatch.setattr(learner, "_step", lambda one: step(one).index_fill(0, place, next(kl)))
+    monkeypatch.setattr(
+        learner, "_step", lambda *given: step(*given).index_fill(0, place, next(kl))
+    )
     learner.learn(batch, progress=0.0)
     assert list(kl) == [0.08, 0.12, 0.16], "the second epoch was the last"
 

@@ -1,4 +1,5 @@
 import pickle
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 
@@ -74,6 +75,19 @@ def question(position):
 
 
 @pytest.mark.parametrize("rules", RULESETS)
+def test_a_record_is_read_decision_by_decision():
+    start = Position.start("classic-any")
+    record = Record(start, ("dF1-F5", "TG7-F6xF5", "dE2-E3"))
+    positions = list(record.positions())
+    assert positions[0] == start
+    assert positions[-1] == record.final
+    assert [position.turn_number for position in positions] == [0, 1, 2, 3]
+    made = list(record.decisions())
+    for (position, action), (after, _) in pairwise([*made, (record.final, None)]):
+        assert position.apply(action) == after
+    assert Record.from_decisions(start, [action for _, action in made]) == record
+
+
 def test_round_trips(rules, tmp_path):
     random = Random(rules)
     path = tmp_path / "battle.thud"

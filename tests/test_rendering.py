@@ -66,6 +66,15 @@ def test_an_offer_and_its_answer_show():
     assert env.render().endswith("last turn TG7-F6")
 
 
+def test_text_is_plain_if_no_colour_is_wanted(monkeypatch):
+    env = thud_env.env(render_mode="ansi")
+    env.reset()
+    monkeypatch.setenv("NO_COLOR", "")
+    assert "\x1b" in env.render()
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert env.render().startswith(ansi(env.position, color=False))
+
+
 def test_a_new_battle_begins_without_a_last_turn():
     env = thud_env.match_env(render_mode="ansi", max_turns=2)
     env.reset()

@@ -20,7 +20,6 @@ from training.arena.openings import read_openings
 from training.config import ConfigError
 from training.learner.advantage import zero_sum_gae
 from training.learner.batches import Batch, batch_of
-from training.learner.ppo import find_decisions
 from training.process.roles import Roles
 from training.process.state import StateError
 from training.selfplay.battles import OngoingBattles
@@ -133,7 +132,7 @@ def test_stored_probabilities_and_values_are_the_movers(rollout: Rollout) -> Non
         inputs = Inputs.of_rows(rollout.rows[mine])
         with torch.no_grad():
             log_probs, values = network(inputs.planes, inputs.decisions, inputs.game)
-        decided = log_probs.numpy()[find_decisions(inputs, torch.from_numpy(rollout.actions[mine]))]
+        decided = log_probs.numpy()[inputs.places_of(torch.from_numpy(rollout.actions[mine]))]
         np.testing.assert_allclose(rollout.log_probs[mine], decided, atol=1e-4)
         np.testing.assert_allclose(rollout.values[mine], values.numpy(), atol=1e-4)
         assert decided.std() > 0.1

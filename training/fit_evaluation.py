@@ -6,11 +6,12 @@
     python -m training.fit_evaluation koom-valley --generations 5 --threads 2
     python -m training.fit_evaluation classic-any --start configs/search/patterns-classic.npz
 
-Each generation plays battles by alpha-beta from the starts of the book, with the tables of the
+Each generation plays battles by alpha-beta from starts of the book, with the tables of the
 generation before it, and fits new tables to all positions so far (training/fitting). The first
 generation plays with the tables of ``--start``; without any by features or, where the stone moves,
 with a guess. A tenth of the battles is held out, and the error on them printed. At the end the
-newest tables play a match against those that ``alphabeta`` plays with now. If they win it by more
+newest tables play a match against those that ``alphabeta`` plays with now, from starts of the book
+that no generation began at. If they win it by more
 than its interval, they are written to the file of the ruleset in ``configs/search``, with a report
 of how they were made in a JSON file beside it.
 
@@ -32,9 +33,8 @@ from agents.search.pattern_files import read_values, tables_path
 from agents.search.workspace import MAX_DEPTH
 from thud_env.command import Command, bounded
 from thud_env.rulesets import RULESETS, get_ruleset
-from training.arena.openings import read_openings
 from training.fitting.generations import Generations, Plan
-from training.fitting.match import play_match
+from training.fitting.match import MATCH_STARTS, play_match
 from training.pages import check_writable
 from training.runs.lock import RunLock
 from training.runs.provenance import checkout_commit
@@ -78,7 +78,7 @@ def main(words: list[str] | None = None) -> int:
     )
     command.add_argument(
         "--pairs",
-        type=bounded(int, 2),
+        type=bounded(int, 2, MATCH_STARTS),
         default=50,
         metavar="N",
         help="game pairs of the match at the end (50)",
@@ -99,9 +99,6 @@ def _fit_evaluation(arguments: argparse.Namespace) -> None:
     rules = get_ruleset(arguments.rules).name
     if rules not in RULESETS:
         raise ValueError(f"{rules}: there are tables of {', '.join(RULESETS)} only")
-    most = len(read_openings(rules).starts)
-    if arguments.pairs > most:  # the same pair again would only narrow the interval
-        raise ValueError(f"--pairs {arguments.pairs}: {most} at most would be right")
     plan = Plan(
         rules,
         **{name: getattr(arguments, name) for name, *_ in _NUMBERS},

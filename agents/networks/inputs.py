@@ -12,7 +12,7 @@ from torch import Tensor
 
 from agents.networks.attacks import ATTACK_PLANES, attack_planes
 from agents.networks.threats import THREAT_PLANES
-from thud_env.actions import ACCEPT, OFFER
+from thud_env.actions import ACCEPT, NUM_ACTIONS, OFFER
 from thud_env.batch.states import legal_lists
 from thud_env.views.encoding import PLANES, Plane, encode_rows
 
@@ -82,6 +82,20 @@ class Inputs:
                 self.counts[number:],
             ),
         )
+
+    def places_of(self, actions: Tensor, games: Tensor | None = None) -> Tensor:
+        """Where in ``decisions`` actions stand, [K] int64: one of each game, or those of ``games``,
+        [K] int64.
+        """
+        listed = self.game * NUM_ACTIONS + self.decisions
+        if games is None:
+            games = torch.arange(len(actions), device=actions.device)
+        return torch.searchsorted(listed, games * NUM_ACTIONS + actions)
+
+    def entropy_shares(self, entropies: Tensor) -> Tensor:
+        """[N] entropies as shares of the uniform policy's; 0 where nothing is to be chosen."""
+        legal = self.counts.to(entropies)
+        return entropies / legal.clamp(min=2).log()
 
     def without_agreement(self) -> Inputs:
         """The same inputs without offering and accepting; every state has another legal decision.

@@ -69,6 +69,7 @@ class Table:
             "undo": self._undo,
             "board": self._show,
             "help": lambda: print(HELP),
+            "?": lambda: print(HELP),
         }
 
     @property
@@ -115,7 +116,7 @@ class Table:
         """Ask a person once and carry out the answer; False: to quit."""
         text = self._ask(f"{self.position.to_move}> ").strip()
         word, *rest = text.lower().split() or [""]
-        if word == "quit":
+        if word in ("quit", "exit"):
             return False
         try:
             if word in self._commands and (not rest or word == "moves"):

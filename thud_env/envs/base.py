@@ -15,9 +15,9 @@ from thud_env.arguments import as_count, refuse_copy, refuse_unknown, shown
 from thud_env.batch.one_game import ILLEGAL, play_if_legal
 from thud_env.batch.options import Reward, wants_outcome
 from thud_env.envs.common import (
+    HINTS,
     ILLEGAL_ACTION,
     ILLEGAL_REWARD,
-    SEED_HINT,
     IdleMask,
     IllegalAction,
     Limits,
@@ -72,7 +72,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         agreement: bool = False,
         **unknown: Never,
     ) -> None:
-        refuse_unknown(type(self), unknown, SEED_HINT)
+        refuse_unknown(type(self), unknown, HINTS)
         super().__init__()
         self.rules = get_ruleset(rules)
         self._renderer = Renderer(render_mode)

@@ -25,7 +25,11 @@ ILLEGAL_ACTION = -1
 ILLEGAL_REWARD = -1.0
 """The reward of an illegal action that loses, in a match too."""
 
-SEED_HINT = {"seed": "reset(seed=...) takes it"}
+HINTS = {
+    "seed": "reset(seed=...) takes it",
+    "max_cycles": "max_turns=... cuts a battle after so many turns",
+}
+"""What to say of keywords that other environments take."""
 
 
 class Limits(TypedDict):

@@ -24,6 +24,7 @@ that side of the ruleset.
 from __future__ import annotations
 
 import contextlib
+import inspect
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
@@ -104,7 +105,8 @@ def _action(choice: Any) -> int:
 
 
 def _from_module(opponent: str) -> Any:
-    """What ``MODULE.make(SPEC)`` returns, for ``"MODULE:SPEC"``.
+    """What ``MODULE.make(SPEC)`` returns, for ``"MODULE:SPEC"``, seeded anew: it may have a seed by
+    default, with which many environments would meet the same draws.
 
     Raises:
         ValueError: if there is no such module, or it makes no players.
@@ -126,7 +128,27 @@ def _from_module(opponent: str) -> Any:
             f"opponent {shown(opponent)}: module {name!r} has no function make(spec): "
             f"{module.__file__}"
         )
-    return module.make(spec)
+    made = module.make(spec)
+    seed_opponent(made, np.random.default_rng())
+    return made
+
+
+def _taking_one(choose: Callable[[Position], int], opponent: Any) -> Callable[[Position], int]:
+    """``choose``, unless it cannot be called with a position alone.
+
+    Raises:
+        TypeError: if so.
+    """
+    with contextlib.suppress(ValueError):  # a built-in function may tell nothing
+        signature = inspect.signature(choose)
+        try:
+            signature.bind(None)
+        except TypeError:
+            raise TypeError(
+                f"opponent {shown(opponent)} takes {signature}: "
+                "a function from a Position to an action would be right"
+            ) from None
+    return choose
 
 
 def make_opponent(opponent: Any, is_needed: bool = True) -> BatchOpponent:
@@ -138,7 +160,8 @@ def make_opponent(opponent: Any, is_needed: bool = True) -> BatchOpponent:
 
     Raises:
         ValueError: for a string that names no player, and for a player that is not needed.
-        TypeError: for anything that is not in the table above.
+        TypeError: for anything that is not in the table above, or cannot be called with one
+            argument.
     """
     by_default = isinstance(opponent, str) and opponent in (RANDOM_DECISIONS, _OLDER_NAME)
     if by_default or (opponent is None and not is_needed):
@@ -155,9 +178,9 @@ def make_opponent(opponent: Any, is_needed: bool = True) -> BatchOpponent:
     if callable(getattr(opponent, "act_rows", None)):
         return opponent
     if callable(getattr(opponent, "act", None)):
-        return _OneByOne(opponent.act, opponent)
+        return _OneByOne(_taking_one(opponent.act, opponent), opponent)
     if callable(opponent):
-        return _OneByOne(opponent, opponent)
+        return _OneByOne(_taking_one(opponent, opponent), opponent)
     hint = ", or side='both' without an opponent," if opponent is None else ""
     raise TypeError(
         f"opponent {shown(opponent)} cannot play: {RANDOM_DECISIONS!r}, a function from a Position "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, Literal, get_args
 
 import gymnasium
@@ -67,7 +68,8 @@ class Renderer:
             gymnasium.logger.warn(f"render() does nothing without a render_mode: pass {names}")
             return None
         if self.mode == "ansi":
-            return f"{ansi(position, last_turn=turn)}\n{caption}"
+            color = not os.environ.get("NO_COLOR")
+            return f"{ansi(position, last_turn=turn, color=color)}\n{caption}"
         pixels = rgb_array(position, last_turn=turn)
         if self.mode == "rgb_array":
             return pixels

@@ -64,7 +64,7 @@ from thud_env.batch.options import Reward
 from thud_env.envs.aec import ThudEnv
 from thud_env.envs.base import BoardEnv
 from thud_env.envs.common import (
-    SEED_HINT,
+    HINTS,
     IdleMask,
     IllegalAction,
     ObservationKind,
@@ -145,7 +145,7 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         agreement: bool = False,
         **unknown: Never,
     ) -> None:
-        refuse_unknown(type(self), unknown, {**SEED_HINT, **_MANY_ONLY})
+        refuse_unknown(type(self), unknown, {**HINTS, **_MANY_ONLY})
         self.side: Seat = one_of("side", side, get_args(Seat))
         self._is_dict = one_of("observation", observation, get_args(ObservationKind)) == "dict"
         self._loses = is_lost_by(illegal_action)

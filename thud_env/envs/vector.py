@@ -52,7 +52,7 @@ from thud_env.actions import NUM_ACTIONS
 from thud_env.arguments import as_count, as_integers, one_of, refuse_copy, refuse_unknown
 from thud_env.batch.options import AutoresetName, Reward, read_autoreset_mode
 from thud_env.envs.common import (
-    SEED_HINT,
+    HINTS,
     IdleMask,
     IllegalAction,
     Limits,
@@ -118,7 +118,7 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         render_mode: None = None,
         **unknown: Never,
     ) -> None:
-        refuse_unknown(type(self), unknown, {**SEED_HINT, "max_episode_steps": _SINGLE_ONLY})
+        refuse_unknown(type(self), unknown, {**HINTS, "max_episode_steps": _SINGLE_ONLY})
         if render_mode is not None:
             raise ValueError(f"render_mode {render_mode!r}: {_SINGLE_ONLY}")
         self.num_envs = num_envs = as_count("num_envs", num_envs)

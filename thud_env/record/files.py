@@ -45,7 +45,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from os import PathLike, fsync
 from pathlib import Path
@@ -130,6 +130,22 @@ class Record:
     def text(self) -> str:
         """The record as a ``.thud`` file holds it; ``Record.from_text`` is its inverse."""
         return format_record(self.tags, _setup_of(self.start), self.turns)
+
+    def positions(self) -> Iterator[Position]:
+        """The start, and the position after each turn."""
+        position = self.start
+        yield position
+        for turn in self.turns:
+            position = position.play(turn)
+            yield position
+
+    def decisions(self) -> Iterator[tuple[Position, int]]:
+        """Every decision of the battle: the position in which it was made, and the action."""
+        position = self.start
+        for turn in self.turns:
+            for action in position.decisions(turn):
+                yield position, action
+                position = position.apply(action)
 
     @classmethod
     def from_decisions(

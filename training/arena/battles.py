@@ -61,7 +61,7 @@ class Battles:
     margins: NDArray[np.int64]
     """Final margins, from the dwarfs' view."""
     turns: NDArray[np.int64]
-    """Turns played."""
+    """Turns played from the start of each."""
     terminations: NDArray[np.int64]
     """How they ended: values of ``Termination``."""
     strikes: dict[str, NDArray[np.int64]]
@@ -160,7 +160,7 @@ def play_battles(
     return Battles(
         rules=batch.rules.spec,
         margins=margins(batch.rows),
-        turns=batch.rows[:, TURNS].astype(np.int64),
+        turns=(batch.rows[:, TURNS] - began[:, TURNS]).astype(np.int64),
         terminations=batch.rows[:, TERMINATION].astype(np.int64),
         strikes=dict(zip(SIDES, strikes, strict=True)),
         trolls_lost=(began[:, NUM_TROLLS] - batch.rows[:, NUM_TROLLS]).astype(np.int64),

@@ -19,7 +19,6 @@ from thud_env.symmetry import symmetries_of
 from training.distill.config import StudentConfig
 from training.distill.lessons import Lesson
 from training.distill.muon import optimisers_of
-from training.learner.ppo import find_decisions
 from training.process.precision import Precision
 from training.process.state import State, restore_learning, state_of_learning
 from training.selfplay.frames import map_rows
@@ -117,7 +116,7 @@ class Student:
         owner = np.repeat(np.arange(len(rows)), labels.counts)
         decisions = ACTION_SYMMETRY[chosen[owner], labels.decisions].astype(np.int64)
         inputs = self._precision.inputs(self._network, rows)
-        places = find_decisions(inputs, self._tensor(decisions), self._tensor(owner))
+        places = inputs.places_of(self._tensor(decisions), self._tensor(owner))
         targets = self._tensor(soft_targets(lesson, self._config.temperature))
         worth = self._tensor(worth_to(self.side, lesson))
         self._network.zero_grad(set_to_none=True)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from agents.search.weights import published_weights
 from thud_env.jit.rng import seed_generators
 from thud_env.rulesets import get_ruleset
 from training.arena.openings import read_openings
+from training.fitting.match import MATCH_STARTS
 from training.fitting.positions import Positions, SearchPlay
 from training.fitting.regression import class_numbers, fit, predict, prior_values
 from training.runs.stored_config import changes
@@ -147,15 +149,23 @@ class Generations:
             )
             depth = plan.depth if learnt else min(plan.depth, FIRST_DEPTH)
             options = SearchOptions(depth=depth, learned=True, reductions=1)
-            starts = [start.row for start in read_openings(plan.rules).starts]
-            SearchPlay(searcher, options, starts, plan.trace, rng).play(SHARD, plan.rules).save(
-                path
-            )
+            starts = [start.row for start in read_openings(plan.rules).starts[:-MATCH_STARTS]]
+            battles = SearchPlay(searcher, options, starts, plan.trace, rng)
+            battles.play(SHARD, plan.rules, watch).save(path)
             print(f"generation {generation}: played {number + 1} of {len(shards)}", flush=True)
 
+        interrupted = Event()
+
+        def watch() -> None:
+            if interrupted.is_set():
+                raise CancelledError
+
         with ThreadPoolExecutor(threads) as pool:
-            for _ in pool.map(lambda shard: play(*shard), shards):
-                pass
+            try:
+                for _ in pool.map(lambda shard: play(*shard), shards):
+                    pass
+            finally:
+                interrupted.set()
 
     def _fit(self, generation: int) -> None:
         """Fit a generation's tables to all positions so far."""

@@ -14,6 +14,8 @@ from training.arena.battles import play_pairs
 from training.arena.openings import read_openings
 from training.arena.summary import interval_of, summarise_pairs
 
+MATCH_STARTS = 100
+"""The last starts of the book, which a match is played from, and self-play for a fit is not."""
 MATCH_NODES = 6_000
 """Decisions that both players of a match may try for a turn: by some tables a search of the same
 depth tries twice as many.
@@ -23,8 +25,9 @@ NODES_WITHOUT_LINES = 9_000
 
 
 def play_match(newest: Path, rules: str, pairs: int) -> dict[str, Any]:
-    """Play game pairs of the new tables against the features and, if there are any, the tables that
-    ``alphabeta`` plays with. ``won`` says whether the last match is won by more than its interval.
+    """Play game pairs, ``MATCH_STARTS`` at most, of the new tables against the features and, if
+    there are any, the tables that ``alphabeta`` plays with. ``won`` says whether the last match is
+    won by more than its interval.
     """
     plain = f"alphabeta:nodes={MATCH_NODES}"
     opponents = {"features": f"{plain},evaluation=features"}
@@ -32,8 +35,8 @@ def play_match(newest: Path, rules: str, pairs: int) -> dict[str, Any]:
     if before is not None:
         nodes = MATCH_NODES if len(before.lines) else NODES_WITHOUT_LINES
         opponents["tables before"] = f"alphabeta:nodes={nodes}"
-    book = read_openings(rules).starts
-    starts = np.stack([start.row for start in reversed(book[-pairs:])])
+    held_out = read_openings(rules).starts[-MATCH_STARTS:]
+    starts = np.stack([start.row for start in reversed(held_out[-pairs:])])
     report: dict[str, Any] = {"nodes": MATCH_NODES, "pairs": pairs}
     for name, spec in opponents.items():
         mine = AlphaBetaAgent(nodes=MATCH_NODES, weights=str(newest), seed=1)  # any path: no spec

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 import io
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -123,8 +124,10 @@ class SearchPlay:
         self._rng = rng
         self._decisions = np.empty(MAX_DECISIONS_AT_ONCE, dtype=np.int32)
 
-    def play(self, least: int, rules: str) -> Positions:
-        """Play whole battles until there are ``least`` positions or more."""
+    def play(self, least: int, rules: str, watch: Callable[[], object] = lambda: None) -> Positions:
+        """Play whole battles until there are ``least`` positions or more; ``watch`` is called after
+        each.
+        """
         by_outcome = get_ruleset(rules).reward == "outcome"
         unit = OUTCOME_POINTS if by_outcome else 1
         largest = unit * get_ruleset(rules).largest_margin
@@ -147,6 +150,7 @@ class SearchPlay:
             worth += reversed(returns)
             battles += [number] * len(seen)
             number += 1
+            watch()
         found = np.stack(rows)
         return Positions(
             boards=found[:, CELL_OF_SQUARE].astype(np.int8),

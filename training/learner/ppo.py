@@ -36,7 +36,6 @@ from torch import Tensor
 
 from agents.networks.inputs import Inputs
 from agents.networks.network import Judgement, PolicyNetwork
-from thud_env.actions import NUM_ACTIONS
 from training.config import PPOConfig, TrainConfig
 from training.learner.batches import Batch
 from training.process.clock import ENVIRONMENT, LEARN, Clock
@@ -118,10 +117,15 @@ class Learner:
             with self._clock.on(ENVIRONMENT):
                 batch = batch.to(self._precision.device)
         minibatches = math.ceil(decisions / config.minibatch_size)
+        parts = _parts(len(batch.actions), minibatches)
+        sizes = np.array([part.stop - part.start for part in parts])
+        shares = (sizes / self._ranks.total(sizes)).tolist()
         steps: list[list[float]] = []
         for _ in range(config.update_epochs):
             shuffled = batch[self._random.permutation(len(batch.actions))]
-            epoch = [self._step(shuffled[part]) for part in _parts(len(batch.actions), minibatches)]
+            epoch = [
+                self._step(shuffled[part], share) for part, share in zip(parts, shares, strict=True)
+            ]
             steps += torch.stack(epoch).tolist()  # a GPU is waited for once an epoch
             recent = steps[-min(8, minibatches) :]
             if np.mean([step[MEASURED.index("approx_kl")] for step in recent]) > config.target_kl:
@@ -139,11 +143,9 @@ class Learner:
         mean = total / count
         return int(count), mean, float(self._ranks.total(np.square(exact - mean).sum())[0]) / count
 
-    def _step(self, minibatch: Batch) -> Tensor:
+    def _step(self, minibatch: Batch, share: float) -> Tensor:
         """One gradient step; returns what ``_backward`` does, of all processes."""
         self._optimiser.zero_grad(set_to_none=True)
-        size = np.array([len(minibatch.actions)])
-        share = float((size / self._ranks.total(size))[0])
         measured = self._backward(minibatch, share)
         with self._clock.on(LEARN):
             measured = self._gather(measured)
@@ -214,7 +216,7 @@ def ppo_loss(
     """
     log_probs = judged.log_probs
     tensor = partial(torch.as_tensor, device=log_probs.device)
-    decided = find_decisions(inputs, tensor(batch.actions))
+    decided = inputs.places_of(tensor(batch.actions))
     advantages, returns = tensor(batch.advantages), tensor(batch.returns)
     drawn_with = tensor(batch.log_probs)
     log_ratio = log_probs.index_select(0, decided) - drawn_with
@@ -223,7 +225,7 @@ def ppo_loss(
     policy_loss = -torch.min(ratio * advantages, clipped * advantages).mean()
     value_loss = 0.5 * (judged.values - returns).square().mean()
     entropies = judged.entropies
-    entropy = entropy_share(inputs, entropies).mean()
+    entropy = inputs.entropy_shares(entropies).mean()
     loss = policy_loss + config.vf_coef * value_loss - config.ent_coef * entropy
     with torch.no_grad():
         approx_kl = (ratio - 1 - log_ratio).mean()
@@ -238,22 +240,6 @@ def _parts(count: int, number: int) -> list[slice]:
     size, larger = divmod(count, number)
     ends = [size * part + min(part, larger) for part in range(number + 1)]
     return [slice(*pair) for pair in pairwise(ends)]
-
-
-def find_decisions(inputs: Inputs, actions: Tensor, games: Tensor | None = None) -> Tensor:
-    """Where in ``inputs.decisions`` actions stand, [K] int64: one of each game, or those of
-    ``games``.
-    """
-    listed = inputs.game * NUM_ACTIONS + inputs.decisions
-    if games is None:
-        games = torch.arange(len(actions), device=actions.device)
-    return torch.searchsorted(listed, games * NUM_ACTIONS + actions)
-
-
-def entropy_share(inputs: Inputs, entropy: Tensor) -> Tensor:
-    """[N] entropies as shares of those of the uniform policy; 0 where nothing is to be chosen."""
-    legal = inputs.counts.to(entropy)
-    return entropy / legal.clamp(min=2).log()
 
 
 def ppo_learners(config: TrainConfig, roles: Roles, ranks: Ranks) -> tuple[Learner, Learner]:

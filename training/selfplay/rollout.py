@@ -63,7 +63,7 @@ class Rollout:
 
     @property
     def final_turns(self) -> NDArray[np.int16]:
-        """[E] the turns they took."""
+        """[E] the turns they took, those of an opening included."""
         return self.final_rows[:, TURNS]
 
 
