@@ -1,6 +1,7 @@
 """The answers of the page's server, and the requests that it refuses."""
 
 import asyncio
+import json
 import re
 import threading
 import urllib.request
@@ -517,6 +518,22 @@ def test_a_policy_does_not_play_other_games(server):
     status, answer = server.ask("think", rules="koom-valley", player=spec, id="test-0003")
     assert status == 400
     assert "does not play" in answer["error"]
+
+
+def test_any_error_of_an_answer_that_has_begun_is_its_last_line():
+    async def answer(message):
+        yield {"finding": None}
+        raise ValueError("weights are damaged:\nthere is no such file")
+
+    async def body():
+        return b"{}"
+
+    async def lines():
+        response = await app._streaming(answer)(SimpleNamespace(body=body))
+        return [json.loads(line) async for line in response.body_iterator]
+
+    told = {"error": "weights are damaged: there is no such file"}
+    assert asyncio.run(lines()) == [{"finding": None}, told]
 
 
 def test_another_address_of_the_loopback_is_answered():

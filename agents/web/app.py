@@ -225,14 +225,16 @@ def _answering(answer: Answer) -> Callable[[Request], Awaitable[Response]]:
 def _streaming(
     answer: Callable[[dict[str, Any]], AsyncGenerator[dict[str, Any]]],
 ) -> Callable[[Request], Awaitable[Response]]:
-    """A route that streams its answers, one JSON line each. The last says if an agent failed."""
+    """A route that streams its answers, one JSON line each. The last says what went wrong, if
+    anything did.
+    """
 
     async def respond(request: Request) -> Response:
         try:
             lines = answer(protocol.read_message(await request.body()))
             first = await anext(lines)  # a refusal comes before the status is sent
         except (AnswerError, OwnAgentError) as error:
-            return JSONResponse(_failure(error), 500)
+            return JSONResponse(_told(error), 500)
         except ValueError as error:
             return _error(error)
 
@@ -242,8 +244,8 @@ def _streaming(
                 try:
                     async for line in lines:
                         yield json.dumps(line) + "\n"
-                except (AnswerError, OwnAgentError) as error:
-                    yield json.dumps(_failure(error)) + "\n"
+                except (ValueError, OwnAgentError) as error:
+                    yield json.dumps(_told(error)) + "\n"
 
         return StreamingResponse(send(), media_type="application/x-ndjson")
 
@@ -252,15 +254,15 @@ def _streaming(
 
 def _error(error: ValueError) -> Response:
     status = error.status if isinstance(error, BadRequest) else 400
-    return JSONResponse({"error": " ".join(str(error).split())[:500]}, status)
+    return JSONResponse(_told(error), status)
 
 
-def _failure(error: AnswerError | OwnAgentError) -> dict[str, str]:
-    """What the page is told; the agent's author sees the traceback where the server runs."""
-    if isinstance(error, AnswerError):
-        return {"error": str(error)}
-    traceback.print_exception(error)
-    return {"error": f"{error}: the terminal shows where"}
+def _told(error: ValueError | OwnAgentError) -> dict[str, str]:
+    """What the page is told; the author of an agent sees the traceback where the server runs."""
+    if isinstance(error, OwnAgentError):
+        traceback.print_exception(error)
+        return {"error": f"{error}: the terminal shows where"}
+    return {"error": " ".join(str(error).split())[:500]}
 
 
 async def _refused(request: Request, error: Exception) -> Response:
