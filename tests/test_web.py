@@ -520,6 +520,45 @@ def test_a_policy_does_not_play_other_games(server):
     assert "does not play" in answer["error"]
 
 
+VALLEY = "policy:pretrained/koom-valley"
+
+
+@pytest.fixture(scope="module")
+def named_valley():
+    """A table with a player of Koom Valley Thud alone that was named at the start."""
+    return app.Table(players([VALLEY]))
+
+
+@pytest.mark.parametrize("route", ["think", "analyse"])
+def test_a_player_named_at_the_start_does_not_play_games_it_has_not_learnt(named_valley, route):
+    message = {"rules": "classic", "player": VALLEY, "id": "test-0004"}
+    with pytest.raises(BadRequest, match="koom-valley does not play Classic Thud"):
+        asyncio.run(anext(getattr(named_valley, route)(message)))
+
+
+def test_the_page_is_told_which_game_a_player_named_at_the_start_has_learnt(named_valley):
+    told = asyncio.run(named_valley.welcome({}))["players"]
+    assert [player["rules"] for player in told if player["spec"] == VALLEY] == [("koom-valley",)]
+    json.dumps(told)
+
+
+def test_a_player_named_at_the_start_may_refuse_a_game_itself(monkeypatch):
+    class OfTheTrolls(agents.Agent):
+        def act_rows(self, rows):
+            return agents.make("greedy").act_rows(rows)
+
+        def check_plays(self, rules, side):
+            if side != "trolls":
+                raise ValueError("this one plays the trolls")
+
+    monkeypatch.setattr(players_module, "make", lambda spec: OfTheTrolls())
+    table = app.Table(players(["python:own:OfTheTrolls"]))
+    message = {"player": "python:own:OfTheTrolls"}
+    with pytest.raises(ValueError, match="this one plays the trolls"):
+        asyncio.run(table.player(message, START))
+    assert asyncio.run(table.player(message, START.play("dF1-F5"))).rules is None
+
+
 def test_any_error_of_an_answer_that_has_begun_is_its_last_line():
     async def answer(message):
         yield {"finding": None}
