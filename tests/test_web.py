@@ -626,6 +626,19 @@ def test_clients_may_name_only_so_many_rulesets(monkeypatch):
         assert load(Record(Position.start(known)).text, named)["rules"] == known.spec
 
 
+def test_misspelt_rulesets_do_not_count(monkeypatch):
+    monkeypatch.setattr(protocol, "MOST_RULESETS", 2)
+    named = NamedRulesets()
+    mine = thud_env.CLASSIC.replace(name="mine-and-well-spelt")
+    record = Record(Position.start(mine)).text
+    for number in range(3):
+        with pytest.raises(BadRequest, match="unknown ruleset"):
+            protocol.read_position({"rules": f"chess-{number}"}, named)
+        with pytest.raises(BadRequest, match="line 1: unknown ruleset 'clasic"):
+            load(record.replace("classic:name", f"clasic{number}:name"), named)
+    assert load(record, named)["rules"] == mine.spec
+
+
 def test_players_draw_anew_with_every_server(monkeypatch):
     seeds = []
     monkeypatch.setattr(thinking, "make", lambda spec, seed: seeds.append(seed))
