@@ -424,6 +424,41 @@ def test_what_is_compiled_takes_no_time_of_a_player(monkeypatch):
     assert next(compiling, None) is None, "its time was up while it was compiled"
 
 
+@pytest.mark.parametrize("asked_to", [None, "stop"])
+def test_the_request_of_a_player_that_cannot_be_stopped_ends(monkeypatch, asked_to):
+    let_go = threading.Event()
+
+    class Stuck(agents.Agent):
+        def act_rows(self, rows):
+            let_go.wait(60)
+            return agents.make("greedy").act_rows(rows)
+
+    monkeypatch.setattr(thinking, "make", lambda spec, seed: Stuck())
+    monkeypatch.setattr(thinking, "GRACE", 0.3)
+
+    async def watch():
+        thinkers = thinking.Thinkers()
+        seconds = 60 if asked_to else 1
+        thoughts = thinkers.turn("python:own:Stuck", START, seconds, "name-0001", quick=False)
+        async with asyncio.timeout(30), aclosing(thoughts):
+            assert await anext(thoughts) == {"finding": None}
+            if asked_to:
+                thinkers.stop("name-0001")
+            with pytest.raises(BadRequest, match=r"after 0.3 seconds: .* a method stop\(\)"):
+                async for _ in thoughts:
+                    pass
+        assert thinkers.stop("name-0001"), "it has left its seat"
+        let_go.set()
+        async with asyncio.timeout(30):
+            while thinkers.stop("name-0001"):
+                await asyncio.sleep(0.05)
+
+    try:
+        asyncio.run(watch())
+    finally:
+        let_go.set()
+
+
 def test_an_analysis_shows_what_a_policy_thinks(policy):
     position = LESSONS[2].start
     analysis = Analysis("policy:pretrained/classic", position)
