@@ -1,6 +1,7 @@
 """The answers of the page's server, and the requests that it refuses."""
 
 import asyncio
+import json
 import re
 import threading
 import urllib.request
@@ -423,6 +424,41 @@ def test_what_is_compiled_takes_no_time_of_a_player(monkeypatch):
     assert next(compiling, None) is None, "its time was up while it was compiled"
 
 
+@pytest.mark.parametrize("asked_to", [None, "stop"])
+def test_the_request_of_a_player_that_cannot_be_stopped_ends(monkeypatch, asked_to):
+    let_go = threading.Event()
+
+    class Stuck(agents.Agent):
+        def act_rows(self, rows):
+            let_go.wait(60)
+            return agents.make("greedy").act_rows(rows)
+
+    monkeypatch.setattr(thinking, "make", lambda spec, seed: Stuck())
+    monkeypatch.setattr(thinking, "GRACE", 0.3)
+
+    async def watch():
+        thinkers = thinking.Thinkers()
+        seconds = 60 if asked_to else 1
+        thoughts = thinkers.turn("python:own:Stuck", START, seconds, "name-0001", quick=False)
+        async with asyncio.timeout(30), aclosing(thoughts):
+            assert await anext(thoughts) == {"finding": None}
+            if asked_to:
+                thinkers.stop("name-0001")
+            with pytest.raises(BadRequest, match=r"after 0.3 seconds: .* a method stop\(\)"):
+                async for _ in thoughts:
+                    pass
+        assert thinkers.stop("name-0001"), "it has left its seat"
+        let_go.set()
+        async with asyncio.timeout(30):
+            while thinkers.stop("name-0001"):
+                await asyncio.sleep(0.05)
+
+    try:
+        asyncio.run(watch())
+    finally:
+        let_go.set()
+
+
 def test_an_analysis_shows_what_a_policy_thinks(policy):
     position = LESSONS[2].start
     analysis = Analysis("policy:pretrained/classic", position)
@@ -519,6 +555,61 @@ def test_a_policy_does_not_play_other_games(server):
     assert "does not play" in answer["error"]
 
 
+VALLEY = "policy:pretrained/koom-valley"
+
+
+@pytest.fixture(scope="module")
+def named_valley():
+    """A table with a player of Koom Valley Thud alone that was named at the start."""
+    return app.Table(players([VALLEY]))
+
+
+@pytest.mark.parametrize("route", ["think", "analyse"])
+def test_a_player_named_at_the_start_does_not_play_games_it_has_not_learnt(named_valley, route):
+    message = {"rules": "classic", "player": VALLEY, "id": "test-0004"}
+    with pytest.raises(BadRequest, match="koom-valley does not play Classic Thud"):
+        asyncio.run(anext(getattr(named_valley, route)(message)))
+
+
+def test_the_page_is_told_which_game_a_player_named_at_the_start_has_learnt(named_valley):
+    told = asyncio.run(named_valley.welcome({}))["players"]
+    assert [player["rules"] for player in told if player["spec"] == VALLEY] == [("koom-valley",)]
+    json.dumps(told)
+
+
+def test_a_player_named_at_the_start_may_refuse_a_game_itself(monkeypatch):
+    class OfTheTrolls(agents.Agent):
+        def act_rows(self, rows):
+            return agents.make("greedy").act_rows(rows)
+
+        def check_plays(self, rules, side):
+            if side != "trolls":
+                raise ValueError("this one plays the trolls")
+
+    monkeypatch.setattr(players_module, "make", lambda spec: OfTheTrolls())
+    table = app.Table(players(["python:own:OfTheTrolls"]))
+    message = {"player": "python:own:OfTheTrolls"}
+    with pytest.raises(ValueError, match="this one plays the trolls"):
+        asyncio.run(table.player(message, START))
+    assert asyncio.run(table.player(message, START.play("dF1-F5"))).rules is None
+
+
+def test_any_error_of_an_answer_that_has_begun_is_its_last_line():
+    async def answer(message):
+        yield {"finding": None}
+        raise ValueError("weights are damaged:\nthere is no such file")
+
+    async def body():
+        return b"{}"
+
+    async def lines():
+        response = await app._streaming(answer)(SimpleNamespace(body=body))
+        return [json.loads(line) async for line in response.body_iterator]
+
+    told = {"error": "weights are damaged: there is no such file"}
+    assert asyncio.run(lines()) == [{"finding": None}, told]
+
+
 def test_another_address_of_the_loopback_is_answered():
     with serving("--host", "127.0.0.2") as server:
         assert server.address.startswith("http://127.0.0.2:")
@@ -568,6 +659,19 @@ def test_clients_may_name_only_so_many_rulesets(monkeypatch):
     for known in (*RULESETS.values(), *rulesets[:2]):
         assert protocol.read_position({"rules": known.spec}, named).rules == known
         assert load(Record(Position.start(known)).text, named)["rules"] == known.spec
+
+
+def test_misspelt_rulesets_do_not_count(monkeypatch):
+    monkeypatch.setattr(protocol, "MOST_RULESETS", 2)
+    named = NamedRulesets()
+    mine = thud_env.CLASSIC.replace(name="mine-and-well-spelt")
+    record = Record(Position.start(mine)).text
+    for number in range(3):
+        with pytest.raises(BadRequest, match="unknown ruleset"):
+            protocol.read_position({"rules": f"chess-{number}"}, named)
+        with pytest.raises(BadRequest, match="line 1: unknown ruleset 'clasic"):
+            load(record.replace("classic:name", f"clasic{number}:name"), named)
+    assert load(record, named)["rules"] == mine.spec
 
 
 def test_players_draw_anew_with_every_server(monkeypatch):

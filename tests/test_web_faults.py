@@ -3,10 +3,13 @@
 import asyncio
 import json
 import random
+import signal
 import socket
+import subprocess
+import sys
 
 import pytest
-from page_server import serving
+from page_server import ROOT, serving
 
 from thud_env import Position
 
@@ -258,3 +261,34 @@ def test_a_thought_is_stopped_by_its_name(server):
 
     status, _ = asyncio.run(both())
     assert status == 200
+
+
+BUSY = """
+import time
+from agents.web import serve, views
+
+def compiles():
+    print("busy", flush=True)
+    time.sleep(120)
+
+views.board_view = compiles
+serve.serve("127.0.0.1", 0)
+"""
+
+
+def test_the_server_ends_at_sigterm_in_the_middle_of_a_request():
+    """As while it compiles for the first one, which took more than a minute."""
+    pytest.importorskip("uvicorn")
+    command = [sys.executable, "-c", BUSY]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            port = int(process.stdout.readline().split(":")[2].split("/")[0])
+            body = "POST /api/welcome HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n"
+            body += "Content-Type: application/json\r\n\r\n{}"
+            with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+                connection.sendall(body.encode())
+                assert process.stdout.readline() == "busy\n"
+                process.terminate()
+                assert process.wait(10) == -signal.SIGTERM
+        finally:
+            process.kill()

@@ -6,7 +6,6 @@ import json
 import traceback
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import aclosing
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +57,7 @@ class Table:
         return {
             **views.board_view(),
             "rulesets": views.rulesets_view(),
-            "players": [asdict(player) for player in self._players.values()],
+            "players": [player.view for player in self._players.values()],
             "adviser": ADVISER,
             "lessons": lessons_view(),
         }
@@ -100,7 +99,7 @@ class Table:
     async def think(self, message: dict[str, Any]) -> AsyncGenerator[dict[str, Any]]:
         """An agent's turn, and its findings until it plays."""
         position = self._going_on(message)
-        player = self.player(message, position)
+        player = await self.player(message, position)
         seconds = protocol.number(message, "seconds", 0.1, MOST_SECONDS, 10.0)
         name = protocol.read_name(message)
         thoughts = self.thinkers.turn(player.spec, position, seconds, name, quick=player.quick)
@@ -116,13 +115,13 @@ class Table:
     async def insight(self, message: dict[str, Any]) -> Any:
         """A policy's probabilities and value of a position."""
         position = self._going_on(message)
-        spec = self.player(message, position).spec
+        spec = (await self.player(message, position)).spec
         return await self.thinkers.ask(spec, lambda agent: insight.opinion_of(agent, position))
 
     async def curve(self, message: dict[str, Any]) -> Any:
         """A battle's margins, and the final margins that a policy expected."""
         start, turns = self._position(message), protocol.read_turns(message)
-        spec = self.player(message, start).spec
+        spec = (await self.player(message, start)).spec
         positions = await run_in_threadpool(positions_of, start, turns)
         return await self.thinkers.ask(
             spec, lambda agent: insight.curve_of(agent, positions), quick=False
@@ -131,7 +130,7 @@ class Table:
     async def analyse(self, message: dict[str, Any]) -> AsyncGenerator[dict[str, Any]]:
         """A search's findings about a position, while it goes on."""
         position = self._going_on(message)
-        spec = self.player(message, position).spec
+        spec = (await self.player(message, position)).spec
         seconds = protocol.number(message, "seconds", 0.1, MOST_SECONDS, 10.0)
         name = protocol.read_name(message)
         findings = self.thinkers.analyse(spec, position, seconds, name)
@@ -150,11 +149,12 @@ class Table:
             raise BadRequest("the battle is over")
         return position
 
-    def player(self, message: dict[str, Any], position: Position) -> Player:
+    async def player(self, message: dict[str, Any], position: Position) -> Player:
         """The player that a message names.
 
         Raises:
             BadRequest: if it is not one of those to choose from, or does not play this game.
+            ValueError: if it refuses the game itself, saying why.
         """
         spec = field(message, "player", str)
         if spec not in self._players:
@@ -162,6 +162,9 @@ class Table:
         player = self._players[spec]
         if player.rules is not None and position.rules.name not in player.rules:
             raise BadRequest(f"{player.name} does not play {position.rules.title}")
+        if player.agent is not None:  # in a thread: it may have to read a network
+            check = player.agent.check_plays
+            await run_in_threadpool(check, position.rules, position.to_move)
         return player
 
 
@@ -225,14 +228,16 @@ def _answering(answer: Answer) -> Callable[[Request], Awaitable[Response]]:
 def _streaming(
     answer: Callable[[dict[str, Any]], AsyncGenerator[dict[str, Any]]],
 ) -> Callable[[Request], Awaitable[Response]]:
-    """A route that streams its answers, one JSON line each. The last says if an agent failed."""
+    """A route that streams its answers, one JSON line each. The last says what went wrong, if
+    anything did.
+    """
 
     async def respond(request: Request) -> Response:
         try:
             lines = answer(protocol.read_message(await request.body()))
             first = await anext(lines)  # a refusal comes before the status is sent
         except (AnswerError, OwnAgentError) as error:
-            return JSONResponse(_failure(error), 500)
+            return JSONResponse(_told(error), 500)
         except ValueError as error:
             return _error(error)
 
@@ -242,8 +247,8 @@ def _streaming(
                 try:
                     async for line in lines:
                         yield json.dumps(line) + "\n"
-                except (AnswerError, OwnAgentError) as error:
-                    yield json.dumps(_failure(error)) + "\n"
+                except (ValueError, OwnAgentError) as error:
+                    yield json.dumps(_told(error)) + "\n"
 
         return StreamingResponse(send(), media_type="application/x-ndjson")
 
@@ -252,15 +257,15 @@ def _streaming(
 
 def _error(error: ValueError) -> Response:
     status = error.status if isinstance(error, BadRequest) else 400
-    return JSONResponse({"error": " ".join(str(error).split())[:500]}, status)
+    return JSONResponse(_told(error), status)
 
 
-def _failure(error: AnswerError | OwnAgentError) -> dict[str, str]:
-    """What the page is told; the agent's author sees the traceback where the server runs."""
-    if isinstance(error, AnswerError):
-        return {"error": str(error)}
-    traceback.print_exception(error)
-    return {"error": f"{error}: the terminal shows where"}
+def _told(error: ValueError | OwnAgentError) -> dict[str, str]:
+    """What the page is told; the author of an agent sees the traceback where the server runs."""
+    if isinstance(error, OwnAgentError):
+        traceback.print_exception(error)
+        return {"error": f"{error}: the terminal shows where"}
+    return {"error": " ".join(str(error).split())[:500]}
 
 
 async def _refused(request: Request, error: Exception) -> Response:

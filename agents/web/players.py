@@ -11,8 +11,11 @@ import json
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
+from agents.agent import Agent
 from agents.registry import make
+from thud_env import get_ruleset
 
 _CHECKOUT = Path(__file__).parents[2]
 STRENGTH = _CHECKOUT / "docs/strength.md"
@@ -43,11 +46,24 @@ class Player:
     line: str
     """What it does, and how strong it is, in a line."""
     rules: tuple[str, ...] | None = None
-    """The rulesets that it plays; None: all."""
+    """The names of the rulesets that it plays; None: all, unless ``agent`` refuses one."""
     is_policy: bool = False
     """Whether it is a network without a search, whose probabilities can be shown."""
     quick: bool = False
     """Whether it answers at once; others may think for seconds."""
+    agent: Agent | None = None
+    """One of its kind, if it was named at the start: only that knows which games it plays."""
+
+    @property
+    def view(self) -> dict[str, Any]:
+        """The player as the page needs it."""
+        return {
+            "spec": self.spec,
+            "name": self.name,
+            "line": self.line,
+            "rules": self.rules,
+            "is_policy": self.is_policy,
+        }
 
 
 def scores() -> dict[str, str]:
@@ -78,9 +94,11 @@ def players(extra: Iterable[str] = ()) -> dict[str, Player]:
     for spec in extra:
         if spec in found:
             continue
-        make(spec)  # fail now, not when it is chosen
+        agent = make(spec)  # fail now, not when it is chosen
+        learnt = agent.trained_for
+        rules = None if learnt is None else (get_ruleset(learnt).name,)
         is_policy = spec.startswith("policy:")
-        found[spec] = Player(spec, spec, "named at the start", None, is_policy, is_policy)
+        found[spec] = Player(spec, spec, "named at the start", rules, is_policy, is_policy, agent)
     return found
 
 

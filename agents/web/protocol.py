@@ -97,14 +97,22 @@ class NamedRulesets:
     def __init__(self) -> None:
         self._specs = set(RULESETS)
 
-    def admit(self, spec: str) -> None:
-        """Take note of a ruleset before it is made.
+    def admit(self, spec: str) -> Ruleset:
+        """The ruleset of that name or spec, which counts from now on. A misspelt one does not.
 
         Raises:
-            BadRequest: if it is a new one, and too long or too many.
+            BadRequest: if there is none, or it is a new one, and too long or too many.
         """
-        if spec in self._specs:
-            return
+        if spec not in self._specs:
+            self._check_new(spec)
+        try:
+            ruleset = get_ruleset(spec)
+        except ValueError as error:
+            raise BadRequest(str(error)) from None
+        self._specs.add(spec)
+        return ruleset
+
+    def _check_new(self, spec: str) -> None:
         if len(spec) > _LONGEST_RULESET:
             raise BadRequest("that is not a ruleset: it is too long")
         if len(self._specs) >= len(RULESETS) + MOST_RULESETS:
@@ -113,17 +121,11 @@ class NamedRulesets:
                 "keeps: start it again to name others",
                 429,
             )
-        self._specs.add(spec)
 
 
 def read_rules(message: dict[str, Any], named: NamedRulesets) -> Ruleset:
     """The ruleset whose name or spec a message gives as ``rules``."""
-    spec = field(message, "rules", str)
-    named.admit(spec)
-    try:
-        return get_ruleset(spec)
-    except ValueError as error:
-        raise BadRequest(str(error)) from None
+    return named.admit(field(message, "rules", str))
 
 
 def read_position(message: dict[str, Any], named: NamedRulesets) -> Position:

@@ -16,13 +16,18 @@ def load(text: str, named: NamedRulesets) -> dict[str, Any]:
     """The battle in a record, with all its positions.
 
     Raises:
-        BadRequest: if it has too many turns, or its ruleset is one too many.
+        BadRequest: if it has too many turns; naming the line, if its ruleset is none, or one too
+            many.
         RecordError: for anything else, naming the line and the reason.
     """
     too_long = BadRequest(f"a record has {MOST_TURNS} turns at most")
     if text.count("\n") > 2 * MOST_TURNS:  # before it costs the time to read it
         raise too_long
-    named.admit(RecordText(text).tags.get("Rules", "classic"))
+    source = RecordText(text)
+    try:
+        named.admit(source.tags.get("Rules", "classic"))
+    except BadRequest as error:
+        raise BadRequest(f"line {source.tag_lines['Rules']}: {error}", error.status) from None
     record = Record.from_text(text)
     if len(record.turns) > MOST_TURNS:
         raise too_long

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import secrets
+import signal
 import socket
 import sys
 import threading
 import webbrowser
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from typing import Any
 from urllib.parse import urlencode
 
@@ -49,7 +51,7 @@ def _listen(host: str, port: int) -> socket.socket:
 def serve(
     host: str, port: int, *, extra: Iterable[str] = (), asked: dict[str, str] | None = None
 ) -> None:
-    """Serve the page until Ctrl-C.
+    """Serve the page until Ctrl-C or SIGTERM.
 
     Args:
         host: the address to listen on. Off the loopback a client must send a token.
@@ -87,7 +89,20 @@ def serve(
     if sys.stdout.isatty():
         threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
     threading.Thread(target=_warm_up, daemon=True).start()
-    asyncio.run(_run(uvicorn.Server(config), listener))
+    asyncio.run(_run(_Server(config), listener))
+
+
+class _Server(uvicorn.Server):
+    """A server that SIGTERM ends at once. uvicorn would end it between two events, of which one may
+    compile for a minute; and here is nothing to save.
+    """
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        """See uvicorn."""
+        with super().capture_signals():
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            yield
 
 
 async def _run(server: uvicorn.Server, listener: socket.socket) -> None:

@@ -3,7 +3,7 @@
 There are two rooms, so that quick players never wait for slow ones: one for players that answer at
 once, one for those that search or evaluate a whole battle. A request that finds a room full waits
 for some seconds, and is then refused. An agent that neither ends nor can be stopped keeps its seat,
-and nothing else.
+and nothing else: its request ends with an error.
 
 Up to ``MOST_IDLE`` agents are kept for later requests, because making one may mean reading a
 network.
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import random
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -32,6 +33,8 @@ MOST_IN_LINE = 300
 SECONDS_IN_LINE = 60.0
 TICK = 0.2
 """Seconds between two reports of an agent that is thinking."""
+GRACE = 10.0
+"""Seconds for an agent to end once it is stopped."""
 
 Answer = TypeVar("Answer")
 
@@ -89,30 +92,46 @@ class Seat:
     async def ticks(self, seconds: float) -> AsyncIterator[None]:
         """Tick while the work goes on; end it when its time is up, or when it is stopped. What is
         compiled meanwhile takes none of its time: at its first turn a player would play at once.
+
+        Raises:
+            BadRequest: if it does not end.
         """
-        ends = monotonic() + seconds
         assert self._work is not None
         while not self._work.done():
-            before = monotonic()
             stopped = asyncio.ensure_future(self.stopped.wait())
-            first = asyncio.FIRST_COMPLETED
-            await asyncio.wait({self._work, stopped}, timeout=TICK, return_when=first)
+            seconds -= await self._wait(self._work, stopped)
             stopped.cancel()
-            now = monotonic()
-            if is_compiling():
-                ends += now - before
-            if self.stopped.is_set() or now > ends:
-                await self.end()
+            if self.stopped.is_set() or seconds < 0:
+                await self.end(GRACE)
             elif not self._work.done():
                 yield
 
-    async def end(self) -> None:
-        """Stop the work, and wait until it has ended."""
+    async def end(self, grace: float = math.inf) -> None:
+        """Stop the work, and wait until it has ended.
+
+        Raises:
+            BadRequest: if it has not when ``grace`` seconds, without compiling, are over.
+        """
         # A search that has not begun yet loses the stop, so repeat it.
         while self._work is not None and not self._work.done():
+            if grace < 0:
+                raise BadRequest(
+                    f"the player was stopped and goes on after {GRACE:g} seconds: an agent that "
+                    "thinks so long needs a method stop()",
+                    504,
+                )
             if hasattr(self._worker, "stop"):
                 self._worker.stop()
-            await asyncio.wait({self._work}, timeout=TICK)
+            grace -= await self._wait(self._work)
+
+    @staticmethod
+    async def _wait(*futures: asyncio.Future[Any]) -> float:
+        """Wait for one of some futures, a tick at most. Returns the seconds that it took, none if
+        something is compiled.
+        """
+        before = monotonic()
+        await asyncio.wait(futures, timeout=TICK, return_when=asyncio.FIRST_COMPLETED)
+        return 0.0 if is_compiling() else monotonic() - before
 
 
 def _turn(agent: Agent, position: Position) -> str:
@@ -173,7 +192,7 @@ class Thinkers:
             quick: whether it answers at once.
 
         Raises:
-            BadRequest: if too many are thinking, or the name is in use.
+            BadRequest: if too many are thinking, the name is in use, or the agent does not end.
             OwnAgentError, AnswerError: if an agent of the user's own fails, or answers wrongly.
         """
         async with self._seat(name, self._quick if quick else self._slow) as seat:
