@@ -141,12 +141,15 @@ lanes: ## test thud_env on Python 3.11 to 3.13, and with the lowest versions tha
 		echo "The lanes play differently:"; grep . build/lane-*/signature; exit 1; } >&2
 	@echo "The same signature in $$(ls build/lane-*/signature | wc -l) lanes: $$(cat build/lane-*/signature | head -1)"
 
+# Lanes that were asked for by name must run; others where their Python is.
+ASKED_FOR = $(findstring command,$(origin LANES))
 find_python = $(or $(PYTHON$(1)),$(shell for python in python$(1) \
 	"$${PYENV_ROOT:-$$HOME/.pyenv}"/versions/$(1).*/bin/python; do \
 	"$$python" -c "" 2> /dev/null && echo "$$python" && break; done))
 run_lane = python="$(call find_python,$(2))"; if [ -n "$$python" ]; \
 	then $(MAKE) --no-print-directory lane LANE=$(1) PYTHON="$$python"; \
-	else echo "Lane $(1) skipped: no Python $(2) here; PYTHON$(2)=PATH names one"; fi;
+	else echo "Lane $(1) $(if $(ASKED_FOR),failed,skipped): no Python $(2) here; PYTHON$(2)=PATH names one"; \
+	$(if $(ASKED_FOR),exit 1;) fi;
 
 # Each lane has a virtual environment and a compile cache of its own.
 lane: build/lane-$(LANE)/.done

@@ -4,7 +4,6 @@ import copy
 
 import numpy as np
 import pytest
-import torch
 from shown_batch import ARRAYS, assert_same, play, snapshot
 
 from thud_env import BatchedGame, IllegalMove, Position, RowError
@@ -74,6 +73,7 @@ def test_buffers_without_names_are_refused(wrong):
 
 
 def test_a_tensor_that_needs_a_gradient_is_refused_by_name():
+    torch = pytest.importorskip("torch")
     games = BatchedGame(2)
     actions = torch.zeros(2, requires_grad=True)
     with pytest.raises(ValueError, match=r"^actions: torch.float32 of shape \(2,\) is not read: "):

@@ -1,8 +1,9 @@
-"""The wheel carries thud_env and nothing else."""
+"""The wheel and the source distribution carry thud_env and nothing else."""
 
 import re
 import subprocess
 import sys
+import tarfile
 import tomllib
 import zipfile
 from email import message_from_bytes
@@ -27,6 +28,24 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
 def test_wheel_carries_thud_env_only(wheel: zipfile.ZipFile) -> None:
     tops = {name.split("/")[0] for name in wheel.namelist()}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"thud_env"}
+
+
+def test_source_distribution_carries_what_the_wheel_is_built_of(tmp_path: Path) -> None:
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(tmp_path)]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
+    (path,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(path) as packed:
+        names = {name.partition("/")[2] for name in packed.getnames()}
+    assert {name for name in names if not name.startswith("thud_env/")} == {
+        ".gitignore",  # the backend reads it
+        "CHANGELOG.md",
+        "CITATION.cff",
+        "LICENSE",
+        "PKG-INFO",
+        "README.md",
+        "pyproject.toml",
+    }
+    assert "thud_env/rules/play.py" in names
 
 
 def test_wheel_carries_every_source_and_no_compiled_file(wheel: zipfile.ZipFile) -> None:
