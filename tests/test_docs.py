@@ -1,5 +1,6 @@
 """The pages agree with the code: examples are run, tables compared, links followed."""
 
+import ast
 import dataclasses
 import doctest
 import inspect
@@ -69,6 +70,18 @@ def test_python_blocks_run(path: Path) -> None:
         runner.run(example, out=complaints.append, clear_globs=False)
         assert not complaints, "".join(complaints)
         names = example.globs
+
+
+def test_the_readme_lists_all_commands() -> None:
+    commands = {}
+    for room in ("agents", "thud_env", "training"):
+        for path in sorted((ROOT / room).rglob("*.py")):
+            text = path.read_text(encoding="utf-8")
+            if 'if __name__ == "__main__":' in text and path.parent.name != "integrations":
+                name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+                first, *_ = (ast.get_docstring(ast.parse(text)) or "").splitlines()
+                commands[name.removesuffix(".__main__")] = first.replace("`", "")
+    assert table("commands")[1:] == [[*command] for command in sorted(commands.items())]
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)

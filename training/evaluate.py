@@ -6,8 +6,9 @@
     python -m training.evaluate --dwarfs greedy --trolls greedy --games 1000 --json
     python -m training.evaluate --match greedy random --rules koom-valley
     python -m training.evaluate --match policy:runs/smoke random greedy alphabeta:depth=1
+    python -m training.evaluate --match greedy2 greedy --starts positions.txt
 
-The last prints a table, a line for each opponent of the first.
+Several opponents of one player make a table, a line for each.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ import json
 import sys
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
 
 import agents
 from agents.threads import use_one_thread
@@ -35,7 +38,7 @@ from training.arena.battles import (
 )
 from training.arena.identity import code_of_play, own_files
 from training.arena.intervals import ENOUGH_PAIRS
-from training.arena.openings import OpeningsError, read_openings
+from training.arena.openings import Openings, OpeningsError, read_openings, read_starts
 from training.arena.records import check_records_folder, records_of, write_records
 from training.arena.summary import (
     print_battles,
@@ -49,13 +52,16 @@ from training.process.console import CommandConsole
 from training.process.progress import Progress
 from training.runs.provenance import checkout_commit, versions
 
+GAMES = 200
+"""Battles, or game pairs, unless another number is asked for."""
+
 
 class Evaluation(NamedTuple):
     """What two players played."""
 
     played: Battles | GamePairs
     openings: str | None
-    """The digest of the opening book whose starts they began from; None: from the setup."""
+    """The digest of the starts they began from; None: from the setup."""
     notes: list[str]
     """Notes for the user, a line each."""
 
@@ -66,7 +72,7 @@ def evaluate(
     rules: str,
     *,
     match: bool = False,
-    openings: bool | None = None,
+    openings: bool | Openings | None = None,
     watch: Watch = ignore,
     **limits: Any,
 ) -> Evaluation:
@@ -79,7 +85,8 @@ def evaluate(
         rules: the name of a ruleset.
         match: whether to play game pairs.
         openings: whether to begin from the starts of the opening book, one after the other; None:
-            if both players play without chance, and the book has as many starts.
+            if both players play without chance, and the book has as many starts. Starts of your
+            own are begun from again when all have been.
         watch: called after each decision with how many battles ended by it.
         **limits: ``max_quiet_turns``, ``max_turns``, ``offer_after``, ``agreement``.
 
@@ -89,7 +96,10 @@ def evaluate(
     notes = []
     by_chance = any(player.stochastic for player in players)
     starts, digest = None, None
-    if openings or (openings is None and not by_chance):
+    if isinstance(openings, Openings):
+        rows = openings.rows(min(games, len(openings.starts)), **limits)
+        starts, digest = rows[np.arange(games) % len(rows)], openings.digest
+    elif openings or (openings is None and not by_chance):
         try:
             book = read_openings(rules)
             starts = book.rows(games, **limits)
@@ -136,14 +146,20 @@ def main(words: list[str] | None = None) -> int:
     add(
         "--games",
         type=bounded(int, 1),
-        default=200,
         metavar="N",
-        help="battles; with --match game pairs, of two battles each, with each SECOND (200)",
+        help="battles; with --match game pairs, of two battles each, with each SECOND "
+        f"({GAMES}; with --starts one from each)",
     )
     add(
         "--openings",
         action=argparse.BooleanOptionalAction,
         help="begin from the starts of the opening book (if neither player plays by chance)",
+    )
+    add(
+        "--starts",
+        type=Path,
+        metavar="FILE",
+        help="begin from starts of your own instead, one after the other: a position text a line",
     )
     command.add_rules("that of the policies named, if they agree, or else classic")
     add("--seed", type=bounded(int, 0), default=0, metavar="N", help="seeds both agents (0)")
@@ -173,6 +189,9 @@ def _evaluate(arguments: argparse.Namespace) -> None:
         raise ValueError("--dwarfs and --trolls, or else --match: either, not both")
     if not (all(sides) or len(arguments.match or ()) > 1):
         raise ValueError("--dwarfs and --trolls, or else --match FIRST SECOND, are needed")
+    if arguments.starts and arguments.openings is not None:
+        word = "--openings" if arguments.openings else "--no-openings"
+        raise ValueError(f"{word} or --starts: either, not both")
     if arguments.records:
         check_records_folder(arguments.records)
     use_one_thread()
@@ -182,6 +201,10 @@ def _evaluate(arguments: argparse.Namespace) -> None:
     if arguments.rules is None:
         arguments.rules = _rules_of([met[0][0], *(other for _, other in met)])
     limits = _limits(arguments)
+    if arguments.starts:
+        arguments.openings = read_starts(arguments.starts, arguments.rules)
+    if arguments.games is None:
+        arguments.games = len(arguments.openings.starts) if arguments.starts else GAMES
     # Before the battles: a run that goes on replaces its policies.
     origins = [_origin((one, other), arguments.rules) for other in others if arguments.json]
     several = len(others) > 1

@@ -7,7 +7,7 @@ docs/rules.md, section 6.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from thud_env import BatchedGame
 from thud_env.actions import MOVE_DISTANCE, NUM_MOVES
 from thud_env.batch.states import margins
 from thud_env.notation.turns import turns_of_decisions
-from thud_env.position import SIDES
+from thud_env.position import SIDES, Position
 from thud_env.rules.row import (
     NO_QUESTION,
     NUM_DWARFS,
@@ -33,6 +33,7 @@ from thud_env.rules.row import (
 from thud_env.rulesets import Ruleset, get_ruleset
 
 Watch = Callable[[int], object]
+Starts = Sequence[Position] | NDArray[np.int16]
 
 
 def ignore(ended: int) -> None:
@@ -108,7 +109,7 @@ def play_battles(
     games: int,
     rules: str | Ruleset = "classic",
     *,
-    starts: NDArray[np.int16] | None = None,
+    starts: Starts | None = None,
     watch: Watch = ignore,
     **limits: Any,
 ) -> Battles:
@@ -118,7 +119,8 @@ def play_battles(
         dwarfs, trolls: the players. Each gets only the battles in which it decides.
         games: how many battles.
         rules: the ruleset, or its name.
-        starts: [games, 432] where they begin, with their limits; None: at the setup.
+        starts: [games] positions, or [games, 432] state rows, where they begin, with their
+            limits; None: at the setup.
         watch: called after each decision with how many battles ended by it.
         **limits: ``max_quiet_turns``, ``max_turns``, ``offer_after``, ``agreement``.
 
@@ -134,7 +136,7 @@ def play_battles(
         **limits,
     )
     if starts is not None:
-        batch.set_rows(starts)
+        batch.set_rows([getattr(start, "row", start) for start in starts])
     began = batch.rows.copy()
     decisions: list[list[int]] = [[] for _ in range(games)]
     strikes = np.zeros((2, games), dtype=np.int64)
@@ -223,7 +225,7 @@ def play_pairs(
     games: int,
     rules: str | Ruleset = "classic",
     *,
-    starts: NDArray[np.int16] | None = None,
+    starts: Starts | None = None,
     watch: Watch = ignore,
     **limits: Any,
 ) -> GamePairs:
@@ -233,7 +235,8 @@ def play_pairs(
         first, second: the players.
         games: how many pairs.
         rules: the ruleset, or its name.
-        starts: [games, 432] where both battles of each begin; None: at the setup.
+        starts: [games] positions, or [games, 432] state rows, where both battles of each begin;
+            None: at the setup.
         watch: called after each decision with how many battles ended by it.
         **limits: ``max_quiet_turns``, ``max_turns``, ``offer_after``, ``agreement``.
     """

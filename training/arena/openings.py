@@ -45,7 +45,8 @@ TURNS = range(4, 9)
 """How many random turns lead to a start; the lengths take turns."""
 MOST_DWARFS_LOST = 1
 
-_HEADER = re.compile(r"thud-openings 1 rules=(\S+) seed=(\d+) count=(\d+)")
+_HEADER_BEGINS = "thud-openings "
+_HEADER = re.compile(rf"{_HEADER_BEGINS}1 rules=(\S+) seed=(\d+) count=(\d+)")
 
 
 class OpeningsError(ValueError):
@@ -132,18 +133,44 @@ def _parsed(text: str, ruleset: Ruleset, path: Path) -> Openings:
         named = match[1].partition("name=")[2].partition(",")[0]
         hint = ": another name= for one of the two would be right" if named == ruleset.name else ""
         raise OpeningsError(f"{path} is a book of {match[1]}, not of {ruleset.spec}{hint}")
-    starts = []
-    for number, line in enumerate(lines, start=2):
+    starts = _positions(lines, 2, ruleset, path)
+    if len(starts) != int(match[3]) or not starts:
+        raise OpeningsError(f"{path} has {len(starts)} starts; its first line says {match[3]}")
+    return Openings.of(starts)
+
+
+def _positions(lines: list[str], first: int, ruleset: Ruleset, path: Path) -> list[Position]:
+    """The positions in lines of a file, of which the first has this number."""
+    found = []
+    for number, line in enumerate(lines, first):
         if line.startswith("#"):
             continue
         try:
-            starts.append(Position.from_text(line, ruleset))
+            found.append(Position.from_text(line, ruleset))
         except ValueError as error:
             raise OpeningsError(f"{path}, line {number}: {error}") from None
-        if starts[-1].outcome is not None:
+        if found[-1].outcome is not None:
             raise OpeningsError(f"{path}, line {number}: this battle is over")
-    if len(starts) != int(match[3]) or not starts:
-        raise OpeningsError(f"{path} has {len(starts)} starts; its first line says {match[3]}")
+    return found
+
+
+def read_starts(path: Path, rules: str) -> Openings:
+    """Starts of the user's own: a file with a position text a line. A book is one, too.
+
+    Raises:
+        OpeningsError: naming file, line and what is wrong.
+        ValueError: if there is no ruleset called ``rules``.
+    """
+    ruleset = get_ruleset(rules)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise OpeningsError(f"{path} cannot be read: {error}") from None
+    if text.startswith(_HEADER_BEGINS):
+        return _parsed(text, ruleset, path)
+    starts = _positions(text.splitlines(), 1, ruleset, path)
+    if not starts:
+        raise OpeningsError(f"{path} has no start: a position text a line would be right")
     return Openings.of(starts)
 
 
