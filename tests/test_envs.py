@@ -1,7 +1,6 @@
 """The promises of both PettingZoo environments: a battle, and a game of two battles."""
 
 import copy
-import pickle
 import warnings
 
 import numpy as np
@@ -94,28 +93,6 @@ def test_the_registry_makes_each_game():
         made = pettingzoo.make("aec", f"thud/{name}-v0", rules="classic-all", max_turns=10)
         assert type(made.unwrapped) is kind
         assert made.rules.name == "classic-all"
-
-
-@pytest.mark.parametrize("copier", ["deepcopy", "pickle", "state"])
-def test_copies_continue_identically(make, copier):
-    rng = np.random.default_rng(3)
-    for rules in thud_env.RULESETS:
-        env = make(rules=rules, max_turns=150)
-        env.reset()
-        # Some way into the game, at times into the second of two battles.
-        play_randomly(env, rng, decisions=int(rng.integers(0, 250)))
-        if copier == "deepcopy":
-            twin = copy.deepcopy(env)
-        elif copier == "pickle":
-            twin = pickle.loads(pickle.dumps(env))
-        else:
-            twin = make(rules=rules, max_turns=150)
-            twin.set_state(env.get_state())
-        seed = int(rng.integers(1 << 30))
-        paid = play_randomly(env, np.random.default_rng(seed))
-        before = env.position
-        assert play_randomly(twin, np.random.default_rng(seed)) == paid
-        assert twin.position == before
 
 
 def test_set_state_does_not_share_with_the_state(make):

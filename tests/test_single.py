@@ -261,26 +261,6 @@ def test_an_opponent_that_returns_no_array_of_one_choice_is_blamed(choices):
         env.step(first_legal(env.position))
 
 
-@pytest.mark.parametrize("copier", ["deepcopy", "pickle", "state"])
-@pytest.mark.parametrize("opponent", ["random-decisions", "agents:greedy"])
-def test_copies_continue_identically(copier, opponent):
-    for number, rules in enumerate(thud_env.RULESETS):
-        env = ThudSeatEnv(rules, "random", opponent, max_turns=80)
-        env.reset(seed=number)
-        play_randomly(env, seed=number, decisions=7 * number)
-        if copier == "deepcopy":
-            twin = copy.deepcopy(env)
-        elif copier == "pickle":
-            twin = pickle.loads(pickle.dumps(env))
-        else:
-            twin = env
-            state = env.get_state()
-        after = [play_randomly(env, seed=9), env.reset(), play_randomly(env, seed=9)]
-        if copier == "state":
-            env.set_state(state)
-        assert_same([play_randomly(twin, seed=9), twin.reset(), play_randomly(twin, seed=9)], after)
-
-
 def test_what_was_returned_stays_as_it_was():
     env = ThudSeatEnv(observation="dict")
     first = env.reset(seed=1)

@@ -1,5 +1,4 @@
 import copy
-import pickle
 import zlib
 
 import gymnasium
@@ -167,36 +166,6 @@ def test_a_seed_fixes_everything():
     assert_same(runs[0], runs[1])
     with pytest.raises(AssertionError):
         assert_same(runs[0], runs[2])
-
-
-@pytest.mark.parametrize("copier", ["deepcopy", "pickle", "state"])
-@pytest.mark.parametrize("mode", MODES[:2])
-def test_copies_continue_identically(copier, mode):
-    def go_on(envs, masks, steps):
-        rng = np.random.default_rng(8)
-        returned = []
-        for _ in range(steps):
-            returned.append(envs.step(some_legal(masks, rng)))
-            masks = returned[-1][-1]["action_mask"]
-        return returned
-
-    envs = ThudVectorEnv(
-        6, side="random", opponent="agents:greedy", autoreset_mode=mode, max_turns=9
-    )
-    _, infos = envs.reset(seed=2)
-    for steps in (0, 1, 3, 4, 7):
-        infos = (go_on(envs, infos["action_mask"], steps) or [[infos]])[-1][-1]
-        if copier == "deepcopy":
-            twin = copy.deepcopy(envs)
-        elif copier == "pickle":
-            twin = pickle.loads(pickle.dumps(envs))
-        else:
-            twin, state = envs, envs.get_state()
-        after = go_on(envs, infos["action_mask"], 20)
-        if copier == "state":
-            envs.set_state(state)
-        assert_same(go_on(twin, infos["action_mask"], 20), after)
-        infos = after[-1][-1]
 
 
 def test_battles_may_start_anywhere():
