@@ -12,6 +12,9 @@ from named import make_aec
 from seat_play import assert_same, some_legal
 
 import thud_env
+from thud_env.actions import NUM_ACTIONS
+from thud_env.envs.single import ThudSeatEnv
+from thud_env.envs.vector import ThudVectorEnv
 
 OWN_NAMES = {"koom-valley": "KoomValley", "koom-valley-football": "KoomValleyFootball"}
 """The rulesets whose games the registries name after them."""
@@ -23,8 +26,11 @@ SEAT_GAMES = [
     *((OWN_NAMES.get(rules, "Thud"), rules) for rules in thud_env.RULESETS),
     ("ThudMatch", "classic"),
 ]
-SEATS = (("random", "random-decisions"), ("random", "agents:greedy"), ("both", None))
-"""The learner's side, and its opponent."""
+SEATS = (
+    {"side": "random", "opponent": "random-decisions"},
+    {"side": "random", "opponent": "agents:greedy", "match": True},
+    {"side": "both", "opponent": None},
+)
 LAST_MOMENT = 400
 """Copies are taken after up to so many decisions; many battles are over by then."""
 
@@ -119,11 +125,17 @@ def check_seat(make, copier, rng):
 
 
 def check_vector(make, copier, rng):
-    """The same with many seats."""
+    """The same with many seats, some of which lose by an illegal action."""
+
+    def actions_in(envs, draws):
+        actions = envs.sample_actions()
+        if draws.random() < 0.3:
+            actions[draws.integers(envs.num_envs)] = NUM_ACTIONS - 1
+        return actions
 
     def play_on(envs):
-        for _ in range(rng.integers(LAST_MOMENT // 4)):
-            envs.step(envs.sample_actions())
+        for _ in range(rng.integers(LAST_MOMENT // 8)):
+            envs.step(actions_in(envs, rng))
 
     envs = make()
     envs.reset(seed=int(rng.integers(2**32)))
@@ -131,10 +143,10 @@ def check_vector(make, copier, rng):
     twin = copier(envs, make, play_on)
     seed = int(rng.integers(2**32))
     for_envs, for_twin = np.random.default_rng(seed), np.random.default_rng(seed)
+    assert_same(envs.action_masks(), twin.action_masks())
     for _ in range(30):
-        actions = some_legal(envs.action_masks(), for_envs)
-        of_twin = some_legal(twin.action_masks(), for_twin)
-        assert_same(envs.step(actions), twin.step(of_twin))
+        returned = envs.step(actions_in(envs, for_envs))
+        assert_same(returned, twin.step(actions_in(twin, for_twin)))
 
 
 def check_many(check, makers, games):
@@ -160,10 +172,10 @@ def seat_makers(name, rules):
 
 
 def vector_makers(rules):
-    make = partial(gymnasium.make_vec, "thud/Thud-v0", 6, rules=rules, max_turns=40)
+    make = partial(gymnasium.make_vec, "thud/Thud-v0", 4, rules=rules, max_turns=40)
     return [
-        partial(make, side=side, opponent=opponent, autoreset_mode=mode)
-        for (side, opponent), mode in product(SEATS, ("NextStep", "SameStep"))
+        partial(make, autoreset_mode=mode, **seat)
+        for seat, mode in product(SEATS, ("NextStep", "SameStep"))
     ]
 
 
@@ -195,6 +207,20 @@ def test_seat_copies(name, rules):
 @pytest.mark.parametrize("rules", thud_env.RULESETS)
 def test_vector_copies(rules):
     check_many(check_vector, vector_makers(rules), games=24)
+
+
+@pytest.mark.parametrize("copier", COPIERS)
+def test_what_an_opening_of_the_opponent_earned_is_copied_too(copier):
+    position = thud_env.Position.start().play("dE2-E6").play("TG7-F6")
+    options = {"side": "trolls", "opponent": "agents:greedy"}
+    for make in (partial(ThudSeatEnv, **options), partial(ThudVectorEnv, 1, **options)):
+        env = make()
+        env.reset(options={"position": position})
+        twin = copier(env, make, play_on=lambda env: None)
+        actions = some_legal(np.atleast_2d(env.action_masks()), np.random.default_rng(1))
+        returned = [one.step(actions if make.args else int(actions[0])) for one in (env, twin)]
+        assert_same(*returned)
+        assert returned[0][1] <= -4 / 32
 
 
 @pytest.mark.soak

@@ -246,61 +246,6 @@ def test_an_unknown_agent_is_named(make, ask):
         getattr(env, ask)("dwarfs")
 
 
-def test_a_state_of_another_environment_is_refused_and_changes_nothing(make):
-    env = make()
-    env.reset()
-    (unlike,) = (other for other in MAKERS if other is not make)
-    agents = "'player_0'.*'dwarf_0'|'dwarf_0'.*'player_0'"
-    for other, said in (
-        (make(rules="koom-valley"), "with rules='koom-valley' cannot .* with rules='classic'"),
-        (make(reward="outcome"), "with reward='outcome' cannot .* with reward='margin'"),
-        (unlike(), agents),
-    ):
-        other.reset()
-        with pytest.raises(ValueError, match=said):
-            env.set_state(other.get_state())
-    for nothing in ({}, None):
-        with pytest.raises(ValueError, match=r"not a state of \w+Env: what get_state"):
-            env.set_state(nothing)
-    assert env.position == thud_env.Position.start()
-    env.step(int(env.position.legal_actions()[0]))
-
-
-@pytest.mark.parametrize(
-    ("part", "value"),
-    [
-        ("_row", None),
-        ("_row", thud_env.Position.start("koom-valley").row),
-        ("_start_row", thud_env.Position.start("koom-valley").row),
-        ("_seats", ("troll_0", "player_0")),
-        ("is_over", None),
-        ("agents", ["x", "y"]),
-        ("agent_selection", "x"),
-        ("rewards", {}),
-        ("infos", {"x": {}}),
-        ("renderer", None),
-        ("made", None),
-        ("made", {}),
-        ("battles", None),
-    ],
-)
-def test_a_state_with_a_wrong_part_is_refused_and_changes_nothing(make, part, value):
-    env = make(render_mode="ansi")
-    env.reset()
-    play_randomly(env, np.random.default_rng(7), decisions=3)
-    state = env.get_state()
-    for damaged in (state | {part: value}, {name: state[name] for name in state if name != part}):
-        if part == "battles" and make is thud_env.env:
-            continue  # a single battle has none, and ignores it
-        play_randomly(env, np.random.default_rng(8), decisions=3)
-        before = env.get_state()
-        with pytest.raises(ValueError, match=r"state|the row"):
-            env.set_state(damaged)
-        assert_same(env.get_state(), before)
-    env.set_state(state)
-    assert_same(env.get_state(), state)
-
-
 def test_a_state_shares_nothing_with_its_environment(make):
     env = make()
     env.reset()

@@ -353,58 +353,6 @@ def test_bad_resets_are_named(options, named):
         envs.reset(options=options)
 
 
-def test_a_state_of_another_environment_is_refused():
-    envs = ThudVectorEnv(2)
-    envs.reset()
-    for other, name in (
-        (ThudVectorEnv(3), "num_envs"),
-        (ThudVectorEnv(2, autoreset_mode="SameStep"), "autoreset_mode"),
-        (ThudVectorEnv(2, thud_env.CLASSIC.replace(name="few", trolls="G7")), "rules"),
-    ):
-        other.reset()
-        with pytest.raises(ValueError, match=f"with {name}=.* cannot be set in .* with {name}="):
-            envs.set_state(other.get_state())
-    with pytest.raises(ValueError, match="not a state of ThudVectorEnv"):
-        envs.set_state({})
-    assert envs.position(0) == thud_env.Position.start()
-
-
-@pytest.mark.parametrize(
-    ("part", "value"),
-    [
-        ("made", None),
-        ("games", None),
-        ("ended", np.zeros(3, dtype=np.bool_)),
-        ("ended", [False, False]),
-        ("needs_reset", 0.0),
-        ("np_random", None),
-        ("_sides", np.zeros(3, dtype=np.int64)),
-        ("_sides", np.full(2, 2)),
-        ("_owed", np.zeros(2, dtype=np.int64)),
-        ("_starts", np.stack([thud_env.Position.start("koom-valley").row] * 2)),
-        ("rows", np.stack([thud_env.Position.start("koom-valley").row] * 2)),
-        ("rows", None),
-        ("opponent", 1),
-    ],
-)
-def test_a_state_with_a_wrong_part_is_refused_and_changes_nothing(part, value):
-    envs = ThudVectorEnv(2)
-    envs.reset(seed=1)
-    state = envs.get_state()
-    envs.step(envs.sample_actions())
-    before = envs.get_state()
-    damaged = (
-        state | {part: value}
-        if part in state
-        else state | {"games": state["games"] | {part: value}}
-    )
-    with pytest.raises(ValueError, match=r"state|row"):
-        envs.set_state(damaged)
-    assert_same(envs.get_state(), before)
-    envs.set_state(state)
-    assert_same(envs.get_state(), state)
-
-
 def test_steps_out_of_place_are_refused():
     envs = ThudVectorEnv(2, autoreset_mode="Disabled", side="both", max_turns=1)
     with pytest.raises(ResetNeeded, match=r"reset\(\)"):
