@@ -29,7 +29,7 @@ INDEXING := rules rules_valley rules_agreement perft turns draw batch encoding p
 	rules_reference playouts vector env_states
 COVERING := actions aec batch batch_input batch_reset bench board check command encoding \
 	env_states envs film match notation opponents options perft position position_text record \
-	render rendering rules rules_agreement rules_valley rulesets single symmetry \
+	record_files render rendering rules rules_agreement rules_valley rulesets single symmetry \
 	turns vector
 MEASURED = NUMBA_DISABLE_JIT=1 PYTHONPATH=tests $(PY) -m coverage run --parallel-mode \
 	--data-file=build/coverage/part --source=thud_env
