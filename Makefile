@@ -26,10 +26,11 @@ LANE_TESTS ?= -m "not slow and not soak" tests/clients/test_gymnasium_wrappers.p
 	$(filter-out $(NEED_MORE), $(shell grep -LE \
 	'^ *(from|import) (agents\.|training|torch|ladders|small_run)' tests/test_*.py))
 INDEXING := rules rules_valley rules_agreement perft turns draw batch encoding position_text check \
-	rules_reference playouts vector
-COVERING := actions aec batch batch_input batch_reset bench board check command encoding envs film match \
-	notation opponents options perft position position_text record render rendering rules \
-	rules_agreement rules_valley rulesets single symmetry turns vector
+	rules_reference playouts vector env_states
+COVERING := actions aec batch batch_input batch_reset bench board check command encoding \
+	env_states envs film match notation opponents options perft position position_text record \
+	record_files render rendering rules rules_agreement rules_valley rulesets single symmetry \
+	turns vector
 MEASURED = NUMBA_DISABLE_JIT=1 PYTHONPATH=tests $(PY) -m coverage run --parallel-mode \
 	--data-file=build/coverage/part --source=thud_env
 # The PyTorch project's own index of CPU builds; a mirror of it will do as well.
@@ -128,7 +129,8 @@ learners: $(LIBRARIES)/.done ## train those of one environment: SB3, CleanRL, To
 cluster: $(RLLIB)/.done ## train RLlib, and test what runs on Ray
 	$(RLLIB)/bin/python -m pytest tests/test_integrations.py tests/test_scaling.py \
 		tests/test_actors.py \
-		tests/test_envs.py tests/test_single.py tests/test_vector.py # with an older Gymnasium
+		tests/test_envs.py tests/test_single.py tests/test_vector.py \
+		tests/test_copies.py tests/test_env_states.py # with an older Gymnasium
 	$(RLLIB)/bin/python -m training.integrations.rllib_ppo --steps $(STEPS)
 
 bare: $(BARE)/.done ## play every environment with nothing but the core dependencies installed

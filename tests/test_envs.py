@@ -1,7 +1,6 @@
 """The promises of both PettingZoo environments: a battle, and a game of two battles."""
 
 import copy
-import pickle
 import warnings
 
 import numpy as np
@@ -94,28 +93,6 @@ def test_the_registry_makes_each_game():
         made = pettingzoo.make("aec", f"thud/{name}-v0", rules="classic-all", max_turns=10)
         assert type(made.unwrapped) is kind
         assert made.rules.name == "classic-all"
-
-
-@pytest.mark.parametrize("copier", ["deepcopy", "pickle", "state"])
-def test_copies_continue_identically(make, copier):
-    rng = np.random.default_rng(3)
-    for rules in thud_env.RULESETS:
-        env = make(rules=rules, max_turns=150)
-        env.reset()
-        # Some way into the game, at times into the second of two battles.
-        play_randomly(env, rng, decisions=int(rng.integers(0, 250)))
-        if copier == "deepcopy":
-            twin = copy.deepcopy(env)
-        elif copier == "pickle":
-            twin = pickle.loads(pickle.dumps(env))
-        else:
-            twin = make(rules=rules, max_turns=150)
-            twin.set_state(env.get_state())
-        seed = int(rng.integers(1 << 30))
-        paid = play_randomly(env, np.random.default_rng(seed))
-        before = env.position
-        assert play_randomly(twin, np.random.default_rng(seed)) == paid
-        assert twin.position == before
 
 
 def test_set_state_does_not_share_with_the_state(make):
@@ -267,61 +244,6 @@ def test_an_unknown_agent_is_named(make, ask):
     known = " or ".join(map(repr, env.possible_agents))
     with pytest.raises(ValueError, match=f"unknown agent 'dwarfs': {known} would be right"):
         getattr(env, ask)("dwarfs")
-
-
-def test_a_state_of_another_environment_is_refused_and_changes_nothing(make):
-    env = make()
-    env.reset()
-    (unlike,) = (other for other in MAKERS if other is not make)
-    agents = "'player_0'.*'dwarf_0'|'dwarf_0'.*'player_0'"
-    for other, said in (
-        (make(rules="koom-valley"), "with rules='koom-valley' cannot .* with rules='classic'"),
-        (make(reward="outcome"), "with reward='outcome' cannot .* with reward='margin'"),
-        (unlike(), agents),
-    ):
-        other.reset()
-        with pytest.raises(ValueError, match=said):
-            env.set_state(other.get_state())
-    for nothing in ({}, None):
-        with pytest.raises(ValueError, match=r"not a state of \w+Env: what get_state"):
-            env.set_state(nothing)
-    assert env.position == thud_env.Position.start()
-    env.step(int(env.position.legal_actions()[0]))
-
-
-@pytest.mark.parametrize(
-    ("part", "value"),
-    [
-        ("_row", None),
-        ("_row", thud_env.Position.start("koom-valley").row),
-        ("_start_row", thud_env.Position.start("koom-valley").row),
-        ("_seats", ("troll_0", "player_0")),
-        ("is_over", None),
-        ("agents", ["x", "y"]),
-        ("agent_selection", "x"),
-        ("rewards", {}),
-        ("infos", {"x": {}}),
-        ("renderer", None),
-        ("made", None),
-        ("made", {}),
-        ("battles", None),
-    ],
-)
-def test_a_state_with_a_wrong_part_is_refused_and_changes_nothing(make, part, value):
-    env = make(render_mode="ansi")
-    env.reset()
-    play_randomly(env, np.random.default_rng(7), decisions=3)
-    state = env.get_state()
-    for damaged in (state | {part: value}, {name: state[name] for name in state if name != part}):
-        if part == "battles" and make is thud_env.env:
-            continue  # a single battle has none, and ignores it
-        play_randomly(env, np.random.default_rng(8), decisions=3)
-        before = env.get_state()
-        with pytest.raises(ValueError, match=r"state|the row"):
-            env.set_state(damaged)
-        assert_same(env.get_state(), before)
-    env.set_state(state)
-    assert_same(env.get_state(), state)
 
 
 def test_a_state_shares_nothing_with_its_environment(make):

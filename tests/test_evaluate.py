@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
+from evaluated import FIRST, GREEDY
 
 import agents
 from agents.networks.checkpoint import MODEL, save_policy
 from agents.networks.network import Network, NetworkConfig
 from agents.play import main as play
-from thud_env import CLASSIC, Position, Record, read_record, write_record
+from thud_env import CLASSIC
 from training import evaluate
-from training.arena import records
 from training.arena.identity import code_of_play, own_files
 from training.arena.openings import read_openings
 from training.evaluate import main
@@ -27,22 +25,6 @@ from training.runs.provenance import versions
 
 torch.set_num_threads(1)
 ROOT = Path(__file__).parents[1]
-
-
-# -- players without chance ------------------------------------------------------------------
-
-
-class First(agents.Agent):
-    """Plays the first legal decision, always."""
-
-    def __init__(self, seed: int = 0) -> None:
-        self.seed(seed)
-
-    def act_rows(self, rows: np.ndarray) -> np.ndarray:
-        return np.array([Position(row).legal_actions()[0] for row in rows], np.int32)
-
-
-FIRST = f"python:{__name__}:First"
 
 
 def saved_policy(folder: Path, seed: int = 1, rules: str = "classic") -> Path:
@@ -74,54 +56,6 @@ def test_small_batches_do_not_wait_for_threads(command, monkeypatch, capsys) -> 
         assert torch.get_num_threads() == 1
     finally:
         torch.set_num_threads(1)
-
-
-@pytest.mark.parametrize("players", [["--dwarfs", FIRST, "--trolls", FIRST], ["--match"]])
-def test_players_without_chance_begin_from_the_book(players: list[str], capsys) -> None:
-    words = [*players, *([FIRST, FIRST] if players == ["--match"] else [])]
-    words += ["--games", "6", "--max-turns", "20", "--json"]
-    assert main(words) == 0
-    out, err = capsys.readouterr()
-    assert json.loads(out)["games"] == 6
-    assert "neither player plays by chance: from the starts of the opening book" in err
-    assert main([*words, "--openings"]) == 0
-    again, err = capsys.readouterr()
-    assert again == out
-    assert "neither player" not in err
-
-
-def test_a_battle_played_again_counts_once(capsys) -> None:
-    words = ["--dwarfs", FIRST, "--trolls", FIRST, "--max-turns", "20", "--no-openings"]
-    assert main([*words, "--games", "20", "--json"]) == 0
-    out, err = capsys.readouterr()
-    assert "only 1 of 20 battles is distinct: repeats are not counted" in err
-    report = json.loads(out)
-    assert report["games"] == 1
-    assert report["mean_margin_95"] == [-32, 32]
-    low, high = report["dwarfs"]["win_rate_95"]
-    assert high - low > 0.75
-
-
-def test_more_games_than_the_book_has_starts(capsys) -> None:
-    words = ["--dwarfs", FIRST, "--trolls", FIRST, "--max-turns", "9", "--games", "501"]
-    assert main([*words, "--openings"]) == 2
-    assert "the book of classic has 500 starts, not 501" in capsys.readouterr().err
-    assert main(words) == 0
-    assert "from the setup alone: the book of classic has 500" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("max_turns", "said"),
-    [("3", "start 1 of the book: turns"), ("4", "over by these limits: turn")],
-)
-def test_a_start_that_is_over_by_the_limits_is_an_error(max_turns: str, said: str, capsys) -> None:
-    assert main([*GREEDY, "--openings", "--games", "2", "--max-turns", max_turns]) == 2
-    assert said in capsys.readouterr().err
-
-
-# -- the command line ----------------------------------------------------------------------
-
-GREEDY = ("--dwarfs", "greedy", "--trolls", "random")
 
 
 def test_json_for_programs(capsys) -> None:
@@ -240,74 +174,6 @@ def test_policies_of_several_games_do_not_choose_one(tmp_path: Path, capsys) -> 
     assert agents.make("policy:champion").trained_for is None
     assert main(["--match", one, other, "--games", "1"]) == 2
     assert "was trained for classic-all, not classic" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("match", [False, True])
-def test_battles_are_kept_as_records(match: bool, tmp_path: Path, capsys) -> None:
-    players = ["--match", "greedy", "random"] if match else list(GREEDY)
-    folder = tmp_path / "new" / "battles"
-    words = ["--games", "5", "--max-turns", "30", "--seed", "3", "--json", "--openings"]
-    assert main([*players, *words, "--records", str(folder)]) == 0
-    report = json.loads(capsys.readouterr().out)
-    paths = sorted(folder.iterdir())
-    count = 10 if match else 5
-    width = len(str(count))
-    assert [path.name for path in paths] == [f"{n:0{width}}.thud" for n in range(1, count + 1)]
-    assert sorted(folder.parent.iterdir()) == [folder]
-    battles = [read_record(path) for path in paths]
-    starts = read_openings("classic").starts
-    each = 2 if match else 1
-    for number, record in enumerate(battles):
-        swapped = match and number % 2 == 1
-        names = ("random", "greedy") if swapped else ("greedy", "random")
-        assert (record.tags["Dwarfs"], record.tags["Trolls"]) == names
-        assert record.tags["Seed"] == "3"
-        assert record.tags.get("Pair") == (str(number // 2 + 1) if match else None)
-        assert record.tags["MaxTurns"] == "30"
-        assert record.start.text == starts[number // each].text
-        assert record.final.outcome is not None
-    margins = [int(record.tags["Result"]) for record in battles]
-    found = report["first_battles"] if match else report
-    assert found["mean_margin"] == sum(margins[::each]) / 5
-
-
-@pytest.mark.parametrize("held", ["a file", "a folder with a file"])
-def test_records_are_not_written_over_anything(held: str, tmp_path: Path, capsys) -> None:
-    folder = tmp_path / "battles"
-    if held == "a file":
-        folder.write_text("mine")
-    else:
-        folder.mkdir()
-        (folder / "1.thud").write_text("mine")
-    assert main([*GREEDY, "--games", "1", "--records", str(folder)]) == 2
-    out, err = capsys.readouterr()
-    assert (out, err) == (
-        "",
-        f"evaluate: {folder} exists and is not an empty folder: name another one\n",
-    )
-
-
-def test_records_are_all_written_or_none(tmp_path: Path, monkeypatch, capsys) -> None:
-    written = []
-
-    def full(path: Path, record: Record) -> None:
-        if written:
-            raise OSError(errno.ENOSPC, "No space left on device", str(path))
-        written.append(path)
-        write_record(path, record)
-
-    monkeypatch.setattr(records, "write_record", full)
-    folder = tmp_path / "battles"
-    folder.mkdir()
-    words = [*GREEDY, "--games", "2", "--max-turns", "9", "--records", str(folder)]
-    assert main(words) == 1
-    out, err = capsys.readouterr()
-    assert out.startswith("limits: max_turns=9\n2 battles of classic")
-    assert "No space left on device" in err
-    assert [*tmp_path.iterdir(), *folder.iterdir()] == [folder]
-    monkeypatch.undo()
-    assert main(words) == 0
-    assert len(list(folder.iterdir())) == 2
 
 
 def test_games_of_two_battles_from_the_command_line(capsys) -> None:

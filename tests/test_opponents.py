@@ -130,20 +130,6 @@ def test_an_opponent_is_as_before_if_the_game_cannot_be_restored():
     assert opponent_state(opponent) == before
 
 
-@pytest.mark.parametrize("kind", [ThudSeatEnv, ThudVectorEnv])
-def test_the_state_of_another_kind_of_opponent_is_refused_and_changes_nothing(kind):
-    names = {} if kind is ThudSeatEnv else {"num_envs": 2}
-    env = kind(**names)
-    env.reset(seed=1)
-    before = pickle.dumps(env.get_state())
-    for opponent, what in (("agents:greedy", "state of another one"), (first_legal, "holds no")):
-        other = kind(**names, opponent=opponent)
-        other.reset(seed=2)
-        with pytest.raises(ValueError, match=what):
-            env.set_state(other.get_state())
-        assert pickle.dumps(env.get_state()) == before
-
-
 class Failing:
     """An opponent that is interrupted in its second reply."""
 

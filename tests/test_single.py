@@ -2,7 +2,6 @@ import copy
 import pickle
 import re
 import warnings
-from functools import partial
 
 import gymnasium
 import numpy as np
@@ -16,7 +15,6 @@ import thud_env
 from thud_env.actions import NUM_ACTIONS
 from thud_env.envs import base
 from thud_env.envs.single import ThudSeatEnv
-from thud_env.envs.vector import ThudVectorEnv
 from thud_env.position import SIDES
 from thud_env.views.match import MATCH_PLANES
 
@@ -261,26 +259,6 @@ def test_an_opponent_that_returns_no_array_of_one_choice_is_blamed(choices):
         env.step(first_legal(env.position))
 
 
-@pytest.mark.parametrize("copier", ["deepcopy", "pickle", "state"])
-@pytest.mark.parametrize("opponent", ["random-decisions", "agents:greedy"])
-def test_copies_continue_identically(copier, opponent):
-    for number, rules in enumerate(thud_env.RULESETS):
-        env = ThudSeatEnv(rules, "random", opponent, max_turns=80)
-        env.reset(seed=number)
-        play_randomly(env, seed=number, decisions=7 * number)
-        if copier == "deepcopy":
-            twin = copy.deepcopy(env)
-        elif copier == "pickle":
-            twin = pickle.loads(pickle.dumps(env))
-        else:
-            twin = env
-            state = env.get_state()
-        after = [play_randomly(env, seed=9), env.reset(), play_randomly(env, seed=9)]
-        if copier == "state":
-            env.set_state(state)
-        assert_same([play_randomly(twin, seed=9), twin.reset(), play_randomly(twin, seed=9)], after)
-
-
 def test_what_was_returned_stays_as_it_was():
     env = ThudSeatEnv(observation="dict")
     first = env.reset(seed=1)
@@ -348,74 +326,6 @@ def test_steps_out_of_place_are_refused():
     env.step(first_legal(env.position))
     with pytest.raises(ResetNeeded, match=r"reset\(\)"):
         env.step(0)
-
-
-def test_a_state_of_another_environment_is_refused():
-    env, other = ThudSeatEnv(), thud_env.env()
-    env.reset()
-    other.reset()
-    with pytest.raises(ValueError, match="not a state of ThudSeatEnv"):
-        env.set_state(other.get_state())
-
-
-@pytest.mark.parametrize("make", [ThudSeatEnv, partial(ThudVectorEnv, 2)], ids=["one", "many"])
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"side": "both", "opponent": None}, "with side='both' cannot .* with side='dwarfs'"),
-        ({"side": "random"}, "with side='random' cannot .* with side='dwarfs'"),
-        ({"reward": "outcome"}, "with reward='outcome' cannot .* with reward='margin'"),
-        ({"rules": "classic-all"}, "with rules='classic-all' cannot .* with rules='classic'"),
-        ({"match": True}, "with match=True cannot .* with match=False"),
-    ],
-)
-def test_a_state_of_an_environment_made_otherwise_is_refused(make, options, said):
-    env, other = make(), make(**options)
-    env.reset(seed=1)
-    other.reset(seed=2)
-    before = env.get_state()
-    with pytest.raises(ValueError, match=said):
-        env.set_state(other.get_state())
-    assert_same(env.get_state(), before)
-
-
-@pytest.mark.parametrize(
-    ("part", "value"),
-    [
-        ("made", 1),
-        ("game", None),
-        ("game", {}),
-        ("agent", "x"),
-        ("owed", "1"),
-        ("needs_reset", None),
-        ("np_random", None),
-        ("np_random", {}),
-        ("np_random", np.random.Generator(np.random.MT19937(1)).bit_generator.state),
-        ("opponent", 1),
-    ],
-)
-def test_a_state_with_a_wrong_part_is_refused_and_changes_nothing(part, value):
-    env = ThudSeatEnv()
-    env.reset(seed=1)
-    state = env.get_state()
-    env.step(first_legal(env.position))
-    before = env.get_state()
-    with pytest.raises(ValueError, match="state"):
-        env.set_state(state | {part: value})
-    assert_same(env.get_state(), before)
-    env.set_state(state)
-    assert_same(env.get_state(), state)
-
-
-def test_an_opponents_state_is_refused_where_the_opponent_has_none():
-    for make in (ThudSeatEnv, partial(ThudVectorEnv, 2)):
-        env, other = make(opponent=first_legal), make(opponent="random-decisions")
-        env.reset()
-        other.reset(options={"position": thud_env.Position.start().play("dA6-B6")})
-        before = env.get_state()
-        with pytest.raises(ValueError, match=r"where the opponent has no set_state\(state\)"):
-            env.set_state(other.get_state())
-        assert_same(before, env.get_state())
 
 
 def test_a_start_of_another_game_is_refused():

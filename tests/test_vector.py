@@ -1,5 +1,4 @@
 import copy
-import pickle
 import zlib
 
 import gymnasium
@@ -167,36 +166,6 @@ def test_a_seed_fixes_everything():
     assert_same(runs[0], runs[1])
     with pytest.raises(AssertionError):
         assert_same(runs[0], runs[2])
-
-
-@pytest.mark.parametrize("copier", ["deepcopy", "pickle", "state"])
-@pytest.mark.parametrize("mode", MODES[:2])
-def test_copies_continue_identically(copier, mode):
-    def go_on(envs, masks, steps):
-        rng = np.random.default_rng(8)
-        returned = []
-        for _ in range(steps):
-            returned.append(envs.step(some_legal(masks, rng)))
-            masks = returned[-1][-1]["action_mask"]
-        return returned
-
-    envs = ThudVectorEnv(
-        6, side="random", opponent="agents:greedy", autoreset_mode=mode, max_turns=9
-    )
-    _, infos = envs.reset(seed=2)
-    for steps in (0, 1, 3, 4, 7):
-        infos = (go_on(envs, infos["action_mask"], steps) or [[infos]])[-1][-1]
-        if copier == "deepcopy":
-            twin = copy.deepcopy(envs)
-        elif copier == "pickle":
-            twin = pickle.loads(pickle.dumps(envs))
-        else:
-            twin, state = envs, envs.get_state()
-        after = go_on(envs, infos["action_mask"], 20)
-        if copier == "state":
-            envs.set_state(state)
-        assert_same(go_on(twin, infos["action_mask"], 20), after)
-        infos = after[-1][-1]
 
 
 def test_battles_may_start_anywhere():
@@ -408,58 +377,6 @@ def test_bad_resets_are_named(options, named):
     envs = ThudVectorEnv(2)
     with pytest.raises(ValueError, match=named):
         envs.reset(options=options)
-
-
-def test_a_state_of_another_environment_is_refused():
-    envs = ThudVectorEnv(2)
-    envs.reset()
-    for other, name in (
-        (ThudVectorEnv(3), "num_envs"),
-        (ThudVectorEnv(2, autoreset_mode="SameStep"), "autoreset_mode"),
-        (ThudVectorEnv(2, thud_env.CLASSIC.replace(name="few", trolls="G7")), "rules"),
-    ):
-        other.reset()
-        with pytest.raises(ValueError, match=f"with {name}=.* cannot be set in .* with {name}="):
-            envs.set_state(other.get_state())
-    with pytest.raises(ValueError, match="not a state of ThudVectorEnv"):
-        envs.set_state({})
-    assert envs.position(0) == thud_env.Position.start()
-
-
-@pytest.mark.parametrize(
-    ("part", "value"),
-    [
-        ("made", None),
-        ("games", None),
-        ("ended", np.zeros(3, dtype=np.bool_)),
-        ("ended", [False, False]),
-        ("needs_reset", 0.0),
-        ("np_random", None),
-        ("_sides", np.zeros(3, dtype=np.int64)),
-        ("_sides", np.full(2, 2)),
-        ("_owed", np.zeros(2, dtype=np.int64)),
-        ("_starts", np.stack([thud_env.Position.start("koom-valley").row] * 2)),
-        ("rows", np.stack([thud_env.Position.start("koom-valley").row] * 2)),
-        ("rows", None),
-        ("opponent", 1),
-    ],
-)
-def test_a_state_with_a_wrong_part_is_refused_and_changes_nothing(part, value):
-    envs = ThudVectorEnv(2)
-    envs.reset(seed=1)
-    state = envs.get_state()
-    envs.step(envs.sample_actions())
-    before = envs.get_state()
-    damaged = (
-        state | {part: value}
-        if part in state
-        else state | {"games": state["games"] | {part: value}}
-    )
-    with pytest.raises(ValueError, match=r"state|row"):
-        envs.set_state(damaged)
-    assert_same(envs.get_state(), before)
-    envs.set_state(state)
-    assert_same(envs.get_state(), state)
 
 
 def test_steps_out_of_place_are_refused():

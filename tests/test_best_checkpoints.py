@@ -1,0 +1,56 @@
+"""The best checkpoint of each role is kept, and pointed to."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from resumed_run import TINY, lines, unbroken_run
+
+from thud_env.position import SIDES
+from training.process.state import State
+from training.runs.folder import RunFolder
+from training.trainer import self_play_trainer
+
+
+@pytest.fixture(scope="module")
+def unbroken(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    yield from unbroken_run(tmp_path_factory.mktemp("unbroken"))
+
+
+def test_the_best_of_each_role_is_kept_and_pointed_to(unbroken: Path) -> None:
+    measured = {
+        role: {
+            line["decisions"]: line[f"{role}/margin_against_random"]
+            + line[f"{role}/margin_against_greedy"]
+            for line in lines(unbroken)
+            if f"{role}/margin_against_random" in line
+        }
+        for role in SIDES
+    }
+    for role in SIDES:
+        assert list(measured[role]) == [512, 1024, 1536]
+        best = max(measured[role], key=measured[role].__getitem__)
+        link = unbroken / "checkpoints" / "best" / role
+        assert link.resolve().parent.name == f"{best:012d}"
+        assert (link / "model.safetensors").exists()
+
+
+def test_rotation_spares_the_best(tmp_path: Path) -> None:
+    from training.runs.anchors import Best
+
+    folder = RunFolder.begin(tmp_path / "tiny", dataclasses.replace(TINY, keep_checkpoints=1))
+    trainer = self_play_trainer(TINY)
+    best = {"dwarfs": Best(1.0, 1), "trolls": Best(2.0, 2)}
+    for decisions in (1, 2, 3, 4):
+        folder.checkpoint(
+            decisions, trainer.roles.networks, [State()], best if decisions > 1 else {}
+        )
+        if decisions == 1:
+            best["dwarfs"] = Best(1.0, 1)
+    trainer.roles.close()
+    folder.close()
+    kept = {path.name for path in folder.checkpoints.path.iterdir()}
+    assert kept == {"000000000001", "000000000002", "000000000004", "latest", "best"}

@@ -1,0 +1,200 @@
+"""``set_state`` of every environment refuses what is not its own, and changes nothing then."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from seat_play import assert_same, first_legal, some_legal
+
+import thud_env
+from thud_env.envs.single import ThudSeatEnv
+from thud_env.envs.vector import ThudVectorEnv
+
+MAKERS = {
+    "env": partial(thud_env.env, render_mode="ansi"),
+    "match_env": partial(thud_env.match_env, render_mode="ansi"),
+    "seat": ThudSeatEnv,
+    "vector": partial(ThudVectorEnv, num_envs=2),
+}
+BOARDS = ("env", "match_env")
+SEATS = ("seat", "vector")
+
+
+def play_on(env, decisions=3):
+    rng = np.random.default_rng(7)
+    for _ in range(decisions):
+        masks = env.action_masks()
+        actions = some_legal(np.atleast_2d(masks), rng)
+        env.step(actions if masks.ndim == 2 else int(actions[0]))
+
+
+def played(make, seed):
+    """An environment amid a battle."""
+    env = make()
+    env.reset(seed=seed)
+    play_on(env)
+    return env
+
+
+# -- states with a wrong part --------------------------------------------------------------
+
+KOOM_VALLEY = thud_env.Position.start("koom-valley").row
+MT19937 = np.random.Generator(np.random.MT19937(1)).bit_generator.state
+OF_A_BOARD = (
+    ("_row", "None", None),
+    ("_row", "of koom-valley", KOOM_VALLEY),
+    ("_start_row", "of koom-valley", KOOM_VALLEY),
+    ("_seats", "of both games", ("troll_0", "player_0")),
+    ("is_over", "None", None),
+    ("agents", "unknown", ["x", "y"]),
+    ("agent_selection", "unknown", "x"),
+    ("rewards", "empty", {}),
+    ("infos", "of an unknown agent", {"x": {}}),
+    ("renderer", "None", None),
+    ("made", "None", None),
+    ("made", "empty", {}),
+)
+WRONG = {
+    "env": OF_A_BOARD,
+    "match_env": (*OF_A_BOARD, ("battles", "None", None)),
+    "seat": (
+        ("made", "a number", 1),
+        ("game", "None", None),
+        ("game", "empty", {}),
+        ("agent", "unknown", "x"),
+        ("owed", "text", "1"),
+        ("needs_reset", "None", None),
+        ("np_random", "None", None),
+        ("np_random", "empty", {}),
+        ("np_random", "of MT19937", MT19937),
+        ("opponent", "a number", 1),
+    ),
+    "vector": (
+        ("made", "None", None),
+        ("games", "None", None),
+        ("ended", "too long", np.zeros(3, dtype=np.bool_)),
+        ("ended", "a list", [False, False]),
+        ("needs_reset", "a float", 0.0),
+        ("np_random", "None", None),
+        ("_sides", "too long", np.zeros(3, dtype=np.int64)),
+        ("_sides", "out of range", np.full(2, 2)),
+        ("_owed", "integers", np.zeros(2, dtype=np.int64)),
+        ("_starts", "of koom-valley", np.stack([KOOM_VALLEY] * 2)),
+        ("rows", "of koom-valley", np.stack([KOOM_VALLEY] * 2)),
+        ("rows", "None", None),
+        ("opponent", "a number", 1),
+    ),
+}
+"""By environment: a part of its state, what is wrong, and the wrong value."""
+
+
+def damaged_states(state, part, value):
+    """The state with another value for a part, and without the part."""
+    if part not in state:
+        games = damaged_states(state["games"], part, value)
+        return [state | {"games": damaged} for damaged in games]
+    without = {name: kept for name, kept in state.items() if name != part}
+    return [state | {part: value}, without]
+
+
+@pytest.mark.parametrize(
+    ("make", "part", "value"),
+    [
+        pytest.param(MAKERS[kind], part, value, id=f"{kind}: {part} {wrong}")
+        for kind, parts in WRONG.items()
+        for part, wrong, value in parts
+    ],
+)
+def test_a_state_with_a_wrong_part_is_refused_and_changes_nothing(make, part, value):
+    env = played(make, seed=1)
+    state = env.get_state()
+    for damaged in damaged_states(state, part, value):
+        play_on(env)
+        before = env.get_state()
+        with pytest.raises(ValueError, match=r"state|\brow\b"):
+            env.set_state(damaged)
+        assert_same(env.get_state(), before)
+    env.set_state(state)
+    assert_same(env.get_state(), state)
+
+
+# -- states of other environments ----------------------------------------------------------
+
+FEW = "classic:name=few,trolls=G7"
+OF_BOTH_GAMES = "'player_0'.*'dwarf_0'|'dwarf_0'.*'player_0'"
+MADE_OTHERWISE = {
+    BOARDS: (
+        ({"rules": "koom-valley"}, "with rules='koom-valley' cannot .* with rules='classic'"),
+        ({"reward": "outcome"}, "with reward='outcome' cannot .* with reward='margin'"),
+    ),
+    SEATS: (
+        ({"side": "both", "opponent": None}, "with side='both' cannot .* with side='dwarfs'"),
+        ({"side": "random"}, "with side='random' cannot .* with side='dwarfs'"),
+        ({"reward": "outcome"}, "with reward='outcome' cannot .* with reward='margin'"),
+        ({"rules": "classic-all"}, "with rules='classic-all' cannot .* with rules='classic'"),
+        ({"match": True}, "with match=True cannot .* with match=False"),
+        ({"opponent": "agents:greedy"}, "state of another one"),
+        ({"opponent": first_legal}, "holds no"),
+    ),
+    ("vector",): (
+        ({"num_envs": 3}, "with num_envs=3 cannot be set in .* with num_envs=2"),
+        (
+            {"autoreset_mode": "SameStep"},
+            "with autoreset_mode=.* cannot be set in .* with autoreset_mode=",
+        ),
+        ({"rules": FEW}, "with rules=.* cannot be set in .* with rules="),
+    ),
+}
+
+
+def first_of(options):
+    name, value = next(iter(options.items()))
+    return f"{name}={getattr(value, '__name__', value)}"
+
+
+OTHERS = [
+    *(
+        pytest.param(
+            MAKERS[kind],
+            partial(MAKERS[kind], **options),
+            said,
+            id=f"{kind}: {first_of(options)}",
+        )
+        for kinds, others in MADE_OTHERWISE.items()
+        for kind in kinds
+        for options, said in others
+    ),
+    pytest.param(MAKERS["env"], MAKERS["match_env"], OF_BOTH_GAMES, id="env: match_env"),
+    pytest.param(MAKERS["match_env"], MAKERS["env"], OF_BOTH_GAMES, id="match_env: env"),
+    pytest.param(MAKERS["seat"], MAKERS["env"], "not a state of ThudSeatEnv", id="seat: env"),
+    *(
+        pytest.param(
+            partial(MAKERS[kind], opponent=first_legal),
+            MAKERS[kind],
+            r"where the opponent has no set_state\(state\)",
+            id=f"{kind}: an opponent's state, where it has none",
+        )
+        for kind in SEATS
+    ),
+]
+
+
+@pytest.mark.parametrize(("make", "make_other", "said"), OTHERS)
+def test_a_state_of_another_environment_is_refused_and_changes_nothing(make, make_other, said):
+    env, other = played(make, seed=1), played(make_other, seed=2)
+    before = env.get_state()
+    with pytest.raises(ValueError, match=said):
+        env.set_state(other.get_state())
+    assert_same(env.get_state(), before)
+    play_on(env)
+
+
+@pytest.mark.parametrize("nothing", [{}, None], ids=["empty", "None"])
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+def test_what_is_no_state_is_refused_and_changes_nothing(make, nothing):
+    env = played(make, seed=1)
+    before = env.get_state()
+    with pytest.raises(ValueError, match=r"not a state of \w+Env: what get_state"):
+        env.set_state(nothing)
+    assert_same(env.get_state(), before)
+    play_on(env)

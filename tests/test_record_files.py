@@ -1,0 +1,73 @@
+"""Records on disks: written whole or not at all."""
+
+from pathlib import Path
+
+import pytest
+
+from thud_env import Position, Record, read_record, write_record
+
+
+def test_a_missing_file_is_an_os_error(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        read_record(tmp_path / "none.thud")
+
+
+@pytest.mark.parametrize("failing", ["fsync", "replace"])
+def test_a_failed_write_leaves_what_was_there(failing, tmp_path, monkeypatch):
+    path = tmp_path / "battle.thud"
+    before = Record(Position.start(), ("dF1-F5",))
+    write_record(path, before)
+
+    def fail(*_):
+        raise OSError("no space left on device")
+
+    if failing == "fsync":
+        monkeypatch.setattr("thud_env.record.files.fsync", fail)
+    else:
+        monkeypatch.setattr(Path, "replace", fail)
+    with pytest.raises(OSError, match="no space left"):
+        write_record(path, Record(Position.start("koom-valley")))
+    assert read_record(path) == before
+    assert [path.name for path in tmp_path.iterdir()] == ["battle.thud"]
+
+
+def test_the_old_file_stands_until_the_new_one_is_whole(tmp_path, monkeypatch):
+    path = tmp_path / "battle.thud"
+    write_record(path, Record(Position.start(), ("dF1-F5",)))
+    new = Record(Position.start("koom-valley"))
+    seen = []
+    replace = Path.replace
+
+    def look_then_replace(temporary, target):
+        assert temporary.parent == tmp_path  # a rename over file systems is not atomic
+        assert temporary.read_text() == new.text
+        seen.append(read_record(path).turns)
+        return replace(temporary, target)
+
+    monkeypatch.setattr(Path, "replace", look_then_replace)
+    write_record(path, new)
+    assert seen == [("dF1-F5",)]
+    assert read_record(path) == new
+
+
+def test_writing_goes_through_a_link(tmp_path):
+    target, link = tmp_path / "target.thud", tmp_path / "link.thud"
+    record = Record(Position.start())
+    write_record(target, record)
+    link.symlink_to(target)
+    changed = Record(Position.start(), ("dF1-F5",))
+    write_record(link, changed)
+    assert link.is_symlink()
+    assert read_record(target) == changed
+
+
+def test_nothing_is_written_where_there_is_no_folder(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        write_record(tmp_path / "none" / "battle.thud", Record(Position.start()))
+    assert [path.name for path in tmp_path.iterdir()] == []
+
+
+def test_what_is_no_record_is_not_written(tmp_path):
+    with pytest.raises(TypeError, match="Position cannot be written: a Record would be right"):
+        write_record(tmp_path / "battle.thud", Position.start())
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,156 @@
+"""A run that is resumed: what is refused, and what is mended."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import shutil
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from resumed_run import TINY, assert_same, quietly, stopping, unbroken_run
+
+from agents.networks.symmetric import SymmetricConfig
+from training.config import OpponentConfig, PPOConfig, RunError
+from training.process.state import State
+from training.runs.folder import RunFolder
+from training.runs.loop import Stopped
+from training.train import main
+from training.trainer import self_play_trainer
+
+
+@pytest.fixture(scope="module")
+def unbroken(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    yield from unbroken_run(tmp_path_factory.mktemp("unbroken"))
+
+
+def test_a_run_does_not_go_on_with_another_configuration(unbroken: Path) -> None:
+    before = (unbroken / "metrics.jsonl").read_bytes()
+    other = dataclasses.replace(TINY, seed=2, ppo=PPOConfig(minibatch_size=64, clip_coef=0.3))
+    with pytest.raises(RunError) as error:
+        quietly(unbroken.parent, other, resume=True)
+    assert str(error.value) == (
+        f"{unbroken} cannot go on otherwise than it began: "
+        "seed was 1, not 2, ppo.clip_coef was 0.2, not 0.3"
+    )
+    symmetric = SymmetricConfig(channels=8, blocks=1, key_size=8)
+    with pytest.raises(RunError, match=r"network\.kind was 'residual', not 'symmetric', network"):
+        # While the first error is still held, as a notebook does.
+        quietly(unbroken.parent, dataclasses.replace(TINY, network=symmetric), resume=True)
+    assert (unbroken / "metrics.jsonl").read_bytes() == before
+
+
+@pytest.fixture(scope="module")
+def stopped_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    runs = tmp_path_factory.mktemp("stopped")
+    with pytest.MonkeyPatch.context() as patch:
+        stopping(patch, 5, lambda: os.kill(os.getpid(), signal.SIGINT))
+        with pytest.raises(Stopped):
+            quietly(runs)
+    return runs / "tiny"
+
+
+@pytest.fixture
+def half_done(stopped_run: Path, tmp_path: Path) -> Path:
+    """A run that was stopped after five updates, with checkpoints after 2, 4 and 5; a test may
+    spoil it.
+    """
+    return Path(shutil.copytree(stopped_run, tmp_path / "tiny", symlinks=True))
+
+
+@pytest.mark.parametrize("name", ["state.safetensors", "state.json"])
+@pytest.mark.parametrize("damage", ["cut", "gone"])
+def test_a_damaged_checkpoint_is_set_aside_for_the_one_before(
+    name: str, damage: str, half_done: Path, unbroken: Path
+) -> None:
+    path = half_done / "checkpoints" / "000000001280" / name
+    if damage == "cut":
+        path.write_bytes(path.read_bytes()[:-5])
+    else:
+        path.unlink()
+    folder, shown = quietly(half_done.parent, resume=True)
+    assert name in shown
+    assert "000000001280.damaged.1" in shown
+    assert "going on from 1,024 decisions" in shown
+    assert (folder / "checkpoints" / "000000001280.damaged.1").is_dir()
+    assert_same(folder, unbroken)
+
+
+@pytest.mark.parametrize("kind", ["json", "safetensors"])
+def test_a_checkpoint_without_the_state_of_a_process_is_set_aside(
+    kind: str, tmp_path: Path
+) -> None:
+    trainer = self_play_trainer(TINY)
+    states = [State.of_parts({"ranks": State(values={"size": 2})}), State()]
+    with RunFolder.begin(tmp_path / "tiny", TINY) as folder:
+        for decisions in (256, 512):
+            folder.checkpoint(decisions, trainer.roles.networks, states, {})
+    trainer.roles.close()
+    checkpoints = folder.checkpoints
+    (checkpoints.latest / f"state-1.{kind}").unlink()
+    decisions, (notice,) = checkpoints.restore(lambda state: None)
+    assert decisions == 256
+    assert f"state-1.{kind} cannot be read" in notice
+    assert notice.endswith(
+        "the checkpoint is now " + str(checkpoints.path / "000000000512.damaged.1")
+    )
+    assert checkpoints.state_of(1) is not None
+
+
+def test_a_process_by_itself_does_not_go_on_with_what_actors_played() -> None:
+    trainer = self_play_trainer(TINY)
+    trainer.roles.close()
+    by_actors = State.of_parts({name: State() for name in ("0", "1", "orders")})
+    with pytest.raises(RunError, match=r"was trained by 2 actors: --actors 2 would be right$"):
+        trainer.play.restore(by_actors)
+
+
+def test_a_run_without_a_whole_checkpoint_is_refused(half_done: Path) -> None:
+    for path in half_done.glob("checkpoints/0*/state.json"):
+        path.write_text("{")
+    before = {path: path.read_bytes() for path in half_done.rglob("*") if path.is_file()}
+    with pytest.raises(RunError, match="can go on from none of its checkpoints"):
+        quietly(half_done.parent, resume=True)
+    after = {path: path.read_bytes() for path in half_done.rglob("*") if path.is_file()}
+    assert after == before
+
+
+def test_a_snapshot_that_was_removed_is_missed_in_one_line(tmp_path: Path, capsys) -> None:
+    frozen = dataclasses.replace(TINY, opponents=OpponentConfig(frozen=0.5, redraw_every=1))
+    folder, _ = quietly(tmp_path, frozen)
+    shutil.rmtree(folder / "pool")
+    shutil.rmtree((folder / "checkpoints" / "latest").resolve())
+    assert main([str(folder)]) == 2
+    said = capsys.readouterr().err
+    assert "/pool/" in said
+    assert said.endswith("is not a policy: it has no manifest.json\n")
+
+
+def test_half_a_line_of_metrics_is_written_again(half_done: Path, unbroken: Path) -> None:
+    with (half_done / "metrics.jsonl").open("a") as file:
+        file.write('{"decisions": 1536, "battles/ma')
+    folder, _ = quietly(half_done.parent, resume=True)
+    assert_same(folder, unbroken)
+
+
+def test_every_start_is_noted_with_versions_and_commit(half_done: Path) -> None:
+    quietly(half_done.parent, resume=True)
+    starts = json.loads((half_done / "run.json").read_text())
+    assert [start["decisions"] for start in starts] == [0, 1280]
+    assert starts[0]["seed"] == 1
+    assert starts[0]["versions"]["torch"] == torch.__version__
+    assert "commit" in starts[0]
+
+
+def test_a_folder_without_a_run_is_refused(tmp_path: Path, capsys) -> None:
+    assert main([str(tmp_path)]) == 2
+    assert "is a folder without a run" in capsys.readouterr().err
+
+
+def test_a_runs_folder_can_be_named_to_go_on(half_done: Path, unbroken: Path, capsys) -> None:
+    assert main([str(half_done)]) == 0
+    assert_same(half_done, unbroken)
