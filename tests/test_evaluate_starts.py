@@ -1,13 +1,17 @@
-"""Where the battles of training.evaluate begin: the setup, or the book of openings."""
+"""Where the battles of training.evaluate begin: the setup, the book, or starts of one's own."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 import torch
 from evaluated import FIRST, GREEDY
 
+import agents
+from thud_env import Position, read_record
+from training.arena.battles import play_battles
 from training.evaluate import main
 
 torch.set_num_threads(1)
@@ -49,8 +53,68 @@ def test_more_games_than_the_book_has_starts(capsys) -> None:
 
 @pytest.mark.parametrize(
     ("max_turns", "said"),
-    [("3", "start 1 of the book: turns"), ("4", "over by these limits: turn")],
+    [("3", "start 1 of classic: turns"), ("4", "over by these limits: turn")],
 )
 def test_a_start_that_is_over_by_the_limits_is_an_error(max_turns: str, said: str, capsys) -> None:
     assert main([*GREEDY, "--openings", "--games", "2", "--max-turns", max_turns]) == 2
     assert said in capsys.readouterr().err
+
+
+HANDICAP = "dd1dd/d5d/d7d/d9d/d11d/d13d/d13d/6TRT6/d5TTT5d/d13d/d11d/d9d/d7d/d5d/dd1dd"
+
+
+@pytest.fixture
+def starts(tmp_path: Path) -> Path:
+    path = tmp_path / "starts.txt"
+    path.write_text(f"# five trolls\n{HANDICAP} d - 0 0\n{HANDICAP} t - 0 7\n")
+    return path
+
+
+def test_battles_begin_at_starts_of_ones_own_again_and_again(
+    starts: Path, tmp_path: Path, capsys
+) -> None:
+    words = [*GREEDY, "--starts", str(starts), "--max-turns", "9"]
+    assert main([*words, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["games"] == 2
+    assert main([*words, "--games", "5", "--records", str(tmp_path / "records")]) == 0
+    began = [read_record(path).start for path in sorted((tmp_path / "records").iterdir())]
+    assert [start.turn_number for start in began] == [0, 7, 0, 7, 0]
+    assert {start.text.split()[0] for start in began} == {HANDICAP}
+
+
+def test_a_book_is_a_file_of_starts(tmp_path: Path, capsys) -> None:
+    path = tmp_path / "book.txt"
+    path.write_text(f"thud-openings 1 rules=classic seed=1 count=1\n{HANDICAP} d - 0 0\n")
+    assert main([*GREEDY, "--starts", str(path), "--max-turns", "9", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["games"] == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "starts.txt has no start: a position text a line would be right"),
+        ("# one\nx\n", "starts.txt, line 2: position 'x' has 1 fields"),
+        (f"{HANDICAP} d - 200 200\n", "starts.txt, line 1: this battle is over"),
+        ("thud-openings 1 rules=koom-valley seed=1 count=1\n", "is a book of koom-valley, not of"),
+    ],
+)
+def test_what_is_no_file_of_starts_is_refused(text: str, said: str, starts: Path, capsys) -> None:
+    starts.write_text(text)
+    assert main([*GREEDY, "--starts", str(starts)]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_the_book_or_starts_of_ones_own(starts: Path, capsys) -> None:
+    for word in ("--openings", "--no-openings"):
+        assert main([*GREEDY, "--starts", str(starts), word]) == 2
+        assert f"{word} or --starts: either, not both" in capsys.readouterr().err
+    assert main([*GREEDY, "--starts", str(starts.parent / "none.txt")]) == 2
+    assert "none.txt cannot be read" in capsys.readouterr().err
+
+
+def test_a_program_may_give_positions() -> None:
+    positions = [Position.from_text(f"{HANDICAP} d - 0 {turns}", max_turns=9) for turns in (0, 7)]
+    player = agents.make("greedy")
+    played = play_battles(player, player, 2, starts=positions)
+    assert played.starts.tolist() == [position.row.tolist() for position in positions]
+    assert played.turns.tolist() == [9, 2]
