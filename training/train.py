@@ -77,7 +77,8 @@ def train(
             together = f", {options.actors} actors play"
         console.print(
             f"training {config.name}: {get_ruleset(config.rules).title}, "
-            f"{config.total_decisions:,} decisions on {available_cores()} cores{together}",
+            f"{config.total_decisions:,} decisions, {config.decisions_per_update:,} an update, "
+            f"on {available_cores()} cores{together}",
             soft_wrap=True,
         )
         trainer = self_play_trainer(config, folder.path, ranks, options.actors)
