@@ -37,7 +37,7 @@ from training.fitting.generations import Generations, Plan
 from training.fitting.match import MATCH_STARTS
 from training.fitting.positions import CARELESS, SEES_LITTLE, Positions, SearchPlay
 from training.fitting.regression import class_numbers, fit, predict, prior_values
-from training.runs.lock import RunLock
+from training.process.lock import FolderLock
 
 SHIPPED_NODES = match.MATCH_NODES
 
@@ -138,11 +138,13 @@ def test_tables_without_room_are_refused_before_any_play(
 
 
 def test_a_folder_in_use_is_refused_and_left_alone(tmp_path: Path, capsys) -> None:
-    with RunLock(tmp_path):
+    with FolderLock(tmp_path):
         before = sorted(tmp_path.iterdir())
         assert main(command(tmp_path)) == 2
         assert sorted(tmp_path.iterdir()) == before
-    assert f"{tmp_path} is in use by process" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert f"{tmp_path} is in use by process" in said
+    assert said.endswith(": wait for it, or take another --folder\n")
 
 
 def test_what_a_killed_writer_left_is_swept(tmp_path: Path, monkeypatch) -> None:

@@ -25,13 +25,13 @@ from small_run import SMALL_RUN
 from agents.networks.checkpoint import NotFiniteError
 from training.config import ConfigError, RunError
 from training.config_file import load_config
+from training.process.lock import FILE, FolderLock
 from training.process.state import State, StateError, load_state, save_state
 from training.process.stopping import asked_to_stop
 from training.runs import checkpoints
 from training.runs import folder as run_module
 from training.runs.alarms import Collapsed
 from training.runs.folder import RunFolder
-from training.runs.lock import FILE, RunLock
 from training.runs.metrics import keep_until
 from training.train import Options, main, train
 from training.trainer import Trainer
@@ -90,7 +90,7 @@ def test_the_table_at_the_end_is_made_before_the_folder_is_let_go(tmp_path, monk
 
     def held(checkpoint: Path, *_arguments: object, **_named: object) -> list[object]:
         with pytest.raises(RunError):
-            RunLock(checkpoint.parents[1])
+            FolderLock(checkpoint.parents[1])
         seen.append(checkpoint)
         return []
 
@@ -102,39 +102,39 @@ def test_the_table_at_the_end_is_made_before_the_folder_is_let_go(tmp_path, monk
 def test_the_lock_of_a_killed_process_is_not_in_the_way(tmp_path: Path) -> None:
     """What it wrote into the file is still there."""
     hold = (
-        "import sys, os, signal, pathlib; from training.runs.lock import RunLock;"
-        "lock = RunLock(pathlib.Path(sys.argv[1])); os.kill(os.getpid(), signal.SIGKILL)"
+        "import sys, os, signal, pathlib; from training.process.lock import FolderLock;"
+        "lock = FolderLock(pathlib.Path(sys.argv[1])); os.kill(os.getpid(), signal.SIGKILL)"
     )
     subprocess.run([sys.executable, "-c", hold, str(tmp_path)], check=False)
     assert (tmp_path / FILE).read_text().startswith("process ")
-    with RunLock(tmp_path):
+    with FolderLock(tmp_path):
         assert f"process {os.getpid()}" in (tmp_path / FILE).read_text()
 
 
 def test_a_failing_disk_does_not_keep_a_lock(tmp_path: Path, monkeypatch) -> None:
-    lock = RunLock(tmp_path)
+    lock = FolderLock(tmp_path)
 
     def failing(_file: int, _length: int) -> None:
         raise OSError(5, "Input/output error")
 
     with monkeypatch.context() as patch:
-        patch.setattr("training.runs.lock.os.ftruncate", failing)
+        patch.setattr("training.process.lock.os.ftruncate", failing)
         lock.release()
-    RunLock(tmp_path).release()
+    FolderLock(tmp_path).release()
 
 
 def test_a_lock_of_a_folder_that_was_moved_meanwhile_is_refused(tmp_path, monkeypatch) -> None:
     run = tmp_path / "run"
     run.mkdir()
-    flock = run_module.RunLock.__init__.__globals__["fcntl"].flock
+    flock = run_module.FolderLock.__init__.__globals__["fcntl"].flock
 
     def moved_first(file: int, how: int) -> None:
         run.rename(tmp_path / "run.1")
         flock(file, how)
 
-    monkeypatch.setattr("training.runs.lock.fcntl.flock", moved_first)
+    monkeypatch.setattr("training.process.lock.fcntl.flock", moved_first)
     with pytest.raises(RunError, match="was moved just now"):
-        RunLock(run)
+        FolderLock(run)
 
 
 # -- power cuts ----------------------------------------------------------------------------

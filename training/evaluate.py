@@ -50,7 +50,7 @@ from training.arena.summary import (
 from training.ladder.schedule import BATTLE_LIMITS
 from training.process.console import CommandConsole
 from training.process.progress import Progress
-from training.runs.provenance import checkout_commit, versions
+from training.process.versions import checkout_commit, versions
 
 GAMES = 200
 """Battles, or game pairs, unless another number is asked for."""

@@ -36,8 +36,8 @@ from thud_env.rulesets import RULESETS, get_ruleset
 from training.fitting.generations import Generations, Plan
 from training.fitting.match import MATCH_STARTS, play_match
 from training.pages import check_writable
-from training.runs.lock import RunLock
-from training.runs.provenance import checkout_commit
+from training.process.lock import FolderLock
+from training.process.versions import checkout_commit
 
 _NUMBERS: tuple[tuple[str, float, float, str], ...] = (
     ("generations", 1, 100, "how often to play and fit"),
@@ -109,7 +109,7 @@ def _fit_evaluation(arguments: argparse.Namespace) -> None:
     check_writable(out, _beside(out))
     make_folder(folder)
     make_folder(out.parent)
-    with RunLock(folder):
+    with FolderLock(folder, "take another --folder"):
         sweep(folder)
         _play_and_fit(folder, plan, out, arguments)
 

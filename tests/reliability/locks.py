@@ -20,7 +20,7 @@ from training import fit_evaluation
 from training.config import RunError
 from training.ladder.schedule import LadderError
 from training.ladder.store import Store
-from training.runs.lock import RunLock
+from training.process.lock import FolderLock
 
 
 def _ladder(folder: Path) -> contextlib.AbstractContextManager[object]:
@@ -29,7 +29,7 @@ def _ladder(folder: Path) -> contextlib.AbstractContextManager[object]:
 
 def _run(folder: Path) -> contextlib.AbstractContextManager[object]:
     folder.mkdir(parents=True, exist_ok=True)
-    return RunLock(folder)
+    return FolderLock(folder)
 
 
 def _hold(kind: str, folder: Path, held: Event) -> None:

@@ -26,7 +26,7 @@ from training.arena.openings import read_openings
 from training.fitting.match import MATCH_STARTS
 from training.fitting.positions import Positions, SearchPlay
 from training.fitting.regression import class_numbers, fit, predict, prior_values
-from training.runs.stored_config import changes
+from training.process.changes import changes
 
 SHARD = 5000
 """Positions in a file."""

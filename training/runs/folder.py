@@ -51,11 +51,11 @@ from thud_env.position import SIDES
 from training.config import RunConfig
 from training.config_file import CONFIG
 from training.process.journal import Journal
+from training.process.lock import FolderLock
 from training.process.state import State
 from training.runs.anchors import Best
 from training.runs.checkpoints import Checkpoints
 from training.runs.links import check_links
-from training.runs.lock import RunLock
 from training.runs.metrics import FILE as METRICS
 from training.runs.metrics import keep_until, metrics_line
 from training.runs.provenance import add_start
@@ -73,7 +73,9 @@ class RunFolder:
         resumed: whether the run goes on; ``restore`` then finds the checkpoint.
     """
 
-    def __init__(self, path: Path, config: RunConfig, lock: RunLock | None, resumed: bool) -> None:
+    def __init__(
+        self, path: Path, config: RunConfig, lock: FolderLock | None, resumed: bool
+    ) -> None:
         self.path = path
         self.config = config
         self.checkpoints = Checkpoints(path / "checkpoints", config)
@@ -100,7 +102,7 @@ class RunFolder:
         shutil.rmtree(temporary, ignore_errors=True)
         temporary.mkdir()
         try:
-            lock = RunLock(temporary)
+            lock = FolderLock(temporary)
             text = yaml.safe_dump(dataclasses.asdict(config), sort_keys=False)
             write_flushed(temporary / CONFIG, text.encode())
             write_flushed(temporary / METRICS, b"")
@@ -122,7 +124,7 @@ class RunFolder:
         Raises:
             RunError: if another process is writing it, or its configuration is another.
         """
-        lock = RunLock(path)
+        lock = FolderLock(path)
         try:
             check_links(path)
             for folder in _written_folders(path):
@@ -224,7 +226,7 @@ def _move_aside_unused(path: Path) -> Path | None:
     """Rename a run that no process is writing."""
     if not os.path.lexists(path):
         return None
-    with RunLock(path) if path.is_dir() else contextlib.nullcontext():
+    with FolderLock(path) if path.is_dir() else contextlib.nullcontext():
         aside = free_name(path)
         path.rename(aside)
     return aside

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import platform
-import subprocess
 import sys
 import time
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from agents.durable import free_name, rename_flushed, replace_flushed
-
-_PACKAGES = ("thud-env", "torch", "numpy", "numba", "gymnasium", "pettingzoo")
+from training.process.versions import checkout_commit, versions
 
 
 def add_start(path: Path, seed: int, decisions: int) -> list[str]:
@@ -60,31 +57,3 @@ def _read(path: Path) -> list[Any]:
     if not isinstance(starts, list):
         raise ValueError("no list")
     return starts
-
-
-def versions() -> dict[str, str | None]:
-    """The versions of the packages that play and training rest on; None for those not installed."""
-    return {name: _version(name) for name in _PACKAGES}
-
-
-def _version(package: str) -> str | None:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return None
-
-
-def checkout_commit() -> str | None:
-    """The commit of this checkout, with ``+`` if files were changed; None outside of one."""
-    try:
-        found = subprocess.run(
-            ["git", "describe", "--always", "--abbrev=40", "--dirty=+", "--exclude=*"],
-            cwd=Path(__file__).parent,
-            capture_output=True,
-            text=True,
-            timeout=10,
-            check=True,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return found.stdout.strip()

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from training.config import Config, ConfigError, RunError
 from training.config_file import CONFIG, load_config
+from training.process.changes import changes
 from training.process.precision import Precision, device_named
 
 
@@ -53,23 +52,3 @@ def unchanged_config(path: Path, config: Config) -> Config:
     if changed:
         raise RunError(f"{path} cannot go on otherwise than it began: {', '.join(changed)}")
     return before
-
-
-def changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """Say of each key that both have, and that has changed, how."""
-    had, has = _flat(before), _flat(now)
-    return [
-        f"{key} was {value!r}, not {has[key]!r}"
-        for key, value in had.items()
-        if key in has and value != has[key]
-    ]
-
-
-def _flat(tree: Mapping[str, Any], start: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for key, value in tree.items():
-        if isinstance(value, Mapping):
-            flat |= _flat(value, f"{start}{key}.")
-        else:
-            flat[f"{start}{key}"] = value
-    return flat

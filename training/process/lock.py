@@ -1,4 +1,4 @@
-"""One process at a time writes a run's folder.
+"""One process at a time writes a folder: that of a run, say.
 
 The file ``lock`` in the folder is locked for as long as the process has it open, and names that
 process. The lock ends with the process, however that ends, so no lock is ever stale.
@@ -21,17 +21,18 @@ FILE = "lock"
 _MOST_BYTES = 200
 
 
-class RunLock:
-    """Holds a run's folder; it stays held when the folder is renamed. A context manager.
+class FolderLock:
+    """Holds a folder; it stays held when the folder is renamed. A context manager.
 
     Args:
-        folder: the run's folder, in which the lock file is made if it is missing.
+        folder: the folder, in which the lock file is made if it is missing.
+        instead: what the user may do instead of waiting for who holds it.
 
     Raises:
         RunError: if another process holds it, naming that process.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, instead: str = "give this run another name") -> None:
         self._file: int | None = None
         path = folder / FILE
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
@@ -41,7 +42,7 @@ class RunLock:
             except BlockingIOError:
                 holder = _words(os.read(file, _MOST_BYTES)) or "another process"
                 raise RunError(
-                    f"{folder} is in use by {holder}: wait for it, or give this run another name"
+                    f"{folder} is in use by {holder}: wait for it, or {instead}"
                 ) from None
             if not _is_file_at(file, path):
                 raise RunError(f"{folder} was moved just now by another process: try again")
@@ -64,7 +65,7 @@ class RunLock:
 
     __del__ = release
 
-    def __enter__(self) -> RunLock:
+    def __enter__(self) -> FolderLock:
         return self
 
     def __exit__(
