@@ -56,8 +56,6 @@ class SearchOptions:
 class SearchResult(Thought):
     """What a search found."""
 
-    depth: int
-    """The depth of the deepest finished search; 0: none."""
     nodes: int
     """Nodes searched."""
     seconds: float
@@ -106,7 +104,7 @@ class Searcher:
 
         def note(line: list[int], value: int, depth: int) -> SearchResult:
             nodes = int(self._work.control[workspace.NODES])
-            result = SearchResult(line, value, depth, nodes, perf_counter() - started)
+            result = SearchResult(line, value, nodes, perf_counter() - started, depth=depth)
             self.so_far = row, result
             return result
 

@@ -141,8 +141,8 @@ def _finding(position: Position, thought: Thought, line: tuple[str, ...]) -> Fin
     from agents.search.planning import opinion_of
 
     opinion = opinion_of(position.row, thought)
-    depth, simulations = getattr(thought, "depth", None), getattr(thought, "simulations", None)
-    return Finding(line, opinion.probabilities, opinion.margin, depth, simulations)
+    visits = thought.simulations or None
+    return Finding(line, opinion.probabilities, opinion.margin, thought.depth, visits)
 
 
 def _judged(agent: Agent, position: Position) -> Finding:

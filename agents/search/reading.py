@@ -22,12 +22,9 @@ from thud_env.rulesets import MOST_POINTS
 class TreeResult(Thought):
     """What a tree search found."""
 
-    visits: dict[int, int]
-    """How often each decision was tried."""
     values: dict[int, int]
     """What each decision that was tried is worth to the side that decides, in hundredths of a
     point."""
-    simulations: int
     seconds: float
 
 
@@ -54,14 +51,13 @@ def _result(
     return TreeResult(
         line,
         in_hundredths(value, row),
-        dict(zip(decisions, visits, strict=True)),
         {
             decision: in_hundredths(_share(total / tried), row)
             for decision, tried, total in zip(decisions, visits, totals, strict=True)
             if tried
         },
-        sum(visits),
         seconds,
+        visits=dict(zip(decisions, visits, strict=True)),
     )
 
 
