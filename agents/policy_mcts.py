@@ -22,7 +22,7 @@ from agents.search import tree as trees
 from agents.search.gumbel import GumbelRoot
 from agents.search.judge import judging
 from agents.search.leaves import Leaves, absorb_all, descend_all, descend_ripe
-from agents.search.planning import PlanningAgent, Thought
+from agents.search.planning import PlanningAgent
 from agents.search.reading import TreeResult, best_line, glimpse_of, tree_result
 from agents.search.tree import EDGE_COUNT, FIRST_EDGE, HIGHEST, LOWEST, Tree
 from agents.search.weights import material_weights
@@ -134,7 +134,6 @@ class PolicyMctsAgent(PlanningAgent):
         self._leaves = 1 if self._gumbel else leaves
         self._seconds = time
         self._stopped = False
-        self._started = 0.0
         self._tree: Tree | None = None
         self._seed = seed
         self.searched: int = 0
@@ -169,14 +168,12 @@ class PolicyMctsAgent(PlanningAgent):
         """Make a search in another thread return the best found so far."""
         self._stopped = True
 
-    def glimpse(self, row: Row) -> Thought | None:
+    def glimpse(self, row: Row) -> TreeResult | None:
         """See ``PlanningAgent``. Of several positions, only the first is shown."""
         tree = self._tree  # the thread that searches gives it back
-        if tree is None:
-            return None
-        return glimpse_of(tree, row, perf_counter() - self._started)
+        return None if tree is None else glimpse_of(tree, row)
 
-    def think(self, row: Row) -> Thought:
+    def think(self, row: Row) -> TreeResult:
         """See ``PlanningAgent``."""
         return self.think_rows([row])[0]
 
@@ -186,8 +183,7 @@ class PolicyMctsAgent(PlanningAgent):
         if self._seconds > 0 and len(rows):  # time begins when all is compiled, and asked once
             _compile()
             self._judge.judge(np.stack(rows[:1]))
-        self._started = perf_counter()
-        ends = self._started + self._seconds if self._seconds > 0 else math.inf
+        ends = perf_counter() + self._seconds if self._seconds > 0 else math.inf
         thoughts: list[TreeResult] = []
         try:
             for first in range(0, len(rows), _GAMES_AT_ONCE):
@@ -235,8 +231,7 @@ class PolicyMctsAgent(PlanningAgent):
             if roots:
                 first, visits, values = read_root(tree, game)
                 edge = first + roots[game].best_decision(visits, values)
-            line, value = best_line(tree, game, edge)
-            thoughts.append(tree_result(tree, game, line, value, perf_counter() - self._started))
+            thoughts.append(tree_result(tree, game, *best_line(tree, game, edge)))
         return thoughts, made * len(rows)
 
     def _root_of(self, tree: Tree, game: int) -> GumbelRoot:

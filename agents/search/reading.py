@@ -25,7 +25,6 @@ class TreeResult(Thought):
     values: dict[int, int]
     """What each decision that was tried is worth to the side that decides, in hundredths of a
     point."""
-    seconds: float
 
 
 def read_decisions(
@@ -44,7 +43,6 @@ def _result(
     read: tuple[NDArray[np.int16], NDArray[np.int32], NDArray[np.float32]],
     line: list[int],
     value: float,
-    seconds: float,
 ) -> TreeResult:
     """The result of a search from a row: what was read of its root, the best line and its value."""
     decisions, visits, totals = (array.tolist() for array in read)
@@ -56,7 +54,6 @@ def _result(
             for decision, tried, total in zip(decisions, visits, totals, strict=True)
             if tried
         },
-        seconds,
         visits=dict(zip(decisions, visits, strict=True)),
     )
 
@@ -93,12 +90,12 @@ def best_line(tree: Tree, game: int, edge: int = -1) -> tuple[list[int], float]:
         edge = best_edge(tree, game, node)
 
 
-def tree_result(tree: Tree, game: int, line: list[int], value: float, seconds: float) -> TreeResult:
+def tree_result(tree: Tree, game: int, line: list[int], value: float) -> TreeResult:
     """The result at the root of a tree: a line, its value, -1 .. 1, and all visits."""
-    return _result(tree.root[game], read_decisions(tree, game), line, value, seconds)
+    return _result(tree.root[game], read_decisions(tree, game), line, value)
 
 
-def glimpse_of(tree: Tree, row: Row, seconds: float) -> TreeResult | None:
+def glimpse_of(tree: Tree, row: Row) -> TreeResult | None:
     """The result so far of a tree that another thread grows; None if its root is another row.
 
     Reads only the root's edges, which stay in place while the tree grows.
@@ -111,7 +108,7 @@ def glimpse_of(tree: Tree, row: Row, seconds: float) -> TreeResult | None:
         return None
     best = int(np.argmax(visits))
     value = _share(float(totals[best]) / int(visits[best]))
-    return _result(row, (decisions, visits, totals), [int(decisions[best])], value, seconds)
+    return _result(row, (decisions, visits, totals), [int(decisions[best])], value)
 
 
 def in_hundredths(value: float, row: Row) -> int:
