@@ -11,9 +11,17 @@ from numpy.typing import NDArray
 from agents.search.evaluation import POINT, WIN
 from agents.search.planning import Thought
 from agents.search.playouts import EVEN_ODDS
-from agents.search.tree import EDGE_COUNT, FIRST_EDGE, Tree
+from agents.search.tree import EDGE_COUNT, FIRST_EDGE, HIGHEST, LOWEST, Tree
 from thud_env.rules.play import apply
-from thud_env.rules.row import NO_QUESTION, ONGOING, PENDING, TERMINATION, Row
+from thud_env.rules.row import (
+    DWARFS,
+    NO_QUESTION,
+    ONGOING,
+    PENDING,
+    TERMINATION,
+    TO_MOVE,
+    Row,
+)
 from thud_env.rules.traits import scored_by_points
 from thud_env.rulesets import MOST_POINTS
 
@@ -27,15 +35,33 @@ class TreeResult(Thought):
     point."""
 
 
+def edges_of(tree: Tree, game: int, node: int = 0) -> slice:
+    """Where the edges of a node are, by default those of the root."""
+    first, count = (int(tree.nodes[game, node, column]) for column in (FIRST_EDGE, EDGE_COUNT))
+    return slice(first, first + count)
+
+
 def read_decisions(
     tree: Tree, game: int
 ) -> tuple[NDArray[np.int16], NDArray[np.int32], NDArray[np.float32]]:
     """The decisions at the root of a tree; how often each was tried; and the sums of the values
     that each led to.
     """
-    first, count = (int(tree.nodes[game, 0, column]) for column in (FIRST_EDGE, EDGE_COUNT))
-    edges = slice(first, first + count)
+    edges = edges_of(tree, game)
     return tree.actions[game, edges], tree.visits[game, edges], tree.totals[game, edges]
+
+
+def read_root(tree: Tree, game: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """How often each of the K edges of a root was tried [K]; and their values for the side that
+    decides [K], scaled from the worst seen in the tree, 0, to the best, 1.
+    """
+    _, visits, totals = read_decisions(tree, game)
+    low, high = tree.bounds[game, LOWEST], tree.bounds[game, HIGHEST]
+    if tree.root[game, TO_MOVE] != DWARFS:
+        low, high = -high, -low
+    if not low < high:  # nothing tried yet, or all values equal
+        return visits, np.zeros(len(visits))
+    return visits, (totals / np.maximum(visits, 1) - low) / (high - low)
 
 
 def _result(
@@ -65,9 +91,9 @@ def _share(mean: float) -> float:
 
 def best_edge(tree: Tree, game: int, node: int) -> int:
     """The edge of a node tried most often; of several the one with the best mean."""
-    first, count = (int(tree.nodes[game, node, column]) for column in (FIRST_EDGE, EDGE_COUNT))
-    visits = tree.visits[game, first : first + count]
-    ties = first + np.flatnonzero(visits == visits.max())
+    edges = edges_of(tree, game, node)
+    visits = tree.visits[game, edges]
+    ties = edges.start + np.flatnonzero(visits == visits.max())
     keys = tree.totals[game, ties] if visits.max() > 0 else tree.priors[game, ties]
     return int(ties[np.argmax(keys)])
 
