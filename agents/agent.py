@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -191,6 +191,13 @@ def answer_of(player: BatchPolicy, name: str, rows: NDArray[np.int16]) -> NDArra
     with errors_with_traceback(player):
         answer = player.act_rows(rows.copy())  # it may write into them
     return checked(name, answer, rows)
+
+
+def judge_of(player: Agent) -> Callable[[Position], Opinion] | None:
+    """The method by which a player says what a position is worth, which policies and searches have,
+    and players of the user's own may have; None if it has none.
+    """
+    return getattr(player, "judge", None)
 
 
 def check_going_on(position: Position, what: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator
-from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,12 +55,8 @@ class SearchOptions:
 class SearchResult(Thought):
     """What a search found."""
 
-    depth: int
-    """The depth of the deepest finished search; 0: none."""
     nodes: int
     """Nodes searched."""
-    seconds: float
-    """Time it took."""
 
 
 class Searcher:
@@ -100,13 +95,12 @@ class Searcher:
             row: [432] a state row, its battle not over and no offer open.
             options: how to search.
         """
-        started = perf_counter()
         self._prepare(row, options)
         deeper = self._deepen(row, options.depth)
 
         def note(line: list[int], value: int, depth: int) -> SearchResult:
             nodes = int(self._work.control[workspace.NODES])
-            result = SearchResult(line, value, depth, nodes, perf_counter() - started)
+            result = SearchResult(line, value, nodes, depth=depth)
             self.so_far = row, result
             return result
 
@@ -239,14 +233,12 @@ class AlphaBetaAgent(PlanningAgent):
         read_weights, tables = read_evaluation(evaluation, weights)
         self._searcher = Searcher(read_weights, self._rng, tables)
         self.searched: int = 0
-        self.result: SearchResult | None = None
-        """What the last search found."""
 
     def stop(self) -> None:
         """Make a search in another thread return the best found so far."""
         self._searcher.stop()
 
-    def glimpse(self, row: Row) -> Thought | None:
+    def glimpse(self, row: Row) -> SearchResult | None:
         """See ``PlanningAgent``."""
         so_far = self._searcher.so_far
         if so_far is None:
@@ -254,11 +246,11 @@ class AlphaBetaAgent(PlanningAgent):
         about, found = so_far
         return found if np.array_equal(about, row) else None
 
-    def think(self, row: Row) -> Thought:
+    def think(self, row: Row) -> SearchResult:
         """See ``PlanningAgent``."""
-        self.result = self._searcher.search(row, self._options)
-        self.searched += self.result.nodes
-        return self.result
+        found = self._searcher.search(row, self._options)
+        self.searched += found.nodes
+        return found
 
 
 class Greedy2Agent(PlanningAgent):
@@ -271,7 +263,7 @@ class Greedy2Agent(PlanningAgent):
         self.searched: int = 0
         self._searcher = Searcher(material_weights(), self._rng)
 
-    def think(self, row: Row) -> Thought:
+    def think(self, row: Row) -> SearchResult:
         """See ``PlanningAgent``."""
         found = self._searcher.search(row, SearchOptions(depth=2, quiescence=0))
         self.searched += found.nodes

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.agent import Agent, errors_with_traceback
+from agents.agent import Agent, errors_with_traceback, judge_of
 from agents.registry import make
 from thud_env import Position
 from thud_env.actions import NUM_ACTIONS
@@ -141,15 +141,15 @@ def _finding(position: Position, thought: Thought, line: tuple[str, ...]) -> Fin
     from agents.search.planning import opinion_of
 
     opinion = opinion_of(position.row, thought)
-    depth, simulations = getattr(thought, "depth", None), getattr(thought, "simulations", None)
-    return Finding(line, opinion.probabilities, opinion.margin, depth, simulations)
+    visits = thought.simulations or None
+    return Finding(line, opinion.probabilities, opinion.margin, thought.depth, visits)
 
 
 def _judged(agent: Agent, position: Position) -> Finding:
     """What a player that need not search finds: by its ``judge``, if it has one, else by its turn.
     The line is the turn that it judges likeliest, decision by decision.
     """
-    judge = getattr(agent, "judge", None)
+    judge = judge_of(agent)
     if judge is None:
         actions = _turn_of(agent, position)
         return Finding((turn_notation(position.row, actions),), _one(actions[0]))

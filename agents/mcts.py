@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from functools import cache
-from time import perf_counter
 
 from agents.ranges import check_ranges
 from agents.search import tree as trees
 from agents.search.judge import judging
-from agents.search.planning import PlanningAgent, Thought, stopping_after
+from agents.search.planning import PlanningAgent, stopping_after
 from agents.search.playouts import (
     BY_EVALUATION,
     BY_GREEDY_PLAY,
@@ -116,24 +115,20 @@ class MctsAgent(PlanningAgent):
         control[trees.LENGTH] = length or WHOLE_BATTLE
         control[trees.PRIORS] = PRIORS[priors]
         self._seconds = time
-        self._started = 0.0
         self.searched: int = 0
-        self.result: TreeResult | None = None
-        """What the last search found."""
 
     def stop(self) -> None:
         """Make a search in another thread return the best found so far."""
         self._tree.control[trees.STOP] = 1
 
-    def glimpse(self, row: Row) -> Thought | None:
+    def glimpse(self, row: Row) -> TreeResult | None:
         """See ``PlanningAgent``."""
-        return glimpse_of(self._tree, row, perf_counter() - self._started)
+        return glimpse_of(self._tree, row)
 
-    def think(self, row: Row) -> Thought:
+    def think(self, row: Row) -> TreeResult:
         """See ``PlanningAgent``."""
         self._tree.control[trees.STOP] = 0
         _compile()
-        self._started = perf_counter()
         ruleset = ruleset_of(row)
         by_patterns = patterns_serve(row)
         which = (ruleset.spec, by_patterns)
@@ -145,7 +140,6 @@ class MctsAgent(PlanningAgent):
         tree.root[0] = row
         with stopping_after(self._seconds, self.stop):
             trees.grow(tree, self._rng)
-        line, value = best_line(tree, 0)
-        self.result = tree_result(tree, 0, line, value, perf_counter() - self._started)
-        self.searched += self.result.simulations
-        return self.result
+        found = tree_result(tree, 0, *best_line(tree, 0))
+        self.searched += found.simulations
+        return found

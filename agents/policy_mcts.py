@@ -11,7 +11,6 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from agents.leaf_judge import LeafJudge
 from agents.mcts import MOST_SIMULATIONS
@@ -22,14 +21,21 @@ from agents.search import tree as trees
 from agents.search.gumbel import GumbelRoot
 from agents.search.judge import judging
 from agents.search.leaves import Leaves, absorb_all, descend_all, descend_ripe
-from agents.search.planning import PlanningAgent, Thought
-from agents.search.reading import TreeResult, best_line, glimpse_of, tree_result
-from agents.search.tree import EDGE_COUNT, FIRST_EDGE, HIGHEST, LOWEST, Tree
+from agents.search.planning import PlanningAgent
+from agents.search.reading import (
+    TreeResult,
+    best_line,
+    edges_of,
+    glimpse_of,
+    read_root,
+    tree_result,
+)
+from agents.search.tree import Tree
 from agents.search.weights import material_weights
 from agents.search.workspace import MAX_DEPTH
 from thud_env.jit.rng import seed_generators
 from thud_env.position import SIDES, Side
-from thud_env.rules.row import DWARFS, TO_MOVE, Row
+from thud_env.rules.row import Row
 from thud_env.rulesets import Ruleset
 
 _GAMES_AT_ONCE = 64
@@ -134,7 +140,6 @@ class PolicyMctsAgent(PlanningAgent):
         self._leaves = 1 if self._gumbel else leaves
         self._seconds = time
         self._stopped = False
-        self._started = 0.0
         self._tree: Tree | None = None
         self._seed = seed
         self.searched: int = 0
@@ -169,14 +174,12 @@ class PolicyMctsAgent(PlanningAgent):
         """Make a search in another thread return the best found so far."""
         self._stopped = True
 
-    def glimpse(self, row: Row) -> Thought | None:
+    def glimpse(self, row: Row) -> TreeResult | None:
         """See ``PlanningAgent``. Of several positions, only the first is shown."""
         tree = self._tree  # the thread that searches gives it back
-        if tree is None:
-            return None
-        return glimpse_of(tree, row, perf_counter() - self._started)
+        return None if tree is None else glimpse_of(tree, row)
 
-    def think(self, row: Row) -> Thought:
+    def think(self, row: Row) -> TreeResult:
         """See ``PlanningAgent``."""
         return self.think_rows([row])[0]
 
@@ -186,8 +189,7 @@ class PolicyMctsAgent(PlanningAgent):
         if self._seconds > 0 and len(rows):  # time begins when all is compiled, and asked once
             _compile()
             self._judge.judge(np.stack(rows[:1]))
-        self._started = perf_counter()
-        ends = self._started + self._seconds if self._seconds > 0 else math.inf
+        ends = perf_counter() + self._seconds if self._seconds > 0 else math.inf
         thoughts: list[TreeResult] = []
         try:
             for first in range(0, len(rows), _GAMES_AT_ONCE):
@@ -216,8 +218,8 @@ class PolicyMctsAgent(PlanningAgent):
             if made and self._gumbel:
                 roots = roots or [self._root_of(tree, game) for game in games.tolist()]
                 for game, root in enumerate(roots):
-                    first, visits, values = read_root(tree, game)
-                    tree.first_edge[game] = first + root.next_decision(visits, values)
+                    decision = root.next_decision(*read_root(tree, game))
+                    tree.first_edge[game] = edges_of(tree, game).start + decision
             # A young tree has few leaves worth evaluating.
             together = min(self._leaves, most - made, 1 + made // _YOUNG)
             whose = np.repeat(games, together)
@@ -233,31 +235,14 @@ class PolicyMctsAgent(PlanningAgent):
         for game in range(len(rows)):
             edge = -1
             if roots:
-                first, visits, values = read_root(tree, game)
-                edge = first + roots[game].best_decision(visits, values)
-            line, value = best_line(tree, game, edge)
-            thoughts.append(tree_result(tree, game, line, value, perf_counter() - self._started))
+                decision = roots[game].best_decision(*read_root(tree, game))
+                edge = edges_of(tree, game).start + decision
+            thoughts.append(tree_result(tree, game, *best_line(tree, game, edge)))
         return thoughts, made * len(rows)
 
     def _root_of(self, tree: Tree, game: int) -> GumbelRoot:
         """The root's choice, with noise that depends only on the seed and the position."""
-        first, visits, _ = read_root(tree, game)
-        priors = tree.priors[game, first : first + len(visits)]
+        priors = tree.priors[game, edges_of(tree, game)]
         random = np.random.default_rng((self._seed, zlib.crc32(tree.root[game].tobytes())))
         noise = self._noise * random.gumbel(size=len(priors))
         return GumbelRoot(priors, self._sims - 1, self._considered, noise, self._scale)
-
-
-def read_root(tree: Tree, game: int) -> tuple[int, NDArray[np.int32], NDArray[np.float64]]:
-    """A root's first edge; how often each of its K edges was tried [K]; and their values for the
-    side that decides [K], scaled from the worst seen in the tree, 0, to the best, 1.
-    """
-    first, count = (int(tree.nodes[game, 0, column]) for column in (FIRST_EDGE, EDGE_COUNT))
-    visits = tree.visits[game, first : first + count]
-    means = tree.totals[game, first : first + count] / np.maximum(visits, 1)
-    low, high = tree.bounds[game, LOWEST], tree.bounds[game, HIGHEST]
-    if tree.root[game, TO_MOVE] != DWARFS:
-        low, high = -high, -low
-    if not low < high:  # nothing tried yet, or all values equal
-        return first, visits, np.zeros(count)
-    return first, visits, (means - low) / (high - low)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from functools import cache
 from itertools import islice
@@ -247,9 +248,10 @@ def test_a_limit_of_nodes_is_kept_and_a_legal_turn_found(nodes: int) -> None:
 
 def test_a_limit_of_time_is_kept() -> None:
     search(Position.start(), depth=1)  # compiled and warm
+    started = time.perf_counter()
     found = search(Position.start(), depth=24, seconds=0.1)
     assert 1 <= found.depth < 24
-    assert found.seconds < 1
+    assert time.perf_counter() - started < 1
 
 
 # -- the parts -----------------------------------------------------------------------------

@@ -24,9 +24,10 @@ from agents.networks import pairs
 from agents.networks.checkpoint import CheckpointError, save_policy
 from agents.networks.network import Network, NetworkConfig
 from agents.policy import PolicyAgent
-from agents.policy_mcts import PolicyMctsAgent, read_root
+from agents.policy_mcts import PolicyMctsAgent
 from agents.search.lookahead import Lookahead
 from agents.search.planning import Thought
+from agents.search.reading import read_decisions
 from agents.search.tree import NUM_NODES, Tree
 from thud_env import RULESETS, Position
 from thud_env.rules.row import Row
@@ -150,7 +151,7 @@ def test_every_simulation_is_counted_once(leaves: int, folder: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(policy_mcts, "absorb_all", watched)
         agent.act(Position.start())
-    _, visits, _ = read_root(trees[-1], 0)
+    _, visits, _ = read_decisions(trees[-1], 0)
     assert visits.sum() == 59  # the first simulation judged the root
     assert np.isfinite(trees[-1].totals).all()
     assert np.abs(trees[-1].totals[0]).max() <= visits.max() + 1e-3

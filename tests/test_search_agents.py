@@ -186,15 +186,12 @@ def test_a_bait_is_declined(spec: str) -> None:
 @pytest.mark.parametrize("value", ["visits", "decisions"])
 def test_tree_search_tries_every_decision_and_counts_its_visits(value: str) -> None:
     position = place("classic", "D6 E6 F6 A9", "J6 P8")
-    agent = MctsAgent(sims=2000)
-    agent.turn(position)
-    assert agent.result is not None
+    found = MctsAgent(sims=2000).think(position.row)
     if value == "visits":
-        assert sum(agent.result.visits.values()) == agent.result.simulations == 2000
+        assert found.simulations == 2000
     else:
-        assert set(agent.result.visits) == set(position.legal_actions().tolist())
-        best = max(agent.result.visits.values())
-        assert agent.result.visits[agent.result.decisions[0]] == best > 1000
+        assert set(found.visits) == set(position.legal_actions().tolist())
+        assert found.visits[found.decisions[0]] == max(found.visits.values()) > 1000
 
 
 @pytest.mark.parametrize("spec", ["alphabeta:depth=2", "mcts:sims=30"])
@@ -489,8 +486,7 @@ def test_a_search_by_depth_that_is_stopped_at_once_has_looked_a_turn_ahead(
 
     monkeypatch.setattr(negamax, "search", stopped)
     assert agent.turn(BARE) == "dE6-F6xF6"
-    assert agent.result is not None
-    assert agent.result.depth == 1
+    assert agent.think(BARE.row).depth == 1
 
 
 @pytest.mark.parametrize("spec", ["alphabeta:time=0.2", "mcts:time=0.2"])

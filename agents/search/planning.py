@@ -43,6 +43,15 @@ class Thought:
     is searched for when it is due."""
     value: int
     """For the side to move, in hundredths of a point."""
+    visits: dict[int, int] = dataclasses.field(default_factory=dict, kw_only=True)
+    """How often each decision was tried; empty if the search does not count it."""
+    depth: int | None = dataclasses.field(default=None, kw_only=True)
+    """The depth of the deepest finished search, 0: none; None if it does not count turns."""
+
+    @property
+    def simulations(self) -> int:
+        """How many simulations tried a decision; 0 if it makes none."""
+        return sum(self.visits.values())
 
 
 def opinion_of(row: Row, thought: Thought) -> Opinion:
@@ -55,10 +64,9 @@ def opinion_of(row: Row, thought: Thought) -> Opinion:
         row: [432] a state row, its battle not over and no offer open.
         thought: what the search found.
     """
-    visits: dict[int, int] = getattr(thought, "visits", {})
     probabilities = np.zeros(NUM_ACTIONS)
-    if sum(visits.values()) > 0:
-        probabilities[list(visits)] = list(visits.values())
+    if thought.simulations > 0:
+        probabilities[list(thought.visits)] = list(thought.visits.values())
         probabilities /= probabilities.sum()
     else:
         probabilities[thought.decisions[0]] = 1.0

@@ -11,9 +11,17 @@ from numpy.typing import NDArray
 from agents.search.evaluation import POINT, WIN
 from agents.search.planning import Thought
 from agents.search.playouts import EVEN_ODDS
-from agents.search.tree import EDGE_COUNT, FIRST_EDGE, Tree
+from agents.search.tree import EDGE_COUNT, FIRST_EDGE, HIGHEST, LOWEST, Tree
 from thud_env.rules.play import apply
-from thud_env.rules.row import NO_QUESTION, ONGOING, PENDING, TERMINATION, Row
+from thud_env.rules.row import (
+    DWARFS,
+    NO_QUESTION,
+    ONGOING,
+    PENDING,
+    TERMINATION,
+    TO_MOVE,
+    Row,
+)
 from thud_env.rules.traits import scored_by_points
 from thud_env.rulesets import MOST_POINTS
 
@@ -22,13 +30,15 @@ from thud_env.rulesets import MOST_POINTS
 class TreeResult(Thought):
     """What a tree search found."""
 
-    visits: dict[int, int]
-    """How often each decision was tried."""
     values: dict[int, int]
     """What each decision that was tried is worth to the side that decides, in hundredths of a
     point."""
-    simulations: int
-    seconds: float
+
+
+def edges_of(tree: Tree, game: int, node: int = 0) -> slice:
+    """Where the edges of a node are, by default those of the root."""
+    first, count = (int(tree.nodes[game, node, column]) for column in (FIRST_EDGE, EDGE_COUNT))
+    return slice(first, first + count)
 
 
 def read_decisions(
@@ -37,9 +47,21 @@ def read_decisions(
     """The decisions at the root of a tree; how often each was tried; and the sums of the values
     that each led to.
     """
-    first, count = (int(tree.nodes[game, 0, column]) for column in (FIRST_EDGE, EDGE_COUNT))
-    edges = slice(first, first + count)
+    edges = edges_of(tree, game)
     return tree.actions[game, edges], tree.visits[game, edges], tree.totals[game, edges]
+
+
+def read_root(tree: Tree, game: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """How often each of the K edges of a root was tried [K]; and their values for the side that
+    decides [K], scaled from the worst seen in the tree, 0, to the best, 1.
+    """
+    _, visits, totals = read_decisions(tree, game)
+    low, high = tree.bounds[game, LOWEST], tree.bounds[game, HIGHEST]
+    if tree.root[game, TO_MOVE] != DWARFS:
+        low, high = -high, -low
+    if not low < high:  # nothing tried yet, or all values equal
+        return visits, np.zeros(len(visits))
+    return visits, (totals / np.maximum(visits, 1) - low) / (high - low)
 
 
 def _result(
@@ -47,21 +69,18 @@ def _result(
     read: tuple[NDArray[np.int16], NDArray[np.int32], NDArray[np.float32]],
     line: list[int],
     value: float,
-    seconds: float,
 ) -> TreeResult:
     """The result of a search from a row: what was read of its root, the best line and its value."""
     decisions, visits, totals = (array.tolist() for array in read)
     return TreeResult(
         line,
         in_hundredths(value, row),
-        dict(zip(decisions, visits, strict=True)),
         {
             decision: in_hundredths(_share(total / tried), row)
             for decision, tried, total in zip(decisions, visits, totals, strict=True)
             if tried
         },
-        sum(visits),
-        seconds,
+        visits=dict(zip(decisions, visits, strict=True)),
     )
 
 
@@ -72,9 +91,9 @@ def _share(mean: float) -> float:
 
 def best_edge(tree: Tree, game: int, node: int) -> int:
     """The edge of a node tried most often; of several the one with the best mean."""
-    first, count = (int(tree.nodes[game, node, column]) for column in (FIRST_EDGE, EDGE_COUNT))
-    visits = tree.visits[game, first : first + count]
-    ties = first + np.flatnonzero(visits == visits.max())
+    edges = edges_of(tree, game, node)
+    visits = tree.visits[game, edges]
+    ties = edges.start + np.flatnonzero(visits == visits.max())
     keys = tree.totals[game, ties] if visits.max() > 0 else tree.priors[game, ties]
     return int(ties[np.argmax(keys)])
 
@@ -97,12 +116,12 @@ def best_line(tree: Tree, game: int, edge: int = -1) -> tuple[list[int], float]:
         edge = best_edge(tree, game, node)
 
 
-def tree_result(tree: Tree, game: int, line: list[int], value: float, seconds: float) -> TreeResult:
+def tree_result(tree: Tree, game: int, line: list[int], value: float) -> TreeResult:
     """The result at the root of a tree: a line, its value, -1 .. 1, and all visits."""
-    return _result(tree.root[game], read_decisions(tree, game), line, value, seconds)
+    return _result(tree.root[game], read_decisions(tree, game), line, value)
 
 
-def glimpse_of(tree: Tree, row: Row, seconds: float) -> TreeResult | None:
+def glimpse_of(tree: Tree, row: Row) -> TreeResult | None:
     """The result so far of a tree that another thread grows; None if its root is another row.
 
     Reads only the root's edges, which stay in place while the tree grows.
@@ -115,7 +134,7 @@ def glimpse_of(tree: Tree, row: Row, seconds: float) -> TreeResult | None:
         return None
     best = int(np.argmax(visits))
     value = _share(float(totals[best]) / int(visits[best]))
-    return _result(row, (decisions, visits, totals), [int(decisions[best])], value, seconds)
+    return _result(row, (decisions, visits, totals), [int(decisions[best])], value)
 
 
 def in_hundredths(value: float, row: Row) -> int:

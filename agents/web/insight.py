@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.agent import Agent
+from agents.agent import Agent, Opinion, judge_of
 from agents.analysis import Finding
 from agents.web.protocol import BadRequest
 from agents.web.views import turn_is_over
@@ -31,7 +32,7 @@ def opinion_of(agent: Agent, position: Position) -> dict[str, Any]:
     # Imported here because importing searches takes a while.
     from agents.search.planning import PlanningAgent
 
-    judge = getattr(agent, "judge", None)
+    judge = judge_of(agent)
     if judge is None or isinstance(agent, PlanningAgent):  # a search would run for every turn shown
         raise BadRequest("this player has no probabilities to show")
     opinion = judge(position)
@@ -42,7 +43,7 @@ def opinion_of(agent: Agent, position: Position) -> dict[str, Any]:
     }
 
 
-def best_turns(judge: Any, position: Position) -> list[tuple[str, float]]:
+def best_turns(judge: Callable[[Position], Opinion], position: Position) -> list[tuple[str, float]]:
     """A policy's most likely turns and their probabilities, most likely first.
 
     A turn's probability is the product of those of its decisions; for a turn that can be decided in
