@@ -27,6 +27,15 @@ def test_only_the_configuration_is_said_to_be_missing(capsys) -> None:
     assert capsys.readouterr().err == "train: the following arguments are required: CONFIG\n"
 
 
+def test_a_misspelt_configuration_is_named_with_the_nearest(tmp_path: Path, capsys) -> None:
+    (tmp_path / "smoke.yaml").write_text("name: smoke")
+    assert main([str(tmp_path / "smoek.yaml")]) == 2
+    said = f"train: {tmp_path}/smoek.yaml: there is no such file: did you mean 'smoke.yaml'?\n"
+    assert capsys.readouterr().err == said
+    assert main([str(tmp_path / "none" / "other.yaml")]) == 2
+    assert "No such file or directory" in capsys.readouterr().err
+
+
 def test_the_keys_shown_are_a_configuration_and_its_defaults(tmp_path: Path) -> None:
     _, *lines = keys_help().splitlines()
     entries = [line.strip().partition("  ")[::2] for line in lines if line[2] != " "]

@@ -247,7 +247,8 @@ class Position:
     def turns(self) -> list[str]:
         """Every distinct complete legal turn, sorted (docs/notation.md).
 
-        In the middle of a turn: the ways to complete it.
+        In the middle of a turn: the ways to complete it. They are listed one by one, and ways to
+        trample grow exponentially with the dwarfs around a troll.
         """
         return sorted({turn for turn, _ in walk_turns(self._row)})
 

@@ -18,6 +18,7 @@ import yaml
 
 from agents.networks.kinds import NETWORKS, network_class
 from agents.networks.network import NetworkConfig
+from thud_env.arguments import nearest
 from thud_env.command import Command, plain
 from training.config import Config, ConfigError, RunConfig, TrainConfig
 from training.config_file import CONFIG, load_config
@@ -68,8 +69,10 @@ def _path_of_config(path: Path) -> Path:
     """The file that a CONFIG means: that file, or the one in the folder of a run.
 
     Raises:
-        ConfigError: if it is a folder without a run.
+        ConfigError: if it is a folder without a run, or misspelt.
     """
+    if not path.exists() and (near := nearest(path.name, _names_beside(path))):
+        raise ConfigError(f"{path}: there is no such file: {near.strip()}")
     if not path.is_dir():
         return path
     if not (path / CONFIG).exists():
@@ -81,6 +84,10 @@ def _path_of_config(path: Path) -> Path:
             f"{example}, would be right"
         )
     return path / CONFIG
+
+
+def _names_beside(path: Path) -> list[str]:
+    return [one.name for one in path.parent.iterdir()] if path.parent.is_dir() else []
 
 
 def read_run(

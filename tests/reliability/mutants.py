@@ -21,7 +21,7 @@ from reliability.row import Fault, Row
 from reliability.tree import PLAIN, ROOT, copy_sources
 
 SOURCES = (
-    *(f"thud_env/rules/{name}.py" for name in ("legal", "moves", "play", "row", "traits", "turns")),
+    *(f"thud_env/rules/{name}.py" for name in ("legal", "moves", "play", "row", "traits")),
     *("thud_env/actions.py", "thud_env/notation/positions.py", "thud_env/notation/turns.py"),
     "training/learner/advantage.py",
 )
