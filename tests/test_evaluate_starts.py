@@ -53,7 +53,7 @@ def test_more_games_than_the_book_has_starts(capsys) -> None:
 
 @pytest.mark.parametrize(
     ("max_turns", "said"),
-    [("3", "start 1 of classic: turns"), ("4", "over by these limits: turn")],
+    [("3", "start 1 of the book: turns"), ("4", "over by these limits: turn")],
 )
 def test_a_start_that_is_over_by_the_limits_is_an_error(max_turns: str, said: str, capsys) -> None:
     assert main([*GREEDY, "--openings", "--games", "2", "--max-turns", max_turns]) == 2

@@ -74,7 +74,6 @@ def question(position):
 # -- round trips ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rules", RULESETS)
 def test_a_record_is_read_decision_by_decision():
     start = Position.start("classic-any")
     record = Record(start, ("dF1-F5", "TG7-F6xF5", "dE2-E3"))
@@ -88,6 +87,7 @@ def test_a_record_is_read_decision_by_decision():
     assert Record.from_decisions(start, [action for _, action in made]) == record
 
 
+@pytest.mark.parametrize("rules", RULESETS)
 def test_round_trips(rules, tmp_path):
     random = Random(rules)
     path = tmp_path / "battle.thud"

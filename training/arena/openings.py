@@ -84,12 +84,10 @@ class Openings:
             try:
                 limited = Position.from_text(start.text, start.rules, **limits)
             except ValueError as error:
-                raise OpeningsError(f"start {number} of {self.rules}: {error}") from None
+                raise OpeningsError(f"start {number} of the book: {error}") from None
             if limited.outcome is not None:
                 ending = limited.outcome.termination.name.lower()
-                raise OpeningsError(
-                    f"start {number} of {self.rules} is over by these limits: {ending}"
-                )
+                raise OpeningsError(f"start {number} of the book is over by these limits: {ending}")
             rows.append(limited.row)
         return np.stack(rows)
 
