@@ -1,8 +1,8 @@
 """The same games on an NVIDIA GPU: the rules' own functions, called from CUDA kernels.
 
 Everything stays on the device. Only one integer a step comes back: whether an action was
-illegal. Kernels and copies run on torch's current stream if torch is in use, so the two need no
-synchronisation.
+illegal. Kernels run on torch's current stream if torch is in use, and copies wait for it, so the
+two need no synchronisation.
 
 Needs ``numba-cuda`` (``pip install ".[cuda]"`` in the checkout) and a driver.
 """
@@ -56,8 +56,8 @@ class CudaDevice:
         warnings.filterwarnings("ignore", _FEW_BLOCKS)
         self._num_games = num_games
         self._found = cuda.device_array(1, np.int32)
-        self._none_found = cuda.to_device(np.full(1, cuda_kernels.NO_GAME))
-        self._every = cuda.to_device(np.arange(num_games))
+        self._none_found = _to_device(np.full(1, cuda_kernels.NO_GAME))
+        self._every = _to_device(np.arange(num_games))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return CudaDevice, (self._num_games,)
@@ -199,7 +199,10 @@ def launch_blocks(kernel: Any, blocks: int, *arguments: Any) -> None:
 
 
 def _to_device(array: NDArray[Any]) -> Any:
-    return cuda.to_device(array, stream=current_stream())
+    copied = cuda.to_device(array)  # given a stream, Numba would keep it as the array's own
+    if current_stream():
+        cuda.default_stream().synchronize()
+    return copied
 
 
 def _to_host(array: Any) -> NDArray[Any]:
