@@ -209,7 +209,9 @@ def test_undo_that_is_pressed_twice_at_once_takes_back_no_turn_before(visit):
     press(page, "H6", "capture")
     held = []
     page.route("**/api/play", lambda route: held.append(route))
-    page.get_by_role("button", name="Undo").dblclick()
+    with page.expect_request("**/api/play"):
+        page.get_by_role("button", name="Undo").dblclick()
+    page.wait_for_timeout(300)  # for a second request, if there is one
     assert held
     for route in held:
         with page.expect_response("**/api/play"):

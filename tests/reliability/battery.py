@@ -9,13 +9,20 @@ from __future__ import annotations
 import os
 import resource
 import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from math import prod
 from pathlib import Path
 from random import Random
+from typing import Any
+from unittest import mock
 
 import pytest
 
 TESTS = Path(__file__).resolve().parents[1]
 QUICK = {
+    "rules/turns.py": ("few_turns",),
     "rules": ("legal", "rules_agreement", "rules", "rules_valley", "rulesets"),
     "actions.py": ("actions", "board"),
     "notation": ("position_text", "notation"),
@@ -39,7 +46,9 @@ def survives(path: str, folder: Path) -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
-    if "advantage" not in path:
+    if "rules/turns.py" in path:
+        check_draws()
+    elif "advantage" not in path:
         _compare()
     files = next(names for word, names in QUICK.items() if word in path)
     failed = pytest.main(
@@ -71,3 +80,58 @@ def _compare() -> None:
     check_own_rulesets(120, random, Path())
     check_round_trips(80, random, Path())
     check_symmetries(100, random, Path())
+
+
+def check_draws() -> None:
+    """Raises if some complete turn is drawn more often than another, by counting all that chance
+    can do. Only where nothing is compiled: numbers are not drawn, but given.
+    """
+    from test_turns import FEW_TURNS, Draw
+
+    for name, position in FEW_TURNS.items():
+        if name != "captures of any of five":  # which takes minutes
+            chances = _chances(position.row, Draw(seed=1), {})
+            assert list(chances.values()) == [Fraction(1, len(chances))] * len(position.turns())
+
+
+def _chances(row: Any, draw: Callable[[Any], int], known: dict[bytes, Any]) -> dict[Any, Fraction]:
+    """The chance of each way to end the turn in a state: by its moves, and what it leads to."""
+    from thud_env.actions import CAPTURE
+    from thud_env.rules.play import apply
+    from thud_env.rules.row import ANSWER_OFFER, NO_QUESTION, PENDING
+
+    if row.tobytes() in known:
+        return known[row.tobytes()]
+    decisions: dict[int, Fraction] = defaultdict(Fraction)
+    for decision, chance in _outcomes(lambda: draw(row)):
+        decisions[decision] += chance
+    found: dict[Any, Fraction] = defaultdict(Fraction)
+    for decision, chance in decisions.items():
+        after = row.copy()
+        apply(after, decision)
+        moves = (decision,) if decision < CAPTURE else ()
+        if after[PENDING] in (NO_QUESTION, ANSWER_OFFER):
+            found[moves, after.tobytes()] += chance
+        else:
+            for (later, state), share in _chances(after, draw, known).items():
+                found[moves + later, state] += chance * share
+    known[row.tobytes()] = found
+    return found
+
+
+def _outcomes(draws: Callable[[], int]) -> Iterator[tuple[int, Fraction]]:
+    """All that a function may return, and the chance of each way to it."""
+    scripts: list[list[int]] = [[]]
+    while scripts:
+        script, bounds = scripts.pop(), []
+
+        def below(rng: Any, game: int, bound: int) -> int:
+            bounds.append(bound)
+            return script[len(bounds) - 1] if len(bounds) <= len(script) else 0
+
+        with mock.patch("thud_env.rules.turns.random_below", below):
+            found = draws()
+        for number, bound in list(enumerate(bounds))[len(script) :]:
+            first = script + [0] * (number - len(script))
+            scripts += [[*first, other] for other in range(1, bound)]
+        yield found, Fraction(1, prod(bounds))

@@ -21,7 +21,7 @@ from reliability.row import Fault, Row
 from reliability.tree import PLAIN, ROOT, copy_sources
 
 SOURCES = (
-    *(f"thud_env/rules/{name}.py" for name in ("legal", "moves", "play", "row", "traits")),
+    *(f"thud_env/rules/{name}.py" for name in ("legal", "moves", "play", "row", "traits", "turns")),
     *("thud_env/actions.py", "thud_env/notation/positions.py", "thud_env/notation/turns.py"),
     "training/learner/advantage.py",
 )
@@ -49,6 +49,15 @@ EXPLAINED = {
         "moves |= ((1 << down) - 1) << natural(MOVE_OFFSET[cell, axis + NUM_AXES])",
         "axis + NUM_AXES -> axis - NUM_AXES",
     ): "four from the end of eight is four from the beginning",
+    ("MAX_TRAMPLES = 32", "32 -> 33"): "scratch space may be larger",
+    (
+        "while captures < count and decisions[captures] < CAPTURE_ALL:",
+        "captures < count -> captures <= count",
+    ): "after the captures comes the decision to take all",
+    (
+        "last_captured[level] = decision if CAPTURE <= decision < CAPTURE_ALL else -1",
+        "-1 -> +1",
+    ): "no capture has so low a number",
     (
         "last_captured = path[-1] if path and path[-1] >= CAPTURE else -1",
         "path[-1] >= CAPTURE -> path[-1] > CAPTURE",
