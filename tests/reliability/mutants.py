@@ -54,6 +54,7 @@ EXPLAINED = {
         "while captures < count and decisions[captures] < CAPTURE_ALL:",
         "captures < count -> captures <= count",
     ): "after the captures comes the decision to take all",
+    ("last_captured[0] = -1", "-1 -> +1"): "no capture has so low a number",
     (
         "last_captured[level] = decision if CAPTURE <= decision < CAPTURE_ALL else -1",
         "-1 -> +1",
