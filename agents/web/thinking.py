@@ -33,8 +33,9 @@ MOST_IN_LINE = 300
 SECONDS_IN_LINE = 60.0
 TICK = 0.2
 """Seconds between two reports of an agent that is thinking."""
-GRACE = 10.0
-"""Seconds for an agent to end once it is stopped."""
+GRACE = 60.0
+"""Seconds for an agent to end once it is stopped: on a busy machine the first use of a search takes
+many, without compiling."""
 
 Answer = TypeVar("Answer")
 
