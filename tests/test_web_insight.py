@@ -1,0 +1,272 @@
+"""What the page shows of a player's thoughts: insight, glimpses, analyses and their limits."""
+
+import asyncio
+import threading
+from contextlib import aclosing
+from types import SimpleNamespace
+
+import pytest
+
+import agents
+from agents.analysis import Analysis, deeper, glimpse, searches
+from agents.search.evaluation import WIN
+from agents.search.planning import Thought
+from agents.web import thinking
+from agents.web.insight import best_turns, curve_of, finding_view, opinion_of
+from agents.web.lessons import LESSONS
+from agents.web.protocol import BadRequest
+from agents.web.records import positions_of
+from thud_env import Position
+from thud_env.actions import ACCEPT, DECLINE, OFFER
+
+START = Position.start()
+
+
+@pytest.fixture(scope="module")
+def policy():
+    from agents import make
+
+    return make("policy:pretrained/classic")
+
+
+def test_a_policy_shows_its_probabilities_and_its_expected_margin(policy):
+    opinion = policy.judge(LESSONS[3].start)
+    legal = LESSONS[3].start.legal_actions()
+    assert opinion.probabilities.sum() == pytest.approx(1)
+    assert opinion.probabilities[legal].sum() == pytest.approx(1)
+    assert -32 <= opinion.margin <= 32
+    shown = opinion_of(policy, LESSONS[3].start)
+    assert set(dict(shown["turns"])) <= set(LESSONS[3].start.turns())
+    assert sum(chance for _, chance in shown["turns"]) <= 1.0 + 1e-9
+    assert shown["heat"].startswith("<svg")
+
+
+def test_the_probability_of_a_turn_is_that_of_its_decisions():
+    position = LESSONS[2].start
+    turns = position.turns()
+    wanted = position.decisions("TG6-F5xE5")
+
+    class Sure:
+        def __init__(self, probabilities):
+            self.probabilities = probabilities
+
+    def judge(here):
+        import numpy as np
+
+        chances = np.zeros(6470)
+        legal = here.legal_actions()
+        chosen = [action for action in wanted if action in legal]
+        chances[legal] = 0.5 / len(legal)
+        chances[chosen[0]] += 0.5
+        return Sure(chances)
+
+    (turn, chance), *_ = best_turns(judge, position)
+    assert turn == "TG6-F5xE5"
+    first = len(position.legal_actions())
+    second = len(position.apply(wanted[0]).legal_actions())
+    assert chance == pytest.approx((0.5 + 0.5 / first) * (0.5 + 0.5 / second))
+    assert turn in turns
+
+
+def test_a_search_is_not_asked_for_the_probabilities_of_turns():
+    with pytest.raises(BadRequest, match="this player has no probabilities to show"):
+        opinion_of(agents.make("alphabeta:depth=1"), LESSONS[3].start)
+
+
+def test_the_curve_of_a_battle_ends_at_its_margin(policy):
+    start = Position.start("classic", max_turns=2)
+    curve = curve_of(policy, positions_of(start, ["dF1-F5", "TG7-F6xF5"]))
+    assert curve["margins"] == [0, 0, -1]
+    assert curve["expected"][-1] == -1
+    assert len(curve["expected"]) == 3
+
+
+def test_a_search_is_watched_turn_by_turn():
+    found = []
+
+    class Watched(Analysis):
+        def _look(self, depth):
+            found.append(super()._look(depth))
+            if len(found) == 2:
+                self.stop()
+            return found[-1]
+
+    position = LESSONS[1].start
+    analysis = Watched("alphabeta:depth=9", position, endless=True)
+    analysis.run()
+    assert [finding.depth for finding in found] == [1, 2]
+    assert analysis.finding is found[0]
+    assert found[1].line[0] in position.turns()
+    assert len(found[1].line) == 2
+    view = finding_view(found[0], position)
+    assert view["turns"] == [(found[0].line[0], 1.0)]
+
+
+@pytest.mark.parametrize("spec", ["alphabeta:depth=2", "mcts:sims=300"])
+def test_a_search_is_glimpsed_while_it_looks_for_its_turn(spec):
+    agent, position = agents.make(spec), LESSONS[1].start
+    other = LESSONS[3].start
+    assert glimpse(agent, position) is None, "nothing has been asked of it yet"
+    seen = []
+    row = position.row.copy()
+
+    def think_until_seen():
+        for _ in range(2000):
+            if not seen:
+                agent.think(row)
+
+    thread = threading.Thread(target=think_until_seen)
+    thread.start()
+    while thread.is_alive():
+        assert glimpse(agent, other) is None, "it thinks about another position"
+        found = glimpse(agent, position)
+        if found is not None and not seen:
+            seen.append(found)
+    (found,) = seen
+    assert found.line[0]
+    assert abs(found.margin) <= position.rules.largest_margin
+    assert (found.depth or found.visits) >= 1
+    assert found.probabilities.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("rules", "value", "margin"),
+    [("classic", 250, 2.5), ("koom-valley", 1000, 0.5), ("koom-valley", -WIN, -0.99)],
+)
+def test_a_search_shows_points_or_the_share_of_a_win(rules, value, margin):
+    position = Position.start(rules)
+    thought = Thought([int(position.legal_actions()[0])], value)
+    found = glimpse(SimpleNamespace(glimpse=lambda row: thought), position)
+    sign = 1 if position.to_move == "dwarfs" else -1
+    assert found.margin == pytest.approx(sign * margin, abs=0.001)
+
+
+def test_a_player_without_a_search_has_no_glimpse():
+    assert glimpse(agents.make("greedy"), LESSONS[1].start) is None
+
+
+def test_searches_are_asked_ever_deeper():
+    asked = list(deeper("alphabeta:depth=3,quiescence=2"))
+    assert asked[:2] == [
+        ("alphabeta:quiescence=2,depth=1", 1),
+        ("alphabeta:quiescence=2,depth=2", 2),
+    ]
+    assert [spec for spec, _ in deeper("mcts:time=3,c=2")][:2] == [
+        "mcts:c=2,sims=100",
+        "mcts:c=2,sims=200",
+    ]
+    assert list(deeper("greedy")) == [("greedy", None)]
+
+
+@pytest.mark.parametrize(
+    ("spec", "depth"),
+    [
+        ("alphabeta:depth=2,quiescence=2", 2),
+        ("alphabeta:nodes=5000", None),
+        ("alphabeta:depth=0,time=0.5", None),
+        ("mcts:sims=100", None),
+        ("policy+mcts:pretrained/classic,time=2", None),
+    ],
+)
+def test_a_limit_of_the_spec_is_kept_but_on_the_page(spec, depth):
+    assert list(searches(spec, endless=False)) == [(spec, depth)]
+    assert list(searches(spec, endless=True)) == list(deeper(spec))
+
+
+@pytest.mark.parametrize("spec", ["alphabeta", "alphabeta:depth=0,time=0.0", "mcts:c=2"])
+def test_a_search_without_a_limit_goes_on_ever_deeper(spec):
+    assert list(searches(spec, endless=False)) == list(deeper(spec))
+
+
+def test_an_analysis_ends_at_the_limit_of_its_spec():
+    by_depth = Analysis("alphabeta:depth=2", LESSONS[1].start)
+    by_depth.run()
+    assert (by_depth.finding.depth, len(by_depth.finding.line)) == (2, 2)
+    by_simulations = Analysis("mcts:sims=100", LESSONS[1].start)
+    by_simulations.run()
+    assert by_simulations.finding.visits == 100
+
+
+def test_the_page_searches_past_the_limit_of_a_spec():
+    async def watch():
+        thoughts = thinking.Thinkers().analyse(
+            "alphabeta:depth=1", LESSONS[1].start, 60, "name-0001"
+        )
+        async with aclosing(thoughts):
+            async for thought in thoughts:
+                if thought["finding"] is not None and thought["finding"].depth > 1:
+                    return thought["finding"]
+        return None
+
+    assert asyncio.run(watch()).depth > 1
+
+
+def test_what_is_compiled_takes_no_time_of_a_player(monkeypatch):
+    """As at a first turn, which was of depth 1 once all was compiled."""
+    compiling = iter([True] * 5)  # for a second, where a tenth of one is thought
+    monkeypatch.setattr(thinking, "is_compiling", lambda: next(compiling, False))
+
+    async def watch():
+        thoughts = thinking.Thinkers().analyse(
+            "alphabeta:depth=1", LESSONS[1].start, 0.1, "name-0001"
+        )
+        async with aclosing(thoughts):
+            async for _ in thoughts:
+                pass
+
+    asyncio.run(watch())
+    assert next(compiling, None) is None, "its time was up while it was compiled"
+
+
+@pytest.mark.parametrize("asked_to", [None, "stop"])
+def test_the_request_of_a_player_that_cannot_be_stopped_ends(monkeypatch, asked_to):
+    let_go = threading.Event()
+
+    class Stuck(agents.Agent):
+        def act_rows(self, rows):
+            let_go.wait(60)
+            return agents.make("greedy").act_rows(rows)
+
+    monkeypatch.setattr(thinking, "make", lambda spec, seed: Stuck())
+    monkeypatch.setattr(thinking, "GRACE", 0.3)
+
+    async def watch():
+        thinkers = thinking.Thinkers()
+        seconds = 60 if asked_to else 1
+        thoughts = thinkers.turn("python:own:Stuck", START, seconds, "name-0001", quick=False)
+        async with asyncio.timeout(30), aclosing(thoughts):
+            assert await anext(thoughts) == {"finding": None}
+            if asked_to:
+                thinkers.stop("name-0001")
+            with pytest.raises(BadRequest, match=r"after 0.3 seconds: .* a method stop\(\)"):
+                async for _ in thoughts:
+                    pass
+        assert thinkers.stop("name-0001"), "it has left its seat"
+        let_go.set()
+        async with asyncio.timeout(30):
+            while thinkers.stop("name-0001"):
+                await asyncio.sleep(0.05)
+
+    try:
+        asyncio.run(watch())
+    finally:
+        let_go.set()
+
+
+def test_an_analysis_shows_what_a_policy_thinks(policy):
+    position = LESSONS[2].start
+    analysis = Analysis("policy:pretrained/classic", position)
+    analysis.run()
+    opinion = policy.judge(position)
+    assert analysis.finding.margin == pytest.approx(opinion.margin)
+    assert analysis.finding.probabilities == pytest.approx(opinion.probabilities)
+    (turn,) = analysis.finding.line
+    assert position.decisions(turn)[0] == opinion.probabilities.argmax()
+
+
+def test_an_analysis_of_an_open_offer_has_the_margin_of_its_search():
+    position = Position.start("classic", agreement=True, offer_after=1).play("dF1-F2")
+    analysis = Analysis("alphabeta:depth=1", position.apply(OFFER))
+    analysis.run()
+    assert analysis.finding.margin is not None
+    assert analysis.finding.probabilities[[ACCEPT, DECLINE]].sum() == 1
