@@ -234,14 +234,17 @@ def test_the_returns_mix_the_values_and_stop_at_random_turns() -> None:
 
 
 def test_self_play_can_be_ended_after_each_battle() -> None:
-    class Endless(SearchPlay):
+    class OneBattle(SearchPlay):
         def _battle(self) -> tuple[list[Row], list[int], list[bool], Row]:
+            assert not ended, "another battle is played"
+            ended.append(True)
             return [], [], [], Position.start().row
 
     def watch() -> None:
         raise CancelledError
 
-    play = Endless(None, None, [], 0.5, np.random.default_rng(0))  # type: ignore[arg-type]
+    ended: list[bool] = []
+    play = OneBattle(None, None, [], 0.5, np.random.default_rng(0))  # type: ignore[arg-type]
     with pytest.raises(CancelledError):
         play.play(1, "classic", watch)
 
