@@ -28,8 +28,8 @@ from training.process.roles import Roles
 from training.selfplay import device_play
 from training.selfplay.battles import OngoingBattles
 from training.selfplay.device_play import DevicePlay
+from training.selfplay.host_play import HostPlay
 from training.selfplay.opponents import OneOpponent
-from training.selfplay.play import SelfPlay
 from training.selfplay.rollout import Rollout
 
 GAMES, STEPS = 2, 5
@@ -65,7 +65,7 @@ def collect(kind: Any, device: str) -> Rollout:
 def main() -> None:
     """Compare."""
     warnings.simplefilter("ignore")  # generators are meant to overflow; small launches are meant
-    wanted = collect(SelfPlay, "cpu")
+    wanted = collect(HostPlay, "cpu")
     assert len(wanted.final_games), "a battle must have ended"
     rows = np.concatenate([wanted.rows[0], wanted.last_rows])
     shown = Inputs.of_rows(rows, attacks=True, threats=True)

@@ -25,8 +25,9 @@ from training.process.precision import Precision
 from training.process.roles import Roles
 from training.selfplay.battles import OngoingBattles
 from training.selfplay.device_play import DevicePlay
+from training.selfplay.host_play import HostPlay
 from training.selfplay.opponents import OneOpponent, Opponents
-from training.selfplay.play import SelfPlay
+from training.selfplay.play import LocalPlay
 from training.selfplay.rollout import Rollout
 
 GAMES, STEPS, TURNS = 24, 40, 9
@@ -113,7 +114,7 @@ def test_no_draw_leaves_its_game(uniform: float) -> None:
 
 
 def collected(
-    kind: Callable[[OngoingBattles, Roles], SelfPlay | DevicePlay],
+    kind: Callable[[OngoingBattles, Roles], HostPlay | DevicePlay],
     threads: ThreadPoolExecutor,
     rules: str,
     opponents: Opponents,
@@ -128,7 +129,7 @@ def collected(
     starts = games.to_host(games.rows).copy()
     random = np.random.default_rng(7)
     battles = OngoingBattles(games, opponents, random, symmetric_frames=True, starts=starts)
-    play = kind(battles, Roles(networks(), threads=threads))
+    play = LocalPlay(kind(battles, Roles(networks(), threads=threads)))
     first = play.collect(STEPS)
     play.restore(play.state())
     return [first, play.collect(STEPS)]
@@ -143,7 +144,7 @@ def test_it_is_self_play_decision_for_decision(
         mirror = against == "mirror"
         return Opponents.none(GAMES) if mirror else OneOpponent("greedy", GAMES // 2, 1)
 
-    host = collected(SelfPlay, threads, rules, opponents())
+    host = collected(HostPlay, threads, rules, opponents())
     device = collected(DevicePlay, threads, rules, opponents())
     for wanted, found in zip(host, device, strict=True):
         for field in dataclasses.fields(Rollout):

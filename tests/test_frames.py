@@ -15,8 +15,8 @@ from thud_env.symmetry import map_action, map_position, symmetries_of
 from training.process.roles import Roles
 from training.selfplay.battles import OngoingBattles
 from training.selfplay.frames import into_frames, map_rows, out_of_frames
+from training.selfplay.host_play import HostPlay
 from training.selfplay.opponents import OneOpponent, Opponents
-from training.selfplay.play import SelfPlay
 
 
 @pytest.mark.parametrize("rules", ["classic", "koom-valley"])
@@ -50,7 +50,7 @@ def test_a_rollout_keeps_battles_as_their_frames_show_them(
     games = BatchedGame(8, "classic", observations=False, masks=None, max_turns=12)
     met = Opponents.none(8) if opponents == "none" else OneOpponent("greedy", 4, 1)
     battles = OngoingBattles(games, met, np.random.default_rng(1), symmetric_frames=True)
-    play = SelfPlay(battles, Roles((Network(config), Network(config)), threads=pool))
+    play = HostPlay(battles, Roles((Network(config), Network(config)), threads=pool))
     first = battles.frames.copy()
     rollout = play.collect(40)
     assert len(set(first.tolist())) > 2

@@ -35,7 +35,8 @@ from training.process.precision import Precision, use_device
 from training.process.ranks import Ranks
 from training.process.roles import Roles
 from training.process.stopping import STOPPING, TIME, reason_of_all
-from training.selfplay.rollout import battle_metrics, joined
+from training.selfplay.battle_metrics import battle_metrics
+from training.selfplay.rollout import joined
 from training.train import train
 from training.trainer import self_play_trainer
 

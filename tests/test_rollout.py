@@ -23,8 +23,8 @@ from training.learner.batches import Batch, batch_of
 from training.process.roles import Roles
 from training.process.state import StateError
 from training.selfplay.battles import OngoingBattles
+from training.selfplay.host_play import HostPlay
 from training.selfplay.opponents import OneOpponent, Opponents
-from training.selfplay.play import SelfPlay
 from training.selfplay.rollout import Rollout, joined
 
 torch.set_num_threads(1)
@@ -42,10 +42,10 @@ def two_networks() -> tuple[Network, Network]:
     return networks  # type: ignore[return-value]
 
 
-def self_play(pool: ThreadPoolExecutor, seed: int = 2, rules: str = "classic") -> SelfPlay:
+def self_play(pool: ThreadPoolExecutor, seed: int = 2, rules: str = "classic") -> HostPlay:
     games = BatchedGame(GAMES, rules, observations=False, masks=None, max_turns=TURNS)
     battles = OngoingBattles(games, Opponents.none(GAMES), np.random.default_rng(seed))
-    return SelfPlay(battles, Roles(two_networks(), threads=pool))
+    return HostPlay(battles, Roles(two_networks(), threads=pool))
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def test_battles_begin_where_they_are_told_to(pool: ThreadPoolExecutor) -> None:
     config = dataclasses.replace(SMALL_RUN, starts="book", max_quiet_turns=60)
     met = Opponents.none(GAMES)
     battles = OngoingBattles.of(config, met, np.random.SeedSequence(3))
-    play = SelfPlay(battles, Roles(two_networks(), threads=pool))
+    play = HostPlay(battles, Roles(two_networks(), threads=pool))
     book = {Position(row) for row in read_openings("classic").rows(500, **config.limits)}
     firsts = [Position(row) for row in battles.games.rows]
     played = play.collect(2 * STEPS)
@@ -161,10 +161,10 @@ def test_a_state_with_a_damaged_row_is_refused_and_changes_nothing(
 ) -> None:
     players = self_play(pool)
     before = players.battles.games.rows.copy()
-    state = players.state()
+    state = players.battles.state()
     state.tensors["rows"][3, TO_MOVE] = 2
     with pytest.raises(StateError, match=r"battles cannot go on: row 3 is damaged: .*TO_MOVE"):
-        players.restore(state)
+        players.battles.restore(state)
     np.testing.assert_array_equal(players.battles.games.rows, before)
 
 
@@ -263,7 +263,7 @@ def test_returns_are_the_rewards_still_to_come(rollout: Rollout, side: int) -> N
 def test_an_agent_may_play_a_side_of_each_battle(pool: ThreadPoolExecutor) -> None:
     games = BatchedGame(2 * GAMES, "classic", observations=False, masks=None, max_turns=TURNS)
     battles = OngoingBattles(games, OneOpponent("greedy", GAMES, seed=3), np.random.default_rng(2))
-    play = SelfPlay(battles, Roles(two_networks(), threads=pool))
+    play = HostPlay(battles, Roles(two_networks(), threads=pool))
     rollout = play.collect(STEPS)
     agents_own = rollout.movers == rollout.opponent_sides
     assert rollout.opponent_sides.tolist() == [1] * GAMES + [0] * GAMES

@@ -1,6 +1,6 @@
 """One update of self-play: a rollout is played, then each role learns from its own decisions.
 
-A ``Trainer`` is told who plays (``selfplay.rollout.Play``) and lets both roles learn from it
+A ``Trainer`` is told who plays (``selfplay.play.Play``) and lets both roles learn from it
 (``learner.ppo.Learner``). ``update`` is one round of both; ``runs.loop`` repeats it.
 """
 
@@ -16,9 +16,9 @@ from training.learner.ppo import ppo_learners
 from training.process.ranks import Ranks
 from training.process.roles import Roles, by_role
 from training.process.state import State, StateError
+from training.selfplay.battle_metrics import battle_metrics
 from training.selfplay.opponents import opponents_of
-from training.selfplay.play import self_play
-from training.selfplay.rollout import Play, battle_metrics
+from training.selfplay.play import Play, self_play
 from training.selfplay.snapshots import pool_folder, write_snapshot
 
 

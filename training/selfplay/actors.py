@@ -35,9 +35,10 @@ from training.process.memory import keep_freed_memory
 from training.process.roles import Roles
 from training.process.state import State, restore_network, state_of_network
 from training.selfplay.battles import OngoingBattles
+from training.selfplay.host_play import HostPlay
 from training.selfplay.opponents import opponents_of
-from training.selfplay.play import SelfPlay
-from training.selfplay.rollout import Rollout, check_actors, joined
+from training.selfplay.play import LocalPlay, check_actors
+from training.selfplay.rollout import Rollout, joined
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,7 +79,7 @@ class Player:
         here = dataclasses.replace(config, start_from="", device="cpu", compile=False)
         self._roles = Roles.of(here)
         met = opponents_of(config, games, snapshots, self._roles.precision, for_opponents)
-        self._play = SelfPlay(OngoingBattles.of(config, met, for_play), self._roles)
+        self._play = LocalPlay(HostPlay(OngoingBattles.of(config, met, for_play), self._roles))
 
     def start(self) -> State:
         """The battles before the first order."""
@@ -102,7 +103,7 @@ class Player:
 
 
 class Actors:
-    """The battles of a run, spread evenly over actors: see ``rollout.Play``.
+    """The battles of a run, spread evenly over actors: see ``play.Play``.
 
     Args:
         count: how many actors; they must share ``num_games`` evenly.

@@ -1,4 +1,4 @@
-"""The battles of self-play as they stand, and who plays them."""
+"""The battles of self-play as they stand, and the opponents in them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,9 @@ from thud_env.rulesets import get_ruleset
 from thud_env.symmetry import symmetries_of
 from training.arena.book import book_starts
 from training.config import TrainConfig
-from training.process.roles import Roles
 from training.process.state import State, StateError, restore_generator, state_of_generator
 from training.selfplay.frames import map_rows
 from training.selfplay.opponents import Opponents
-from training.selfplay.rollout import check_actors
 
 
 class OngoingBattles:
@@ -124,33 +122,3 @@ class OngoingBattles:
         self.frames[:] = state.tensors["frames"].numpy()
         restore_generator(self.random, state.values["random"])
         self.opponents.restore(state.values["opponents"])
-
-
-class PlaysHere:
-    """Plays its own battles in this process: what is alike on the host and on a GPU, see ``Play``.
-
-    Args:
-        battles: as they stand, and who plays them.
-        roles: the learners.
-    """
-
-    def __init__(self, battles: OngoingBattles, roles: Roles) -> None:
-        self.battles = battles
-        self._roles = roles
-
-    def add_snapshots(self, decisions: int) -> None:
-        """See ``Play``."""
-        self.battles.opponents.add_snapshots(decisions)
-
-    def redraw(self) -> None:
-        """See ``Play``."""
-        self.battles.opponents.redraw()
-
-    def state(self) -> State:
-        """See ``Play``."""
-        return self.battles.state()
-
-    def restore(self, state: State) -> None:
-        """See ``Play``."""
-        check_actors(state, 0)
-        self.battles.restore(state)

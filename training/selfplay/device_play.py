@@ -3,7 +3,7 @@
 What comes back to the host a step is which battles ended, with the last states of these, and how
 many decisions are legal, since that is the size of what is computed next; where opponents have
 seats, also the rows of those who are to move. The rollout follows at the end. Decision for decision
-it is what ``SelfPlay`` plays, from the same draws.
+it is what ``HostPlay`` plays, from the same draws.
 """
 
 from __future__ import annotations
@@ -23,14 +23,13 @@ from thud_env.symmetry import INVERSE
 from training.arena.battles import strikes_of
 from training.process.clock import ENVIRONMENT, FORWARD
 from training.process.roles import Roles
-from training.process.state import State
-from training.selfplay.battles import OngoingBattles, PlaysHere
+from training.selfplay.battles import OngoingBattles
 from training.selfplay.frames import map_rows
 from training.selfplay.rollout import Rollout
 
 
-class DevicePlay(PlaysHere):
-    """B battles that go on from one rollout to the next: see ``Play``.
+class DevicePlay:
+    """B battles that go on from one rollout to the next: see ``Collector``.
 
     Args:
         battles: as they stand, and who plays them.
@@ -38,7 +37,8 @@ class DevicePlay(PlaysHere):
     """
 
     def __init__(self, battles: OngoingBattles, roles: Roles) -> None:
-        super().__init__(battles, roles)
+        self.battles = battles
+        self._roles = roles
         games = battles.games
         self._rows = as_tensor(games.rows)
         device = self._rows.device
@@ -49,12 +49,12 @@ class DevicePlay(PlaysHere):
         self._opponent_sides = self._tensor(battles.opponents.sides)
         self._images = self._tensor(ACTION_SYMMETRY.astype(np.int64))
         self._inverse = self._tensor(np.array(INVERSE))
-        self._frames = self._tensor(battles.frames)
         self._every_seat = torch.arange(4, device=device)[:, None]
 
     def collect(self, steps: int) -> Rollout:
-        """Play ``steps`` decisions in every battle."""
+        """See ``Collector``."""
         self.battles.opponents.begin()
+        self._frames = self._sent(self.battles.frames)
         games, count = self.battles.games, self.battles.games.num_games
         device = self._rows.device
         make = partial(torch.zeros, (steps, count), device=device)
@@ -185,8 +185,3 @@ class DevicePlay(PlaysHere):
             final_rows=np.concatenate(final_rows),
             strikes=strikes.sum(axis=0, dtype=np.int64),
         )
-
-    def restore(self, state: State) -> None:
-        """See ``Play``."""
-        super().restore(state)
-        self._frames = self._tensor(self.battles.frames)

@@ -1,0 +1,35 @@
+"""How the battles of a rollout went, as metrics."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from thud_env.position import SIDES
+from thud_env.rulesets import Ruleset
+from training.arena.battles import strike_names
+from training.process.ranks import Ranks
+from training.selfplay.rollout import MIRROR, Rollout
+
+
+def battle_metrics(rollout: Rollout, ruleset: Ruleset, ranks: Ranks) -> dict[str, float]:
+    """How the battles of all processes went: the mirror ones, and those of each role against
+    opponents.
+    """
+    margins, turns = rollout.final_margins, rollout.final_turns
+    seats = rollout.opponent_sides[rollout.final_games]
+    over = [seats == whose for whose in (MIRROR, 1, 0)]
+    sums = [[mine.sum(), margins[mine].sum(), turns[mine].sum()] for mine in over]
+    mirror, *against = ranks.total(np.array(sums)).tolist()
+    struck = ranks.total(rollout.strikes[:, rollout.opponent_sides == MIRROR].sum(axis=1))
+    metrics: dict[str, float] = {}
+    finished, margin, turn = mirror
+    if finished:
+        metrics["battles/finished"] = int(finished)
+        metrics["battles/margin"] = margin / finished
+        metrics["battles/turns"] = turn / finished
+        for striker, name in strike_names(ruleset).items():
+            metrics[f"battles/{name}"] = float(struck[SIDES.index(striker)] / finished)
+    for (finished, margin, _), role, sign in zip(against, SIDES, (1, -1), strict=True):
+        if finished:
+            metrics[f"{role}/margin_against_opponents"] = sign * margin / finished
+    return metrics

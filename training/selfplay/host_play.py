@@ -1,0 +1,119 @@
+"""Self-play on the host: each role's policy decides in its battles, in a thread of its own."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.policy import sample_decisions
+from thud_env.rules.row import ROW_SIZE
+from training.arena.battles import strikes_of
+from training.process.clock import ENVIRONMENT, FORWARD
+from training.process.roles import Roles
+from training.selfplay.battles import OngoingBattles
+from training.selfplay.frames import into_frames, map_rows, out_of_frames
+from training.selfplay.rollout import Rollout
+
+
+class HostPlay:
+    """Plays battles of the host, with networks wherever they are: see ``Collector``.
+
+    Args:
+        battles: as they stand, and who plays them.
+        roles: the learners; each decides in a thread of its own.
+    """
+
+    def __init__(self, battles: OngoingBattles, roles: Roles) -> None:
+        self.battles = battles
+        self._roles = roles
+
+    def collect(self, steps: int) -> Rollout:
+        """See ``Collector``."""
+        battles = self.battles
+        battles.opponents.begin()
+        games, count = battles.games, battles.games.num_games
+        rollout = Rollout(
+            rows=np.empty((steps, count, ROW_SIZE), dtype=np.int16),
+            movers=np.empty((steps, count), dtype=np.int8),
+            actions=np.empty((steps, count), dtype=np.int32),
+            log_probs=np.zeros((steps, count), dtype=np.float32),
+            values=np.zeros((steps, count), dtype=np.float32),
+            rewards=np.empty((steps, count), dtype=np.float32),
+            ended=np.empty((steps, count), dtype=np.bool_),
+            last_values=np.zeros(count, dtype=np.float32),
+            last_movers=np.empty(count, dtype=np.int8),
+            opponent_sides=battles.opponents.sides,
+            last_rows=np.empty((count, ROW_SIZE), dtype=np.int16),
+            final_games=np.empty(0, dtype=np.int64),
+            final_rows=np.empty((0, ROW_SIZE), dtype=np.int16),
+            strikes=np.zeros((2, count), dtype=np.int64),
+        )
+        final_games, final_rows = [], []
+        for t in range(steps):
+            with self._roles.clock.on(ENVIRONMENT):
+                rollout.rows[t] = map_rows(battles.frames, games.rows)
+            rollout.movers[t] = games.to_move
+            rows, actions = rollout.rows[t], rollout.actions[t]
+            self._decide(rows, rollout.log_probs[t], rollout.values[t], actions)
+            with self._roles.clock.on(ENVIRONMENT):
+                games.step(out_of_frames(battles.frames, actions))
+                ended = games.terminated | games.truncated
+                after = np.where(ended[:, None], games.final_rows, games.rows)
+            rollout.rewards[t] = games.rewards[:, 0]
+            rollout.ended[t] = ended
+            rollout.strikes[:] += strikes_of(rows, actions, after, games.rules)
+            if ended.any():
+                over = np.flatnonzero(ended)
+                final_games.append(over)
+                final_rows.append(battles.finish(over, after[over]))
+        rollout.last_movers[:] = games.to_move
+        rollout.last_rows[:] = map_rows(battles.frames, games.rows)
+        self._decide(rollout.last_rows, np.empty(count, np.float32), rollout.last_values)
+        if final_games:
+            rollout = dataclasses.replace(
+                rollout,
+                final_games=np.concatenate(final_games),
+                final_rows=np.concatenate(final_rows),
+            )
+        return rollout
+
+    def _decide(
+        self,
+        rows: NDArray[np.int16],
+        log_probs: NDArray[np.float32],
+        values: NDArray[np.float32],
+        actions: NDArray[np.int32] | None = None,
+    ) -> None:
+        """Let each role value its battles, and decide in them if ``actions`` are wanted, both
+        roles at once. Rows and actions are as the battles' frames show them.
+        """
+        battles = self.battles
+        uniforms = battles.random.random(battles.games.num_games)
+        to_move = battles.games.to_move
+        learners = battles.opponents.sides != to_move
+
+        def decide(side: int) -> None:
+            mine = np.flatnonzero((to_move == side) & learners)
+            if len(mine):
+                with self._roles.clock.on(ENVIRONMENT):
+                    inputs = self._roles.precision.inputs(self._roles.networks[side], rows[mine])
+                with self._roles.clock.on(FORWARD):
+                    with self._roles.precision.autocast():
+                        drawn, chances, worth = sample_decisions(
+                            self._roles.networks[side], inputs, uniforms[mine]
+                        )
+                    log_probs[mine] = chances.numpy()[drawn]
+                    values[mine] = worth.numpy()
+                    if actions is not None:
+                        actions[mine] = inputs.decisions.cpu().numpy()[drawn]
+            others = np.flatnonzero((to_move == side) & ~learners)
+            if len(others) and actions is not None:
+                with self._roles.clock.on(FORWARD):
+                    played = battles.opponents.act(
+                        side, others, battles.games.rows[others], uniforms[others]
+                    )
+                actions[others] = into_frames(battles.frames[others], played)
+
+        self._roles.at_once(decide)
