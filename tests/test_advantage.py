@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from thud_env import BatchedGame
-from training.learner.advantage import learners_gae, one_sided_gae, zero_sum_gae
+from training.learner.advantage import gae
 from training.selfplay.rollout import MIRROR
 
 Sequence = dict[str, np.ndarray]
@@ -67,7 +67,19 @@ def brute_force(played: Sequence, gamma: float, lam: float) -> np.ndarray:
 
 
 def advantages(played: Sequence, gamma: float, lam: float) -> np.ndarray:
-    return zero_sum_gae(**played, gamma=gamma, gae_lambda=lam)
+    """Where both sides learn."""
+    found, known = estimated(played, MIRROR, gamma, lam)
+    assert known.all()
+    return found
+
+
+def estimated(
+    played: Sequence, opponents: int | np.ndarray, gamma: float, lam: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """With an opponent of that side in each battle."""
+    sides = np.broadcast_to(np.int8(opponents), played["last_movers"].shape).copy()
+    rollout: Any = SimpleNamespace(**played, opponent_sides=sides)
+    return gae(rollout, gamma, lam)
 
 
 @ENDED
@@ -169,16 +181,15 @@ def test_without_values_the_return_is_the_rest_of_the_margin_for_the_mover() -> 
         rewards.append(games.rewards[:, 0].copy())
         ended.append(alive & (games.legal_counts == 0))
     zeros = np.zeros(np.shape(rewards), np.float32)
-    found = zero_sum_gae(
-        np.array(rewards),
-        zeros,
-        np.array(movers),
-        np.array(ended),
-        zeros[0],
-        movers[-1],
-        1.0,
-        1.0,
-    )
+    played = {
+        "rewards": np.array(rewards),
+        "values": zeros,
+        "movers": np.array(movers),
+        "ended": np.array(ended),
+        "last_values": zeros[0],
+        "last_movers": movers[-1],
+    }
+    found = advantages(played, 1, 1)
     final = np.array([games.position(game).margin for game in range(8)])
     rest = (final - np.array(margins)) / 32
     wanted = np.where(np.array(movers) == 0, rest, -rest)
@@ -222,7 +233,7 @@ def test_for_one_side_the_other_is_part_of_the_environment(
     side: int, gamma: float, end_rate: float
 ) -> None:
     played = random_sequence(4, steps=25, games=12, end_rate=end_rate)
-    found, known = one_sided_gae(*played.values(), gamma, 0.8, side)
+    found, known = estimated(played, 1 - side, gamma, 0.8)
     wanted = brute_force_for(side, played, gamma, 0.8)
     np.testing.assert_array_equal(known, ~np.isnan(wanted))
     np.testing.assert_allclose(found[known], wanted[known], rtol=1e-4, atol=1e-4)
@@ -241,14 +252,14 @@ def test_rewards_for_progress_add_up_to_the_start_whatever_is_played() -> None:
     wanted = np.where(played["movers"] == 0, -standing, standing)
     np.testing.assert_allclose(advantages(played, 0.9, 1), wanted, atol=1e-5)
     for side in (0, 1):
-        found, known = one_sided_gae(*played.values(), 0.9, 1, side)
+        found, known = estimated(played, 1 - side, 0.9, 1)
         assert (known == (played["movers"] == side)).all()
         np.testing.assert_allclose(found[known], wanted[known], atol=1e-5)
 
 
 def test_rewards_before_the_first_decision_of_a_side_are_not_counted() -> None:
     played = by_hand(movers=[[1], [1], [0], [1]], last_movers=[0])
-    found, known = one_sided_gae(*played.values(), 1, 1, 0)
+    found, known = estimated(played, 1, 1, 1)
     assert known[:, 0].tolist() == [False, False, True, False]
     assert found[:, 0].tolist() == [0, 0, 4 + 8 + 3 - 0.125, 0]
 
@@ -256,13 +267,9 @@ def test_rewards_before_the_first_decision_of_a_side_are_not_counted() -> None:
 def test_battles_with_an_opponent_are_one_sided_and_all_others_zero_sum() -> None:
     played = random_sequence(6, steps=20, games=6)
     opponents = np.array([MIRROR, 0, 1, MIRROR, 1, 0])
-    rollout: Any = SimpleNamespace(**played, opponent_sides=opponents)
-    found, known = learners_gae(rollout, 0.97, 0.8)
+    found, known = estimated(played, opponents, 0.97, 0.8)
     for game, opponent in enumerate(opponents):
-        alone = [value[..., game : game + 1] for value in played.values()]
-        if opponent == MIRROR:
-            wanted, there = zero_sum_gae(*alone, 0.97, 0.8), np.ones((20, 1), dtype=bool)
-        else:
-            wanted, there = one_sided_gae(*alone, 0.97, 0.8, 1 - opponent)
+        alone = {name: value[..., game : game + 1] for name, value in played.items()}
+        wanted, there = estimated(alone, opponent, 0.97, 0.8)
         np.testing.assert_array_equal(found[:, game : game + 1], wanted)
         np.testing.assert_array_equal(known[:, game : game + 1], there)

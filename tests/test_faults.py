@@ -18,12 +18,12 @@ from agents.networks.inputs import Inputs
 from agents.networks.network import NetworkConfig
 from thud_env import IllegalMove
 from thud_env.actions import NUM_ACTIONS
-from thud_env.position import SIDES
 from training.config import OpponentConfig, PPOConfig, TrainConfig
-from training.learner import advantage, batches
+from training.learner import batches
+from training.learner.advantage import gae
 from training.learner.batches import batches_of
 from training.process.precision import Precision
-from training.selfplay import opponents, play
+from training.selfplay import host_play, opponents
 from training.selfplay.opponents import League
 from training.selfplay.rollout import MIRROR, Rollout
 from training.trainer import Trainer, self_play_trainer
@@ -57,7 +57,7 @@ def no_advantage_where_all_goes_as_expected(made: Trainer, played: Rollout) -> N
         ended=np.zeros_like(played.ended),
         opponent_sides=np.full_like(played.opponent_sides, MIRROR),
     )
-    for batch in batches_of(quiet, CONFIG).values():
+    for batch in batches_of(quiet, CONFIG):
         np.testing.assert_allclose(batch.advantages, 0, atol=1e-6)
 
 
@@ -79,7 +79,7 @@ def learnt_from(made: Trainer, played: Rollout) -> np.ndarray:
     marked[..., -1] = np.arange(played.rewards.shape[1])  # unused fields of a row
     marked[..., -2] = np.arange(played.rewards.shape[0])[:, None]
     found = np.full(played.rewards.shape, np.nan)
-    for batch in batches_of(dataclasses.replace(played, rows=marked), CONFIG).values():
+    for batch in batches_of(dataclasses.replace(played, rows=marked), CONFIG):
         found[batch.rows[:, -2], batch.rows[:, -1]] = batch.advantages
     return found
 
@@ -110,18 +110,22 @@ def opponents_decisions_are_not_learnt_from(made: Trainer, played: Rollout) -> N
 
 # -- the faults ----------------------------------------------------------------------------
 
-GAE = advantage.zero_sum_gae
 
-
-def same_sign(rewards: Any, values: Any, movers: Any, *rest: Any) -> Any:
+def same_sign(played: Rollout, *settings: float) -> Any:
     """The opponent's value is taken for the mover's own."""
-    own = rest[:-3]
-    return GAE(rewards, values, np.zeros_like(movers), *own, np.zeros_like(rest[-3]), *rest[-2:])
+    movers, last_movers = np.zeros_like(played.movers), np.zeros_like(played.last_movers)
+    return gae(dataclasses.replace(played, movers=movers, last_movers=last_movers), *settings)
 
 
-def beyond_the_end(rewards: Any, values: Any, movers: Any, ended: Any, *rest: Any) -> Any:
+def beyond_the_end(played: Rollout, *settings: float) -> Any:
     """The end of a battle is overlooked: the next one's advantage runs into it."""
-    return GAE(rewards, values, movers, np.zeros_like(ended), *rest)
+    return gae(dataclasses.replace(played, ended=np.zeros_like(played.ended)), *settings)
+
+
+def all_known(played: Rollout, *settings: float) -> Any:
+    """Opponents' decisions count as learners' own."""
+    advantages, known = gae(played, *settings)
+    return advantages, np.ones_like(known)
 
 
 def all_decisions(_network: Any, rows: np.ndarray) -> Inputs:
@@ -135,29 +139,24 @@ def all_decisions(_network: Any, rows: np.ndarray) -> Inputs:
     )
 
 
-INTO, OUT_OF = play.into_frames, play.out_of_frames
+INTO = host_play.into_frames
 
 
 def always(value: Any) -> Callable[..., Any]:
     return lambda *_arguments, **_named: value
 
 
-def all_known(played: Rollout, *settings: Any) -> Any:
-    advantages, known = advantage.learners_gae(played, *settings)
-    return advantages, np.ones_like(known)
-
-
 FAULTS: dict[str, tuple[Callable[[Trainer, Rollout], None], Any, str, Any]] = {
     "wrong sign for the opponent's value": (
         no_advantage_where_all_goes_as_expected,
-        advantage,
-        "zero_sum_gae",
+        batches,
+        "gae",
         same_sign,
     ),
     "advantage leaks across games": (
         no_battle_is_paid_for_another,
-        advantage,
-        "zero_sum_gae",
+        batches,
+        "gae",
         beyond_the_end,
     ),
     "mask not applied in the loss": (
@@ -168,13 +167,13 @@ FAULTS: dict[str, tuple[Callable[[Trainer, Rollout], None], Any, str, Any]] = {
     ),
     "wrong symmetry of the policy": (
         what_is_learnt_from_has_the_chances_it_was_played_with,
-        play,
+        host_play,
         "out_of_frames",
         INTO,
     ),
     "policy not turned back at all": (
         what_is_learnt_from_has_the_chances_it_was_played_with,
-        play,
+        host_play,
         "out_of_frames",
         lambda _frames, actions: actions,
     ),
@@ -193,7 +192,7 @@ FAULTS: dict[str, tuple[Callable[[Trainer, Rollout], None], Any, str, Any]] = {
     "opponents' decisions learnt from": (
         opponents_decisions_are_not_learnt_from,
         batches,
-        "learners_gae",
+        "gae",
         all_known,
     ),
 }
@@ -208,7 +207,7 @@ def checked(check: Callable[[Trainer, Rollout], None], folder: Path) -> None:
         played = made.play.collect(CONFIG.rollout_decisions)
         assert played.ended.any()
         assert (played.movers == played.opponent_sides).any()
-        assert len(SIDES) == len(batches_of(played, CONFIG))
+        assert all(len(batch.actions) for batch in batches_of(played, CONFIG))
         check(made, played)
     finally:
         made.roles.close()

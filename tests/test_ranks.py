@@ -98,7 +98,7 @@ def learn(ranks: Ranks) -> torch.Tensor:
         metrics = [learner.learn(shares[side], 0.0) for side, learner in enumerate(learners)]
     measured = [one[name] for one in metrics for name in ("policy_loss", "explained_variance")]
     learners[0].learn(shares[0], 0.0)
-    assert learners[1].learn(Batch.empty(), 0.0) == {}
+    assert learners[1].learn(shares[1][:0], 0.0) == {}
     weights = [p.detach().flatten() for network in networks for p in network.parameters()]
     return torch.cat([*weights, torch.tensor(measured)])
 

@@ -17,9 +17,9 @@ from thud_env import BatchedGame, Position
 from thud_env.position import SIDES
 from thud_env.rules.row import TO_MOVE
 from training.arena.openings import read_openings
-from training.config import ConfigError
-from training.learner.advantage import zero_sum_gae
-from training.learner.batches import Batch, batch_of
+from training.config import ConfigError, PPOConfig, TrainConfig
+from training.learner.advantage import gae
+from training.learner.batches import batches_of
 from training.process.roles import Roles
 from training.process.state import StateError
 from training.selfplay.battles import OngoingBattles
@@ -196,27 +196,14 @@ def test_games_decide_independently_of_each_other(rollout: Rollout) -> None:
 # -- one role's share ----------------------------------------------------------------------
 
 
-def advantages_of(rollout: Rollout, lam: float) -> np.ndarray:
-    return zero_sum_gae(
-        rollout.rewards,
-        rollout.values,
-        rollout.movers,
-        rollout.ended,
-        rollout.last_values,
-        rollout.last_movers,
-        1.0,
-        lam,
-    )
-
-
-def of_role(rollout: Rollout, advantages: np.ndarray, side: int) -> Batch:
-    return batch_of(rollout, advantages, rollout.movers == side)
+def with_lambda(lam: float) -> TrainConfig:
+    return dataclasses.replace(SMALL_RUN, ppo=PPOConfig(gae_lambda=lam))
 
 
 @pytest.mark.parametrize("side", [0, 1])
 def test_a_role_batch_is_the_decisions_of_that_role(rollout: Rollout, side: int) -> None:
-    advantages = advantages_of(rollout, 0.9)
-    batch = of_role(rollout, advantages, side)
+    batch = batches_of(rollout, with_lambda(0.9))[side]
+    advantages, _ = gae(rollout, 1.0, 0.9)
     wanted = [
         (
             rollout.rows[t, game].tobytes(),
@@ -243,7 +230,7 @@ def test_a_role_batch_is_the_decisions_of_that_role(rollout: Rollout, side: int)
 @pytest.mark.parametrize("side", [0, 1])
 def test_returns_are_the_rewards_still_to_come(rollout: Rollout, side: int) -> None:
     """With lambda 1, in the battles that end within the rollout."""
-    batch = of_role(rollout, advantages_of(rollout, 1.0), side)
+    batch = batches_of(rollout, with_lambda(1.0))[side]
     rest = np.full((STEPS, GAMES), np.nan)
     for game in range(GAMES):
         running = np.nan

@@ -45,7 +45,7 @@ CONFIG = Path(__file__).resolve().parents[1] / "configs" / "cpu.yaml"
 
 
 def _networks_own(
-    config: TrainConfig, roles: Roles, rollout: Rollout, batches: dict[int, Batch]
+    config: TrainConfig, roles: Roles, rollout: Rollout, batches: tuple[Batch, Batch]
 ) -> float:
     """Seconds that the networks need for the decisions of an update."""
     ppo = config.ppo
@@ -56,7 +56,7 @@ def _networks_own(
             mine = (movers == side) & (rollout.opponent_sides != side)
             if mine.any():
                 played[side].append(roles.precision.inputs(roles.networks[side], rows[mine]))
-        rows = batches[side].rows if side in batches else rollout.rows[:0, 0]
+        rows = batches[side].rows
         for part in np.array_split(rows, max(1, -(-len(rows) // ppo.minibatch_size))):
             if len(part):
                 learnt[side].append(roles.precision.inputs(roles.networks[side], part))

@@ -63,14 +63,9 @@ class Trainer:
         """
         progress = self._progress()
         rollout = self.play.collect(self.config.rollout_decisions)
-        batches = batches_of(with_progress_paid(rollout, self.config, progress), self.config)
         self.pace.follow(rollout)
-        batches = {
-            side: batch
-            for side, batch in batches.items()
-            if not self.pace.rests(side, self.updates)
-        }
-        learnt = self.learn(batches, progress)
+        batches = batches_of(with_progress_paid(rollout, self.config, progress), self.config)
+        learnt = self.learn(self.pace.give_rest(batches, self.updates), progress)
         self.decisions += int(self.ranks.total(rollout.actions.size)[0])
         self.updates += 1
         self._freeze(progress)
@@ -80,11 +75,11 @@ class Trainer:
         """How much of the run is done, 0 .. 1."""
         return min(1.0, self.decisions / self.config.total_decisions)
 
-    def learn(self, batches: dict[int, Batch], progress: float) -> dict[str, float]:
+    def learn(self, batches: tuple[Batch, Batch], progress: float) -> dict[str, float]:
         """Let both learners learn at once.
 
         Args:
-            batches: by side, what its learner learns from.
+            batches: what the dwarfs and the trolls learn from.
             progress: how much of the run is done, 0 .. 1.
 
         Returns:
@@ -92,7 +87,7 @@ class Trainer:
         """
 
         def learn(side: int) -> dict[str, float]:
-            return self.learners[side].learn(batches.get(side, Batch.empty()), progress)
+            return self.learners[side].learn(batches[side], progress)
 
         return by_role(self.roles.at_once(learn))
 

@@ -75,7 +75,7 @@ class OurLearner:
         rollout = self.trainer.play.collect(self.config.rollout_decisions)
         batches = batches_of(rollout, self.config)
         self.trainer.learn(batches, 0.0)
-        return sum(len(batch.actions) for batch in batches.values()), rollout.actions.size
+        return sum(len(batch.actions) for batch in batches), rollout.actions.size
 
     def close(self) -> None:
         self.trainer.roles.close()

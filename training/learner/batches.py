@@ -5,14 +5,11 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from thud_env.position import SIDES
-from thud_env.rules.row import ROW_SIZE
 from training.config import TrainConfig
-from training.learner.advantage import learners_gae
+from training.learner.advantage import gae
 from training.learner.shaping import progress_rewards
 from training.selfplay.rollout import Rollout
 
@@ -39,18 +36,6 @@ class Batch:
         """The same in tensors on a device."""
         return Batch(*(torch.from_numpy(one).to(device) for one in vars(self).values()))
 
-    @classmethod
-    def empty(cls) -> Batch:
-        """No decisions."""
-        none = np.zeros(0, dtype=np.float32)
-        return cls(
-            np.zeros((0, ROW_SIZE), np.int16),
-            np.zeros(0, np.int32),
-            none,
-            none,
-            none,
-        )
-
 
 def with_progress_paid(rollout: Rollout, config: TrainConfig, progress: float) -> Rollout:
     """Add rewards for progress (``shaping.py``), less and less until half of the run is done."""
@@ -61,25 +46,10 @@ def with_progress_paid(rollout: Rollout, config: TrainConfig, progress: float) -
     return dataclasses.replace(rollout, rewards=rollout.rewards + weight * paid)
 
 
-def batches_of(rollout: Rollout, config: TrainConfig) -> dict[int, Batch]:
-    """The batch of each side; in a short rollout a side may have none."""
-    advantages, known = learners_gae(rollout, config.ppo.gamma, config.ppo.gae_lambda)
-    chosen = {side: known & (rollout.movers == side) for side in range(len(SIDES))}
-    return {
-        side: batch_of(rollout, advantages, mine) for side, mine in chosen.items() if mine.any()
-    }
-
-
-def batch_of(
-    rollout: Rollout,
-    advantages: NDArray[np.float32],
-    mine: NDArray[np.bool_],
-) -> Batch:
-    """The decisions of a rollout where ``mine``, [T, B] bool, is set."""
-    return Batch(
-        rollout.rows[mine],
-        rollout.actions[mine],
-        rollout.log_probs[mine],
-        advantages[mine],
-        (advantages + rollout.values)[mine],
-    )
+def batches_of(rollout: Rollout, config: TrainConfig) -> tuple[Batch, Batch]:
+    """The dwarfs' decisions and the trolls'; in a short rollout a side may have none."""
+    advantages, known = gae(rollout, config.ppo.gamma, config.ppo.gae_lambda)
+    returns = advantages + rollout.values
+    played = (rollout.rows, rollout.actions, rollout.log_probs, advantages, returns)
+    dwarfs, trolls = (known & (rollout.movers == side) for side in range(len(SIDES)))
+    return Batch(*(one[dwarfs] for one in played)), Batch(*(one[trolls] for one in played))

@@ -6,6 +6,7 @@ import numpy as np
 
 from thud_env.rulesets import get_ruleset
 from training.config import TrainConfig
+from training.learner.batches import Batch
 from training.process.ranks import Ranks
 from training.selfplay.rollout import MIRROR, Rollout
 
@@ -37,7 +38,14 @@ class Pace:
         if count:
             self.lead += RECENT * (float(total / count) / self._largest - self.lead)
 
-    def rests(self, side: int, updates: int) -> bool:
-        """Whether a side skips the rollout of this update, so that the other catches up."""
-        ahead = self.lead if side == 0 else -self.lead
-        return self._most is not None and ahead > self._most and updates % REST_ROLLOUTS != 0
+    def give_rest(self, batches: tuple[Batch, Batch], updates: int) -> tuple[Batch, Batch]:
+        """Both sides' batches, that of a side emptied if it skips the rollout of this update, so
+        that the other catches up.
+        """
+        dwarfs, trolls = batches
+        if self._most is not None and updates % REST_ROLLOUTS != 0:
+            if self.lead > self._most:
+                dwarfs = dwarfs[:0]
+            if -self.lead > self._most:
+                trolls = trolls[:0]
+        return dwarfs, trolls
