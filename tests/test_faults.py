@@ -1,12 +1,13 @@
-"""Faults planted in the learner: each check passes without its fault and fails with it.
+"""Faults planted in a run: each check passes without its fault and fails with it.
 
 Such faults do not crash; they make a run learn less, which is easy to overlook.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -139,14 +140,21 @@ def all_decisions(_network: Any, rows: np.ndarray) -> Inputs:
     )
 
 
-INTO = host_play.into_frames
-
-
 def always(value: Any) -> Callable[..., Any]:
     return lambda *_arguments, **_named: value
 
 
-FAULTS: dict[str, tuple[Callable[[Trainer, Rollout], None], Any, str, Any]] = {
+Check = Callable[[Trainer, Rollout], None]
+
+CHECKS: list[Check] = [
+    no_advantage_where_all_goes_as_expected,
+    no_battle_is_paid_for_another,
+    what_is_learnt_from_has_the_chances_it_was_played_with,
+    frozen_opponents_are_met_and_scored,
+    opponents_decisions_are_not_learnt_from,
+]
+
+IN_LEARNING: dict[str, tuple[Check, Any, str, Any]] = {
     "wrong sign for the opponent's value": (
         no_advantage_where_all_goes_as_expected,
         batches,
@@ -165,30 +173,6 @@ FAULTS: dict[str, tuple[Callable[[Trainer, Rollout], None], Any, str, Any]] = {
         "inputs",
         lambda _precision, network, rows: all_decisions(network, rows),
     ),
-    "wrong symmetry of the policy": (
-        what_is_learnt_from_has_the_chances_it_was_played_with,
-        host_play,
-        "out_of_frames",
-        INTO,
-    ),
-    "policy not turned back at all": (
-        what_is_learnt_from_has_the_chances_it_was_played_with,
-        host_play,
-        "out_of_frames",
-        lambda _frames, actions: actions,
-    ),
-    "pool never sampled": (
-        frozen_opponents_are_met_and_scored,
-        opponents.League,
-        "redraw",
-        always(None),
-    ),
-    "pool met but never scored": (
-        frozen_opponents_are_met_and_scored,
-        opponents.Pool,
-        "record",
-        always(None),
-    ),
     "opponents' decisions learnt from": (
         opponents_decisions_are_not_learnt_from,
         batches,
@@ -196,9 +180,24 @@ FAULTS: dict[str, tuple[Callable[[Trainer, Rollout], None], Any, str, Any]] = {
         all_known,
     ),
 }
+"""Of what is done with a rollout: by name, what catches it, and what is planted where."""
+
+IN_THE_POOL: dict[str, tuple[Any, str]] = {
+    "never sampled": (opponents.League, "redraw"),
+    "met but never scored": (opponents.Pool, "record"),
+}
+"""What is left out."""
+
+IN_FRAMES: dict[str, Any] = {
+    "wrong symmetry of the policy": host_play.into_frames,
+    "policy not turned back at all": lambda _frames, actions: actions,
+}
+"""In place of what maps decisions back."""
 
 
-def checked(check: Callable[[Trainer, Rollout], None], folder: Path) -> None:
+@contextlib.contextmanager
+def trained(folder: Path) -> Iterator[tuple[Trainer, Rollout]]:
+    """A short run, and the rollout after it."""
     before = torch.get_num_threads()
     made = self_play_trainer(CONFIG, folder)
     try:
@@ -207,18 +206,40 @@ def checked(check: Callable[[Trainer, Rollout], None], folder: Path) -> None:
         played = made.play.collect(CONFIG.rollout_decisions)
         assert played.ended.any()
         assert (played.movers == played.opponent_sides).any()
-        assert all(len(batch.actions) for batch in batches_of(played, CONFIG))
-        check(made, played)
+        yield made, played
     finally:
         made.roles.close()
         torch.set_num_threads(before)
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-def test_a_planted_fault_is_caught(fault: str, tmp_path: Path, monkeypatch) -> None:
-    check, where, name, planted = FAULTS[fault]
-    checked(check, tmp_path / "sound")
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory) -> Iterator[tuple[Trainer, Rollout]]:
+    with trained(tmp_path_factory.mktemp("sound")) as found:
+        yield found
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_a_sound_run_passes(check: Check, sound: tuple[Trainer, Rollout]) -> None:
+    check(*sound)
+
+
+@pytest.mark.parametrize("fault", IN_LEARNING)
+def test_a_fault_in_learning_is_caught(fault: str, sound, monkeypatch) -> None:
+    check, where, name, planted = IN_LEARNING[fault]
     monkeypatch.setattr(where, name, planted)
-    # A decision in the wrong frame may already be refused by the rules.
-    with pytest.raises((AssertionError, IllegalMove)):
-        checked(check, tmp_path / "faulty")
+    with pytest.raises(AssertionError):
+        check(*sound)
+
+
+@pytest.mark.parametrize("fault", IN_THE_POOL)
+def test_a_fault_in_the_pool_is_caught(fault: str, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(*IN_THE_POOL[fault], always(None))
+    with trained(tmp_path) as found, pytest.raises(AssertionError, match="no snapshot is"):
+        frozen_opponents_are_met_and_scored(*found)
+
+
+@pytest.mark.parametrize("fault", IN_FRAMES)
+def test_a_decision_in_the_wrong_frame_is_refused(fault: str, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(host_play, "out_of_frames", IN_FRAMES[fault])
+    with pytest.raises(IllegalMove), trained(tmp_path):
+        pass
