@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from thud_env import Position
 
 BESIDE_TWO_DWARFS = "1d1d1/7/4T4/11/13/15/15/7R7/15/15/13/11/9/7/5 t - 0 0"
+TROLL_LOST = Position.start().play("dE2-E6").play("TG7-F6")
+"""Greedy dwarfs, who are to move, capture a troll."""
 
 
 def first_legal(position: Position) -> int:

@@ -110,6 +110,9 @@ def test_an_illegal_action_may_lose(made, first_moves):
     assert env.agents == []
     env.reset()
     assert env.action_masks().any()
+    fresh = made()
+    fresh.reset()
+    assert env.infos == fresh.infos
 
 
 def test_where_an_illegal_action_loses_one_out_of_range_is_still_refused():

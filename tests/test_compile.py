@@ -157,7 +157,11 @@ while len(list(Path().glob("ready-*"))) < 3:
         )
         for _ in range(3)
     ]
-    said = [start.communicate(timeout=120)[0].split() for start in starts]
+    try:
+        said = [start.communicate(timeout=120)[0].split() for start in starts]
+    finally:
+        for start in starts:
+            start.kill()
     assert [numbers[:2] for numbers in said] == [["20", "-20"]] * 3
     hits = [[int(number) for number in numbers[2:]] for numbers in said]
     assert [sum(of_one) for of_one in zip(*hits, strict=True)] == [2, 2]

@@ -381,6 +381,19 @@ def test_only_the_last_epoch_says_how_far_a_policy_has_moved(monkeypatch) -> Non
     assert list(kl) == [0.08, 0.12, 0.16], "the second epoch was the last"
 
 
+def test_the_last_eight_minibatches_say_how_far_a_policy_has_moved(monkeypatch) -> None:
+    batch = capture_batch(a_network(), ONE_OR_NONE, copies=4)
+    assert len(batch.actions) == 12
+    learner = a_learner(a_network(), update_epochs=2, minibatch_size=1, target_kl=0.08)
+    kl = iter([0.0] * 4 + [0.1] * 8 + [0.0] * 12)
+    step, place = learner._step, torch.tensor(MEASURED.index("approx_kl"))
+    monkeypatch.setattr(
+        learner, "_step", lambda *given: step(*given).index_fill(0, place, next(kl))
+    )
+    learner.learn(batch, progress=0.0)
+    assert len(list(kl)) == 12, "the first epoch was the last"
+
+
 def test_the_learning_rate_falls_to_a_tenth() -> None:
     network = a_network()
     learner = a_learner(network, learning_rate=1e-3)

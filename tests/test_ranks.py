@@ -152,6 +152,7 @@ def test_a_process_that_ends_is_said_to_the_others() -> None:
         process.start()
     for process in both:
         process.join(120)
+        process.kill()
     assert [process.exitcode for process in both] == [0, -signal.SIGKILL]
 
 

@@ -265,6 +265,24 @@ def test_untagged_classic_files_are_read_by_the_first_wording_that_fits(turns, r
     assert record.tags["Rules"] == rules
 
 
+@pytest.mark.parametrize("rules", ["classic", "koom-valley"])
+def test_untagged_setups_are_read_by_the_rules_whose_setup_they_are(rules):
+    setup = Record(Position.start(rules)).text.splitlines()[-1]
+    assert Record.from_text(setup).rules.name == rules
+
+
+def test_an_untagged_file_that_fits_no_rules_is_blamed_by_those_that_read_on_longest():
+    turns = [*STEP, "TF6-F7xE6xE7", "dA6-P9"]
+    with pytest.raises(RecordError, match=r"line 6: .*P9.*by the rules of classic-all"):
+        Record.from_text("\n".join([CLASSIC_SETUP, *turns]))
+
+
+def test_a_long_reason_is_cut():
+    with pytest.raises(RecordError) as refused:
+        Record.from_text("[" + "x" * 10_000)
+    assert len(str(refused.value)) < 600
+
+
 def test_untagged_setups_of_no_ruleset_are_read_by_the_first_rules_that_fit():
     assert Record.from_text("dA6,dB6,TP8").rules.name == "classic"
     assert Record.from_text("dA6,dB6,TP8,RH9").rules.name == "koom-valley"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
-from seat_play import BESIDE_TWO_DWARFS, assert_same, first_legal, play_randomly
+from seat_play import BESIDE_TWO_DWARFS, TROLL_LOST, assert_same, first_legal, play_randomly
 
 import agents
 import thud_env
@@ -70,12 +70,24 @@ def test_the_opponent_captures_within_a_step():
 
 
 def test_what_an_opening_of_the_opponent_earns_comes_with_the_first_step():
-    position = thud_env.Position.start().play("dE2-E6").play("TG7-F6")
     env = gymnasium.make("thud/Thud-v0", side="trolls", opponent=agents.make("greedy"))
-    env.reset(options={"position": position})
+    env.reset(options={"position": TROLL_LOST})
     assert env.unwrapped.position.margin == 4
     _, reward, *_ = env.step(env.unwrapped.position.decisions("TJ9-K9")[0])
     assert reward == -4 / 32
+
+
+def test_what_an_opening_earns_is_not_paid_in_another_battle():
+    env = ThudSeatEnv(side="trolls", opponent=agents.make("greedy"))
+    env.reset(options={"position": TROLL_LOST})
+    env.reset()
+    assert env.step(first_legal(env.position))[1] == 0
+
+
+def test_who_loses_by_an_illegal_action_has_lost_what_the_opening_cost():
+    env = ThudSeatEnv(side="trolls", opponent=agents.make("greedy"))
+    env.reset(options={"position": TROLL_LOST})
+    assert env.step(NUM_ACTIONS - 1)[1] == -1 - 4 / 32
 
 
 def test_a_battle_that_the_opening_ends_is_over_after_one_step():
@@ -322,6 +334,10 @@ def test_steps_out_of_place_are_refused():
         env.step(0)
     with pytest.raises(ResetNeeded):
         env.get_state()
+    with pytest.raises(ValueError, match="position"):
+        env.reset(options={"position": "nothing"})
+    with pytest.raises(ResetNeeded, match=r"reset\(\)"):
+        env.step(0)
     env.reset()
     env.step(first_legal(env.position))
     with pytest.raises(ResetNeeded, match=r"reset\(\)"):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, VectorEnv
-from seat_play import BESIDE_TWO_DWARFS, assert_same, first_legal, some_legal
+from seat_play import BESIDE_TWO_DWARFS, TROLL_LOST, assert_same, first_legal, some_legal
 
 import agents
 import thud_env
@@ -152,6 +152,15 @@ def test_random_sides_are_drawn_anew_for_every_battle():
         drawn.append(infos["side"])
     assert 4 < (drawn[0] == 0).sum() < 28
     assert (drawn[0] != drawn[-1]).any()
+
+
+def test_what_an_opening_earns_is_paid_once_and_in_its_battle():
+    envs = ThudVectorEnv(1, side="trolls", opponent=agents.make("greedy"))
+    envs.reset(options={"position": [TROLL_LOST]})
+    envs.reset()
+    assert envs.step([first_legal(envs.position(0))])[1] == [0]
+    envs.reset(options={"position": [TROLL_LOST]})
+    assert envs.step([NUM_ACTIONS - 1])[1] == [-1 - 4 / 32]
 
 
 def test_a_seed_fixes_everything():
@@ -387,6 +396,9 @@ def test_steps_out_of_place_are_refused():
     actions = np.full(2, first_legal(envs.position(0)))
     envs.step(actions)
     with pytest.raises(ResetNeeded, match=r"environments \[0, 1\] are over: .*reset_mask"):
+        envs.step(actions)
+    envs.reset(options={"reset_mask": np.array([True, False])})
+    with pytest.raises(ResetNeeded, match=r"environments \[1\] are over"):
         envs.step(actions)
 
 
