@@ -62,7 +62,9 @@ def make(spec: str, seed: int | None = 0) -> Agent:
                 f"unknown agent {shown(spec)}: options follow a colon, NAME:KEY=VALUE,KEY=VALUE"
             )
         hint = nearest(name, names)
-        if not hint and rest.partition(",")[0].isidentifier():
+        if name == "agents":  # as an environment's opponent is written
+            hint = f"did you mean {shown(rest)}? "
+        elif not hint and rest.partition(",")[0].isidentifier():
             hint = f"did you mean {shown(f'{OWN}:{spec}')}? "
         raise ValueError(f"unknown agent {shown(spec)}: {hint}there are {', '.join(names)}")
     try:
@@ -153,6 +155,11 @@ def _value(spec: str, parameter: inspect.Parameter, value: str) -> Any:
     """An option's value, of the type that the signature names, or of its default's type."""
     annotation, key = parameter.annotation, parameter.name
     if annotation is inspect.Parameter.empty:
+        if parameter.default is inspect.Parameter.empty:
+            raise ValueError(
+                f"agent {shown(spec)}: option {key!r} has no type: an annotation, "
+                f"{', '.join(_TYPES)}, would be right"
+            )
         annotation = type(parameter.default)
     named = str(getattr(annotation, "__name__", annotation)).removesuffix(" | None")
     if named not in _TYPES:

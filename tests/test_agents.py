@@ -57,6 +57,7 @@ def test_a_spec_makes_the_agent_that_it_names() -> None:
     [
         ("grredy", "unknown agent 'grredy': did you mean 'greedy'? there are random, greedy"),
         ("policies:x", "unknown agent 'policies:x': did you mean 'policy'?"),
+        ("agents:greedy", "unknown agent 'agents:greedy': did you mean 'greedy'? there are random"),
         ("my.net:Mine,depth=2", "did you mean 'python:my.net:Mine,depth=2'? there are random"),
         ("stockfish", "unknown agent 'stockfish': there are random, greedy"),
         ("", "unknown agent ''"),
@@ -170,6 +171,12 @@ class Plain(agents.Agent):
 
     act_rows = Own.act_rows
 
+class Bare(agents.Agent):
+    def __init__(self, depth):
+        pass
+
+    act_rows = Own.act_rows
+
 class NoAgent:
     pass
 
@@ -226,6 +233,7 @@ def test_a_users_class_need_not_take_a_seed_to_be_made() -> None:
         (":own_player:Own,depth=1,plain=x", "plain=x must be a whole number"),
         (":own_player:Own,depth=1,flag=1", "flag=1 must be yes or no"),
         (":own_player:Own,depth=1,words=x", "option 'words' is of type list"),
+        (":own_player:Bare,depth=1", "option 'depth' has no type: an annotation, int, float"),
         (":own_broken:Own", "module 'own_broken' cannot be imported: KeyError: 'x'"),
         (":own_wanting:Own", "cannot be imported: ModuleNotFoundError: No module named 'no_such_"),
     ],

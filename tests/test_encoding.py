@@ -18,6 +18,7 @@ from thud_env.views.encoding import (
     level_at,
     value_at,
 )
+from thud_env.views.masks import action_masks
 
 NAMES = [plane.name for plane in PLANES]
 WHOLE_GAME = {
@@ -183,6 +184,10 @@ def test_rows_are_encoded_as_positions_are() -> None:
         Position.start("koom-valley"),
     ]
     planes = encode_rows(np.stack([position.row for position in positions]))
+    masks = action_masks(np.stack([position.row for position in positions]))
+    assert masks.dtype == np.int8
+    for position, mask in zip(positions, masks, strict=True):
+        assert np.flatnonzero(mask).tolist() == position.legal_actions().tolist()
     for position, shown in zip(positions, planes, strict=True):
         np.testing.assert_array_equal(shown, position.observation())
     assert encode_rows(np.empty((0, len(positions[0].row)), np.int16)).shape == (

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from evaluated import FIRST, GREEDY
 
 import agents
 from thud_env import Position, read_record
-from training.arena.battles import play_battles
-from training.evaluate import main
+from training.arena.battles import play_battles, play_pairs
+from training.evaluate import evaluate, main
 
 torch.set_num_threads(1)
 
@@ -118,3 +119,31 @@ def test_a_program_may_give_positions() -> None:
     played = play_battles(player, player, 2, starts=positions)
     assert played.starts.tolist() == [position.row.tolist() for position in positions]
     assert played.turns.tolist() == [9, 2]
+
+
+@pytest.mark.parametrize("kind", ["text", "position", "row"])
+def test_limits_that_are_given_replace_those_of_starts(kind: str) -> None:
+    start = Position.from_text(f"{HANDICAP} d - 0 5", max_quiet_turns=50)
+    given = {"text": start.text, "position": start, "row": start.row}[kind]
+    player = agents.make("greedy")
+    pairs = play_pairs(player, player, 1, starts=[given], max_turns=9)
+    own = 200 if kind == "text" else 50  # a text has none of its own
+    wanted = Position.from_text(start.text, max_turns=9, max_quiet_turns=own)
+    for played in (pairs.first, pairs.second):
+        assert played.turns.tolist() == [4]
+        assert played.starts.tolist() == [wanted.row.tolist()]
+    for limits, said in (({"max_turns": 5}, r"over: .*turn limit"), ({"max_turns": 4}, "0 .. 4")):
+        with pytest.raises(ValueError, match=said):
+            play_battles(player, player, 1, starts=[given], **limits)
+
+
+class Rows:
+    """A player with nothing but ``act_rows``."""
+
+    def act_rows(self, rows):
+        return np.array([Position(row).legal_actions()[0] for row in rows])
+
+
+def test_what_answers_for_rows_can_be_evaluated() -> None:
+    found = evaluate((Rows(), Rows()), 2, "classic", openings=False, max_turns=4)
+    assert found.played.turns.tolist() == [4]

@@ -5,6 +5,7 @@ import sys
 from functools import partial
 from importlib.abc import MetaPathFinder
 
+import gymnasium
 import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
@@ -158,6 +159,66 @@ def test_after_an_opponent_has_failed_nobody_plays_for_it(kind):
         env.step(0 if single else np.zeros(2, dtype=int))
     env.reset()
     env.step(first_legal(START) if single else np.full(2, first_legal(START)))
+
+
+@pytest.mark.parametrize("kind", [ThudSeatEnv, ThudVectorEnv])
+def test_another_opponent_plays_on(kind):
+    env = ThudSeatEnv() if kind is ThudSeatEnv else ThudVectorEnv(2)
+    for wrong, error in ((3, TypeError), ("agents:greddy", ValueError), (None, TypeError)):
+        with pytest.raises(error):
+            env.opponent = wrong
+    assert env.opponent == "random-decisions"
+    env.reset(seed=1)
+    asked = []
+
+    def plays(position):
+        asked.append(position)
+        return first_legal(position)
+
+    env.opponent = plays
+    assert env.opponent is plays
+    if kind is ThudSeatEnv:
+        env.step(first_legal(env.position))
+    else:
+        env.step([first_legal(env.position(game)) for game in range(2)])
+    assert len(asked) == (1 if kind is ThudSeatEnv else 2)
+
+
+def test_a_wrappers_opponent_is_that_of_its_environment():
+    envs = gymnasium.make_vec("thud/Thud-v0", num_envs=2, vectorization_mode="sync")
+    envs.set_attr("opponent", first_legal)
+    assert [env.unwrapped.opponent for env in envs.envs] == [first_legal] * 2
+    envs.reset(seed=1)
+    start = START.apply(4)
+    _, _, _, _, infos = envs.step(np.full(2, 4))
+    after = start.apply(first_legal(start))
+    np.testing.assert_array_equal(infos["action_mask"], [after.action_mask()] * 2)
+
+
+class Told:
+    """An opponent that is told which games it plays in."""
+
+    def __init__(self):
+        self.games = []
+
+    def act_rows(self, rows, games):
+        assert len(games) == len(rows)
+        self.games.append(games.tolist())
+        return np.array([first_legal(Position.unchecked(row)) for row in rows])
+
+
+def test_an_opponent_that_takes_games_is_told_which():
+    told = Told()
+    env = ThudSeatEnv(opponent=told)
+    env.reset()
+    env.step(first_legal(START))
+    assert told.games == [[0]]
+    told = Told()
+    envs = ThudVectorEnv(3, opponent=told, autoreset_mode="Disabled", max_turns=3)
+    starts = [START, Position.start(max_turns=1), START]
+    envs.reset(options={"position": starts})
+    envs.step(np.full(3, first_legal(START)))
+    assert told.games == [[0, 2]]
 
 
 @pytest.mark.parametrize("opponent", ["agents:greedy", first_legal, 3])

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import agents
+from agents.agent import BatchPolicy
 from agents.threads import use_one_thread
 from thud_env import Record
 from thud_env.command import Command, bounded
@@ -67,7 +68,7 @@ class Evaluation(NamedTuple):
 
 
 def evaluate(
-    players: tuple[agents.Agent, agents.Agent],
+    players: tuple[BatchPolicy, BatchPolicy],
     games: int,
     rules: str,
     *,
@@ -94,7 +95,7 @@ def evaluate(
         OpeningsError: if the book is wanted, and is missing or has too few starts.
     """
     notes = []
-    by_chance = any(player.stochastic for player in players)
+    by_chance = any(getattr(player, "stochastic", False) for player in players)
     starts, digest = None, None
     if isinstance(openings, Openings):
         rows = openings.rows(min(games, len(openings.starts)), **limits)

@@ -8,7 +8,7 @@ from agents.web.protocol import MOST_TURNS, BadRequest, NamedRulesets
 from thud_env import Position
 from thud_env.record.files import Record
 from thud_env.record.text import RecordText
-from thud_env.rules import row as fields
+from thud_env.rules.row import limits_of
 from thud_env.rulesets import MOST_POINTS
 
 
@@ -31,13 +31,9 @@ def load(text: str, named: NamedRulesets) -> dict[str, Any]:
     record = Record.from_text(text)
     if len(record.turns) > MOST_TURNS:
         raise too_long
-    row = record.start.row
     return {
         "rules": record.rules.spec,
-        "agreement": bool(row[fields.AGREEMENT]),
-        "max_quiet_turns": int(row[fields.MAX_QUIET_TURNS]),
-        "max_turns": int(row[fields.MAX_TURNS]),
-        "offer_after": int(row[fields.OFFER_AFTER]),
+        **limits_of(record.start.row),
         "turns": list(record.turns),
         "positions": [position.text for position in positions_of(record.start, record.turns)],
         "tags": record.tags,

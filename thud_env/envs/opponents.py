@@ -8,7 +8,8 @@ opponent                               plays
 ``"random-decisions"``                 decisions drawn uniformly from the legal ones
 a function, ``Position -> int``        what it returns
 an object with ``act(position)``       what that returns
-an object with ``act_rows(rows)``      the same for many games at once, [B, 432] -> [B]
+an object with ``act_rows(rows)``      the same for many games at once, [N, 432] -> [N];
+                                       if it takes ``games``, it is told which, [N]
 ``"MODULE:SPEC"``                      what ``MODULE.make(SPEC)`` returns: ``"agents:greedy"``
 None                                   nothing: only where the learner plays both sides
 =====================================  ====================================================
@@ -45,7 +46,7 @@ class BatchOpponent(Protocol):
     """Chooses for many games at once: what every opponent is turned into."""
 
     def act_rows(self, rows: NDArray[np.int16]) -> NDArray[np.integer[Any]]:
-        """Legal actions, [B], for [B, 432] state rows of battles that are not over."""
+        """Legal actions, [N], for [N, 432] state rows of battles that are not over."""
         ...
 
 
@@ -186,6 +187,14 @@ def make_opponent(opponent: Any, is_needed: bool = True) -> BatchOpponent:
         f"opponent {shown(opponent)} cannot play: {RANDOM_DECISIONS!r}, a function from a Position "
         f"to an action, or an object with act(position) or act_rows(rows){hint} would be right"
     )
+
+
+def takes_games(opponent: BatchOpponent) -> bool:
+    """Whether an opponent's ``act_rows(rows, games=...)`` is told which games the rows are of."""
+    try:
+        return "games" in inspect.signature(opponent.act_rows).parameters
+    except ValueError:  # a built-in function may tell nothing
+        return False
 
 
 def check_opponent(opponent: BatchOpponent, rules: Ruleset, learner: str, match: bool) -> None:

@@ -25,6 +25,7 @@ from thud_env.envs.opponents import (
     opponent_state,
     restored_opponent,
     seed_opponent,
+    takes_games,
 )
 from thud_env.envs.states import check_arrays, check_part, check_state
 from thud_env.position import SIDES, IllegalMove, Position
@@ -70,8 +71,7 @@ class SeatedGames:
         num_threads: int | None,
     ) -> None:
         self.side, self.match, self.rules = side, match, rules
-        self._opponent = make_opponent(opponent, is_needed=side != "both")
-        check_opponent(self._opponent, rules, side, match)
+        self.opponent = opponent
         # Battles are reset by ``start``, as an illegal action ends one that by the rules goes on.
         self._battles = BatchedGame(
             num_games,
@@ -101,6 +101,17 @@ class SeatedGames:
         """[B, 432] where the battles start."""
         seen = (len(MATCH_PLANES), *OBSERVATION_SHAPE[1:])
         self._match_planes = np.empty((num_games if match else 0, *seen), dtype=np.float32)
+
+    @property
+    def opponent(self) -> Any:
+        """The opponent as it was given."""
+        return self._given
+
+    @opponent.setter
+    def opponent(self, opponent: Any) -> None:
+        made = make_opponent(opponent, is_needed=self.side != "both")
+        check_opponent(made, self.rules, self.side, self.match)
+        self._given, self._opponent, self._is_told = opponent, made, takes_games(made)
 
     @property
     def is_over(self) -> NDArray[np.bool_]:
@@ -172,10 +183,9 @@ class SeatedGames:
             if not waiting.any():
                 return
             rows = self._battles.rows[waiting]
-            replies = as_integers(
-                "the opponent's choices", self._opponent.act_rows(rows), len(rows)
-            )
-            actions[waiting] = replies
+            told = {"games": np.flatnonzero(waiting)} if self._is_told else {}
+            replies = self._opponent.act_rows(rows, **told)
+            actions[waiting] = as_integers("the opponent's choices", replies, len(rows))
             illegal = waiting & ~self.are_legal(waiting, actions)
             if illegal.any():
                 self.raise_illegal("the opponent's choice", illegal, actions)

@@ -79,6 +79,7 @@ from thud_env.envs.opponents import (
     opponent_state,
     restored_opponent,
     seed_opponent,
+    takes_games,
 )
 from thud_env.envs.rendering import RenderMode
 from thud_env.envs.reset_options import read_options
@@ -160,9 +161,10 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
             offer_after=offer_after,
             agreement=agreement,
         )
-        self._opponent = make_opponent(opponent, is_needed=side != "both")
         self.rules = self._game.rules
-        check_opponent(self._opponent, self.rules, side, match)
+        self._made = {"side": side, "match": match}
+        """The arguments that a state depends on, beside those of the game."""
+        self.opponent = opponent
         self.render_mode = render_mode
         space = self._game.observation_space(self._game.possible_agents[0])
         self.observation_space = space if self._is_dict else space["observation"]
@@ -170,8 +172,22 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         self._agent = self._game.possible_agents[0]
         self._owed = 0.0
         self._needs_reset = True
-        self._made = {"side": side, "match": match}
-        """The arguments that a state depends on, beside those of the game."""
+
+    @property
+    def opponent(self) -> Any:
+        """The opponent as it was given. Another that is set here, of any kind that can be given,
+        plays from its next decision on; ``reset(seed=...)`` seeds it.
+
+        Raises:
+            ValueError, TypeError: for one that could not be given; the one before plays on.
+        """
+        return self._given
+
+    @opponent.setter
+    def opponent(self, opponent: Any) -> None:
+        made = make_opponent(opponent, is_needed=self.side != "both")
+        check_opponent(made, self.rules, self.side, isinstance(self._game, MatchEnv))
+        self._given, self._opponent, self._is_told = opponent, made, takes_games(made)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -330,7 +346,8 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         if self.side == "both":
             return
         while game.agent_selection != self._agent and not game.is_over:
-            chosen = self._opponent.act_rows(game.position.row[np.newaxis].copy())
+            told = {"games": np.zeros(1, dtype=np.int64)} if self._is_told else {}
+            chosen = self._opponent.act_rows(game.position.row[np.newaxis].copy(), **told)
             try:
                 game.step(int(as_integers("the opponent's choices", chosen, 1)[0]))
             except IllegalMove as error:

@@ -153,6 +153,20 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         self._made = {"num_envs": num_envs, "autoreset_mode": self.autoreset_mode.value}
         """The arguments that a state depends on, beside those of the games."""
 
+    @property
+    def opponent(self) -> Any:
+        """The opponent as it was given. Another that is set here, of any kind that can be given,
+        plays from its next decision on; ``reset(seed=...)`` seeds it.
+
+        Raises:
+            ValueError, TypeError: for one that could not be given; the one before plays on.
+        """
+        return self._games.opponent
+
+    @opponent.setter
+    def opponent(self, opponent: Any) -> None:
+        self._games.opponent = opponent
+
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:

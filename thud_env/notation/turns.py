@@ -205,8 +205,12 @@ def turns_of_decisions(row: Row, decisions: Iterable[int]) -> list[str]:
 
 
 def _turn_text(before: Row, after: Row, route: list[int]) -> str:
-    enemy = TROLL if before[fields.TO_MOVE] == fields.DWARFS else DWARF
+    path = "-".join(SQUARE_NAMES[SQUARE_OF_CELL[cell]] for cell in route)
+    moved = PIECES[int(before[route[0]])] + path
+    by_dwarfs = before[fields.TO_MOVE] == fields.DWARFS
+    enemy, left = (TROLL, fields.NUM_TROLLS) if by_dwarfs else (DWARF, fields.NUM_DWARFS)
+    if before[left] == after[left]:
+        return moved
     lost = np.flatnonzero((before[:NUM_CELLS] == enemy) & (after[:NUM_CELLS] != enemy))
     taken = sorted(SQUARE_NAMES[SQUARE_OF_CELL[cell]] for cell in lost)
-    path = "-".join(SQUARE_NAMES[SQUARE_OF_CELL[cell]] for cell in route)
-    return PIECES[int(before[route[0]])] + path + "".join(f"x{name}" for name in taken)
+    return moved + "".join(f"x{name}" for name in taken)

@@ -19,6 +19,8 @@ because a walk along a line is then one shift of a word, and nothing ever search
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -228,6 +230,12 @@ def new_row(
         row[field] = default if value is None else as_count(name, value, most=LARGEST_LIMIT)
     index_row(row)
     return row
+
+
+def limits_of(row: Row) -> dict[str, Any]:
+    """The limits of a state row's battle, as ``new_row`` takes them."""
+    limits: dict[str, Any] = {name: int(row[field]) for name, field in LIMITS.items()}
+    return limits | {"agreement": bool(row[AGREEMENT])}
 
 
 def ruleset_of(row: Row) -> Ruleset:

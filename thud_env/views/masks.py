@@ -55,11 +55,13 @@ def update_byte_mask(fresh, words, byte_words):
 
 
 @compiled_with_arrays
-def _write_mask(row, byte_words):
+def _write_masks(rows, byte_words):
     words = np.empty(NUM_WORDS + 1, dtype=np.int64)
-    legal_words(row, words, np.empty(16, dtype=np.int32))
-    for i in range(NUM_WORDS):
-        spread(words[i], byte_words, 8 * i)
+    scratch = np.empty(16, dtype=np.int32)
+    for game in range(rows.shape[0]):
+        legal_words(rows[game], words, scratch)
+        for i in range(NUM_WORDS):
+            spread(words[i], byte_words[game], 8 * i)
 
 
 def bits_view(words: NDArray[np.int64]) -> NDArray[np.uint8]:
@@ -72,8 +74,15 @@ def bytes_view(byte_words: NDArray[np.uint64]) -> NDArray[np.int8]:
     return byte_words.view(np.int8)[:, :NUM_ACTIONS]
 
 
+def action_masks(rows: NDArray[np.int16]) -> NDArray[np.int8]:
+    """1 for each legal decision of [N, 432] state rows, 0 for every other, [N, 6470] int8, new.
+    Where a battle is over all are 0.
+    """
+    byte_words = np.empty((len(rows), NUM_BYTE_WORDS), dtype=np.uint64)
+    _write_masks(rows, byte_words)
+    return bytes_view(byte_words)
+
+
 def action_mask(row: NDArray[np.int16]) -> NDArray[np.int8]:
-    """1 for each legal decision of a state row, 0 for every other, [6470] int8, new."""
-    byte_words = np.empty((1, NUM_BYTE_WORDS), dtype=np.uint64)
-    _write_mask(row, byte_words[0])
-    return bytes_view(byte_words)[0]
+    """The same of one state row, [6470] int8."""
+    return action_masks(row[np.newaxis])[0]

@@ -29,11 +29,12 @@ from thud_env.rules.row import (
     TO_MOVE,
     TROLLS,
     TURNS,
+    limits_of,
 )
 from thud_env.rulesets import Ruleset, get_ruleset
 
 Watch = Callable[[int], object]
-Starts = Sequence[Position] | NDArray[np.int16]
+Starts = Sequence[Position | str] | NDArray[np.int16]
 
 
 def ignore(ended: int) -> None:
@@ -119,24 +120,26 @@ def play_battles(
         dwarfs, trolls: the players. Each gets only the battles in which it decides.
         games: how many battles.
         rules: the ruleset, or its name.
-        starts: [games] positions, or [games, 432] state rows, where they begin, with their
-            limits; None: at the setup.
+        starts: [games] positions or their texts, or [games, 432] state rows, where they begin;
+            None: at the setup. Positions and rows keep their limits, except those given below.
         watch: called after each decision with how many battles ended by it.
         **limits: ``max_quiet_turns``, ``max_turns``, ``offer_after``, ``agreement``.
 
     Raises:
         AnswerError: if a player does not answer with a legal action for each battle.
+        ValueError: if a start is damaged, of another ruleset, or over.
     """
+    ruleset = get_ruleset(rules)
     batch = BatchedGame(
         games,
-        get_ruleset(rules),
+        ruleset,
         observations=False,
         masks=None,
         autoreset_mode="Disabled",
         **limits,
     )
     if starts is not None:
-        batch.set_rows([getattr(start, "row", start) for start in starts])
+        batch.set_rows([_start_row(start, ruleset, limits) for start in starts])
     began = batch.rows.copy()
     decisions: list[list[int]] = [[] for _ in range(games)]
     strikes = np.zeros((2, games), dtype=np.int64)
@@ -170,6 +173,23 @@ def play_battles(
         starts=began,
         decisions=tuple(map(tuple, decisions)),
     )
+
+
+def _start_row(
+    start: Position | str | NDArray[np.int16], rules: Ruleset, limits: dict[str, Any]
+) -> NDArray[np.int16]:
+    """[432] the state that a battle begins in, with the limits that are given."""
+    if not isinstance(start, str):
+        row = start.row if isinstance(start, Position) else start
+        own = limits_of(row)
+        limits = own | {name: limit for name, limit in limits.items() if limit or limit == 0}
+        if limits == own:
+            return row
+        start = Position(row).text
+    limited = Position.from_text(start, rules, **limits)
+    if limited.outcome is not None:
+        raise ValueError(f"start {start!r} is over: {limited.outcome}")
+    return limited.row
 
 
 def strikes_of(
@@ -235,8 +255,7 @@ def play_pairs(
         first, second: the players.
         games: how many pairs.
         rules: the ruleset, or its name.
-        starts: [games] positions, or [games, 432] state rows, where both battles of each begin;
-            None: at the setup.
+        starts: as of ``play_battles``, where both battles of each pair begin.
         watch: called after each decision with how many battles ended by it.
         **limits: ``max_quiet_turns``, ``max_turns``, ``offer_after``, ``agreement``.
     """
