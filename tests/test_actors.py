@@ -41,7 +41,7 @@ def nodes() -> Iterator[Any]:
 
 def where(trainer: Trainer) -> list[tuple[int, str]]:
     """The process of each actor, and its node."""
-    return ray.get([player.process.remote() for player in trainer.play.players])
+    return ray.get([actor.process.remote() for actor in trainer.play.handles])
 
 
 def same(one: State, other: State) -> bool:

@@ -31,7 +31,8 @@ from training.evaluate import main as evaluate
 from training.ladder.__main__ import main as ladder
 from training.ladder.play import Timed
 from training.process.precision import Precision
-from training.selfplay.opponents import League, OneOpponent
+from training.selfplay.league import League
+from training.selfplay.opponents import OneOpponent
 from training.train import main as train
 
 torch.set_num_threads(1)

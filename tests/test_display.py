@@ -8,10 +8,10 @@ import pytest
 from rich.console import Console
 
 from thud_env.position import SIDES
+from training.commands.console import CommandConsole
+from training.commands.progress import Progress
 from training.learner.ppo import MEASURED
 from training.process.clock import PARTS
-from training.process.console import CommandConsole
-from training.process.progress import Progress
 from training.runs.display import Display
 from training.runs.foresight import METRIC
 

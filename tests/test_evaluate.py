@@ -20,8 +20,8 @@ from thud_env import CLASSIC
 from training import evaluate
 from training.arena.identity import code_of_play, own_files
 from training.arena.openings import read_openings
+from training.commands.versions import versions
 from training.evaluate import main
-from training.process.versions import versions
 
 torch.set_num_threads(1)
 ROOT = Path(__file__).parents[1]

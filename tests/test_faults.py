@@ -24,8 +24,8 @@ from training.learner import batches
 from training.learner.advantage import gae
 from training.learner.batches import batches_of
 from training.process.precision import Precision
-from training.selfplay import host_play, opponents
-from training.selfplay.opponents import League
+from training.selfplay import host_play, league
+from training.selfplay.league import League
 from training.selfplay.rollout import MIRROR, Rollout
 from training.trainer import Trainer, self_play_trainer
 
@@ -183,8 +183,8 @@ IN_LEARNING: dict[str, tuple[Check, Any, str, Any]] = {
 """Of what is done with a rollout: by name, what catches it, and what is planted where."""
 
 IN_THE_POOL: dict[str, tuple[Any, str]] = {
-    "never sampled": (opponents.League, "redraw"),
-    "met but never scored": (opponents.Pool, "record"),
+    "never sampled": (league.League, "redraw"),
+    "met but never scored": (league.Pool, "record"),
 }
 """What is left out."""
 

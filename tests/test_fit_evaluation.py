@@ -31,13 +31,13 @@ from thud_env.rulesets import get_ruleset
 from training import fit_evaluation
 from training.arena.intervals import Interval
 from training.arena.openings import read_openings
+from training.commands.lock import FolderLock
 from training.fit_evaluation import main
 from training.fitting import generations, match
 from training.fitting.generations import Generations, Plan
 from training.fitting.match import MATCH_STARTS
 from training.fitting.positions import CARELESS, SEES_LITTLE, Positions, SearchPlay
 from training.fitting.regression import class_numbers, fit, predict, prior_values
-from training.process.lock import FolderLock
 
 SHIPPED_NODES = match.MATCH_NODES
 

@@ -72,6 +72,8 @@ ROOMS = {
         "config",
         "config_file",
         "usage",
+        "keys_help",
+        "commands",
         "process",
         "arena",
         "selfplay",

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -17,7 +18,7 @@ import agents
 from training.arena.players import check_players
 from training.config import Config, ConfigError, ExploitConfig, OpponentConfig, TrainConfig
 from training.distill.config import DistillConfig, LessonConfig
-from training.launch import run_command
+from training.launch import run_command, start_run
 from training.options import Options, add_options
 from training.process.ranks import Ranks
 from training.runs.folder import RunFolder
@@ -249,14 +250,21 @@ def test_a_run_that_is_stopped_says_once_how_it_goes_on_as_it_began(
     assert capsys.readouterr().err == (said and f"the time is up; to go on: {said}")
 
 
+def stopped(folder: RunFolder, **options: Any) -> None:
+    def stop(*_: object) -> None:
+        raise Stopped(folder, "time", Ranks())
+
+    start_run("training.train", stop, folder.config, Path("runs"), Options(**options))
+
+
 def test_the_folder_of_a_run_that_is_stopped_can_be_pasted(capsys) -> None:
     folder = RunFolder(Path("my runs/x"), TrainConfig(), None, resumed=False)
-    Stopped(folder, "time", Ranks()).say("training.train", "")
+    stopped(folder)
     assert capsys.readouterr().err.endswith("python -m training.train 'my runs/x'\n")
 
 
 def test_a_run_with_a_player_of_ones_own_says_what_lets_it_go_on(capsys) -> None:
     config = TrainConfig(anchors=("random", "python:mine:Mine"))
     folder = RunFolder(Path("runs/x"), config, None, resumed=False)
-    Stopped(folder, "time", Ranks()).say("training.train", " --actors 2")
+    stopped(folder, actors=2)
     assert capsys.readouterr().err.endswith(" runs/x --actors 2 --allow-python\n")

@@ -17,7 +17,7 @@ from thud_env.position import SIDES
 from training.config import OpponentConfig, PPOConfig, TrainConfig
 from training.learner.batches import batches_of
 from training.process.precision import Precision
-from training.selfplay.opponents import League
+from training.selfplay.league import League
 from training.selfplay.rollout import MIRROR
 from training.selfplay.snapshots import Pool, write_snapshot
 from training.trainer import Trainer, self_play_trainer

@@ -8,8 +8,8 @@ from rich.console import Console
 from agents import make
 from training import evaluate
 from training.arena.battles import play_battles, play_pairs
-from training.process import progress
-from training.process.progress import PLAIN_EVERY_S, Progress
+from training.commands import progress
+from training.commands.progress import PLAIN_EVERY_S, Progress
 
 
 @pytest.fixture

@@ -23,9 +23,9 @@ from rich.console import Console
 from small_run import SMALL_RUN
 
 from agents.networks.checkpoint import NotFiniteError
+from training.commands.lock import FILE, FolderLock
 from training.config import ConfigError, RunError
 from training.config_file import load_config
-from training.process.lock import FILE, FolderLock
 from training.process.state import State, StateError, load_state, save_state
 from training.process.stopping import asked_to_stop
 from training.runs import checkpoints
@@ -102,7 +102,7 @@ def test_the_table_at_the_end_is_made_before_the_folder_is_let_go(tmp_path, monk
 def test_the_lock_of_a_killed_process_is_not_in_the_way(tmp_path: Path) -> None:
     """What it wrote into the file is still there."""
     hold = (
-        "import sys, os, signal, pathlib; from training.process.lock import FolderLock;"
+        "import sys, os, signal, pathlib; from training.commands.lock import FolderLock;"
         "lock = FolderLock(pathlib.Path(sys.argv[1])); os.kill(os.getpid(), signal.SIGKILL)"
     )
     subprocess.run([sys.executable, "-c", hold, str(tmp_path)], check=False)
@@ -118,7 +118,7 @@ def test_a_failing_disk_does_not_keep_a_lock(tmp_path: Path, monkeypatch) -> Non
         raise OSError(5, "Input/output error")
 
     with monkeypatch.context() as patch:
-        patch.setattr("training.process.lock.os.ftruncate", failing)
+        patch.setattr("training.commands.lock.os.ftruncate", failing)
         lock.release()
     FolderLock(tmp_path).release()
 
@@ -132,7 +132,7 @@ def test_a_lock_of_a_folder_that_was_moved_meanwhile_is_refused(tmp_path, monkey
         run.rename(tmp_path / "run.1")
         flock(file, how)
 
-    monkeypatch.setattr("training.process.lock.fcntl.flock", moved_first)
+    monkeypatch.setattr("training.commands.lock.fcntl.flock", moved_first)
     with pytest.raises(RunError, match="was moved just now"):
         FolderLock(run)
 

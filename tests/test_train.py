@@ -33,7 +33,8 @@ from training.learner.batches import with_progress_paid
 from training.learner.ppo import MEASURED
 from training.options import Options
 from training.process.clock import PARTS
-from training.process.roles import Roles, start_from, two_networks
+from training.process.roles import Roles, two_networks
+from training.process.start_from import start_from
 from training.process.state import State
 from training.runs import checkpoints as checkpoints_module
 from training.runs.anchors import SCORE

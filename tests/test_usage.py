@@ -11,9 +11,9 @@ from agents.networks.network import NetworkConfig
 from agents.networks.symmetric import SymmetricConfig
 from training.config import OpponentConfig, PPOConfig, TrainConfig
 from training.config_file import load_config
+from training.keys_help import keys_help, meanings
 from training.options import Options
 from training.train import main
-from training.usage import keys_help, meanings
 
 
 @pytest.mark.parametrize("kind", [TrainConfig, PPOConfig, OpponentConfig, NetworkConfig, Options])
@@ -37,7 +37,7 @@ def test_a_misspelt_configuration_is_named_with_the_nearest(tmp_path: Path, caps
 
 
 def test_the_keys_shown_are_a_configuration_and_its_defaults(tmp_path: Path) -> None:
-    _, *lines = keys_help().splitlines()
+    _, *lines = keys_help(TrainConfig()).splitlines()
     entries = [line.strip().partition("  ")[::2] for line in lines if line[2] != " "]
     (tmp_path / "empty.yaml").write_text("name: other")
     assert "ppo.learning_rate=0.001" in [key for key, _ in entries]
@@ -51,7 +51,7 @@ def test_the_keys_shown_are_a_configuration_and_its_defaults(tmp_path: Path) -> 
 
 
 def test_the_help_lists_the_words_of_a_key_and_the_keys_of_every_kind_of_network() -> None:
-    text = " ".join(keys_help().split())
+    text = " ".join(keys_help(TrainConfig()).split())
     assert "One of setup, book." in text
     assert "network.symmetries=8 With kind=symmetric:" in text
     assert "network.key_size=16" in text

@@ -32,6 +32,7 @@ from thud_env.position import SIDES
 from training.arena.players import check_players
 from training.config import ConfigError, TrainConfig
 from training.config_file import load_config
+from training.keys_help import keys_help
 from training.learner.batches import Batch, batches_of
 from training.process.clock import PARTS
 from training.process.memory import keep_freed_memory
@@ -39,7 +40,7 @@ from training.process.precision import DeviceError
 from training.process.roles import Roles
 from training.selfplay.rollout import Rollout
 from training.trainer import self_play_trainer
-from training.usage import add_config, keys_help, read_config
+from training.usage import add_config, read_config
 
 CONFIG = Path(__file__).resolve().parents[1] / "configs" / "cpu.yaml"
 

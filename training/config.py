@@ -51,7 +51,7 @@ class PPOConfig:
 
 @dataclasses.dataclass(frozen=True)
 class OpponentConfig:
-    """Opponents besides the other learner (training/selfplay/opponents.py).
+    """Opponents besides the other learner (training/selfplay/league.py).
 
     Raises:
         ValueError: if snapshots and players are met in more than all of the battles.

@@ -48,10 +48,10 @@ from training.arena.summary import (
     summarise_pairs,
     table_of_pairs,
 )
+from training.commands.console import CommandConsole
+from training.commands.progress import Progress
+from training.commands.versions import checkout_commit, versions
 from training.ladder.schedule import BATTLE_LIMITS
-from training.process.console import CommandConsole
-from training.process.progress import Progress
-from training.process.versions import checkout_commit, versions
 
 GAMES = 200
 """Battles, or game pairs, unless another number is asked for."""

@@ -33,11 +33,11 @@ from agents.search.pattern_files import read_values, tables_path
 from agents.search.workspace import MAX_DEPTH
 from thud_env.command import Command, bounded
 from thud_env.rulesets import RULESETS, get_ruleset
+from training.commands.lock import FolderLock
+from training.commands.versions import checkout_commit
 from training.fitting.generations import Generations, Plan
 from training.fitting.match import MATCH_STARTS, play_match
 from training.pages import check_writable
-from training.process.lock import FolderLock
-from training.process.versions import checkout_commit
 
 _NUMBERS: tuple[tuple[str, float, float, str], ...] = (
     ("generations", 1, 100, "how often to play and fit"),

@@ -6,6 +6,8 @@ import argparse
 import contextlib
 import dataclasses
 import re
+import shlex
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,27 +16,32 @@ from rich.console import Console
 
 from agents.answers import AnswerError
 from agents.networks.checkpoint import CheckpointError
+from agents.registry import is_own
 from agents.search.pattern_files import TablesError
 from agents.search.weights import WeightsError
 from thud_env.command import Command, say
 from training.arena.book import book_starts
 from training.arena.openings import OpeningsError
 from training.arena.players import check_players
+from training.commands.console import CommandConsole
 from training.config import Config, ConfigError, RunConfig, RunError
+from training.keys_help import keys_help
 from training.options import Options, given_options
-from training.process.console import CommandConsole
 from training.process.memory import keep_freed_memory
 from training.process.precision import DeviceError, device_named
 from training.process.ranks import Ranks
-from training.process.roles import crossing, start_from, two_networks
+from training.process.roles import two_networks
+from training.process.start_from import crossing, start_from
 from training.process.state import StateError
+from training.process.stopping import TIME
 from training.runs.alarms import Collapsed
+from training.runs.checkpoints import Checkpoints
 from training.runs.folder import RunFolder
 from training.runs.foresight import Foresight
 from training.runs.head_to_head import head_to_head
 from training.runs.loop import STOPPED, Learning, Stopped, run
 from training.runs.stored_config import stored_config
-from training.usage import add_config, keys_help, read_run
+from training.usage import add_config, read_run
 
 ERRORS = (
     ConfigError,
@@ -108,12 +115,26 @@ def start_run(
     try:
         work(config, CommandConsole(), runs, options)
     except Stopped as stop:
-        return stop.say(module, options.of_cluster)
+        return _say_how_to_go_on(stop, module, options.of_cluster)
     except KeyboardInterrupt:
-        if RunFolder(runs / config.name, config, None, resumed=False).checkpoints.numbered():
+        if Checkpoints(runs / config.name / "checkpoints", config).numbered():
             raise
         return say("stopped; no checkpoint was written yet", 130)
     return 0
+
+
+def _say_how_to_go_on(stop: Stopped, module: str, options: str) -> int:
+    """Print how to continue a run, by a module with options; returns the exit code."""
+    why = "the time is up" if stop.reason == TIME else f"stopped by {stop.reason}"
+    code = 0 if stop.reason == TIME else 128 + signal.Signals[stop.reason]
+    if stop.ranks.rank > 0:
+        return code
+    start = "python" if stop.ranks.size == 1 else "torchrun ..."
+    named = [spec for specs in stop.folder.config.players_named.values() for spec in specs]
+    if any(map(is_own, named)):  # those of a file need it
+        options += " --allow-python"
+    path = shlex.quote(str(stop.folder.path))
+    return say(f"{why}; to go on: {start} -m {module} {path}{options}", code)
 
 
 def check_run(config: RunConfig, runs: Path, options: Options) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from thud_env.command import Command, bounded
 from training.config import ConfigError
-from training.usage import meanings
+from training.keys_help import meanings
 
 
 @dataclasses.dataclass(frozen=True)

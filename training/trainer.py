@@ -17,7 +17,7 @@ from training.process.ranks import Ranks
 from training.process.roles import Roles, by_role
 from training.process.state import State, StateError
 from training.selfplay.battle_metrics import battle_metrics
-from training.selfplay.opponents import opponents_of
+from training.selfplay.league import opponents_of
 from training.selfplay.play import Play, self_play
 from training.selfplay.snapshots import pool_folder, write_snapshot
 

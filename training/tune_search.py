@@ -28,9 +28,9 @@ from agents.durable import make_folder, replace_flushed
 from thud_env.command import Command, bounded
 from thud_env.rulesets import get_ruleset
 from training.arena.openings import read_openings
+from training.commands.console import CommandConsole
 from training.ladder.play import try_players
 from training.pages import check_writable
-from training.process.console import CommandConsole
 from training.tuning.rounds import Plan, Rounds
 from training.tuning.tournament import Tuning
 

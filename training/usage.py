@@ -1,31 +1,14 @@
-"""Configurations on command lines: how they are named, and what ``--help`` says of their keys."""
+"""Configurations on command lines: how they are named."""
 
 from __future__ import annotations
 
 import argparse
-import ast
-import dataclasses
-import inspect
-import textwrap
-import typing
-from collections.abc import Iterator
-from functools import cache
-from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
-import yaml
-
-from agents.networks.kinds import NETWORKS, network_class
-from agents.networks.network import NetworkConfig
 from thud_env.arguments import nearest
-from thud_env.command import Command, plain
-from training.config import Config, ConfigError, RunConfig, TrainConfig
+from thud_env.command import Command
+from training.config import Config, ConfigError
 from training.config_file import CONFIG, load_config
-
-WIDTH, COLUMN = 98, 30
-"""Of a line, and of what stands left in it."""
-
 
 ALLOW_PYTHON = "let the file name agents python:MODULE:CLASS, and their code run"
 
@@ -105,82 +88,3 @@ def read_run(
     if config.name != path.resolve().name:
         raise ConfigError(f"{path}: the run in it is called {config.name}: rename the folder")
     return config, path.parent if path.name == config.name else path.resolve().parent, True
-
-
-def keys_help(config: RunConfig | None = None, without: tuple[str, ...] = ()) -> str:
-    """Every key of a configuration with its default and its meaning, a line each, except those that
-    begin with one of some words.
-    """
-    return "\n".join(
-        (
-            "keys of a configuration, with their defaults:",
-            *(
-                _line(key, meaning)
-                for key, meaning in _keys(config or TrainConfig())
-                if not key.startswith(without)
-            ),
-        )
-    )
-
-
-@cache
-def meanings(kind: type[Any]) -> dict[str, str]:
-    """The docstrings under the fields of a dataclass, by field; inherited ones included."""
-    bodies = [
-        ast.parse(inspect.getsource(one)).body[0].body  # type: ignore[attr-defined]
-        for one in reversed(kind.__mro__)
-        if dataclasses.is_dataclass(one)
-    ]
-    return {
-        field.target.id: " ".join(plain(ast.literal_eval(text.value)).split())
-        for body in bodies
-        for field, text in pairwise(body)
-        if isinstance(field, ast.AnnAssign)
-        and isinstance(field.target, ast.Name)
-        and isinstance(text, ast.Expr)
-    }
-
-
-def _keys(config: Any, where: str = "") -> Iterator[tuple[str, str]]:
-    """Each key as it could be given, with its meaning."""
-    for field in dataclasses.fields(config):
-        value = getattr(config, field.name)
-        if dataclasses.is_dataclass(value):
-            yield from _keys(value, f"{where}{field.name}.")
-        else:
-            yield _key(type(config), field.name, value, where)
-    if isinstance(config, NetworkConfig):
-        yield from _keys_of_other_kinds(config, where)
-
-
-def _key(kind: type[Any], name: str, value: Any, where: str) -> tuple[str, str]:
-    """A key as it could be given; its meaning, and its values if they are a few words."""
-    default = list(value) if isinstance(value, tuple) else value
-    text = yaml.safe_dump(default, default_flow_style=True).partition("\n")[0]
-    hint = typing.get_type_hints(kind)[name]
-    words = typing.get_args(hint) if typing.get_origin(hint) is typing.Literal else ()
-    choice = f" One of {', '.join(map(str, words))}." if words else ""
-    described = meanings(kind)  # type: ignore[arg-type]  # a class is hashable
-    return f"{where}{name}={text}", described[name] + choice
-
-
-def _keys_of_other_kinds(config: NetworkConfig, where: str) -> Iterator[tuple[str, str]]:
-    """The keys that networks of another kind have alone, or with other defaults."""
-    defaults = {field.name: field.default for field in dataclasses.fields(config)}
-    for kind in NETWORKS:
-        other = network_class(kind).Config()
-        for field in dataclasses.fields(other):
-            value = getattr(other, field.name)
-            if kind != config.kind and field.name != "kind" and value != defaults.get(field.name):
-                key, meaning = _key(type(other), field.name, value, where)
-                yield key, f"With kind={kind}: {meaning}"
-
-
-def _line(word: str, meaning: str) -> str:
-    return textwrap.fill(
-        meaning,
-        WIDTH,
-        initial_indent=f"  {word:<{COLUMN}}  ",
-        subsequent_indent=" " * (COLUMN + 4),
-        break_on_hyphens=False,
-    )

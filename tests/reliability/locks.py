@@ -17,10 +17,10 @@ from reliability.reach import standing_on
 from reliability.row import Fault, Row
 from reliability.runs import trained
 from training import fit_evaluation
+from training.commands.lock import FolderLock
 from training.config import RunError
 from training.ladder.schedule import LadderError
 from training.ladder.store import Store
-from training.process.lock import FolderLock
 
 
 def _ladder(folder: Path) -> contextlib.AbstractContextManager[object]:

@@ -142,7 +142,7 @@ ROWS = [
         500,
         {
             "metrics not flushed before a checkpoint": Fault(
-                lambda: mock.patch("training.process.journal.Journal.flush", lambda _self: None),
+                lambda: mock.patch("training.commands.journal.Journal.flush", lambda _self: None),
                 "a gap: ",
             ),
             "folders not flushed": Fault(_folders_not_flushed, "decisions were safe"),

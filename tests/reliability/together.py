@@ -148,8 +148,8 @@ def _learner(folder: Path) -> subprocess.Popen[str]:
 def _mixes_up_the_actors() -> contextlib.AbstractContextManager[Path]:
     return edited(
         "training/selfplay/actors.py",
-        "[state.part(str(number)) for number in range(len(self.players))]",
-        '[state.part("0") for _ in self.players]',
+        "[state.part(str(number)) for number in range(len(self.handles))]",
+        '[state.part("0") for _ in self.handles]',
     )
 
 

@@ -25,11 +25,11 @@ from thud_env.command import Command, bounded
 from thud_env.rulesets import RULESETS, get_ruleset
 from training.balance.figures import Balance, balance_of
 from training.balance.page import check_page, publish, tables
+from training.commands.console import CommandConsole
 from training.ladder.fields import read_field
 from training.ladder.play import try_players
 from training.ladder.schedule import Field, Game
 from training.ladder.tournament import missing, play_missing
-from training.process.console import CommandConsole
 from training.usage import ALLOW_PYTHON
 
 FIELD = Path(__file__).resolve().parents[2] / "configs" / "ladder" / "balance.yaml"

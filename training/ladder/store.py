@@ -2,7 +2,7 @@
 
 Its first line is a header; another header follows where the field has grown or the code has
 changed. Every other line is one game. Each line is one write, so that a stop leaves at most one
-unfinished line, at the end (``process.journal``).
+unfinished line, at the end (``commands.journal``).
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Any
 
 from agents.durable import flush_folder, make_folder
 from training.arena.identity import CHANGED, code_of_play, own_files
+from training.commands.journal import Journal, JournalError, Whole, read_lines
 from training.ladder.entries import Header, read_header, read_result
 from training.ladder.play import Result
 from training.ladder.schedule import Field, Game, LadderError
-from training.process.journal import Journal, JournalError, Whole, read_lines
 
 FILE = "games.jsonl"
 _SINCE = "since the games that are kept were played"

@@ -9,10 +9,10 @@ from pathlib import Path
 from rich.console import Console
 
 from training.arena.intervals import counted
+from training.commands.progress import Progress
 from training.ladder.play import Result, play_games, try_players
 from training.ladder.schedule import Field, Game, LadderError
 from training.ladder.store import Store, read_games
-from training.process.progress import Progress
 
 
 def missing(wanted: Iterable[Game], folder: Path) -> list[Game]:

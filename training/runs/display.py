@@ -10,8 +10,8 @@ from rich.table import Table
 
 from thud_env.position import SIDES
 from training.arena.battles import STRIKES
+from training.commands.progress import PlainLines, bar
 from training.process.clock import PARTS
-from training.process.progress import Pace, bar
 from training.runs.foresight import METRIC
 
 # With a z, what rounds to zero is not written with a minus.
@@ -49,7 +49,7 @@ class Display:
     def __init__(self, console: Console, name: str, total: int, played: int = 0) -> None:
         self._console = console
         self._total = total
-        self._pace = Pace(total, played)
+        self._lines = PlainLines(total, played)
         self._live: Live | None = None
         # Not every update measures everything: what it does not stays shown as it was.
         self._shown: dict[str, float] = {}
@@ -78,14 +78,14 @@ class Display:
             self._progress.update(self._task, completed=decisions)
             self._live.update(Group(self._progress, _table(self._shown)))
             return
-        if self._pace.is_due(decisions >= self._total):
+        if self._lines.is_due(decisions >= self._total):
             self._console.print(self._line(decisions, self._shown), soft_wrap=True)
 
     def _line(self, decisions: int, metrics: dict[str, float]) -> str:
         words = [
             f"{decisions:,} of {self._total:,} decisions",
             f"{metrics['speed/decisions_per_second']:,.0f}/s",
-            self._pace.left(decisions),
+            self._lines.left(decisions),
         ]
         if "battles/margin" in metrics:
             words.append(f"margin {metrics['battles/margin']:+z.1f}")

@@ -48,10 +48,10 @@ from agents.durable import (
 )
 from agents.networks.network import PolicyNetwork
 from thud_env.position import SIDES
+from training.commands.journal import Journal
+from training.commands.lock import FolderLock
 from training.config import RunConfig
 from training.config_file import CONFIG
-from training.process.journal import Journal
-from training.process.lock import FolderLock
 from training.process.state import State
 from training.runs.anchors import Best
 from training.runs.checkpoints import Checkpoints

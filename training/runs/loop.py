@@ -4,16 +4,12 @@ decisions are played, whatever learns in it.
 
 from __future__ import annotations
 
-import shlex
-import signal
 import time
 from typing import Protocol
 
 from rich.console import Console
 
 from agents.networks.checkpoint import NotFiniteError
-from agents.registry import is_own
-from thud_env.command import say
 from thud_env.position import SIDES
 from training.config import RunConfig, RunError
 from training.process.ranks import Ranks
@@ -42,20 +38,7 @@ class Stopped(Exception):  # noqa: N818 (nothing went wrong)
         super().__init__(reason)
         self.folder = folder
         self.reason = reason
-        self._ranks = ranks
-
-    def say(self, module: str, options: str) -> int:
-        """Print how to continue the run, by a module with options; returns the exit code."""
-        why = "the time is up" if self.reason == TIME else f"stopped by {self.reason}"
-        code = 0 if self.reason == TIME else 128 + signal.Signals[self.reason]
-        if self._ranks.rank > 0:
-            return code
-        start = "python" if self._ranks.size == 1 else "torchrun ..."
-        named = [spec for specs in self.folder.config.players_named.values() for spec in specs]
-        if any(map(is_own, named)):  # those of a file need it
-            options += " --allow-python"
-        path = shlex.quote(str(self.folder.path))
-        return say(f"{why}; to go on: {start} -m {module} {path}{options}", code)
+        self.ranks = ranks
 
 
 class Learning(Protocol):

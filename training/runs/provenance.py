@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from agents.durable import free_name, rename_flushed, replace_flushed
-from training.process.versions import checkout_commit, versions
+from training.commands.versions import checkout_commit, versions
 
 
 def add_start(path: Path, seed: int, decisions: int) -> list[str]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
+from training.commands.changes import changes
 from training.config import Config, ConfigError, RunError
 from training.config_file import CONFIG, load_config
-from training.process.changes import changes
 from training.process.precision import Precision, device_named
 
 

@@ -36,7 +36,7 @@ from training.process.roles import Roles
 from training.process.state import State, restore_network, state_of_network
 from training.selfplay.battles import OngoingBattles
 from training.selfplay.host_play import HostPlay
-from training.selfplay.opponents import opponents_of
+from training.selfplay.league import opponents_of
 from training.selfplay.play import LocalPlay, check_actors
 from training.selfplay.rollout import Rollout, joined
 
@@ -55,8 +55,8 @@ class Order:
     """Whether to draw other snapshots."""
 
 
-class Player:
-    """An actor: a share of the battles, played by networks that it is sent.
+class Actor:
+    """A share of the battles, played by networks that it is sent.
 
     Args:
         config: of the whole run.
@@ -122,13 +122,13 @@ class Actors:
         self._roles = roles
         streams = config.streams
         # Ray restarts a lost actor, on any node, and repeats the call.
-        kind = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=-1)(Player)
-        self.players = [
+        kind = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=-1)(Actor)
+        self.handles = [
             kind.remote(config, config.num_games // count, snapshots, *seeds)
             for seeds in zip(streams.play.spawn(count), streams.opponents.spawn(count), strict=True)
         ]
         """The handles of the actors."""
-        self._states: list[State] = ray.get([player.start.remote() for player in self.players])
+        self._states: list[State] = ray.get([actor.start.remote() for actor in self.handles])
         self._order: Order | None = None
         self._under_way: list[Any] = []
         self._snapshots: list[int] = []
@@ -161,8 +161,8 @@ class Actors:
     def _send(self, order: Order) -> None:
         self._order, sent = order, ray.put(order)
         self._under_way = [
-            player.play.remote(sent, state)
-            for player, state in zip(self.players, self._states, strict=True)
+            actor.play.remote(sent, state)
+            for actor, state in zip(self.handles, self._states, strict=True)
         ]
 
     def state(self) -> State:
@@ -176,9 +176,9 @@ class Actors:
 
     def restore(self, state: State) -> None:
         """Go on from a state: the order that was under way is given again."""
-        check_actors(state, len(self.players))
+        check_actors(state, len(self.handles))
         values = state.part("orders").values
-        self._states = [state.part(str(number)) for number in range(len(self.players))]
+        self._states = [state.part(str(number)) for number in range(len(self.handles))]
         self._snapshots, self._redraw = list(values["snapshots"]), values["redraw"]
         if "order" in values:
             steps, snapshots, redraw = values["order"]

@@ -1,32 +1,22 @@
 """Plays the seats of a rollout that the learners do not have.
 
 Most battles are mirror play: both seats are the learners', and both learn from them. In the others
-one role meets an opponent that does not learn: a frozen snapshot of the other role
-(``snapshots.py``) or one of the configuration's ``players``. A seat's opponent changes only when a
-battle ends, so that no decision is ever paid for what another opponent did.
+one role meets an opponent that does not learn. A seat's opponent changes only when a battle ends,
+so that no decision is ever paid for what another opponent did.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 import agents
 from agents.agent import answer_of
-from agents.networks.network import PolicyNetwork
-from agents.networks.on_device import draw_on_device
 from thud_env.position import SIDES
-from thud_env.rulesets import get_ruleset
 from training.arena.players import as_resumed
-from training.config import TrainConfig
-from training.process.precision import Precision
-from training.process.state import StateError, restore_generator, state_of_generator
 from training.selfplay.rollout import MIRROR
-from training.selfplay.snapshots import Pool
 
 
 class Opponents:
@@ -121,180 +111,3 @@ class OneOpponent(Opponents):
         """See ``Opponents``."""
         for agent, one in zip(self._agents, state["agents"], strict=True):
             agent.set_state(one)
-
-
-class League(Opponents):
-    """Frozen snapshots and scripted players.
-
-    Args:
-        config: the shares of battles of each kind, and the players.
-        games: how many battles.
-        folder: where the snapshots are kept, in ``dwarfs`` and ``trolls``.
-        precision: the arithmetic of the snapshots.
-        seed: seeds the players and the draws.
-    """
-
-    def __init__(
-        self,
-        config: TrainConfig,
-        games: int,
-        folder: Path,
-        precision: Precision,
-        seed: np.random.SeedSequence,
-    ) -> None:
-        scripted, snapshots = config.opponents.in_each_seat(games)
-        sides = np.full(games, MIRROR, dtype=np.int8)
-        mirror = games - 2 * (scripted + snapshots)
-        sides[mirror:] = np.tile(np.array([1, 0], dtype=np.int8), scripted + snapshots)
-        for_agents, for_draws = seed.spawn(2)
-        super().__init__(sides)
-        self._players = config.opponents.players
-        seeds = for_agents.generate_state(len(SIDES) * len(self._players)).reshape(len(SIDES), -1)
-        self._agents = [
-            {
-                spec: agents.make(spec, seed=int(word))
-                for spec, word in zip(self._players, words, strict=True)
-            }
-            for words in seeds
-        ]
-        self._random = np.random.default_rng(for_draws)
-        self._precision = precision
-        self._largest = get_ruleset(config.rules).largest_margin
-        self.pools = tuple(Pool(folder / role, precision.device) for role in SIDES)
-        """The dwarfs' and the trolls' snapshots."""
-        self._drawn = ["", ""]
-        self._scripted = range(mirror, mirror + 2 * scripted)
-        self._names = ["" if side == MIRROR else self._next(game) for game, side in self._seats()]
-
-    def _seats(self) -> list[tuple[int, int]]:
-        return list(enumerate(self.sides.tolist()))
-
-    def _next(self, game: int) -> str:
-        """Choose the player of a seat's next battle: a scripted one before there are snapshots."""
-        snapshot = self._drawn[self.sides[game]]
-        if game in self._scripted or not snapshot:
-            return str(self._random.choice(self._players))
-        return snapshot
-
-    def begin(self) -> None:
-        """See ``Opponents``."""
-        for players in self._agents:
-            as_resumed(players.values())
-
-    def act(
-        self,
-        side: int,
-        games: NDArray[np.int64],
-        rows: NDArray[np.int16],
-        uniforms: NDArray[np.float64],
-    ) -> NDArray[np.int32]:
-        """See ``Opponents``."""
-        actions = np.empty(len(rows), dtype=np.int32)
-        names = np.array([self._names[game] for game in games])
-        for name in np.unique(names):
-            mine = np.flatnonzero(names == name)
-            if name in self._players:
-                actions[mine] = answer_of(self._agents[side][name], str(name), rows[mine])
-                continue
-            network = self.pools[side].network(str(name))
-            actions[mine] = decide(network, self._precision, rows[mine], uniforms[mine])
-        return actions
-
-    def finished(self, game: int, margin: int) -> None:
-        """See ``Opponents``."""
-        side = int(self.sides[game])
-        if side == MIRROR:
-            return
-        name = self._names[game]
-        if name not in self._players:
-            for_dwarfs = 0.5 + margin / (2 * self._largest)
-            learners = for_dwarfs if side == 1 else 1 - for_dwarfs
-            self.pools[side].record(name, learners)
-        self._names[game] = self._next(game)
-
-    def add_snapshots(self, decisions: int) -> None:
-        """See ``Opponents``."""
-        for pool in self.pools:
-            pool.add(decisions)
-        if not all(self._drawn):
-            self.redraw()
-
-    def redraw(self) -> None:
-        """Draw the snapshots that seats take up as their battles end: one of each role, because
-        many networks with a battle or two each would be slow.
-        """
-        for side, pool in enumerate(self.pools):
-            if pool.scores:
-                self._drawn[side] = pool.draw(self._random)
-            in_play = {self._names[game] for game, taken in self._seats() if taken == side}
-            pool.forget_all_but({*in_play, self._drawn[side]})
-
-    def state(self) -> dict[str, Any]:
-        """See ``Opponents``."""
-        return {
-            "names": list(self._names),
-            "drawn": list(self._drawn),
-            "random": state_of_generator(self._random),
-            "pools": [pool.state() for pool in self.pools],
-            "agents": [
-                {spec: agent.get_state() for spec, agent in players.items()}
-                for players in self._agents
-            ],
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """See ``Opponents``.
-
-        Raises:
-            StateError: if a seat's player is not one of the run's.
-        """
-        restore_generator(self._random, state["random"])
-        for pool, kept in zip(self.pools, state["pools"], strict=True):
-            pool.restore(kept)
-        names, drawn = list(state["names"]), list(state["drawn"])
-        for name, side in zip(names, self.sides.tolist(), strict=True):
-            there = {""} if side == MIRROR else {*self._players, *self.pools[side].scores}
-            if name not in there:
-                raise StateError(f"the players of a run cannot be {names}")
-        for name, pool in zip(drawn, self.pools, strict=True):
-            if name not in {"", *pool.scores}:
-                raise StateError(f"the snapshots that were drawn cannot be {drawn}")
-        self._names, self._drawn = names, drawn
-        for players, states in zip(self._agents, state["agents"], strict=True):
-            for spec, one in states.items():
-                players[spec].set_state(one)
-
-
-def opponents_of(
-    config: TrainConfig,
-    games: int,
-    folder: Path | None,
-    precision: Precision,
-    seed: np.random.SeedSequence,
-) -> Opponents:
-    """The opponents of some battles of a run.
-
-    Args:
-        folder: where the snapshots are kept; needed if any are to be met.
-    """
-    scripted, snapshots = config.opponents.in_each_seat(games)
-    if not scripted and not snapshots:
-        return Opponents.none(games)
-    if snapshots and folder is None:
-        raise ValueError("frozen opponents need a folder")
-    return League(config, games, folder or Path(), precision, seed)  # it reads only snapshots
-
-
-def decide(
-    network: PolicyNetwork,
-    precision: Precision,
-    rows: NDArray[np.int16],
-    uniforms: NDArray[np.float64],
-) -> NDArray[np.int32]:
-    """[N] actions drawn from a network's policy."""
-    inputs = precision.inputs(network, rows)
-    with precision.autocast(), torch.no_grad():
-        log_probs, _ = network(inputs.planes, inputs.decisions, inputs.game)
-    draws = torch.from_numpy(uniforms).to(log_probs.device)
-    drawn = draw_on_device(log_probs, inputs.counts, draws)
-    return inputs.decisions[drawn].int().cpu().numpy()

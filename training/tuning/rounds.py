@@ -16,8 +16,8 @@ from typing import Any
 
 from agents.durable import flush_folder, make_folder
 from training.arena.identity import CHANGED, code_of_play, own_files
-from training.process.changes import changes
-from training.process.journal import Journal, read_lines
+from training.commands.changes import changes
+from training.commands.journal import Journal, read_lines
 
 Key = tuple[str, int, str, str]
 

@@ -14,7 +14,7 @@ from thud_env.rulesets import get_ruleset
 from training.arena.battles import play_pairs
 from training.arena.intervals import Interval, decimals, mean_interval
 from training.arena.openings import Openings
-from training.process.versions import checkout_commit
+from training.commands.versions import checkout_commit
 from training.tuning.rounds import Plan, Round, Rounds
 
 LIMITS = {"max_quiet_turns": 60, "max_turns": 300}

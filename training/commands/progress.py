@@ -25,7 +25,7 @@ def bar(console: Console, units: str) -> bars.Progress:
     )
 
 
-class Pace:
+class PlainLines:
     """When a plain line is due, and how long is left.
 
     Args:
@@ -73,7 +73,7 @@ class Progress:
         self._units = units
         self._total = total
         self._done = 0
-        self._pace = Pace(total)
+        self._lines = PlainLines(total)
         self._bar = bar(console, units)
         self._task = self._bar.add_task(name, total=total)
 
@@ -81,12 +81,12 @@ class Progress:
         """Count more of them."""
         self._done += more
         self._bar.advance(self._task, more)
-        ends = self._done == self._total and self._pace.has_printed
-        if self._console.is_terminal or not self._pace.is_due(ends):
+        ends = self._done == self._total and self._lines.has_printed
+        if self._console.is_terminal or not self._lines.is_due(ends):
             return
         line = f"{self._done:,} of {self._total:,} {self._units}"
         if self._done:
-            line += f", {self._pace.left(self._done)}"
+            line += f", {self._lines.left(self._done)}"
         self._console.print(line)
 
     def __enter__(self) -> Progress:
