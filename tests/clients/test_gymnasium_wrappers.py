@@ -74,11 +74,12 @@ def test_array_conversion(name: str) -> None:
     pytest.importorskip("array_api_compat", reason="Gymnasium's extra array-api")
     torch = pytest.importorskip("torch")
     env = wrappers.ArrayConversion(gymnasium.make(name, max_turns=20), np, torch)
-    _, info = env.reset(seed=1)
+    seen, info = env.reset(seed=1)
     over = False
     while not over:
+        assert isinstance(seen, torch.Tensor)
         action = torch.nonzero(info["action_mask"])[0, 0]
-        _, _, terminated, truncated, info = env.step(action)
+        seen, _, terminated, truncated, info = env.step(action)
         over = terminated or truncated
 
 
@@ -116,7 +117,8 @@ def test_the_vector_forms_of_single_wrappers() -> None:
 def test_gymnasiums_own_vector_environments(kind: Any) -> None:
     # Processes that are spawned, not forked, find the environment by its module.
     envs = kind([lambda: gymnasium.make("thud_env:thud/Thud-v0", max_turns=8)] * 2)
-    play_many(envs, steps=20)
+    infos = play_many(envs, steps=20)
+    assert any(info["termination"].any() for info in infos), "a battle has ended"
     envs.close()
 
 
