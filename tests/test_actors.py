@@ -25,7 +25,7 @@ from training.config import ConfigError, OpponentConfig, RunError  # noqa: E402
 from training.options import Options  # noqa: E402
 from training.process.state import State  # noqa: E402
 from training.runs.loop import Stopped  # noqa: E402
-from training.selfplay.actors import Player, cluster  # noqa: E402
+from training.selfplay.actors import Actor, cluster  # noqa: E402
 from training.train import train  # noqa: E402
 from training.trainer import Trainer, self_play_trainer  # noqa: E402
 
@@ -163,7 +163,7 @@ def test_actors_compile_no_trunks(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(Network, "compile_trunk", refuse)
     seeds = np.random.SeedSequence(1).spawn(2)
-    assert Player(dataclasses.replace(SMALL_RUN, compile=True), 2, None, *seeds).start().tensors
+    assert Actor(dataclasses.replace(SMALL_RUN, compile=True), 2, None, *seeds).start().tensors
 
 
 def test_actors_for_which_no_core_is_free_wait_with_a_word(
