@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thud_env.actions import NUM_ACTIONS, as_index, out_of_range
-from thud_env.arguments import module_named, nearest, shown
+from thud_env.arguments import as_integers, module_named, nearest, shown
 from thud_env.batch.states import drawn_decisions
 from thud_env.position import SIDES, IllegalMove, Position
 from thud_env.rulesets import Ruleset
@@ -189,14 +189,6 @@ def make_opponent(opponent: Any, is_needed: bool = True) -> BatchOpponent:
     )
 
 
-def takes_games(opponent: BatchOpponent) -> bool:
-    """Whether an opponent's ``act_rows(rows, games=...)`` is told which games the rows are of."""
-    try:
-        return "games" in inspect.signature(opponent.act_rows).parameters
-    except ValueError:  # a built-in function may tell nothing
-        return False
-
-
 def check_opponent(opponent: BatchOpponent, rules: Ruleset, learner: str, match: bool) -> None:
     """Let an opponent that can refuse a game refuse it before it begins.
 
@@ -215,6 +207,43 @@ def check_opponent(opponent: BatchOpponent, rules: Ruleset, learner: str, match:
     for side in SIDES:
         if match or side != learner:
             check(rules, side)
+
+
+class Opponent:
+    """The opponent of an environment.
+
+    Args:
+        given: one of those tabled above.
+        rules: the ruleset that is played.
+        side: the learner's side, or ``"random"`` or ``"both"``.
+        match: whether the sides are changed after a battle.
+
+    Raises:
+        ValueError, TypeError: as ``make_opponent`` and ``check_opponent`` do.
+    """
+
+    def __init__(self, given: Any, rules: Ruleset, side: str, match: bool) -> None:
+        self.given = given
+        self.player = make_opponent(given, is_needed=side != "both")
+        check_opponent(self.player, rules, side, match)
+        self._is_told = False
+        with contextlib.suppress(ValueError):  # a built-in function may tell nothing
+            self._is_told = "games" in inspect.signature(self.player.act_rows).parameters
+
+    def choices(
+        self, rows: NDArray[np.int16], games: NDArray[np.int64]
+    ) -> NDArray[np.integer[Any]]:
+        """What it chooses, [N] integers, which may be illegal.
+
+        Args:
+            rows: [N, 432] state rows, which it may overwrite.
+            games: [N] the numbers of the games that they are of.
+
+        Raises:
+            ValueError: if it does not return N integers.
+        """
+        told = {"games": games} if self._is_told else {}
+        return as_integers("the opponent's choices", self.player.act_rows(rows, **told), len(rows))
 
 
 def seed_opponent(opponent: BatchOpponent, generator: np.random.Generator) -> None:

@@ -13,19 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thud_env.actions import NUM_ACTIONS
-from thud_env.arguments import as_integers
 from thud_env.batch.game import BatchedGame
 from thud_env.batch.options import Reward, wants_outcome
 from thud_env.batch.states import drawn_decisions, margins
 from thud_env.envs.common import ILLEGAL_ACTION, ILLEGAL_REWARD, Limits, Seat
 from thud_env.envs.opponents import (
-    check_opponent,
+    Opponent,
     check_opponent_state,
-    make_opponent,
     opponent_state,
     restored_opponent,
     seed_opponent,
-    takes_games,
 )
 from thud_env.envs.states import check_arrays, check_part, check_state
 from thud_env.position import SIDES, IllegalMove, Position
@@ -105,13 +102,11 @@ class SeatedGames:
     @property
     def opponent(self) -> Any:
         """The opponent as it was given."""
-        return self._given
+        return self._opponent.given
 
     @opponent.setter
     def opponent(self, opponent: Any) -> None:
-        made = make_opponent(opponent, is_needed=self.side != "both")
-        check_opponent(made, self.rules, self.side, self.match)
-        self._given, self._opponent, self._is_told = opponent, made, takes_games(made)
+        self._opponent = Opponent(opponent, self.rules, self.side, self.match)
 
     @property
     def is_over(self) -> NDArray[np.bool_]:
@@ -125,7 +120,7 @@ class SeatedGames:
 
     def seed(self, generator: np.random.Generator) -> None:
         """Seed the opponent, if it can be seeded."""
-        seed_opponent(self._opponent, generator)
+        seed_opponent(self._opponent.player, generator)
 
     def start(
         self,
@@ -183,9 +178,7 @@ class SeatedGames:
             if not waiting.any():
                 return
             rows = self._battles.rows[waiting]
-            told = {"games": np.flatnonzero(waiting)} if self._is_told else {}
-            replies = self._opponent.act_rows(rows, **told)
-            actions[waiting] = as_integers("the opponent's choices", replies, len(rows))
+            actions[waiting] = self._opponent.choices(rows, np.flatnonzero(waiting))
             illegal = waiting & ~self.are_legal(waiting, actions)
             if illegal.any():
                 self.raise_illegal("the opponent's choice", illegal, actions)
@@ -266,7 +259,7 @@ class SeatedGames:
             "made": dict(self._made),
             "rows": self._battles.rows.copy(),
             **{name: getattr(self, name).copy() for name in _STATE},
-            "opponent": opponent_state(self._opponent),
+            "opponent": opponent_state(self._opponent.player),
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
@@ -283,8 +276,8 @@ class SeatedGames:
         check_rows(state["_starts"], self.rules)
         sides = state["_sides"]
         check_part(self, "_sides", sides, bool(np.isin(sides, (DWARFS, TROLLS)).all()))
-        check_opponent_state(self._opponent, state["opponent"])
-        with restored_opponent(self._opponent, state["opponent"]):
+        check_opponent_state(self._opponent.player, state["opponent"])
+        with restored_opponent(self._opponent.player, state["opponent"]):
             self._battles.set_rows(state["rows"])
         for name in _STATE:
             setattr(self, name, state[name].copy())

@@ -59,7 +59,7 @@ from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
 from thud_env.actions import NUM_ACTIONS, as_index, out_of_range
-from thud_env.arguments import as_count, as_integers, one_of, refuse_copy, refuse_unknown
+from thud_env.arguments import as_count, one_of, refuse_copy, refuse_unknown
 from thud_env.batch.options import Reward
 from thud_env.envs.aec import ThudEnv
 from thud_env.envs.base import BoardEnv
@@ -73,13 +73,11 @@ from thud_env.envs.common import (
 )
 from thud_env.envs.match import MatchEnv
 from thud_env.envs.opponents import (
-    check_opponent,
+    Opponent,
     check_opponent_state,
-    make_opponent,
     opponent_state,
     restored_opponent,
     seed_opponent,
-    takes_games,
 )
 from thud_env.envs.rendering import RenderMode
 from thud_env.envs.reset_options import read_options
@@ -90,6 +88,9 @@ from thud_env.rulesets import Rules
 _MANY_ONLY = dict.fromkeys(
     ("num_envs", "autoreset_mode"), "gymnasium.make_vec, which makes many, takes it"
 )
+_ONLY_GAME = np.zeros(1, dtype=np.int64)
+"""[1] the number that an opponent is told."""
+_ONLY_GAME.flags.writeable = False
 _STATE = {
     "game": dict,
     "agent": str,
@@ -162,8 +163,6 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
             agreement=agreement,
         )
         self.rules = self._game.rules
-        self._made = {"side": side, "match": match}
-        """The arguments that a state depends on, beside those of the game."""
         self.opponent = opponent
         self.render_mode = render_mode
         space = self._game.observation_space(self._game.possible_agents[0])
@@ -172,6 +171,8 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         self._agent = self._game.possible_agents[0]
         self._owed = 0.0
         self._needs_reset = True
+        self._made = {"side": side, "match": match}
+        """The arguments that a state depends on, beside those of the game."""
 
     @property
     def opponent(self) -> Any:
@@ -181,13 +182,12 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         Raises:
             ValueError, TypeError: for one that could not be given; the one before plays on.
         """
-        return self._given
+        return self._opponent.given
 
     @opponent.setter
     def opponent(self, opponent: Any) -> None:
-        made = make_opponent(opponent, is_needed=self.side != "both")
-        check_opponent(made, self.rules, self.side, isinstance(self._game, MatchEnv))
-        self._given, self._opponent, self._is_told = opponent, made, takes_games(made)
+        match = isinstance(self._game, MatchEnv)
+        self._opponent = Opponent(opponent, self.rules, self.side, match)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -216,7 +216,7 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
             raise
         super().reset(seed=seed)
         if seed is not None:
-            seed_opponent(self._opponent, self.np_random)
+            seed_opponent(self._opponent.player, self.np_random)
         if self.side != "both":
             drawn = self.side == "random"
             number = int(self.np_random.integers(2)) if drawn else SIDES.index(self.side)
@@ -307,7 +307,7 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
             "owed": self._owed,
             "needs_reset": self._needs_reset,
             "np_random": self.np_random.bit_generator.state,
-            "opponent": opponent_state(self._opponent),
+            "opponent": opponent_state(self._opponent.player),
         }
 
     __copy__ = refuse_copy
@@ -324,8 +324,8 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         agent = state["agent"]
         check_part(self, "agent", agent, agent in self._game.possible_agents)
         check_generator(self, self.np_random, state["np_random"])
-        check_opponent_state(self._opponent, state["opponent"])
-        with restored_opponent(self._opponent, state["opponent"]):
+        check_opponent_state(self._opponent.player, state["opponent"])
+        with restored_opponent(self._opponent.player, state["opponent"]):
             self._game.set_state(state["game"])
         self._agent = agent
         self._owed = state["owed"]
@@ -346,10 +346,9 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         if self.side == "both":
             return
         while game.agent_selection != self._agent and not game.is_over:
-            told = {"games": np.zeros(1, dtype=np.int64)} if self._is_told else {}
-            chosen = self._opponent.act_rows(game.position.row[np.newaxis].copy(), **told)
+            chosen = self._opponent.choices(game.position.row[np.newaxis].copy(), _ONLY_GAME)
             try:
-                game.step(int(as_integers("the opponent's choices", chosen, 1)[0]))
+                game.step(int(chosen[0]))
             except IllegalMove as error:
                 raise IllegalMove(f"the opponent's choice: {error}") from None
             self._owed += game.rewards[self._agent]

@@ -182,7 +182,7 @@ def _start_row(
     if not isinstance(start, str):
         row = start.row if isinstance(start, Position) else start
         own = limits_of(row)
-        limits = own | {name: limit for name, limit in limits.items() if limit or limit == 0}
+        limits = own | {name: limit for name, limit in limits.items() if limit is not None}
         if limits == own:
             return row
         start = Position(row).text
