@@ -18,12 +18,15 @@ from test_command import MODULES, main_of
 from test_fuzz import LIMITS, attempt, battles, check_position, check_reads, damaged
 
 import agents
+from agents.networks.checkpoint import save_policy
+from agents.networks.network import Network, NetworkConfig
 from agents.registry import AGENTS
 from reliability.reach import standing_on
 from reliability.row import THE_ENVIRONMENTS, THE_GAME, Fault, Row
 from reliability.tree import PLAIN, ROOT, edited, run
 from thud_env import Position, Record, RecordError
 from thud_env.command import Command
+from thud_env.position import SIDES
 from thud_env.record.text import decode_record
 from training.config import ConfigError, TrainConfig
 from training.config_file import load_config
@@ -156,13 +159,21 @@ _plain: dict[str, str] = {}
 def check_specs(size: int, random: Random, folder: Path) -> int:
     """Specs of agents."""
     texts = [f"{name}:depth=1,sims=4,temperature=0.5,PATH".encode() for name in AGENTS]
-    texts += [b"alphabeta:depth=2,quiescence=1", b"mcts:sims=10", b"policy:pretrained/classic"]
+    texts += [b"alphabeta:depth=2,quiescence=1", b"mcts:sims=10", b"policy:pair"]
+    network = Network(NetworkConfig(channels=2, blocks=0, key_size=2))
+    for role in SIDES:
+        save_policy(folder / "pair" / role, network, role=role, rules="classic", decisions=1)
+    with contextlib.chdir(folder):
+        _make_of_specs(texts, size, random)
+    return size
+
+
+def _make_of_specs(texts: list[bytes], size: int, random: Random) -> None:
     for _ in range(size):
         spec = damaged(random.choice(texts), texts, random).decode(errors="replace")
         if spec.startswith("python:"):
             continue
         _in_a_line(lambda spec=spec: agents.make(spec), ValueError)
-    return size
 
 
 def _in_a_line(read: Callable[[], object], error: type[Exception]) -> None:
