@@ -15,7 +15,6 @@ from agents.answers import AnswerError, checked
 from thud_env import Position
 from thud_env.arguments import shown
 from thud_env.jit.rng import seed_generators
-from thud_env.notation.turns import turn_notation
 from thud_env.position import Side
 from thud_env.rules import row as fields
 from thud_env.rules.check import as_rows
@@ -139,7 +138,7 @@ class Agent(ABC):
         while not fields.is_between_turns(row):
             actions.append(self.act(Position.unchecked(row)))
             apply(row, actions[-1])
-        return turn_notation(position.row, actions)
+        return position.turn_of(actions)
 
 
 class OwnAgentError(RuntimeError):

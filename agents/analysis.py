@@ -17,7 +17,6 @@ from agents.agent import Agent, errors_with_traceback, judge_of
 from agents.registry import make
 from thud_env import Position
 from thud_env.actions import NUM_ACTIONS
-from thud_env.notation.turns import turn_notation
 from thud_env.rules import row as fields
 from thud_env.rules.row import is_between_turns
 
@@ -118,7 +117,7 @@ class Analysis:
             if here.outcome is not None or self._stopped:
                 return
             actions = _turn_of(self._agent, here, planned)
-            turn = turn_notation(here.row, actions)
+            turn = here.turn_of(actions)
             yield turn
             here, planned = here.play(turn), []
 
@@ -133,7 +132,7 @@ def glimpse(agent: Agent, position: Position) -> Finding | None:
     thought = look(position.row) if look is not None else None
     if thought is None:
         return None
-    return _finding(position, thought, (turn_notation(position.row, thought.decisions),))
+    return _finding(position, thought, (position.turn_of(thought.decisions),))
 
 
 def _finding(position: Position, thought: Thought, line: tuple[str, ...]) -> Finding:
@@ -152,14 +151,14 @@ def _judged(agent: Agent, position: Position) -> Finding:
     judge = judge_of(agent)
     if judge is None:
         actions = _turn_of(agent, position)
-        return Finding((turn_notation(position.row, actions),), _one(actions[0]))
+        return Finding((position.turn_of(actions),), _one(actions[0]))
     opinion = judge(position)
     actions = [int(opinion.probabilities.argmax())]
     here = position.apply(actions[0])
     while here.outcome is None and not is_between_turns(here.row):
         actions.append(int(judge(here).probabilities.argmax()))
         here = here.apply(actions[-1])
-    line = (turn_notation(position.row, actions),)
+    line = (position.turn_of(actions),)
     return Finding(line, opinion.probabilities, opinion.margin)
 
 

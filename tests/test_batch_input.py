@@ -96,6 +96,30 @@ def test_an_illegal_action_is_named_and_changes_no_game(action):
     games.step(games.sample_actions())
 
 
+def test_an_illegal_action_is_named_whatever_holds_it():
+    class Labelled:
+        """Behaves as a series of pandas whose labels are not 0, 1, ..."""
+
+        def __array__(self, dtype=None, copy=None):
+            return np.array([actions[0], DONE], dtype=dtype)
+
+        def __getitem__(self, label):
+            raise KeyError(label)
+
+    games = BatchedGame(2, seed=1)
+    actions = games.sample_actions().copy()
+    with pytest.raises(IllegalMove, match=rf"^game 1: action {DONE} "):
+        games.step(Labelled())
+
+
+def test_masks_that_the_caller_has_written_are_no_reason_to_play_nothing():
+    games = BatchedGame(2, seed=1, masks="bits")
+    actions = games.sample_actions().copy()
+    games.masks[1] = 0
+    with pytest.raises(RuntimeError, match=rf"game 1: action {actions[1]} is legal, but `masks`"):
+        games.step(actions)
+
+
 @pytest.mark.parametrize("dtype", [np.int64, np.uint64])
 def test_an_action_beyond_32_bits_does_not_wrap_around_to_a_legal_one(dtype):
     games = BatchedGame(5)

@@ -62,6 +62,12 @@ def test_before_a_battle_has_ended_there_is_no_final_position():
         games.final_position(1)
 
 
+def test_a_reset_keeps_the_last_battle_that_ended():
+    games, last = ended_batch("SameStep")
+    games.reset()
+    assert [games.final_position(game) for game in range(2)] == last
+
+
 def test_disabled_leaves_a_battle_that_is_over_alone_until_reset():
     games, last = ended_batch("Disabled")
     for _ in range(3):

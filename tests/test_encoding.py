@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from by_hand import decide, place
@@ -9,7 +11,8 @@ from positions import position_of
 from reference import BOARD, RULES, squares
 from reference import start as reference_start
 
-from thud_env import RULESETS, BatchedGame, Position
+from thud_env import RULESETS, BatchedGame, Position, RowError
+from thud_env.rules.row import PENDING_CELL
 from thud_env.views.encoding import (
     NUM_PLANES,
     OBSERVATION_SHAPE,
@@ -194,6 +197,23 @@ def test_rows_are_encoded_as_positions_are() -> None:
         0,
         *planes[0].shape,
     )
+
+
+@pytest.mark.parametrize("shown", [encode_rows, action_masks])
+def test_rows_that_play_does_not_lead_to_are_refused(shown: Any) -> None:
+    rows = np.stack([Position.start(rules).row for rules in ("classic", "koom-valley")])
+    assert len(shown(rows.astype(np.int64))) == 2
+    damaged = rows.copy()
+    damaged[1, PENDING_CELL] = 30_000
+    with pytest.raises(RowError, match=r"^row 1: the row is damaged: entry \d+ \(PENDING_CELL\)"):
+        shown(damaged)
+    with pytest.raises(RowError, match=r"^row 1 is damaged: entry \d+ \(PENDING_CELL\)"):
+        shown(np.stack([rows[1], damaged[1]]))
+    with pytest.raises(RowError, match=r"integers of shape \(N, 432\), not int16 of \(432,\)"):
+        shown(rows[0])
+    random = np.random.default_rng(1).integers(-(2**15), 2**15, (64, 432)).astype(np.int16)
+    with pytest.raises(RowError, match="a row of a ruleset unknown to this process"):
+        shown(random)
 
 
 def test_encoding_overwrites_whatever_stood_there() -> None:

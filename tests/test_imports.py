@@ -30,12 +30,21 @@ GRANTED = {
     "views": {"actions", "board", "jit", "rules"},
     "notation": {"actions", "arguments", "board", "rules", "rulesets"},
     "render": {"actions", "arguments", "board", "notation", "rules", "rulesets"},
-    "position": {"actions", "arguments", "notation", "render", "rules", "rulesets", "views"},
+    "position": {
+        "actions",
+        "arguments",
+        "board",
+        "notation",
+        "render",
+        "rules",
+        "rulesets",
+        "views",
+    },
     "symmetry": {"actions", "arguments", "board", "position", "rules", "rulesets"},
-    "record": {"board", "notation", "position", "render", "rules", "rulesets"},
+    "record": {"arguments", "board", "notation", "position", "render", "rules", "rulesets"},
     "batch": {"actions", "arguments", "board", "jit", "position", "rules", "rulesets", "views"},
     "command": {"rulesets"},
-    "perft": {"arguments", "command", "position", "rules"},
+    "perft": {"arguments", "command", "position", "rules", "rulesets"},
 }
 # The rooms of the applications, a module or a folder each, from the bottom up: each may import
 # those that stand before it. Commands stand in the last line.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import sys
+import time
 
 import pytest
 
@@ -35,3 +36,19 @@ def test_a_child_has_threads_of_its_own() -> None:
     child.join()
     assert child.exitcode == 0
     assert loop(sizes) == [2, 2]
+
+
+def test_when_a_call_is_interrupted_no_thread_works_on() -> None:
+    ended = []
+
+    def work(first: int, last: int) -> None:
+        if first == 0:
+            raise KeyboardInterrupt
+        time.sleep(0.2)
+        ended.append(first)
+
+    loop = SlicedLoop(2, num_threads=2)
+    with pytest.raises(KeyboardInterrupt):
+        loop(work)
+    assert ended == [1]
+    assert loop(lambda first, last: (first, last)) == [(0, 1), (1, 2)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from positions import state_of
@@ -99,6 +100,14 @@ def test_the_reference_agrees_with_the_suite(rules: str) -> None:
             assert reference_perft(state, 1) == counts[1], text
 
 
+@pytest.mark.parametrize("depth", [-1, 32_768, 2**70, 1.5])
+def test_a_depth_out_of_range_is_refused(depth: Any) -> None:
+    with pytest.raises(ValueError, match=r"^depth"):
+        perft(Position.start(), depth)
+    if isinstance(depth, int):
+        assert main(["--depth", str(depth)]) == 2
+
+
 @pytest.mark.parametrize("rules", RULES)
 def test_divide_adds_up(rules: str) -> None:
     start = Position.start(rules)
@@ -120,7 +129,7 @@ def test_divide_adds_up_where_a_battle_may_end_by_agreement() -> None:
 
 def test_depth_zero_is_one_and_negative_depths_are_refused() -> None:
     assert perft(Position.start(), 0) == 1
-    with pytest.raises(ValueError, match="depth must be 0 or more, not -1"):
+    with pytest.raises(ValueError, match=r"depth must be in 0 \.\. 32767, not -1"):
         perft(Position.start(), -1)
 
 
@@ -166,8 +175,8 @@ def test_the_command_divides(capsys: pytest.CaptureFixture[str]) -> None:
     ("arguments", "complaint"),
     [
         (["--rules", "clasic", "--depth", "1"], "'clasic': did you mean 'classic'"),
-        (["--depth", "0"], "'0': a whole number, 1 or more"),
-        (["--depth", "two"], "'two': a whole number, 1 or more"),
+        (["--depth", "0"], "'0': a whole number in 1 .. 32767"),
+        (["--depth", "two"], "'two': a whole number in 1 .. 32767"),
         ([], "--depth"),
         (["--depth", "1", "--position", "9/9 d - 0 0"], "has 2 rows"),
         (["--depth", "1", "--position", LONE], "1 fields"),

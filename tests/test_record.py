@@ -450,8 +450,16 @@ def test_errors_pickle():
 def test_what_is_no_start_and_what_are_no_turns_is_said():
     with pytest.raises(TypeError, match=r"start is a str: Position\.start\(rules\) would be right"):
         Record("classic", ["dE2-E6"])
-    with pytest.raises(TypeError, match="turns are one text: a list of turns would be right"):
+    with pytest.raises(TypeError, match="turns 'dE2-E6': a list of turns would be right"):
         Record(Position.start(), "dE2-E6")
+    with pytest.raises(TypeError, match="turns 5: a list of turns would be right"):
+        Record(Position.start(), 5)
+    with pytest.raises(TypeError, match="tags None: a dict of text by name would be right"):
+        Record(Position.start(), (), None)
+    with pytest.raises(TypeError, match=r"start is a str: Position\.start\(rules\) would be right"):
+        Record.from_decisions("classic", [1])
+    with pytest.raises(TypeError, match=r"a bytes is no text: read_record\(path\) reads a file"):
+        Record.from_text(b"dF1,dF1")
 
 
 # -- speed ---------------------------------------------------------------------------------

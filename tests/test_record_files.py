@@ -62,8 +62,10 @@ def test_writing_goes_through_a_link(tmp_path):
 
 
 def test_nothing_is_written_where_there_is_no_folder(tmp_path):
-    with pytest.raises(FileNotFoundError):
-        write_record(tmp_path / "none" / "battle.thud", Record(Position.start()))
+    path = tmp_path / "none" / "battle.thud"
+    with pytest.raises(FileNotFoundError) as caught:
+        write_record(path, Record(Position.start()))
+    assert caught.value.filename == str(path)
     assert [path.name for path in tmp_path.iterdir()] == []
 
 

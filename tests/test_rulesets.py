@@ -233,6 +233,18 @@ def test_what_only_looks_like_a_value_of_a_field_is_refused(field, value, messag
         CLASSIC.replace(name="mine", **{field: value})
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("stone_wins=True", "stone_wins=True: yes or no would be right"),
+        ("reward=gold", "reward 'gold': one of 'margin', 'outcome' is right"),
+    ],
+)
+def test_a_value_in_a_spec_that_is_not_of_its_fields_type_is_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        get_ruleset(f"koom-valley:name=x,{change}")
+
+
 def test_a_wrong_name_is_shown_in_a_line():
     for name in ("A" * 10_000, 10**5000):
         with pytest.raises(ValueError, match=": a name of lower-case letters") as caught:

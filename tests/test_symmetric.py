@@ -19,6 +19,7 @@ from agents.networks.network import Network, NetworkConfig, PolicyNetwork
 from agents.networks.symmetric import SymmetricConfig, SymmetricNetwork
 from thud_env import Position
 from thud_env.actions import NUM_ACTIONS
+from thud_env.board import SQUARE_BY_NAME, SQUARE_NAMES, SQUARE_SYMMETRY
 from thud_env.symmetry import map_policy, map_position
 from training.distill.muon import optimisers_of
 from training.options import Options
@@ -72,13 +73,19 @@ def test_a_mirrored_position_is_judged_as_the_position_is(symmetry: int, positio
     assert same == pytest.approx(value, abs=1e-4)
 
 
+def images(symmetry: int, squares: str) -> str:
+    numbers = [SQUARE_BY_NAME[name] for name in squares.split()]
+    return " ".join(SQUARE_NAMES[SQUARE_SYMMETRY[symmetry, number]] for number in numbers)
+
+
 def test_with_two_symmetries_left_and_right_alone_are_alike() -> None:
     network = a_network(symmetries=2)
-    position = place("koom-valley", "H4 J5 A8", "H3 C5", "t")
-    policy, value = judged(network, position)
+    dwarfs, trolls = "H4 J5 A8", "H3 C5"
+    policy, value = judged(network, place("koom-valley", dwarfs, trolls, "t"))
     alike = []
     for symmetry in range(8):
-        mirrored, other = judged(network, map_position(symmetry, position))
+        image = place("koom-valley", images(symmetry, dwarfs), images(symmetry, trolls), "t")
+        mirrored, other = judged(network, image)
         alike.append(np.allclose(mirrored, map_policy(symmetry, policy), atol=1e-4))
         assert alike[-1] == (abs(other - value) < 1e-5)
     assert alike == [True, False, False, False, True, False, False, False]

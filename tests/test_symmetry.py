@@ -58,8 +58,10 @@ def test_koom_valley_has_the_left_right_mirror(rules: str) -> None:
 @pytest.mark.parametrize("rules", VALLEY_RULES)
 def test_the_goal_breaks_the_other_symmetries(rules: str) -> None:
     start = Position.start(rules)
-    same = [symmetry for symmetry in range(8) if map_position(symmetry, start) == start]
-    assert same == [0, MIRROR_LEFT_RIGHT]
+    assert map_position(MIRROR_LEFT_RIGHT, start) == start
+    for symmetry in set(range(8)) - {0, MIRROR_LEFT_RIGHT}:
+        with pytest.raises(ValueError, match=f"another game after symmetry {symmetry}: 0, 4 leave"):
+            map_position(symmetry, start)
 
 
 @pytest.mark.parametrize("rules", CLASSIC_RULES)

@@ -1,6 +1,7 @@
 """Thud, the asymmetric board game of 32 dwarfs against 8 trolls, for reinforcement learning."""
 
 from thud_env import symmetry
+from thud_env.actions import NUM_ACTIONS
 from thud_env.batch.game import BatchedGame
 from thud_env.batch.playouts import Playouts, random_playouts
 from thud_env.envs.aec import ThudEnv, env
@@ -11,11 +12,26 @@ from thud_env.envs.vector import ThudVectorEnv
 from thud_env.position import IllegalMove, Outcome, Position, Termination
 from thud_env.record.files import Record, RecordError, read_record, write_record
 from thud_env.rules.check import RowError
-from thud_env.rulesets import CLASSIC, KOOM_VALLEY, RULESETS, Ruleset, get_ruleset
+from thud_env.rulesets import (
+    CLASSIC,
+    CLASSIC_ALL,
+    CLASSIC_ANY,
+    KOOM_VALLEY,
+    KOOM_VALLEY_FOOTBALL,
+    RULESETS,
+    Ruleset,
+    get_ruleset,
+)
+from thud_env.views.encoding import encode_rows
+from thud_env.views.masks import action_masks
 
 __all__ = [
     "CLASSIC",
+    "CLASSIC_ALL",
+    "CLASSIC_ANY",
     "KOOM_VALLEY",
+    "KOOM_VALLEY_FOOTBALL",
+    "NUM_ACTIONS",
     "RULESETS",
     "BatchedGame",
     "IllegalMove",
@@ -31,6 +47,8 @@ __all__ = [
     "ThudEnv",
     "ThudSeatEnv",
     "ThudVectorEnv",
+    "action_masks",
+    "encode_rows",
     "env",
     "get_ruleset",
     "match_env",

@@ -21,18 +21,19 @@ from thud_env.command import Command, bounded
 from thud_env.position import Position
 from thud_env.rules import row as fields
 from thud_env.rules import turns
+from thud_env.rulesets import LARGEST_LIMIT
 
 
 def perft(position: Position, depth: int) -> int:
     """How many sequences of ``depth`` complete turns start in ``position``.
 
     Raises:
-        ValueError: if ``position`` is in the middle of a turn, or ``depth`` is not an integer, 0
-            or more. An offer to end the battle is a turn, and so is its answer.
+        ValueError: if ``position`` is in the middle of a turn, or ``depth`` is not an integer in
+            0 .. 32767. An offer to end the battle is a turn, and so is its answer.
     """
     if not fields.is_between_turns(position.row):
         raise ValueError(f"{position.text!r} is in the middle of a turn: turns cannot be counted")
-    return int(turns.perft(position.row, as_count("depth", depth, least=0)))
+    return int(turns.perft(position.row, as_count("depth", depth, least=0, most=LARGEST_LIMIT)))
 
 
 def divide(position: Position, depth: int) -> Iterator[tuple[str, int]]:
@@ -46,7 +47,11 @@ def main(words: list[str] | None = None) -> int:
     command = Command("thud_env.perft", __doc__)
     command.add_rules()
     command.add_argument(
-        "--depth", type=bounded(int, 1), required=True, metavar="N", help="turns, 1 or more"
+        "--depth",
+        type=bounded(int, 1, LARGEST_LIMIT),
+        required=True,
+        metavar="N",
+        help="turns, 1 or more",
     )
     command.add_argument("--position", metavar="TEXT", help="position text; the start if left out")
     command.add_argument(

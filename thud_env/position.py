@@ -5,6 +5,7 @@ The fast paths work on state rows directly; a ``Position`` wraps one, with check
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Literal, Never
@@ -14,15 +15,23 @@ from numpy.typing import NDArray
 
 from thud_env.actions import NUM_ACTIONS, as_index, describe_action, out_of_range
 from thud_env.arguments import refuse_unknown, shown
+from thud_env.board import CELL_OF_SQUARE, square_named
 from thud_env.notation.positions import board_diagram, position_text, read_position
-from thud_env.notation.turns import normalise_turn, turn_decisions, walk_turns, why_illegal
+from thud_env.notation.turns import (
+    PIECE_NAMES,
+    normalise_turn,
+    turn_decisions,
+    turn_notation,
+    walk_turns,
+    why_illegal,
+)
 from thud_env.rules import row as fields
 from thud_env.rules.check import check_row
 from thud_env.rules.legal import is_legal, legal_actions
 from thud_env.rules.play import apply, margin
 from thud_env.rulesets import Rules, Ruleset, get_ruleset
-from thud_env.views.encoding import encode_rows
-from thud_env.views.masks import action_mask
+from thud_env.views.encoding import planes_of
+from thud_env.views.masks import mask_of
 
 Side = Literal["dwarfs", "trolls"]
 SIDES: tuple[Side, Side] = ("dwarfs", "trolls")
@@ -84,7 +93,9 @@ class Position:
 
     __slots__ = ("_row",)
     _row: fields.Row
-    """Nothing writes to it. It is not marked so, or Numba would compile the rules for it again."""
+    """Nothing writes to it. It is not marked so, or Numba would compile the rules for it again;
+    so callers get copies.
+    """
 
     def __init__(self, row: NDArray[np.integer[Any]]) -> None:
         """A position over a copy of a state row, [432] integers (``rules/row.py``).
@@ -173,10 +184,8 @@ class Position:
 
     @property
     def row(self) -> fields.Row:
-        """The state row, [432] int16, read-only."""
-        view = self._row.view()
-        view.flags.writeable = False
-        return view
+        """A copy of the state row, [432] int16."""
+        return self._row.copy()
 
     @property
     def rules(self) -> Ruleset:
@@ -184,11 +193,28 @@ class Position:
         return fields.ruleset_of(self._row)
 
     @property
+    def limits(self) -> dict[str, Any]:
+        """The limits of the battle, as ``start`` and ``from_text`` take them: they may be others
+        than those of ``rules``.
+        """
+        return fields.limits_of(self._row)
+
+    @property
     def text(self) -> str:
         """The position as text, for example
-        ``dd1dd/d5d/.../dd1dd d - 0 0`` (docs/notation.md).
+        ``dd1dd/d5d/.../dd1dd d - 0 0`` (docs/notation.md). With ``rules`` and ``limits`` it is all
+        that ``from_text`` needs to make an equal position.
         """
         return position_text(self._row)
+
+    def piece_at(self, square: str) -> str | None:
+        """What stands on a square, ``"H8"`` say: ``"dwarf"``, ``"troll"``, ``"stone"`` (the
+        Thudstone, the Rock or the ball), or None.
+
+        Raises:
+            ValueError: if the board has no such square.
+        """
+        return PIECE_NAMES.get(int(self._row[CELL_OF_SQUARE[square_named(square)]]))
 
     @property
     def to_move(self) -> Side:
@@ -223,11 +249,11 @@ class Position:
 
     def action_mask(self) -> NDArray[np.int8]:
         """1 for each legal decision, 0 for every other, [6470] int8."""
-        return action_mask(self._row)
+        return mask_of(self._row)
 
     def observation(self) -> NDArray[np.float32]:
         """The planes of ``encoding.PLANES``, [C, 15, 15] float32."""
-        return encode_rows(self._row[np.newaxis])[0]
+        return planes_of(self._row[np.newaxis])[0]
 
     def apply(self, action: int) -> Position:
         """The position after one decision.
@@ -282,6 +308,23 @@ class Position:
             f"turn {shown(turn)} is illegal for the {self.to_move} in {self.text!r}"
             + (f": {why}" if why else "")
         )
+
+    def turn_of(self, actions: Iterable[int]) -> str:
+        """The turn that actions make up, or as much of it as they are: what ``decisions`` undoes.
+
+        Raises:
+            IllegalMove: if one is not legal when it is made.
+            ValueError: if there is none, or the turn is over before the last.
+            TypeError: if one is not an integer.
+        """
+        made, here = list(actions), self
+        for number, action in enumerate(made):
+            if number and fields.is_between_turns(here._row):
+                raise ValueError(f"actions {shown(made)}: the turn is over after {number} of them")
+            here = here.apply(action)
+        if not made:
+            raise ValueError("there are no actions: those of a turn would be right")
+        return turn_notation(self._row, map(int, made))
 
     def _why_illegal(self, action: int) -> str:
         if not 0 <= action < NUM_ACTIONS:

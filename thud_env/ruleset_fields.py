@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import Any
+from typing import Any, get_origin
 
 import numpy as np
 
 from thud_env.arguments import nearest, shown
 from thud_env.board import SQUARE_NAMES, square_named
+
+_YES_NO = {"yes": True, "no": False}
 
 
 def read_squares(what: str, names: str | Iterable[str]) -> tuple[str, ...]:
@@ -45,7 +47,7 @@ def read_word(name: str, value: Any, words: tuple[Any, ...]) -> Any:
 def spell(value: Any) -> str:
     """The value of a field as a spec has it, which ``read_changes`` reads."""
     if isinstance(value, bool):
-        return "yes" if value else "no"
+        return next(word for word, meaning in _YES_NO.items() if meaning is value)
     return "+".join(value) if isinstance(value, tuple) else str(value)
 
 
@@ -54,10 +56,11 @@ def read_changes(text: str, known: dict[str, Any]) -> dict[str, Any]:
 
     Args:
         text: the spec from its colon on.
-        known: each field of a ruleset, with its type as text.
+        known: each field of a ruleset, with its type.
 
     Raises:
-        ValueError: for a field that there is not, that has no value, or that is there twice.
+        ValueError: for a field that there is not, that has no value or neither yes nor no, or that
+            is there twice.
     """
     changes: dict[str, Any] = {}
     for part in text.split(","):
@@ -70,12 +73,16 @@ def read_changes(text: str, known: dict[str, Any]) -> dict[str, Any]:
             raise ValueError(f"a ruleset has no {shown(name)}: {near}it has {', '.join(known)}")
         if name in changes:
             raise ValueError(f"{name} is there twice: once would be right")
-        if known[name] == "int" and value.isascii() and value.isdigit():
-            changes[name] = int(value)
-        elif known[name] == "bool" and value in ("yes", "no"):
-            changes[name] = value == "yes"
-        elif known[name].startswith("tuple"):
-            changes[name] = tuple(value.split("+"))
-        else:
-            changes[name] = value
+        changes[name] = _unspelt(name, value, known[name])
     return changes
+
+
+def _unspelt(name: str, value: str, kind: Any) -> Any:
+    """The value of a field of a type, which ``spell`` spelt."""
+    if kind is int and value.isascii() and value.isdigit():
+        return int(value)
+    if kind is bool:
+        if value not in _YES_NO:
+            raise ValueError(f"{name}={value}: yes or no would be right")
+        return _YES_NO[value]
+    return tuple(value.split("+")) if get_origin(kind) is tuple else value

@@ -19,7 +19,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, NewType, get_args
+from typing import Any, Literal, NewType, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -258,15 +258,11 @@ class Ruleset:
         return _remake, (dict(self._fields(), title=self.title),)
 
 
+_TYPES = get_type_hints(Ruleset)
 _WORDS: dict[str, tuple[Any, ...]] = {
-    "dwarfs_capture": ("hurl", "sandwich", "nothing"),
-    "trolls_capture": ("beside", "trample", "nothing"),
-    "step_captures": get_args(StepCaptures),
-    "shove_captures": ("any", "all"),
-    "trolls_keep_off_edge": (False, True),
-    "stone_goes": ("nowhere", "one", "far"),
-    "stone_wins": (False, True),
-    "reward": ("margin", "outcome"),
+    name: (False, True) if kind is bool else get_args(kind)
+    for name, kind in _TYPES.items()
+    if kind is bool or get_origin(kind) is Literal
 }
 """The fields that take one of a few words, and these words."""
 
@@ -383,7 +379,7 @@ def get_ruleset(rules: str | Ruleset) -> Ruleset:
     base, colon, changes = rules.partition(":")
     if colon and base in RULESETS:
         try:
-            fields = read_changes(changes, {f.name: f.type for f in dataclasses.fields(Ruleset)})
+            fields = read_changes(changes, _TYPES)
         except ValueError as error:
             raise ValueError(f"ruleset {shown(rules)}: {error}") from None
         return RULESETS[base].replace(**fields)

@@ -157,14 +157,17 @@ def map_together(symmetry: int, observation: Array, *policies: Array) -> tuple[A
 def map_position(symmetry: int, position: Position) -> Position:
     """A position mapped: its board and the square that it remembers.
 
-    Only those of ``symmetries_of`` give a position of the same worth.
-
     Raises:
-        ValueError: if ``symmetry`` is not in 0 .. 7.
+        ValueError: if ``symmetry`` is not one of ``symmetries_of`` the game.
     """
-    squares = SQUARE_SYMMETRY[_number(symmetry)]
-    row = position.row.copy()
-    row[CELL_OF_SQUARE[squares]] = position.row[CELL_OF_SQUARE]
+    if _number(symmetry) not in position.rules.symmetries:
+        raise ValueError(
+            f"{position.rules.name} is another game after symmetry {symmetry}: "
+            f"{', '.join(map(str, position.rules.symmetries))} leave it as it is"
+        )
+    squares = SQUARE_SYMMETRY[symmetry]
+    row = position.row
+    row[CELL_OF_SQUARE[squares]] = row[CELL_OF_SQUARE]
     index_row(row)
     if row[PENDING_CELL] != 0:
         row[PENDING_CELL] = CELL_OF_SQUARE[squares[SQUARE_OF_CELL[row[PENDING_CELL]]]]

@@ -14,7 +14,7 @@ from agents.networks.attacks import ATTACK_PLANES, attack_planes
 from agents.networks.threats import THREAT_PLANES
 from thud_env.actions import ACCEPT, NUM_ACTIONS, OFFER
 from thud_env.batch.states import legal_lists
-from thud_env.views.encoding import PLANES, Plane, encode_rows
+from thud_env.views.encoding import PLANES, Plane, planes_of
 
 
 def planes_read(attacks: bool, threats: bool = False) -> tuple[Plane, ...]:
@@ -57,7 +57,7 @@ class Inputs:
         """
         decisions, starts = legal_lists(rows)
         game = np.repeat(np.arange(len(rows)), np.diff(starts))
-        shown = encode_rows(rows)
+        shown = planes_of(rows)
         if attacks:
             shown = np.concatenate((shown, attack_planes(rows, threats)), axis=1)
         planes = torch.from_numpy(shown)

@@ -17,14 +17,13 @@ from torch import Tensor
 from agents.networks.attacks import NUM_ATTACK_PLANES, attack_planes
 from agents.networks.inputs import Inputs
 from agents.networks.threats import NUM_THREAT_PLANES
-from thud_env.actions import NUM_ACTIONS
 from thud_env.batch.one_game import View
 from thud_env.batch.options import Device
 from thud_env.board import SIZE
 from thud_env.rules.legal import NUM_WORDS
 from thud_env.rules.row import ROW_SIZE
-from thud_env.views.encoding import NUM_PLANES, NUM_POINTS, OBSERVATION_SHAPE, encode_rows
-from thud_env.views.masks import NUM_BYTE_WORDS, action_mask
+from thud_env.views.encoding import NUM_PLANES, NUM_POINTS, OBSERVATION_SHAPE, planes_of
+from thud_env.views.masks import NUM_BYTE_WORDS, masks_of
 
 
 def device_of(rows: Tensor) -> Device:
@@ -62,10 +61,8 @@ def _shown(rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     [N] how many decisions are legal, on the device of the rows.
     """
     if device_of(rows) == "cpu":
-        masks = torch.zeros((len(rows), NUM_ACTIONS), dtype=torch.int8)
-        for mask, row in zip(masks, rows.numpy(), strict=True):
-            mask[:] = torch.from_numpy(action_mask(row))
-        return torch.from_numpy(encode_rows(rows.numpy())), masks, masks.sum(1)
+        masks = torch.from_numpy(masks_of(rows.numpy()))
+        return torch.from_numpy(planes_of(rows.numpy())), masks, masks.sum(1)
     from numba import cuda
 
     from thud_env.batch.cuda import show_states

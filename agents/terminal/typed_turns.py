@@ -13,10 +13,9 @@ from itertools import islice
 from typing import NamedTuple
 
 from thud_env import IllegalMove, Position
-from thud_env.board import CELL_OF_SQUARE, SQUARE_BY_NAME
+from thud_env.board import SQUARE_BY_NAME
 from thud_env.notation.turns import (
     AGREEMENT_WORDS,
-    PIECE_NAMES,
     PIECES,
     normalise_turn,
     walk_turns,
@@ -115,7 +114,7 @@ def _why_not(position: Position, typed: TypedTurn) -> str:
     why = why_immovable(position.row, _AS_WRITTEN.get(typed.piece, ""), square)
     if why:
         return f"The {position.to_move} are to move, and {why}."
-    name = PIECE_NAMES[int(position.row[CELL_OF_SQUARE[SQUARE_BY_NAME[square]]])]
+    name = position.piece_at(square)
     turns = turns_beginning(position, square)
     if not turns:
         return f"The {name} on {square} has no legal turn."

@@ -14,7 +14,6 @@ from agents.analysis import Finding
 from agents.web.protocol import BadRequest
 from agents.web.views import turn_is_over
 from thud_env import Position
-from thud_env.notation.turns import turn_notation
 from thud_env.render import heat
 
 _TURNS = 6
@@ -55,7 +54,7 @@ def best_turns(judge: Callable[[Position], Opinion], position: Position) -> list
     while waiting and looks < _LOOKS:
         negative, _, actions, here = heapq.heappop(waiting)
         if actions and (turn_is_over(here) or here.outcome is not None):
-            turn = turn_notation(position.row, actions)
+            turn = position.turn_of(actions)
             found[turn] = found.get(turn, 0.0) - negative
             if len(found) >= _TURNS:
                 break
@@ -79,7 +78,7 @@ def thought_view(finding: Finding, position: Position) -> dict[str, Any]:
         "depth": finding.depth,
         "visits": finding.visits,
         "turns": [
-            (turn_notation(position.row, [action]), float(chances[action]))
+            (position.turn_of([action]), float(chances[action]))
             for action in shown.tolist()
             if chances[action] > 0
         ],

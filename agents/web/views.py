@@ -33,7 +33,7 @@ from thud_env.board import (
     SQUARE_NAMES,
     SQUARE_OF_CELL,
 )
-from thud_env.notation.turns import PIECES, turn_notation
+from thud_env.notation.turns import PIECES
 from thud_env.render import picture
 from thud_env.render.scene import scene_of
 from thud_env.render.shapes import Shape
@@ -227,7 +227,7 @@ def decide(position: Position, actions: list[int]) -> tuple[str | None, Position
         if number and turn_is_over(here):
             raise ValueError("the turn is over before the last of its decisions")
         here = here.apply(action)
-    return (turn_notation(position.row, actions) if turn_is_over(here) else None), here
+    return (position.turn_of(actions) if turn_is_over(here) else None), here
 
 
 def turn_is_over(position: Position) -> bool:

@@ -81,9 +81,15 @@ class SlicedLoop:
         if self._pool is None or self._pool_process != os.getpid():
             self._pool_process = os.getpid()
             self._pool = ThreadPoolExecutor(self.num_threads - 1, thread_name_prefix="thud")
-        others = [self._pool.submit(loop, *arguments, *part) for part in slices[1:]]
-        results = [loop(*arguments, *slices[0])]
-        return results + [other.result() for other in others]
+        pool = self._pool
+        try:
+            others = [pool.submit(loop, *arguments, *part) for part in slices[1:]]
+            results = [loop(*arguments, *slices[0])]
+            return results + [other.result() for other in others]
+        except BaseException:  # Ctrl-C, say: no thread may write on once this has returned
+            self._pool = None
+            pool.shutdown()
+            raise
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_pool": None}

@@ -149,6 +149,7 @@ class BatchedGame:
         self._make_views()
         self._device.start_view(self._view)
         self.reset()
+        self._device.assign(self.final_rows, self.rows)
 
     def _allocate(self, given: dict[str, Any]) -> None:
         """Make the arrays that are written, or take the caller's.
@@ -296,8 +297,6 @@ class BatchedGame:
                 generators[chosen] = seed_generators(self.num_games, seed)[chosen]
                 self._device.assign(self._rng, generators)
             self._device.reset(self.rows, self._results, self._start_row, chosen)
-            if games is None:
-                self._device.assign(self.final_rows, self.rows)
             self._show(chosen)
         finally:
             self._at_work.release()
@@ -355,10 +354,11 @@ class BatchedGame:
         """
         self._begin()
         try:
+            taken = self._device.take_actions(actions)
             illegal = self._device.step(
                 self.rows,
                 self._chosen(games),
-                self._device.take_actions(actions),
+                taken,
                 self._start_row,
                 self._modes,
                 self._results,
@@ -366,7 +366,7 @@ class BatchedGame:
                 check,
             )
             if illegal >= 0:
-                self._raise_illegal(illegal, int(self._device.to_host(actions)[illegal]))
+                self._raise_illegal(illegal, int(self._device.to_host(taken)[illegal]))
             self._after_showing()
         finally:
             self._at_work.release()
@@ -420,8 +420,9 @@ class BatchedGame:
         if self._given_masks is not None:
             self._device.assign(self._given_masks, self._own_masks)
 
-    def _raise_illegal(self, game: int, action: int) -> None:
+    def _raise_illegal(self, game: int, action: int) -> Never:
         try:
             self.position(game).apply(action)
         except IllegalMove as error:
             raise IllegalMove(f"game {game}: {error}") from None
+        raise RuntimeError(f"game {game}: action {action} is legal, but `masks` does not have it")

@@ -26,7 +26,7 @@ class Playouts(NamedTuple):
 def random_playouts(
     num_games: int,
     rules: Rules = "classic",
-    seed: int = 0,
+    seed: int | None = 0,
     *,
     device: Device = "cpu",
     num_threads: int | None = None,
@@ -41,7 +41,7 @@ def random_playouts(
     Args:
         num_games: N.
         rules: a ruleset, or the name of one.
-        seed: the same seed plays the same battles, on every device.
+        seed: the same seed plays the same battles, on every device; None plays others each time.
         device: ``"cpu"`` or ``"cuda"``.
         num_threads: threads that share the work; None for one a core, as far as each gets 8
             battles.
@@ -55,7 +55,8 @@ def random_playouts(
     """
     refuse_unknown(random_playouts, unknown)
     num_games = as_count("num_games", num_games)
-    seed = as_count("seed", seed, least=0)
+    if seed is not None:
+        seed = as_count("seed", seed, least=0)
     place = make_device(device, num_games, num_threads)
     start_row = new_row(
         get_ruleset(rules),

@@ -1,4 +1,6 @@
-"""Questions about many states at once, without a batch."""
+"""Questions about many states at once, without a batch. The states are trusted: a damaged one may
+end the process.
+"""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ from thud_env.rules.check import check_row
 from thud_env.rules.row import DWARFS, TERMINATION, TO_MOVE, TROLLS, TURN_LIMIT, new_row
 from thud_env.rulesets import Rules, get_ruleset
 from thud_env.views.encoding import NUM_POINTS, OBSERVATION_SHAPE, Plane, encode_row
-from thud_env.views.masks import action_mask
+from thud_env.views.masks import mask_of
 
 
 class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZoo is untyped
@@ -274,7 +274,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         self._check_agent(agent)
         row = self._row
         if agent == self._seats[row[TO_MOVE]] and not self.is_over:
-            return action_mask(row)
+            return mask_of(row)
         return np.full(NUM_ACTIONS, self._idle_mask, dtype=np.int8)
 
     def state(self) -> NDArray[np.float32]:

@@ -19,7 +19,8 @@ Some tags state facts of the battle. They must be true, and are written where th
 ==================  =================================================  ========================
 tag                 value                                              written
 ==================  =================================================  ========================
-``Rules``           the ruleset's name                                 always
+``Rules``           the ruleset's ``spec``: its name, or its own       always
+                    definition
 ``MaxQuietTurns``   the limits and whether the battle may end by       if not the ruleset's own
 ``MaxTurns``        agreement: 1 .. 32767; ``yes`` or ``no``
 ``OfferAfter``
@@ -43,14 +44,16 @@ before its last turn is lifted to 32767.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from os import PathLike, fsync
 from pathlib import Path
 from typing import Any
 
+from thud_env.arguments import shown
 from thud_env.board import CELL_OF_SQUARE, SQUARE_NAMES
 from thud_env.notation.positions import board_text
 from thud_env.notation.turns import PIECES, normalise_turn, turns_of_decisions
@@ -93,7 +96,7 @@ class Record:
     Raises:
         RecordError: for a turn that is not legal, naming ``turn``; for a tag that is malformed
             or contradicts the start and the turns, naming ``tag``.
-        TypeError: for a start that is no ``Position``, and turns in one text.
+        TypeError: for a start that is no ``Position``, turns in one text, or tags without names.
     """
 
     start: Position
@@ -105,11 +108,11 @@ class Record:
     """The position after the last turn."""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.start, Position):
-            kind = type(self.start).__name__
-            raise TypeError(f"start is a {kind}: Position.start(rules) would be right")
-        if isinstance(self.turns, str):
-            raise TypeError("turns are one text: a list of turns would be right")
+        _check_start(self.start)
+        if isinstance(self.turns, str) or not isinstance(self.turns, Iterable):
+            raise TypeError(f"turns {shown(self.turns)}: a list of turns would be right")
+        if not isinstance(self.tags, Mapping):
+            raise TypeError(f"tags {shown(self.tags)}: a dict of text by name would be right")
         turns, final = _replay(self.start, self.turns)
         object.__setattr__(self, "turns", turns)
         object.__setattr__(self, "final", final)
@@ -162,6 +165,7 @@ class Record:
         Raises:
             IllegalMove: if an action is not legal.
             RecordError: as ``Record`` does.
+            TypeError: if ``start`` is no ``Position``.
 
         Examples:
             >>> import thud_env
@@ -178,6 +182,7 @@ class Record:
             >>> Record.from_decisions(start, actions, {"Event": "A test"}).final == env.position
             True
         """
+        _check_start(start)
         made, position = list(decisions), start
         for decision in made:
             position = position.apply(decision)
@@ -194,7 +199,11 @@ class Record:
         Raises:
             RecordError: naming line and reason for anything that cannot be accepted.
             ValueError: if there is no ruleset called ``rules``.
+            TypeError: if ``text`` is not text; ``read_record`` reads a file.
         """
+        if not isinstance(text, str):
+            kind = type(text).__name__
+            raise TypeError(f"a {kind} is no text: read_record(path) reads a file")
         chosen = None if rules is None else get_ruleset(rules)
         source = RecordText(text)
         try:
@@ -230,7 +239,7 @@ def write_record(path: str | PathLike[str], record: Record) -> None:
 
     Raises:
         TypeError: if ``record`` is not a ``Record``.
-        OSError: if the file cannot be written.
+        OSError: if the file cannot be written; it names ``path``.
     """
     if not isinstance(record, Record):  # a Position has a text, too
         raise TypeError(f"{type(record).__name__} cannot be written: a Record would be right")
@@ -242,8 +251,11 @@ def write_record(path: str | PathLike[str], record: Record) -> None:
             file.flush()
             fsync(file.fileno())
         temporary.replace(target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno:  # it names the temporary file
+            raise OSError(error.errno, error.strerror, str(path)) from None
         raise
 
 
@@ -326,6 +338,11 @@ def _start(source: RecordText, rules: Ruleset, limits: dict[str, Any]) -> Positi
     if _setup_of(start) != source.setup:
         raise RecordError("the setup line is not the board of the tag Position")
     return start
+
+
+def _check_start(start: object) -> None:
+    if not isinstance(start, Position):
+        raise TypeError(f"start is a {type(start).__name__}: Position.start(rules) would be right")
 
 
 def _replay(start: Position, words: Iterable[str]) -> tuple[tuple[str, ...], Position]:

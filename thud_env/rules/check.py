@@ -287,22 +287,23 @@ def check_row(row: Any) -> Row:
     one = _as_array("a state row", row)
     if one.shape != (ROW_SIZE,):
         raise RowError(f"a state row has shape ({ROW_SIZE},), not {one.shape}")
-    given = as_rows(one[np.newaxis])
-    try:
-        ruleset = ruleset_of(given[0])
-    except ValueError as error:
-        raise RowError(str(error)) from None
-    return check_rows(given, ruleset)[0]
+    return check_rows(one[np.newaxis])[0]
 
 
-def check_rows(rows: Any, ruleset: Ruleset) -> NDArray[np.int16]:
+def check_rows(rows: Any, ruleset: Ruleset | None = None) -> NDArray[np.int16]:
     """Return rows from outside, [N, 432], as int16.
+
+    Args:
+        rows: any numbers.
+        ruleset: the ruleset that all of them should be of; None: each is of the one it names.
 
     Raises:
         RowError: if one is not of the ruleset, or no play leads to it; the message names the row,
             if there are several, and the first wrong entry.
     """
     given = as_rows(rows)
+    if ruleset is None:
+        return _check_as_named(given)
     start = _start_of(ruleset.key)
     game, cell = _first_wrong_of(given, start, len(ruleset.dwarfs), len(ruleset.trolls))
     if cell < 0:
@@ -320,6 +321,23 @@ def check_rows(rows: Any, ruleset: Ruleset) -> NDArray[np.int16]:
     raise RowError(
         f"{which} is damaged: entry {cell} ({_name_of(cell)}) cannot be {given[game, cell]} there"
     )
+
+
+def _check_as_named(rows: NDArray[np.int16]) -> NDArray[np.int16]:
+    """``check_rows`` of [N, 432] rows, each of the ruleset that it names."""
+    keys = rows[:, RULESET_KEY:_UNUSED]
+    if len(rows) and (keys == keys[0]).all():
+        try:
+            ruleset = ruleset_of(rows[0])
+        except ValueError as error:
+            raise RowError(str(error)) from None
+        return check_rows(rows, ruleset)
+    for number, row in enumerate(rows):
+        try:
+            _check_as_named(row[np.newaxis])
+        except RowError as error:
+            raise RowError(f"row {number}: {error}") from None
+    return rows
 
 
 def as_rows(given: Any) -> NDArray[np.int16]:

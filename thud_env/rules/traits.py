@@ -1,7 +1,7 @@
 """The traits of a state row's ruleset: one function each, which reads one word of bits.
 
 The bits are those of ``Ruleset.traits``, the sections those of docs/rules.md. No other compiled
-code reads that word.
+code reads that word but ``row.stone_moves``, which the row's own index needs.
 """
 
 from __future__ import annotations

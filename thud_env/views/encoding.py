@@ -13,6 +13,7 @@ one's own with ``step_captures`` "all" and ``shove_captures`` "any" depends on h
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from thud_env.board import CELL_OF_SQUARE, NUM_CELLS, NUM_SQUARES, SIZE, SQUARE_
 from thud_env.jit.bits import natural, trailing_zeros
 from thud_env.jit.compile import compiled, compiled_with_arrays
 from thud_env.jit.lanes import differing
+from thud_env.rules.check import check_rows
 from thud_env.rules.row import (
     ANSWER_OFFER,
     DWARF,
@@ -308,8 +310,17 @@ def _encode_each(rows, planes):
         encode_row(rows[game], planes[game])
 
 
-def encode_rows(rows: NDArray[np.int16]) -> NDArray[np.float32]:
-    """The observations of [N, 432] state rows, [N, C, 15, 15] float32."""
+def encode_rows(rows: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
+    """The observations of [N, 432] state rows of any rulesets, [N, C, 15, 15] float32.
+
+    Raises:
+        RowError: if no play leads to one of them; the message names the row and the entry.
+    """
+    return planes_of(check_rows(rows))
+
+
+def planes_of(rows: NDArray[np.int16]) -> NDArray[np.float32]:
+    """What ``encode_rows`` returns, of rows that are known to be sound."""
     planes = np.empty((len(rows), NUM_PLANES, NUM_POINTS), dtype=np.float32)
     _encode_each(rows, planes)
     return planes.reshape(len(rows), *OBSERVATION_SHAPE)

@@ -11,6 +11,8 @@ Both kinds are kept in whole words, of which callers see the part that means som
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,6 +20,7 @@ from thud_env.actions import NUM_ACTIONS
 from thud_env.jit.bits import trailing_zeros
 from thud_env.jit.compile import compiled, compiled_with_arrays
 from thud_env.jit.lanes import differing, spread
+from thud_env.rules.check import check_rows
 from thud_env.rules.legal import NUM_WORDS, legal_words
 
 NUM_BYTE_WORDS = 8 * NUM_WORDS
@@ -74,15 +77,23 @@ def bytes_view(byte_words: NDArray[np.uint64]) -> NDArray[np.int8]:
     return byte_words.view(np.int8)[:, :NUM_ACTIONS]
 
 
-def action_masks(rows: NDArray[np.int16]) -> NDArray[np.int8]:
-    """1 for each legal decision of [N, 432] state rows, 0 for every other, [N, 6470] int8, new.
-    Where a battle is over all are 0.
+def action_masks(rows: NDArray[np.integer[Any]]) -> NDArray[np.int8]:
+    """1 for each legal decision of [N, 432] state rows of any rulesets, 0 for every other,
+    [N, 6470] int8. Where a battle is over all are 0.
+
+    Raises:
+        RowError: if no play leads to one of them; the message names the row and the entry.
     """
+    return masks_of(check_rows(rows))
+
+
+def masks_of(rows: NDArray[np.int16]) -> NDArray[np.int8]:
+    """What ``action_masks`` returns, of rows that are known to be sound."""
     byte_words = np.empty((len(rows), NUM_BYTE_WORDS), dtype=np.uint64)
     _write_masks(rows, byte_words)
     return bytes_view(byte_words)
 
 
-def action_mask(row: NDArray[np.int16]) -> NDArray[np.int8]:
+def mask_of(row: NDArray[np.int16]) -> NDArray[np.int8]:
     """The same of one state row, [6470] int8."""
-    return action_masks(row[np.newaxis])[0]
+    return masks_of(row[np.newaxis])[0]
