@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from thud_env.arguments import as_count, as_integers
 from thud_env.batch import kernels
-from thud_env.batch.one_game import Results, View
+from thud_env.batch.one_game import Modes, Results, View
 from thud_env.rules.legal import NUM_WORDS
 from thud_env.views.encoding import NOTHING_SHOWN, clear_planes
 
@@ -163,7 +163,7 @@ class CpuDevice:
             clear_planes(planes, view.unit)
 
     def reset(
-        self, rows: Any, results: Results, start_row: NDArray[np.int16], games: NDArray[np.int64]
+        self, rows: Any, games: NDArray[np.int64], start_row: NDArray[np.int16], results: Results
     ) -> None:
         """Set some games to the start."""
         rows[games] = start_row
@@ -193,7 +193,7 @@ class CpuDevice:
         games: NDArray[np.int64],
         actions: Any,
         start_row: Any,
-        modes: Any,
+        modes: Modes,
         results: Results,
         view: View,
         check: bool,

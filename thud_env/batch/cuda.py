@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from thud_env.arguments import as_integers, check_integers
 from thud_env.batch import cuda_kernels
-from thud_env.batch.one_game import Results, View
+from thud_env.batch.one_game import Modes, Results, View
 from thud_env.rules.legal import NUM_WORDS
 from thud_env.rules.row import ROW_SIZE
 from thud_env.rulesets import MAX_DWARFS
@@ -105,7 +105,7 @@ class CudaDevice:
     def start_view(self, view: View) -> None:
         """Nothing: every array is written in whole."""
 
-    def reset(self, rows: Any, results: Results, start_row: Any, games: Any) -> None:
+    def reset(self, rows: Any, games: Any, start_row: Any, results: Results) -> None:
         """Set some games to the start."""
         launch(cuda_kernels.reset, len(games), rows, results, start_row, self._numbers(games))
 
@@ -142,7 +142,7 @@ class CudaDevice:
         games: NDArray[np.int64],
         actions: Any,
         start_row: Any,
-        modes: Any,
+        modes: Modes,
         results: Results,
         view: View,
         check: bool,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from thud_env.actions import NUM_ACTIONS
 from thud_env.arguments import as_count, one_of, refuse_copy, refuse_unknown
-from thud_env.batch.one_game import Results, View
+from thud_env.batch.one_game import Modes, Results, View
 from thud_env.batch.options import (
     AutoresetName,
     Device,
@@ -119,7 +119,7 @@ class BatchedGame:
         self.num_games = num_games = as_count("num_games", num_games)
         self.rules = get_ruleset(rules)
         self.autoreset_mode = read_autoreset_mode(autoreset_mode)
-        self._modes = (
+        self._modes = Modes(
             wants_outcome(reward, self.rules),
             self.autoreset_mode is AutoresetMode.NEXT_STEP,
             self.autoreset_mode is AutoresetMode.SAME_STEP,
@@ -296,7 +296,7 @@ class BatchedGame:
                 generators = self._device.to_host(self._rng)
                 generators[chosen] = seed_generators(self.num_games, seed)[chosen]
                 self._device.assign(self._rng, generators)
-            self._device.reset(self.rows, self._results, self._start_row, chosen)
+            self._device.reset(self.rows, chosen, self._start_row, self._results)
             self._show(chosen)
         finally:
             self._at_work.release()
@@ -328,9 +328,8 @@ class BatchedGame:
         self._begin()
         try:
             self._device.set_rows(self.rows, chosen, rows)
-            resets_at_once = self.autoreset_mode is AutoresetMode.SAME_STEP
             self._device.write_ends(
-                self.rows, chosen, self._start_row, resets_at_once, self._results
+                self.rows, chosen, self._start_row, self._modes.resets_at_once, self._results
             )
             self._show(chosen)
         finally:

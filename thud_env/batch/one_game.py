@@ -73,6 +73,17 @@ class View(NamedTuple):
     """[B], always wanted."""
 
 
+class Modes(NamedTuple):
+    """How a batch pays and begins anew."""
+
+    by_outcome: bool
+    """Whether rewards are by outcome, not by margin."""
+    resets_first: bool
+    """Whether a step resets a game that is over, in place of playing in it."""
+    resets_at_once: bool
+    """Whether a game that ends is reset in the same step."""
+
+
 class Results(NamedTuple):
     """How the last step ended in each of B games."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from gymnasium.vector import AutoresetMode
@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 from thud_env.arguments import as_array, as_count, one_of, shown
 from thud_env.batch.cpu import CpuDevice
 from thud_env.rulesets import Ruleset
+
+if TYPE_CHECKING:
+    from thud_env.batch.cuda import CudaDevice
 
 AutoresetName = Literal["NextStep", "SameStep", "Disabled"]
 """The values of Gymnasium's ``AutoresetMode``."""
@@ -45,8 +48,8 @@ def read_autoreset_mode(mode: AutoresetMode | AutoresetName) -> AutoresetMode:
     return AutoresetMode(one_of("autoreset_mode", mode, get_args(AutoresetName)))
 
 
-def make_device(name: Device, num_games: int, num_threads: int | None) -> Any:
-    """The device that a batch's arrays lie on: a ``CpuDevice`` or a ``CudaDevice``."""
+def make_device(name: Device, num_games: int, num_threads: int | None) -> CpuDevice | CudaDevice:
+    """The device that a batch's arrays lie on; both have the same methods."""
     if one_of("device", name, get_args(Device)) == "cpu":
         return CpuDevice(num_games, num_threads)
     from thud_env.batch.cuda import CudaDevice
