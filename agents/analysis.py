@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.agent import Agent, errors_with_traceback, judge_of
+from agents.agent import Agent, check_going_on, errors_with_traceback, judge_of
 from agents.registry import make
 from thud_env import Position
 from thud_env.actions import NUM_ACTIONS
@@ -33,6 +33,8 @@ _LIMITS = {
     "policy+mcts": ("sims", "time"),
 }
 """The options that limit a search; 0 sets no limit."""
+_UNLIMITED = {"champion": "alphabeta"}
+"""What a player is without the limits that it always has."""
 _LINE = 4
 """Turns of a main line."""
 
@@ -64,10 +66,12 @@ class Analysis:
         endless: go on past the limits of the spec, as the page does.
 
     Raises:
-        ValueError: as ``make`` does.
+        ValueError: as ``make`` does, and if the battle is over.
+        TypeError: if ``position`` is not a ``Position``.
     """
 
     def __init__(self, spec: str, position: Position, *, endless: bool = False) -> None:
+        check_going_on(position, "analyse")
         self._spec, self._position, self._endless = spec, position, endless
         self._agent = make(spec)
         self._stopped = False
@@ -169,7 +173,7 @@ def searches(spec: str, endless: bool) -> Iterator[tuple[str, int | None]]:
     options = {key: value for key, _, value in (word.partition("=") for word in rest.split(","))}
     named = {key: options[key] for key in limits if options.get(key, "").strip("0.")}
     if endless or not named:
-        yield from deeper(spec)
+        yield from deeper(_UNLIMITED.get(kind, spec) if endless else spec)
     else:
         yield spec, int(named["depth"]) if "depth" in named else None
 

@@ -25,6 +25,7 @@ from thud_env import Position, write_record
 from thud_env.command import Command, bounded
 from thud_env.position import SIDES
 from thud_env.record.files import Record
+from thud_env.rulesets import get_ruleset
 
 HUMAN, OPPONENT = "human", "greedy"
 _NOT_FOR_THE_PAGE = {
@@ -74,6 +75,9 @@ def serve_page(arguments: argparse.Namespace) -> None:
             f'--web needs {error.name}: pip install ".[web]" in the checkout would be right'
         ) from None
     names = seats(arguments.dwarfs, arguments.trolls)
+    for side in SIDES:
+        if names[side] != HUMAN:
+            make(names[side]).check_plays(get_ruleset(arguments.rules), side)
     asked = {}
     chosen = (arguments.dwarfs, arguments.trolls, arguments.position, arguments.agreement)
     if any(chosen) or arguments.rules != "classic":
@@ -126,6 +130,9 @@ def _play(arguments: argparse.Namespace, ask: Callable[[str], str]) -> None:
         side: None if names[side] == HUMAN else make(names[side], 2 * seed + number)
         for number, side in enumerate(SIDES)
     }
+    for side, player in players.items():
+        if player is not None:
+            player.check_plays(start.rules, side)
     on_terminal = sys.stdout.isatty()
     table = Table(
         start,

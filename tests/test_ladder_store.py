@@ -113,7 +113,10 @@ def test_a_folder_without_games_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("other", "complaint"),
     [
-        ({"agents": {"a": 4, "c": 4}}, "another field, with b"),
+        (
+            {"agents": {"a": 4, "c": 4}},
+            "games of b, which this field leaves out, and a field may",
+        ),
         ({"rules": "classic-any"}, "ruleset classic, not"),
         ({"openings": short_openings(39)}, "opening book"),
         ({"seed": 2}, "seed 1, not 2"),

@@ -12,6 +12,7 @@ import pytest
 
 import agents
 from agents.play import main, seats
+from agents.policy import PolicyAgent
 from agents.terminal.session import HELP, MOST_SHOWN, Table, columns
 from agents.terminal.typed_turns import read_turn, turns_beginning
 from agents.words import standing, verdict
@@ -109,6 +110,14 @@ def test_the_rest_of_a_turn_is_read_too() -> None:
     assert read_turn(position, "g6xf5") == ["TG6xF5"]
 
 
+def test_an_offer_that_is_not_legal_yet_says_when_it_will_be() -> None:
+    start = Position.start(agreement=True)
+    with pytest.raises(IllegalMove) as caught:
+        read_turn(start.play("dF1-F2"), "offer")
+    said = "'offer' is not legal now: 20 turns without a capture come first, not 1"
+    assert str(caught.value) == said
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -117,7 +126,7 @@ def test_the_rest_of_a_turn_is_read_too() -> None:
         ("tf1-f5", "The dwarfs are to move, and on F1 stands a dwarf. Nearest: dF1-F5, "),
         ("TG7-F6", "The dwarfs are to move, and the troll on G7 is not theirs. Nearest: d"),
         ("h8-h7", "The stone on H8 has no legal turn. Nearest: d"),
-        ("accept", "'accept' is not legal now"),
+        ("accept", "'accept' is not legal now: this battle cannot end by agreement; --agreement"),
     ],
 )
 def test_a_turn_that_is_not_legal_says_why_and_what_is_near(text: str, said: str) -> None:
@@ -398,9 +407,12 @@ def test_a_file_that_exists_is_kept_and_nothing_is_played(tmp_path: Path, capsys
     assert path.read_text() == "kept"
 
 
-def test_what_was_played_is_recorded_if_an_agent_gives_up(tmp_path: Path, capsys) -> None:
+def test_what_was_played_is_recorded_if_an_agent_gives_up(
+    tmp_path: Path, capsys, monkeypatch
+) -> None:
     path = tmp_path / "mine.thud"
-    # A policy for other rules says so when it is asked.
+    # A policy for other rules, which is not asked before, says so when it has to play.
+    monkeypatch.setattr(PolicyAgent, "check_plays", lambda *_: None)
     words = ["--trolls", "policy:pretrained/classic", "--rules", "koom-valley"]
     assert main([*words, "--record", str(path)], answers("rh8-g9", "quit")) == 2
     out, err = capsys.readouterr()
@@ -422,6 +434,7 @@ def record_words(request, tmp_path: Path) -> Iterator[list[str]]:
         (["--trolls", "grredy"], "unknown agent 'grredy': did you mean 'greedy'?"),
         (["--dwarfs", "alphabeta:depth=two"], "depth=two must be a whole number"),
         (["--trolls", "policy:nowhere"], "nowhere"),
+        (["--trolls", "policy:pretrained/koom-valley"], "trained for koom-valley, not classic"),
         (["--rules", "clasic"], "unknown ruleset 'clasic': did you mean 'classic'?"),
         (["--position", "dd1dd d - 0 0"], "board 'dd1dd' has 1 rows"),
         (["--seed", "-1"], "--seed: '-1': a whole number, 0 or more, would be right"),

@@ -176,6 +176,15 @@ def test_every_lesson_can_be_solved_and_shows_its_point(lesson):
         assert len(lesson.solutions) < len(lesson.start.turns())
 
 
+def test_the_score_that_a_lesson_tells_is_that_of_its_position():
+    (lesson,) = (lesson for lesson in LESSONS if lesson.title == "A battle is scored")
+    dwarfs, trolls, lead = 13, 2, 5
+    assert lesson.task.startswith("Thirteen dwarfs are left, a point each, and two trolls, four")
+    assert "lead by five" in lesson.task
+    pieces = lesson.start.text.split()[0]
+    assert (pieces.count("d"), pieces.count("T"), lesson.start.margin) == (dwarfs, trolls, lead)
+
+
 def test_records_come_back_as_they_went():
     text = save(START, ["dF1-F5", "TG7-F6"], {"dwarfs": "a person", "trolls": "greedy"})
     loaded = load(text, NamedRulesets())

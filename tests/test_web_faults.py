@@ -276,11 +276,16 @@ serve.serve("127.0.0.1", 0)
 """
 
 
-def test_the_server_ends_at_sigterm_in_the_middle_of_a_request():
+@pytest.mark.parametrize(
+    ("number", "code", "said"),
+    [(signal.SIGTERM, -signal.SIGTERM, ""), (signal.SIGINT, 130, "stopped\n")],
+    ids=["SIGTERM", "Ctrl-C"],
+)
+def test_the_server_ends_at_once_in_the_middle_of_a_request(number, code, said):
     """As while it compiles for the first one, which took more than a minute."""
     pytest.importorskip("uvicorn")
-    command = [sys.executable, "-c", BUSY]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+    command, pipe = [sys.executable, "-c", BUSY], subprocess.PIPE
+    with subprocess.Popen(command, cwd=ROOT, stdout=pipe, stderr=pipe, text=True) as process:
         try:
             port = int(process.stdout.readline().split(":")[2].split("/")[0])
             body = "POST /api/welcome HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n"
@@ -288,7 +293,8 @@ def test_the_server_ends_at_sigterm_in_the_middle_of_a_request():
             with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
                 connection.sendall(body.encode())
                 assert process.stdout.readline() == "busy\n"
-                process.terminate()
-                assert process.wait(10) == -signal.SIGTERM
+                process.send_signal(number)
+                assert process.wait(10) == code
+                assert process.stderr.read() == said
         finally:
             process.kill()

@@ -173,6 +173,18 @@ def test_a_limit_of_the_spec_is_kept_but_on_the_page(spec, depth):
     assert list(searches(spec, endless=True)) == list(deeper(spec))
 
 
+def test_the_champion_goes_on_past_its_second_on_the_page_alone():
+    assert list(searches("champion", endless=False)) == [("champion", None)]
+    assert list(searches("champion", endless=True)) == list(deeper("alphabeta"))
+
+
+@pytest.mark.parametrize("spec", ["alphabeta:depth=1", "mcts:sims=10", "greedy"])
+def test_a_battle_that_is_over_is_not_analysed(spec):
+    over = Position.start(max_turns=2).play("dE2-E6").play("TG7-F6")
+    with pytest.raises(ValueError, match="the battle is over"):
+        Analysis(spec, over)
+
+
 @pytest.mark.parametrize("spec", ["alphabeta", "alphabeta:depth=0,time=0.0", "mcts:c=2"])
 def test_a_search_without_a_limit_goes_on_ever_deeper(spec):
     assert list(searches(spec, endless=False)) == list(deeper(spec))

@@ -1,7 +1,9 @@
 """The page's server as its clients meet it: answers, refusals, and errors of players."""
 
 import asyncio
+import http.client
 import json
+import urllib.parse
 import urllib.request
 from types import SimpleNamespace
 
@@ -38,7 +40,7 @@ def test_a_move_against_greedy_and_back(server):
         "think", rules="classic", position=position, player="greedy", id="test-0001"
     )
     assert last["turn"].startswith("T")
-    assert last["view"]["turnNumber"] == 2
+    assert Position.from_text(last["view"]["position"], "classic").turn_number == 2
 
 
 def test_the_page_is_small_and_all_its_parts_are_served(server):
@@ -174,6 +176,20 @@ def test_off_the_loopback_a_token_is_asked_for():
         cookie = headers["set-cookie"].partition(";")[0]
         assert "HttpOnly" in headers["set-cookie"]
         assert server.request("GET", "/", Cookie=cookie)[0] == 200
+
+
+def test_a_server_of_all_addresses_answers_to_the_one_that_was_reached():
+    with serving("--host", "0.0.0.0") as server:
+        port = urllib.parse.urlsplit(server.address).port
+        for reached, named, status in (
+            ("127.0.0.3", "127.0.0.3", 403),  # the token is missing
+            ("127.0.0.3", "127.0.0.4", 421),
+            ("127.0.0.3", "evil.example", 421),
+        ):
+            connection = http.client.HTTPConnection(reached, port, timeout=30)
+            connection.request("GET", "/", headers={"Host": f"{named}:{port}"})
+            assert connection.getresponse().status == status, named
+            connection.close()
 
 
 def test_messages_are_refused_in_one_line_that_names_the_field():

@@ -39,7 +39,7 @@ FLOOR; with a null window, a turn or two less deep."""
 
 (
     STOP,  # anything but 0 stops a search of two turns or more; another thread may set it
-    NODES,  # decisions played so far
+    NODES,  # decisions played, or judged and left out, so far
     NODE_LIMIT,  # stop after so many
     ORDERED,  # 1: try promising decisions first
     USE_TABLE,  # 1: use the transposition table

@@ -80,7 +80,7 @@ class Table:
     def play(self) -> None:
         """Play until the battle is over or a person quits."""
         if None in self._players.values():
-            print("Type a turn, such as dF1-F5, or help.")
+            print("Type a turn, such as dF1-F2, or help.")
         if self._boards:
             self._show()
         try:

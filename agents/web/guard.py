@@ -22,6 +22,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from agents.web.protocol import MOST_BYTES, BadRequest
 
 COOKIE = "thud-token"
+EVERYWHERE = {"0.0.0.0", "::"}
+"""Hosts that stand for all addresses of this machine."""
 _SECONDS_FOR_A_BODY = 10
 _HEADERS = {
     "Content-Security-Policy": (
@@ -53,7 +55,8 @@ class Guard:
     Args:
         app: the app behind it.
         hosts: the names that the server answers to, in lower case, without a port. Numeric
-            addresses other than these are refused too.
+            addresses other than these are refused too; but with ``0.0.0.0`` or ``::`` among them,
+            which stand for all addresses of this machine, the one that was reached is answered.
         token: the token that a client must send, or None. It comes in the address of the page,
             ``/?token=...``, and from then on in a cookie.
     """
@@ -89,7 +92,8 @@ class Guard:
         headers = Headers(scope=scope)
         host = headers.get("host", "")
         name = host.lower().rpartition(":")[0] if _has_port(host) else host.lower()
-        if len(headers.getlist("host")) != 1 or name not in self._hosts:
+        is_own = name in self._hosts or self._is_where_it_came(name, scope)
+        if len(headers.getlist("host")) != 1 or not is_own:
             raise BadRequest("this server does not answer to that name", 421)
         origin = headers.get("origin")
         if origin is not None and origin.lower() != f"{scope['scheme']}://{host.lower()}":
@@ -101,6 +105,19 @@ class Guard:
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
         if scope["method"] == "POST" and kind != "application/json":
             raise BadRequest("the body must be application/json", 415)
+
+    def _is_where_it_came(self, name: str, scope: Scope) -> bool:
+        """Whether a host is the address at which this request reached a server of all addresses. It
+        is a number, so DNS rebinding, which needs a name, gains nothing.
+        """
+        if not self._hosts & EVERYWHERE or not scope.get("server"):
+            return False
+        try:
+            named = ipaddress.ip_address(name.strip("[]"))
+            reached = ipaddress.ip_address(scope["server"][0])
+        except ValueError:
+            return False
+        return named == (getattr(reached, "ipv4_mapped", None) or reached)
 
     def _welcome(self, scope: Scope) -> Response | None:
         """None if the client has the cookie; a redirect that sets it if the address has the token.

@@ -73,7 +73,7 @@ LESSONS = (
     ),
     Lesson(
         "A battle is scored",
-        "Twelve dwarfs are left, a point each, and two trolls, four points each: the dwarfs "
+        "Thirteen dwarfs are left, a point each, and two trolls, four points each: the dwarfs "
         "lead by five. The trolls offer to end the battle here. Accept.",
         "A battle also ends when a side cannot move, or when nothing has been captured for "
         "long. A game has two battles: then the players change sides, and the margins are added.",

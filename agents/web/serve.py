@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import os
 import secrets
 import signal
 import socket
@@ -18,8 +19,9 @@ from urllib.parse import urlencode
 import uvicorn
 
 from agents.web.app import make_app
-from agents.web.guard import is_loopback
+from agents.web.guard import EVERYWHERE, is_loopback
 from agents.web.patience import hang_up_on_the_silent
+from thud_env.command import say
 
 PORT = 8015
 
@@ -69,7 +71,7 @@ def serve(
     app = make_app(names, token, extra)
     listener = _listen(host, port)
     shown = f"[{host}]" if ":" in host else host
-    if not local and host in ("0.0.0.0", "::"):
+    if not local and host in EVERYWHERE:
         shown = socket.gethostname()
     address = f"http://{shown}:{listener.getsockname()[1]}/" + (f"?token={token}" if token else "")
     if asked:
@@ -93,8 +95,9 @@ def serve(
 
 
 class _Server(uvicorn.Server):
-    """A server that SIGTERM ends at once. uvicorn would end it between two events, of which one may
-    compile for a minute; and here is nothing to save.
+    """A server that SIGTERM and Ctrl-C end at once. uvicorn would end it between two events, of
+    which one may compile for a minute, and Python would then wait for the players that think; and
+    here is nothing to save.
     """
 
     @contextlib.contextmanager
@@ -102,6 +105,7 @@ class _Server(uvicorn.Server):
         """See uvicorn."""
         with super().capture_signals():
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            signal.signal(signal.SIGINT, lambda *_: os._exit(say("stopped", 130)))
             yield
 
 
@@ -117,7 +121,7 @@ def _names_of(host: str) -> set[str]:
         names = {host.lower(), "localhost", "127.0.0.1", "::1"}
     else:
         names = {host.lower(), socket.gethostname().lower()}
-    if host in ("0.0.0.0", "::"):
+    if host in EVERYWHERE:
         found: Any = socket.getaddrinfo(socket.gethostname(), None)
         names |= {address[0] for *_, address in found} | {"localhost", "127.0.0.1"}
     return names | {f"[{name}]" for name in names if ":" in name}

@@ -76,7 +76,6 @@ def board_view() -> dict[str, Any]:
             "R": elements(picture.piece_shapes(STONE, False)),
             "ball": elements(picture.piece_shapes(STONE, True)),
         },
-        "names": {"d": "dwarf", "T": "troll"},
         "colours": {
             "target": picture.TARGET,
             "captured": picture.CAPTURED,
@@ -126,10 +125,8 @@ def view(position: Position, last_turn: str | None = None) -> dict[str, Any]:
     outcome = position.outcome
     return {
         "position": position.text,
-        "rules": position.rules.spec,
         "pieces": "".join(_LETTERS[piece] for piece in scene.pieces),
         "toMove": None if outcome else position.to_move,
-        "turnNumber": position.turn_number,
         "dwarfs": int(row[fields.NUM_DWARFS]),
         "trolls": int(row[fields.NUM_TROLLS]),
         "margin": position.margin,

@@ -164,7 +164,10 @@ def _check_continues(folder: Path, old: Header, new: Header) -> None:
         raise differ("seed", old.seed, new.seed)
     missing = [spec for spec in old.agents if spec not in new.agents]
     if missing:
-        raise differ("another field, with", ", ".join(missing), ", ".join(new.agents))
+        raise LadderError(
+            f"{folder} holds games of {', '.join(missing)}, which this field leaves out, and a "
+            "field may only grow: --out DIR names another folder"
+        )
 
 
 def _words(limits: dict[str, int]) -> str:

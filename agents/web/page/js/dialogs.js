@@ -139,6 +139,7 @@ export class Dialogs {
       positions: record.positions,
       turns: record.turns,
       seats,
+      players: Object.fromEntries(SIDES.map((side) => [side, record.tags[upper(side)] ?? ""])),
     });
   }
 
@@ -169,8 +170,9 @@ export class Dialogs {
     }
     parts.set("position", game.view.position);
     const link = `${location.origin}${location.pathname}#${parts}`;
-    const names = Object.fromEntries(SIDES.map((side) => [side, game.seats[side] === YOU ? "a person" : game.seats[side]]));
     const turns = game.line.map(({ turn }) => turn);
+    const names = game.recordedPlayers(turns)
+      ?? Object.fromEntries(SIDES.map((side) => [side, game.seats[side] === YOU ? "a person" : game.seats[side]]));
     const { text } = await ask("save", { ...game.battle, position: game.root.position, turns, ...names });
     const shown = (name, value) => {
       const field = make("input", { readonly: true, value, onfocus: ({ target }) => target.select() });

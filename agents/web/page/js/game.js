@@ -64,10 +64,15 @@ export class Game extends EventTarget {
     return nodes;
   }
 
+  /** Who played the turns that are shown, if they are those of the record that was opened. */
+  recordedPlayers(turns) {
+    return this.recorded?.turns === turns.join() ? this.recorded.players : null;
+  }
+
   /** Begin a battle: at a position, or with a record's turns. Returns false if another one was begun
    * before the view of this one had come.
    */
-  async begin({ rules, limits = {}, position = "", turns = [], positions = [], seats, match = null }) {
+  async begin({ rules, limits = {}, position = "", turns = [], positions = [], seats, players = null, match = null }) {
     this.stop();
     const opening = await this.#opening(rules, limits, position);
     if (!opening) return false;
@@ -83,6 +88,7 @@ export class Game extends EventTarget {
       node = child;
     });
     if (seats) this.seats = { ...seats };
+    this.recorded = players && { players, turns: turns.join() };
     this.match = match;
     this.node = this.root;
     this.going = null;

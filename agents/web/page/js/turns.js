@@ -25,12 +25,12 @@ export class TurnList {
     list.querySelector("[aria-current]")?.removeAttribute("aria-current");
     const shown = this.items.get(current);
     shown?.firstElementChild.setAttribute("aria-current", "true");
-    if (shown) requestAnimationFrame(() => this.#scrollTo(shown)); // with the frame's own layout
+    requestAnimationFrame(() => this.#scrollTo(shown)); // with the frame's own layout
   }
 
   #scrollTo(item) {
     const list = byId("turns");
-    list.scrollTop = item.offsetTop - list.clientHeight / 2;
+    list.scrollTop = item ? item.offsetTop - list.clientHeight / 2 : 0;
   }
 
   #item(node, i) {
