@@ -85,8 +85,16 @@ def test_frames_end_with_the_picture_of_the_end():
     assert np.array_equal(shown[0][0], rgb_array(record.start, size=170))
     last = rgb_array(record.final, last_turn=record.turns[-1], size=170, targets=())
     assert np.array_equal(shown[-1][0], last)
-    assert sum(duration for _, duration, _ in shown) == pytest.approx(1.0 + len(record.turns))
     assert [turn for *_, turn in shown] == sorted(turn for *_, turn in shown)
+
+
+@pytest.mark.parametrize("name", ["opening", "agreed"])
+def test_every_turn_is_shown_as_long(name):
+    record = read_record(RECORDS / f"{name}.thud")
+    shown = list(frames(record, size=110, seconds=0.8))
+    assert sum(duration for _, duration, _ in shown) == pytest.approx(0.8 * (1 + len(record.turns)))
+    if name == "agreed":  # its last turn is an answer, with nothing that slides
+        assert shown[-1][1] == pytest.approx(0.8)
 
 
 @pytest.mark.parametrize("wrong", [-1, 0, float("nan"), float("inf"), "1", None])

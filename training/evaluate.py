@@ -86,8 +86,8 @@ def evaluate(
         rules: the name of a ruleset.
         match: whether to play game pairs.
         openings: whether to begin from the starts of the opening book, one after the other; None:
-            if both players play without chance, and the book has as many starts. Starts of your
-            own are begun from again when all have been.
+            if both players play without chance, and there is a book, whose starts, as those of
+            your own, are begun from again when all have been.
         watch: called after each decision with how many battles ended by it.
         **limits: ``max_quiet_turns``, ``max_turns``, ``offer_after``, ``agreement``.
 
@@ -103,7 +103,8 @@ def evaluate(
     elif openings or (openings is None and not by_chance):
         try:
             book = read_openings(rules)
-            starts = book.rows(games, **limits)
+            wanted = games if openings else min(games, len(book.starts))
+            starts = book.rows(wanted, **limits)[np.arange(games) % wanted]
         except OpeningsError as error:
             if openings:
                 raise

@@ -119,7 +119,12 @@ def read_openings(rules: str) -> Openings:
     try:
         return _parsed(path.read_text(encoding="utf-8"), get_ruleset(rules), path)
     except (OSError, UnicodeDecodeError) as error:
-        raise OpeningsError(f"{path} cannot be read: {error}") from None
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: Path, error: OSError | UnicodeDecodeError) -> OpeningsError:
+    reason = error.strerror if isinstance(error, OSError) else error
+    return OpeningsError(f"{path} cannot be read: {reason}")
 
 
 @lru_cache(maxsize=8)  # checking 500 starts takes 60 ms, and every match asks for its book
@@ -165,7 +170,7 @@ def read_starts(path: Path, rules: str) -> Openings:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise OpeningsError(f"{path} cannot be read: {error}") from None
+        raise _unreadable(path, error) from None
     if text.startswith(_HEADER_BEGINS):
         return _parsed(text, ruleset, path)
     starts = _positions(text.splitlines(), 1, ruleset, path)
