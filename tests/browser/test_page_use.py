@@ -84,6 +84,22 @@ def test_a_lesson_that_was_left_does_not_come_back(visit):
     expect(page.locator("#lesson")).to_be_hidden()
 
 
+def test_a_battle_goes_on_where_the_lessons_interrupted_it(visit):
+    page = visit(asked(trolls="greedy"))
+    press(page, "F1", "can move")
+    press(page, "F2", "move to")
+    wait_for_turns(page, 2)
+    played = turn_texts(page)
+    page.get_by_role("button", name="Learn").click()
+    page.get_by_role("heading", name=re.compile("^1 of 6")).wait_for()
+    page.get_by_role("button", name="Skip").click()
+    page.get_by_role("heading", name=re.compile("^2 of 6")).wait_for()
+    page.get_by_role("button", name="Leave").click()
+    wait_for_turns(page, 2)
+    assert turn_texts(page) == played
+    expect(page.locator("#lesson")).to_be_hidden()
+
+
 def test_a_lesson_before_which_another_battle_begins_is_not_shown(visit):
     page = visit()
     held = hold_first(page, "**/api/view")

@@ -99,6 +99,21 @@ export class Game extends EventTarget {
     return true;
   }
 
+  /** The battle as it stands, for `resume`. */
+  get kept() {
+    const { rules, limits, root, node, seats, recorded, match, running } = this;
+    return { rules, limits, root, node, seats, recorded, match, running };
+  }
+
+  /** Go back to a battle that was kept. */
+  async resume(kept) {
+    this.stop();
+    this.beginning = null;
+    Object.assign(this, kept, { going: null, partial: null });
+    this.#changed({ slide: false });
+    await this.proceed();
+  }
+
   /** The ruleset and the view that a battle begins with; null if another one was begun meanwhile.
    * Until they are here, the board that is shown is that of the battle before, and not to be played on.
    */

@@ -30,6 +30,7 @@ export class Lessons {
     this.number = null;
     this.shown = null;
     this.starting = null; // the lesson that is to be shown, until its position is there
+    this.before = null; // the battle that the lessons interrupted
     byId("learn").addEventListener("click", () => this.start(0).catch(complain));
     game.addEventListener("change", () => this.#look());
   }
@@ -38,6 +39,7 @@ export class Lessons {
   async start(number) {
     remember();
     const { rules, position, agreement } = this.lessons[number];
+    if (!this.starting) this.before = this.game.node ? this.game.kept : null;
     const mine = (this.starting = {});
     this.number = null; // ignore changes until the position is there
     const begun = await this.game.begin({ rules, position, limits: { agreement }, seats: { dwarfs: YOU, trolls: YOU } });
@@ -50,6 +52,7 @@ export class Lessons {
   close() {
     remember();
     this.starting = null;
+    this.before = null;
     this.number = null;
     this.shown = null;
     const focused = this.#focused;

@@ -21,8 +21,9 @@ async function main() {
   new Insight(world, game);
   const dialogs = new Dialogs(world, game);
   const lessons = new Lessons(world, game, table.board, () => {
+    const { before } = lessons;
     lessons.close();
-    game.begin(FIRST).catch(complain);
+    (before ? game.resume(before) : game.begin(FIRST)).catch(complain);
   });
   for (const id of ["new", "open"]) byId(id).addEventListener("click", () => lessons.close());
   addEventListener("hashchange", () => dialogs.follow().catch(complain));
