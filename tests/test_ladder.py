@@ -310,7 +310,7 @@ def test_bad_input_is_one_line_and_exit_code_2(
 def test_results_of_another_field_or_ruleset_are_refused(unbroken: Path, capsys) -> None:
     before = (unbroken / FILE).read_bytes()
     for words, complaint in (
-        (["random", "greedy"], "another field"),
+        (["random", "greedy"], "which this field leaves out"),
         ([*FIELD, "--rules", "classic-any"], "ruleset classic, not classic-any"),
         ([*FIELD, "--seed", "2"], "seed 1, not 2"),
     ):

@@ -159,8 +159,8 @@ def test_unknown_arguments_are_refused_as_python_does():
 
 def test_the_mask_is_built_once_a_step(monkeypatch):
     built = []
-    build = base.action_mask
-    monkeypatch.setattr(base, "action_mask", lambda row: built.append(row) or build(row))
+    build = base.mask_of
+    monkeypatch.setattr(base, "mask_of", lambda row: built.append(row) or build(row))
     env = ThudSeatEnv(opponent=first_legal)
     env.reset()
     built.clear()
