@@ -453,6 +453,13 @@ def test_a_mistake_is_one_line_and_exit_code_2(
     assert said in err
 
 
+def test_the_page_refuses_a_policy_of_another_game(capsys) -> None:
+    pytest.importorskip("uvicorn")
+    words = ["--web", "--rules", "koom-valley", "--trolls", "policy:pretrained/classic"]
+    assert main(words, answers()) == 2
+    assert "trained for classic, not koom-valley" in capsys.readouterr().err
+
+
 def test_a_host_that_is_elsewhere_is_one_line_that_names_it(capsys) -> None:
     assert main(["--web", "--host", "192.0.2.1"], answers()) == 2  # RFC 5737
     err = capsys.readouterr().err

@@ -47,7 +47,7 @@ def read_word(name: str, value: Any, words: tuple[Any, ...]) -> Any:
 def spell(value: Any) -> str:
     """The value of a field as a spec has it, which ``read_changes`` reads."""
     if isinstance(value, bool):
-        return next(word for word, meaning in _YES_NO.items() if meaning is value)
+        return "yes" if value else "no"
     return "+".join(value) if isinstance(value, tuple) else str(value)
 
 

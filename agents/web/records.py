@@ -8,7 +8,6 @@ from agents.web.protocol import MOST_TURNS, BadRequest, NamedRulesets
 from thud_env import Position
 from thud_env.record.files import Record
 from thud_env.record.text import RecordText
-from thud_env.rules.row import limits_of
 from thud_env.rulesets import MOST_POINTS
 
 
@@ -33,7 +32,7 @@ def load(text: str, named: NamedRulesets) -> dict[str, Any]:
         raise too_long
     return {
         "rules": record.rules.spec,
-        **limits_of(record.start.row),
+        **record.start.limits,
         "turns": list(record.turns),
         "positions": [position.text for position in positions_of(record.start, record.turns)],
         "tags": record.tags,

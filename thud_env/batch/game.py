@@ -349,7 +349,8 @@ class BatchedGame:
         Raises:
             IllegalMove: if an action is not legal; no game has been changed then.
             ValueError: if ``actions`` is not [B] integers, or ``games`` not as above.
-            RuntimeError: if another thread is at work on this batch.
+            RuntimeError: if another thread is at work on this batch, or ``masks``, which are to be
+                read only, have been written.
         """
         self._begin()
         try:

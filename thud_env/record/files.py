@@ -252,7 +252,7 @@ def write_record(path: str | PathLike[str], record: Record) -> None:
             fsync(file.fileno())
         temporary.replace(target)
     except BaseException as error:
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError):  # the first error says more
             temporary.unlink(missing_ok=True)
         if isinstance(error, OSError) and error.errno:  # it names the temporary file
             raise OSError(error.errno, error.strerror, str(path)) from None
