@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from agents.search.captures import capturing_moves, keep_hungry_answers
+from agents.search.captures import capturable_by, capturing_moves, keep_hungry_answers
 from agents.search.evaluation import INFINITE
 from agents.search.ordering import (
     FIRST,
     arrange_answers,
     note_refutation,
+    score_captures,
     score_judged_moves,
-    score_moves,
+    score_quiet_moves,
 )
 from agents.search.patterns import has_replies, judge_moves
 from agents.search.pruning import is_calm, is_in_doubt, margin_of_quiet_moves, static_value
@@ -45,12 +46,14 @@ from agents.search.workspace import (
     QUIESCENCE,
     REDUCTIONS,
     TRIED,
+    TRY_FIRST,
     TURNS_LEFT,
+    UNLISTED,
     USE_TABLE,
 )
 from thud_env.actions import OFFER
 from thud_env.jit.compile import inlined
-from thud_env.rules.legal import legal_actions
+from thud_env.rules.legal import is_legal, legal_actions
 from thud_env.rules.row import NO_QUESTION, PENDING, TAKEN, TO_MOVE
 
 
@@ -97,13 +100,38 @@ def _settle_by_table(work, level):
 
 
 @inlined
-def _score_turn(work, level, first):
-    """Score how promising the moves at the start of a turn are."""
-    row, frame, scores = work.rows[level], work.frames[level], work.scores[level]
-    decisions, count = work.moves[level], frame[COUNT]
+def _list_captures(work, level, first):
+    """List the moves at the start of a turn that cut off most levels: the one to try first, if it
+    is legal, and the captures.
+    """
+    row, frame, decisions = work.rows[level], work.frames[level], work.moves[level]
+    count = capturing_moves(row, decisions)
+    if first >= 0 and is_legal(row, first) and capturable_by(row, first) == 0:
+        decisions[count] = first
+        count += 1
+    score_captures(row, decisions, count, work.scores[level], first)
+    frame[TRY_FIRST] = first
+    frame[COUNT] = count
+    frame[UNLISTED] = 1
+
+
+@inlined
+def list_quiet_moves(work, level):
+    """List the moves at the start of a turn that ``_list_captures`` left out."""
+    row, frame, every = work.rows[level], work.frames[level], work.moves[level + 1]
+    listed = frame[COUNT]
+    decisions, scores = work.moves[level, listed:], work.scores[level, listed:]
+    count = 0
+    for i in range(legal_actions(row, every)):
+        action = every[i]
+        if action not in (frame[TRY_FIRST], OFFER) and capturable_by(row, action) == 0:
+            decisions[count] = action
+            count += 1
+    frame[COUNT] = listed + count
+    frame[UNLISTED] = 0
     killers = work.killers[frame[TURNS_LEFT]]
     if work.control[BY_PATTERNS] == 0:
-        score_moves(row, decisions, count, scores, first, killers, work.history[row[TO_MOVE]])
+        score_quiet_moves(decisions, count, scores, killers, work.history[row[TO_MOVE]])
         return
     codes, sums = work.codes[level], work.sums[level]
     judge_moves(row, decisions, count, work.tables, codes, sums, work.arrivals, scores)
@@ -112,7 +140,7 @@ def _score_turn(work, level, first):
         killers = work.killers[0]  # none
         exact = not clocks_matter(row, 1) and has_replies(row)
     frame[MARGIN] = margin_of_quiet_moves(work, level, exact)
-    score_judged_moves(row, decisions, count, scores, first, killers)
+    score_judged_moves(decisions, count, scores, killers)
 
 
 @inlined
@@ -130,6 +158,7 @@ def open_level(work, level):
     frame[IN_TABLE] = 0
     frame[LINE] = 0
     frame[MARGIN] = -1
+    frame[UNLISTED] = 0
     at_start = row[PENDING] == NO_QUESTION
     if at_start and frame[TURNS_LEFT] == 0 and is_in_doubt(work, level):
         frame[TURNS_LEFT] = 1
@@ -152,13 +181,13 @@ def open_level(work, level):
                 first = frame[BEST_MOVE]
             frame[BEST] = -INFINITE
             frame[BEST_MOVE] = -1
+        if work.control[ORDERED] == 1:
+            _list_captures(work, level, first)
+            return False
         count = legal_actions(row, work.moves[level])
         if work.moves[level, count - 1] == OFFER:
             count -= 1
         frame[COUNT] = count
-        if work.control[ORDERED] == 1:
-            _score_turn(work, level, first)
-            return False
     for i in range(frame[COUNT]):
         # Even a search that is interrupted must have tried what the one before it found.
         first = level == 0 and work.moves[level, i] == work.control[FIRST_MOVE]

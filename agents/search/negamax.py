@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from agents.search.evaluation import final_value
-from agents.search.levels import close_level, open_level
+from agents.search.levels import close_level, list_quiet_moves, open_level
 from agents.search.patterns import copy_codes, judge_afresh, judge_change
 from agents.search.pruning import may_be_reduced, next_is_hopeless, reduction
 from agents.search.table import key_after, position_key
@@ -43,6 +43,7 @@ from agents.search.workspace import (
     STOP,
     TRIED,
     TURNS_LEFT,
+    UNLISTED,
 )
 from thud_env.actions import CAPTURE, CAPTURE_ALL
 from thud_env.jit.compile import compiled, inlined
@@ -202,6 +203,8 @@ def search(work, row, depth, alpha, beta, rng):
     frames[0, EXTENDED] = 0
     if open_level(work, np.int64(0)):  # a number: see evaluation.WIDEST
         return True
+    if frames[0, UNLISTED] == 1:
+        list_quiet_moves(work, np.int64(0))
     _shuffle(work.moves[0], work.scores[0], frames[0, COUNT], rng)
     level = 0
     while True:
@@ -213,6 +216,9 @@ def search(work, row, depth, alpha, beta, rng):
             if next_is_hopeless(work, level):
                 continue
             settled = _carry_out(work, level)
+        elif frame[UNLISTED] == 1 and frame[BEST] < frame[BETA]:
+            list_quiet_moves(work, level)
+            continue
         else:
             close_level(work, level)
             if level == 0:

@@ -9,68 +9,66 @@ from thud_env.actions import CAPTURE, CAPTURE_ALL, DONE
 from thud_env.jit.compile import compiled
 from thud_env.rules.row import PENDING, TAKE_ALL, TAKE_ONE, TRAMPLE_ON
 
-FIRST, CAPTURES, KILLERS = 1 << 30, 1 << 24, 1 << 22
-MOST_HISTORY = 1 << 20
-LOUD = 1 << 26
-"""Quiet moves with an evaluation score below half of this, all other decisions above."""
+FIRST, LOUD = 1 << 30, 1 << 26
+KILLERS, MOST_HISTORY = 1 << 22, 1 << 20
 QUIET = LOUD >> 1
+"""Quiet moves score below this, all other decisions above."""
 KILLER_BONUS = 50
 SORTED = 12
 """Decisions brought to the front one by one: if so many cause no cutoff, none is likely to."""
 
 
 @compiled
-def score_moves(row, decisions, count, scores, first, killers, history):
-    """Score the decisions at the start of a turn: highest the one that proved best before, then
-    captures, then those that lately refuted a sibling (killers), then those that often refute
-    (history; Schaeffer, "The history heuristic", 1983).
+def score_captures(row, decisions, count, scores, first):
+    """Score moves that capture, the more the higher, and highest the one that proved best before.
 
     Args:
         row: [432] a state row at the start of a turn.
-        decisions: [count] int32 its legal moves.
+        decisions: [count] int32 moves that capture; ``first`` may be among them and need not.
         count: how many.
-        scores: [count] int32, written.
-        first: the decision to try first, or -1.
+        scores: [count] int32, written: all at least LOUD.
+        first: the move to try first, or -1.
+    """
+    for i in range(count):
+        if decisions[i] == first:
+            scores[i] = FIRST
+        else:
+            scores[i] = LOUD + capturable_by(row, decisions[i]) * POINT
+
+
+@compiled
+def score_quiet_moves(decisions, count, scores, killers, history):
+    """Score moves that capture nothing: highest those that lately refuted a sibling (killers), then
+    those that often refute (history; Schaeffer, "The history heuristic", 1983).
+
+    Args:
+        decisions: [count] int32 the moves.
+        count: how many.
+        scores: [count] int32, written: all below QUIET.
         killers: [2] int32.
         history: [6470] int32.
     """
     for i in range(count):
         action = decisions[i]
-        if action == first:
-            scores[i] = FIRST
-            continue
-        captured = capturable_by(row, action)
-        score = history[action]
-        if captured > 0:
-            score += CAPTURES * (1 + captured)
-        elif action == killers[0] or action == killers[1]:
-            score += KILLERS
-        scores[i] = score
+        killer = action == killers[0] or action == killers[1]
+        scores[i] = history[action] + (KILLERS if killer else 0)
 
 
 @compiled
-def score_judged_moves(row, decisions, count, scores, first, killers):
-    """Score the decisions at the start of a turn by their evaluation: highest the one that proved
-    best before, then those that capture, then the others, which score below LOUD. Without killers,
-    the score of these is their evaluation.
+def score_judged_moves(decisions, count, scores, killers):
+    """Score moves that capture nothing by their evaluation, killers a little higher, and moves of
+    the stone, which are not evaluated, above all of them.
 
     Args:
-        row: [432] a state row at the start of a turn.
-        decisions: [count] int32 its legal moves.
+        decisions: [count] int32 the moves.
         count: how many.
-        scores: [count] int32, their evaluations (``judge_moves``); overwritten.
-        first: the decision to try first, or -1.
-        killers: [2] int32.
+        scores: [count] int32, their evaluations (``judge_moves``); changed.
+        killers: [2] int32; without any, the score of a move is its evaluation.
     """
     for i in range(count):
         action = decisions[i]
-        captured = capturable_by(row, action)
-        if action == first:
-            scores[i] = FIRST
-        elif scores[i] == UNKNOWN:
+        if scores[i] == UNKNOWN:
             scores[i] = LOUD
-        elif captured > 0:
-            scores[i] += LOUD + captured * POINT
         elif action == killers[0] or action == killers[1]:
             scores[i] += KILLER_BONUS
 

@@ -138,6 +138,12 @@ class PlanningAgent(DrawingAgent):
         """
         raise NotImplementedError
 
+    def deepen(self, row: Row) -> Iterator[Thought]:
+        """Yield what ``think`` would find, first at a glance and then better and better. Override
+        it where a search may take long.
+        """
+        yield self.think(row)
+
     def glimpse(self, row: Row) -> Thought | None:
         """What the search of this row in another thread has found so far; None if there is no such
         search, or it has found nothing yet.

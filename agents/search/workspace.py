@@ -30,8 +30,10 @@ from thud_env.rules.row import MAX_DECISIONS_AT_ONCE, ROW_SIZE
     FLOOR,  # what the child being searched has to exceed
     HURRY,  # how that child is searched: see the values below
     EXTENDED,  # turns added on the way here
+    TRY_FIRST,  # the move to try first, or -1
+    UNLISTED,  # 1 as long as the quiet moves are not listed
     FRAME_SIZE,
-) = range(16)
+) = range(18)
 
 IN_FULL, SCOUTED, REDUCED = range(3)
 """Values of HURRY: with the whole window; with a null window, to see whether the child exceeds
@@ -86,9 +88,9 @@ class Workspace(NamedTuple):
     entries: NDArray[np.int64]
     """[K, 4] its entries."""
     killers: NDArray[np.int32]
-    """[MAX_DEPTH + 1, 2] by turns left, -1 for none: see ``ordering.score_moves``."""
+    """[MAX_DEPTH + 1, 2] by turns left, -1 for none: see ``ordering.score_quiet_moves``."""
     history: NDArray[np.int32]
-    """[2, 6470] by side: see ``ordering.score_moves``."""
+    """[2, 6470] by side: see ``ordering.score_quiet_moves``."""
     control: NDArray[np.int64]
     """[CONTROL_SIZE] the numbers above."""
     tables: Tables
