@@ -95,23 +95,44 @@ class Searcher:
             row: [432] a state row, its battle not over and no offer open.
             options: how to search.
         """
+        deeper = self.deepen(row, options)
+        result = next(deeper)
+        with stopping_after(options.seconds, self.stop):
+            for found in deeper:
+                result = found
+        return result
+
+    def deepen(self, row: Row, options: SearchOptions) -> Iterator[SearchResult]:
+        """Yield what a search finds, one turn deeper each time. Nothing limits its time."""
         self._prepare(row, options)
-        deeper = self._deepen(row, options.depth)
-
-        def note(line: list[int], value: int, depth: int) -> SearchResult:
-            nodes = int(self._work.control[workspace.NODES])
-            result = SearchResult(line, value, nodes, depth=depth)
-            self.so_far = row, result
-            return result
-
+        work = self._work
+        decisions = np.empty(MAX_DECISIONS_AT_ONCE, dtype=np.int32)
+        searched = _writable(row)
+        legal_actions(searched, decisions)
+        line, value, finished = [int(decisions[0])], 0, 0
         try:
-            result = note(*next(deeper))
-            with stopping_after(options.seconds, self.stop):
-                for found in deeper:
-                    result = note(*found)
+            for turns in range(1, options.depth + 1):
+                work.control[workspace.FIRST_MOVE] = line[0] if turns > 1 else -1
+                done = negamax.search(work, searched, turns, -INFINITE, INFINITE, self._rng)
+                length = int(work.frames[0, workspace.LINE])
+                best = int(work.frames[0, workspace.BEST])
+                only_now_lost = finished > 0 and best <= -WIN
+                if length > 0 and not only_now_lost:
+                    # If only the deeper search sees a loss, the shallower one's turn delays it.
+                    line = work.lines[0, :length].tolist()
+                if length > 0 and (done or not only_now_lost):  # the rest may save it
+                    value = best
+                elif turns == 1:
+                    value = int(judge_position(searched, work))
+                finished = turns if done else finished
+                nodes = int(work.control[workspace.NODES])
+                result = SearchResult(line, value, nodes, depth=finished)
+                self.so_far = row, result
+                yield result
+                if not done or abs(value) >= WIN:
+                    return
         finally:
             self.so_far = None
-        return result
 
     def value(
         self, row: Row, options: SearchOptions, alpha: int = -INFINITE, beta: int = INFINITE
@@ -148,30 +169,6 @@ class Searcher:
             self._work.entries.fill(0)
         self._work.killers.fill(-1)
         self._work.history.fill(0)
-
-    def _deepen(self, row: Row, depth: int) -> Iterator[tuple[list[int], int, int]]:
-        """Yield the line, the value and the depth of each search, one turn deeper each time."""
-        work = self._work
-        row = _writable(row)
-        decisions = np.empty(MAX_DECISIONS_AT_ONCE, dtype=np.int32)
-        legal_actions(row, decisions)
-        line, value, finished = [int(decisions[0])], 0, 0
-        for turns in range(1, depth + 1):
-            work.control[workspace.FIRST_MOVE] = line[0] if turns > 1 else -1
-            done = negamax.search(work, row, turns, -INFINITE, INFINITE, self._rng)
-            length, best = int(work.frames[0, workspace.LINE]), int(work.frames[0, workspace.BEST])
-            only_now_lost = finished > 0 and best <= -WIN
-            if length > 0 and not only_now_lost:
-                # If only the deeper search sees a loss, the shallower one's turn delays it longer.
-                line = work.lines[0, :length].tolist()
-            if length > 0 and (done or not only_now_lost):  # decisions not tried may still save it
-                value = best
-            elif turns == 1:
-                value = int(judge_position(row, work))
-            finished = turns if done else finished
-            yield line, value, finished
-            if not done or abs(value) >= WIN:
-                break
 
 
 def _writable(row: Row) -> Row:
@@ -245,6 +242,13 @@ class AlphaBetaAgent(PlanningAgent):
             return None
         about, found = so_far
         return found if np.array_equal(about, row) else None
+
+    def deepen(self, row: Row) -> Iterator[SearchResult]:
+        """See ``PlanningAgent``. With a limit of time it yields once."""
+        if self.timed:
+            yield self.think(row)
+        else:
+            yield from self._searcher.deepen(row, self._options)
 
     def think(self, row: Row) -> SearchResult:
         """See ``PlanningAgent``."""

@@ -1,7 +1,8 @@
 """Analyses a position with a player: its main line, its score, and which decisions it considers.
 
-A search without a limit runs again and again, one turn deeper or with twice the simulations each
-time. So there are results while it goes on, and any search can be watched from outside.
+Alpha-beta tells what it has found each time it has searched a turn deeper; a tree search without a
+limit runs again and again, with twice the simulations each time. So there are results while it goes
+on, and any search can be watched from outside.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _LIMITS = {
     "policy+mcts": ("sims", "time"),
 }
 """The options that limit a search; 0 sets no limit."""
-_UNLIMITED = {"champion": "alphabeta"}
+_WITHOUT_LIMITS = {"champion": "alphabeta"}
 """What a player is without the limits that it always has."""
 _LINE = 4
 """Turns of a main line."""
@@ -73,7 +74,8 @@ class Analysis:
     def __init__(self, spec: str, position: Position, *, endless: bool = False) -> None:
         check_going_on(position, "analyse")
         self._spec, self._position, self._endless = spec, position, endless
-        self._agent = make(spec)
+        self._thinking = make(spec)
+        """The player that is to be stopped."""
         self._stopped = False
         self.finding: Finding | None = None
         """The newest result."""
@@ -81,49 +83,56 @@ class Analysis:
     def stop(self) -> None:
         """Make ``run`` end soon. Another thread may call this."""
         self._stopped = True
-        stop = getattr(self._agent, "stop", None)
+        stop = getattr(self._thinking, "stop", None)
         if stop is not None:
             stop()
 
     def run(self) -> None:
         """Analyse until the limits of the spec; or, if it names none, until there is nothing deeper
         to search or another thread calls ``stop``. Each turn of the main line after the first is
-        searched anew, so a limit of time may be used four times.
+        searched anew: by alpha-beta a turn less deep each time, by other players with the limits
+        of the spec.
 
         Raises:
             OwnAgentError: if a player of the user's own fails.
         """
-        for spec, depth in searches(self._spec, self._endless):
-            self._agent = make(spec)
+        for spec in searches(self._spec, self._endless):
+            self._thinking = make(spec)
             if self._stopped:
                 return
-            with errors_with_traceback(self._agent):
-                found = self._look(depth)
-            if self._stopped and self.finding is not None:
-                return  # keep the last finished search: half of one is worth less
-            self.finding = found
+            with errors_with_traceback(self._thinking):
+                for found in self._findings():
+                    if self._stopped and self.finding is not None:
+                        return  # keep the last finished search: half of one is worth less
+                    self.finding = found
 
-    def _look(self, depth: int | None) -> Finding:
+    def _findings(self) -> Iterator[Finding]:
         # Imported here because importing searches takes a while.
         from agents.search.planning import PlanningAgent
 
-        position, agent = self._position, self._agent
+        position, agent = self._position, self._thinking
         offered = position.row[fields.PENDING] == fields.ANSWER_OFFER
         if not isinstance(agent, PlanningAgent) or offered:
-            return _judged(agent, position)
-        thought = agent.think(position.row)
-        return _finding(position, thought, tuple(self._line(thought.decisions, depth)))
+            yield _judged(agent, position)
+            return
+        for thought in agent.deepen(position.row):
+            yield _finding(position, thought, tuple(self._line(thought)))
 
-    def _line(self, decisions: list[int], depth: int | None) -> Iterator[str]:
-        """Yield the turn that these decisions begin, and turns of the same player after it."""
-        here, planned = self._position, list(decisions)
-        for _ in range(min(_LINE, depth or _LINE)):
+    def _line(self, thought: Thought) -> Iterator[str]:
+        """Yield the turn that a thought begins, and the turns that the player expects after it."""
+        here, planned = self._position, list(thought.decisions)
+        kind, words = _unlimited(self._spec)
+        depth = thought.depth if kind == "alphabeta" else None
+        player = self._thinking
+        for ahead in range(_LINE if depth is None else min(_LINE, max(1, depth))):
+            if depth is not None and ahead > 0:
+                self._thinking = make(_alphabeta(words, depth - ahead))
             if here.outcome is not None or self._stopped:
-                return
-            actions = _turn_of(self._agent, here, planned)
-            turn = here.turn_of(actions)
+                break
+            turn = here.turn_of(_turn_of(self._thinking, here, planned))
             yield turn
             here, planned = here.play(turn), []
+        self._thinking = player
 
 
 def glimpse(agent: Agent, position: Position) -> Finding | None:
@@ -166,33 +175,40 @@ def _judged(agent: Agent, position: Position) -> Finding:
     return Finding(line, opinion.probabilities, opinion.margin)
 
 
-def searches(spec: str, endless: bool) -> Iterator[tuple[str, int | None]]:
-    """Yield the specs to run one after another, with the depth in turns where it is known."""
-    kind, _, rest = spec.partition(":")
-    limits = _LIMITS.get(kind, ())
-    options = {key: value for key, _, value in (word.partition("=") for word in rest.split(","))}
-    named = {key: options[key] for key in limits if options.get(key, "").strip("0.")}
-    if endless or not named:
-        yield from deeper(_UNLIMITED.get(kind, spec) if endless else spec)
-    else:
-        yield spec, int(named["depth"]) if "depth" in named else None
-
-
-def deeper(spec: str) -> Iterator[tuple[str, int | None]]:
-    """Yield specs of the same search, ever deeper, with the depth in turns; any other spec once."""
-    kind, _, rest = spec.partition(":")
-    limits = _LIMITS.get(kind, ())
-    kept = [word for word in rest.split(",") if word and word.partition("=")[0] not in limits]
-    if kind == "alphabeta":
-        for depth in range(1, DEEPEST + 1):
-            yield f"{kind}:{','.join([*kept, f'depth={depth}'])}", depth
-    elif limits:
+def searches(spec: str, endless: bool) -> Iterator[str]:
+    """Yield the specs to run one after another."""
+    kind, words = _unlimited(spec)
+    if not endless and _is_limited(spec):
+        yield spec
+    elif kind == "alphabeta":
+        yield _alphabeta(words, DEEPEST)
+    elif kind in _LIMITS:
         simulations = _FIRST_SIMULATIONS
         while simulations <= _MOST_SIMULATIONS:
-            yield f"{kind}:{','.join([*kept, f'sims={simulations}'])}", None
+            yield f"{kind}:{','.join([*words, f'sims={simulations}'])}"
             simulations *= 2
     else:
-        yield spec, None
+        yield spec
+
+
+def _is_limited(spec: str) -> bool:
+    """Whether a search of this spec ends of itself, or it is no search."""
+    kind, _, rest = spec.partition(":")
+    options = dict(word.partition("=")[::2] for word in rest.split(","))
+    limits = _LIMITS.get(kind)
+    return limits is None or any(options.get(key, "").strip("0.") for key in limits)
+
+
+def _unlimited(spec: str) -> tuple[str, list[str]]:
+    """What a player is without its limits, and the other words of its spec."""
+    kind, _, rest = spec.partition(":")
+    kind = _WITHOUT_LIMITS.get(kind, kind)
+    limits = _LIMITS.get(kind, ())
+    return kind, [word for word in rest.split(",") if word and word.partition("=")[0] not in limits]
+
+
+def _alphabeta(words: list[str], depth: int) -> str:
+    return f"alphabeta:{','.join([*words, f'depth={depth}'])}"
 
 
 def _turn_of(agent: Agent, position: Position, planned: list[int] | None = None) -> list[int]:

@@ -527,14 +527,14 @@ class MovesOn:
 
 def test_a_glimpse_never_mixes_a_search_by_depth_with_the_next(monkeypatch) -> None:
     agent, moments = AlphaBetaAgent(depth=1), []
-    deepen = Searcher._deepen
+    deepen = Searcher.deepen
 
-    def watched(searcher, row, depth):
-        for found in deepen(searcher, row, depth):
-            yield found
+    def watched(searcher, row, options):
+        for found in deepen(searcher, row, options):
             moments.append(dict(vars(searcher)))
+            yield found
 
-    monkeypatch.setattr(Searcher, "_deepen", watched)
+    monkeypatch.setattr(Searcher, "deepen", watched)
     before = Position.start()
     after = before.play(before.turns()[0])
     thoughts = [agent.think(position.row) for position in (before, after)]

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 import agents
-from agents.analysis import Analysis, deeper, glimpse, searches
+from agents.analysis import DEEPEST, Analysis, glimpse, searches
 from agents.search.evaluation import WIN
 from agents.search.planning import Thought
 from agents.web import thinking
@@ -20,6 +20,8 @@ from thud_env import Position
 from thud_env.actions import ACCEPT, DECLINE, OFFER
 
 START = Position.start()
+NO_LIMIT = f"depth={DEEPEST}"
+DEEP = f"alphabeta:quiescence=2,{NO_LIMIT}"
 
 
 @pytest.fixture(scope="module")
@@ -85,21 +87,53 @@ def test_a_search_is_watched_turn_by_turn():
     found = []
 
     class Watched(Analysis):
-        def _look(self, depth):
-            found.append(super()._look(depth))
-            if len(found) == 2:
+        @property
+        def finding(self):
+            return found[-1] if found else None
+
+        @finding.setter
+        def finding(self, finding):
+            if finding is not None:
+                found.append(finding)
+            if len(found) == 3:
                 self.stop()
-            return found[-1]
 
     position = LESSONS[1].start
-    analysis = Watched("alphabeta:depth=9", position, endless=True)
-    analysis.run()
-    assert [finding.depth for finding in found] == [1, 2]
-    assert analysis.finding is found[0]
-    assert found[1].line[0] in position.turns()
-    assert len(found[1].line) == 2
+    Watched("alphabeta:depth=1", position, endless=True).run()
+    assert [finding.depth for finding in found] == [1, 2, 3]
+    assert [len(finding.line) for finding in found] == [1, 2, 3]
+    here = position
+    for turn in found[2].line:
+        here = here.play(turn)
     view = finding_view(found[0], position)
     assert view["turns"] == [(found[0].line[0], 1.0)]
+
+
+def test_an_analysis_that_is_stopped_keeps_its_last_finished_search():
+    """Even one that is stopped while it looks for the rest of its main line."""
+    position = LESSONS[1].start
+    whole = Analysis("alphabeta:depth=2", position)
+    whole.run()
+    stopped = Analysis("alphabeta:depth=3", position)
+    stopped_at = []
+
+    def stop_at_depth_three(thought):
+        if thought.depth == 3:
+            stopped.stop()
+            stopped_at.append(thought)
+        return Analysis._line(stopped, thought)
+
+    stopped._line = stop_at_depth_three
+    stopped.run()
+    assert len(stopped_at) == 1
+    assert (stopped.finding.depth, stopped.finding.line) == (2, whole.finding.line)
+
+
+def test_a_stop_before_an_analysis_begins_is_not_lost():
+    analysis = Analysis("alphabeta", LESSONS[1].start)
+    analysis.stop()
+    analysis.run()
+    assert analysis.finding is None
 
 
 @pytest.mark.parametrize("spec", ["alphabeta:depth=2", "mcts:sims=300"])
@@ -145,37 +179,31 @@ def test_a_player_without_a_search_has_no_glimpse():
     assert glimpse(agents.make("greedy"), LESSONS[1].start) is None
 
 
-def test_searches_are_asked_ever_deeper():
-    asked = list(deeper("alphabeta:depth=3,quiescence=2"))
-    assert asked[:2] == [
-        ("alphabeta:quiescence=2,depth=1", 1),
-        ("alphabeta:quiescence=2,depth=2", 2),
-    ]
-    assert [spec for spec, _ in deeper("mcts:time=3,c=2")][:2] == [
-        "mcts:c=2,sims=100",
-        "mcts:c=2,sims=200",
-    ]
-    assert list(deeper("greedy")) == [("greedy", None)]
+def test_a_search_without_a_limit_goes_as_deep_as_any_or_doubles_its_simulations():
+    for endless in (False, True):
+        assert list(searches("alphabeta:quiescence=2", endless)) == [DEEP]
+        tree = list(searches("mcts:c=2", endless))
+        assert tree[:2] == ["mcts:c=2,sims=100", "mcts:c=2,sims=200"]
+        assert len(tree) > 10
+        assert list(searches("greedy", endless)) == ["greedy"]
+    assert list(searches("alphabeta:depth=0,time=0.0", endless=False)) == [f"alphabeta:{NO_LIMIT}"]
 
 
 @pytest.mark.parametrize(
-    ("spec", "depth"),
+    ("spec", "unlimited"),
     [
-        ("alphabeta:depth=2,quiescence=2", 2),
-        ("alphabeta:nodes=5000", None),
-        ("alphabeta:depth=0,time=0.5", None),
-        ("mcts:sims=100", None),
-        ("policy+mcts:pretrained/classic,time=2", None),
+        ("alphabeta:depth=2,quiescence=2", DEEP),
+        ("alphabeta:nodes=5000,quiescence=2", DEEP),
+        ("alphabeta:quiescence=2,depth=0,time=0.5", DEEP),
+        ("mcts:sims=200", "mcts:sims=100"),
+        ("policy+mcts:pretrained/classic,time=2", "policy+mcts:pretrained/classic,sims=100"),
+        ("champion", f"alphabeta:{NO_LIMIT}"),
+        ("champion:time=3,seed=2", f"alphabeta:seed=2,{NO_LIMIT}"),
     ],
 )
-def test_a_limit_of_the_spec_is_kept_but_on_the_page(spec, depth):
-    assert list(searches(spec, endless=False)) == [(spec, depth)]
-    assert list(searches(spec, endless=True)) == list(deeper(spec))
-
-
-def test_the_champion_goes_on_past_its_second_on_the_page_alone():
-    assert list(searches("champion", endless=False)) == [("champion", None)]
-    assert list(searches("champion", endless=True)) == list(deeper("alphabeta"))
+def test_a_limit_of_the_spec_is_kept_but_on_the_page(spec, unlimited):
+    assert list(searches(spec, endless=False)) == [spec]
+    assert next(searches(spec, endless=True)) == unlimited
 
 
 @pytest.mark.parametrize("spec", ["alphabeta:depth=1", "mcts:sims=10", "greedy"])
@@ -183,11 +211,6 @@ def test_a_battle_that_is_over_is_not_analysed(spec):
     over = Position.start(max_turns=2).play("dE2-E6").play("TG7-F6")
     with pytest.raises(ValueError, match="the battle is over"):
         Analysis(spec, over)
-
-
-@pytest.mark.parametrize("spec", ["alphabeta", "alphabeta:depth=0,time=0.0", "mcts:c=2"])
-def test_a_search_without_a_limit_goes_on_ever_deeper(spec):
-    assert list(searches(spec, endless=False)) == list(deeper(spec))
 
 
 def test_an_analysis_ends_at_the_limit_of_its_spec():
