@@ -10,18 +10,17 @@ from __future__ import annotations
 from thud_env.actions import CAPTURE_ALL, DONE, MOVE_BASE, MOVE_DISTANCE, MOVE_FROM, MOVE_TO
 from thud_env.board import CELL_STEP, NUM_DIRECTIONS
 from thud_env.jit.bits import trailing_zeros
-from thud_env.jit.compile import compiled
+from thud_env.jit.compile import compiled, inlined
 from thud_env.rules.moves import count_adjacent, empty_run, line_length, piece_moves
 from thud_env.rules.row import (
     DWARF,
-    DWARF_CELLS,
     DWARFS,
+    EMPTY,
     NUM_TROLLS,
     STONE,
     TO_MOVE,
     TROLL,
     TROLL_CELLS,
-    num_dwarf_cells,
 )
 from thud_env.rules.traits import (
     dwarfs_hurl,
@@ -87,10 +86,49 @@ def _hurls(row, out):
     return found
 
 
+@inlined
+def _sandwiches_from(row, target, direction):
+    """Whether a dwarf that arrives on ``target`` sandwiches the troll in that direction."""
+    troll = target + int(CELL_STEP[direction])
+    return row[troll] == TROLL and row[troll + int(CELL_STEP[direction])] == DWARF
+
+
+@inlined
+def _is_first_sandwich(row, target, direction):
+    """Whether it sandwiches none in a direction before this one: each square counts once."""
+    for before in range(direction):
+        if _sandwiches_from(row, target, before):
+            return False
+    return True
+
+
 @compiled
-def _capturing_moves(row, first, count, out):
+def _sandwiches(row, out):
+    """List the moves that sandwich: look for squares between which a troll is sandwiched, and
+    outwards from them for the dwarfs that reach them.
+    """
     found = 0
-    for i in range(first, first + count):
+    for i in range(TROLL_CELLS, TROLL_CELLS + int(row[NUM_TROLLS])):
+        for direction in range(NUM_DIRECTIONS):
+            target = int(row[i]) - int(CELL_STEP[direction])
+            if row[target] != EMPTY or not _sandwiches_from(row, target, direction):
+                continue
+            if not _is_first_sandwich(row, target, direction):
+                continue
+            for towards in range(NUM_DIRECTIONS):
+                run = empty_run(row, target, towards)
+                start = target + (run + 1) * int(CELL_STEP[towards])
+                if row[start] == DWARF and sandwiched_by(row, start, target) > 0:
+                    out[found] = MOVE_BASE[start, towards ^ 4] + run
+                    found += 1
+    return found
+
+
+@compiled
+def _captures_of_trolls(row, out):
+    """List the moves of trolls that capture: they reach few squares."""
+    found = 0
+    for i in range(TROLL_CELLS, TROLL_CELLS + int(row[NUM_TROLLS])):
         cell = int(row[i])
         moves = piece_moves(row, cell)
         while moves != 0:
@@ -112,10 +150,10 @@ def capturing_moves(row, out):
     """
     if row[TO_MOVE] != DWARFS:
         if trolls_capture_beside(row) or trolls_trample(row):
-            return _capturing_moves(row, TROLL_CELLS, int(row[NUM_TROLLS]), out)
+            return _captures_of_trolls(row, out)
         return 0
     if dwarfs_sandwich(row):
-        return _capturing_moves(row, DWARF_CELLS, num_dwarf_cells(row), out)
+        return _sandwiches(row, out)
     return _hurls(row, out) if dwarfs_hurl(row) else 0
 
 
