@@ -10,7 +10,7 @@ from agents.search.ordering import (
     note_refutation,
     score_captures,
     score_judged_moves,
-    score_quiet_moves,
+    score_moves,
 )
 from agents.search.patterns import has_replies, judge_moves
 from agents.search.pruning import is_calm, is_in_doubt, margin_of_quiet_moves, static_value
@@ -102,7 +102,7 @@ def _settle_by_table(work, level):
 @inlined
 def _list_captures(work, level, first):
     """List the moves at the start of a turn that cut off most levels: the one to try first, if it
-    is legal, and the captures.
+    is legal, and the captures. To list and judge all the others would take most of the time.
     """
     row, frame, decisions = work.rows[level], work.frames[level], work.moves[level]
     count = capturing_moves(row, decisions)
@@ -130,9 +130,6 @@ def list_quiet_moves(work, level):
     frame[COUNT] = listed + count
     frame[UNLISTED] = 0
     killers = work.killers[frame[TURNS_LEFT]]
-    if work.control[BY_PATTERNS] == 0:
-        score_quiet_moves(decisions, count, scores, killers, work.history[row[TO_MOVE]])
-        return
     codes, sums = work.codes[level], work.sums[level]
     judge_moves(row, decisions, count, work.tables, codes, sums, work.arrivals, scores)
     exact = False
@@ -181,13 +178,19 @@ def open_level(work, level):
                 first = frame[BEST_MOVE]
             frame[BEST] = -INFINITE
             frame[BEST_MOVE] = -1
-        if work.control[ORDERED] == 1:
+        ordered = work.control[ORDERED] == 1
+        if ordered and work.control[BY_PATTERNS] == 1:
             _list_captures(work, level, first)
             return False
-        count = legal_actions(row, work.moves[level])
-        if work.moves[level, count - 1] == OFFER:
+        decisions = work.moves[level]
+        count = legal_actions(row, decisions)
+        if decisions[count - 1] == OFFER:
             count -= 1
         frame[COUNT] = count
+        if ordered:
+            killers, history = work.killers[turns_left], work.history[row[TO_MOVE]]
+            score_moves(row, decisions, count, scores, first, killers, history)
+            return False
     for i in range(frame[COUNT]):
         # Even a search that is interrupted must have tried what the one before it found.
         first = level == 0 and work.moves[level, i] == work.control[FIRST_MOVE]

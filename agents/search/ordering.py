@@ -9,13 +9,43 @@ from thud_env.actions import CAPTURE, CAPTURE_ALL, DONE
 from thud_env.jit.compile import compiled
 from thud_env.rules.row import PENDING, TAKE_ALL, TAKE_ONE, TRAMPLE_ON
 
-FIRST, LOUD = 1 << 30, 1 << 26
-KILLERS, MOST_HISTORY = 1 << 22, 1 << 20
+FIRST, CAPTURES, KILLERS = 1 << 30, 1 << 24, 1 << 22
+MOST_HISTORY = 1 << 20
+LOUD = 1 << 26
 QUIET = LOUD >> 1
 """Quiet moves score below this, all other decisions above."""
 KILLER_BONUS = 50
 SORTED = 12
 """Decisions brought to the front one by one: if so many cause no cutoff, none is likely to."""
+
+
+@compiled
+def score_moves(row, decisions, count, scores, first, killers, history):
+    """Score the decisions at the start of a turn: highest the one that proved best before, then
+    captures, then those that lately refuted a sibling (killers), then those that often refute
+    (history; Schaeffer, "The history heuristic", 1983).
+
+    Args:
+        row: [432] a state row at the start of a turn.
+        decisions: [count] int32 its legal moves.
+        count: how many.
+        scores: [count] int32, written.
+        first: the decision to try first, or -1.
+        killers: [2] int32.
+        history: [6470] int32.
+    """
+    for i in range(count):
+        action = decisions[i]
+        if action == first:
+            scores[i] = FIRST
+            continue
+        captured = capturable_by(row, action)
+        score = history[action]
+        if captured > 0:
+            score += CAPTURES * (1 + captured)
+        elif action == killers[0] or action == killers[1]:
+            score += KILLERS
+        scores[i] = score
 
 
 @compiled
@@ -34,24 +64,6 @@ def score_captures(row, decisions, count, scores, first):
             scores[i] = FIRST
         else:
             scores[i] = LOUD + capturable_by(row, decisions[i]) * POINT
-
-
-@compiled
-def score_quiet_moves(decisions, count, scores, killers, history):
-    """Score moves that capture nothing: highest those that lately refuted a sibling (killers), then
-    those that often refute (history; Schaeffer, "The history heuristic", 1983).
-
-    Args:
-        decisions: [count] int32 the moves.
-        count: how many.
-        scores: [count] int32, written: all below QUIET.
-        killers: [2] int32.
-        history: [6470] int32.
-    """
-    for i in range(count):
-        action = decisions[i]
-        killer = action == killers[0] or action == killers[1]
-        scores[i] = history[action] + (KILLERS if killer else 0)
 
 
 @compiled

@@ -88,9 +88,9 @@ class Workspace(NamedTuple):
     entries: NDArray[np.int64]
     """[K, 4] its entries."""
     killers: NDArray[np.int32]
-    """[MAX_DEPTH + 1, 2] by turns left, -1 for none: see ``ordering.score_quiet_moves``."""
+    """[MAX_DEPTH + 1, 2] by turns left, -1 for none: see ``ordering.score_moves``."""
     history: NDArray[np.int32]
-    """[2, 6470] by side: see ``ordering.score_quiet_moves``."""
+    """[2, 6470] by side: see ``ordering.score_moves``."""
     control: NDArray[np.int64]
     """[CONTROL_SIZE] the numbers above."""
     tables: Tables
