@@ -1,179 +1,18 @@
-"""The alpha-beta player, which deepens turn by turn until a limit is reached."""
+"""The alpha-beta player, and the one that looks two turns ahead and counts the score."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from agents.ranges import check_ranges
-from agents.search import negamax, workspace
-from agents.search.evaluation import INFINITE, WIN
-from agents.search.judge import judge_position
-from agents.search.pattern_files import empty_tables, published_tables
-from agents.search.patterns import Tables
-from agents.search.planning import PlanningAgent, Thought, stopping_after
-from agents.search.pruning import most_extensions
-from agents.search.published import patterns_serve, read_evaluation
-from agents.search.table import LAST_GENERATION
-from agents.search.weights import Weights, material_weights
-from agents.search.workspace import MAX_DEPTH, MAX_QUIESCENCE, Workspace
-from thud_env.rules.legal import legal_actions
-from thud_env.rules.row import MAX_DECISIONS_AT_ONCE, Row, ruleset_of
-
-_TABLE_BITS = 20
-_NO_LIMIT = np.iinfo(np.int64).max
-
-
-@dataclasses.dataclass(frozen=True)
-class SearchOptions:
-    """How to search."""
-
-    depth: int = 3
-    """Turns to look ahead, 1 or more."""
-    seconds: float = 0.0
-    """Seconds for a turn; 0: no limit."""
-    nodes: int = 0
-    """Nodes for a turn; 0: no limit."""
-    quiescence: int = 4
-    """Turns of captures to look at beyond the depth."""
-    learned: bool = False
-    """Whether to evaluate by patterns where they serve and the ruleset has tables; if not, by
-    features."""
-    reductions: int = 0
-    """1: look less far where little happens, and further where much may (``search/pruning.py``).
-    0: a finished search has the minimax value, with quiescence at the leaves."""
-    ordered: bool = True
-    """Whether to try promising decisions first. Changes no value."""
-    use_table: bool = True
-    """Whether to use the transposition table. Changes no value without reductions."""
-
-
-@dataclasses.dataclass(frozen=True)
-class SearchResult(Thought):
-    """What a search found."""
-
-    nodes: int
-    """Nodes searched."""
-
-
-class Searcher:
-    """An alpha-beta search with its arrays, ready to be used again and again.
-
-    Args:
-        weights: the weights of the evaluation by features.
-        rng: [1] uint64, the generator that it draws from.
-        tables: a function from a ruleset to its tables of patterns, or None without any.
-    """
-
-    def __init__(
-        self,
-        weights: Weights,
-        rng: NDArray[np.uint64],
-        tables: Callable[[str], Tables | None] = published_tables,
-    ) -> None:
-        self._work = Workspace.of_size(_TABLE_BITS, empty_tables())
-        self._weights = weights
-        self._rng = rng
-        self._tables = tables
-        self.so_far: tuple[Row, SearchResult] | None = None
-        """The position of the current search, and what it has found so far. One object, since
-        another thread reads it.
-        """
-
-    def stop(self) -> None:
-        """Make a search in another thread return the best found so far, one turn ahead at least."""
-        self._work.control[workspace.STOP] = 1
-
-    def search(self, row: Row, options: SearchOptions) -> SearchResult:
-        """Search one turn deeper each time, until the depth, the time or the nodes are used up. The
-        time begins after the first turn, which takes milliseconds once it is compiled.
-
-        Args:
-            row: [432] a state row, its battle not over and no offer open.
-            options: how to search.
-        """
-        deeper = self.deepen(row, options)
-        result = next(deeper)
-        with stopping_after(options.seconds, self.stop):
-            for found in deeper:
-                result = found
-        return result
-
-    def deepen(self, row: Row, options: SearchOptions) -> Iterator[SearchResult]:
-        """Yield what a search finds, one turn deeper each time. Nothing limits its time."""
-        self._prepare(row, options)
-        work = self._work
-        decisions = np.empty(MAX_DECISIONS_AT_ONCE, dtype=np.int32)
-        searched = _writable(row)
-        legal_actions(searched, decisions)
-        line, value, finished = [int(decisions[0])], 0, 0
-        try:
-            for turns in range(1, options.depth + 1):
-                work.control[workspace.FIRST_MOVE] = line[0] if turns > 1 else -1
-                done = negamax.search(work, searched, turns, -INFINITE, INFINITE, self._rng)
-                length = int(work.frames[0, workspace.LINE])
-                best = int(work.frames[0, workspace.BEST])
-                only_now_lost = finished > 0 and best <= -WIN
-                if length > 0 and not only_now_lost:
-                    # If only the deeper search sees a loss, the shallower one's turn delays it.
-                    line = work.lines[0, :length].tolist()
-                if length > 0 and (done or not only_now_lost):  # the rest may save it
-                    value = best
-                elif turns == 1:
-                    value = int(judge_position(searched, work))
-                finished = turns if done else finished
-                nodes = int(work.control[workspace.NODES])
-                result = SearchResult(line, value, nodes, depth=finished)
-                self.so_far = row, result
-                yield result
-                if not done or abs(value) >= WIN:
-                    return
-        finally:
-            self.so_far = None
-
-    def value(
-        self, row: Row, options: SearchOptions, alpha: int = -INFINITE, beta: int = INFINITE
-    ) -> int:
-        """The value of one search at the full depth, without limits; only a bound if it lies
-        outside ``alpha`` .. ``beta``. A narrower window is faster.
-        """
-        self._prepare(row, dataclasses.replace(options, nodes=0))
-        self._work.control[workspace.FIRST_MOVE] = -1
-        negamax.search(self._work, _writable(row), options.depth, alpha, beta, self._rng)
-        return int(self._work.frames[0, workspace.BEST])
-
-    def _prepare(self, row: Row, options: SearchOptions) -> None:
-        ruleset = ruleset_of(row)
-        self._work.weights[:] = self._weights.of(ruleset)
-        control = self._work.control
-        control[workspace.STOP] = 0
-        control[workspace.NODES] = 0
-        control[workspace.NODE_LIMIT] = options.nodes or _NO_LIMIT
-        control[workspace.ORDERED] = options.ordered
-        control[workspace.USE_TABLE] = options.use_table
-        control[workspace.QUIESCENCE] = options.quiescence
-        control[workspace.REDUCTIONS] = options.reductions
-        by_patterns = options.learned and patterns_serve(row)
-        tables = self._tables(ruleset.spec) if by_patterns else None
-        control[workspace.BY_PATTERNS] = tables is not None
-        extensions = most_extensions(options.depth, tables is not None)
-        control[workspace.EXTENSIONS] = extensions if options.reductions else 0
-        if tables is not None:
-            self._work = self._work._replace(tables=tables)
-        control[workspace.GENERATION] += 1
-        if control[workspace.GENERATION] > LAST_GENERATION:
-            control[workspace.GENERATION] = 1
-            self._work.entries.fill(0)
-        self._work.killers.fill(-1)
-        self._work.history.fill(0)
-
-
-def _writable(row: Row) -> Row:
-    """A copy, as other searches have it: Numba compiles once more for what may not be written."""
-    return np.array(row)
+from agents.search.deepening import Searcher, SearchOptions, SearchResult
+from agents.search.planning import PlanningAgent
+from agents.search.published import read_evaluation
+from agents.search.weights import material_weights
+from agents.search.workspace import MAX_DEPTH, MAX_QUIESCENCE
+from thud_env.rules.row import Row
 
 
 class AlphaBetaAgent(PlanningAgent):

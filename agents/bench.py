@@ -23,8 +23,8 @@ from random import Random
 from time import process_time
 from typing import Any
 
-from agents.alphabeta import Searcher, SearchOptions
 from agents.mcts import MctsAgent
+from agents.search.deepening import Searcher, SearchOptions
 from agents.search.weights import published_weights
 from thud_env import Position
 from thud_env.command import Command

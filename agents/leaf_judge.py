@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from agents.networks.network import PolicyNetwork
 from agents.policy import PolicyAgent
 from agents.search.lookahead import Lookahead
-from agents.search.playouts import current_scores
+from agents.search.scale import current_scores
 from thud_env.position import SIDES
 from thud_env.rules.row import DWARFS, ONGOING, TERMINATION, TO_MOVE, ruleset_of
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import training.fitting.positions
-from agents.alphabeta import Searcher, SearchOptions
 from agents.durable import temporary_path
+from agents.search.deepening import Searcher, SearchOptions
 from agents.search.lines import CODES_SIZE
 from agents.search.pattern_files import (
     classes_of,

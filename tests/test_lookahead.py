@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from by_hand import place
 
-from agents.alphabeta import Searcher, SearchOptions
 from agents.search import lookahead
+from agents.search.deepening import Searcher, SearchOptions
 from agents.search.lookahead import Lookahead, exact_search
-from agents.search.playouts import as_share
 from agents.search.pruning import most_extensions
+from agents.search.scale import as_share
 from agents.search.weights import published_weights
 from thud_env import RULESETS
 from thud_env.notation.turns import turn_notation

@@ -13,8 +13,8 @@ import pytest
 from by_hand import decide, place
 from positions import constructed, from_play, position_of
 
-from agents.alphabeta import Searcher, SearchOptions, SearchResult
 from agents.search.captures import capturable_by, capturing_moves, threatens
+from agents.search.deepening import Searcher, SearchOptions, SearchResult
 from agents.search.evaluation import (
     CLASSIC_FEATURES,
     INFINITE,
@@ -128,7 +128,7 @@ def test_alpha_beta_finds_the_minimax_value(
     rules: str, learned: bool, depth: int, count: int, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Small trees are those of few pieces, which are otherwise hunted by features.
-    monkeypatch.setattr("agents.alphabeta.patterns_serve", lambda row: True)
+    monkeypatch.setattr("agents.search.deepening.patterns_serve", lambda row: True)
     searcher = Searcher(WEIGHTS, seed_generators(1, depth), random_tables)
     for position in small_positions(rules, depth, count, most):
         value = minimax(position.row, depth, by_patterns if learned else by_features)

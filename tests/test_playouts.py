@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from agents.alphabeta import Searcher, SearchOptions
 from agents.mcts import WHOLE_BATTLE
+from agents.search.deepening import Searcher, SearchOptions
 from agents.search.evaluation import WIN
 from agents.search.judge import judging
 from agents.search.lookahead import exact_search
@@ -16,11 +16,11 @@ from agents.search.playouts import (
     BY_RANDOM_PLAY,
     BY_SEARCH,
     LEAF_DEPTH,
-    as_share,
+    evaluated_value,
     leaf_value,
-    static_value,
 )
 from agents.search.reading import in_hundredths
+from agents.search.scale import as_share
 from agents.search.weights import published_weights
 from agents.search.workspace import Workspace
 from thud_env import RULESETS, Position
@@ -72,7 +72,7 @@ def test_a_playout_is_cut_off_and_evaluated(how: int, rules: str) -> None:
     value, row = judge(Position.start(rules), how, 7)
     assert row[TERMINATION] == ONGOING
     assert row[TURNS] == 7
-    assert value == static_value(row, judge_of(row))
+    assert value == evaluated_value(row, judge_of(row))
     assert -1 <= value <= 1
 
 
@@ -80,7 +80,7 @@ def test_a_playout_is_cut_off_and_evaluated(how: int, rules: str) -> None:
 def test_without_a_playout_the_position_is_evaluated_at_once(rules: str) -> None:
     value, row = judge(Position.start(rules), BY_EVALUATION, 7)
     assert np.array_equal(row, Position.start(rules).row)
-    assert value == static_value(row, judge_of(row))
+    assert value == evaluated_value(row, judge_of(row))
 
 
 @EACH_RULESET
@@ -97,7 +97,7 @@ def test_a_leaf_is_searched(rules: str) -> None:
         as_share(searcher.value(row, options), scored_by_points(row)) * (1 - 2 * row[TO_MOVE])
         for row in rows
     ]
-    assert values != [static_value(row, work) for row in rows]
+    assert values != [evaluated_value(row, work) for row in rows]
 
 
 @pytest.mark.parametrize("rules", [rules for rules in RULESETS if "football" not in rules])

@@ -16,19 +16,14 @@ from by_hand import decide, place
 import agents
 from agents import mcts
 from agents.agent import Agent, Opinion
-from agents.alphabeta import (
-    AlphaBetaAgent,
-    Greedy2Agent,
-    Searcher,
-    SearchOptions,
-    SearchResult,
-)
+from agents.alphabeta import AlphaBetaAgent, Greedy2Agent
 from agents.mcts import MctsAgent
 from agents.networks.checkpoint import save_policy
 from agents.networks.network import Network, NetworkConfig
 from agents.policy_mcts import PolicyMctsAgent
 from agents.search import negamax, playouts, priors, reading
 from agents.search import tree as trees
+from agents.search.deepening import Searcher, SearchOptions, SearchResult
 from agents.search.evaluation import WIN
 from agents.search.judge import judge_position, judging
 from agents.search.pattern_files import published_tables

@@ -89,7 +89,7 @@ def test_a_shallow_search_finds_more_by_adding_turns_while_threats_answer_threat
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     by_three = solved("alphabeta:depth=2")
-    monkeypatch.setattr("agents.alphabeta.most_extensions", lambda depth, by_patterns: 1)
+    monkeypatch.setattr("agents.search.deepening.most_extensions", lambda depth, by_patterns: 1)
     by_one = solved.__wrapped__("alphabeta:depth=2")
     assert by_three["classic"] > 1.5 * by_one["classic"]
     assert by_three.total() > 1.1 * by_one.total()

@@ -10,8 +10,8 @@ import pytest
 import torch
 from small_distillation import FLOAT32, SMALL, TREE, networks
 
-from agents.alphabeta import Searcher, SearchOptions
 from agents.policy_mcts import PolicyMctsAgent
+from agents.search.deepening import Searcher, SearchOptions
 from agents.search.evaluation import final_value
 from agents.search.weights import published_weights
 from thud_env import BatchedGame, Position

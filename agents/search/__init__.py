@@ -5,9 +5,11 @@
   (``bitboards.py``), by ``weights.py``. ``published.py`` reads the files of either.
 - Alpha-beta: ``negamax.py`` is the search and ``levels.py`` one level of it. ``captures.py`` lists
   captures, ``ordering.py`` scores decisions, ``table.py`` is the transposition table,
-  ``pruning.py`` leaves decisions out, ``workspace.py`` holds the arrays.
+  ``pruning.py`` leaves decisions out, ``workspace.py`` holds the arrays. ``deepening.py`` searches
+  deeper and deeper until a limit is reached.
 - MCTS: ``tree.py`` grows the tree. ``priors.py`` says what to try first, ``playouts.py`` values the
   leaves by ``judge.py``, or ``leaves.py`` collects them for a network; ``gumbel.py`` chooses at the
   root, ``reading.py`` reads the result. ``lookahead.py`` values many positions by short searches.
+  ``scale.py`` is the scale of values that trees and networks share.
 - ``planning.py`` is the base of all these players.
 """

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from agents.agent import DrawingAgent, Opinion, check_going_on, read_rows
 from agents.search.evaluation import POINT, final_value
-from agents.search.playouts import as_share
+from agents.search.scale import as_share
 from thud_env import Position
 from thud_env.actions import ACCEPT, DECLINE, NUM_ACTIONS, OFFER
 from thud_env.rules.legal import may_offer

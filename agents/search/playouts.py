@@ -1,7 +1,6 @@
 """Values a leaf of the tree: by a short search, by a playout, or by the evaluation at once.
 
-Values here are from the dwarfs' view and lie in -1 .. 1: a margin of 32 is 1, and so is a
-Koom Valley battle won.
+Values are on the scale of ``scale.py``, from the dwarfs' view.
 
 A playout draws legal moves uniformly, and takes the captures that they offer. After ``length``
 turns it is cut off and evaluated.
@@ -13,35 +12,29 @@ import numpy as np
 
 from agents.search import negamax
 from agents.search.captures import capturable_by, capturing_moves, keep_hungry_answers
-from agents.search.evaluation import POINT, WIDEST
+from agents.search.evaluation import WIDEST
 from agents.search.judge import judge_position
+from agents.search.scale import current_score, share_for_dwarfs
 from agents.search.workspace import BEST
 from thud_env.actions import OFFER
-from thud_env.jit.compile import compiled, compiled_with_arrays
+from thud_env.jit.compile import compiled
 from thud_env.jit.rng import random_below
 from thud_env.rules.draw import draw_legal
 from thud_env.rules.legal import legal_actions
-from thud_env.rules.play import apply, margin
+from thud_env.rules.play import apply
 from thud_env.rules.row import (
-    DWARFS,
     NO_QUESTION,
     ONGOING,
     PENDING,
     TAKEN,
     TERMINATION,
-    TO_MOVE,
 )
-from thud_env.rules.traits import scored_by_points
-from thud_env.rulesets import MOST_POINTS
 
 BY_SEARCH, BY_EVALUATION, BY_RANDOM_PLAY, BY_GREEDY_PLAY = range(4)
 """How a leaf of the tree is valued."""
 
 LEAF_DEPTH = 1
 """Turns that a leaf is searched."""
-
-EVEN_ODDS = 1000
-"""The Koom Valley evaluation at which a battle counts as half won."""
 
 
 @compiled
@@ -60,34 +53,11 @@ def finish_turn(row, decisions, rng, game):
 
 
 @compiled
-def as_share(value, by_points):
-    """A search's value, in hundredths of a point, as a share of the largest margin or, in Koom
-    Valley, of a battle won: -1 .. 1.
-    """
-    if by_points:
-        return min(max(value / (POINT * MOST_POINTS), -1.0), 1.0)
-    return value / (abs(value) + EVEN_ODDS)
-
-
-@compiled
-def _score(row):
-    """The current score for the dwarfs."""
-    return margin(row) / MOST_POINTS if scored_by_points(row) else float(margin(row))
-
-
-@compiled
-def _for_dwarfs(row, value):
-    """The share of a value for the side to move, in hundredths of a point, for the dwarfs."""
-    share = as_share(float(value), scored_by_points(row))
-    return share if row[TO_MOVE] == DWARFS else -share
-
-
-@compiled
-def static_value(row, work):
+def evaluated_value(row, work):
     """Value a position for the dwarfs by the evaluation. No turn may be pending."""
     if row[TERMINATION] != ONGOING:
-        return _score(row)
-    return _for_dwarfs(row, judge_position(row, work))
+        return current_score(row)
+    return share_for_dwarfs(row, judge_position(row, work))
 
 
 @compiled
@@ -101,20 +71,9 @@ def searched_value(row, depth, work, rng):
         rng: [N] uint64.
     """
     if row[TERMINATION] != ONGOING:
-        return _score(row)
+        return current_score(row)
     negamax.search(work, row, depth, -WIDEST, WIDEST, rng)
-    return _for_dwarfs(row, work.frames[0, BEST])
-
-
-@compiled_with_arrays
-def current_scores(rows):
-    """The current scores of [N, 432] state rows for the dwarfs, [N] float64 in -1 .. 1. A network's
-    value of a state is what follows, to be added to it.
-    """
-    scores = np.empty(rows.shape[0])
-    for n in range(rows.shape[0]):
-        scores[n] = _score(rows[n])
-    return scores
+    return share_for_dwarfs(row, work.frames[0, BEST])
 
 
 @compiled
@@ -171,4 +130,4 @@ def leaf_value(row, how, length, work, decisions, rng, game):
                 action = _random_move(row, decisions, rng, game)
             apply(row, action)
             finish_turn(row, decisions, rng, game)
-    return static_value(row, work)
+    return evaluated_value(row, work)

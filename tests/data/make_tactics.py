@@ -30,7 +30,7 @@ import numpy as np
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1]))
 
-from agents.alphabeta import Searcher, SearchOptions  # noqa: E402 - found through the line above
+from agents.search.deepening import Searcher, SearchOptions  # noqa: E402 - found through the line above
 from agents.search.evaluation import INFINITE, POINT, final_value  # noqa: E402
 from agents.search.weights import published_weights  # noqa: E402
 from thud_env import RULESETS, Position  # noqa: E402

@@ -18,7 +18,7 @@ import agents
 from agents.agent import answer_of
 from agents.networks.network import PolicyNetwork, margin_of_one
 from agents.policy import draw_by_weight, sample_decisions
-from agents.search.playouts import as_share
+from agents.search.scale import as_share
 from thud_env.batch.states import legal_lists
 from thud_env.position import SIDES
 from thud_env.rules.play import apply, margin

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from agents.networks.network import PolicyNetwork, margin_of_one
 from agents.search.evaluation import POINT
-from agents.search.playouts import current_scores
+from agents.search.scale import current_scores
 from thud_env.actions import ACTION_SYMMETRY
 from thud_env.rules.row import DWARFS, TO_MOVE
 from thud_env.rulesets import get_ruleset

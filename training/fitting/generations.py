@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from agents.alphabeta import Searcher, SearchOptions
 from agents.durable import replace_flushed
+from agents.search.deepening import Searcher, SearchOptions
 from agents.search.evaluation import POINT
 from agents.search.pattern_files import classes_of, read_values, tables_with, write_tables
 from agents.search.published import without_tables

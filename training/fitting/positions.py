@@ -20,8 +20,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.alphabeta import Searcher, SearchOptions
 from agents.durable import replace_flushed
+from agents.search.deepening import Searcher, SearchOptions
 from agents.search.evaluation import POINT
 from thud_env.board import CELL_OF_SQUARE
 from thud_env.rules.legal import legal_actions
