@@ -28,6 +28,7 @@ class Range(NamedTuple):
 Count = Annotated[int, Range(1)]
 NotNegative = Annotated[int, Range(0)]
 Share = Annotated[float, Range(0, 1)]
+StepSize = Annotated[float, Range(0, 1)]
 
 
 def check_ranges(**options: tuple[float, float, float]) -> None:

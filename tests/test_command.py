@@ -178,6 +178,11 @@ def test_other_words_are_not_whole_numbers(text: str) -> None:
             "small: b: No space left on device\n",
         ),
         (MemoryError("Unable to allocate"), 1, "small: not enough memory. Unable to allocate\n"),
+        (
+            RuntimeError("CUDA out of memory. Tried to allocate 20 GiB"),
+            1,
+            "small: not enough memory. CUDA out of memory. Tried to allocate 20 GiB\n",
+        ),
         (ValueError("a\x1b[2Jb\n\nc"), 2, "small: a\\x1b[2Jb c\n"),
     ],
 )
@@ -188,6 +193,14 @@ def test_an_error_is_one_line_that_any_terminal_can_print(error, code, said, cap
     command = Command("package.small", "What it does.")
     assert command.run(work, [], errors=(ValueError,)) == code
     assert capsys.readouterr().err == said
+
+
+def test_any_other_runtime_error_is_a_bug() -> None:
+    def work(_arguments: object) -> None:
+        raise RuntimeError("the size of tensor a must match")
+
+    with pytest.raises(RuntimeError, match="the size of tensor a"):
+        Command("package.small", "What it does.").run(work, [], errors=(ValueError,))
 
 
 def test_a_line_is_short_whatever_it_quotes(capsys) -> None:

@@ -84,7 +84,7 @@ def test_a_key_whose_part_is_given_before_is_refused() -> None:
 
 @pytest.mark.parametrize(
     ("text", "read"),
-    [("1e-3", 1e-3), ("1.0e-3", 1e-3), ("1", 1.0), ("0.5", 0.5), ("'2'", 2.0)],
+    [("1e-3", 1e-3), ("1.0e-3", 1e-3), ("1", 1.0), ("0.5", 0.5), ("'0.25'", 0.25)],
 )
 def test_numbers_are_read_in_every_notation(written, text: str, read: float) -> None:
     """YAML 1.1 takes 1e-3 for a string."""
@@ -109,6 +109,7 @@ def test_a_limit_may_be_left_to_the_ruleset(written) -> None:
 # -- mistakes ------------------------------------------------------------------------------
 
 MISTAKES = [
+    ("ppo.learning_rate=1e38", "ppo.learning_rate: 1e+38 must be in 0 .. 1"),
     # keys
     ("lerning_rate=1", "unknown key lerning_rate: there are name, rules, seed"),
     ("learning_rate=1", "unknown key learning_rate: did you mean ppo.learning_rate? there are"),
@@ -149,8 +150,8 @@ MISTAKES = [
     ("evaluation_games=-1", "evaluation_games: -1 must be 0 or more"),
     ("seed=-1", "seed: -1 must be 0 or more"),
     ("ppo.minibatch_size=0", "ppo.minibatch_size: 0 must be 1 or more"),
-    ("ppo.learning_rate=-1", "ppo.learning_rate: -1.0 must be a number, 0 or more"),
-    ("ppo.learning_rate=.inf", "ppo.learning_rate: inf must be a number, 0 or more"),
+    ("ppo.max_grad_norm=-1", "ppo.max_grad_norm: -1.0 must be a number, 0 or more"),
+    ("ppo.max_grad_norm=.inf", "ppo.max_grad_norm: inf must be a number, 0 or more"),
     ("ppo.clip_coef=.nan", "ppo.clip_coef: nan must be a number, 0 or more"),
     ("ppo.gamma=1.01", "ppo.gamma: 1.01 must be in 0 .. 1"),
     ("ppo.gae_lambda=2", "ppo.gae_lambda: 2.0 must be in 0 .. 1"),

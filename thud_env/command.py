@@ -97,11 +97,13 @@ class Command(argparse.ArgumentParser):
             code = BROKEN_PIPE
         except KeyboardInterrupt:
             code = say(stopped, 130)
-        except MemoryError as error:
-            code = say(f"{self._name}: not enough memory. {error}", 1)
         except reported as error:
             is_mistake = isinstance(error, errors) and not _is_of_a_disk(error)
             code = say(f"{self._name}: {_in_words(error)}", 2 if is_mistake else 1)
+        except (MemoryError, RuntimeError) as error:
+            if not _is_of_memory(error):
+                raise
+            code = say(f"{self._name}: not enough memory. {_in_words(error)}", 1)
         return self._flushed(code)
 
     def _flushed(self, code: int) -> int:
@@ -192,6 +194,12 @@ def _in_words(error: Exception) -> str:
         return str(error)
     name = error.filename if error.filename2 is None else error.filename2
     return error.strerror if name is None else f"{name}: {error.strerror}"
+
+
+def _is_of_memory(error: Exception) -> bool:
+    """Whether memory is short. PyTorch says so by the words of a ``RuntimeError``."""
+    in_words = ("can't allocate memory", "out of memory")
+    return isinstance(error, MemoryError) or any(words in str(error) for words in in_words)
 
 
 def _is_of_a_disk(error: Exception) -> bool:

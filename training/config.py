@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 import numpy as np
 
 from agents.networks.network import NetworkConfig
-from agents.ranges import Count, NotNegative, Share
+from agents.ranges import Count, NotNegative, Share, StepSize
 
 
 class ConfigError(ValueError):
@@ -26,7 +26,7 @@ class RunError(ValueError):
 class PPOConfig:
     """Proximal policy optimisation (Schulman et al. 2017)."""
 
-    learning_rate: float = 1e-3
+    learning_rate: StepSize = 1e-3
     """Adam's step size at the start; it falls linearly to a tenth by the end of the run."""
     gamma: Share = 1.0
     """Discount a decision, of either side. At 1 the rewards sum exactly to the margin."""

@@ -6,7 +6,7 @@ import dataclasses
 from typing import Annotated, Literal
 
 from agents.networks.network import NetworkConfig
-from agents.ranges import Count, NotNegative, Range, Share
+from agents.ranges import Count, NotNegative, Range, Share, StepSize
 from agents.search.workspace import MAX_DEPTH, MAX_QUIESCENCE
 from training.config import RunConfig
 
@@ -98,7 +98,7 @@ class StudentConfig:
     """Lambda of the values to learn, as in TD(lambda): the weight of the values that followed."""
     value_coef: float = 0.05
     """Weight of the value loss, the squared error in points or results."""
-    learning_rate: float = 2e-3
+    learning_rate: StepSize = 2e-3
     """The step size of Muon and Adam (training/distill/muon.py) at the start; it falls linearly to
     a twentieth by the end."""
     minibatch_size: Count = 256
