@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import multiprocessing
 import sys
 from concurrent.futures import ProcessPoolExecutor
@@ -10,6 +11,9 @@ from concurrent.futures import ProcessPoolExecutor
 from reliability.every import ROWS
 from reliability.rounds import prove_for, prove_once
 from reliability.tree import ROOT
+from thud_env.command import say
+from training.commands.lock import FolderLock
+from training.config import RunError
 
 
 def main() -> int:
@@ -28,7 +32,15 @@ def main() -> int:
         print(f"left out  {row.name}: no {row.needs}", flush=True)
     rows = [row for row in chosen if row not in left_out]
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(arguments.jobs, mp_context=context) as pool:
+    with contextlib.ExitStack() as stack:
+        if not arguments.ci:  # two at once would write the same results
+            folder = ROOT / "build" / "reliability"
+            folder.mkdir(parents=True, exist_ok=True)
+            try:
+                stack.enter_context(FolderLock(folder, "run it in another checkout"))
+            except RunError as error:
+                return say(f"make reliability: {error}", 2)
+        pool = stack.enter_context(ProcessPoolExecutor(arguments.jobs, mp_context=context))
         if arguments.ci:
             return prove_once(rows, pool)
         return prove_for(60 * arguments.minutes, rows, pool)
