@@ -100,6 +100,53 @@ def test_a_battle_goes_on_where_the_lessons_interrupted_it(visit):
     expect(page.locator("#lesson")).to_be_hidden()
 
 
+def test_a_battle_is_still_there_after_a_reload_and_after_a_lesson(visit):
+    page = visit(asked(trolls="greedy"))
+    press(page, "F1", "can move")
+    press(page, "F2", "move to")
+    wait_for_turns(page, 2)
+    page.get_by_role("button", name="One turn back").click()
+    expect(state(page)).to_contain_text("Turn 2")
+    played = turn_texts(page)
+    page.get_by_role("button", name="Learn").click()
+    page.get_by_role("heading", name=re.compile("^1 of 6")).wait_for()
+    page.reload()
+    wait_for_turns(page, 2)
+    assert turn_texts(page) == played
+    expect(page.locator("#lesson")).to_be_hidden()
+    expect(state(page)).to_contain_text("Turn 2")
+    page.get_by_role("button", name="One turn on").click()
+    press(page, "G1", "can move")
+    press(page, "G2", "move to")
+    wait_for_turns(page, 4)
+    page.goto(f"{page.url.partition('#')[0]}#{urlencode(asked(position=QUIET))}")
+    expect(state(page)).to_contain_text("Turn 131")
+
+
+def test_what_was_kept_and_cannot_be_read_is_forgotten(visit):
+    page = visit()
+    page.evaluate("sessionStorage.setItem('thud-battle', '{')")
+    page.reload()
+    expect(state(page)).to_contain_text("Turn 1, the dwarfs to move: 32 dwarfs")
+
+
+def test_a_new_game_is_proposed_as_the_battle_before_the_lessons(visit):
+    page = visit()
+    page.get_by_role("button", name="Learn").click()
+    for number in range(1, len(LESSONS)):
+        page.get_by_role("heading", name=re.compile(f"^{number} of 6")).wait_for()
+        page.get_by_role("button", name="Skip").click()
+    page.get_by_role("heading", name=re.compile("^6 of 6")).wait_for()
+    page.get_by_role("button", name="New game").click()
+    dialog = page.get_by_role("dialog", name="New game")
+    expect(dialog.get_by_label("Game", exact=True)).to_have_value("classic")
+    expect(
+        dialog.get_by_role("radiogroup", name="Trolls").get_by_role("radio", checked=True)
+    ).to_have_value("greedy")
+    dialog.get_by_role("button", name="Close").click()
+    expect(page.get_by_role("heading", name=re.compile("^6 of 6"))).to_be_visible()
+
+
 def test_a_lesson_before_which_another_battle_begins_is_not_shown(visit):
     page = visit()
     held = hold_first(page, "**/api/view")

@@ -19,9 +19,11 @@ function isBeside(dialog, { target, clientX, clientY }) {
 }
 
 export class Dialogs {
-  constructor(world, game) {
+  /** `battle` returns the rules and seats to propose: those of the last battle that was no lesson. */
+  constructor(world, game, battle) {
     this.world = world;
     this.game = game;
+    this.battle = battle;
     byId("new").addEventListener("click", () => this.#begin());
     byId("open").addEventListener("click", () => this.#open());
     byId("share").addEventListener("click", () => this.#share().catch(complain));
@@ -46,15 +48,21 @@ export class Dialogs {
     return dialog;
   }
 
+  /** A choice of the game. */
+  #rules(attributes = {}) {
+    const { rules } = this.battle();
+    return make("select", attributes, ...this.world.rulesets.map(({ name, title }) =>
+      make("option", { value: name, selected: name === (rules?.name ?? rules) }, title)));
+  }
+
   #begin() {
     const { world, game } = this;
-    const rules = make("select", { name: "rules" },
-      ...world.rulesets.map(({ name, title }) =>
-        make("option", { value: name, selected: name === game.rules?.name }, title)));
+    const { seats: before } = this.battle();
+    const rules = this.#rules({ name: "rules" });
     const seats = Object.fromEntries(SIDES.map((side) => [side, make("div", { class: "players", role: "radiogroup", "aria-label": upper(side) })]));
     const fill = () => {
       for (const side of SIDES) {
-        const chosen = seats[side].querySelector(":checked")?.value ?? game.seats[side];
+        const chosen = seats[side].querySelector(":checked")?.value ?? before[side];
         const players = [{ spec: YOU, name: "You", line: "a person at this board" }, ...playersFor(world, rules.value)];
         const known = players.some(({ spec }) => spec === chosen) ? chosen : YOU;
         seats[side].replaceChildren(...players.map(({ spec, name, line }) =>
@@ -89,11 +97,9 @@ export class Dialogs {
   }
 
   #open() {
-    const { world, game } = this;
     const text = make("textarea", { rows: "8", spellcheck: "false", placeholder: "dF1,dG1,...,RH8\ndF1-F5\n..." });
     const file = make("input", { type: "file", accept: ".thud,text/plain" });
-    const rules = make("select", {}, ...world.rulesets.map(({ name, title }) =>
-      make("option", { value: name, selected: name === game.rules?.name }, title)));
+    const rules = this.#rules();
     const wrong = make("p", { class: "wrong", role: "alert" });
     file.addEventListener("change", async () => {
       if (file.files[0]) text.value = await file.files[0].text();

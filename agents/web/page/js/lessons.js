@@ -29,7 +29,8 @@ export class Lessons {
     this.leave = leave;
     this.number = null;
     this.shown = null;
-    this.starting = null; // the lesson that is to be shown, until its position is there
+    this.starting = null; // the lesson that is shown, or is to be once its position is there
+    this.root = null; // where it begins
     this.before = null; // the battle that the lessons interrupted
     byId("learn").addEventListener("click", () => this.start(0).catch(complain));
     game.addEventListener("change", () => this.#look());
@@ -43,7 +44,9 @@ export class Lessons {
     const mine = (this.starting = {});
     this.number = null; // ignore changes until the position is there
     const begun = await this.game.begin({ rules, position, limits: { agreement }, seats: { dwarfs: YOU, trolls: YOU } });
-    if (!begun || this.starting !== mine) return;
+    if (this.starting !== mine) return;
+    if (!begun) return this.close(); // another battle begins
+    this.root = this.game.root;
     this.number = number;
     this.#show("task");
   }
@@ -68,7 +71,8 @@ export class Lessons {
     if (this.number === null) return;
     const lesson = this.lessons[this.number];
     const { node, root } = this.game;
-    if (node === root) this.#show("task");
+    if (root !== this.root) this.close(); // another battle has begun
+    else if (node === root) this.#show("task");
     else if (node.parent === root && lesson.solutions.includes(node.turn)) this.#show("done");
     else if (node.parent === root) this.#show("again");
   }

@@ -2,10 +2,11 @@
 
 import { ask } from "./api.js";
 import { Dialogs } from "./dialogs.js";
-import { byId, complain } from "./dom.js";
+import { complain } from "./dom.js";
 import { Game, YOU } from "./game.js";
 import { Insight } from "./insight.js";
 import { isFirstVisit, Lessons } from "./lessons.js";
+import { Memory } from "./memory.js";
 import { Panel } from "./panel.js";
 import { Table } from "./table.js";
 
@@ -19,16 +20,17 @@ async function main() {
   const table = new Table(world, game);
   new Panel(world, game, table);
   new Insight(world, game);
-  const dialogs = new Dialogs(world, game);
+  const dialogs = new Dialogs(world, game, () => (lessons.starting ? lessons.before ?? FIRST : game));
   const lessons = new Lessons(world, game, table.board, () => {
     const { before } = lessons;
     lessons.close();
     (before ? game.resume(before) : game.begin(FIRST)).catch(complain);
   });
-  for (const id of ["new", "open"]) byId(id).addEventListener("click", () => lessons.close());
+  const memory = new Memory(world, game, lessons);
   addEventListener("hashchange", () => dialogs.follow().catch(complain));
   addEventListener("unhandledrejection", ({ reason }) => complain(reason));
   document.body.dataset.ready = "yes";
+  if (await memory.recall()) return;
   if (await dialogs.follow().catch(complain)) return;
   if (isFirstVisit()) await lessons.start(0);
   else await game.begin(FIRST);

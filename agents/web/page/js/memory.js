@@ -1,0 +1,63 @@
+// Keeps the battle of this tab, so that it is still there after a reload.
+
+import { YOU } from "./game.js";
+
+const KEY = "thud-battle";
+
+/** Work with the tab's storage; null if the browser has none, or it is full. */
+const stored = (work) => {
+  try {
+    return work(sessionStorage);
+  } catch {
+    return null;
+  }
+};
+
+export class Memory {
+  constructor(world, game, lessons) {
+    this.world = world;
+    this.game = game;
+    game.addEventListener("change", () => {
+      if (!game.beginning && !lessons.starting) this.#keep();
+    });
+  }
+
+  #keep() {
+    const { rules, limits, root, node, line, seats, match } = this.game;
+    const turns = line.map(({ turn }) => turn);
+    const battle = {
+      address: location.hash,
+      rules: rules.name,
+      limits,
+      seats,
+      match,
+      players: this.game.recordedPlayers(turns),
+      position: root.position,
+      turns,
+      positions: [root, ...line].map(({ position }) => position),
+      at: node === root ? 0 : line.indexOf(node) + 1,
+    };
+    stored((storage) => storage.setItem(KEY, JSON.stringify(battle)));
+  }
+
+  /** Go on with the battle that was kept at this address, unless another one begins meanwhile.
+   * Returns whether there was one.
+   */
+  async recall() {
+    const battle = stored((storage) => JSON.parse(storage.getItem(KEY)));
+    if (!battle || battle.address !== location.hash) return false;
+    const known = (player) => this.world.players.some(({ spec }) => spec === player);
+    for (const side of Object.keys(battle.seats)) {
+      if (!known(battle.seats[side])) battle.seats[side] = YOU; // the server was started without it
+    }
+    try {
+      if (!(await this.game.begin(battle))) return true;
+      if (battle.at > 0) await this.game.go(this.game.line[battle.at - 1]);
+      await this.game.proceed();
+      return true;
+    } catch {
+      stored((storage) => storage.removeItem(KEY)); // nor does it know the game any longer
+      return false;
+    }
+  }
+}
