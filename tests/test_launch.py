@@ -112,7 +112,12 @@ def test_a_bad_configuration_is_one_line_and_writes_nothing(
 
 
 @pytest.mark.parametrize(
-    "word", ["start_from=runs/smoke", "anchors=['policy:runs/smoke/checkpoints/latest']"]
+    "word",
+    [
+        "start_from=runs/smoke",
+        "anchors=['policy:runs/smoke/checkpoints/latest']",
+        "anchors=['alphabeta:depth=1,weights=runs/smoke/tables.npz']",
+    ],
 )
 def test_a_run_that_would_move_aside_what_it_needs_is_refused(
     word: str, tmp_path: Path, monkeypatch, capsys
@@ -120,6 +125,8 @@ def test_a_run_that_would_move_aside_what_it_needs_is_refused(
     monkeypatch.chdir(tmp_path)
     kept = tmp_path / "runs" / "smoke" / "checkpoints" / "latest"
     shutil.copytree(ROOT / "agents" / "pretrained" / "classic", kept)
+    tables = ROOT / "configs" / "search" / "patterns-classic.npz"
+    shutil.copy(tables, tmp_path / "runs" / "smoke" / "tables.npz")
     network = "network={kind: symmetric, channels: 96, blocks: 4, attack_planes: true}"
     assert main([str(ROOT / "configs" / "smoke.yaml"), word, network]) == 2
     (line,) = capsys.readouterr().err.splitlines()

@@ -21,6 +21,7 @@ from agents.search.pattern_files import TablesError
 from agents.search.weights import WeightsError
 from thud_env.command import Command, say
 from training.arena.book import book_starts
+from training.arena.identity import files_of
 from training.arena.openings import OpeningsError
 from training.arena.players import check_players
 from training.commands.console import CommandConsole
@@ -165,14 +166,15 @@ def check_run(config: RunConfig, runs: Path, options: Options) -> None:
 
 
 def _refuse_to_move_aside(folder: Path, config: RunConfig) -> None:
-    """Refuse a new run that needs policies of the run of the same name."""
-    paths = {
-        key: [spec.partition(":")[2].partition(",")[0] for spec in specs]
-        for key, specs in config.players_named.items()
-    }
-    for key, named in {"start_from": [config.start_from], **paths}.items():
-        for path in filter(None, named):
-            if folder.exists() and Path(path).resolve().is_relative_to(folder.resolve()):
+    """Refuse a new run that needs what is in the folder of the run of the same name."""
+    if not folder.exists():
+        return
+    needed = {"start_from": [Path(config.start_from)] if config.start_from else []}
+    for key, specs in config.players_named.items():
+        needed[key] = [file for spec in specs for file in files_of(spec, config.rules)]
+    for key, paths in needed.items():
+        for path in paths:
+            if path.resolve().is_relative_to(folder.resolve()):
                 raise ConfigError(
                     f"{key}: this run would move {path} aside: another name= would be right"
                 )

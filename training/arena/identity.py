@@ -42,11 +42,12 @@ def own_files(specs: Iterable[str], rules: str) -> dict[str, str]:
     Raises:
         OSError: naming a file that cannot be read.
     """
-    files = {spec: _files_of(spec, rules) for spec in specs}
+    files = {spec: files_of(spec, rules) for spec in specs}
     return {spec: _hash(("", path) for path in paths) for spec, paths in files.items() if paths}
 
 
-def _files_of(spec: str, rules: str) -> list[Path]:
+def files_of(spec: str, rules: str) -> list[Path]:
+    """The files that an agent's spec names: see ``own_files``."""
     own = own_source(spec)
     if own is not None:
         return [own]
