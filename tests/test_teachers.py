@@ -95,6 +95,18 @@ def test_labels_do_not_depend_on_how_many_cores_make_them(monkeypatch: pytest.Mo
             assert np.array_equal(getattr(shared, name), array), (cores, name)
 
 
+def test_a_label_does_not_depend_on_what_was_labelled_before() -> None:
+    """Quiescence makes the value of this state depend on the order of its decisions."""
+    before = "5/TT2TT1/6T2/11/3d9/8TT1T3/15/7R7/7d3d3/d13d/d8d2d/3d7/6d2/d6/ddddd d - 18 18"
+    text = "5/T1T4/2T4T1/11/5T7/1T4d6T1/7T7/7R4d2/3d1d1d7/4d10/13/2dd3d3/2d1d4/d5d/dd1d1 t - 35 35"
+    rows = np.array([Position.from_text(one, "koom-valley").row for one in (before, text)])
+    alone = AlphaBetaTeacher(TeacherConfig(), "koom-valley").label(rows[1:])
+    both = alphabeta_teacher._Desk(TeacherConfig(), "koom-valley").label(rows)
+    second = slice(both.starts[1], both.starts[2])
+    assert both.decisions[second].tolist() == alone.decisions.tolist()
+    assert both.gaps[second].tolist() == alone.gaps.tolist()
+
+
 @pytest.mark.parametrize("rules", ["classic", "koom-valley-football"])
 def test_labels_turn_with_the_board(rules: str) -> None:
     rows = some_rows(rules)[:2]

@@ -119,6 +119,10 @@ def _label_each(
     child, listed, scores, order = scratch
     kept = 0
     for n in range(rows.shape[0]):
+        # Searches leave captures out, so what they find depends on the order of decisions.
+        work.killers[:] = -1
+        work.history[:] = 0
+        rng[0] = 1
         count = label_row(
             work, rows[n], depth, reach, considered, child, listed, scores, order, rng
         )
