@@ -25,7 +25,7 @@ from training.config import ConfigError, OpponentConfig, RunError  # noqa: E402
 from training.options import Options  # noqa: E402
 from training.process.state import State  # noqa: E402
 from training.runs.loop import Stopped  # noqa: E402
-from training.selfplay.actors import Actor, cluster  # noqa: E402
+from training.selfplay.actors import Actor, cluster, config_of_actors  # noqa: E402
 from training.train import train  # noqa: E402
 from training.trainer import Trainer, self_play_trainer  # noqa: E402
 
@@ -42,6 +42,15 @@ def nodes() -> Iterator[Any]:
 def where(trainer: Trainer) -> list[tuple[int, str]]:
     """The process of each actor, and its node."""
     return ray.get([actor.process.remote() for actor in trainer.play.handles])
+
+
+def test_what_suits_a_gpu_is_not_asked_of_the_cores_of_actors() -> None:
+    config = dataclasses.replace(CONFIG, device="cuda", precision="bfloat16", compile=True)
+    theirs = config_of_actors(config, "cuda")
+    assert (theirs.device, theirs.precision, theirs.compile) == ("cpu", "auto", False)
+    assert (
+        config_of_actors(dataclasses.replace(config, device="cpu"), "cpu").precision == "bfloat16"
+    )
 
 
 def same(one: State, other: State) -> bool:

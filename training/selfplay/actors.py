@@ -59,7 +59,7 @@ class Actor:
     """A share of the battles, played by networks that it is sent.
 
     Args:
-        config: of the whole run.
+        config: what ``config_of_actors`` makes of that of the run.
         games: how many battles are this actor's.
         snapshots: where those of the run are.
         for_play, for_opponents: seed its decisions and its opponents.
@@ -74,10 +74,7 @@ class Actor:
         for_opponents: np.random.SeedSequence,
     ) -> None:
         keep_freed_memory()
-        # The weights come with every order; they run on a core of the actor's own, where compiled
-        # trunks are no faster.
-        here = dataclasses.replace(config, start_from="", device="cpu", compile=False)
-        self._roles = Roles.of(here)
+        self._roles = Roles.of(config)
         met = opponents_of(config, games, snapshots, self._roles.precision, for_opponents)
         self._play = LocalPlay(HostPlay(OngoingBattles.of(config, met, for_play), self._roles))
 
@@ -102,6 +99,21 @@ class Actor:
         return os.getpid(), ray.get_runtime_context().get_node_id()
 
 
+def config_of_actors(config: TrainConfig, device: str) -> TrainConfig:
+    """The configuration of a run's actors. The weights come with every order, and run on a core of
+    the actor's own, where compiled trunks are no faster. What precision suits a GPU says nothing
+    of that core.
+
+    Args:
+        config: of the run.
+        device: the learner's.
+    """
+    precision = config.precision if device == "cpu" else "auto"
+    return dataclasses.replace(
+        config, start_from="", device="cpu", compile=False, precision=precision
+    )
+
+
 class Actors:
     """The battles of a run, spread evenly over actors: see ``play.Play``.
 
@@ -121,10 +133,11 @@ class Actors:
     ) -> None:
         self._roles = roles
         streams = config.streams
+        theirs = config_of_actors(config, roles.precision.device)
         # Ray restarts a lost actor, on any node, and repeats the call.
         kind = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=-1)(Actor)
         self.handles = [
-            kind.remote(config, config.num_games // count, snapshots, *seeds)
+            kind.remote(theirs, config.num_games // count, snapshots, *seeds)
             for seeds in zip(streams.play.spawn(count), streams.opponents.spawn(count), strict=True)
         ]
         """The handles of the actors."""
