@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 from numba import cuda
+from opposed import against
 from simulator import run_one_by_one
 
 from agents.networks import on_device
@@ -29,7 +30,6 @@ from training.selfplay import device_play
 from training.selfplay.battles import OngoingBattles
 from training.selfplay.device_play import DevicePlay
 from training.selfplay.host_play import HostPlay
-from training.selfplay.opponents import OneOpponent
 from training.selfplay.rollout import Rollout
 
 GAMES, STEPS = 2, 5
@@ -55,8 +55,9 @@ def collect(kind: Any, device: str) -> Rollout:
     games = BatchedGame(
         GAMES, "classic", device, observations=False, masks=None, max_turns=3, max_quiet_turns=2
     )
-    met = OneOpponent("random", GAMES // 2, 1)
-    battles = OngoingBattles(games, met, np.random.default_rng(11), symmetric_frames=True)
+    battles = OngoingBattles(
+        games, against("random", GAMES), np.random.default_rng(11), symmetric_frames=True
+    )
     with ThreadPoolExecutor(2) as threads:
         roles = Roles((make_network(config), make_network(config)), threads=threads)
         return kind(battles, roles).collect(STEPS)

@@ -31,8 +31,7 @@ from training.evaluate import main as evaluate
 from training.ladder.__main__ import main as ladder
 from training.ladder.play import Timed
 from training.process.precision import Precision
-from training.selfplay.league import League
-from training.selfplay.opponents import OneOpponent
+from training.selfplay.opponents import Opponents
 from training.train import main as train
 
 torch.set_num_threads(1)
@@ -89,17 +88,12 @@ class Failing(agents.Agent):
         raise ValueError("a bug of my own")
 
 
-def to_one_opponent(spec: str) -> None:
-    rows = np.tile(START.row, (GAMES, 1))
-    OneOpponent(spec, GAMES, seed=1).act(0, np.arange(GAMES), rows, np.zeros(GAMES))
-
-
-def to_a_league(spec: str) -> None:
+def to_self_play(spec: str) -> None:
     config = TrainConfig(opponents=OpponentConfig(scripted=0.5, players=(spec,)))
-    league = League(config, GAMES, Path(), FLOAT32, np.random.SeedSequence(1))
-    games = np.flatnonzero(league.sides == 0)
+    opponents = Opponents(config, GAMES, np.random.SeedSequence(1), FLOAT32)
+    games = np.flatnonzero(opponents.sides == 0)
     rows = np.tile(START.row, (len(games), 1))
-    league.act(0, games, rows, np.zeros(len(games)))
+    opponents.act(0, games, rows, np.zeros(len(games)))
 
 
 def to_lessons(spec: str) -> None:
@@ -130,7 +124,7 @@ def test_a_wrong_answer_in_a_battle_names_the_seat(how, seat) -> None:
 
 
 @pytest.mark.parametrize("how", WRONG)
-@pytest.mark.parametrize("meet", [to_one_opponent, to_a_league, to_lessons, to_the_ladder])
+@pytest.mark.parametrize("meet", [to_self_play, to_lessons, to_the_ladder])
 def test_a_wrong_answer_is_an_error_that_names_the_player(meet, how, monkeypatch) -> None:
     monkeypatch.setitem(agents.AGENTS, "wrong", f"{__name__}:Wrong")
     spec = f"wrong:how={how}"
@@ -158,7 +152,7 @@ def test_a_wrong_answer_ends_a_command_in_one_line(
     assert "Traceback" not in said
 
 
-@pytest.mark.parametrize("meet", [to_one_opponent, to_a_league, to_lessons, to_the_ladder])
+@pytest.mark.parametrize("meet", [to_self_play, to_lessons, to_the_ladder])
 def test_an_error_of_ones_own_agent_is_no_mistake_on_a_command_line(meet, monkeypatch) -> None:
     monkeypatch.setitem(agents.AGENTS, "failing", f"{__name__}:Failing")
     with pytest.raises(OwnAgentError, match=f"^{__name__}:Failing failed$") as caught:

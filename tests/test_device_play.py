@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import torch
+from opposed import against, mirror_play
 from test_batch_cuda import run
 
 from agents.networks.inputs import Inputs
@@ -26,7 +27,7 @@ from training.process.roles import Roles
 from training.selfplay.battles import OngoingBattles
 from training.selfplay.device_play import DevicePlay
 from training.selfplay.host_play import HostPlay
-from training.selfplay.opponents import OneOpponent, Opponents
+from training.selfplay.opponents import Opponents
 from training.selfplay.play import LocalPlay
 from training.selfplay.rollout import Rollout
 
@@ -135,17 +136,16 @@ def collected(
     return [first, play.collect(STEPS)]
 
 
-@pytest.mark.parametrize("against", ["mirror", "greedy"])
+@pytest.mark.parametrize("player", [None, "greedy"])
 @pytest.mark.parametrize("rules", RULESETS)
 def test_it_is_self_play_decision_for_decision(
-    rules: str, against: str, threads: ThreadPoolExecutor
+    rules: str, player: str | None, threads: ThreadPoolExecutor
 ) -> None:
-    def opponents() -> Opponents:
-        mirror = against == "mirror"
-        return Opponents.none(GAMES) if mirror else OneOpponent("greedy", GAMES // 2, 1)
+    def met() -> Opponents:
+        return mirror_play(GAMES) if player is None else against(player, GAMES)
 
-    host = collected(HostPlay, threads, rules, opponents())
-    device = collected(DevicePlay, threads, rules, opponents())
+    host = collected(HostPlay, threads, rules, met())
+    device = collected(DevicePlay, threads, rules, met())
     for wanted, found in zip(host, device, strict=True):
         for field in dataclasses.fields(Rollout):
             one, other = getattr(found, field.name), getattr(wanted, field.name)

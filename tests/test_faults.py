@@ -24,8 +24,7 @@ from training.learner import batches
 from training.learner.advantage import gae
 from training.learner.batches import batches_of
 from training.process.precision import Precision
-from training.selfplay import host_play, league
-from training.selfplay.league import League
+from training.selfplay import host_play, opponents
 from training.selfplay.rollout import MIRROR, Rollout
 from training.trainer import Trainer, self_play_trainer
 
@@ -96,7 +95,6 @@ def what_is_learnt_from_has_the_chances_it_was_played_with(made: Trainer, played
 
 def frozen_opponents_are_met_and_scored(made: Trainer, played: Rollout) -> None:
     league = made.play.battles.opponents
-    assert isinstance(league, League)
     assert set(league.state()["names"]) - {"", *CONFIG.opponents.players}, "no snapshot is met"
     scores = [score for pool in league.pools for score in pool.scores.values()]
     assert any(score != 0.5 for score in scores), "no snapshot is scored"
@@ -183,8 +181,8 @@ IN_LEARNING: dict[str, tuple[Check, Any, str, Any]] = {
 """Of what is done with a rollout: by name, what catches it, and what is planted where."""
 
 IN_THE_POOL: dict[str, tuple[Any, str]] = {
-    "never sampled": (league.League, "redraw"),
-    "met but never scored": (league.Pool, "record"),
+    "never sampled": (opponents.Opponents, "redraw"),
+    "met but never scored": (opponents.Pool, "record"),
 }
 """What is left out."""
 

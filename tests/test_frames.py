@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import torch
+from opposed import against, mirror_play
 
 from agents.networks.network import Network, NetworkConfig
 from thud_env import BatchedGame, Position
@@ -16,7 +17,6 @@ from training.process.roles import Roles
 from training.selfplay.battles import OngoingBattles
 from training.selfplay.frames import into_frames, map_rows, out_of_frames
 from training.selfplay.host_play import HostPlay
-from training.selfplay.opponents import OneOpponent, Opponents
 
 
 @pytest.mark.parametrize("rules", ["classic", "koom-valley"])
@@ -48,7 +48,7 @@ def test_a_rollout_keeps_battles_as_their_frames_show_them(
     torch.manual_seed(1)
     config = NetworkConfig(channels=4, blocks=1, key_size=2)
     games = BatchedGame(8, "classic", observations=False, masks=None, max_turns=12)
-    met = Opponents.none(8) if opponents == "none" else OneOpponent("greedy", 4, 1)
+    met = mirror_play(8) if opponents == "none" else against("greedy", 8)
     battles = OngoingBattles(games, met, np.random.default_rng(1), symmetric_frames=True)
     play = HostPlay(battles, Roles((Network(config), Network(config)), threads=pool))
     first = battles.frames.copy()

@@ -17,7 +17,7 @@ from thud_env.position import SIDES
 from training.config import OpponentConfig, PPOConfig, TrainConfig
 from training.learner.batches import batches_of
 from training.process.precision import Precision
-from training.selfplay.league import League
+from training.selfplay.opponents import Opponents
 from training.selfplay.rollout import MIRROR
 from training.selfplay.snapshots import Pool, write_snapshot
 from training.trainer import Trainer, self_play_trainer
@@ -110,7 +110,6 @@ def test_there_are_never_more_seats_than_battles(
 
 def test_an_opponent_changes_only_when_its_battle_ends(trainer: Trainer) -> None:
     league = trainer.play.battles.opponents
-    assert isinstance(league, League)
     met: set[str] = set()
     for _ in range(8):
         trainer.update()
@@ -146,7 +145,7 @@ def test_only_the_learners_own_decisions_are_learnt_from(trainer: Trainer) -> No
 
 
 def test_scores_are_the_learners_against_the_other_roles_snapshots(tmp_path: Path) -> None:
-    league = League(CONFIG, 10, tmp_path, Precision(False), np.random.SeedSequence(1))
+    league = Opponents(CONFIG, 10, np.random.SeedSequence(1), Precision(False), tmp_path)
     league.add_snapshots(5)
     (name,) = league.pools[0].scores
     game = int(np.flatnonzero(league.sides == 1)[-1])  # the learner has the dwarfs

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import torch
+from opposed import against, mirror_play
 from small_run import SMALL_RUN
 
 from agents.networks.inputs import Inputs
@@ -24,7 +25,6 @@ from training.process.roles import Roles
 from training.process.state import StateError
 from training.selfplay.battles import OngoingBattles
 from training.selfplay.host_play import HostPlay
-from training.selfplay.opponents import OneOpponent, Opponents
 from training.selfplay.rollout import Rollout, joined
 
 torch.set_num_threads(1)
@@ -44,7 +44,7 @@ def two_networks() -> tuple[Network, Network]:
 
 def self_play(pool: ThreadPoolExecutor, seed: int = 2, rules: str = "classic") -> HostPlay:
     games = BatchedGame(GAMES, rules, observations=False, masks=None, max_turns=TURNS)
-    battles = OngoingBattles(games, Opponents.none(GAMES), np.random.default_rng(seed))
+    battles = OngoingBattles(games, mirror_play(GAMES), np.random.default_rng(seed))
     return HostPlay(battles, Roles(two_networks(), threads=pool))
 
 
@@ -56,7 +56,7 @@ def pool() -> Iterator[ThreadPoolExecutor]:
 
 def test_battles_begin_where_they_are_told_to(pool: ThreadPoolExecutor) -> None:
     config = dataclasses.replace(SMALL_RUN, starts="book", max_quiet_turns=60)
-    met = Opponents.none(GAMES)
+    met = mirror_play(GAMES)
     battles = OngoingBattles.of(config, met, np.random.SeedSequence(3))
     play = HostPlay(battles, Roles(two_networks(), threads=pool))
     book = {Position(row) for row in read_openings("classic").rows(500, **config.limits)}
@@ -71,7 +71,7 @@ def test_battles_begin_where_they_are_told_to(pool: ThreadPoolExecutor) -> None:
 def test_a_book_that_is_over_by_the_limits_is_refused() -> None:
     config = dataclasses.replace(SMALL_RUN, starts="book", max_turns=6)
     with pytest.raises(ConfigError, match="starts: start 3 of the book is over by these limits"):
-        OngoingBattles.of(config, Opponents.none(GAMES), np.random.SeedSequence(3))
+        OngoingBattles.of(config, mirror_play(GAMES), np.random.SeedSequence(3))
 
 
 @pytest.fixture(scope="module")
@@ -249,11 +249,11 @@ def test_returns_are_the_rewards_still_to_come(rollout: Rollout, side: int) -> N
 
 def test_an_agent_may_play_a_side_of_each_battle(pool: ThreadPoolExecutor) -> None:
     games = BatchedGame(2 * GAMES, "classic", observations=False, masks=None, max_turns=TURNS)
-    battles = OngoingBattles(games, OneOpponent("greedy", GAMES, seed=3), np.random.default_rng(2))
+    battles = OngoingBattles(games, against("greedy", 2 * GAMES), np.random.default_rng(2))
     play = HostPlay(battles, Roles(two_networks(), threads=pool))
     rollout = play.collect(STEPS)
     agents_own = rollout.movers == rollout.opponent_sides
-    assert rollout.opponent_sides.tolist() == [1] * GAMES + [0] * GAMES
+    assert rollout.opponent_sides.tolist() == [1, 0] * GAMES
     assert agents_own.any(axis=0).all()
     assert (rollout.log_probs[agents_own] == 0).all()
     assert (rollout.values[agents_own] == 0).all()

@@ -26,7 +26,7 @@ def test_a_state_is_read_as_it_was_written(tmp_path: Path) -> None:
     ("content", "said"),
     [
         ("[]", "is not a thud-training-state"),
-        ('{"format": "thud-training-state", "format_version": 9}', "version 9: 3 would be right"),
+        ('{"format": "thud-training-state", "format_version": 9}', "version 9: 4 would be right"),
         ("{", "is not JSON"),
     ],
 )

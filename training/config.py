@@ -51,7 +51,7 @@ class PPOConfig:
 
 @dataclasses.dataclass(frozen=True)
 class OpponentConfig:
-    """Opponents besides the other learner (training/selfplay/league.py).
+    """Opponents besides the other learner (training/selfplay/opponents.py).
 
     Raises:
         ValueError: if snapshots and players are met in more than all of the battles.
@@ -213,15 +213,20 @@ class TrainConfig(RunConfig):
 
 @dataclasses.dataclass(frozen=True)
 class ExploitConfig(TrainConfig):
-    """One run against an agent that does not learn."""
+    """One run against an agent that does not learn.
+
+    Raises:
+        ValueError: if half of the battles cannot be of each seat.
+    """
 
     agent: str = ""
     """Its spec (docs/agents.md)."""
 
-    @property
-    def decisions_per_update(self) -> int:
-        """See ``RunConfig``: each role has battles of its own."""
-        return 2 * super().decisions_per_update
+    def __post_init__(self) -> None:
+        if self.num_games % 2:
+            raise ValueError(
+                f"num_games: {self.num_games} must be even: half of the battles are of each seat"
+            )
 
     @property
     def players_named(self) -> dict[str, tuple[str, ...]]:

@@ -17,7 +17,7 @@ from training.process.ranks import Ranks
 from training.process.roles import Roles, by_role
 from training.process.state import State, StateError
 from training.selfplay.battle_metrics import battle_metrics
-from training.selfplay.league import opponents_of
+from training.selfplay.opponents import Opponents
 from training.selfplay.play import Play, self_play
 from training.selfplay.snapshots import pool_folder, write_snapshot
 
@@ -156,6 +156,6 @@ def self_play_trainer(
 
         return Trainer(config, roles, Actors(actors, config, roles, snapshots), ranks, snapshots)
     streams, games = config.streams, config.num_games // ranks.size
-    met = opponents_of(config, games, snapshots, roles.precision, ranks.mine(streams.opponents))
+    met = Opponents(config, games, ranks.mine(streams.opponents), roles.precision, snapshots)
     play = self_play(config, roles, met, ranks.mine(streams.play))
     return Trainer(config, roles, play, ranks, snapshots)

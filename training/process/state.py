@@ -23,7 +23,7 @@ from agents.durable import write_flushed
 from agents.networks.checkpoint import check_finite
 
 FORMAT = "thud-training-state"
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 
 
 class StateError(ValueError):

@@ -148,8 +148,7 @@ def _go_on(trainer: Learning, anchors: Anchors, alarms: Alarms, folder: RunFolde
         _check_size(trainer, state)
         trainer.restore(state.part("trainer"))
         anchors.restore(state.part("anchors"))
-        if "alarms" in state.values:  # runs written before 2026-11-22 do not say
-            alarms.restore(state.part("alarms"))
+        alarms.restore(state.part("alarms"))
 
     ranks = trainer.ranks
     if ranks.rank == 0:

@@ -36,7 +36,7 @@ from training.process.roles import Roles
 from training.process.state import State, restore_network, state_of_network
 from training.selfplay.battles import OngoingBattles
 from training.selfplay.host_play import HostPlay
-from training.selfplay.league import opponents_of
+from training.selfplay.opponents import Opponents
 from training.selfplay.play import LocalPlay, check_actors
 from training.selfplay.rollout import Rollout, joined
 
@@ -75,7 +75,7 @@ class Actor:
     ) -> None:
         keep_freed_memory()
         self._roles = Roles.of(config)
-        met = opponents_of(config, games, snapshots, self._roles.precision, for_opponents)
+        met = Opponents(config, games, for_opponents, self._roles.precision, snapshots)
         self._play = LocalPlay(HostPlay(OngoingBattles.of(config, met, for_play), self._roles))
 
     def start(self) -> State:
