@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
+from training.arena.field import Field
+from training.arena.games import Result
 from training.arena.openings import Openings, read_openings
-from training.ladder.play import Result
-from training.ladder.schedule import Field
 from training.ladder.store import Store
 
 

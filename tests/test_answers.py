@@ -22,6 +22,7 @@ from thud_env.actions import DONE, NUM_ACTIONS
 from thud_env.envs.single import ThudSeatEnv
 from thud_env.position import SIDES
 from training.arena.battles import play_battles
+from training.arena.games import Timed
 from training.config import OpponentConfig, TrainConfig
 from training.distill.__main__ import main as distil
 from training.distill.alphabeta_teacher import AlphaBetaTeacher
@@ -29,7 +30,6 @@ from training.distill.config import DistillConfig, LessonConfig, TeacherConfig
 from training.distill.lessons import Lessons
 from training.evaluate import main as evaluate
 from training.ladder.__main__ import main as ladder
-from training.ladder.play import Timed
 from training.process.precision import Precision
 from training.selfplay.opponents import Opponents
 from training.train import main as train

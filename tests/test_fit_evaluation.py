@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import training.fitting.positions
+import training.fit_evaluation.positions
 from agents.durable import temporary_path
 from agents.search.deepening import Searcher, SearchOptions
 from agents.search.lines import CODES_SIZE
@@ -28,16 +28,16 @@ from thud_env.board import CELL_OF_SQUARE
 from thud_env.jit.rng import seed_generators
 from thud_env.rules.row import ONGOING, STONE_CELL, TERMINATION, TO_MOVE, Row
 from thud_env.rulesets import get_ruleset
-from training import fit_evaluation
 from training.arena.intervals import Interval
 from training.arena.openings import read_openings
 from training.commands.lock import FolderLock
-from training.fit_evaluation import main
-from training.fitting import generations, match
-from training.fitting.generations import Generations, Plan
-from training.fitting.match import MATCH_STARTS
-from training.fitting.positions import CARELESS, SEES_LITTLE, Positions, SearchPlay
-from training.fitting.regression import class_numbers, fit, predict, prior_values
+from training.fit_evaluation import __main__ as fit_evaluation
+from training.fit_evaluation import generations, match
+from training.fit_evaluation.__main__ import main
+from training.fit_evaluation.generations import Generations, Plan
+from training.fit_evaluation.match import MATCH_STARTS
+from training.fit_evaluation.positions import CARELESS, SEES_LITTLE, Positions, SearchPlay
+from training.fit_evaluation.regression import class_numbers, fit, predict, prior_values
 
 SHIPPED_NODES = match.MATCH_NODES
 
@@ -253,7 +253,7 @@ def test_self_play_can_be_ended_after_each_battle() -> None:
 def test_turns_that_the_search_did_not_choose_are_known(
     manner: int, others: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(training.fitting.positions, "MANNERS", (manner,))
+    monkeypatch.setattr(training.fit_evaluation.positions, "MANNERS", (manner,))
     searcher = Searcher(published_weights(), seed_generators(1, 1))
     start = Position.start(max_turns=100).row
     play = SearchPlay(searcher, SearchOptions(depth=1), [start], 0.8, np.random.default_rng(1))

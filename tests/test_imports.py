@@ -95,15 +95,13 @@ ROOMS = {
         "balance",
         "distill",
         "integrations",
-        "fitting",
-        "tuning",
+        "fit_evaluation",
+        "tune_search",
         "train",
         "exploit",
         "evaluate",
         "bench",
         "curves",
-        "fit_evaluation",
-        "tune_search",
     ],
 }
 CORE_DEPENDENCIES = {"numpy", "numba", "gymnasium", "pettingzoo"}

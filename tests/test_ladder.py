@@ -20,12 +20,12 @@ import agents
 from agents.agent import OwnAgentError
 from thud_env import Position
 from thud_env.rules.row import MAX_QUIET_TURNS, MAX_TURNS
+from training.arena.field import FieldError
 from training.arena.intervals import ENOUGH_PAIRS
 from training.ladder.__main__ import main
 from training.ladder.fields import read_field
 from training.ladder.publish import PAGES
 from training.ladder.report import REPORT
-from training.ladder.schedule import LadderError
 from training.ladder.store import FILE, read_games
 
 ROOT = Path(__file__).parents[1]
@@ -262,7 +262,7 @@ def test_the_limits_of_a_ladder_are_in_its_report(tmp_path: Path) -> None:
 def test_a_file_that_is_not_a_field_is_refused(tmp_path: Path, text: str, complaint: str) -> None:
     path = tmp_path / "field.yaml"
     path.write_text(text)
-    with pytest.raises(LadderError, match=complaint):
+    with pytest.raises(FieldError, match=complaint):
         read_field(path)
 
 

@@ -15,9 +15,9 @@ import agents
 from agents.agent import Agent
 from agents.answers import AnswerError
 from thud_env import Position, Record
-from training.ladder import play as play_module
-from training.ladder.play import play_game, play_games
-from training.ladder.schedule import Field, Game, LadderError
+from training.arena import games as play_module
+from training.arena.field import Field, FieldError, Game
+from training.arena.games import play_game, play_games
 
 BEGINNING = short_field().beginning(Game("", "", 0))
 
@@ -60,7 +60,7 @@ def test_seeds_are_by_game_and_by_ladder() -> None:
     ],
 )
 def test_a_field_that_cannot_be_played_is_refused(agents, complaint: str) -> None:
-    with pytest.raises(LadderError, match=complaint):
+    with pytest.raises(FieldError, match=complaint):
         Field(agents, "classic", short_openings())
 
 

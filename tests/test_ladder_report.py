@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from ladders import made_up, made_up_results, short_field, store_results
 
+from training.arena.field import FieldError
 from training.ladder.figures import compute_figures
 from training.ladder.picture import payoff_svg
 from training.ladder.report import NUMBERS, PICTURE, REPORT, write_report
-from training.ladder.schedule import LadderError
 
 STRENGTH = {"weak": 0, "middle": 6, "strong": 12}
 AGENTS = list(STRENGTH)
@@ -98,10 +98,10 @@ def test_figures_do_not_depend_on_the_order_of_the_games() -> None:
 
 
 def test_agents_that_have_not_met_are_named() -> None:
-    with pytest.raises(LadderError, match="no game of weak against strong"):
+    with pytest.raises(FieldError, match="no game of weak against strong"):
         compute_figures(AGENTS, [r for r in RESULTS if (r.dwarfs, r.trolls) != ("weak", "strong")])
     apart = [r for r in RESULTS if (r.start < 9) == (r.dwarfs < r.trolls) or r.dwarfs == r.trolls]
-    with pytest.raises(LadderError, match="no game pair yet"):
+    with pytest.raises(FieldError, match="no game pair yet"):
         compute_figures(AGENTS, apart)
 
 

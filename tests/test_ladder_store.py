@@ -14,8 +14,8 @@ from ladders import made_up_results, short_field, short_openings, store_results
 
 from agents.networks.checkpoint import PRETRAINED
 from training.arena import identity
+from training.arena.field import FieldError
 from training.ladder import store as store_module
-from training.ladder.schedule import LadderError
 from training.ladder.store import FILE, Store, header_of, read_games
 
 FIELD = short_field({"a": 4, "b": 4})
@@ -93,20 +93,20 @@ def test_damage_before_the_last_line_is_refused_by_its_number(folder: Path, dama
     lines = (folder / FILE).read_text().splitlines()
     lines[2] = damage
     (folder / FILE).write_text("\n".join(lines) + "\n")
-    with pytest.raises(LadderError, match="line 3 is damaged"):
+    with pytest.raises(FieldError, match="line 3 is damaged"):
         read_games(folder)
-    with pytest.raises(LadderError, match="line 3 is damaged"):
+    with pytest.raises(FieldError, match="line 3 is damaged"):
         Store(folder, FIELD)
 
 
 def test_a_file_without_a_header_is_not_a_ladder(tmp_path: Path) -> None:
     (tmp_path / FILE).write_text(json.dumps(dataclasses.asdict(RESULTS[0])) + "\n")
-    with pytest.raises(LadderError, match="no header"):
+    with pytest.raises(FieldError, match="no header"):
         read_games(tmp_path)
 
 
 def test_a_folder_without_games_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(LadderError, match="cannot be read"):
+    with pytest.raises(FieldError, match="cannot be read"):
         read_games(tmp_path)
 
 
@@ -126,7 +126,7 @@ def test_a_folder_without_games_is_refused(tmp_path: Path) -> None:
 )
 def test_results_of_another_ladder_are_refused_and_kept(folder, other, complaint) -> None:
     before = (folder / FILE).read_bytes()
-    with pytest.raises(LadderError, match=rf"{complaint}.*: --out DIR names another folder$"):
+    with pytest.raises(FieldError, match=rf"{complaint}.*: --out DIR names another folder$"):
         Store(folder, dataclasses.replace(FIELD, **other))
     assert (folder / FILE).read_bytes() == before
 
@@ -206,7 +206,7 @@ def test_files_are_those_that_a_spec_names(tmp_path: Path, monkeypatch) -> None:
 
 
 def test_two_ladders_do_not_write_one_folder(folder: Path) -> None:
-    with Store(folder, FIELD), pytest.raises(LadderError, match="another ladder"):
+    with Store(folder, FIELD), pytest.raises(FieldError, match="another ladder"):
         Store(folder, FIELD)
     with Store(folder, FIELD) as store:
         assert store.results == RESULTS
@@ -214,7 +214,7 @@ def test_two_ladders_do_not_write_one_folder(folder: Path) -> None:
 
 def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(LadderError, match="cannot be written"):
+    with pytest.raises(FieldError, match="cannot be written"):
         Store(tmp_path / "file" / "inside", FIELD)
 
 

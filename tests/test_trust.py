@@ -15,13 +15,13 @@ from small_run import SMALL_RUN
 
 from agents.strict_yaml import YamlError, parse_yaml
 from thud_env import Record
+from training.arena.field import FieldError
 from training.config import ConfigError
 from training.config_file import load_config
 from training.ladder.__main__ import main as ladder_main
 from training.ladder.entries import Header
 from training.ladder.fields import make_field, read_field
 from training.ladder.report import write_report
-from training.ladder.schedule import LadderError
 from training.ladder.store import FILE, read_games
 from training.train import main as train_main
 
@@ -183,11 +183,11 @@ def test_damaged_games_are_read_or_refused_in_a_line(tmp_path: Path) -> None:
         path.write_bytes(data)
         try:
             games = read_games(tmp_path)
-        except LadderError as error:
+        except FieldError as error:
             refused += str(error).startswith(f"{path}, line ") or "no header" in str(error)
             continue
         assert all(abs(result.margin) <= 32 for result in games.results)
-        with contextlib.suppress(LadderError):  # not all games are there
+        with contextlib.suppress(FieldError):  # not all games are there
             write_report(tmp_path)
     assert refused > 500
 
@@ -211,7 +211,7 @@ def test_a_game_that_cannot_be_is_refused(key: str, value: object, tmp_path: Pat
     lines = path.read_text().splitlines()
     lines[2] = json.dumps({**json.loads(lines[2]), key: value})
     path.write_text("\n".join(lines) + "\n")
-    with pytest.raises(LadderError, match="line 3 is damaged") as error:
+    with pytest.raises(FieldError, match="line 3 is damaged") as error:
         read_games(tmp_path)
     assert str(error.value).isprintable()
 
@@ -219,7 +219,7 @@ def test_a_game_that_cannot_be_is_refused(key: str, value: object, tmp_path: Pat
 def test_names_that_would_upset_a_terminal_are_refused(tmp_path: Path) -> None:
     path = a_ladder(tmp_path)
     path.write_text(path.read_text().replace('"greedy"', '"gr\\u001b[2Jdy"'))
-    with pytest.raises(LadderError, match="line 1 is damaged"):
+    with pytest.raises(FieldError, match="line 1 is damaged"):
         read_games(tmp_path)
 
 

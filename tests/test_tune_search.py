@@ -15,9 +15,9 @@ import pytest
 
 from thud_env import Position
 from training.arena import openings
-from training.tune_search import candidates, main
-from training.tuning import rounds, tournament
-from training.tuning.tournament import CONFIRM, SEARCH
+from training.tune_search import rounds, tournament
+from training.tune_search.__main__ import candidates, main
+from training.tune_search.tournament import CONFIRM, SEARCH
 
 
 class Named(str):

@@ -37,6 +37,7 @@ from training.arena.battles import (
     play_battles,
     play_pairs,
 )
+from training.arena.field import BATTLE_LIMITS
 from training.arena.identity import code_of_play, own_files
 from training.arena.intervals import ENOUGH_PAIRS
 from training.arena.openings import Openings, OpeningsError, read_openings, read_starts
@@ -51,7 +52,6 @@ from training.arena.summary import (
 from training.commands.console import CommandConsole
 from training.commands.progress import Progress
 from training.commands.versions import checkout_commit, versions
-from training.ladder.schedule import BATTLE_LIMITS
 
 GAMES = 200
 """Battles, or game pairs, unless another number is asked for."""

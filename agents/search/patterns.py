@@ -3,7 +3,7 @@
 The evaluation adds up, for each square of the board, a value of the 3 x 3 *pattern* around it, of
 the four *lines* through it (``lines.py``) if the tables have any, and of the piece on it, by its
 place on the board and its place beside the stone. It adds a value of the numbers of dwarfs and of
-trolls. There is a table for each side to move. ``training/fit_evaluation.py`` fits the tables to
+trolls. There is a table for each side to move. ``training/fit_evaluation`` fits the tables to
 self-play.
 
 A pattern's code has a trinary digit for each of its nine squares, counted from the top left::

@@ -21,10 +21,10 @@ from agents.networks.network import Network, NetworkConfig
 from reliability.reach import standing_on
 from reliability.row import Fault, Row
 from reliability.runs import trained
+from training.arena.field import FieldError
 from training.config import RunError
 from training.ladder.entries import Header
 from training.ladder.fields import make_field
-from training.ladder.schedule import LadderError
 from training.ladder.store import FILE, read_games
 from training.process.state import State, StateError, load_state, save_state
 
@@ -106,7 +106,7 @@ def check_games(size: int, random: Random, folder: Path) -> int:
         path.write_bytes(injured(sound, random))
         try:
             games = read_games(folder)
-        except LadderError as refusal:
+        except FieldError as refusal:
             assert str(path) in str(refusal)
             continue
         for game in games.results:

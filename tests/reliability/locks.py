@@ -16,10 +16,10 @@ from ladders import short_field
 from reliability.reach import standing_on
 from reliability.row import Fault, Row
 from reliability.runs import trained
-from training import fit_evaluation
+from training.arena.field import FieldError
 from training.commands.lock import FolderLock
 from training.config import RunError
-from training.ladder.schedule import LadderError
+from training.fit_evaluation import __main__ as fit_evaluation
 from training.ladder.store import Store
 
 
@@ -42,7 +42,7 @@ def _second_ladder(folder: Path) -> str:
     try:
         with _ladder(folder):
             return ""
-    except LadderError as error:
+    except FieldError as error:
         return str(error)
 
 
@@ -109,6 +109,8 @@ ROWS = [
                 lambda: mock.patch("fcntl.flock", lambda *_: None), "a second start was not refused"
             ),
         },
-        proves=standing_on("training.train", "training.ladder.__main__", "training.fit_evaluation"),
+        proves=standing_on(
+            "training.train", "training.ladder.__main__", "training.fit_evaluation.__main__"
+        ),
     )
 ]

@@ -21,11 +21,12 @@ import training.ladder.__main__
 from reliability.reach import standing_on
 from reliability.row import Fault, Row
 from reliability.stops import STOPPED
-from training import fit_evaluation, tune_search
-from training.fitting import generations, match
+from training.fit_evaluation import __main__ as fit_evaluation
+from training.fit_evaluation import generations, match
 from training.ladder.store import read_games
 from training.process.stopping import STOPPING
-from training.tuning import tournament
+from training.tune_search import __main__ as tune_search
+from training.tune_search import tournament
 
 _HOW = (signal.SIGKILL, *STOPPING)
 _FIELD = "agents: [random, greedy]\ngames: 8\nmax_turns: 20\n"
@@ -161,7 +162,7 @@ ROWS = [
         200,
         {
             "the seeds of a game are of the process that plays it": Fault(
-                lambda: mock.patch("training.ladder.schedule.Field.seeds", _seeds_of_the_process),
+                lambda: mock.patch("training.arena.field.Field.seeds", _seeds_of_the_process),
                 "differs",
             )
         },
@@ -169,8 +170,8 @@ ROWS = [
         proves=standing_on(
             "training.ladder.__main__",
             "training.balance.__main__",
-            "training.tune_search",
-            "training.fit_evaluation",
+            "training.tune_search.__main__",
+            "training.fit_evaluation.__main__",
         ),
     )
 ]

@@ -15,10 +15,10 @@ import yaml
 from reliability.reach import standing_on
 from reliability.row import Fault, Row
 from reliability.runs import CONFIG, trained
+from training.arena.field import FieldError
 from training.config import ConfigError, RunError
 from training.config_file import load_config
 from training.ladder.fields import read_field
-from training.ladder.schedule import LadderError
 from training.train import main as train_main
 
 _PROMISE = "Somebody else's files run no code, and reach nothing outside their folder"
@@ -51,7 +51,7 @@ def check_specs(size: int, random: Random, folder: Path) -> int:
             else:
                 agents = [spec, "random"] if kind == 2 else [{"spec": spec, "games": 2}, "random"]
                 (path / "field.yaml").write_text(yaml.safe_dump({"agents": agents, "games": 2}))
-                with contextlib.suppress(LadderError, ValueError):
+                with contextlib.suppress(FieldError, ValueError):
                     read_field(path / "field.yaml")
             assert not (folder / "ran").exists(), f"the code of {spec} ran"
     finally:

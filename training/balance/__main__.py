@@ -23,12 +23,12 @@ from rich.console import Console
 from thud_env.batch.cpu import available_cores
 from thud_env.command import Command, bounded
 from thud_env.rulesets import RULESETS, get_ruleset
+from training.arena.field import Field, Game
+from training.arena.games import try_players
 from training.balance.figures import Balance, balance_of
 from training.balance.page import check_page, publish, tables
 from training.commands.console import CommandConsole
 from training.ladder.fields import read_field
-from training.ladder.play import try_players
-from training.ladder.schedule import Field, Game
 from training.ladder.tournament import missing, play_missing
 from training.usage import ALLOW_PYTHON
 

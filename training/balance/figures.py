@@ -12,10 +12,10 @@ from thud_env.board import CELL_OF_SQUARE, NUM_SQUARES, SQUARE_NAMES, SQUARE_SYM
 from thud_env.position import SIDES, Position
 from thud_env.rules.row import DWARF, TROLL
 from thud_env.rulesets import get_ruleset
+from training.arena.field import Field
+from training.arena.games import Result, into_cells
 from training.arena.intervals import Interval, resample_weights
-from training.ladder.figures import cell_of, into_cells
-from training.ladder.play import Result
-from training.ladder.schedule import Field
+from training.ladder.figures import cell_of
 
 FIRST_TURN, LAST_TURN = 40, 80
 """The turns after which it is noted where the pieces stand: past the opening, before the end."""

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from thud_env.rulesets import get_ruleset
 from training import pages
+from training.arena.field import limits_in_words
 from training.arena.intervals import ENOUGH_PAIRS, decimals
 from training.arena.summary import markdown_table
 from training.balance.figures import FIRST_TURN, LAST_TURN, Balance, Mirror
 from training.balance.pictures import margins_svg, standing_svg
-from training.ladder.schedule import limits_in_words
 
 TITLE = "# What each game is worth to each side"
 _PREFACE = """\

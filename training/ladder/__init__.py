@@ -2,5 +2,6 @@
 
 ::
 
-    fields, schedule -> play -> entries, store -> tournament -> figures, rating -> report, publish
+    fields -> arena: field, games -> entries, store -> tournament
+           -> figures, rating -> report, publish
 """

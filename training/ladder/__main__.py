@@ -20,12 +20,12 @@ from rich.console import Console
 from thud_env.batch.cpu import available_cores
 from thud_env.command import Command, bounded
 from thud_env.rulesets import get_ruleset
+from training.arena.field import BATTLE_LIMITS, Field
 from training.arena.intervals import resolution
 from training.commands.console import CommandConsole
 from training.ladder.fields import GAMES, RULES, make_field, read_field
 from training.ladder.publish import check_page, publish
 from training.ladder.report import PICTURE, REPORT, write_report
-from training.ladder.schedule import BATTLE_LIMITS, Field
 from training.ladder.store import read_games
 from training.ladder.tournament import play_missing
 from training.usage import ALLOW_PYTHON

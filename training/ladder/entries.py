@@ -9,8 +9,8 @@ from typing import Any
 
 from thud_env.position import Termination
 from thud_env.rulesets import get_ruleset
-from training.ladder.play import Result
-from training.ladder.schedule import BATTLE_LIMITS
+from training.arena.field import BATTLE_LIMITS
+from training.arena.games import Result
 
 
 @dataclasses.dataclass(frozen=True)

@@ -23,8 +23,8 @@ import agents
 from agents.registry import is_own
 from agents.strict_yaml import YamlError, read_yaml
 from thud_env.rulesets import get_ruleset
+from training.arena.field import BATTLE_LIMITS, Field, FieldError
 from training.arena.openings import read_openings
-from training.ladder.schedule import BATTLE_LIMITS, Field, LadderError
 
 GAMES = 400
 RULES = "classic"
@@ -56,12 +56,12 @@ def make_field(
         ValueError: if it cannot be played, for example because an agent is unknown.
     """
     if games < 2:
-        raise LadderError(f"--games {games}: {_EVEN}")
+        raise FieldError(f"--games {games}: {_EVEN}")
     rules = get_ruleset(rules).spec
     book = read_openings(rules)
     for number, spec in enumerate(specs):
         if spec in specs[:number]:
-            raise LadderError(f"{spec} is named twice")
+            raise FieldError(f"{spec} is named twice")
         agents.make(spec)
     caps = most or {}
     games_of = {spec: min(games, caps.get(spec, games)) for spec in specs}
@@ -83,21 +83,21 @@ def read_field(path: Path, *, allow_python: bool = False, **overrides: Any) -> F
     try:
         tree = read_yaml(path)
     except YamlError as error:
-        raise LadderError(str(error)) from None
+        raise FieldError(str(error)) from None
     if not isinstance(tree, dict) or "agents" not in tree:
-        raise LadderError(f"{path} names no agents: a list called agents would")
+        raise FieldError(f"{path} names no agents: a list called agents would")
     for key, value in tree.items():
         if key not in _KEYS:
-            raise LadderError(f"{path}: unknown key {key!r}: there are {', '.join(_KEYS)}")
+            raise FieldError(f"{path}: unknown key {key!r}: there are {', '.join(_KEYS)}")
         if type(value) is not _KEYS[key]:
-            raise LadderError(f"{path}: {key}: {value!r} must be of type {_KEYS[key].__name__}")
+            raise FieldError(f"{path}: {key}: {value!r} must be of type {_KEYS[key].__name__}")
     if tree.get("games", GAMES) < 2:
-        raise LadderError(f"{path}: games: {tree['games']}: {_EVEN}")
+        raise FieldError(f"{path}: games: {tree['games']}: {_EVEN}")
     entries = [_entry(path, entry) for entry in tree.pop("agents")]
     settings = {**tree, **{key: value for key, value in overrides.items() if value is not None}}
     for spec, _ in entries:
         if is_own(spec) and not allow_python:
-            raise LadderError(
+            raise FieldError(
                 f"{path} names {spec}, whose code would run: give --allow-python if you trust it"
             )
     most = {spec: games for spec, games in entries if games is not None}
@@ -112,4 +112,4 @@ def _entry(path: Path, entry: Any) -> tuple[str, int | None]:
         if isinstance(spec, str) and type(games) is int:
             return spec, games
     reason = "a spec, or a mapping of spec and games, would be right"
-    raise LadderError(f"{path}: agents: {entry!r}: {reason}")
+    raise FieldError(f"{path}: agents: {entry!r}: {reason}")

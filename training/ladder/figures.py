@@ -7,7 +7,7 @@ sum of an agent's two margins.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thud_env.position import SIDES
+from training.arena.field import FieldError
+from training.arena.games import Cells, Result, into_cells, paired_margins
 from training.arena.intervals import (
     Interval,
     percentile_interval,
@@ -22,15 +24,10 @@ from training.arena.intervals import (
     resampled_means,
     wilson,
 )
-from training.ladder.play import Result
 from training.ladder.rating import Ratings, rate
-from training.ladder.schedule import LadderError
 
 LIMITS = ("quiet_limit", "turn_limit")
 """The endings caused by a limit."""
-
-Cells = dict[tuple[str, str], dict[int, Result]]
-"""Results by (dwarfs' agent, trolls' agent), then by the number of the start."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +134,7 @@ def compute_figures(agents: list[str], results: list[Result]) -> Figures:
     """The figures of a ladder.
 
     Raises:
-        LadderError: if two agents have played no game pair yet.
+        FieldError: if two agents have played no game pair yet.
     """
     by_cell = into_cells(results)
     starts = 1 + max((result.start for result in results), default=0)
@@ -147,7 +144,7 @@ def compute_figures(agents: list[str], results: list[Result]) -> Figures:
         for trolls in agents:
             games = by_cell[dwarfs, trolls]
             if not games:
-                raise LadderError(f"there is no game of {dwarfs} against {trolls} yet")
+                raise FieldError(f"there is no game of {dwarfs} against {trolls} yet")
             cells.append(cell_of(dwarfs, trolls, games, weights))
     pair_scores, scores, pairs = _pair_scores(agents, by_cell, weights)
     size = len(agents)
@@ -176,29 +173,6 @@ def compute_figures(agents: list[str], results: list[Result]) -> Figures:
 def _count_distinct(results: list[Result]) -> int:
     """Count distinct games; the same turns from two starts of the book are two games."""
     return len({(result.start, result.turns) for result in results})
-
-
-def into_cells(results: list[Result]) -> Cells:
-    """The results of each cell, by start."""
-    by_cell: Cells = defaultdict(dict)
-    for result in sorted(results, key=lambda result: result.game):
-        by_cell[result.dwarfs, result.trolls][result.start] = result
-    return by_cell
-
-
-def paired_margins(
-    by_cell: Cells, agent: str, opponent: str
-) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """The starts that two agents played in both seats, and the agent's margins there as dwarfs and
-    as trolls, [n] each.
-    """
-    there, back = by_cell[agent, opponent], by_cell[opponent, agent]
-    both = sorted(there.keys() & back.keys())
-    return (
-        np.array(both, dtype=np.int64),
-        np.array([there[start].margin for start in both], dtype=np.float64),
-        np.array([-back[start].margin for start in both], dtype=np.float64),
-    )
 
 
 def cell_of(dwarfs: str, trolls: str, games: dict[int, Result], weights: NDArray[np.int64]) -> Cell:
@@ -242,7 +216,7 @@ def _pair_scores(
         for j, second in enumerate(agents[i + 1 :], start=i + 1):
             both, as_dwarfs, as_trolls = paired_margins(by_cell, first, second)
             if len(both) == 0:
-                raise LadderError(f"{first} and {second} have played no game pair yet")
+                raise FieldError(f"{first} and {second} have played no game pair yet")
             sums = as_dwarfs + as_trolls
             drawn = resampled_means(sums, both, weights)
             pair = PairScore(

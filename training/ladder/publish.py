@@ -6,10 +6,10 @@ from pathlib import Path
 
 from thud_env.rulesets import get_ruleset
 from training import pages
+from training.arena.field import Field
 from training.ladder.entries import Header
 from training.ladder.fields import read_field
 from training.ladder.report import PICTURE, REPORT
-from training.ladder.schedule import Field
 from training.ladder.store import read_games
 
 FIELDS = Path(__file__).resolve().parents[2] / "configs" / "ladder"

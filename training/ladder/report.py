@@ -16,6 +16,7 @@ from pathlib import Path
 
 from thud_env.position import SIDES
 from thud_env.rulesets import get_ruleset
+from training.arena.field import limits_in_words
 from training.arena.intervals import (
     ENOUGH_PAIRS,
     NOT_COMPARED,
@@ -28,7 +29,6 @@ from training.arena.intervals import (
 from training.arena.summary import markdown_table
 from training.ladder.figures import Effort, Figures, as_json, compute_figures
 from training.ladder.picture import payoff_svg
-from training.ladder.schedule import limits_in_words
 from training.ladder.store import Games, read_games
 
 EFFORT = ("ms a turn (dwarfs, trolls)", "nodes a turn")
@@ -39,7 +39,7 @@ def write_report(folder: Path) -> str:
     """Write the three files of a folder's games, and return the summary, for people.
 
     Raises:
-        LadderError: if there are no games, or two agents have played no game pair.
+        FieldError: if there are no games, or two agents have played no game pair.
     """
     games = read_games(folder)
     figures = compute_figures(list(games.header.agents), games.results)

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from agents.durable import flush_folder, make_folder
+from training.arena.field import Field, FieldError, Game
+from training.arena.games import Result
 from training.arena.identity import CHANGED, code_of_play, own_files
 from training.commands.journal import Journal, JournalError, Whole, read_lines
 from training.ladder.entries import Header, read_header, read_result
-from training.ladder.play import Result
-from training.ladder.schedule import Field, Game, LadderError
 
 FILE = "games.jsonl"
 _SINCE = "since the games that are kept were played"
@@ -55,7 +55,7 @@ def read_games(folder: Path) -> Games:
     """Read a folder's games.
 
     Raises:
-        LadderError: if there are none, or a line is damaged, except by a stop.
+        FieldError: if there are none, or a line is damaged, except by a stop.
     """
     path = folder / FILE
     headers: list[Header] = []
@@ -71,11 +71,11 @@ def read_games(folder: Path) -> Games:
     try:
         whole = read_lines(path, take)
     except OSError as error:
-        raise LadderError(f"{path} cannot be read: {error.strerror}") from None
+        raise FieldError(f"{path} cannot be read: {error.strerror}") from None
     except JournalError as error:
-        raise LadderError(str(error)) from None
+        raise FieldError(str(error)) from None
     if not headers:
-        raise LadderError(f"{path} has no header: it is not a ladder")
+        raise FieldError(f"{path} has no header: it is not a ladder")
     versions = {version for header in headers for version in header.own_code.items()}
     codes = len({header.code for header in headers})
     codes += len(versions) - len({spec for spec, _ in versions})
@@ -90,7 +90,7 @@ class Store:
         field: the field of the ladder.
 
     Raises:
-        LadderError: if the folder holds results of another field, or is in use.
+        FieldError: if the folder holds results of another field, or is in use.
     """
 
     def __init__(self, folder: Path, field: Field) -> None:
@@ -102,9 +102,9 @@ class Store:
             make_folder(folder)
             self._journal = Journal(folder / FILE)
         except BlockingIOError:
-            raise LadderError(f"{folder} is being written by another ladder") from None
+            raise FieldError(f"{folder} is being written by another ladder") from None
         except OSError as error:
-            raise LadderError(f"{folder} cannot be written: {error.strerror}") from None
+            raise FieldError(f"{folder} cannot be written: {error.strerror}") from None
         try:
             self.results = self._resume(header)
         except BaseException:
@@ -150,9 +150,9 @@ class Store:
 def _check_continues(folder: Path, old: Header, new: Header) -> None:
     """Raise unless the games of a folder belong to a field, which may have grown."""
 
-    def differ(what: str, had: object, wanted: object) -> LadderError:
+    def differ(what: str, had: object, wanted: object) -> FieldError:
         held = f"{folder} holds a ladder of {what} {had}, not {wanted}"
-        return LadderError(f"{held}: --out DIR names another folder")
+        return FieldError(f"{held}: --out DIR names another folder")
 
     if old.rules != new.rules:
         raise differ("ruleset", old.rules, new.rules)
@@ -164,7 +164,7 @@ def _check_continues(folder: Path, old: Header, new: Header) -> None:
         raise differ("seed", old.seed, new.seed)
     missing = [spec for spec in old.agents if spec not in new.agents]
     if missing:
-        raise LadderError(
+        raise FieldError(
             f"{folder} holds games of {', '.join(missing)}, which this field leaves out, and a "
             "field may only grow: --out DIR names another folder"
         )

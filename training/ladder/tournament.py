@@ -8,10 +8,10 @@ from pathlib import Path
 
 from rich.console import Console
 
+from training.arena.field import Field, FieldError, Game
+from training.arena.games import Result, play_games, try_players
 from training.arena.intervals import counted
 from training.commands.progress import Progress
-from training.ladder.play import Result, play_games, try_players
-from training.ladder.schedule import Field, Game, LadderError
 from training.ladder.store import Store, read_games
 
 
@@ -19,7 +19,7 @@ def missing(wanted: Iterable[Game], folder: Path) -> list[Game]:
     """The wanted games that a folder does not hold: all, if it cannot be read."""
     try:
         results = read_games(folder).results
-    except LadderError:  # it is new, or the store says what is wrong
+    except FieldError:  # it is new, or the store says what is wrong
         results = []
     return _without(wanted, results)
 
@@ -39,7 +39,7 @@ def play_missing(
 
     Raises:
         ValueError: if an agent cannot play by the rules of the field.
-        LadderError: if the folder holds results of something else, or is in use.
+        FieldError: if the folder holds results of something else, or is in use.
         ChildProcessError: if a worker was killed; the games played are kept.
     """
     wanted = list(wanted)

@@ -7,7 +7,7 @@
     python -m training.fit_evaluation classic-any --start configs/search/patterns-classic.npz
 
 Each generation plays battles by alpha-beta from starts of the book, with the tables of the
-generation before it, and fits new tables to all positions so far (training/fitting). The first
+generation before it, and fits new tables to all positions so far. The first
 generation plays with the tables of ``--start``; without any by features or, where the stone moves,
 with a guess. A tenth of the battles is held out, and the error on them printed. At the end the
 newest tables play a match against those that ``alphabeta`` plays with now, from starts of the book
@@ -35,8 +35,8 @@ from thud_env.command import Command, bounded
 from thud_env.rulesets import RULESETS, get_ruleset
 from training.commands.lock import FolderLock
 from training.commands.versions import checkout_commit
-from training.fitting.generations import Generations, Plan
-from training.fitting.match import MATCH_STARTS, play_match
+from training.fit_evaluation.generations import Generations, Plan
+from training.fit_evaluation.match import MATCH_STARTS, play_match
 from training.pages import check_writable
 
 _NUMBERS: tuple[tuple[str, float, float, str], ...] = (

@@ -24,9 +24,9 @@ from thud_env.jit.rng import seed_generators
 from thud_env.rulesets import get_ruleset
 from training.arena.openings import read_openings
 from training.commands.changes import changes
-from training.fitting.match import MATCH_STARTS
-from training.fitting.positions import Positions, SearchPlay
-from training.fitting.regression import class_numbers, fit, predict, prior_values
+from training.fit_evaluation.match import MATCH_STARTS
+from training.fit_evaluation.positions import Positions, SearchPlay
+from training.fit_evaluation.regression import class_numbers, fit, predict, prior_values
 
 SHARD = 5000
 """Positions in a file."""

@@ -25,7 +25,7 @@ from thud_env.board import CELL_OF_SQUARE, IS_GOAL_CELL, NUM_CELLS, SIZE, STRIDE
 from thud_env.jit.compile import compiled
 from thud_env.rules.row import DWARF, STONE, TROLL
 from thud_env.rulesets import MAX_DWARFS, MAX_TROLLS, TROLL_VALUE, Ruleset
-from training.fitting.positions import Positions
+from training.fit_evaluation.positions import Positions
 
 AT_ONCE = 20_000
 """Positions whose classes are found at a time, to save memory."""

@@ -1,4 +1,4 @@
-"""Plays the games of a ladder, on one core or on several."""
+"""Plays the games of a field, on one core or on several, and pairs their results."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import os
 import signal
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Generator, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -27,7 +28,7 @@ from agents.threads import use_one_thread
 from thud_env.position import SIDES, Position, Termination
 from thud_env.rulesets import get_ruleset
 from training.arena.battles import play_battles
-from training.ladder.schedule import Field, Game
+from training.arena.field import Field, Game
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,6 +55,10 @@ class Result:
     def game(self) -> Game:
         """The game that was played."""
         return Game(self.dwarfs, self.trolls, self.start)
+
+
+Cells = dict[tuple[str, str], dict[int, Result]]
+"""Results by (dwarfs' agent, trolls' agent), then by the number of the start."""
 
 
 def play_game(game: Game, start: Position, seeds: tuple[int, int]) -> Result:
@@ -186,3 +191,26 @@ def _end_with_parent(parent: Connection) -> None:
     with contextlib.suppress(EOFError, OSError):
         parent.recv()
     os._exit(0)
+
+
+def into_cells(results: list[Result]) -> Cells:
+    """The results of each cell, by start."""
+    by_cell: Cells = defaultdict(dict)
+    for result in sorted(results, key=lambda result: result.game):
+        by_cell[result.dwarfs, result.trolls][result.start] = result
+    return by_cell
+
+
+def paired_margins(
+    by_cell: Cells, agent: str, opponent: str
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+    """The starts that two agents played in both seats, and the agent's margins there as dwarfs and
+    as trolls, [n] each.
+    """
+    there, back = by_cell[agent, opponent], by_cell[opponent, agent]
+    both = sorted(there.keys() & back.keys())
+    return (
+        np.array(both, dtype=np.int64),
+        np.array([there[start].margin for start in both], dtype=np.float64),
+        np.array([-back[start].margin for start in both], dtype=np.float64),
+    )

@@ -15,7 +15,7 @@ from training.arena.battles import play_pairs
 from training.arena.intervals import Interval, decimals, mean_interval
 from training.arena.openings import Openings
 from training.commands.versions import checkout_commit
-from training.tuning.rounds import Plan, Round, Rounds
+from training.tune_search.rounds import Plan, Round, Rounds
 
 LIMITS = {"max_quiet_turns": 60, "max_turns": 300}
 """The limits of the battles: what comes later is waiting."""

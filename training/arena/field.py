@@ -1,4 +1,4 @@
-"""Schedules the games of a ladder: every start in both seats, for every two agents."""
+"""The agents of a field, and the games that they play: every start in both seats, for every two."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def limits_in_words(limits: dict[str, Any]) -> str:
     return ", or ".join(f"{most} {BATTLE_LIMITS[name]}" for name, most in limits.items())
 
 
-class LadderError(ValueError):
+class FieldError(ValueError):
     """A field cannot be played, or results cannot be used."""
 
 
@@ -51,22 +51,22 @@ class Field:
 
     def __post_init__(self) -> None:
         if len(self.agents) < 2:
-            raise LadderError("a ladder needs two agents or more")
+            raise FieldError("a ladder needs two agents or more")
         if not 0 <= self.seed < 2**63:
-            raise LadderError(f"seed {self.seed}: 0 or more would be right")
+            raise FieldError(f"seed {self.seed}: 0 or more would be right")
         for spec in self.agents:
             if not spec.isprintable():
-                raise LadderError(
+                raise FieldError(
                     f"{spec!r} has unprintable characters: another path would be right"
                 )
         most = 2 * len(self.openings.starts)
         for spec, games in self.agents.items():
             if games < 2 or games % 2:
                 reason = "every start is played in both seats, so an even number would be right"
-                raise LadderError(f"{games} games of {spec}: {reason}")
+                raise FieldError(f"{games} games of {spec}: {reason}")
             if games > most:
                 reason = f"the book has {most // 2} starts, enough for {most}"
-                raise LadderError(f"{games} games of {spec}: {reason}")
+                raise FieldError(f"{games} games of {spec}: {reason}")
         if self.limits:
             self.openings.rows(max(self.agents.values()) // 2, **self.limits)  # none is over
 

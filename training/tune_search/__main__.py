@@ -27,12 +27,12 @@ from pathlib import Path
 from agents.durable import make_folder, replace_flushed
 from thud_env.command import Command, bounded
 from thud_env.rulesets import get_ruleset
+from training.arena.games import try_players
 from training.arena.openings import read_openings
 from training.commands.console import CommandConsole
-from training.ladder.play import try_players
 from training.pages import check_writable
-from training.tuning.rounds import Plan, Rounds
-from training.tuning.tournament import Tuning
+from training.tune_search.rounds import Plan, Rounds
+from training.tune_search.tournament import Tuning
 
 OPPONENTS = ("alphabeta:depth=1", "alphabeta:depth=2", "greedy2")
 
