@@ -48,8 +48,6 @@ class Trainer:
         self.learners = ppo_learners(config, roles, self.ranks)
         """The dwarfs' and the trolls'."""
         self.pace = Pace(config, self.ranks)
-        self.decisions = 0
-        """Played so far, by both roles together."""
         self.updates = 0
         """Rollouts played so far."""
         self._ruleset = get_ruleset(config.rules)
@@ -66,10 +64,14 @@ class Trainer:
         self.pace.follow(rollout)
         batches = batches_of(with_progress_paid(rollout, self.config, progress), self.config)
         learnt = self.learn(self.pace.give_rest(batches, self.updates), progress)
-        self.decisions += int(self.ranks.total(rollout.actions.size)[0])
         self.updates += 1
         self._freeze(progress)
         return {**battle_metrics(rollout, self._ruleset, self.ranks), **learnt}
+
+    @property
+    def decisions(self) -> int:
+        """Played so far, by both roles together."""
+        return self.updates * self.config.decisions_per_update
 
     def _progress(self) -> float:
         """How much of the run is done, 0 .. 1."""
@@ -112,7 +114,7 @@ class Trainer:
 
     def state(self) -> State:
         """The state that the next update depends on."""
-        counts = {"decisions": self.decisions, "updates": self.updates, "lead": self.pace.lead}
+        counts = {"updates": self.updates, "lead": self.pace.lead}
         parts: dict[str, State] = {"counts": State(values=counts), "play": self.play.state()}
         for number, learner in enumerate(self.learners):
             parts[f"learner{number}"] = learner.state()
@@ -128,11 +130,11 @@ class Trainer:
             learner.restore(state.part(f"learner{number}"))
         self.play.restore(state.part("play"))
         counts = state.part("counts").values
-        decisions, updates, lead = (counts[name] for name in ("decisions", "updates", "lead"))
-        right = (type(decisions), type(updates), type(lead)) == (int, int, float)
-        if not (right and min(decisions, updates) >= 0 and abs(lead) <= 1):
+        updates, lead = counts["updates"], counts["lead"]
+        right = (type(updates), type(lead)) == (int, float)
+        if not (right and updates >= 0 and abs(lead) <= 1):
             raise StateError(f"the counts of a run cannot be {counts}")
-        self.decisions, self.updates, self.pace.lead = decisions, updates, lead
+        self.updates, self.pace.lead = updates, lead
 
 
 def self_play_trainer(

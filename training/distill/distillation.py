@@ -58,10 +58,13 @@ class Distillation:
         ]
         self._taught = bool(config.start_from)
         """Whether the students play: untrained, they lead to states that are not met again."""
-        self.decisions = 0
-        """States labelled so far."""
         self.updates = 0
         """Lessons given so far."""
+
+    @property
+    def decisions(self) -> int:
+        """States labelled so far."""
+        return self.updates * self.config.decisions_per_update
 
     def update(self) -> dict[str, float]:
         """Give one lesson, let both students learn, and return the metrics."""
@@ -71,7 +74,6 @@ class Distillation:
         clock.add({ENVIRONMENT: clock.now() - before})
         self._taught = True
         progress = min(1.0, self.decisions / self.config.total_decisions)
-        self.decisions += len(lesson.rows)
         self.updates += 1
         self._keep(lesson)
         return by_role(self.roles.at_once(lambda side: self._learn(side, lesson, progress)))
@@ -104,7 +106,7 @@ class Distillation:
 
     def state(self) -> State:
         """All that the next update depends on, except the lessons, which the folder keeps."""
-        counts = {"decisions": self.decisions, "updates": self.updates, "taught": self._taught}
+        counts = {"updates": self.updates, "taught": self._taught}
         parts = {"counts": State(values=counts), "lessons": self._lessons.state()}
         for role, student in zip(SIDES, self._students, strict=True):
             parts[str(role)] = student.state()
@@ -121,8 +123,7 @@ class Distillation:
         size = self.config.decisions_per_update
         before = range(size, (counts["updates"] + 1) * size, size)
         lessons = [_kept_lesson(self._folder / f"{_name(decisions)}.json") for decisions in before]
-        self.decisions, self.updates = counts["decisions"], counts["updates"]
-        self._taught = counts["taught"]
+        self.updates, self._taught = counts["updates"], counts["taught"]
         self._lessons.restore(state.part("lessons"))
         for role, student in zip(SIDES, self._students, strict=True):
             student.forget()
