@@ -21,7 +21,7 @@ class AlphaBetaAgent(PlanningAgent):
     Args:
         depth: turns to look ahead. Default: 3, or no bound if time or nodes are limited.
         time: seconds for a turn. Its play then depends on the machine.
-        nodes: decisions to try for a turn, some 2,000,000 a second. Default: 50,000,000, or no
+        nodes: decisions to try for a turn, some 10,000,000 a second. Default: 50,000,000, or no
             bound if there is a time.
         quiescence: turns of captures to look at beyond the depth.
         evaluation: ``learned``, by patterns fitted to self-play, or ``features``, by a few

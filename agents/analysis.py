@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 ADVISER = "alphabeta:depth=2"
 """The player that gives hints: strong enough, and quick."""
 DEEPEST = 12
+_NO_END = 10**15
+"""Nodes that no search reaches: without ``nodes``, it would end at fifty million."""
 _FIRST_SIMULATIONS, _MOST_SIMULATIONS = 100, 1_000_000
 _LIMITS = {
     "alphabeta": ("depth", "time", "nodes"),
@@ -102,9 +104,10 @@ class Analysis:
                 return
             with errors_with_traceback(self._thinking):
                 for found in self._findings():
-                    if self._stopped and self.finding is not None:
+                    if self.finding is None or not self._stopped:
+                        self.finding = found
+                    if self._stopped:
                         return  # keep the last finished search: half of one is worth less
-                    self.finding = found
 
     def _findings(self) -> Iterator[Finding]:
         # Imported here because importing searches takes a while.
@@ -125,14 +128,28 @@ class Analysis:
         depth = thought.depth if kind == "alphabeta" else None
         player = self._thinking
         for ahead in range(_LINE if depth is None else min(_LINE, max(1, depth))):
-            if depth is not None and ahead > 0:
-                self._thinking = make(_alphabeta(words, depth - ahead))
             if here.outcome is not None or self._stopped:
                 break
+            if depth is not None and ahead > 0:
+                planned = self._expected(_alphabeta(words, depth - ahead), here)
             turn = here.turn_of(_turn_of(self._thinking, here, planned))
             yield turn
             here, planned = here.play(turn), []
         self._thinking = player
+
+    def _expected(self, spec: str, here: Position) -> list[int]:
+        """The turn that a search finds, or begins with if it is stopped."""
+        # Imported here because importing searches takes a while.
+        from agents.search.planning import PlanningAgent
+
+        search = self._thinking = make(spec)
+        assert isinstance(search, PlanningAgent)
+        found: list[int] = []
+        for thought in search.deepen(here.row):
+            found = list(thought.decisions)
+            if self._stopped:
+                break
+        return found
 
 
 def glimpse(agent: Agent, position: Position) -> Finding | None:
@@ -181,7 +198,7 @@ def searches(spec: str, endless: bool) -> Iterator[str]:
     if not endless and _is_limited(spec):
         yield spec
     elif kind == "alphabeta":
-        yield _alphabeta(words, DEEPEST)
+        yield _alphabeta([*words, f"nodes={_NO_END}"], DEEPEST)
     elif kind in _LIMITS:
         simulations = _FIRST_SIMULATIONS
         while simulations <= _MOST_SIMULATIONS:

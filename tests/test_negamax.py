@@ -13,7 +13,8 @@ import pytest
 from by_hand import decide, place
 from positions import constructed, from_play, position_of
 
-from agents.search.captures import capturable_by, capturing_moves, threatens
+from agents.search import workspace
+from agents.search.captures import capturable_by, capturing_moves, quiet_moves, threatens
 from agents.search.deepening import Searcher, SearchOptions, SearchResult
 from agents.search.evaluation import (
     CLASSIC_FEATURES,
@@ -29,9 +30,10 @@ from agents.search.evaluation import (
 from agents.search.lines import CODES_SIZE
 from agents.search.pattern_files import classes_of
 from agents.search.patterns import Tables, judge_afresh
+from agents.search.table import AT_LEAST, position_key, store
 from agents.search.weights import feature_names, material_weights, published_weights
 from thud_env import RULESETS, Position
-from thud_env.actions import NUM_MOVES, OFFER
+from thud_env.actions import MOVE_FROM, NUM_MOVES, OFFER
 from thud_env.board import CELL_OF_SQUARE, SQUARE_SYMMETRY
 from thud_env.jit.rng import seed_generators
 from thud_env.notation.turns import turn_notation
@@ -39,6 +41,7 @@ from thud_env.perft import perft
 from thud_env.rules.legal import legal_actions
 from thud_env.rules.play import apply
 from thud_env.rules.row import (
+    DWARF,
     DWARFS,
     MAX_DECISIONS_AT_ONCE,
     NO_QUESTION,
@@ -48,6 +51,7 @@ from thud_env.rules.row import (
     PENDING,
     TERMINATION,
     TO_MOVE,
+    TROLL,
     Row,
     index_row,
     ruleset_of,
@@ -254,6 +258,29 @@ def test_a_limit_of_time_is_kept() -> None:
     assert time.perf_counter() - started < 1
 
 
+@EACH_RULESET
+def test_a_move_of_another_position_in_the_table_changes_no_value(
+    rules: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after a collision of keys; most such moves are not legal."""
+    monkeypatch.setattr("agents.search.deepening.patterns_serve", lambda row: True)
+    random = Random(3)
+    searcher = Searcher(WEIGHTS, seed_generators(1, 2), random_tables)
+    work = searcher._work
+    options = SearchOptions(2, quiescence=0, learned=True)
+    for position in small_positions(rules, 2, 16, 6000):
+        generation = int(work.control[workspace.GENERATION]) + 1
+        for action in position.legal_actions().tolist():
+            child = position.row.copy()
+            apply(child, action)
+            if child[TERMINATION] == ONGOING and child[PENDING] == NO_QUESTION:
+                own = child[MOVE_FROM[:NUM_MOVES]] == (DWARF if child[TO_MOVE] == 0 else TROLL)
+                move = random.choice(np.flatnonzero(own).tolist())
+                key = np.uint64(position_key(child))
+                store(work.keys, work.entries, key, generation, 0, 0, AT_LEAST, move)
+        assert searcher.value(position.row, options) == minimax(position.row, 2, by_patterns)
+
+
 # -- the parts -----------------------------------------------------------------------------
 
 
@@ -278,6 +305,20 @@ def test_captures_are_found_where_the_rules_make_them(rules: str) -> None:
         assert set(found) == wanted, position
         total += len(found)
     assert (total > 0) is (rules != "koom-valley-football")
+
+
+@EACH_RULESET
+def test_quiet_moves_are_all_the_others(rules: str) -> None:
+    random = Random(6)
+    out = np.empty(MAX_DECISIONS_AT_ONCE, dtype=np.int32)
+    states = [*from_play(rules, 150, random), *constructed(rules, 600, random)]
+    for position in map(position_of, states):
+        if position.outcome is None:
+            captures = set(out[: capturing_moves(position.row, out)].tolist())
+            left_out = {OFFER, *captures}
+            others = [a for a in position.legal_actions().tolist() if a not in left_out]
+            assert out[: quiet_moves(position.row, out)].tolist() == others
+            assert all(capturable_by(position.row, action) > 0 for action in captures)
 
 
 @EACH_RULESET

@@ -9,6 +9,8 @@ import pytest
 
 import agents
 from agents.analysis import DEEPEST, Analysis, glimpse, searches
+from agents.search import negamax
+from agents.search.deepening import Searcher
 from agents.search.evaluation import WIN
 from agents.search.planning import Thought
 from agents.web import thinking
@@ -20,7 +22,7 @@ from thud_env import Position
 from thud_env.actions import ACCEPT, DECLINE, OFFER
 
 START = Position.start()
-NO_LIMIT = f"depth={DEEPEST}"
+NO_LIMIT = f"nodes={10**15},depth={DEEPEST}"
 DEEP = f"alphabeta:quiescence=2,{NO_LIMIT}"
 
 
@@ -134,6 +136,58 @@ def test_a_stop_before_an_analysis_begins_is_not_lost():
     analysis.stop()
     analysis.run()
     assert analysis.finding is None
+
+
+@pytest.mark.parametrize(("spec", "at_depth"), [("alphabeta", DEEPEST), ("alphabeta:depth=7", 6)])
+def test_a_stop_that_a_search_did_not_see_ends_it_after_its_first_turn(monkeypatch, spec, at_depth):
+    """It comes just before the search begins: the one for its turn, or one for the main line."""
+    analysis, prepare, search = Analysis(spec, LESSONS[1].start), Searcher._prepare, negamax.search
+    depths = []
+
+    def prepared(searcher, row, options):
+        if options.depth == at_depth:
+            analysis.stop()
+            depths.clear()
+        prepare(searcher, row, options)
+
+    def searched(work, row, depth, *rest):
+        depths.append(depth)
+        return search(work, row, depth, *rest)
+
+    monkeypatch.setattr(Searcher, "_prepare", prepared)
+    monkeypatch.setattr(negamax, "search", searched)
+    analysis.run()
+    assert depths == [1]
+    assert analysis.finding is not None
+
+
+def test_an_endless_analysis_has_no_limit_of_nodes():
+    (spec,) = searches("alphabeta", endless=True)
+    assert agents.make(spec)._options.nodes == 10**15
+
+
+def test_the_main_line_is_searched_a_turn_less_deep_each_time(monkeypatch):
+    made = []
+    monkeypatch.setattr("agents.analysis.make", lambda spec: made.append(spec) or agents.make(spec))
+    analysis = Analysis("alphabeta:quiescence=1,depth=3", LESSONS[1].start)
+    analysis.run()
+    at_depth_three = made[-2:]
+    assert at_depth_three == ["alphabeta:quiescence=1,depth=2", "alphabeta:quiescence=1,depth=1"]
+    assert len(analysis.finding.line) == 3
+
+
+def test_a_search_that_deepens_ends_with_what_it_would_think():
+    row = LESSONS[1].start.row
+    found = list(agents.make("alphabeta:depth=3").deepen(row))
+    assert [thought.depth for thought in found] == [1, 2, 3]
+    assert found[-1] == agents.make("alphabeta:depth=3").think(row)
+    assert len(list(agents.make("alphabeta:time=0.05").deepen(row))) == 1
+    player = agents.make("alphabeta:depth=3")
+    deeper = player.deepen(row)
+    next(deeper)
+    assert player.glimpse(row).depth == 1
+    deeper.close()
+    assert player.glimpse(row) is None
 
 
 @pytest.mark.parametrize("spec", ["alphabeta:depth=2", "mcts:sims=300"])

@@ -7,11 +7,30 @@ to a choice of captures.
 
 from __future__ import annotations
 
-from thud_env.actions import CAPTURE_ALL, DONE, MOVE_BASE, MOVE_DISTANCE, MOVE_FROM, MOVE_TO
+from thud_env.actions import (
+    CAPTURE_ALL,
+    DONE,
+    MOVE_BASE,
+    MOVE_DISTANCE,
+    MOVE_FROM,
+    MOVE_OFFSET,
+    MOVE_TO,
+)
 from thud_env.board import CELL_STEP, NUM_DIRECTIONS
-from thud_env.jit.bits import trailing_zeros
+from thud_env.jit.bits import natural, trailing_zeros
 from thud_env.jit.compile import compiled, inlined
-from thud_env.rules.moves import count_adjacent, empty_run, line_length, piece_moves
+from thud_env.jit.lanes import neighbours
+from thud_env.rules.moves import (
+    can_trample,
+    count_adjacent,
+    empty_run,
+    faced_by,
+    glides,
+    line_length,
+    piece_moves,
+    troll_shoves,
+    troll_steps,
+)
 from thud_env.rules.row import (
     DWARF,
     DWARFS,
@@ -21,6 +40,7 @@ from thud_env.rules.row import (
     TO_MOVE,
     TROLL,
     TROLL_CELLS,
+    movable_pieces,
 )
 from thud_env.rules.traits import (
     dwarfs_hurl,
@@ -33,15 +53,15 @@ from thud_env.rulesets import STEP_TAKES_NONE
 
 
 @compiled
-def sandwiched_by(row, start, target):
-    """How many trolls a dwarf sandwiches by moving from ``start`` to ``target``."""
+def sandwiched_at(row, target):
+    """How many trolls a dwarf sandwiches by moving to an empty square: it never comes from beyond
+    one of them, since the troll is in the way.
+    """
     captured = 0
     for direction in range(NUM_DIRECTIONS):
         step = CELL_STEP[direction]
         if row[target + step] == TROLL:
-            beyond = target + 2 * step
-            if row[beyond] == DWARF and beyond != start:
-                captured += 1
+            captured += row[target + 2 * step] == DWARF
     return captured
 
 
@@ -58,7 +78,7 @@ def capturable_by(row, action):
     piece = row[start]
     if piece == DWARF:
         if dwarfs_sandwich(row):
-            return sandwiched_by(row, start, target)
+            return sandwiched_at(row, target)
         return 1 if row[target] == TROLL else 0
     if piece == STONE:
         return 0
@@ -76,11 +96,14 @@ def _hurls(row, out):
     found = 0
     for i in range(TROLL_CELLS, TROLL_CELLS + int(row[NUM_TROLLS])):
         troll = int(row[i])
-        for direction in range(NUM_DIRECTIONS):
+        directions = faced_by(row, troll)
+        while directions != 0:
+            direction = trailing_zeros(directions)
+            directions &= directions - 1
             step = int(CELL_STEP[direction])
             run = empty_run(row, troll, direction)
-            front = troll + (run + 1) * step
-            if row[front] == DWARF and (run == 0 or line_length(row, front, -step) > run):
+            front = natural(troll + (run + 1) * step)
+            if run < 2 or line_length(row, front, -step) > run:
                 out[found] = MOVE_BASE[front, direction ^ 4] + run
                 found += 1
     return found
@@ -118,25 +141,51 @@ def _sandwiches(row, out):
             for towards in range(NUM_DIRECTIONS):
                 run = empty_run(row, target, towards)
                 start = target + (run + 1) * int(CELL_STEP[towards])
-                if row[start] == DWARF and sandwiched_by(row, start, target) > 0:
+                if row[start] == DWARF:
                     out[found] = MOVE_BASE[start, towards ^ 4] + run
                     found += 1
     return found
 
 
+@inlined
+def _captures_beside(row, cell):
+    """The moves of a troll to beside a dwarf that let it capture there: a word of moves."""
+    steps = troll_steps(row, cell)
+    moves = troll_shoves(row, cell)
+    by_step = step_captures(row) != STEP_TAKES_NONE
+    while steps != 0:
+        direction = trailing_zeros(steps)
+        steps &= steps - 1
+        step = int(CELL_STEP[direction])
+        if neighbours(row, natural(cell + step), DWARF) != 0 and (
+            by_step or row[natural(cell - step)] == TROLL
+        ):
+            moves |= 1 << natural(MOVE_OFFSET[cell, direction])
+    return moves
+
+
+@inlined
+def _tramples(row, cell):
+    """The jumps of a troll over a dwarf: a word of moves."""
+    moves = 0
+    for direction in range(NUM_DIRECTIONS):
+        if can_trample(row, cell, direction):
+            moves |= 0b10 << natural(MOVE_OFFSET[cell, direction])
+    return moves
+
+
 @compiled
 def _captures_of_trolls(row, out):
-    """List the moves of trolls that capture: they reach few squares."""
+    """List the moves of trolls that capture."""
     found = 0
+    beside = trolls_capture_beside(row)
     for i in range(TROLL_CELLS, TROLL_CELLS + int(row[NUM_TROLLS])):
-        cell = int(row[i])
-        moves = piece_moves(row, cell)
+        cell = natural(row[i])
+        moves = _captures_beside(row, cell) if beside else _tramples(row, cell)
         while moves != 0:
-            action = MOVE_BASE[cell, 0] + trailing_zeros(moves)
+            out[found] = MOVE_BASE[cell, 0] + trailing_zeros(moves)
             moves &= moves - 1
-            if capturable_by(row, action) > 0:
-                out[found] = action
-                found += 1
+            found += 1
     return found
 
 
@@ -155,6 +204,30 @@ def capturing_moves(row, out):
     if dwarfs_sandwich(row):
         return _sandwiches(row, out)
     return _hurls(row, out) if dwarfs_hurl(row) else 0
+
+
+@compiled
+def quiet_moves(row, out):
+    """The legal moves that ``capturing_moves`` does not list, ascending.
+
+    Args:
+        row: [432] a state row at the start of a turn.
+        out: [>= 2048 less the number of captures] int32.
+    """
+    found = 0
+    only_glides = row[TO_MOVE] == DWARFS and not dwarfs_sandwich(row)
+    first, count = movable_pieces(row)
+    for i in range(first, first + count):
+        cell = int(row[i])
+        are_quiet = only_glides and row[cell] == DWARF
+        moves = glides(row, cell)[0] if are_quiet else piece_moves(row, cell)
+        while moves != 0:
+            action = MOVE_BASE[cell, 0] + trailing_zeros(moves)
+            moves &= moves - 1
+            if are_quiet or capturable_by(row, action) == 0:
+                out[found] = action
+                found += 1
+    return found
 
 
 @compiled

@@ -102,7 +102,9 @@ class Searcher:
         return result
 
     def deepen(self, row: Row, options: SearchOptions) -> Iterator[SearchResult]:
-        """Yield what a search finds, one turn deeper each time. Nothing limits its time."""
+        """Yield what a search finds, one turn deeper each time. Nothing limits its time. Until its
+        end the searcher must search nothing else.
+        """
         self._prepare(row, options)
         work = self._work
         decisions = np.empty(MAX_DECISIONS_AT_ONCE, dtype=np.int32)

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from agents.search.captures import capturable_by, capturing_moves, keep_hungry_answers
+from agents.search.captures import (
+    capturable_by,
+    capturing_moves,
+    keep_hungry_answers,
+    quiet_moves,
+)
 from agents.search.evaluation import INFINITE
 from agents.search.ordering import (
     FIRST,
@@ -100,7 +105,7 @@ def _settle_by_table(work, level):
 
 
 @inlined
-def _list_captures(work, level, first):
+def _list_promising_moves(work, level, first):
     """List the moves at the start of a turn that cut off most levels: the one to try first, if it
     is legal, and the captures. To list and judge all the others would take most of the time.
     """
@@ -117,16 +122,17 @@ def _list_captures(work, level, first):
 
 @inlined
 def list_quiet_moves(work, level):
-    """List the moves at the start of a turn that ``_list_captures`` left out."""
-    row, frame, every = work.rows[level], work.frames[level], work.moves[level + 1]
+    """List the moves at the start of a turn that ``_list_promising_moves`` left out."""
+    row, frame = work.rows[level], work.frames[level]
     listed = frame[COUNT]
     decisions, scores = work.moves[level, listed:], work.scores[level, listed:]
-    count = 0
-    for i in range(legal_actions(row, every)):
-        action = every[i]
-        if action not in (frame[TRY_FIRST], OFFER) and capturable_by(row, action) == 0:
-            decisions[count] = action
-            count += 1
+    count = quiet_moves(row, decisions)
+    if frame[TRY_FIRST] >= 0:
+        kept = 0
+        for i in range(count):
+            decisions[kept] = decisions[i]
+            kept += decisions[i] != frame[TRY_FIRST]
+        count = kept
     frame[COUNT] = listed + count
     frame[UNLISTED] = 0
     killers = work.killers[frame[TURNS_LEFT]]
@@ -169,7 +175,7 @@ def open_level(work, level):
     elif turns_left == 1 and is_calm(work, level):
         return True
     else:
-        first = work.control[FIRST_MOVE]
+        first = work.control[FIRST_MOVE] if level == 0 else -1
         if work.control[USE_TABLE] == 1:
             reach = turns_left + work.control[EXTENSIONS] + work.control[QUIESCENCE]
             if not clocks_matter(row, reach) and _settle_by_table(work, level):
@@ -180,7 +186,7 @@ def open_level(work, level):
             frame[BEST_MOVE] = -1
         ordered = work.control[ORDERED] == 1
         if ordered and work.control[BY_PATTERNS] == 1:
-            _list_captures(work, level, first)
+            _list_promising_moves(work, level, first)
             return False
         decisions = work.moves[level]
         count = legal_actions(row, decisions)

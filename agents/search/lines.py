@@ -62,12 +62,20 @@ EMPTY_LINES = _empty_lines()
 
 
 @inlined
+def value_of(table, code, side):
+    """The value of a code in a table by code and side. Flat, it takes no multiplication by a width
+    that is known only when the search runs.
+    """
+    return int(table[natural(2 * code + side)])
+
+
+@inlined
 def put_in_lines(codes, lines, cell, change):
     """Add ``change`` to what stands on a cell: a piece, less the one that stood there.
 
     Args:
         codes: [1360] int32, changed.
-        lines: [2048, 2] int16, their values.
+        lines: [4096] int16, their values: see ``value_of``.
         cell: the cell.
         change: the new piece less the old one.
 
@@ -82,8 +90,8 @@ def put_in_lines(codes, lines, cell, change):
             old = natural(codes[natural(centre)])
             new = natural(old + digit)
             codes[natural(centre)] = new
-            dwarfs += int(lines[new, DWARFS]) - int(lines[old, DWARFS])
-            trolls += int(lines[new, TROLLS]) - int(lines[old, TROLLS])
+            dwarfs += value_of(lines, new, DWARFS) - value_of(lines, old, DWARFS)
+            trolls += value_of(lines, new, TROLLS) - value_of(lines, old, TROLLS)
             centre += CELL_STEP[axis]
             digit >>= 2
     return dwarfs, trolls
@@ -97,7 +105,7 @@ def would_put_in_line(codes, lines, axis, cell, piece, side):
     digit = piece * FIRST_DIGIT[axis, cell]
     for _ in range(LINES_OF_CELL[axis, cell]):
         old = natural(codes[natural(centre)])
-        value += int(lines[natural(old + digit), side]) - int(lines[old, side])
+        value += value_of(lines, natural(old + digit), side) - value_of(lines, old, side)
         centre += CELL_STEP[axis]
         digit >>= 2
     return value
@@ -115,8 +123,8 @@ def judge_lines(row, lines, codes, sums):
         if piece != EMPTY:
             put_in_lines(codes, lines, cell, piece)
     for i in range(NUM_CELLS, CODES_SIZE):
-        sums[0] += lines[natural(codes[i]), 0]
-        sums[1] += lines[natural(codes[i]), 1]
+        sums[0] += value_of(lines, natural(codes[i]), 0)
+        sums[1] += value_of(lines, natural(codes[i]), 1)
 
 
 def line_codes(boards: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -21,7 +21,7 @@ from agents.search.evaluation import final_value
 from agents.search.levels import close_level, list_quiet_moves, open_level
 from agents.search.patterns import copy_codes, judge_afresh, judge_change
 from agents.search.pruning import may_be_reduced, next_is_hopeless, reduction
-from agents.search.table import key_after, position_key
+from agents.search.table import key_after, position_key, prepare
 from agents.search.workspace import (
     ALPHA,
     BEST,
@@ -80,7 +80,10 @@ def _carry_out(work, level):
         return True
     turn_is_over = child[PENDING] == NO_QUESTION
     if frame[TURNS_LEFT] - (1 if turn_is_over else 0) >= 0:
-        work.path_keys[level + 1] = key_after(row, child, work.path_keys[level])
+        key = key_after(row, child, work.path_keys[level])
+        work.path_keys[level + 1] = key
+        if turn_is_over and frame[TURNS_LEFT] > 1:
+            prepare(work.keys, work.entries, key)
     if work.control[BY_PATTERNS] == 1:
         codes, sums = work.codes[level + 1], work.sums[level + 1]
         copy_codes(codes, work.codes[level], work.tables)

@@ -6,6 +6,7 @@ from agents.search.captures import capturable_by
 from agents.search.evaluation import POINT
 from agents.search.patterns import UNKNOWN
 from thud_env.actions import CAPTURE, CAPTURE_ALL, DONE
+from thud_env.jit.bits import natural
 from thud_env.jit.compile import compiled
 from thud_env.rules.row import PENDING, TAKE_ALL, TAKE_ONE, TRAMPLE_ON
 
@@ -15,6 +16,8 @@ LOUD = 1 << 26
 QUIET = LOUD >> 1
 """Quiet moves score below this, all other decisions above."""
 KILLER_BONUS = 50
+_PLACE_BITS = 11
+"""As many as the number of a decision in a list has."""
 SORTED = 12
 """Decisions brought to the front one by one: if so many cause no cutoff, none is likely to."""
 
@@ -88,10 +91,11 @@ def score_judged_moves(decisions, count, scores, killers):
 @compiled
 def bring_best_forward(decisions, scores, position, count):
     """Swap the best-scored decision of ``position`` .. ``count`` - 1 to ``position``."""
-    best = position
-    for i in range(position + 1, count):
-        if scores[i] > scores[best]:
-            best = i
+    # The highest score and, of equal ones, the first, in one number: a loop without branches.
+    highest = -(1 << 62)
+    for i in range(natural(position), natural(count)):
+        highest = max(highest, (int(scores[i]) << _PLACE_BITS) - i)
+    best = natural(-highest & ((1 << _PLACE_BITS) - 1))
     decision, score = decisions[best], scores[best]
     decisions[best], scores[best] = decisions[position], scores[position]
     decisions[position], scores[position] = decision, score

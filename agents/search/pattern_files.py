@@ -96,8 +96,8 @@ class Classes:
         with_nothing = np.concatenate((values, np.zeros((1, 2), dtype=np.int16)))
         no_lines = len(values) == self.without_lines
         return Tables(
-            patterns=with_nothing[self.patterns],
-            lines=with_nothing[self.lines[:0] if no_lines else self.lines],
+            patterns=with_nothing[self.patterns].ravel(),
+            lines=with_nothing[self.lines[:0] if no_lines else self.lines].ravel(),
             pieces=with_nothing[self.pieces],
             beside_stone=with_nothing[self.beside_stone],
             counts=with_nothing[self.counts],
@@ -142,8 +142,8 @@ def classes_of(rules: str) -> Classes:
 def empty_tables() -> Tables:
     """Tables that give every position the value 0."""
     return Tables(
-        patterns=np.zeros((NUM_CODES, 2), dtype=np.int16),
-        lines=np.zeros((0, 2), dtype=np.int16),
+        patterns=np.zeros(2 * NUM_CODES, dtype=np.int16),
+        lines=np.zeros(0, dtype=np.int16),
         pieces=np.zeros((NUM_PIECES, NUM_CELLS, 2), dtype=np.int16),
         beside_stone=np.zeros((NUM_PIECES, NUM_PLACES, 2), dtype=np.int16),
         counts=np.zeros((MAX_DWARFS + 1, MAX_TROLLS + 1, 2), dtype=np.int16),

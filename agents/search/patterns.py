@@ -34,6 +34,7 @@ from agents.search.lines import (
     LINE_REACH,
     judge_lines,
     put_in_lines,
+    value_of,
     would_put_in_line,
 )
 from thud_env.actions import MOVE_DIRECTION, MOVE_DISTANCE, MOVE_FROM, MOVE_TO
@@ -101,9 +102,9 @@ class Tables(NamedTuple):
     """
 
     patterns: NDArray[np.int16]
-    """[78732, 2] by code."""
+    """[2 * 78732] by code and side: of a code c at 2 * c and 2 * c + 1."""
     lines: NDArray[np.int16]
-    """[2048, 2] by code, or [0, 2]: lines do not count."""
+    """[2 * 2048] likewise, or [0]: lines do not count."""
     pieces: NDArray[np.int16]
     """[4, 272, 2] by piece and cell."""
     beside_stone: NDArray[np.int16]
@@ -145,7 +146,7 @@ def _put(codes, patterns, cell, piece, sign, side):
         old = natural(codes[centre])
         new = natural(old + sign * piece * DIGIT[k])
         codes[centre] = new
-        change += int(patterns[new, side]) - int(patterns[old, side])
+        change += value_of(patterns, new, side) - value_of(patterns, old, side)
     return change
 
 
@@ -155,7 +156,8 @@ def _would_put(codes, patterns, cell, piece, side):
     change = 0
     for k in range(9):
         old = natural(codes[natural(cell - PATTERN_STEP[k])])
-        change += int(patterns[natural(old + piece * DIGIT[k]), side]) - int(patterns[old, side])
+        new = natural(old + piece * DIGIT[k])
+        change += value_of(patterns, new, side) - value_of(patterns, old, side)
     return change
 
 
@@ -239,8 +241,8 @@ def judge_afresh(row, tables, codes, sums):
                 codes[cell - PATTERN_STEP[k]] += piece * DIGIT[k]
     for cell in range(STRIDE, NUM_CELLS - STRIDE):
         code = natural(codes[cell])
-        sums[0] += tables.patterns[code, 0]
-        sums[1] += tables.patterns[code, 1]
+        sums[0] += value_of(tables.patterns, code, 0)
+        sums[1] += value_of(tables.patterns, code, 1)
     if _have_lines(tables):
         judge_lines(row, tables.lines, codes, sums)
 
@@ -275,8 +277,8 @@ def judge_change(before, after, tables, codes, sums):
                 was = natural(codes[centre])
                 now = natural(was + step * DIGIT[k])
                 codes[centre] = now
-                sums[0] += int(tables.patterns[now, 0]) - int(tables.patterns[was, 0])
-                sums[1] += int(tables.patterns[now, 1]) - int(tables.patterns[was, 1])
+                sums[0] += value_of(tables.patterns, now, 0) - value_of(tables.patterns, was, 0)
+                sums[1] += value_of(tables.patterns, now, 1) - value_of(tables.patterns, was, 1)
             if _have_lines(tables):
                 dwarfs, trolls = put_in_lines(codes, tables.lines, cell, step)
                 sums[DWARFS] += dwarfs
@@ -295,8 +297,7 @@ def judge_moves(row, decisions, count, tables, codes, sums, arrivals, values):
         codes, sums: its own; ``codes`` is changed and restored.
         arrivals: [1360] int32, scratch space.
         values: [count] int32, written: hundredths of a point with the opponent to move; UNKNOWN for
-            moves of the stone. Captures are not counted, except the troll that a dwarf is hurled
-            at.
+            moves of the stone and hurls. Other captures are not counted.
     """
     side = int(row[TO_MOVE])
     other = 1 - side
@@ -306,10 +307,6 @@ def judge_moves(row, decisions, count, tables, codes, sums, arrivals, values):
     patterns, lines = tables.patterns, tables.lines
     with_lines = _have_lines(tables)
     base = sums[other]
-    one_troll_less = 0
-    if row[NUM_TROLLS] > 0:
-        fewer = tables.counts[natural(row[NUM_DWARFS]), natural(row[NUM_TROLLS] - 1), other]
-        one_troll_less = int(fewer) - _by_counts(row, tables, other)
     for i in range(CODES_SIZE if with_lines else NUM_CELLS):
         arrivals[i] = UNKNOWN
     start = -1
@@ -327,24 +324,11 @@ def judge_moves(row, decisions, count, tables, codes, sums, arrivals, values):
                 leaving -= _alone(tables, mine, start, stone, other)
                 if with_lines:
                     leaving += put_in_lines(codes, lines, start, -mine)[other]
-        if row[start] == STONE:
+        target = natural(MOVE_TO[action])
+        if row[start] == STONE or row[target] != EMPTY:
             values[i] = UNKNOWN
             continue
-        target = natural(MOVE_TO[action])
         change = leaving
-        if row[target] == TROLL:
-            change += _put(codes, patterns, target, TROLL, -1, other)
-            change += one_troll_less - _alone(tables, TROLL, target, stone, other)
-            change += _would_put(codes, patterns, target, mine, other)
-            change += _alone(tables, mine, target, stone, other)
-            _put(codes, patterns, target, TROLL, 1, other)
-            if with_lines:
-                change += put_in_lines(codes, lines, target, -TROLL)[other]
-                for axis in range(NUM_AXES):
-                    change += would_put_in_line(codes, lines, axis, target, mine, other)
-                put_in_lines(codes, lines, target, TROLL)
-            values[i] = sign * (base + change)
-            continue
         # What is far from the start is changed alike by all moves to this target.
         if MOVE_DISTANCE[action] <= 2:
             change += _would_put(codes, patterns, target, mine, other)

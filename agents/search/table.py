@@ -17,7 +17,7 @@ import numpy as np
 from thud_env.board import NUM_CELLS
 from thud_env.jit.bits import natural, trailing_zeros
 from thud_env.jit.compile import compiled, inlined
-from thud_env.jit.lanes import differing
+from thud_env.jit.lanes import differing, fetch
 from thud_env.rules.row import (
     EMPTY,
     MAX_QUIET_TURNS,
@@ -102,6 +102,14 @@ def entry_bound(entry):
 def entry_depth(entry):
     """How many turns deep the search was."""
     return (entry >> _DEPTH) & ((1 << _DEPTH_BITS) - 1)
+
+
+@inlined
+def prepare(keys, entries, key):
+    """Fetch the bucket of a key, which is soon looked up, into the caches."""
+    bucket = natural(np.int64(key & np.uint64(keys.shape[0] - 1)))
+    fetch(keys[bucket])
+    fetch(entries[bucket])
 
 
 @compiled

@@ -129,13 +129,39 @@ def _stone_ray(row, cell, direction, run):
 
 
 @inlined
+def _faces(row, cell, run, step):
+    """Whether the piece across ``run`` empty squares is a dwarf, and beside ``cell`` or with
+    another behind it.
+    """
+    front = cell + (run + 1) * step
+    is_dwarf = row[natural(front)] == DWARF
+    behind = natural(front + step * is_dwarf)
+    return is_dwarf & ((run == 0) | (row[behind] == DWARF))
+
+
+@inlined
+def faced_by(row, cell):
+    """The directions in which a dwarf is the first piece that is seen from a troll's cell, and so
+    near or so well supported that it may be hurled at it. A set of directions.
+    """
+    found = 0
+    for axis in range(NUM_AXES):
+        line = int(row[TAKEN_LINES + natural(LINE_OF_CELL[cell, axis])])
+        point = natural(POINT_OF_CELL[cell, axis])
+        step = int(CELL_STEP[axis])
+        found |= _faces(row, cell, _run_up(line, point), step) << axis
+        found |= _faces(row, cell, _run_down(line, point), -step) << (axis + NUM_AXES)
+    return found
+
+
+@inlined
 def _opposite(directions):
     """The set of the directions opposite to those of a set of bits."""
     return (directions << 4 | directions >> 4) & 0xFF
 
 
 @inlined
-def _glide(row, cell):
+def glides(row, cell):
     """Any distance over empty squares, in every direction; and the directions in which a troll
     is what ends them.
     """
@@ -160,7 +186,7 @@ def _glides_and_hurls(row, cell):
     troll (section 2). The squares up to the troll are empty, so its distance is one more than
     theirs.
     """
-    moves, targets = _glide(row, cell)
+    moves, targets = glides(row, cell)
     # A line of one reaches a neighbour, and a longer one has a dwarf behind.
     targets &= neighbours(row, cell, TROLL) | _opposite(neighbours(row, cell, DWARF))
     while targets != 0:
@@ -248,7 +274,7 @@ def piece_moves(row, cell):
     if piece == DWARF:
         if dwarfs_hurl(row):
             return _glides_and_hurls(row, cell)
-        return _glide(row, cell)[0]
+        return glides(row, cell)[0]
     if piece == TROLL and trolls_capture_beside(row):
         return _steps_and_shoves(row, cell)
     return _moves_by_ray(row, cell)
