@@ -172,7 +172,8 @@ def test_actors_compile_no_trunks(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(Network, "compile_trunk", refuse)
     seeds = np.random.SeedSequence(1).spawn(2)
-    assert Actor(dataclasses.replace(SMALL_RUN, compile=True), 2, None, *seeds).start().tensors
+    theirs = config_of_actors(dataclasses.replace(SMALL_RUN, compile=True), "cpu")
+    assert Actor(theirs, 2, None, *seeds).start().tensors
 
 
 def test_actors_for_which_no_core_is_free_wait_with_a_word(

@@ -251,7 +251,7 @@ def test_a_state_that_does_not_fit_is_set_aside_as_a_damaged_one_is(
 @pytest.mark.parametrize(
     ("way", "value", "said"),
     [
-        (["counts", "decisions"], None, "the counts of a run cannot be"),
+        (["counts", "updates"], None, "the counts of a run cannot be"),
         (["counts", "lead"], 1e308, "the counts of a run cannot be"),
         (["play", "opponents", "pools", 1, "scores", "000000000256"], -1, "scores of snapshots"),
         (["play", "opponents", "names", 7], "x", "the players of a run cannot be"),
