@@ -30,12 +30,23 @@ def exact_search(rules: str, learned: bool = True, quiescence: int = 4) -> Works
 
 
 @compiled
+def begin_afresh(work, rng):
+    """Forget earlier searches: where a search leaves out, as quiescence does, the order of its
+    decisions matters.
+
+    Args:
+        work: the arrays of a search without table.
+        rng: [1] uint64, its generator.
+    """
+    work.killers[:] = -1
+    work.history[:] = 0
+    rng[0] = 1
+
+
+@compiled
 def _search_each(work, rows, depth, values, decisions, rng):
-    """Search each position alone: where a search leaves out, the order of its decisions matters."""
     for n in range(rows.shape[0]):
-        work.killers[:] = -1
-        work.history[:] = 0
-        rng[0] = 1
+        begin_afresh(work, rng)
         values[n] = searched_value(rows[n], depth, work, rng)
         decisions[n] = work.lines[0, 0] if work.frames[0, LINE] > 0 else -1
 

@@ -53,11 +53,12 @@ def score_moves(row, decisions, count, scores, first, killers, history):
 
 @compiled
 def score_captures(row, decisions, count, scores, first):
-    """Score moves that capture, the more the higher, and highest the one that proved best before.
+    """Score moves that capture, the more the higher, and highest the one that proved best before,
+    whether it captures or not.
 
     Args:
         row: [432] a state row at the start of a turn.
-        decisions: [count] int32 moves that capture; ``first`` may be among them and need not.
+        decisions: [count] int32 the moves; ``first`` need not be among them.
         count: how many.
         scores: [count] int32, written: all at least LOUD.
         first: the move to try first, or -1.

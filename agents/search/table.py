@@ -105,9 +105,15 @@ def entry_depth(entry):
 
 
 @inlined
+def _bucket_of(keys, key):
+    """The bucket in which a key is stored."""
+    return natural(np.int64(key & np.uint64(keys.shape[0] - 1)))
+
+
+@inlined
 def prepare(keys, entries, key):
     """Fetch the bucket of a key, which is soon looked up, into the caches."""
-    bucket = natural(np.int64(key & np.uint64(keys.shape[0] - 1)))
+    bucket = _bucket_of(keys, key)
     fetch(keys[bucket])
     fetch(entries[bucket])
 
@@ -115,7 +121,7 @@ def prepare(keys, entries, key):
 @compiled
 def look_up(keys, entries, key, generation):
     """The entry that this search stored for ``key``, or 0."""
-    bucket = np.int64(key & np.uint64(keys.shape[0] - 1))
+    bucket = _bucket_of(keys, key)
     for slot in range(BUCKET):
         if keys[bucket, slot] == key and entries[bucket, slot] >> _GENERATION == generation:
             return entries[bucket, slot]
@@ -133,7 +139,7 @@ def store(keys, entries, key, generation, value, depth, bound, move):
         generation: the search's number, 1 .. LAST_GENERATION.
         value, depth, bound, move: the result of searching it ``depth`` turns deep.
     """
-    bucket = np.int64(key & np.uint64(keys.shape[0] - 1))
+    bucket = _bucket_of(keys, key)
     chosen = 0
     least = 1 << _DEPTH_BITS
     for slot in range(BUCKET):

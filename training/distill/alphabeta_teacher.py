@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from agents.search import negamax
 from agents.search.evaluation import INFINITE, WIDEST, final_value
-from agents.search.lookahead import exact_search
+from agents.search.lookahead import begin_afresh, exact_search
 from agents.search.workspace import BEST
 from thud_env.batch.cpu import available_cores
 from thud_env.jit.compile import compiled
@@ -119,10 +119,7 @@ def _label_each(
     child, listed, scores, order = scratch
     kept = 0
     for n in range(rows.shape[0]):
-        # Searches leave captures out, so what they find depends on the order of decisions.
-        work.killers[:] = -1
-        work.history[:] = 0
-        rng[0] = 1
+        begin_afresh(work, rng)
         count = label_row(
             work, rows[n], depth, reach, considered, child, listed, scores, order, rng
         )
