@@ -84,11 +84,17 @@ def test_a_lesson_that_was_left_does_not_come_back(visit):
     expect(page.locator("#lesson")).to_be_hidden()
 
 
-def test_a_battle_goes_on_where_the_lessons_interrupted_it(visit):
+def after_two_turns(visit):
+    """The page after a turn of a person's dwarfs and one of greedy trolls."""
     page = visit(asked(trolls="greedy"))
     press(page, "F1", "can move")
     press(page, "F2", "move to")
     wait_for_turns(page, 2)
+    return page
+
+
+def test_a_battle_goes_on_where_the_lessons_interrupted_it(visit):
+    page = after_two_turns(visit)
     played = turn_texts(page)
     page.get_by_role("button", name="Learn").click()
     page.get_by_role("heading", name=re.compile("^1 of 6")).wait_for()
@@ -101,10 +107,7 @@ def test_a_battle_goes_on_where_the_lessons_interrupted_it(visit):
 
 
 def test_a_battle_is_still_there_after_a_reload_and_after_a_lesson(visit):
-    page = visit(asked(trolls="greedy"))
-    press(page, "F1", "can move")
-    press(page, "F2", "move to")
-    wait_for_turns(page, 2)
+    page = after_two_turns(visit)
     page.get_by_role("button", name="One turn back").click()
     expect(state(page)).to_contain_text("Turn 2")
     played = turn_texts(page)
@@ -123,9 +126,10 @@ def test_a_battle_is_still_there_after_a_reload_and_after_a_lesson(visit):
     expect(state(page)).to_contain_text("Turn 131")
 
 
-def test_what_was_kept_and_cannot_be_read_is_forgotten(visit):
+@pytest.mark.parametrize("kept", ["{", '{"address": ""}'])
+def test_what_was_kept_and_cannot_be_read_is_forgotten(visit, kept):
     page = visit()
-    page.evaluate("sessionStorage.setItem('thud-battle', '{')")
+    page.evaluate("kept => sessionStorage.setItem('thud-battle', kept)", kept)
     page.reload()
     expect(state(page)).to_contain_text("Turn 1, the dwarfs to move: 32 dwarfs")
 

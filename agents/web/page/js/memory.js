@@ -46,17 +46,17 @@ export class Memory {
   async recall() {
     const battle = stored((storage) => JSON.parse(storage.getItem(KEY)));
     if (!battle || battle.address !== location.hash) return false;
-    const known = (player) => this.world.players.some(({ spec }) => spec === player);
-    for (const side of Object.keys(battle.seats)) {
-      if (!known(battle.seats[side])) battle.seats[side] = YOU; // the server was started without it
-    }
     try {
+      const known = (player) => this.world.players.some(({ spec }) => spec === player);
+      for (const side of Object.keys(battle.seats)) {
+        if (!known(battle.seats[side])) battle.seats[side] = YOU; // the server was started without it
+      }
       if (!(await this.game.begin(battle))) return true;
       if (battle.at > 0) await this.game.go(this.game.line[battle.at - 1]);
       await this.game.proceed();
       return true;
     } catch {
-      stored((storage) => storage.removeItem(KEY)); // nor does it know the game any longer
+      stored((storage) => storage.removeItem(KEY)); // it is of another version, or of a game that is not known any longer
       return false;
     }
   }
