@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -190,6 +190,14 @@ def answer_of(player: BatchPolicy, name: str, rows: NDArray[np.int16]) -> NDArra
     with errors_with_traceback(player):
         answer = player.act_rows(rows.copy())  # it may write into them
     return checked(name, answer, rows)
+
+
+def as_resumed(players: Iterable[Agent]) -> None:
+    """Let players forget what their states leave out, such as what a search has found about
+    positions. Before each update, it makes a run that goes on and a resumed one alike.
+    """
+    for player in players:
+        player.set_state(player.get_state())
 
 
 def judge_of(player: Agent) -> Callable[[Position], Opinion] | None:

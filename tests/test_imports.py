@@ -90,6 +90,7 @@ ROOMS = {
         "runs",
         "trainer",
         "options",
+        "checks",
         "launch",
         "ladder",
         "balance",

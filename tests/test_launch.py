@@ -15,7 +15,7 @@ import torch
 from rich.console import Console
 
 import agents
-from training.arena.players import check_players
+from training.checks import check_players
 from training.config import Config, ConfigError, ExploitConfig, OpponentConfig, TrainConfig
 from training.distill.config import DistillConfig, LessonConfig
 from training.launch import run_command, start_run

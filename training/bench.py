@@ -29,7 +29,7 @@ import torch
 from agents.networks.inputs import Inputs
 from thud_env.command import Command, bounded
 from thud_env.position import SIDES
-from training.arena.players import check_players
+from training.checks import check_players
 from training.config import ConfigError, TrainConfig
 from training.config_file import load_config
 from training.keys_help import keys_help

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import dataclasses
-import re
 import shlex
 import signal
 from collections.abc import Callable, Iterator
@@ -20,25 +19,20 @@ from agents.registry import is_own
 from agents.search.pattern_files import TablesError
 from agents.search.weights import WeightsError
 from thud_env.command import Command, say
-from training.arena.book import book_starts
-from training.arena.identity import files_of
 from training.arena.openings import OpeningsError
-from training.arena.players import check_players
 from training.commands.console import CommandConsole
-from training.config import Config, ConfigError, RunConfig, RunError
+from training.config import Config, ConfigError, RunError
 from training.keys_help import keys_help
 from training.options import Options, given_options
 from training.process.memory import keep_freed_memory
-from training.process.precision import DeviceError, device_named
+from training.process.precision import DeviceError
 from training.process.ranks import Ranks
-from training.process.roles import two_networks
-from training.process.start_from import crossing, start_from
+from training.process.start_from import crossing
 from training.process.state import StateError
 from training.process.stopping import TIME
 from training.runs.alarms import Collapsed
 from training.runs.checkpoints import Checkpoints
 from training.runs.folder import RunFolder
-from training.runs.foresight import Foresight
 from training.runs.head_to_head import head_to_head
 from training.runs.loop import STOPPED, Learning, Stopped, run
 from training.runs.stored_config import stored_config
@@ -136,48 +130,6 @@ def _say_how_to_go_on(stop: Stopped, module: str, options: str) -> int:
         options += " --allow-python"
     path = shlex.quote(str(stop.folder.path))
     return say(f"{why}; to go on: {start} -m {module} {path}{options}", code)
-
-
-def check_run(config: RunConfig, runs: Path, options: Options) -> None:
-    """Refuse what would fail only once the run's folder has been made.
-
-    Raises:
-        ConfigError: if a player cannot be made, depends on the machine or cannot go on from where
-            it was, the book cannot be used or has too few starts, a new run cannot start from its
-            ``start_from`` or would move aside what it needs, or the table at the end could not name
-            the run's folder.
-        DeviceError: if there is no GPU and one was asked for.
-    """
-    device_named(config.device)
-    check_players(config)
-    Foresight(config)
-    if config.book_key:
-        book_starts(config, config.book_key)
-    folder = runs / config.name
-    if not options.goes_on(folder):
-        _refuse_to_move_aside(folder, config)
-        if config.start_from:
-            start_from(config.start_from, two_networks(config.network), config.rules)
-    if config.evaluation_games and re.search("[,=]", str(runs)):
-        raise ConfigError(
-            f"{folder}: no spec can name a path with , or =, and the table at the end "
-            "does: name another folder, or give evaluation_games=0"
-        )
-
-
-def _refuse_to_move_aside(folder: Path, config: RunConfig) -> None:
-    """Refuse a new run that needs what is in the folder of the run of the same name."""
-    if not folder.exists():
-        return
-    needed = {"start_from": [Path(config.start_from)] if config.start_from else []}
-    for key, specs in config.players_named.items():
-        needed[key] = [file for spec in specs for file in files_of(spec, config.rules)]
-    for key, paths in needed.items():
-        for path in paths:
-            if path.resolve().is_relative_to(folder.resolve()):
-                raise ConfigError(
-                    f"{key}: this run would move {path} aside: another name= would be right"
-                )
 
 
 @contextlib.contextmanager

@@ -43,13 +43,9 @@ DEFAULTS = Options()
 def add_running_options(command: Command) -> None:
     """Add ``--resume`` and ``--minutes`` to a command line, with their docstrings as their help."""
     command.add_argument("--resume", action="store_true", help=meanings(Options)["resume"])
-    add_minutes(command)
-
-
-def add_minutes(command: Command) -> None:
-    """Add ``--minutes`` to a command line."""
-    said = meanings(Options)["minutes"]
-    command.add_argument("--minutes", type=bounded(float, 0), metavar="N", help=said)
+    command.add_argument(
+        "--minutes", type=bounded(float, 0), metavar="N", help=meanings(Options)["minutes"]
+    )
 
 
 def add_options(command: Command) -> None:

@@ -32,8 +32,9 @@ from rich.console import Console
 
 from thud_env.batch.cpu import available_cores
 from thud_env.rulesets import get_ruleset
+from training.checks import check_run
 from training.config import ConfigError, TrainConfig
-from training.launch import check_run, complete, open_run, run_command
+from training.launch import complete, open_run, run_command
 from training.options import DEFAULTS, Options, add_options
 from training.process.ranks import Ranks
 from training.runs.folder import RunFolder

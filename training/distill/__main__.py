@@ -24,9 +24,10 @@ from pathlib import Path
 from rich.console import Console
 
 from thud_env.rulesets import get_ruleset
+from training.checks import check_run
 from training.distill.config import DistillConfig
 from training.distill.distillation import Distillation
-from training.launch import check_run, complete, open_run, run_command
+from training.launch import complete, open_run, run_command
 from training.options import DEFAULTS, Options, add_running_options
 
 

@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 import agents
-from agents.agent import answer_of
+from agents.agent import answer_of, as_resumed
 from agents.networks.network import PolicyNetwork, margin_of_one
 from agents.policy import draw_by_weight, sample_decisions
 from agents.search.scale import as_share
@@ -30,7 +30,6 @@ from thud_env.rules.row import (
 )
 from thud_env.rulesets import get_ruleset
 from training.arena.book import book_starts
-from training.arena.players import as_resumed
 from training.distill.config import DistillConfig
 from training.distill.labels import Labels, Teacher
 from training.process.precision import Precision

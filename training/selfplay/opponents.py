@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import agents
-from agents.agent import answer_of
+from agents.agent import answer_of, as_resumed
 from thud_env.position import SIDES
 from thud_env.rulesets import get_ruleset
-from training.arena.players import as_resumed
 from training.config import TrainConfig
 from training.process.precision import Precision
 from training.process.state import StateError, restore_generator, state_of_generator
