@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from multiprocessing.process import BaseProcess
@@ -32,7 +33,7 @@ _forgets = {"on": False}
 
 def check_ranks(size: int, random: Random, folder: Path) -> int:
     """One rank is killed after a random time, the other a little later."""
-    _wait_for(_start(folder / "whole"))
+    _wait_for(_start(folder / "whole"), folder / "whole")
     wanted = outcome(folder / "whole" / "small")
     done, number, gone_on = 0, 0, 0
     while done < size or not gone_on:  # one that begins anew forgets nothing
@@ -49,7 +50,7 @@ def check_ranks(size: int, random: Random, folder: Path) -> int:
         done += killed
         if killed and random.random() < 0.3:  # once more, before it is through
             continue
-        _wait_for(_start(runs))
+        _wait_for(_start(runs), runs)
         shown = (runs / "shown").read_text()
         _assert_nothing_lost(shown)
         assert_ends_as(runs / "small", wanted)
@@ -61,6 +62,7 @@ def check_ranks(size: int, random: Random, folder: Path) -> int:
 def _start(runs: Path) -> list[BaseProcess]:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["reliability.together", "reliability.warm"])
+    runs.mkdir(exist_ok=True)
     port = free_port()
     ranks = [
         context.Process(target=_train, args=(runs, rank, port, _forgets["on"]))
@@ -72,6 +74,8 @@ def _start(runs: Path) -> list[BaseProcess]:
 
 
 def _train(runs: Path, rank: int, port: int, forgets: bool) -> None:
+    with _errors(runs, rank).open("wb") as errors:  # the one that is not killed says so
+        os.dup2(errors.fileno(), sys.stderr.fileno())
     torch.set_num_threads(1)
     os.environ |= {"RANK": str(rank), "WORLD_SIZE": str(RANKS)}
     os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
@@ -82,10 +86,14 @@ def _train(runs: Path, rank: int, port: int, forgets: bool) -> None:
     torch.distributed.destroy_process_group()
 
 
-def _wait_for(ranks: list[BaseProcess]) -> None:
-    for rank in ranks:
+def _errors(runs: Path, rank: int) -> Path:
+    return runs / f"errors-{rank}.txt"
+
+
+def _wait_for(ranks: list[BaseProcess], runs: Path) -> None:
+    for number, rank in enumerate(ranks):
         rank.join()
-    assert [rank.exitcode for rank in ranks] == [0] * RANKS
+        assert rank.exitcode == 0, f"rank {number}: {_errors(runs, number).read_text()}"
 
 
 def _wait_until_some_updates(runs: Path, random: Random, is_alive: Callable[[], bool]) -> None:
