@@ -15,7 +15,7 @@ import torch
 from rich.console import Console
 
 import agents
-from training.checks import check_players
+from training.checks import check_players, check_run
 from training.config import Config, ConfigError, ExploitConfig, OpponentConfig, TrainConfig
 from training.distill.config import DistillConfig, LessonConfig
 from training.launch import run_command, start_run
@@ -202,6 +202,21 @@ def test_a_policy_of_another_game_is_refused(key: str, config_of) -> None:
     with pytest.raises(ConfigError, match=f"^{key}: .* was trained for koom-valley, not classic"):
         check_players(config)
     check_players(dataclasses.replace(config, rules="koom-valley"))
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        (TrainConfig(name="../elsewhere"), "^name: '../elsewhere' must be letters"),
+        (TrainConfig(rules="clasic"), "^unknown ruleset 'clasic'"),
+        (TrainConfig(shaping=1.0), "^shaping: classic pays captures already"),
+    ],
+)
+def test_a_configuration_made_in_python_is_checked_as_a_file_is(
+    config: TrainConfig, said: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigError, match=said):
+        check_run(config, tmp_path, Options())
 
 
 def test_an_anchor_that_draws_needs_no_state() -> None:

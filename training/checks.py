@@ -22,12 +22,13 @@ def check_run(config: RunConfig, runs: Path, options: Options) -> None:
     """Refuse what would fail only once the run's folder has been made.
 
     Raises:
-        ConfigError: if a player cannot be made, depends on the machine or cannot go on from where
-            it was, the book cannot be used or has too few starts, a new run cannot start from its
-            ``start_from`` or would move aside what it needs, or the table at the end could not name
-            the run's folder.
+        ConfigError: as ``RunConfig.check`` does, if a player cannot be made, depends on the machine
+            or cannot go on from where it was, the book cannot be used or has too few starts, a new
+            run cannot start from its ``start_from`` or would move aside what it needs, or the table
+            at the end could not name the run's folder.
         DeviceError: if there is no GPU and one was asked for.
     """
+    config.check()
     device_named(config.device)
     check_players(config)
     Foresight(config)

@@ -6,12 +6,15 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
 from agents.networks.network import NetworkConfig
 from agents.ranges import Count, NotNegative, Share, StepSize
+from thud_env.rules.row import new_row
+from thud_env.rulesets import get_ruleset
 
 
 class ConfigError(ValueError):
@@ -150,6 +153,24 @@ class RunConfig:
     network: NetworkConfig = dataclasses.field(default_factory=NetworkConfig)
     """The size of each role's network."""
 
+    def check(self) -> None:
+        """Refuse a name that is no folder's, and what does not fit the ruleset.
+
+        Raises:
+            ConfigError: naming the key and what would be right.
+        """
+        if not re.fullmatch(r"\w[\w.-]*", self.name):
+            raise ConfigError(f"name: {self.name!r} must be letters, digits, _, - and dots")
+        try:
+            rules = get_ruleset(self.rules)
+            new_row(rules, **self.limits)
+        except ValueError as error:
+            raise ConfigError(str(error)) from None
+        try:
+            self.network.check_rules(rules)
+        except ValueError as error:
+            raise ConfigError(f"network.{error}") from None
+
     @property
     def streams(self) -> Streams:
         """The seeds of all that is drawn, each of its own."""
@@ -199,6 +220,12 @@ class TrainConfig(RunConfig):
     """The opponents that do not learn."""
     ppo: PPOConfig = dataclasses.field(default_factory=PPOConfig)
     """The learner."""
+
+    def check(self) -> None:
+        """See ``RunConfig``."""
+        super().check()
+        if self.shaping and get_ruleset(self.rules).reward != "outcome":
+            raise ConfigError(f"shaping: {self.rules} pays captures already: 0 would be right")
 
     @property
     def players_named(self) -> dict[str, tuple[str, ...]]:

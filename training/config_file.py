@@ -6,7 +6,6 @@ import contextlib
 import dataclasses
 import difflib
 import math
-import re
 import types
 import typing
 from pathlib import Path
@@ -17,8 +16,6 @@ from agents.networks.network import NetworkConfig
 from agents.registry import is_own
 from agents.strict_yaml import YamlError, parse_yaml, read_yaml
 from thud_env.command import whole_number
-from thud_env.rules.row import new_row
-from thud_env.rulesets import get_ruleset
 from training.config import KEYS_OF_ONE, Config, ConfigError, RunConfig, TrainConfig
 
 CONFIG = "config.yaml"
@@ -73,19 +70,7 @@ def load_config(
     _check_ranges(config, "")
     if not allow_python:
         _refuse_code(config, path, keys)
-    if not re.fullmatch(r"\w[\w.-]*", config.name):
-        raise ConfigError(f"name: {config.name!r} must be letters, digits, _, - and dots")
-    try:
-        rules = get_ruleset(config.rules)
-        new_row(rules, **config.limits)
-    except ValueError as error:
-        raise ConfigError(str(error)) from None
-    try:
-        config.network.check_rules(rules)
-    except ValueError as error:
-        raise ConfigError(f"network.{error}") from None
-    if isinstance(config, TrainConfig) and config.shaping and rules.reward != "outcome":
-        raise ConfigError(f"shaping: {config.rules} pays captures already: 0 would be right")
+    config.check()
     return config
 
 
