@@ -53,6 +53,16 @@ def test_what_suits_a_gpu_is_not_asked_of_the_cores_of_actors() -> None:
     )
 
 
+def test_a_cluster_that_does_not_start_is_one_line(monkeypatch) -> None:
+    def too_slow(**options: object) -> None:
+        raise Exception("The current node timed out during startup. This\ncould happen")
+
+    monkeypatch.setattr("ray.init", too_slow)
+    said = r"^--actors: Ray did not start: The current node timed out during startup\. This$"
+    with pytest.raises(RunError, match=said), cluster(None, 2):
+        pass
+
+
 def same(one: State, other: State) -> bool:
     return (
         one.values == other.values

@@ -62,7 +62,7 @@ def train(
             ``check_run`` refuses the run.
         DeviceError: if there is no GPU and one was asked for.
         RunError: if the run of that name has another configuration or is being written, none of
-            its checkpoints is whole, or another of the processes has ended.
+            its checkpoints is whole, another of the processes has ended, or Ray does not start.
         Stopped: after ``options.minutes``, or when a signal asks for it.
     """
     check_run(config, runs, options)
@@ -108,6 +108,7 @@ def _cluster(options: Options) -> contextlib.AbstractContextManager[None]:
 
     Raises:
         ConfigError: if Ray is not installed, or there is no cluster at the address.
+        RunError: if Ray does not start.
     """
     if not options.actors:
         return contextlib.nullcontext()

@@ -106,7 +106,10 @@ def _alone(name: str, folder: Path) -> None:
         signal.signal(one, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     with contextlib.suppress(KeyboardInterrupt):
-        _run(name, folder)
+        try:
+            _run(name, folder)
+        finally:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # Python's own end may be interrupted, too
 
 
 def check(size: int, random: Random, folder: Path) -> int:

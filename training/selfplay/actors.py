@@ -30,7 +30,7 @@ import numpy as np
 import ray
 
 from agents.networks.network import PolicyNetwork
-from training.config import ConfigError, TrainConfig
+from training.config import ConfigError, RunError, TrainConfig
 from training.process.memory import keep_freed_memory
 from training.process.roles import Roles
 from training.process.state import State, restore_network, state_of_network
@@ -218,10 +218,11 @@ def cluster(address: str | None, actors: int) -> Iterator[None]:
 
     Raises:
         ConfigError: if there is no cluster at that address.
+        RunError: if Ray cannot start one, or join it.
     """
     if address is None:
         # More actors than cores wait for each other, but they do play.
-        ray.init(address="local", num_cpus=actors, log_to_driver=False)
+        _begin(address="local", num_cpus=actors)
     else:
         _join(address)
         _say_who_waits(actors)
@@ -231,6 +232,16 @@ def cluster(address: str | None, actors: int) -> Iterator[None]:
         ray.shutdown()
 
 
+def _begin(**options: Any) -> None:
+    try:
+        ray.init(log_to_driver=False, **options)
+    except (OSError, ValueError):
+        raise
+    except Exception as error:  # Ray's own are of no other kind: a start takes 30 s at most
+        reason = str(error).partition("\n")[0]
+        raise RunError(f"--actors: Ray did not start: {reason}") from error
+
+
 def _join(address: str) -> None:
     host, _, port = address.rpartition(":")
     if address != "auto" and not (host and port.isdigit()):
@@ -238,7 +249,7 @@ def _join(address: str) -> None:
     try:
         if address != "auto":  # Ray itself would wait for minutes
             socket.create_connection((host, int(port)), timeout=10).close()
-        ray.init(address=address, log_to_driver=False)
+        _begin(address=address)
     except (OSError, OverflowError) as error:  # a port may be too large a number
         reason = "this machine belongs to none" if address == "auto" else error
         raise ConfigError(f"--cluster {address}: {reason}") from None
