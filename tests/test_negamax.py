@@ -44,6 +44,7 @@ from thud_env.rules.row import (
     DWARF,
     DWARFS,
     MAX_DECISIONS_AT_ONCE,
+    MAX_TURNS,
     NO_QUESTION,
     NUM_DWARFS,
     NUM_TROLLS,
@@ -52,6 +53,7 @@ from thud_env.rules.row import (
     TERMINATION,
     TO_MOVE,
     TROLL,
+    TURNS,
     Row,
     index_row,
     ruleset_of,
@@ -209,6 +211,20 @@ def test_reductions_change_values_little(rules: str) -> None:
             errors.append(abs(less.value - full.value))
     assert nodes[1] < nodes[0] / 2
     assert np.mean(errors) < POINT
+
+
+@pytest.mark.parametrize("rules", ["classic", "classic-all"])
+def test_what_the_evaluation_says_is_not_trusted_where_a_limit_ends_the_battle(rules: str) -> None:
+    searcher = Searcher(WEIGHTS, seed_generators(1, 1))
+    for position in map(position_of, islice(from_play(rules, 80, Random(3)), 80)):
+        row = position.row.copy()
+        row[MAX_TURNS] = row[TURNS] + 2
+        if position.outcome is None and row[PENDING] == NO_QUESTION:
+            full, less = (
+                searcher.search(row, SearchOptions(2, learned=True, reductions=reductions))
+                for reductions in (0, 1)
+            )
+            assert less.value == full.value, position
 
 
 def test_a_threatened_side_gets_one_more_turn() -> None:

@@ -10,6 +10,7 @@ since the opponent may stand pat there. All else may miss a turn, and is done wi
 - a side that stands well enough and is not threatened is not searched. The margins are measured: of
   searches without threats, one in twenty fell short of the evaluation by 20 hundredths of a point
   for dwarfs, by 60 for trolls, who have fewer moves;
+- neither where a limit may end the battle first: then the score counts, not the evaluation;
 - a side that is threatened at the end of the search, where the evaluation is least certain, gets
   one more turn if its value may matter. One threat often answers another: a search by patterns
   of at most two turns adds up to three, any other one turn, since its time is better spent
@@ -21,6 +22,7 @@ from __future__ import annotations
 from agents.search.captures import threatens
 from agents.search.evaluation import LARGEST_EVALUATION, evaluate
 from agents.search.ordering import QUIET, SORTED, bring_best_forward
+from agents.search.table import clocks_matter
 from agents.search.workspace import (
     ALPHA,
     BEST,
@@ -85,7 +87,7 @@ def is_calm(work, level):
         return False
     margin = CALM_DWARFS if row[TO_MOVE] == DWARFS else CALM_TROLLS
     value = static_value(work, level)
-    if value - margin < frame[BETA] or threatens(row, work.moves[level]):
+    if value - margin < frame[BETA] or clocks_matter(row, 1) or threatens(row, work.moves[level]):
         return False
     frame[BEST] = value
     return True
@@ -117,6 +119,8 @@ def margin_of_quiet_moves(work, level, exact):
     if turns_left == 1:
         return 0 if exact else -1
     if work.control[REDUCTIONS] == 0 or turns_left > FUTILE_TURNS:
+        return -1
+    if clocks_matter(work.rows[level], turns_left):
         return -1
     return FUTILE + FUTILE_TURN * (turns_left - 2)
 
