@@ -185,7 +185,7 @@ def _judged(agent: Agent, position: Position) -> Finding:
     opinion = judge(position)
     actions = [int(opinion.probabilities.argmax())]
     here = position.apply(actions[0])
-    while here.outcome is None and not is_between_turns(here.row):
+    while not is_between_turns(here.row):
         actions.append(int(judge(here).probabilities.argmax()))
         here = here.apply(actions[-1])
     line = (position.turn_of(actions),)
@@ -233,8 +233,6 @@ def _turn_of(agent: Agent, position: Position, planned: list[int] | None = None)
     actions: list[int] = []
     here = position
     while not actions or not is_between_turns(here.row):
-        if here.outcome is not None:
-            break
         actions.append(planned.pop(0) if planned else agent.act(here))
         here = here.apply(actions[-1])
     return actions

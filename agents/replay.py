@@ -45,8 +45,8 @@ def shortened(record: Record, turns: int | None) -> Record:
 
 def pictures(
     record: Record, size: int, seconds: float, captions: bool, fps: float
-) -> Iterator[Any]:
-    """Yield the frames of a battle as PIL images, each with its seconds.
+) -> Iterator[tuple[NDArray[np.uint8], float]]:
+    """Yield the frames of a battle, [height, width, 3] uint8, each with its seconds.
 
     Raises:
         ValueError: if Pillow is missing, or the size too small.

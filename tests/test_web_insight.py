@@ -14,8 +14,10 @@ from agents.search.deepening import Searcher
 from agents.search.evaluation import WIN
 from agents.search.planning import Thought
 from agents.web import thinking
+from agents.web.app import Table
 from agents.web.insight import best_turns, curve_of, finding_view, opinion_of
 from agents.web.lessons import LESSONS
+from agents.web.players import players
 from agents.web.protocol import BadRequest
 from agents.web.records import positions_of
 from thud_env import Position
@@ -72,9 +74,36 @@ def test_the_probability_of_a_turn_is_that_of_its_decisions():
     assert turn in turns
 
 
-def test_a_search_is_not_asked_for_the_probabilities_of_turns():
-    with pytest.raises(BadRequest, match="this player has no probabilities to show"):
-        opinion_of(agents.make("alphabeta:depth=1"), LESSONS[3].start)
+@pytest.mark.parametrize("question", ["insight", "curve"])
+@pytest.mark.parametrize("player", ["greedy", "alphabeta:depth=1"])
+def test_a_policy_alone_is_asked_for_probabilities_and_values(question, player):
+    """A search would run for every turn shown, and a player of one's own might never answer."""
+    message = {"rules": "classic", "position": START.text, "turns": [], "player": player}
+    with pytest.raises(BadRequest, match="this player has no probabilities and values to show"):
+        asyncio.run(getattr(Table(players()), question)(message))
+
+
+def test_a_client_that_leaves_during_a_tick_leaves_no_task_behind():
+    async def left():
+        room = thinking.Room(1)
+        seat, over = thinking.Seat(room), threading.Event()
+        work = seat.start(None, over.wait)
+
+        async def watch():
+            async for _ in seat.ticks(60):
+                pass
+
+        client = asyncio.ensure_future(watch())
+        await asyncio.sleep(0.01)
+        client.cancel()
+        await asyncio.wait([client])
+        try:
+            return asyncio.all_tasks() - {asyncio.current_task(), work}
+        finally:
+            over.set()
+            await work
+
+    assert asyncio.run(left()) == set()
 
 
 def test_the_curve_of_a_battle_ends_at_its_margin(policy):

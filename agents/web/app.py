@@ -115,16 +115,16 @@ class Table:
     async def insight(self, message: dict[str, Any]) -> Any:
         """A policy's probabilities and value of a position."""
         position = self._going_on(message)
-        spec = (await self.player(message, position)).spec
-        return await self.thinkers.ask(spec, lambda agent: insight.opinion_of(agent, position))
+        spec = await self._policy(message, position)
+        return await self.thinkers.ask(spec, lambda policy: insight.opinion_of(policy, position))
 
     async def curve(self, message: dict[str, Any]) -> Any:
         """A battle's margins, and the final margins that a policy expected."""
         start, turns = self._position(message), protocol.read_turns(message)
-        spec = (await self.player(message, start)).spec
+        spec = await self._policy(message, start)
         positions = await run_in_threadpool(positions_of, start, turns)
         return await self.thinkers.ask(
-            spec, lambda agent: insight.curve_of(agent, positions), quick=False
+            spec, lambda policy: insight.curve_of(policy, positions), quick=False
         )
 
     async def analyse(self, message: dict[str, Any]) -> AsyncGenerator[dict[str, Any]]:
@@ -148,6 +148,15 @@ class Table:
         if position.outcome is not None:
             raise BadRequest("the battle is over")
         return position
+
+    async def _policy(self, message: dict[str, Any], position: Position) -> str:
+        """The spec of the policy that a message names: other players would search for every turn
+        shown, or think as long as they like.
+        """
+        player = await self.player(message, position)
+        if not player.is_policy:
+            raise BadRequest("this player has no probabilities and values to show")
+        return player.spec
 
     async def player(self, message: dict[str, Any], position: Position) -> Player:
         """The player that a message names.

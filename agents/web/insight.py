@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.agent import Agent, Opinion, judge_of
+from agents.agent import Opinion
 from agents.analysis import Finding
-from agents.web.protocol import BadRequest
 from agents.web.views import turn_is_over
 from thud_env import Position
 from thud_env.render import heat
+
+if TYPE_CHECKING:  # imports torch
+    from agents.policy import PolicyAgent
 
 _TURNS = 6
 _LOOKS = 40
@@ -22,22 +24,12 @@ _LOOKS = 40
 _PICTURE = 360
 
 
-def opinion_of(agent: Agent, position: Position) -> dict[str, Any]:
-    """A policy's probabilities, best turns and value of a position.
-
-    Raises:
-        BadRequest: if the player is not a policy.
-    """
-    # Imported here because importing searches takes a while.
-    from agents.search.planning import PlanningAgent
-
-    judge = judge_of(agent)
-    if judge is None or isinstance(agent, PlanningAgent):  # a search would run for every turn shown
-        raise BadRequest("this player has no probabilities to show")
-    opinion = judge(position)
+def opinion_of(policy: PolicyAgent, position: Position) -> dict[str, Any]:
+    """A policy's probabilities, best turns and value of a position."""
+    opinion = policy.judge(position)
     return {
         "margin": opinion.margin,
-        "turns": best_turns(judge, position),
+        "turns": best_turns(policy.judge, position),
         "heat": heat(position, opinion.probabilities, size=_PICTURE),
     }
 
@@ -53,7 +45,7 @@ def best_turns(judge: Callable[[Position], Opinion], position: Position) -> list
     looks = 0
     while waiting and looks < _LOOKS:
         negative, _, actions, here = heapq.heappop(waiting)
-        if actions and (turn_is_over(here) or here.outcome is not None):
+        if actions and turn_is_over(here):
             turn = position.turn_of(actions)
             found[turn] = found.get(turn, 0.0) - negative
             if len(found) >= _TURNS:
@@ -91,17 +83,10 @@ def finding_view(finding: Finding, position: Position) -> dict[str, Any]:
     return {**thought_view(finding, position), "heat": picture}
 
 
-def curve_of(agent: Agent, positions: list[Position]) -> dict[str, Any]:
-    """The margins of a battle, and the final margins that a policy expected.
-
-    Raises:
-        BadRequest: if the player is not a policy.
-    """
-    expect = getattr(agent, "expected_margins", None)
-    if expect is None:
-        raise BadRequest("this player has no values to show")
+def curve_of(policy: PolicyAgent, positions: list[Position]) -> dict[str, Any]:
+    """The margins of a battle, and the final margins that a policy expected."""
     rows: NDArray[np.int16] = np.array([position.row for position in positions])
     return {
         "margins": [position.margin for position in positions],
-        "expected": [round(value, 2) for value in expect(rows).tolist()],
+        "expected": [round(value, 2) for value in policy.expected_margins(rows).tolist()],
     }

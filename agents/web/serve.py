@@ -13,7 +13,6 @@ import sys
 import threading
 import webbrowser
 from collections.abc import Generator, Iterable
-from typing import Any
 from urllib.parse import urlencode
 
 import uvicorn
@@ -121,9 +120,8 @@ def _names_of(host: str) -> set[str]:
         names = {host.lower(), "localhost", "127.0.0.1", "::1"}
     else:
         names = {host.lower(), socket.gethostname().lower()}
-    if host in EVERYWHERE:
-        found: Any = socket.getaddrinfo(socket.gethostname(), None)
-        names |= {address[0] for *_, address in found} | {"localhost", "127.0.0.1"}
+    if host in EVERYWHERE:  # by its numbers, too: see Guard
+        names.add("localhost")
     return names | {f"[{name}]" for name in names if ":" in name}
 
 

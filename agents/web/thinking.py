@@ -79,7 +79,7 @@ class Seat:
 
     def __init__(self, room: Room) -> None:
         self.room = room
-        self.stopped = asyncio.Event()
+        self.stopped: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._worker: Any = None
         self._work: asyncio.Future[Any] | None = None
 
@@ -99,10 +99,8 @@ class Seat:
         """
         assert self._work is not None
         while not self._work.done():
-            stopped = asyncio.ensure_future(self.stopped.wait())
-            seconds -= await self._wait(self._work, stopped)
-            stopped.cancel()
-            if self.stopped.is_set() or seconds < 0:
+            seconds -= await self._wait(self._work, self.stopped)
+            if self.stopped.done() or seconds < 0:
                 await self.end(GRACE)
             elif not self._work.done():
                 yield
@@ -152,12 +150,12 @@ class Thinkers:
     def stop(self, name: str) -> bool:
         """Stop the search of that name, which returns what it has; False if there is none."""
         seat = self._seats.get(name)
-        if seat is not None:
-            seat.stopped.set()
+        if seat is not None and not seat.stopped.done():
+            seat.stopped.set_result(None)
         return seat is not None
 
     async def ask(
-        self, spec: str, question: Callable[[Agent], Answer], *, quick: bool = True
+        self, spec: str, question: Callable[[Any], Answer], *, quick: bool = True
     ) -> Answer:
         """An agent's answer to a question.
 

@@ -182,6 +182,24 @@ def test_a_wide_ring_shows_where_a_piece_goes_that_a_finger_drags(visit):
     expect(ring).to_have_count(0)
 
 
+def test_a_finger_that_drags_a_piece_out_and_back_may_tap_at_once(visit):
+    page = visit(asked(), viewport={"width": 390, "height": 844}, has_touch=True)
+    square = page.get_by_role("button", name=re.compile("^E2, "))
+    box = square.bounding_box()
+    finger = page.context.new_cdp_session(page)
+    kinds = ["touchStart"] + 6 * ["touchMove"]
+    # At rest in the end, or the next tap would only stop a fling.
+    for kind, down in zip(kinds, (0, 90, 40, 1, 0, 1, 0), strict=True):
+        point = {"x": box["x"] + 9, "y": box["y"] + 9 + down}
+        finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [point]})
+        page.wait_for_timeout(100)
+    finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    expect(square).to_have_attribute("aria-label", re.compile("chosen"))  # by the drag
+    other = page.get_by_role("button", name=re.compile("^D3, "))
+    other.tap()
+    expect(other).to_have_attribute("aria-label", re.compile("chosen"))
+
+
 def test_a_chosen_subset_is_captured_after_a_shove(visit):
     page = visit(asked(position=SHOVE))
     press(page, "K7", "can move")

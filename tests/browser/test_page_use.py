@@ -126,6 +126,23 @@ def test_a_battle_is_still_there_after_a_reload_and_after_a_lesson(visit):
     expect(state(page)).to_contain_text("Turn 131")
 
 
+def test_a_battle_is_kept_after_a_lesson_that_could_not_begin(visit):
+    page = after_two_turns(visit)
+    page.route("**/api/view", lambda route: route.abort())
+    page.get_by_role("button", name="Learn").click()
+    expect(page.get_by_role("alert")).to_contain_text("The server does not answer")
+    page.unroute("**/api/view")
+    press(page, "G1", "can move")
+    press(page, "G2", "move to")
+    wait_for_turns(page, 4)
+    played = turn_texts(page)
+    page.reload()
+    wait_for_turns(page, 4)
+    assert turn_texts(page) == played
+    assert all("ERR_FAILED" in complaint for complaint in visit.complaints)
+    visit.complaints.clear()
+
+
 @pytest.mark.parametrize("kept", ["{", '{"address": ""}'])
 def test_what_was_kept_and_cannot_be_read_is_forgotten(visit, kept):
     page = visit()

@@ -249,6 +249,7 @@ export class Board {
   }
 
   #drag(event, squareOf) {
+    this.dropped = false; // no click follows where a touch drags a piece out and back
     const from = squareOf(event.target);
     if (from === null || event.button !== 0 || !this.handlers.canDrag(from)) return;
     const { element } = this.pieces.get(from);

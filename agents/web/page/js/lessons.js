@@ -43,7 +43,14 @@ export class Lessons {
     if (!this.starting) this.before = this.game.node ? this.game.kept : null;
     const mine = (this.starting = {});
     this.number = null; // ignore changes until the position is there
-    const begun = await this.game.begin({ rules, position, limits: { agreement }, seats: { dwarfs: YOU, trolls: YOU } });
+    const seats = { dwarfs: YOU, trolls: YOU };
+    let begun = false;
+    try {
+      begun = await this.game.begin({ rules, position, limits: { agreement }, seats });
+    } catch (error) {
+      if (this.starting === mine) this.close();
+      throw error;
+    }
     if (this.starting !== mine) return;
     if (!begun) return this.close(); // another battle begins
     this.root = this.game.root;

@@ -2,8 +2,8 @@
 
 export const upper = (text) => text[0].toUpperCase() + text.slice(1);
 
-const listed = (names, last) =>
-  names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} ${last} ${names.at(-1)}`;
+const listed = (names) =>
+  names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
 
 /** The expected winner and margin, in words. */
 export function expected(margin, { most, scored }) {
@@ -30,14 +30,13 @@ export class Words {
     return { d: "dwarf", T: "troll", R: rules.stoneName, ".": "empty" }[view.pieces[square]];
   }
 
-  squares(list, last = "and") {
-    return listed(list.map((square) => this.names[square]), last);
+  squares(list) {
+    return listed(list.map((square) => this.names[square]));
   }
 
-  /** A line on what a move does: "shove to H7: captures at least one of G6, G7". */
+  /** A line on what a move does: "shove to H7, may capture any of G6 and G7". */
   move(move) {
-    const verb = { move: "move", hurl: "hurl", shove: "shove", trample: "trample", carry: "carry" }[move.kind];
-    let text = `${verb} to ${this.names[move.to]}`;
+    let text = `${move.kind} to ${this.names[move.to]}`;
     if (move.takes.length) text += `, captures ${this.squares(move.takes)}`;
     if (move.may.length) {
       const some = move.may.length === 1 ? "" : move.most === 1 ? "one of " : "any of ";
