@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +52,7 @@ def make(spec: str, seed: int | None = 0) -> Agent:
     name, _, rest = spec.partition(":")
     words = rest.split(",") if rest else []
     if name == OWN:
-        where = _path(spec, words, "MODULE:CLASS")
+        where = _path(spec, words, "MODULE:CLASS", ())
     elif name in AGENTS:
         where = AGENTS[name]
     else:
@@ -75,8 +75,8 @@ def make(spec: str, seed: int | None = 0) -> Agent:
     takes_seed = parameters.pop("seed", None) is not None
     positional = []
     if name != OWN and "path" in parameters:
-        positional = [_path(spec, words, "PATH")]
         del parameters["path"]
+        positional = [_path(spec, words, "PATH", (*parameters, "seed"))]
     seed = (
         random.SystemRandom().randrange(2**31) if seed is None else as_count("seed", seed, least=0)
     )
@@ -93,9 +93,11 @@ def is_own(spec: str) -> bool:
     return spec.partition(":")[0] == OWN
 
 
-def _path(spec: str, words: list[str], what: str) -> str:
-    """Remove the first word of a spec, a path, from ``words`` and return it."""
-    if not words or "=" in words[0]:
+def _path(spec: str, words: list[str], what: str, options: Iterable[str]) -> str:
+    """Remove the first word of a spec, a path and none of some options, from ``words`` and return
+    it.
+    """
+    if not words or any(words[0].startswith(f"{option}=") for option in options):
         name = spec.partition(":")[0]
         raise ValueError(f"agent {shown(spec)} needs a path: {name}:{what} would be right")
     return words.pop(0)

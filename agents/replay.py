@@ -1,12 +1,14 @@
-"""Make an animation of a battle from its record.
+"""Make an animation, or a picture, of a battle from its record.
 
 ::
 
     python -m agents.replay game.thud -o game.gif
     python -m agents.replay game.thud -o game.svg --seconds 0.5 --size 480
     python -m agents.replay game.thud -o game.mp4 --first 100 --no-captions
+    python -m agents.replay game.thud -o position.png --first 12
 
-A ``.gif`` goes anywhere, a ``.svg`` is small and sharp, and a ``.mp4`` needs ffmpeg.
+A ``.gif`` goes anywhere, a ``.svg`` is small and sharp, and a ``.mp4`` needs ffmpeg. A ``.png`` is
+a picture of the last position alone.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections import deque
 from collections.abc import Iterator
 from itertools import chain, pairwise
 from pathlib import Path
@@ -165,7 +168,13 @@ def write_svg(path: Path, record: Record, size: int, seconds: float, captions: b
     path.write_text(picture, encoding="utf-8")
 
 
-WRITERS = {".gif": write_gif, ".mp4": write_mp4, ".svg": write_svg}
+def write_png(path: Path, record: Record, size: int, seconds: float, captions: bool) -> None:
+    """Write a still picture of the last position."""
+    ((pixels, _),) = deque(pictures(record, size, seconds, captions, fps=1), maxlen=1)
+    _pillow().Image.fromarray(pixels).save(path, format="PNG")
+
+
+WRITERS = {".gif": write_gif, ".mp4": write_mp4, ".svg": write_svg, ".png": write_png}
 
 
 def main(words: list[str] | None = None) -> int:

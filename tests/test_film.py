@@ -121,6 +121,20 @@ def test_a_battle_as_gif(tmp_path, capsys):
         assert picture.n_frames > 3
 
 
+def test_the_position_after_some_turns_as_png(tmp_path):
+    from PIL import Image
+
+    write_record(tmp_path / "battle.thud", random_battle(9))
+    for first, shown in (("0", START), ("9", read_record(tmp_path / "battle.thud").final)):
+        out = tmp_path / f"{first}.png"
+        words = ["-o", str(out), "--size", "170", "--first", first, "--no-captions"]
+        assert replay([str(tmp_path / "battle.thud"), *words]) == 0
+        with Image.open(out) as picture:
+            found = np.asarray(picture)
+        last = read_record(tmp_path / "battle.thud").turns[-1] if first == "9" else None
+        assert np.array_equal(found, rgb_array(shown, last_turn=last, size=170, targets=()))
+
+
 def test_the_first_turns_of_a_battle_are_still_those_of_its_players():
     tags = {"Dwarfs": "Ann", "Trolls": "Bob", "Result": "0", "Termination": "turn-limit"}
     whole = Record(Position.start(max_turns=2), ("dF1-F5", "TG7-G6"), tags)
@@ -176,7 +190,7 @@ def test_a_battle_as_video(tmp_path):
     ("words", "said"),
     [
         (["missing.thud", "-o", "a.gif"], "missing.thud"),
-        ([str(RECORDS / "opening.thud"), "-o", "a.webm"], ".gif, .mp4, .svg can be written"),
+        ([str(RECORDS / "opening.thud"), "-o", "a.webm"], ".gif, .mp4, .svg, .png can be written"),
         ([str(RECORDS / "opening.thud"), "-o", "a.gif", "--size", "5"], "in 102 .. 2040"),
     ],
 )

@@ -39,10 +39,11 @@ def check_run(config: RunConfig, runs: Path, options: Options) -> None:
         _refuse_to_move_aside(folder, config)
         if config.start_from:
             start_from(config.start_from, two_networks(config.network), config.rules)
-    if config.evaluation_games and re.search("[,=]", str(runs)):
+    if config.evaluation_games and re.search(r",|^\w+=", str(runs)):
         raise ConfigError(
-            f"{folder}: no spec can name a path with , or =, and the table at the end "
-            "does: name another folder, or give evaluation_games=0"
+            f"{folder}: no spec can name a path with a comma, or that begins as an option does, "
+            "and the table at the end names it: another folder, or evaluation_games=0, would be "
+            "right"
         )
 
 

@@ -234,8 +234,8 @@ def read_record(path: str | PathLike[str], rules: str | Ruleset | None = None) -
 
 
 def write_record(path: str | PathLike[str], record: Record) -> None:
-    """Write a ``.thud`` file, whole or not at all: what stood there before is kept until the
-    new content is safely on the disk.
+    """Write a ``.thud`` file, whole or not at all. A file that is there already is replaced, once
+    the new content is safely on the disk.
 
     Raises:
         TypeError: if ``record`` is not a ``Record``.
