@@ -145,9 +145,10 @@ def test_the_policy_that_is_recorded_is_the_one_that_played(
 def test_limits_that_are_not_the_rulesets_stand_above_the_figures(players, capsys) -> None:
     words = [*players, "--games", "1", "--max-turns", "9"]
     assert main([*words, "--max-quiet-turns", "200"]) == 0  # the ruleset's
-    assert capsys.readouterr().out.startswith("limits: max_turns=9\n")
+    assert capsys.readouterr().out.startswith("limits: max_turns=9 (not 800)\n")
     assert main([*words, "--agreement"]) == 0
-    assert capsys.readouterr().out.startswith("limits: max_turns=9, agreement=True\n")
+    said = "limits: max_turns=9 (not 800), agreement=True (not False)\n"
+    assert capsys.readouterr().out.startswith(said)
 
 
 OWN_RULES = CLASSIC.replace(name="one-troll", trolls=("H7",)).spec

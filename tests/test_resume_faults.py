@@ -37,6 +37,10 @@ def test_a_run_does_not_go_on_with_another_configuration(unbroken: Path) -> None
         f"{unbroken} cannot go on otherwise than it began: "
         "seed was 1, not 2, ppo.clip_coef was 0.2, not 0.3"
     )
+    with pytest.raises(RunError) as error:
+        quietly(unbroken.parent, dataclasses.replace(TINY, total_decisions=10**6), resume=True)
+    advice = f"; name=ANOTHER start_from={unbroken} begins a longer run with its weights"
+    assert str(error.value).endswith(f"not 1000000{advice}")
     symmetric = SymmetricConfig(channels=8, blocks=1, key_size=8)
     with pytest.raises(RunError, match=r"network\.kind was 'residual', not 'symmetric', network"):
         # While the first error is still held, as a notebook does.

@@ -80,6 +80,24 @@ def test_a_run_in_use_is_neither_moved_aside_nor_gone_on_with(tmp_path: Path) ->
     assert len((tmp_path / "tiny" / "metrics.jsonl").read_text().splitlines()) == 1
 
 
+def test_a_run_says_which_limits_are_not_the_rulesets(tmp_path: Path) -> None:
+    said = f"limits of the configuration, not of the ruleset: max_turns={TINY.max_turns} (not 800)"
+    assert said in quietly(tmp_path)
+    short = f"classic:name=short,max_turns={TINY.max_turns}"
+    config = dataclasses.replace(TINY, rules=short, max_turns=None)
+    assert "limits of the configuration" not in quietly(tmp_path, config)
+
+
+def test_a_run_goes_on_by_its_name_alone(run: Path, capsys) -> None:
+    assert main([str(run), "name=other"]) == 2
+    said = f"train: name: {run} goes on as tiny: leave out name=other\n"
+    assert capsys.readouterr().err == said
+    moved = run.rename(run.with_name("elsewhere"))
+    assert main([str(moved)]) == 2
+    said = f"train: {moved}: the run in it is called tiny: rename the folder\n"
+    assert capsys.readouterr().err == said
+
+
 def test_a_run_that_is_through_lets_go_of_its_folder(run: Path, tmp_path: Path) -> None:
     assert "an earlier run of that name is now" in quietly(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {"tiny", "tiny.1"}

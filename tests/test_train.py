@@ -187,6 +187,7 @@ def test_the_run_ends_with_a_head_to_head(finished: Finished) -> None:
         (policy, policy),
     ]
     assert all(result["games"] == 2 and "mean_margin_95" in result for result in results)
+    assert all(result["limits"]["max_turns"] == TINY.max_turns for result in results)
 
 
 TINY_WORDS = (

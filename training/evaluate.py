@@ -26,7 +26,7 @@ from agents.agent import BatchPolicy
 from agents.threads import use_one_thread
 from thud_env import Record
 from thud_env.command import Command, bounded
-from thud_env.rules.row import LIMITS, Row, new_row
+from thud_env.rules.row import LIMITS, limits_of, new_row
 from thud_env.rulesets import get_ruleset
 from training.arena.battles import (
     Battles,
@@ -48,6 +48,7 @@ from training.arena.summary import (
     summarise,
     summarise_pairs,
     table_of_pairs,
+    words_of_limits,
 )
 from training.commands.console import CommandConsole
 from training.commands.progress import Progress
@@ -268,10 +269,8 @@ def _print_figures(
     limits: dict[str, Any],
 ) -> None:
     """Print the figures for people, after the limits that are not the ruleset's."""
-    usual = _as_dict(new_row(get_ruleset(arguments.rules)))
-    words = [f"{name}={limit}" for name, limit in limits.items() if limit != usual[name]]
-    if words:
-        print(f"limits: {', '.join(words)}")
+    if words := words_of_limits(arguments.rules, **limits):
+        print(f"limits: {words}")
     if len(others) > 1:
         print(f"{one}, {arguments.rules}\n")
         print("\n".join(table_of_pairs(others, results, arguments.rules)))
@@ -298,12 +297,7 @@ def _limits(arguments: argparse.Namespace) -> dict[str, int | bool]:
         ValueError: if one is out of range.
     """
     given = {name: getattr(arguments, name) for name in LIMITS}
-    return _as_dict(new_row(get_ruleset(arguments.rules), **given))
-
-
-def _as_dict(row: Row) -> dict[str, int | bool]:
-    limits: dict[str, int | bool] = {name: int(row[cell]) for name, cell in LIMITS.items()}
-    return {**limits, "agreement": bool(limits["agreement"])}
+    return limits_of(new_row(get_ruleset(arguments.rules), **given))
 
 
 def _played(

@@ -20,6 +20,7 @@ from agents.search.pattern_files import TablesError
 from agents.search.weights import WeightsError
 from thud_env.command import Command, say
 from training.arena.openings import OpeningsError
+from training.arena.summary import words_of_limits
 from training.commands.console import CommandConsole
 from training.config import Config, ConfigError, RunError
 from training.keys_help import keys_help
@@ -150,6 +151,8 @@ def open_run(
         folder = (RunFolder.resume if resumed else RunFolder.begin)(path, config)
         if config.start_from and not resumed:
             folder.notices += crossing(config.start_from, config.rules)
+        if words := words_of_limits(config.rules, **config.limits):
+            folder.notices.append(f"limits of the configuration, not of the ruleset: {words}")
     ranks.wait()
     if ranks.rank > 0:
         folder = RunFolder(path, stored_config(path, type(config)), None, resumed)

@@ -85,6 +85,9 @@ def read_run(
     config = load_config(_path_of_config(path), overrides, kind, allow_python=allow_python)
     if not path.is_dir():
         return config, Path("runs"), False
-    if config.name != path.resolve().name:
-        raise ConfigError(f"{path}: the run in it is called {config.name}: rename the folder")
+    stored = load_config(path / CONFIG, None, kind, allow_python=True).name  # nothing is made of it
+    if config.name != stored:
+        raise ConfigError(f"name: {path} goes on as {stored}: leave out name={config.name}")
+    if stored != path.resolve().name:
+        raise ConfigError(f"{path}: the run in it is called {stored}: rename the folder")
     return config, path.parent if path.name == config.name else path.resolve().parent, True

@@ -12,10 +12,11 @@ from rich.table import Table
 
 import agents
 from thud_env.batch.cpu import available_cores
+from thud_env.rules.row import limits_of, new_row
 from thud_env.rulesets import TROLL_VALUE, Ruleset, get_ruleset
 from training.arena.battles import play_battles
 from training.arena.intervals import decimals
-from training.arena.summary import interval_of, summarise
+from training.arena.summary import interval_of, summarise, words_of_limits
 
 OPPONENTS = ("random", "greedy")
 
@@ -44,7 +45,9 @@ def head_to_head(
     results = []
     ruleset = get_ruleset(rules)
     score = "result" if ruleset.reward == "outcome" else "margin"
-    table = Table(title=f"head to head, {games} battles each", caption=caption(ruleset))
+    words = words_of_limits(rules, **limits)
+    title = f"head to head, {games} battles each" + (f", {words}" if words else "")
+    table = Table(title=title, caption=caption(ruleset))
     for heading in ("dwarfs", "trolls"):
         table.add_column(heading)
     for heading in (
@@ -58,7 +61,8 @@ def head_to_head(
     with console.status(f"playing {games} battles of each pairing ..."):
         played = _at_once(met, games, rules, **limits)
     for (dwarfs, trolls), result in zip(met, played, strict=True):
-        results.append({"dwarfs_agent": dwarfs, "trolls_agent": trolls, **result})
+        players = {"dwarfs_agent": dwarfs, "trolls_agent": trolls}
+        results.append({**players, "limits": limits_of(new_row(ruleset, **limits)), **result})
         table.add_row(
             _short(dwarfs),
             _short(trolls),

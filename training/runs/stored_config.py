@@ -50,5 +50,10 @@ def unchanged_config(path: Path, config: Config) -> Config:
     # Kinds of networks have other keys; that the kind is another is said then.
     changed = changes(dataclasses.asdict(before), dataclasses.asdict(config))
     if changed:
-        raise RunError(f"{path} cannot go on otherwise than it began: {', '.join(changed)}")
+        longer = (
+            f"; name=ANOTHER start_from={path} begins a longer run with its weights"
+            if config.total_decisions > before.total_decisions
+            else ""
+        )
+        raise RunError(f"{path} cannot go on otherwise than it began: {', '.join(changed)}{longer}")
     return before
