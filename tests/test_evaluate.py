@@ -80,6 +80,7 @@ def test_json_for_programs(capsys) -> None:
         "dwarfs",
         "trolls",
         "endings",
+        "each",
     }
     shared = {"wins", "win_rate", "win_rate_95", "captures_per_battle"}
     assert set(report["dwarfs"]) == shared | {"hurls_per_battle"}
@@ -93,6 +94,8 @@ def test_json_for_programs(capsys) -> None:
     assert wins + report["draws"] == report["games"] == sum(report["endings"].values()) == 4
     low, high = report["mean_margin_95"]
     assert low <= report["mean_margin"] <= high
+    for one, mean in (("margins", "mean_margin"), ("turns", "mean_turns")):
+        assert sum(report["each"][one]) / 4 == report[mean]
 
 
 def test_the_json_says_how_it_was_made(tmp_path: Path, capsys) -> None:
@@ -185,6 +188,11 @@ def test_games_of_two_battles_from_the_command_line(capsys) -> None:
     assert report["games"] == 3
     margins = [report[f"{name}_battles"]["mean_margin"] for name in ("first", "second")]
     assert report["mean_total"] == pytest.approx(margins[0] - margins[1])
+    for seat, battles, sign in (("dwarfs", "first", 1), ("trolls", "second", -1)):
+        margins, turns = (report["each"][f"{one}_as_{seat}"] for one in ("margins", "turns"))
+        assert len(margins) == 3
+        assert sum(margins) / 3 == sign * report[f"{battles}_battles"]["mean_margin"]
+        assert sum(turns) / 3 == report[f"{battles}_battles"]["mean_turns"]
     assert "strikes" not in str(report)
     assert main(words) == 0
     out = capsys.readouterr().out

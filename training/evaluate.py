@@ -43,6 +43,7 @@ from training.arena.intervals import ENOUGH_PAIRS
 from training.arena.openings import Openings, OpeningsError, read_openings, read_starts
 from training.arena.records import check_records_folder, records_of, write_records
 from training.arena.summary import (
+    each_battle,
     print_battles,
     print_pairs,
     summarise,
@@ -176,7 +177,11 @@ def main(words: list[str] | None = None) -> int:
             help=f"{meaning} (as the ruleset)",
         )
     add("--agreement", action="store_true", help="battles may end by agreement")
-    add("--json", action="store_true", help="print JSON: an object, or a list of several")
+    add(
+        "--json",
+        action="store_true",
+        help="print JSON, with what each battle came to: an object, or a list of several",
+    )
     add(
         "--records",
         type=Path,
@@ -232,6 +237,7 @@ def _evaluate(arguments: argparse.Namespace) -> None:
                 "limits": limits,
                 "openings": evaluation.openings,
                 **result,
+                "each": each_battle(evaluation.played),
                 **origin,
             }
             for other, evaluation, result, origin in zip(

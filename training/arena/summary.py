@@ -58,6 +58,20 @@ def summarise(battles: Battles) -> dict[str, Any]:
     }
 
 
+def each_battle(played: Battles | GamePairs) -> dict[str, list[int]]:
+    """For programs, what each battle, or both of each game pair, came to, in the order of play:
+    margins from the view of a battle's dwarfs, or of the pairs' first player; and turns.
+    """
+    if isinstance(played, Battles):
+        return {"margins": played.margins.tolist(), "turns": played.turns.tolist()}
+    return {
+        "margins_as_dwarfs": played.first.margins.tolist(),
+        "margins_as_trolls": (-played.second.margins).tolist(),
+        "turns_as_dwarfs": played.first.turns.tolist(),
+        "turns_as_trolls": played.second.turns.tolist(),
+    }
+
+
 def summarise_pairs(matches: GamePairs) -> dict[str, Any]:
     """The figures of game pairs, for programs: totals, and margins as dwarfs and as trolls, from
     the first player's view; and both battles, margins from their dwarfs' view.
