@@ -4,6 +4,7 @@ import ast
 import dataclasses
 import doctest
 import inspect
+import io
 import json
 import os
 import re
@@ -17,6 +18,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from reliability.runs import DISTILLED
+from rich.console import Console
+from small_run import SMALL_RUN
 from test_imports import ROOMS
 
 from agents.registry import AGENTS, OWN, agent_class
@@ -25,8 +29,10 @@ from thud_env.perft import perft
 from thud_env.views.encoding import PLANES
 from thud_env.views.match import MATCH_PLANES
 from training.config import OpponentConfig, TrainConfig
+from training.distill.__main__ import distil
 from training.ladder.fields import read_field
 from training.ladder.publish import PAGES
+from training.train import train
 
 ROOT = Path(__file__).parents[1]
 PAGES_BESIDE = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "training" / "README.md"]
@@ -341,3 +347,26 @@ def test_the_first_screen_says_of_speed_what_the_table_says() -> None:
     first_screen = text.partition("| to | read |")[0]
     said = re.findall(r"([0-9]+) times", first_screen)
     assert [int(times) for times in said] == [round(ratios["AEC"]), round(ratios["random battles"])]
+
+
+def test_every_metric_is_explained(tmp_path: Path) -> None:
+    """Those of a run with all that runs can have, and those of a distillation."""
+    console = Console(file=io.StringIO())
+    met = OpponentConfig(frozen=0.25, scripted=0.25, players=("random",))
+    run = dataclasses.replace(SMALL_RUN, value_battles=4, opponents=met)
+    distilled = dataclasses.replace(DISTILLED, name="taught")
+    folders = [train(run, console, tmp_path).path, distil(distilled, console, tmp_path)]
+    found = set()
+    for folder in folders:
+        for line in (folder / "metrics.jsonl").read_text().splitlines():
+            found |= set(json.loads(line)) - {"decisions"}
+    general = (
+        (r"^(dwarfs|trolls)/", "ROLE/"),
+        (r"^battles/(hurls|shoves)$", "battles/STRIKE"),
+        (r"_against_(random|greedy)$", "_against_ANCHOR"),
+        (r"^speed/(environment|forward|learn)$", "speed/PART"),
+    )
+    for pattern, word in general:
+        found = {re.sub(pattern, word, name) for name in found}
+    _, *rows = table("metrics")
+    assert found == {name for name, *_ in rows}

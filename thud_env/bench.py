@@ -32,6 +32,7 @@ from thud_env.batch.options import Device
 from thud_env.batch.playouts import random_playouts
 from thud_env.command import Command
 from thud_env.envs.aec import env as make_env
+from thud_env.envs.vector import ThudVectorEnv
 from thud_env.jit.bits import product_of
 from thud_env.jit.compile import compiled_with_arrays
 from thud_env.jit.rng import random_below, seed_generators
@@ -121,6 +122,18 @@ def _aec_loop(decisions: int = 5000) -> Callable[[], int]:
     return play
 
 
+def _seats_loop(num_envs: int, copy: bool, steps: int = 200) -> Callable[[], int]:
+    environment = ThudVectorEnv(num_envs, copy=copy, num_threads=1)
+
+    def play() -> int:
+        environment.reset(seed=0)
+        for _ in range(steps):
+            environment.step(environment.sample_actions())
+        return steps * num_envs
+
+    return play
+
+
 @cache
 def _mixed_rows() -> NDArray[np.int16]:
     """Games at all stages, as a batch that has been played for long has them."""
@@ -175,6 +188,7 @@ SHOWN: tuple[tuple[str, bool | str, str | None], ...] = (
 )
 """What a batch can show its players: in words, and as ``BatchedGame`` is asked for it."""
 SIZE = 1024
+SEATS = 256
 MIXED, STAGES = 1024, 800
 """How many different games a batch is made of, and how many decisions they have been played."""
 SIZES = (64, 1024, 8192, 65_536)
@@ -185,6 +199,10 @@ def _paths() -> Iterator[tuple[str, str, Callable[[], Callable[[], int]]]]:
     """Every way to play: its name, what its figure includes, and what makes it."""
     cores = available_cores()
     yield "aec", "last(), random choice from the mask, step()", _aec_loop
+    for copy in (True, False):
+        copies = "copies" if copy else "no copies"
+        includes = f"{SEATS} seats: step, sample, {copies}; the opponents' decisions not counted"
+        yield "make_vec, 1 thread", includes, partial(_seats_loop, SEATS, copy)
     for shown, observations, masks in SHOWN:
         make = partial(_batch_loop, 1, observations, masks, SIZE)
         yield "batch, 1 thread", f"{SIZE} games: step, sample, {shown}", make

@@ -26,7 +26,8 @@ and `infos["final_info"]` |
 then no environment can step |
 
 With `copy=False`, observations and masks are not copied: every call returns the same arrays,
-which the next call overwrites. All else is new with every call.
+which the next call overwrites. All else is new with every call. A training loop that keeps what it
+needs in buffers of its own can do with that; docs/performance.md has what it saves.
 
 For `render_mode` and `max_episode_steps`, pass `vectorization_mode="sync"` to `make_vec`: this
 environment does not render, and a limit on decisions would be a clock outside the observation.
