@@ -80,7 +80,7 @@ class Agent(ABC):
     timed: bool = False
     """Whether it has a time limit, so that its decisions depend on the machine."""
     searched: int | None = None
-    """Nodes or simulations of all its searches so far; None if it does not count any."""
+    """Nodes or simulations of the searches for its turns so far; None if it does not count any."""
 
     @property
     def trained_for(self) -> str | None:
