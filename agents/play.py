@@ -30,7 +30,13 @@ from thud_env.rulesets import get_ruleset
 HUMAN, OPPONENT = "human", "greedy"
 _NOT_FOR_THE_PAGE = {
     "seed": "its players always draw anew",
+    "max_quiet_turns": "its battles end as their ruleset has it",
+    "max_turns": "its battles end as their ruleset has it",
     "record": "the page saves records itself",
+}
+_LIMITS = {
+    "max_quiet_turns": "turns without a capture or a move of the stone",
+    "max_turns": "turns",
 }
 
 
@@ -67,7 +73,7 @@ def serve_page(arguments: argparse.Namespace) -> None:
     """
     for name, reason in _NOT_FOR_THE_PAGE.items():
         if getattr(arguments, name) is not None:
-            raise ValueError(f"--{name} is not for --web: {reason}")
+            raise ValueError(f"--{name.replace('_', '-')} is not for --web: {reason}")
     try:
         from agents.web.serve import serve
     except ImportError as error:
@@ -100,6 +106,13 @@ def main(words: list[str] | None = None, ask: Callable[[str], str] = input) -> i
     )
     command.add_argument("--position", metavar="TEXT", help="where to begin (the ruleset's start)")
     command.add_argument("--agreement", action="store_true", help="the battle may end by agreement")
+    for limit, counted in _LIMITS.items():
+        command.add_argument(
+            f"--{limit.replace('_', '-')}",
+            type=bounded(int),
+            metavar="N",
+            help=f"end the battle after N {counted} (as the ruleset)",
+        )
     command.add_argument("--record", metavar="FILE", type=Path, help="a new file for the battle")
     command.add_argument("--web", action="store_true", help="play in the browser, on a local page")
     command.add_argument("--host", metavar="NAME", help="with --web: where to listen (127.0.0.1)")
@@ -122,10 +135,10 @@ def _play(arguments: argparse.Namespace, ask: Callable[[str], str]) -> None:
             raise ValueError(f"--{name} is for --web, the page: give that, too")
     names = seats(arguments.dwarfs, arguments.trolls)
     seed = random.randrange(2**16) if arguments.seed is None else arguments.seed
-    rules, agreement = arguments.rules, arguments.agreement
-    start = Position.start(rules, agreement=agreement)
+    limits = {name: getattr(arguments, name) for name in ("agreement", *_LIMITS)}
+    start = Position.start(arguments.rules, **limits)
     if arguments.position is not None:
-        start = Position.from_text(arguments.position, rules, agreement=agreement)
+        start = Position.from_text(arguments.position, arguments.rules, **limits)
     players = {
         side: None if names[side] == HUMAN else make(names[side], 2 * seed + number)
         for number, side in enumerate(SIDES)

@@ -421,6 +421,21 @@ def test_what_was_played_is_recorded_if_an_agent_gives_up(
     assert read_record(path).turns == ("RH8-G9",)
 
 
+@pytest.mark.parametrize(("limit", "ended_by"), [("--max-turns", 3), ("--max-quiet-turns", 2)])
+def test_a_battle_may_end_sooner_than_by_the_rules(
+    limit: str, ended_by: int, tmp_path: Path, capsys
+) -> None:
+    path = tmp_path / "short.thud"
+    words = ["--dwarfs", "random", "--trolls", "random", "--seed", "1", "--record", str(path)]
+    assert main([*words, limit, str(ended_by)]) == 0
+    final = read_record(path).final
+    assert final.outcome is not None
+    assert (
+        ended_by
+        == {"--max-turns": final.turn_number, "--max-quiet-turns": final.quiet_turns}[limit]
+    )
+
+
 @pytest.fixture(params=["record", "no record"])
 def record_words(request, tmp_path: Path) -> Iterator[list[str]]:
     path = tmp_path / "mine.thud"
@@ -441,6 +456,8 @@ def record_words(request, tmp_path: Path) -> Iterator[list[str]]:
         (["--port", "8000"], "--port is for --web"),
         (["--host", "0.0.0.0"], "--host is for --web"),
         (["--web", "--seed", "1"], "--seed is not for --web: its players always draw anew"),
+        (["--web", "--max-turns", "9"], "--max-turns is not for --web: its battles end as"),
+        (["--max-turns", "0"], "max_turns must be in 1 .. 32767, not 0"),
     ],
 )
 def test_a_mistake_is_one_line_and_exit_code_2(
