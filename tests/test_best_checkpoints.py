@@ -11,6 +11,7 @@ from resumed_run import TINY, lines, unbroken_run
 
 from thud_env.position import SIDES
 from training.process.state import State
+from training.runs.anchors import Best
 from training.runs.folder import RunFolder
 from training.trainer import self_play_trainer
 
@@ -39,8 +40,6 @@ def test_the_best_of_each_role_is_kept_and_pointed_to(unbroken: Path) -> None:
 
 
 def test_rotation_spares_the_best(tmp_path: Path) -> None:
-    from training.runs.anchors import Best
-
     folder = RunFolder.begin(tmp_path / "tiny", dataclasses.replace(TINY, keep_checkpoints=1))
     trainer = self_play_trainer(TINY)
     best = {"dwarfs": Best(1.0, 1), "trolls": Best(2.0, 2)}
@@ -54,3 +53,20 @@ def test_rotation_spares_the_best(tmp_path: Path) -> None:
     folder.close()
     kept = {path.name for path in folder.checkpoints.path.iterdir()}
     assert kept == {"000000000001", "000000000002", "000000000004", "latest", "best"}
+
+
+def test_a_best_checkpoint_that_is_gone_is_no_longer_the_best(tmp_path: Path) -> None:
+    """A newer one took its place, and was then damaged and set aside."""
+    folder = RunFolder.begin(tmp_path / "tiny", dataclasses.replace(TINY, keep_checkpoints=1))
+    trainer = self_play_trainer(TINY)
+    for decisions in (1, 2):
+        best = {"dwarfs": Best(float(decisions), decisions)}
+        folder.checkpoint(decisions, trainer.roles.networks, [State()], best)
+    trainer.roles.close()
+    folder.close()
+    checkpoints = folder.checkpoints
+    assert checkpoints.still_there(best) == best
+    (checkpoints.path / "000000000002").rename(checkpoints.path / "000000000002.damaged")
+    assert checkpoints.still_there({"dwarfs": Best(1.0, 1)}) == {}
+    checkpoints.point_to_best({})
+    assert not (checkpoints.best / "dwarfs").is_symlink()

@@ -28,7 +28,7 @@ from thud_env.board import CELL_OF_SQUARE
 from thud_env.jit.rng import seed_generators
 from thud_env.rules.row import ONGOING, STONE_CELL, TERMINATION, TO_MOVE, Row
 from thud_env.rulesets import get_ruleset
-from training.arena.intervals import Interval
+from training.arena.intervals import ENOUGH_PAIRS, Interval
 from training.arena.openings import read_openings
 from training.commands.lock import FolderLock
 from training.fit_evaluation import __main__ as fit_evaluation
@@ -285,6 +285,17 @@ def test_tables_without_lines_may_try_more_decisions_in_a_match(
     nodes = (match.MATCH_NODES, match.NODES_WITHOUT_LINES)
     assert nodes[1] > SHIPPED_NODES
     assert [met[1], met[3]] == [f"alphabeta:nodes={each}" for each in nodes]
+
+
+@pytest.mark.parametrize(("pairs", "won"), [(ENOUGH_PAIRS - 1, False), (ENOUGH_PAIRS, True)])
+def test_a_match_of_few_pairs_is_not_won(
+    pairs: int, won: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_tables(tmp_path / "newest.npz", "classic", *read_values(tables_path("classic"))[1:])
+    monkeypatch.setattr(match, "play_pairs", lambda *_, **__: None)
+    monkeypatch.setattr(match, "summarise_pairs", lambda _: {"mean_total_95": [1, 2]})
+    monkeypatch.setattr(match, "interval_of", lambda *_: Interval(1, 1, 1))
+    assert match.play_match(tmp_path / "newest.npz", "classic", pairs)["won"] == won
 
 
 @pytest.mark.parametrize("won", [True, False])

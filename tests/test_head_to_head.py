@@ -14,8 +14,9 @@ from rich.console import Console
 
 from thud_env.rulesets import RULESETS
 from training.arena.battles import Battles, Watch
+from training.arena.intervals import ENOUGH_PAIRS
 from training.runs import head_to_head
-from training.runs.head_to_head import caption
+from training.runs.head_to_head import caption, verdicts
 
 
 def the_table() -> list[dict[str, Any]]:
@@ -67,6 +68,16 @@ def test_an_interrupt_ends_all_battles_of_the_table(monkeypatch: pytest.MonkeyPa
     with pytest.raises(KeyboardInterrupt):
         the_table()
     assert ended.is_set()
+
+
+@pytest.mark.parametrize(("games", "said"), [(ENOUGH_PAIRS - 1, 0), (ENOUGH_PAIRS, 2)])
+def test_few_battles_say_nothing_of_what_was_learnt(games: int, said: int) -> None:
+    figures = {("random", "random"): 0, ("mine", "random"): 9, ("random", "mine"): -9}
+    results = [
+        {"dwarfs_agent": dwarfs, "trolls_agent": trolls, "games": games, "mean_margin_95": (m, m)}
+        for (dwarfs, trolls), m in figures.items()
+    ]
+    assert len(verdicts(results, "mine")) == said
 
 
 def test_it_says_how_large_margins_of_the_ruleset_are() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import shutil
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from agents.networks.checkpoint import load_policy
+from agents.networks.checkpoint import CheckpointError, load_policy
 from agents.networks.network import Network, NetworkConfig
 from thud_env.position import SIDES
 from training.config import OpponentConfig, PPOConfig, TrainConfig
@@ -50,6 +51,24 @@ def a_pool(folder: Path, scores: dict[int, float]) -> Pool:
         pool.add(decisions)
         pool.scores[f"{decisions:012d}"] = score
     return pool
+
+
+def test_a_damaged_snapshot_is_noticed_when_a_run_goes_on_and_written_anew(tmp_path: Path) -> None:
+    networks, name = (Network(SMALL), Network(SMALL)), "000000000040"
+    write_snapshot(tmp_path, networks, CONFIG, 40)
+    weights = tmp_path / "dwarfs" / name / "model.safetensors"
+    whole = weights.read_bytes()
+    weights.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    pool = Pool(tmp_path / "dwarfs")
+    with pytest.raises(CheckpointError, match=f"{name}.* is damaged"):
+        pool.restore({"scores": {name: 0.5}})
+    write_snapshot(tmp_path, networks, CONFIG, 40)
+    assert weights.read_bytes() == whole
+    assert len(list((tmp_path / "dwarfs").glob(f"{name}.damaged*"))) == 1
+    pool.restore({"scores": {name: 0.5}})
+    shutil.rmtree(tmp_path / "dwarfs" / name)
+    with pytest.raises(CheckpointError, match=name):
+        Pool(tmp_path / "dwarfs").restore({"scores": {name: 0.5}})
 
 
 # -- the pool ------------------------------------------------------------------------------

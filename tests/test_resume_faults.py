@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from resumed_run import TINY, assert_same, quietly, stopping, unbroken_run
+from resumed_run import TINY, assert_same, last_checkpoint, quietly, stopping, unbroken_run
 
 from agents.networks.symmetric import SymmetricConfig
 from training.config import OpponentConfig, PPOConfig, RunError
@@ -46,6 +46,21 @@ def test_a_run_does_not_go_on_with_another_configuration(unbroken: Path) -> None
         # While the first error is still held, as a notebook does.
         quietly(unbroken.parent, dataclasses.replace(TINY, network=symmetric), resume=True)
     assert (unbroken / "metrics.jsonl").read_bytes() == before
+
+
+def test_a_damaged_snapshot_costs_the_updates_since_it_was_taken(tmp_path: Path) -> None:
+    met = OpponentConfig(frozen=0.5, snapshots=3, redraw_every=1)
+    config = dataclasses.replace(TINY, opponents=met)
+    run, _ = quietly(tmp_path, config)
+    last = max((run / "pool" / "trolls").iterdir())
+    wanted, weights = last_checkpoint(run), last / "model.safetensors"
+    whole = weights.read_bytes()
+    weights.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    _, shown = quietly(tmp_path, config, resume=True)
+    assert f"{weights} is damaged" in shown
+    assert "going on from 1,024 decisions" in shown
+    assert weights.read_bytes() == whole
+    assert last_checkpoint(run) == wanted
 
 
 @pytest.fixture(scope="module")

@@ -167,6 +167,13 @@ def test_what_is_worse_is_dropped_and_what_is_better_recommended(
     assert list(result[CONFIRM]) == result["recommended"] == ["mcts:sims=10,c=2"]
 
 
+def test_nothing_is_recommended_by_few_pairs(tmp_path: Path, worth: dict[str, float]) -> None:
+    worth["mcts:sims=10,c=2"] = 20
+    result = tune(tmp_path, "--pairs", "4", "--batch", "2")
+    assert list(result[CONFIRM]) == ["mcts:sims=10,c=2"]
+    assert result["recommended"] == []
+
+
 def test_the_best_of_many_that_are_alike_is_not_recommended(
     tmp_path: Path, worth: dict[str, float]
 ) -> None:

@@ -81,8 +81,8 @@ class OpponentConfig:
             raise ValueError(f"frozen and scripted are {shares:g} together: 1 is all")
 
     def in_each_seat(self, games: int) -> tuple[int, int]:
-        """Of so many battles, those in which each role meets scripted players, and those in which
-        it meets snapshots.
+        """Of so many battles of a process, those in which each role meets scripted players, and
+        those in which it meets snapshots: the shares are rounded for each process by itself.
         """
         scripted = min(round(self.scripted * games / 2), games // 2)
         return scripted, min(round(self.frozen * games / 2), games // 2 - scripted)
@@ -92,7 +92,7 @@ class Streams(NamedTuple):
     """Seeds of a run's random streams."""
 
     play: np.random.SeedSequence
-    """Draws of the learners' decisions."""
+    """Draws of the learners' decisions, of starts and of frames."""
     dwarfs: np.random.SeedSequence
     """The order in which the dwarfs learn from their decisions."""
     trolls: np.random.SeedSequence

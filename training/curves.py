@@ -16,6 +16,7 @@ import math
 import sys
 from pathlib import Path
 
+from agents.durable import replace_flushed
 from agents.strict_yaml import read_yaml
 from thud_env.command import Command
 from thud_env.position import SIDES
@@ -179,7 +180,7 @@ def _draw(arguments: argparse.Namespace) -> None:
         if other != ruleset:
             games = f"{first} is of {ruleset.name}, {run} of {other.name}"
             raise CurveError(f"{games}: runs of one game would be right")
-    out.write_text(curves_svg(list(curves), ruleset.largest_margin), encoding="utf-8")
+    replace_flushed(out, curves_svg(list(curves), ruleset.largest_margin).encode())
     print(out)
 
 

@@ -6,6 +6,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from agents.durable import make_folder, replace_flushed
+
 
 class PageError(ValueError):
     """A file that must not or cannot be written."""
@@ -47,14 +49,15 @@ def check_page(command: str, title: str, page: Path, *beside: Path) -> None:
 
 
 def write_all(files: Mapping[Path, str]) -> None:
-    """Write files, and make their folders.
+    """Write files, each whole or not at all, and make their folders. The first comes first: it
+    shows ``check_page`` whose the others are, if a stop leaves them to be written again.
 
     Raises:
         PageError: naming one that cannot be written.
     """
     for path, text in files.items():
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
+            make_folder(path.parent)
+            replace_flushed(path, text.encode())
         except OSError as error:
             raise PageError(f"{path} cannot be written: {error.strerror}") from None

@@ -151,7 +151,8 @@ class Generations:
             options = SearchOptions(depth=depth, learned=True, reductions=1)
             starts = [start.row for start in read_openings(plan.rules).starts[:-MATCH_STARTS]]
             battles = SearchPlay(searcher, options, starts, plan.trace, rng)
-            battles.play(SHARD, plan.rules, watch).save(path)
+            least = min(SHARD, plan.positions - number * SHARD)
+            battles.play(least, plan.rules, watch).save(path)
             print(f"generation {generation}: played {number + 1} of {len(shards)}", flush=True)
 
         interrupted = Event()

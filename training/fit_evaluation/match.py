@@ -11,6 +11,7 @@ import agents
 from agents.alphabeta import AlphaBetaAgent
 from agents.search.pattern_files import published_tables
 from training.arena.battles import play_pairs
+from training.arena.intervals import ENOUGH_PAIRS
 from training.arena.openings import read_openings
 from training.arena.summary import interval_of, summarise_pairs
 
@@ -27,7 +28,7 @@ NODES_WITHOUT_LINES = 9_000
 def play_match(newest: Path, rules: str, pairs: int) -> dict[str, Any]:
     """Play game pairs, ``MATCH_STARTS`` at most, of the new tables against the features and, if
     there are any, the tables that ``alphabeta`` plays with. ``won`` says whether the last match is
-    won by more than its interval.
+    won by more than its interval, in ``ENOUGH_PAIRS`` or more.
     """
     plain = f"alphabeta:nodes={MATCH_NODES}"
     opponents = {"features": f"{plain},evaluation=features"}
@@ -51,5 +52,5 @@ def play_match(newest: Path, rules: str, pairs: int) -> dict[str, Any]:
             )
         }
         print(f"{pairs} pairs, {plain} against the {name}, {spec}: {report[name]}")
-    report["won"] = result["mean_total_95"][0] > 0
+    report["won"] = pairs >= ENOUGH_PAIRS and result["mean_total_95"][0] > 0
     return report

@@ -97,4 +97,4 @@ def publish(folder: Path, page: Path) -> None:
     _, _, body = (folder / REPORT).read_text(encoding="utf-8").partition("\n\n")
     body = body.replace(f"]({PICTURE})", f"](images/{picture.name})")
     drawing = (folder / PICTURE).read_text(encoding="utf-8")
-    pages.write_all({picture: drawing, page: preface + body})
+    pages.write_all({page: preface + body, picture: drawing})

@@ -30,6 +30,7 @@ from training.arena.summary import markdown_table
 from training.ladder.figures import Effort, Figures, as_json, compute_figures
 from training.ladder.picture import payoff_svg
 from training.ladder.store import Games, read_games
+from training.pages import write_all
 
 EFFORT = ("ms a turn (dwarfs, trolls)", "nodes a turn")
 REPORT, NUMBERS, PICTURE = "report.md", "report.json", "payoff.svg"
@@ -48,11 +49,14 @@ def write_report(folder: Path) -> str:
     summary = "\n".join(_summary(games, figures, most))
     title = f"{ruleset.name}: {figures.games:,} games"
     details = "\n".join(_details(figures, most))
-    (folder / REPORT).write_text(f"# Ladder of {title}\n\n{summary}\n{details}", encoding="utf-8")
     numbers = json.dumps({"rules": games.header.rules, **as_json(figures)}, indent=1)
-    (folder / NUMBERS).write_text(numbers + "\n", encoding="utf-8")
-    drawing = payoff_svg(figures, f"Mean margins of {title}", most)
-    (folder / PICTURE).write_text(drawing, encoding="utf-8")
+    write_all(
+        {
+            folder / REPORT: f"# Ladder of {title}\n\n{summary}\n{details}",
+            folder / NUMBERS: f"{numbers}\n",
+            folder / PICTURE: payoff_svg(figures, f"Mean margins of {title}", most),
+        }
+    )
     return summary
 
 

@@ -6,7 +6,8 @@
 
 Every process plays its share of the battles and learns from them; gradients are summed over all
 before each step, so that the networks stay the same everywhere. Minibatches, too, are shares of
-one: the configuration means the same for any number of processes. All see the run's folder; the
+one: the configuration means the same for any number of processes, but that the shares of battles
+against opponents are rounded for each. All see the run's folder; the
 first writes it. For several machines see the documentation of ``torchrun``.
 """
 

@@ -119,7 +119,7 @@ class Checkpoints:
         Raises:
             NotFiniteError: if a number of the networks or of a state is infinite or NaN.
         """
-        folder = self.path / f"{decisions:012d}"
+        folder = self.path / _name(decisions)
         if not folder.exists():
             temporary, config = temporary_path(folder), self._config
             shutil.rmtree(temporary, ignore_errors=True)
@@ -141,24 +141,34 @@ class Checkpoints:
                 shutil.rmtree(temporary, ignore_errors=True)
         self._point("latest", Path(folder.name))
         self.point_to_best(best)
-        kept = {f"{one.decisions:012d}" for one in best.values()}
+        kept = {_name(one.decisions) for one in best.values()}
         for old in self.numbered()[: -self._config.keep_checkpoints]:
             if old.name not in kept:
                 shutil.rmtree(old)
 
+    def still_there(self, best: Mapping[str, Best]) -> dict[str, Best]:
+        """Those of the best checkpoints that have not been removed since."""
+        return {
+            role: one for role, one in best.items() if (self.path / _name(one.decisions)).exists()
+        }
+
     def point_to_best(self, best: Mapping[str, Best]) -> None:
-        """Point ``best/dwarfs`` and ``best/trolls`` at each role's best checkpoint."""
-        for role, one in best.items():
-            assert role in SIDES
-            target = Path(f"{one.decisions:012d}", role)
-            # After going on from an older checkpoint, the best before it may be gone.
-            if (self.path / target).exists():
-                self._point(f"best/{role}", ".." / target)
+        """Point ``best/dwarfs`` and ``best/trolls`` at each role's best checkpoint, if any is."""
+        for role in SIDES:
+            if role in best:
+                self._point(f"best/{role}", Path("..", _name(best[role].decisions), role))
+            else:
+                (self.best / role).unlink(missing_ok=True)
 
     def _point(self, name: str, target: Path) -> None:
         link = self.path / name
         make_folder(link.parent)
         link_flushed(link, target)
+
+
+def _name(decisions: int) -> str:
+    """The name of the checkpoint that is written after so many decisions."""
+    return f"{decisions:012d}"
 
 
 def _state_name(rank: int) -> str:
@@ -179,7 +189,7 @@ def _restore_from(checkpoint: Path, restore: Callable[[State], None]) -> None:
         for rank in range(1, state.part("ranks").values["size"]):
             load_state(checkpoint, _state_name(rank))
         restore(state)
-    except (RunError, StateError):
+    except (RunError, StateError, CheckpointError):
         raise
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise StateError(f"{checkpoint / 'state.json'} does not fit the run: {error!r}") from None

@@ -153,7 +153,7 @@ class RunFolder:
 
     @contextlib.contextmanager
     def _tensorboard_may_fail(self) -> Iterator[None]:
-        """Open TensorBoard's files, a copy of the metrics: a run does without if that fails."""
+        """Write TensorBoard's files, a copy of the metrics: a run does without if that fails."""
         try:
             yield
         except OSError as error:

@@ -15,7 +15,7 @@ from thud_env.batch.cpu import available_cores
 from thud_env.rules.row import limits_of, new_row
 from thud_env.rulesets import TROLL_VALUE, Ruleset, get_ruleset
 from training.arena.battles import play_battles
-from training.arena.intervals import decimals
+from training.arena.intervals import ENOUGH_PAIRS, decimals
 from training.arena.summary import interval_of, summarise, words_of_limits
 
 OPPONENTS = ("random", "greedy")
@@ -114,8 +114,10 @@ def caption(ruleset: Ruleset) -> str:
 
 def verdicts(results: list[dict[str, Any]], policy: str) -> list[str]:
     """State for each role whether it beats ``random`` by more than ``random`` itself does, with
-    95% intervals apart.
+    95% intervals apart; nothing by fewer than ``ENOUGH_PAIRS`` battles.
     """
+    if min(result["games"] for result in results) < ENOUGH_PAIRS:
+        return []
     by_pair = {(r["dwarfs_agent"], r["trolls_agent"]): r for r in results}
     base_low, base_high = by_pair["random", "random"]["mean_margin_95"]
     dwarfs_low, _ = by_pair[policy, "random"]["mean_margin_95"]

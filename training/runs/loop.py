@@ -153,6 +153,8 @@ def _go_on(trainer: Learning, anchors: Anchors, alarms: Alarms, folder: RunFolde
     ranks = trainer.ranks
     if ranks.rank == 0:
         folder.restore(restore)
+        # After going on from an older checkpoint, the best before it may be gone.
+        anchors.best = folder.checkpoints.still_there(anchors.best)
         folder.checkpoints.point_to_best(anchors.best)
     ranks.wait()
     if ranks.rank > 0 and (state := folder.checkpoints.state_of(ranks.rank)):

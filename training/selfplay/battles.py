@@ -25,7 +25,7 @@ class OngoingBattles:
     Args:
         games: the battles; one that ends must be reset in the same step.
         opponents: who has the seats that the learners do not have.
-        random: draws the decisions, and frames.
+        random: draws the starts, the decisions, and frames.
         symmetric_frames: whether learners see each battle in a frame of its own (``frames.py``).
         starts: [S, 432] the states that battles begin at, each drawn evenly; None: the setup.
     """

@@ -163,6 +163,7 @@ class Opponents:
 
         Raises:
             StateError: if a seat's player is not one of the run's.
+            CheckpointError: if a snapshot is missing or damaged.
         """
         restore_generator(self._random, state["random"])
         for pool, kept in zip(self.pools, state["pools"], strict=True):

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from agents.networks.checkpoint import load_policy, save_policy
+from agents.durable import free_name, rename_flushed
+from agents.networks.checkpoint import CheckpointError, load_policy, save_policy
 from agents.networks.network import PolicyNetwork
 from thud_env.position import SIDES
 from training.config import TrainConfig
@@ -41,10 +42,12 @@ def write_snapshot(
     folder: Path, networks: tuple[PolicyNetwork, PolicyNetwork], config: TrainConfig, decisions: int
 ) -> None:
     """Freeze both roles as they are, in ``dwarfs/NAME`` and ``trolls/NAME``. One that is there
-    already stays: a run that goes on takes the same ones again.
+    already, and whole, stays: a run that goes on takes the same ones again.
     """
     for role, network in zip(SIDES, networks, strict=True):
         path = folder / role / snapshot_name(decisions)
+        if path.exists() and not _is_whole(path):
+            rename_flushed(path, free_name(path, ".damaged"))
         if not path.exists():
             save_policy(
                 path,
@@ -54,6 +57,14 @@ def write_snapshot(
                 decisions=decisions,
                 agreement=config.agreement,
             )
+
+
+def _is_whole(path: Path) -> bool:
+    try:
+        load_policy(path)
+    except CheckpointError:
+        return False
+    return True
 
 
 class Pool:
@@ -69,12 +80,15 @@ class Pool:
         self._device = device
         self._folder = folder
         self._loaded: dict[str, PolicyNetwork] = {}
+        self._whole: set[str] = set()
+        """The snapshots that have been read whole, or written by this run since it began."""
         self.scores: dict[str, float] = {}
         """By snapshot, what the other role's learner scores against it, 0 .. 1."""
 
     def add(self, decisions: int) -> None:
         """Add a snapshot that ``write_snapshot`` has written."""
         self.scores[snapshot_name(decisions)] = 0.5
+        self._whole.add(snapshot_name(decisions))
 
     def weights(self) -> dict[str, float]:
         """How likely each snapshot is to be drawn."""
@@ -116,8 +130,12 @@ class Pool:
 
         Raises:
             StateError: if its scores cannot be those of snapshots.
+            CheckpointError: if one of these is missing or damaged.
         """
         scores = dict(state["scores"])
         if not all(type(score) is float and 0 <= score <= 1 for score in scores.values()):
             raise StateError(f"the scores of snapshots cannot be {scores}")
+        for name in scores.keys() - self._whole:  # now, rather than when it is drawn
+            load_policy(self._folder / name)
+            self._whole.add(name)
         self.scores = scores

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 import agents
 from thud_env.rulesets import get_ruleset
 from training.arena.battles import play_pairs
-from training.arena.intervals import Interval, decimals, mean_interval
+from training.arena.intervals import ENOUGH_PAIRS, Interval, decimals, mean_interval
 from training.arena.openings import Openings
 from training.commands.versions import checkout_commit
 from training.tune_search.rounds import Plan, Round, Rounds
@@ -57,13 +57,14 @@ class Tuning:
                 self._play(CONFIRM, number, player)
         for spec in chosen:
             print(f"again: {spec} {self.gain(CONFIRM, spec).text(places)}", flush=True)
+        enough = self._plan.pairs >= ENOUGH_PAIRS
         return {
             "plan": dataclasses.asdict(self._plan),
             "limits": LIMITS,
             "commit": checkout_commit(),
             SEARCH: {spec: self._figures(SEARCH, spec) for spec in self._plan.candidates},
             CONFIRM: {spec: self._figures(CONFIRM, spec) for spec in chosen},
-            "recommended": [spec for spec in chosen if self.gain(CONFIRM, spec).low > 0],
+            "recommended": [spec for spec in chosen if enough and self.gain(CONFIRM, spec).low > 0],
         }
 
     def gain(self, phase: str, spec: str, last: int | None = None, seat: str = "") -> Interval:
