@@ -51,12 +51,24 @@ OF_A_BOARD = (
     ("rewards", "empty", {}),
     ("infos", "of an unknown agent", {"x": {}}),
     ("renderer", "None", None),
+    ("renderer", "a pair of numbers", (1, 2)),
+    ("renderer", "of three", (None, (), 3)),
     ("made", "None", None),
     ("made", "empty", {}),
 )
 WRONG = {
-    "env": OF_A_BOARD,
-    "match_env": (*OF_A_BOARD, ("battles", "None", None)),
+    "env": (
+        *OF_A_BOARD,
+        ("_seats", "changed", ("troll_0", "dwarf_0")),
+        ("agent_selection", "not to move", "dwarf_0"),
+    ),
+    "match_env": (
+        *OF_A_BOARD,
+        ("battles", "None", None),
+        ("battles", "numbers", (1, 2, 3)),
+        ("_seats", "changed", ("player_1", "player_0")),
+        ("agent_selection", "not to move", "player_0"),
+    ),
     "seat": (
         ("made", "a number", 1),
         ("game", "None", None),

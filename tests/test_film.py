@@ -97,6 +97,20 @@ def test_every_turn_is_shown_as_long(name):
         assert shown[-1][1] == pytest.approx(0.8)
 
 
+def test_a_position_is_no_battle_and_a_text_no_position():
+    for show in (animation, stepper, lambda one: next(frames(one))):
+        with pytest.raises(TypeError, match=r"a Position is no battle: Record\(position, turns\)"):
+            show(START)
+    with pytest.raises(TypeError, match="a str is no position"):
+        heat("abc", np.zeros(6470))
+
+
+@pytest.mark.parametrize("turn", ["dF1-F1", "TF3-H3-H3"])
+def test_a_last_turn_that_goes_nowhere_is_refused(turn):
+    with pytest.raises(ValueError, match=f"turn '{turn}' goes from a square to itself"):
+        svg(Position.start("koom-valley"), last_turn=turn)
+
+
 @pytest.mark.parametrize("wrong", [-1, 0, float("nan"), float("inf"), "1", None])
 def test_a_time_that_is_no_finite_number_above_0_is_refused(wrong):
     record = read_record(RECORDS / "opening.thud")

@@ -300,6 +300,20 @@ def test_the_rules_asked_for_are_used_and_must_be_those_of_the_tag():
         Record.from_text(tagged, "clasic")
 
 
+def test_the_rules_of_a_record_may_be_spelt_otherwise():
+    tame = RULESETS["classic"].replace(name="tame", trolls="G7 H7 J7", max_turns=300)
+    record = Record(Position.start(tame), ("dF1-F5",))
+    spelt = "classic-any:max_turns=300,step_captures=one,name=tame,trolls=J7+H7+G7"
+    other = record.text.replace(tame.spec, spelt)
+    assert other != record.text
+    assert Record.from_text(other) == record
+    assert Record(record.start, record.turns, {"Rules": spelt}).tags == {"Rules": tame.spec}
+    with pytest.raises(RecordError, match="tag Rules says 'classic', but the battle"):
+        Record(record.start, record.turns, {"Rules": "classic"})
+    with pytest.raises(RecordError, match="tag Rules says 'no such', but the battle"):
+        Record(record.start, record.turns, {"Rules": "no such"})
+
+
 def to_and_fro(turns):
     moves = ("dA6-B6", "TG7-F7", "dB6-A6", "TF7-G7")
     return [moves[number % 4] for number in range(turns)]

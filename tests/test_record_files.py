@@ -1,5 +1,6 @@
 """Records on disks: written whole or not at all."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -73,3 +74,18 @@ def test_what_is_no_record_is_not_written(tmp_path):
     with pytest.raises(TypeError, match="Position cannot be written: a Record would be right"):
         write_record(tmp_path / "battle.thud", Position.start())
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_keeps_its_permissions_and_a_pipe_is_written_to(tmp_path):
+    record = Record(Position.start())
+    private = tmp_path / "private.thud"
+    private.touch(mode=0o600)
+    write_record(private, record)
+    assert private.stat().st_mode & 0o777 == 0o600
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_record(pipe, record)
+    assert os.read(reader, 10_000) == record.text.encode()
+    os.close(reader)
+    assert pipe.is_fifo()

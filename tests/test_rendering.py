@@ -101,6 +101,19 @@ def test_copies_remember_the_last_turn(copier):
     assert env.render() == before
 
 
+def test_a_last_turn_is_not_shown_after_turns_that_were_not_noted():
+    shown, blind = thud_env.env(render_mode="ansi"), thud_env.env()
+    for env in (shown, blind):
+        env.reset()
+    play(shown, "dF1-F5")
+    blind.set_state(shown.get_state())
+    shown.set_state(blind.get_state())
+    assert "last turn dF1-F5" in shown.render()
+    play(blind, "TG7-F6")
+    shown.set_state(blind.get_state())
+    assert "last turn" not in shown.render()
+
+
 def test_without_a_render_mode_nothing_is_remembered_and_a_warning_given():
     env = thud_env.env()
     env.reset()

@@ -187,6 +187,13 @@ def test_battles_may_start_anywhere():
     assert envs.position(1) == start.apply(first_legal(start))
     envs.reset(options={"reset_mask": np.array([True, False]), "position": start})
     assert envs.position(0) == envs.position(1)
+    some = np.array([True, False])
+    envs.reset(options={"reset_mask": some, "position": [BESIDE_TWO_DWARFS, None]})
+    rows = np.stack([start.row, np.zeros_like(start.row)])
+    envs.reset(options={"reset_mask": some, "position": rows})
+    assert envs.position(0) == start.apply(first_legal(start))
+    with pytest.raises(ValueError, match="row 1 is"):
+        envs.reset(options={"reset_mask": ~some, "position": rows})
 
 
 def test_state_rows_start_battles_with_their_own_limits():
@@ -350,6 +357,7 @@ def test_actions_of_the_wrong_kind_are_refused(actions, error, named):
         ({"num_envs": 0}, "num_envs must be 1 or more"),
         ({"num_envs": 2.5}, "num_envs must be an integer"),
         ({"match": "no"}, "unknown match 'no': True or False would be right"),
+        ({"match": 1}, "unknown match 1: True or False would be right"),
         ({"copy": "no"}, "unknown copy 'no'"),
     ],
 )

@@ -26,7 +26,8 @@ def one_of(name: str, value: Any, allowed: Iterable[Any]) -> Any:
         ValueError: if it is not, naming what would be right.
     """
     values = list(allowed)
-    if not _is_array(value) and value in values:
+    of_kind = [one for one in values if isinstance(one, bool) == isinstance(value, bool | np.bool_)]
+    if not _is_array(value) and value in of_kind:
         return value
     *others, last = map(repr, values)
     right = f"{', '.join(others)} or {last}" if others else last

@@ -343,8 +343,8 @@ class BatchedGame:
             games: [N] the numbers of the games to play or [B] bool; None for all. The others'
                 actions are ignored, and their entries in the arrays stay.
             check: whether to look for illegal actions first. Pass False only for actions that were
-                drawn from the masks: an illegal one then damages its game silently. On a GPU the
-                host does not wait for the step then.
+                drawn from the masks: an illegal one then damages its game silently, and one that is
+                no action may end the process. On a GPU the host does not wait for the step then.
 
         Raises:
             IllegalMove: if an action is not legal; no game has been changed then.

@@ -26,9 +26,9 @@ from thud_env.envs.common import (
     is_lost_by,
     observation_space,
 )
-from thud_env.envs.rendering import Picture, Renderer, RenderMode
+from thud_env.envs.rendering import Picture, Renderer, RenderMode, is_renderers
 from thud_env.envs.reset_options import read_start, start_option
-from thud_env.envs.states import BOARD_PARTS, board_parts, check_state, copied
+from thud_env.envs.states import BOARD_PARTS, board_parts, check_part, check_state, copied
 from thud_env.position import SIDES, IllegalMove, Position, Side
 from thud_env.rules.check import check_row
 from thud_env.rules.row import DWARFS, TERMINATION, TO_MOVE, TROLLS, TURN_LIMIT, new_row
@@ -191,7 +191,9 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
                 self.forfeit()
                 return
             self.position.apply(index)  # raises, and says why
-        if before is not None:
+        if before is None:
+            self._renderer.start()  # a state may have brought a last turn along
+        else:
             self._renderer.note(before, index)
         self._pay(agent, self._paid_to_dwarfs(paid))
         self.agent_selection = self._seats[row[TO_MOVE]]
@@ -321,6 +323,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         """
         check_state(self, state, self._made, {**self.state_parts, "renderer": tuple})
         parts = board_parts(self, state, self.state_parts, self.rules, self.seats)
+        check_part(self, "renderer", state["renderer"], is_renderers(state["renderer"]))
         self._renderer.set_state(state["renderer"])
         self.__dict__.update(parts)
 

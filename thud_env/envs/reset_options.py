@@ -13,7 +13,7 @@ from thud_env.arguments import nearest, shown
 from thud_env.envs.common import Limits
 from thud_env.position import Position
 from thud_env.rules.check import check_rows
-from thud_env.rules.row import ONGOING, TERMINATION
+from thud_env.rules.row import ONGOING, TERMINATION, new_row
 from thud_env.rulesets import RULESETS, Ruleset
 
 
@@ -104,32 +104,43 @@ def read_start(start: str | Position, rules: Ruleset, limits: Limits) -> NDArray
     return start.row.copy()
 
 
-def read_starts(position: Any, rules: Ruleset, limits: Limits, count: int) -> NDArray[np.int16]:
-    """The state rows that ``count`` battles start from, [count, 432].
+def read_starts(
+    position: Any, rules: Ruleset, limits: Limits, chosen: NDArray[np.bool_]
+) -> NDArray[np.int16]:
+    """The state rows that B battles start from, [B, 432]; those of battles that are not to start
+    are not read.
 
     Args:
-        position: a start for all, or a sequence of ``count`` of them, or state rows,
-            [count, 432] integers, which keep their own limits.
+        position: a start for all, or a sequence of B of them, or state rows, [B, 432] integers,
+            which keep their own limits.
         rules: what is played.
         limits: of the battles, for starts given as text.
-        count: how many battles there are.
+        chosen: [B] the battles to start.
 
     Raises:
         TypeError: as ``read_start``.
         ValueError: as ``read_start``, or if there are too few or too many; ``RowError`` for a
             damaged row.
     """
+    count, unread = len(chosen), new_row(rules)
     if isinstance(position, np.ndarray) and position.ndim == 2:
-        return _read_rows(position, rules, count)
+        _check_number(len(position), count)
+        if position.shape[1] == len(unread):
+            position = np.where(chosen[:, np.newaxis], position, unread)
+        return _read_rows(position, rules)
     if isinstance(position, str) or not isinstance(position, Sequence):
         return np.tile(read_start(position, rules, limits), (count, 1))
     _check_number(len(position), count)
-    return np.stack([read_start(start, rules, limits) for start in position])
+    return np.stack(
+        [
+            read_start(start, rules, limits) if is_read else unread
+            for start, is_read in zip(position, chosen.tolist(), strict=True)
+        ]
+    )
 
 
-def _read_rows(rows: NDArray[Any], rules: Ruleset, count: int) -> NDArray[np.int16]:
+def _read_rows(rows: NDArray[Any], rules: Ruleset) -> NDArray[np.int16]:
     rows = check_rows(rows, rules)
-    _check_number(len(rows), count)
     over = np.flatnonzero(rows[:, TERMINATION] != ONGOING)
     if len(over):
         raise ValueError(

@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thud_env.arguments import shown
+from thud_env.position import Outcome
 from thud_env.rules.check import check_rows
+from thud_env.rules.row import TO_MOVE
 from thud_env.rulesets import Ruleset
 
 BOARD_PARTS = {
@@ -87,13 +89,18 @@ def board_parts(
     for name in ("_row", "_start_row"):
         parts[name] = check_rows(parts[name][np.newaxis], rules)[0]
     agents = parts["agents"]
+    battles = parts.get("battles", ())
+    seats = players[::-1] if battles else players
     for name, given in parts.items():
         if name == "_seats":
-            is_right = given in (players, players[::-1])
+            is_right = given == seats
+        elif name == "battles":
+            is_right = len(given) <= 2 and all(isinstance(one, Outcome) for one in given)
         elif name == "agents":
             is_right = given in (list(players), [players[0]], [players[1]], [])
         elif name == "agent_selection":
-            is_right = given in players
+            to_move = seats[parts["_row"][TO_MOVE]]
+            is_right = given in players if parts["is_over"] else given == to_move
         else:
             is_right = not isinstance(given, dict) or list(given) == agents
         check_part(whose, name, given, is_right)

@@ -205,7 +205,7 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         start = options.get("position")
         starts = None
         if start is not None:
-            starts = read_starts(start, self.rules, self._limits, self.num_envs)
+            starts = read_starts(start, self.rules, self._limits, chosen)
         self._needs_reset = True  # until the opponents have replied
         super().reset(seed=seed)
         if seed is not None:

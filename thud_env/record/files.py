@@ -47,6 +47,7 @@ from __future__ import annotations
 import contextlib
 import re
 import secrets
+import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from os import PathLike, fsync
@@ -235,7 +236,7 @@ def read_record(path: str | PathLike[str], rules: str | Ruleset | None = None) -
 
 def write_record(path: str | PathLike[str], record: Record) -> None:
     """Write a ``.thud`` file, whole or not at all. A file that is there already is replaced, once
-    the new content is safely on the disk.
+    the new content is safely on the disk, and keeps its permissions; a pipe is written to.
 
     Raises:
         TypeError: if ``record`` is not a ``Record``.
@@ -244,12 +245,17 @@ def write_record(path: str | PathLike[str], record: Record) -> None:
     if not isinstance(record, Record):  # a Position has a text, too
         raise TypeError(f"{type(record).__name__} cannot be written: a Record would be right")
     target = Path(path).resolve()  # through a link, so as not to replace the link itself
+    if target.exists() and not target.is_file():
+        target.write_bytes(record.text.encode())
+        return
     temporary = target.with_name(f".{secrets.token_hex(8)}.thud.tmp")
     try:
         with temporary.open("xb") as file:
             file.write(record.text.encode())
             file.flush()
             fsync(file.fileno())
+        if target.exists():
+            shutil.copymode(target, temporary)
         temporary.replace(target)
     except BaseException as error:
         with contextlib.suppress(OSError):  # the first error says more
@@ -266,7 +272,7 @@ def _make_sense(source: RecordText, rules: Ruleset | None) -> Record:
     """The record, by ``rules`` or else by those that its text names or fits."""
     named = _named_rules(source)
     if named and rules and named != rules:
-        raise RecordError(f"the record is of {named.name}, not of {rules.name}", tag="Rules")
+        raise RecordError(f"the record is of {named.spec}, not of {rules.spec}", tag="Rules")
     limits = _limits(source)
     known = rules or named
     failures = []
@@ -384,6 +390,8 @@ def _words_for(termination: Termination) -> str:
 def _completed(given: dict[str, str], start: Position, final: Position) -> dict[str, str]:
     """The tags of a record: the facts it states or has to state, then all others."""
     facts = _facts(start, final)
+    if "Rules" in given and _is_spelt(given["Rules"], start.rules):
+        given = {**given, "Rules": start.rules.spec}
     for name, value in given.items():
         check_tag(name, value)
         if value != facts.get(name, value):
@@ -398,6 +406,14 @@ def _completed(given: dict[str, str], start: Position, final: Position) -> dict[
         needed |= {"Result", "Termination"}
     stated = {name: fact for name, fact in facts.items() if name in needed or name in given}
     return {**stated, **{name: value for name, value in given.items() if name not in stated}}
+
+
+def _is_spelt(spec: object, rules: Ruleset) -> bool:
+    """Whether a spec, in any spelling, is that of a ruleset."""
+    try:
+        return isinstance(spec, str) and get_ruleset(spec) == rules
+    except ValueError:
+        return False
 
 
 def _setup_of(position: Position) -> dict[str, str]:

@@ -77,7 +77,11 @@ def scenes_of(battle: Battle) -> tuple[Scene, list[Step]]:
 
     Raises:
         ValueError: if a turn is not legal.
+        TypeError: if it is no battle.
     """
+    if callable(getattr(battle, "turns", None)):  # a Position's
+        kind = type(battle).__name__
+        raise TypeError(f"a {kind} is no battle: Record(position, turns) would be right")
     position = battle.start
     first = before = scene_of(position, targets=())
     steps = []

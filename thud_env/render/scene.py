@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
 
 from thud_env.actions import CAPTURE, CAPTURE_ALL, MOVE_FROM, MOVE_TO, NUM_MOVES
+from thud_env.arguments import shown
 from thud_env.board import (
     CELL_OF_SQUARE,
     CELL_STEP,
@@ -135,7 +137,10 @@ def _read_turn(turn: str | None) -> tuple[tuple[int, ...], tuple[int, ...]]:
     if not word or word in AGREEMENT_WORDS.values():
         return (), ()
     route, *captured = word[1:].split("x")
+    squares = route.split("-")
+    if any(one == other for one, other in pairwise(squares)):
+        raise ValueError(f"turn {shown(turn)} goes from a square to itself")
     return (
-        tuple(square_named(name) for name in route.split("-")),
+        tuple(square_named(name) for name in squares),
         tuple(square_named(name) for name in captured),
     )

@@ -34,7 +34,7 @@ def ansi(
     ``d T R``   a dwarf, a troll, the stone, Rock or ball
     ``[T]``     the piece that moved in the last turn; ``o`` is where it came from
     ``<T>``     the troll that may now capture or trample on, or the piece asked for
-    ``(d)``     a dwarf that may be captured or trampled
+    ``(d)``     a dwarf that may be captured; ``(T)`` a troll that may be hurled at
     ``*``       a square where a piece may go
     ``x``       where something was captured
     ==========  ======================================================================

@@ -48,8 +48,8 @@ def heat(position: HasRow, probabilities: ArrayLike, *, size: int = 480) -> Pict
     Raises:
         ValueError: if these are no probabilities of the legal actions.
     """
-    chances = _checked(position, probabilities)
     scene = scene_of(position, targets=())
+    chances = _checked(position, probabilities)
     likeliest = int(np.argmax(chances))
     title = f"{scene.rules.title}: {describe_action(likeliest)} with {chances[likeliest]:.0%}"
     return document(scene, size, tuple(_below(chances)), tuple(_above(chances)), title)

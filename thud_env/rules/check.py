@@ -311,11 +311,11 @@ def check_rows(rows: Any, ruleset: Ruleset | None = None) -> NDArray[np.int16]:
     which = f"row {game}" if len(given) > 1 else "the row"
     if cell == TRAITS or RULESET_KEY <= cell < _UNUSED:
         try:
-            named = f"names {ruleset_of(given[game]).name}"
+            named = f"names {ruleset_of(given[game]).spec}"
         except ValueError:
             named = "names none that this process has made"
         raise RowError(
-            f"{which} is not of {ruleset.name}: entry {cell} ({_name_of(cell)}) differs, "
+            f"{which} is not of {ruleset.spec}: entry {cell} ({_name_of(cell)}) differs, "
             f"and it {named}"
         )
     raise RowError(
