@@ -62,6 +62,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench, "DECISIONS", 8)
     for name, size in (
         ("_aec_loop", {"decisions": 10}),
+        ("_seats_loop", {"steps": 1}),
         ("_playouts", {"num_games": 1}),
     ):
         monkeypatch.setattr(bench, name, partial(getattr(bench, name), **size))

@@ -76,15 +76,15 @@ class Label:
 Shape = Disc | Area | Label
 
 
-def polygon(*points: Point, fill: str, opacity: float = 1) -> Area:
+def polygon(*points: Point, fill: str) -> Area:
     """One filled polygon."""
-    return Area((points,), fill, opacity)
+    return Area((points,), fill)
 
 
-def regular(sides: int, radius: float, turn: float = 0, y: float = 0) -> tuple[Point, ...]:
-    """A regular polygon's corners around (0, y), the first one ``turn`` of a circle from north."""
+def regular(sides: int, radius: float, turn: float = 0) -> tuple[Point, ...]:
+    """A regular polygon's corners around (0, 0), the first one ``turn`` of a circle from north."""
     angles = [2 * pi * (i / sides + turn) for i in range(sides)]
-    return tuple((radius * sin(angle), y - radius * cos(angle)) for angle in angles)
+    return tuple((radius * sin(angle), -radius * cos(angle)) for angle in angles)
 
 
 def stroke(points: Iterable[Point], width: float) -> tuple[tuple[Point, ...], ...]:
