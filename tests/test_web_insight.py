@@ -43,7 +43,7 @@ def test_a_policy_shows_its_probabilities_and_its_expected_margin(policy):
     assert -32 <= opinion.margin <= 32
     shown = opinion_of(policy, LESSONS[3].start)
     assert set(dict(shown["turns"])) <= set(LESSONS[3].start.turns())
-    assert sum(chance for _, chance in shown["turns"]) <= 1.0 + 1e-9
+    assert sum(chance for _, chance in shown["turns"]) <= 1.0 + 1e-6  # float32
     assert shown["heat"].startswith("<svg")
 
 
