@@ -15,11 +15,10 @@ from pathlib import Path
 from random import Random
 from unittest import mock
 
-from agents.networks.checkpoint import CheckpointError
 from reliability.reach import standing_on
 from reliability.row import Fault, Row
 from reliability.runs import CONFIG, assert_ends_as, gone_on_from, outcome, trained
-from training.config import RunConfig
+from training.config import RunConfig, RunError
 
 Names = dict[str, tuple[int, str]]
 """Of a folder: by name, the number of what it leads to, and the target if it is a link."""
@@ -148,8 +147,8 @@ ROWS = [
             "folders not flushed": Fault(_folders_not_flushed, "decisions were safe"),
             "a file not flushed": Fault(
                 lambda: mock.patch("agents.networks.checkpoint.write_flushed", Path.write_bytes),
-                "manifest.json is damaged",
-                CheckpointError,
+                "can go on from none of its checkpoints",
+                RunError,
             ),
         },
         proves=standing_on("training.train"),
