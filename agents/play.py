@@ -22,7 +22,7 @@ from agents.registry import make
 from agents.terminal.session import Table
 from agents.threads import use_one_thread
 from thud_env import Position, write_record
-from thud_env.command import Command, bounded
+from thud_env.command import BATTLE_LIMITS, Command, bounded
 from thud_env.position import SIDES
 from thud_env.record.files import Record
 from thud_env.rulesets import get_ruleset
@@ -30,13 +30,8 @@ from thud_env.rulesets import get_ruleset
 HUMAN, OPPONENT = "human", "greedy"
 _NOT_FOR_THE_PAGE = {
     "seed": "its players always draw anew",
-    "max_quiet_turns": "its battles end as their ruleset has it",
-    "max_turns": "its battles end as their ruleset has it",
+    **dict.fromkeys(BATTLE_LIMITS, "its battles end as their ruleset has it"),
     "record": "the page saves records itself",
-}
-_LIMITS = {
-    "max_quiet_turns": "turns without a capture or a move of the stone",
-    "max_turns": "turns",
 }
 
 
@@ -106,13 +101,7 @@ def main(words: list[str] | None = None, ask: Callable[[str], str] = input) -> i
     )
     command.add_argument("--position", metavar="TEXT", help="where to begin (the ruleset's start)")
     command.add_argument("--agreement", action="store_true", help="the battle may end by agreement")
-    for limit, counted in _LIMITS.items():
-        command.add_argument(
-            f"--{limit.replace('_', '-')}",
-            type=bounded(int),
-            metavar="N",
-            help=f"end the battle after N {counted} (as the ruleset)",
-        )
+    command.add_limits()
     command.add_argument("--record", metavar="FILE", type=Path, help="a new file for the battle")
     command.add_argument("--web", action="store_true", help="play in the browser, on a local page")
     command.add_argument("--host", metavar="NAME", help="with --web: where to listen (127.0.0.1)")
@@ -135,7 +124,7 @@ def _play(arguments: argparse.Namespace, ask: Callable[[str], str]) -> None:
             raise ValueError(f"--{name} is for --web, the page: give that, too")
     names = seats(arguments.dwarfs, arguments.trolls)
     seed = random.randrange(2**16) if arguments.seed is None else arguments.seed
-    limits = {name: getattr(arguments, name) for name in ("agreement", *_LIMITS)}
+    limits = {name: getattr(arguments, name) for name in ("agreement", *BATTLE_LIMITS)}
     start = Position.start(arguments.rules, **limits)
     if arguments.position is not None:
         start = Position.from_text(arguments.position, arguments.rules, **limits)

@@ -23,6 +23,11 @@ from thud_env.rulesets import RULESETS, get_ruleset
 
 BROKEN_PIPE = 141
 """The exit code after a closed pipe, as a shell gives it for SIGPIPE."""
+BATTLE_LIMITS = {
+    "max_quiet_turns": "turns without a capture or a move of the stone",
+    "max_turns": "turns",
+}
+"""The limits of battles that commands may set, and what each counts."""
 _LONGEST_LINE = 2000
 _DISK_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
@@ -67,6 +72,20 @@ class Command(argparse.ArgumentParser):
             metavar="R",
             help=f"{', '.join(RULESETS)} ({otherwise or 'classic'})",
         )
+
+    def add_limits(self, least: float = -math.inf) -> None:
+        """Add an option for each of ``BATTLE_LIMITS``; None without it.
+
+        Args:
+            least: the least that may be given; by itself that is left to what makes the battle.
+        """
+        for name, counted in BATTLE_LIMITS.items():
+            self.add_argument(
+                f"--{name.replace('_', '-')}",
+                type=bounded(int, least),
+                metavar="N",
+                help=f"end a battle after N {counted} (as the ruleset)",
+            )
 
     def run(
         self,

@@ -37,7 +37,6 @@ from training.arena.battles import (
     play_battles,
     play_pairs,
 )
-from training.arena.field import BATTLE_LIMITS
 from training.arena.identity import code_of_play, own_files
 from training.arena.intervals import ENOUGH_PAIRS
 from training.arena.openings import Openings, OpeningsError, read_openings, read_starts
@@ -167,15 +166,13 @@ def main(words: list[str] | None = None) -> int:
     )
     command.add_rules("that of the policies named, if they agree, or else classic")
     add("--seed", type=bounded(int, 0), default=0, metavar="N", help="seeds both agents (0)")
-    meanings = {name: f"end a battle after N {counted}" for name, counted in BATTLE_LIMITS.items()}
-    meanings["offer_after"] = "quiet turns before an offer, and own turns between offers"
-    for limit, meaning in meanings.items():
-        add(
-            f"--{limit.replace('_', '-')}",
-            type=bounded(int),
-            metavar="N",
-            help=f"{meaning} (as the ruleset)",
-        )
+    command.add_limits()
+    add(
+        "--offer-after",
+        type=bounded(int),
+        metavar="N",
+        help="quiet turns before an offer, and own turns between offers (as the ruleset)",
+    )
     add("--agreement", action="store_true", help="battles may end by agreement")
     add(
         "--json",

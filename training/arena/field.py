@@ -7,14 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from thud_env.command import BATTLE_LIMITS
 from thud_env.position import Position
 from training.arena.openings import Openings
-
-BATTLE_LIMITS = {
-    "max_quiet_turns": "turns without a capture or a move of the stone",
-    "max_turns": "turns",
-}
-"""The limits of battles that a ladder may set, and what each counts."""
 
 
 def limits_in_words(limits: dict[str, Any]) -> str:

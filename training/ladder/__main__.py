@@ -18,9 +18,9 @@ from pathlib import Path
 from rich.console import Console
 
 from thud_env.batch.cpu import available_cores
-from thud_env.command import Command, bounded
+from thud_env.command import BATTLE_LIMITS, Command, bounded
 from thud_env.rulesets import get_ruleset
-from training.arena.field import BATTLE_LIMITS, Field
+from training.arena.field import Field
 from training.arena.intervals import resolution
 from training.commands.console import CommandConsole
 from training.ladder.fields import GAMES, RULES, make_field, read_field
@@ -53,9 +53,7 @@ def main(words: list[str] | None = None) -> int:
     add("--games", type=bounded(int), metavar="N", help=games_help())
     add("--rules", metavar="R", help=f"the ruleset ({RULES})")
     add("--seed", type=bounded(int), metavar="N", help="seeds all agents in all games (1)")
-    for name, counted in BATTLE_LIMITS.items():
-        meaning = f"end a battle after N {counted} (as the ruleset)"
-        add(f"--{name.replace('_', '-')}", type=bounded(int, 1), metavar="N", help=meaning)
+    command.add_limits(least=1)
     add("--out", type=Path, metavar="DIR", help="where the games are kept (runs/ladder/NAME)")
     add("--workers", type=bounded(int, 1), metavar="N", help="processes (one a core)")
     add("--report", type=Path, metavar="DIR", help="play nothing, write the report of DIR anew")

@@ -7,9 +7,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from thud_env.command import BATTLE_LIMITS
 from thud_env.position import Termination
 from thud_env.rulesets import get_ruleset
-from training.arena.field import BATTLE_LIMITS
 from training.arena.games import Result
 
 

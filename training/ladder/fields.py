@@ -22,8 +22,9 @@ from typing import Any
 import agents
 from agents.registry import is_own
 from agents.strict_yaml import YamlError, read_yaml
+from thud_env.command import BATTLE_LIMITS
 from thud_env.rulesets import get_ruleset
-from training.arena.field import BATTLE_LIMITS, Field, FieldError
+from training.arena.field import Field, FieldError
 from training.arena.openings import read_openings
 
 GAMES = 400
