@@ -17,7 +17,7 @@ from agents.search.ordering import (
     score_judged_moves,
     score_moves,
 )
-from agents.search.patterns import has_replies, judge_moves
+from agents.search.patterns import judge_moves
 from agents.search.pruning import is_calm, is_in_doubt, margin_of_quiet_moves, static_value
 from agents.search.table import (
     AT_LEAST,
@@ -138,11 +138,9 @@ def list_quiet_moves(work, level):
     killers = work.killers[frame[TURNS_LEFT]]
     codes, sums = work.codes[level], work.sums[level]
     judge_moves(row, decisions, count, work.tables, codes, sums, work.arrivals, scores)
-    exact = False
     if frame[TURNS_LEFT] == 1:
         killers = work.killers[0]  # none
-        exact = not clocks_matter(row, 1) and has_replies(row)
-    frame[MARGIN] = margin_of_quiet_moves(work, level, exact)
+    frame[MARGIN] = margin_of_quiet_moves(work, level)
     score_judged_moves(decisions, count, scores, killers)
 
 

@@ -22,6 +22,7 @@ from __future__ import annotations
 from agents.search.captures import threatens
 from agents.search.evaluation import LARGEST_EVALUATION, evaluate
 from agents.search.ordering import QUIET, SORTED, bring_best_forward
+from agents.search.patterns import has_replies
 from agents.search.table import clocks_matter
 from agents.search.workspace import (
     ALPHA,
@@ -107,20 +108,19 @@ def is_in_doubt(work, level):
 
 
 @inlined
-def margin_of_quiet_moves(work, level, exact):
+def margin_of_quiet_moves(work, level):
     """By how much an evaluated quiet move must look too bad to be left out; -1: none is.
 
     Args:
         work: the arrays.
         level: at the start of a turn, its moves evaluated by patterns.
-        exact: with one turn left, whether no quiet move ends the battle.
     """
-    turns_left = work.frames[level, TURNS_LEFT]
-    if turns_left == 1:
-        return 0 if exact else -1
-    if work.control[REDUCTIONS] == 0 or turns_left > FUTILE_TURNS:
+    row, turns_left = work.rows[level], work.frames[level, TURNS_LEFT]
+    if clocks_matter(row, turns_left):
         return -1
-    if clocks_matter(work.rows[level], turns_left):
+    if turns_left == 1:
+        return 0 if has_replies(row) else -1
+    if work.control[REDUCTIONS] == 0 or turns_left > FUTILE_TURNS:
         return -1
     return FUTILE + FUTILE_TURN * (turns_left - 2)
 
