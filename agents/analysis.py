@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from agents.agent import Agent, check_going_on, errors_with_traceback, judge_of
 from agents.registry import make
+from agents.specs import Spec
 from thud_env import Position
 from thud_env.actions import NUM_ACTIONS
 from thud_env.rules import row as fields
@@ -124,14 +125,14 @@ class Analysis:
     def _line(self, thought: Thought) -> Iterator[str]:
         """Yield the turn that a thought begins, and the turns that the player expects after it."""
         here, planned = self._position, list(thought.decisions)
-        kind, words = _unlimited(self._spec)
-        depth = thought.depth if kind == "alphabeta" else None
+        unlimited = _unlimited(self._spec)
+        depth = thought.depth if unlimited.name == "alphabeta" else None
         player = self._thinking
         for ahead in range(_LINE if depth is None else min(_LINE, max(1, depth))):
             if here.outcome is not None or self._stopped:
                 break
             if depth is not None and ahead > 0:
-                planned = self._expected(_alphabeta(words, depth - ahead), here)
+                planned = self._expected(str(unlimited.given("depth", depth - ahead)), here)
             turn = here.turn_of(_turn_of(self._thinking, here, planned))
             yield turn
             here, planned = here.play(turn), []
@@ -194,15 +195,15 @@ def _judged(agent: Agent, position: Position) -> Finding:
 
 def searches(spec: str, endless: bool) -> Iterator[str]:
     """Yield the specs to run one after another."""
-    kind, words = _unlimited(spec)
+    unlimited = _unlimited(spec)
     if not endless and _is_limited(spec):
         yield spec
-    elif kind == "alphabeta":
-        yield _alphabeta([*words, f"nodes={_NO_END}"], DEEPEST)
-    elif kind in _LIMITS:
+    elif unlimited.name == "alphabeta":
+        yield str(unlimited.given("nodes", _NO_END).given("depth", DEEPEST))
+    elif unlimited.name in _LIMITS:
         simulations = _FIRST_SIMULATIONS
         while simulations <= _MOST_SIMULATIONS:
-            yield f"{kind}:{','.join([*words, f'sims={simulations}'])}"
+            yield str(unlimited.given("sims", simulations))
             simulations *= 2
     else:
         yield spec
@@ -210,22 +211,16 @@ def searches(spec: str, endless: bool) -> Iterator[str]:
 
 def _is_limited(spec: str) -> bool:
     """Whether a search of this spec ends of itself, or it is no search."""
-    kind, _, rest = spec.partition(":")
-    options = dict(word.partition("=")[::2] for word in rest.split(","))
-    limits = _LIMITS.get(kind)
-    return limits is None or any(options.get(key, "").strip("0.") for key in limits)
+    told = Spec.of(spec)
+    limits = _LIMITS.get(told.name)
+    return limits is None or any((told.value(key) or "").strip("0.") for key in limits)
 
 
-def _unlimited(spec: str) -> tuple[str, list[str]]:
-    """What a player is without its limits, and the other words of its spec."""
-    kind, _, rest = spec.partition(":")
-    kind = _WITHOUT_LIMITS.get(kind, kind)
-    limits = _LIMITS.get(kind, ())
-    return kind, [word for word in rest.split(",") if word and word.partition("=")[0] not in limits]
-
-
-def _alphabeta(words: list[str], depth: int) -> str:
-    return f"alphabeta:{','.join([*words, f'depth={depth}'])}"
+def _unlimited(spec: str) -> Spec:
+    """What a player is without its limits."""
+    told = Spec.of(spec)
+    name = _WITHOUT_LIMITS.get(told.name, told.name)
+    return told._replace(name=name).without(*_LIMITS.get(name, ()))
 
 
 def _turn_of(agent: Agent, position: Position, planned: list[int] | None = None) -> list[int]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from agents.agent import Agent
+from agents.specs import Spec
 from thud_env.arguments import as_count, module_named, nearest, shown
 
 AGENTS: dict[str, str] = {
@@ -49,8 +50,8 @@ def make(spec: str, seed: int | None = 0) -> Agent:
     """
     if not isinstance(spec, str):
         raise TypeError(f"agent {shown(spec)}: a string such as 'greedy' would be right")
-    name, _, rest = spec.partition(":")
-    words = rest.split(",") if rest else []
+    name, told = Spec.of(spec)
+    words = list(told)
     if name == OWN:
         where = _path(spec, words, "MODULE:CLASS", ())
     elif name in AGENTS:
@@ -63,8 +64,8 @@ def make(spec: str, seed: int | None = 0) -> Agent:
             )
         hint = nearest(name, names)
         if name == "agents":  # as an environment's opponent is written
-            hint = f"did you mean {shown(rest)}? "
-        elif not hint and rest.partition(",")[0].isidentifier():
+            hint = f"did you mean {shown(','.join(words))}? "
+        elif not hint and words and words[0].isidentifier():
             hint = f"did you mean {shown(f'{OWN}:{spec}')}? "
         raise ValueError(f"unknown agent {shown(spec)}: {hint}there are {', '.join(names)}")
     try:
@@ -90,7 +91,7 @@ def make(spec: str, seed: int | None = 0) -> Agent:
 
 def is_own(spec: str) -> bool:
     """Whether a spec names an agent of the user's own, whose code runs when it is made."""
-    return spec.partition(":")[0] == OWN
+    return Spec.of(spec).name == OWN
 
 
 def _path(spec: str, words: list[str], what: str, options: Iterable[str]) -> str:
@@ -98,7 +99,7 @@ def _path(spec: str, words: list[str], what: str, options: Iterable[str]) -> str
     it.
     """
     if not words or any(words[0].startswith(f"{option}=") for option in options):
-        name = spec.partition(":")[0]
+        name = Spec.of(spec).name
         raise ValueError(f"agent {shown(spec)} needs a path: {name}:{what} would be right")
     return words.pop(0)
 
@@ -198,5 +199,5 @@ def agent_class(where: str) -> type[Agent]:
 
 def own_source(spec: str) -> Path | None:
     """The file with the class of a spec, or None for an agent of the checkout."""
-    name, _, rest = spec.partition(":")
-    return Path(inspect.getfile(agent_class(rest.partition(",")[0]))) if name == OWN else None
+    name, words = Spec.of(spec)
+    return Path(inspect.getfile(agent_class("".join(words[:1])))) if name == OWN else None

@@ -56,6 +56,7 @@ ROOMS = {
         "answers",
         "words",
         "agent",
+        "specs",
         "registry",
         "threads",
         "networks",

@@ -8,14 +8,13 @@ from pathlib import Path
 
 from agents.registry import own_source
 from agents.search.pattern_files import FOLDER
+from agents.specs import Spec
 from thud_env.position import SIDES
 from thud_env.rulesets import get_ruleset
 
 CHANGED = "thud_env, agents or configs/search have changed"
 """What to say where ``code_of_play`` is another."""
 _ROOT = Path(__file__).resolve().parents[2]
-_WEIGHTS = "weights="
-"""The option of the searching players that names a file."""
 
 
 def code_of_play() -> str:
@@ -51,14 +50,10 @@ def files_of(spec: str, rules: str) -> list[Path]:
     own = own_source(spec)
     if own is not None:
         return [own]
-    name, _, rest = spec.partition(":")
-    words = rest.split(",")
-    files = [
-        Path(word.removeprefix(_WEIGHTS))
-        for word in words
-        if word.startswith(_WEIGHTS) and word != _WEIGHTS
-    ]
-    if name in ("policy", "policy+mcts"):
+    name, words = told = Spec.of(spec)
+    weights = told.value("weights")
+    files = [Path(weights)] if weights else []
+    if name in ("policy", "policy+mcts") and words:
         from agents.networks.checkpoint import MANIFEST  # imports torch
         from agents.networks.pairs import pair_folder
 

@@ -25,6 +25,7 @@ import sys
 from pathlib import Path
 
 from agents.durable import make_folder, replace_flushed
+from agents.specs import Spec
 from thud_env.command import Command, bounded
 from thud_env.rulesets import get_ruleset
 from training.arena.games import try_players
@@ -72,7 +73,7 @@ def _tune(arguments: argparse.Namespace) -> None:
     book = read_openings(rules)
     if 2 * plan.pairs > len(book.starts):
         raise ValueError(f"--pairs {plan.pairs}: {len(book.starts) // 2} at most would be right")
-    name = f"{ruleset.name}-{plan.base.partition(':')[0]}"
+    name = f"{ruleset.name}-{Spec.of(plan.base).name}"
     games = arguments.games or Path("runs") / f"tune-{name}.jsonl"
     out = arguments.out or games.with_suffix(".json")
     if out == games:
@@ -95,15 +96,12 @@ def candidates(base: str, options: list[str]) -> list[str]:
     Raises:
         ValueError: naming an option that has no values.
     """
-    player, _, given = base.partition(":")
     specs = []
     for option in options:
         name, _, values = option.partition("=")
         if not values:
             raise ValueError(f"{option}: {name}=VALUE,VALUE would be right")
-        kept = [word for word in given.split(",") if word and word.partition("=")[0] != name]
-        for value in values.split(","):
-            specs.append(f"{player}:{','.join([*kept, f'{name}={value}'])}")
+        specs += [str(Spec.of(base).given(name, value)) for value in values.split(",")]
     return specs
 
 
