@@ -182,3 +182,8 @@ def test_a_square_or_direction_that_is_not_there_is_refused():
         move_action(0, 8, 1)
     with pytest.raises(TypeError):
         move_action(0, 4, 1.5)
+
+
+def test_a_direction_without_squares_is_told():
+    with pytest.raises(ValueError, match="N of F1 is not on the board: no square is"):
+        move_action(0, 0, 1)

@@ -340,3 +340,21 @@ def test_heat_refuses_values_that_are_not_probabilities(probabilities, said):
 def test_squares_of_heat_are_those_of_the_board():
     starts, ends = squares_of(np.eye(6470)[0])
     assert len(starts) == len(ends) == NUM_SQUARES
+
+
+@pytest.mark.parametrize("seconds", [np.float32("inf"), np.float32(0), 10**400])
+def test_a_turn_takes_a_finite_time(seconds):
+    with pytest.raises(ValueError, match="seconds must be a finite number above 0"):
+        animation(Record(Position.start("classic"), ("dE2-E6",)), seconds=seconds)
+
+
+@pytest.mark.filterwarnings("error")
+def test_the_time_of_a_turn_may_be_of_any_precision():
+    record = Record(Position.start("classic"), ("dE2-E6",))
+    assert animation(record, seconds=np.float32(1)) == animation(record, seconds=1)
+
+
+@pytest.mark.parametrize("battle", ["a.thud", None, [Position.start("classic")]])
+def test_what_is_no_battle_is_named(battle):
+    with pytest.raises(TypeError, match=r" is no battle: a Record, such as read_record\(path\)"):
+        stepper(battle)

@@ -492,3 +492,11 @@ def test_text_is_parsed_without_knowing_rules():
     assert source.setup == {"F1": "d", "G7": "T", "H8": "R"}
     assert source.turns == ["nonsense"]
     assert source.turn_lines == [3]
+
+
+def test_decisions_that_are_no_list_are_named():
+    start = Position.start("classic")
+    with pytest.raises(TypeError, match=r"^decisions 4: a list of them would be right"):
+        Record.from_decisions(start, 4)
+    with pytest.raises(TypeError, match=r"^actions 4: a list of them would be right"):
+        start.turn_of(4)

@@ -365,3 +365,12 @@ def test_a_reset_that_is_refused_leaves_the_battle_as_it_is():
             env.reset(seed=9, options=options)
         assert pickle.dumps(env.get_state()) == before
         env.step(first_legal(env.position))
+
+
+def test_a_class_of_ones_own_is_told_the_arguments_of_the_environment():
+    class Logged(ThudSeatEnv):
+        def __init__(self, log=None, **others):
+            super().__init__(**others)
+
+    with pytest.raises(TypeError, match=r"Logged\(\) .*did you mean 'max_turns'\? known: log, "):
+        Logged(max_turnz=3)

@@ -450,3 +450,24 @@ def test_an_agent_plays_all_games_that_wait_in_one_call():
     _, infos = envs.reset()
     envs.step(some_legal(infos["action_mask"], np.random.default_rng(0)))
     assert calls[0] == 50
+
+
+@pytest.mark.parametrize("position", [b"x", 3, np.array(["x", "y"])])
+def test_a_start_that_is_none_is_named_with_all_that_are(position):
+    envs = ThudVectorEnv(2)
+    with pytest.raises(TypeError, match=r"a Position, a list of 2 of them, or rows, \[2, 432\]"):
+        envs.reset(options={"position": position})
+
+
+def test_battles_start_from_rows_in_a_tensor():
+    torch = pytest.importorskip("torch")
+    envs = ThudVectorEnv(2, side="trolls")
+    start = thud_env.Position.start("classic").play("dE2-E6")
+    rows = torch.from_numpy(np.stack([start.row, start.row]))
+    envs.reset(options={"position": rows})
+    assert envs.position(1) == start
+
+
+def test_a_ragged_mask_of_resets_is_named():
+    with pytest.raises(ValueError, match=r"^reset_mask: \[\[True\], \[True, False\]\] is no array"):
+        ThudVectorEnv(2).reset(options={"reset_mask": [[True], [True, False]]})

@@ -116,11 +116,11 @@ def move_action(square: int, direction: int, distance: int) -> int:
     ):
         if not 0 <= operator.index(number) < count:
             raise ValueError(f"{what} {shown(number)}: 0 .. {count - 1} would be right")
-    if not 1 <= operator.index(distance) <= RAY_LENGTH[square, direction]:
-        raise ValueError(
-            f"{distance} squares {DIRECTIONS[direction]} of {SQUARE_NAMES[square]} "
-            f"is not on the board: 1 to {RAY_LENGTH[square, direction]} would be"
-        )
+    farthest = RAY_LENGTH[square, direction]
+    if not 1 <= operator.index(distance) <= farthest:
+        what = f"{distance} squares {DIRECTIONS[direction]} of {SQUARE_NAMES[square]}"
+        right = f"1 to {farthest} would be" if farthest else "no square is, in that direction"
+        raise ValueError(f"{what} is not on the board: {right}")
     return int(MOVE_BASE[CELL_OF_SQUARE[square], direction]) + distance - 1
 
 

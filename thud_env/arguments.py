@@ -10,11 +10,12 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Never
+from typing import Any, Never, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+_T = TypeVar("_T")
 _MOST_SHOWN = 200
 """Characters of a value that a message shows."""
 
@@ -60,10 +61,9 @@ def check_positive(name: str, value: Any) -> None:
     Raises:
         ValueError: if it is not one.
     """
-    if not (
-        isinstance(value, int | float | np.integer | np.floating)
-        and 0 < value <= sys.float_info.max
-    ):
+    is_number = isinstance(value, int | float | np.integer | np.floating)
+    # Python's own numbers: NumPy would take the bound as one of the value's precision.
+    if not (is_number and 0 < getattr(value, "item", lambda: value)() <= sys.float_info.max):
         raise ValueError(f"{name} must be a finite number above 0, not {shown(value)}")
 
 
@@ -81,6 +81,17 @@ def as_array(name: str, given: Any, dtype: Any = None) -> NDArray[Any]:
     except ValueError:
         right = "an array, or lists of the same length, would be right"
         raise ValueError(f"{name}: {shown(given)} is no array: {right}") from None
+
+
+def as_list(name: str, given: Iterable[_T]) -> list[_T]:
+    """``given`` as a list.
+
+    Raises:
+        TypeError: if it is not iterable.
+    """
+    if not isinstance(given, Iterable):
+        raise TypeError(f"{name} {shown(given)}: a list of them would be right")
+    return list(given)
 
 
 def check_integers(name: str, array: Any, count: int) -> None:
@@ -167,15 +178,26 @@ def refuse_unknown(
         TypeError: as Python's own, for the first of them.
     """
     for name in unknown:
-        known = [
-            parameter.name
-            for parameter in inspect.signature(called).parameters.values()
-            if parameter.kind is not parameter.VAR_KEYWORD
-        ]
+        known = _keywords(called)
         hint = (hints or {}).get(name) or f"{nearest(name, known)}known: {', '.join(known)}"
         raise TypeError(
             f"{called.__qualname__}() got an unexpected keyword argument {name!r}: {hint}"
         )
+
+
+def _keywords(called: Callable[..., Any]) -> list[str]:
+    """The arguments that a function takes by name, or a class or those that it is made from."""
+    making = called.mro()[:-1] if isinstance(called, type) else [called]
+    collects = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    found: dict[str, None] = {}
+    for part in making:
+        if part is not called and "__init__" not in vars(part):
+            continue
+        parameters = list(inspect.signature(part).parameters.values())
+        found |= {one.name: None for one in parameters if one.kind not in collects}
+        if all(one.kind is not one.VAR_KEYWORD for one in parameters):
+            break  # nothing is handed on
+    return list(found)
 
 
 def refuse_copy(original: object) -> Never:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thud_env.actions import NUM_ACTIONS, as_index, describe_action, out_of_range
-from thud_env.arguments import refuse_unknown, shown
+from thud_env.arguments import as_list, refuse_unknown, shown
 from thud_env.board import CELL_OF_SQUARE, square_named
 from thud_env.notation.positions import board_diagram, position_text, read_position
 from thud_env.notation.turns import (
@@ -317,7 +317,7 @@ class Position:
             ValueError: if there is none, or the turn is over before the last.
             TypeError: if one is not an integer.
         """
-        made, here = list(actions), self
+        made, here = as_list("actions", actions), self
         for number, action in enumerate(made):
             if number and fields.is_between_turns(here._row):
                 raise ValueError(f"actions {shown(made)}: the turn is over after {number} of them")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thud_env.arguments import nearest, shown
+from thud_env.arguments import as_array, nearest, shown
 from thud_env.envs.common import Limits
 from thud_env.position import Position
 from thud_env.rules.check import check_rows
@@ -69,7 +69,7 @@ def read_mask(mask: Any, count: int) -> NDArray[np.bool_]:
     """
     if mask is None:
         return np.ones(count, dtype=np.bool_)
-    array = np.asarray(mask)
+    array = as_array("reset_mask", mask)
     if array.shape != (count,) or array.dtype != np.bool_:
         raise ValueError(
             f"reset_mask is {array.dtype} of shape {array.shape}: "
@@ -123,13 +123,19 @@ def read_starts(
             damaged row.
     """
     count, unread = len(chosen), new_row(rules)
-    if isinstance(position, np.ndarray) and position.ndim == 2:
+    if len(getattr(position, "shape", ())) == 2:
+        position = as_array("position", position)
         _check_number(len(position), count)
         if position.shape[1] == len(unread):
             position = np.where(chosen[:, np.newaxis], position, unread)
         return _read_rows(position, rules)
-    if isinstance(position, str) or not isinstance(position, Sequence):
+    if isinstance(position, str | Position):
         return np.tile(read_start(position, rules, limits), (count, 1))
+    if not isinstance(position, Sequence) or isinstance(position, bytes):
+        raise TypeError(
+            f"position {shown(position)}: position text, a Position, a list of {count} of them, or "
+            f"rows, [{count}, {len(unread)}], would be right"
+        )
     _check_number(len(position), count)
     return np.stack(
         [

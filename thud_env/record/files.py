@@ -54,7 +54,7 @@ from os import PathLike, fsync
 from pathlib import Path
 from typing import Any
 
-from thud_env.arguments import shown
+from thud_env.arguments import as_list, shown
 from thud_env.board import CELL_OF_SQUARE, SQUARE_NAMES
 from thud_env.notation.positions import board_text
 from thud_env.notation.turns import PIECES, normalise_turn, turns_of_decisions
@@ -184,7 +184,7 @@ class Record:
             True
         """
         _check_start(start)
-        made, position = list(decisions), start
+        made, position = as_list("decisions", decisions), start
         for decision in made:
             position = position.apply(decision)
         return cls(start, tuple(turns_of_decisions(start.row, made)), tags or {})

@@ -15,7 +15,7 @@ from typing import Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from thud_env.arguments import check_positive
+from thud_env.arguments import check_positive, shown
 from thud_env.render.picture import centre_of, marks_beside, pieces_beside, pieces_on
 from thud_env.render.scene import HasRow, Scene, scene_of
 from thud_env.render.shapes import Point
@@ -82,6 +82,10 @@ def scenes_of(battle: Battle) -> tuple[Scene, list[Step]]:
     if callable(getattr(battle, "turns", None)):  # a Position's
         kind = type(battle).__name__
         raise TypeError(f"a {kind} is no battle: Record(position, turns) would be right")
+    if not (hasattr(battle, "start") and hasattr(battle, "turns")):
+        raise TypeError(
+            f"{shown(battle)} is no battle: a Record, such as read_record(path), would be right"
+        )
     position = battle.start
     first = before = scene_of(position, targets=())
     steps = []
