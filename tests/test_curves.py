@@ -168,3 +168,10 @@ def test_no_other_kind_of_picture_is_written(name: str, tmp_path: Path, capsys) 
         f"an SVG is written, so {tmp_path / 'curves.svg'} would be right" in capsys.readouterr().err
     )
     assert not out.exists()
+
+
+def test_a_run_of_an_odd_number_of_battles_has_curves(tmp_path: Path) -> None:
+    run = a_run(tmp_path / "odd")
+    config = yaml.safe_load((run / "config.yaml").read_text())
+    (run / "config.yaml").write_text(yaml.safe_dump({**config, "num_games": 7}))
+    assert main([str(run), "--out", str(tmp_path / "odd.svg")]) == 0

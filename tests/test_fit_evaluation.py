@@ -330,3 +330,8 @@ def test_tables_of_another_setup_are_refused_as_a_start(tmp_path: Path, capsys) 
     start = str(tables_path("koom-valley-football"))
     assert main(command(tmp_path, "--start", start)) == 2
     assert "has tables of koom-valley-football, which do not fit classic" in capsys.readouterr().err
+
+
+def test_the_report_is_never_written_over_the_tables(tmp_path, capsys):
+    assert main(command(tmp_path, "--out", str(tmp_path / "tables.json"))) == 2
+    assert "tables.json: NAME.npz would be right" in capsys.readouterr().err

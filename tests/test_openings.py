@@ -150,3 +150,8 @@ def test_a_file_where_you_are_never_replaces_a_published_book(
 def test_bad_input_is_one_line_and_exit_code_2(wrong: list[str], capsys) -> None:
     assert main(wrong) == 2
     assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_a_ruleset_without_enough_starts_is_told() -> None:
+    with pytest.raises(OpeningsError, match=r"max_turns=6: only \d+ starts of 4 to 8 turns"):
+        generate_openings("classic:name=short,max_turns=6", 5)

@@ -88,3 +88,17 @@ def test_regret_is_what_the_policy_loses_on_average() -> None:
     first, *_, last = [student.learn(1, 0.0)["regret"] for _ in range(40)]
     assert first == pytest.approx((0.5 + 1.5 * (count - 2)) / count)
     assert last < first
+
+
+def test_short_lessons_are_learnt_from_as_often_as_long_ones() -> None:
+    row = Position.start().row[None]
+    lesson = Lesson(
+        row, AlphaBetaTeacher(TINY.teacher, "classic").label(row), np.zeros(1, np.float32)
+    )
+    how = StudentConfig(minibatch_size=4, passes=3)
+    student = Student(0, networks()[0], "classic", how, 150, FLOAT32, np.random.default_rng(1))
+    due = []
+    for _ in range(8):
+        student.add(lesson)
+        due.append(student.due)
+    assert due == [0, 1, 1, 1, 0, 1, 1, 1]  # 8 states, 3 times each, 4 at once

@@ -288,3 +288,25 @@ def test_damage_before_the_last_line_is_refused_by_its_number_and_kept(
     assert f"{games}, line 3 is damaged: " in shown
     assert said in shown
     assert games.read_bytes() == before
+
+
+def test_a_path_spelt_otherwise_is_the_same_file(tmp_path: Path, capsys) -> None:
+    (tmp_path / "here").mkdir()
+    games, out = tmp_path / "games.jsonl", tmp_path / "here" / ".." / "games.jsonl"
+    command = ["classic", "mcts:sims=10", "c=3", "--games", str(games), "--out", str(out)]
+    assert main(command) == 2
+    assert "the battles cannot be where the result is" in capsys.readouterr().err
+
+
+def test_battles_of_another_book_are_left_alone(
+    tmp_path: Path,
+    worth: dict[str, float],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    tune(tmp_path)
+    other = openings.Openings.of(openings.read_openings("classic").starts[::-1])
+    monkeypatch.setattr("training.tune_search.__main__.read_openings", lambda rules: other)
+    with pytest.raises(AssertionError):
+        tune(tmp_path)
+    assert "was begun with other options, book was " in capsys.readouterr().err

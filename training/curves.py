@@ -21,7 +21,7 @@ from agents.strict_yaml import read_yaml
 from thud_env.command import Command
 from thud_env.position import SIDES
 from thud_env.rulesets import Ruleset, get_ruleset
-from training.config import ConfigError, ExploitConfig, RunConfig
+from training.config import ConfigError, ExploitConfig, RunConfig, TrainConfig
 from training.config_file import CONFIG, load_config
 from training.distill.config import DistillConfig
 from training.runs.metrics import FILE, whole_lines
@@ -64,13 +64,13 @@ def read_curves(run: Path) -> tuple[Ruleset, dict[tuple[str, str], Points]]:
 
 
 def _config(path: Path) -> RunConfig:
-    """The configuration of a run, whichever command made it: one of ``training.train`` reads as
-    one of ``training.exploit`` without an agent. No agent is made of it here, so that no code of
-    others runs.
+    """The configuration of a run, whichever command made it. No agent is made of it here, so that
+    no code of others runs.
     """
     tree = read_yaml(path)
-    distilled = isinstance(tree, dict) and "teacher" in tree
-    kind: type[RunConfig] = DistillConfig if distilled else ExploitConfig
+    keys = tree if isinstance(tree, dict) else {}
+    kinds: dict[str, type[RunConfig]] = {"teacher": DistillConfig, "agent": ExploitConfig}
+    kind = next((kinds[key] for key in kinds if key in keys), TrainConfig)
     try:
         return load_config(path, None, kind, allow_python=True)
     except ConfigError as error:

@@ -44,6 +44,8 @@ SEED = 1
 TURNS = range(4, 9)
 """How many random turns lead to a start; the lengths take turns."""
 MOST_DWARFS_LOST = 1
+_MOST_IN_VAIN = 2_000
+"""Draws in a row that give no other start before there are held to be no more."""
 
 _HEADER_BEGINS = "thud-openings "
 _HEADER = re.compile(rf"{_HEADER_BEGINS}1 rules=(\S+) seed=(\d+) count=(\d+)")
@@ -183,6 +185,9 @@ def generate_openings(rules: str | Ruleset, count: int = COUNT, seed: int = SEED
     """Draw a book. The first starts of a longer one are the same.
 
     Draws are by ``random.random()``, whose sequence Python keeps from version to version.
+
+    Raises:
+        OpeningsError: if hardly any draw gives another start.
     """
     ruleset = get_ruleset(rules)
     draws = random.Random(seed)
@@ -190,7 +195,14 @@ def generate_openings(rules: str | Ruleset, count: int = COUNT, seed: int = SEED
     symmetries = _symmetries(start)
     seen: set[bytes] = set()
     found: list[Position] = []
+    in_vain = 0
     while len(found) < count:
+        in_vain += 1
+        if in_vain > _MOST_IN_VAIN:
+            raise OpeningsError(
+                f"{ruleset.spec}: only {len(found)} starts of {TURNS[0]} to {TURNS[-1]} turns were "
+                f"found: --count {len(found)} at most, or longer battles, would be right"
+            )
         position = _after_random_turns(start, TURNS[len(found) % len(TURNS)], draws)
         if position.outcome is not None or not _is_balanced(position, start):
             continue
@@ -198,6 +210,7 @@ def generate_openings(rules: str | Ruleset, count: int = COUNT, seed: int = SEED
         if name not in seen:
             seen.add(name)
             found.append(position)
+            in_vain = 0
     return found
 
 

@@ -9,7 +9,6 @@ import torch
 
 from agents.durable import flush_folder, make_folder
 from thud_env.position import SIDES
-from thud_env.rules.row import TO_MOVE
 from thud_env.rulesets import get_ruleset
 from training.distill.alphabeta_teacher import AlphaBetaTeacher
 from training.distill.config import DistillConfig
@@ -87,11 +86,10 @@ class Distillation:
         return TreeTeacher(self.config.teacher, roles.networks, roles.precision, int(seed[0]))
 
     def _learn(self, side: int, lesson: Lesson, progress: float) -> dict[str, float]:
-        student, wanted = self._students[side], self.config.student
+        student = self._students[side]
         with self.roles.clock.on(LEARN):
             student.add(lesson)
-            mine = int((lesson.rows[:, TO_MOVE] == side).sum())
-            return student.learn(round(wanted.passes * mine / wanted.minibatch_size), progress)
+            return student.learn(student.due, progress)
 
     def _keep(self, lesson: Lesson) -> None:
         """Write a lesson into the run's folder: a resumed run learns from it again."""

@@ -81,6 +81,13 @@ class Student:
         """Forget all lessons."""
         self._lessons, self._sizes = [], np.zeros(0, dtype=np.int64)
 
+    @property
+    def due(self) -> int:
+        """The gradient steps that the newest lesson brings. What is left over of a step counts for
+        the next, so that short lessons are learnt from, too.
+        """
+        return self._steps_for(self._sizes.sum()) - self._steps_for(self._sizes[:-1].sum())
+
     def learn(self, steps: int, progress: float) -> dict[str, float]:
         """Take gradient steps on examples from all lessons.
 
@@ -98,6 +105,9 @@ class Student:
         seen = [self._step() for _ in range(steps)]
         means = np.mean(seen, axis=0).tolist() if seen else ()
         return {**dict(zip(MEASURED, means, strict=bool(seen))), "learning_rate": rate}
+
+    def _steps_for(self, states: int) -> int:
+        return int(self._config.passes * states / self._config.minibatch_size)
 
     def _draw(self) -> Lesson:
         """Draw a minibatch, each state with the same probability."""

@@ -106,6 +106,8 @@ def _fit_evaluation(arguments: argparse.Namespace) -> None:
     )
     folder: Path = arguments.folder or Path("runs") / f"fit-{rules}"
     out: Path = arguments.out or tables_path(rules)
+    if out.suffix != ".npz":  # the report is beside it, by the same name
+        raise ValueError(f"--out {out}: NAME.npz would be right")
     check_writable(out, _beside(out))
     make_folder(folder)
     make_folder(out.parent)

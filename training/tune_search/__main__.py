@@ -62,6 +62,7 @@ def main(words: list[str] | None = None) -> int:
 def _tune(arguments: argparse.Namespace) -> None:
     ruleset = get_ruleset(arguments.rules)
     rules = ruleset.spec
+    book = read_openings(rules)
     plan = Plan(
         rules,
         arguments.base,
@@ -69,14 +70,14 @@ def _tune(arguments: argparse.Namespace) -> None:
         tuple(arguments.opponents),
         arguments.pairs,
         arguments.batch,
+        book.digest,
     )
-    book = read_openings(rules)
     if 2 * plan.pairs > len(book.starts):
         raise ValueError(f"--pairs {plan.pairs}: {len(book.starts) // 2} at most would be right")
     name = f"{ruleset.name}-{Spec.of(plan.base).name}"
     games = arguments.games or Path("runs") / f"tune-{name}.jsonl"
     out = arguments.out or games.with_suffix(".json")
-    if out == games:
+    if out.resolve() == games.resolve():
         raise ValueError(f"--games {games}: the battles cannot be where the result is: --out FILE")
     check_writable(out)
     # They compile first, too: times are of play.

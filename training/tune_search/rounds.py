@@ -34,6 +34,8 @@ class Plan:
     """Starts for each opponent, in the search and in the confirmation."""
     batch: int
     """Starts of a round."""
+    book: str
+    """The digest of the book that the starts are from."""
 
 
 @dataclasses.dataclass(frozen=True)
