@@ -36,4 +36,4 @@ class Spec(NamedTuple):
 
 
 def _is_of(key: str, word: str) -> bool:
-    return word.partition("=")[0] == key
+    return word.startswith(f"{key}=")

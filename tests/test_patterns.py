@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -321,3 +322,14 @@ def test_published_tables_say_how_they_were_made(rules: str) -> None:
     assert report["commit"]
     assert "features" in report["match"]
     assert report["match"]["pairs"] >= 50
+
+
+@pytest.mark.parametrize("constant", [[np.nan, np.inf], ["a", "b"], [2**40, 0], [1, 2, 3]])
+def test_a_constant_that_is_no_evaluation_is_refused(
+    tmp_path: Path, constant: list[object]
+) -> None:
+    path = tmp_path / "mine.npz"
+    with np.load(tables_path("classic")) as file:
+        np.savez(path, **{**file, "constant": np.array(constant)})
+    with pytest.raises(TablesError, match=re.escape(str(path))):
+        read_tables(path)

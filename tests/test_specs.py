@@ -21,3 +21,9 @@ def test_an_option_is_read_set_and_left_out():
     assert str(spec.given("sims", 60)) == "policy+mcts:pretrained/classic,time=1,sims=60"
     assert str(spec.without("sims", "time")) == "policy+mcts:pretrained/classic"
     assert str(Spec.of("mcts:sims=9").without("sims")) == "mcts"
+
+
+def test_a_path_is_no_option_of_the_same_name():
+    spec = Spec.of("policy+mcts:sims,time=1")
+    assert spec.value("sims") is None
+    assert str(spec.given("sims", 60)) == "policy+mcts:sims,time=1,sims=60"

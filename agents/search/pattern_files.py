@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.durable import replace_flushed
+from agents.search.evaluation import LARGEST_EVALUATION
 from agents.search.lines import same_lines
 from agents.search.patterns import (
     AT_STONE,
@@ -200,7 +201,11 @@ def read_values(path: Path) -> tuple[str, NDArray[np.int16], NDArray[np.int64]]:
         or constant.shape != (2,)
     ):
         raise TablesError(f"{path}: values of shape {shape} and type int16 would be right")
-    return rules, values, constant.astype(np.int64)
+    if constant.dtype != np.int64 or (np.abs(constant) > LARGEST_EVALUATION).any():
+        raise TablesError(
+            f"{path}: a constant of type int64, {LARGEST_EVALUATION:,} at most, would be right"
+        )
+    return rules, values, constant
 
 
 def read_tables(path: Path) -> tuple[str, Tables]:
