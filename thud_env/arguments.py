@@ -62,8 +62,9 @@ def check_positive(name: str, value: Any) -> None:
         ValueError: if it is not one.
     """
     is_number = isinstance(value, int | float | np.integer | np.floating)
-    # Python's own numbers: NumPy would take the bound as one of the value's precision.
-    if not (is_number and 0 < getattr(value, "item", lambda: value)() <= sys.float_info.max):
+    # As a number of Python's own: NumPy would take the bound in the value's precision.
+    number = value.item() if isinstance(value, np.generic) else value
+    if not (is_number and 0 < number <= sys.float_info.max):
         raise ValueError(f"{name} must be a finite number above 0, not {shown(value)}")
 
 

@@ -201,7 +201,7 @@ def generate_openings(rules: str | Ruleset, count: int = COUNT, seed: int = SEED
         if in_vain > _MOST_IN_VAIN:
             raise OpeningsError(
                 f"{ruleset.spec}: only {len(found)} starts of {TURNS[0]} to {TURNS[-1]} turns were "
-                f"found: --count {len(found)} at most, or longer battles, would be right"
+                "found: fewer, or a ruleset of longer battles, would be right"
             )
         position = _after_random_turns(start, TURNS[len(found) % len(TURNS)], draws)
         if position.outcome is not None or not _is_balanced(position, start):
