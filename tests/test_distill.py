@@ -195,3 +195,13 @@ def test_a_folder_that_no_spec_can_name_is_refused_before_anything_is_learnt(
 def test_battles_that_may_end_by_agreement_are_refused() -> None:
     with pytest.raises(ValueError, match="agreement: teachers label no offers"):
         DistillConfig(agreement=True)
+
+
+def test_lessons_shorter_than_a_step_are_learnt_from(tmp_path: Path) -> None:
+    student = dataclasses.replace(TINY.student, minibatch_size=32, passes=1.0)
+    run = quietly(tmp_path, dataclasses.replace(TINY, student=student))
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    for role in SIDES:
+        steps = [f"{role}/value_loss" in line for line in lines]
+        assert any(steps)
+        assert not steps[0]  # a first lesson of some twelve states is not 32
