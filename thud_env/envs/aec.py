@@ -90,6 +90,7 @@ score as it stands, from the dwarfs' view for both.
 | `reward` | `None` | `'margin'` or `'outcome'`; None is as the ruleset scores |
 | `idle_mask` | `'zeros'` | the mask of an agent with nothing to decide: `'zeros'` or `'ones'` |
 | `illegal_action` | `'raise'` | what an illegal action does: `'lose'` or `'raise'` |
+| `starts` | `None` | positions or state rows that battles start from, drawn; None: the setup |
 | `max_quiet_turns` | `200` | turns in a row that end a battle: no capture, no move of the stone |
 | `max_turns` | `800` | turns that truncate a battle |
 | `offer_after` | `20` | quiet turns before an offer, and own turns between offers |
@@ -132,6 +133,9 @@ class ThudEnv(BoardEnv):
         illegal_action: what an action that is not legal does: ``"raise"`` raises ``IllegalMove``
             and changes nothing; ``"lose"`` terminates the game and pays its agent -1, as
             PettingZoo's own board games do, and the other 1.
+        starts: what battles start from: position text or a ``Position``, a list of them, or state
+            rows, [S, 432] integers. Every ``reset`` draws one of several; None for the setup. Text
+            gets the limits below, a ``Position`` and a row keep their own.
         max_quiet_turns: turns in a row without a capture or a move of the stone that end a battle;
             None for the ruleset's 200.
         max_turns: turns that truncate a battle; None for the ruleset's 800.

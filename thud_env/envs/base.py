@@ -27,11 +27,18 @@ from thud_env.envs.common import (
     observation_space,
 )
 from thud_env.envs.rendering import Picture, Renderer, RenderMode, is_renderers
-from thud_env.envs.reset_options import read_start, start_option
-from thud_env.envs.states import BOARD_PARTS, board_parts, check_part, check_state, copied
+from thud_env.envs.reset_options import Starts, read_pool, read_start, start_option
+from thud_env.envs.states import (
+    BOARD_PARTS,
+    board_parts,
+    check_generator,
+    check_part,
+    check_state,
+    copied,
+)
 from thud_env.position import SIDES, IllegalMove, Position, Side
 from thud_env.rules.check import check_row
-from thud_env.rules.row import DWARFS, TERMINATION, TO_MOVE, TROLLS, TURN_LIMIT, new_row
+from thud_env.rules.row import DWARFS, TERMINATION, TO_MOVE, TROLLS, TURN_LIMIT
 from thud_env.rulesets import Rules, get_ruleset
 from thud_env.views.encoding import NUM_POINTS, OBSERVATION_SHAPE, Plane, encode_row
 from thud_env.views.masks import mask_of
@@ -66,6 +73,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         reward: Reward | None = None,
         idle_mask: IdleMask = "zeros",
         illegal_action: IllegalAction = "raise",
+        starts: Starts | None = None,
         max_quiet_turns: int | None = None,
         max_turns: int | None = None,
         offer_after: int | None = None,
@@ -81,15 +89,24 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         self._loses = is_lost_by(illegal_action)
         self._by_outcome = wants_outcome(reward, self.rules)
         reward_kind = "outcome" if self._by_outcome else "margin"
-        self._made = {"agents": self.seats, "rules": self.rules.spec, "reward": reward_kind}
-        """The arguments that a state depends on."""
         self._limits = Limits(
             max_quiet_turns=max_quiet_turns,
             max_turns=max_turns,
             offer_after=offer_after,
             agreement=agreement,
         )
-        self._row = self._start_row = new_row(self.rules, **self._limits)
+        self._pool = read_pool(starts, self.rules, self._limits)
+        """[S, 432] where battles start."""
+        self._draws = np.random.default_rng() if len(self._pool) > 1 else None
+        """Draws the starts, if there are several."""
+        self._row = self._start_row = self._pool[0]
+        self._made = {
+            "agents": self.seats,
+            "rules": self.rules.spec,
+            "reward": reward_kind,
+            "starts": len(self._pool),
+        }
+        """What a state depends on of the arguments."""
         agents = self._seats = self.seats
         num_planes = len(self.planes)
         self.is_over = True
@@ -126,7 +143,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         """Start anew.
 
         Args:
-            seed: accepted as the interface asks; nothing in the game is random.
+            seed: seeds the draws of ``starts``, this one and later ones; nothing else is random.
             options: ``{"position": text}`` starts from position text or a ``Position``, which
                 keeps its own limits.
 
@@ -137,12 +154,12 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
                 dictionary.
         """
         if seed is not None:
-            as_count("seed", seed, least=0)
+            seed = as_count("seed", seed, least=0)
         start = start_option(options)
-        if start is None:
-            self._start_row = new_row(self.rules, **self._limits)
-        else:
-            self._start_row = read_start(start, self.rules, self._limits)
+        told = None if start is None else read_start(start, self.rules, self._limits)
+        if seed is not None and self._draws is not None:
+            self._draws = np.random.default_rng(seed)
+        self._start_row = self._drawn_start() if told is None else told
         self._row = self._start_row.copy()
         first, second = self.possible_agents
         self._seats = (first, second)
@@ -305,7 +322,12 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         """
         self.check_reset("get_state")
         parts = {name: copied(getattr(self, name)) for name in self.state_parts}
-        return {"made": dict(self._made), **parts, "renderer": self._renderer.get_state()}
+        return {
+            "made": dict(self._made),
+            **parts,
+            "renderer": self._renderer.get_state(),
+            "np_random": None if self._draws is None else self._draws.bit_generator.state,
+        }
 
     __copy__ = refuse_copy
 
@@ -318,13 +340,18 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         """Return to a state that ``get_state`` gave; the state is left as it is.
 
         Raises:
-            ValueError: if it is a state of an environment with other agents, rules or rewards, or
-                of none; nothing has changed then.
+            ValueError: if it is a state of an environment with other agents, rules, rewards or
+                another number of starts, or of none; nothing has changed then.
         """
-        check_state(self, state, self._made, {**self.state_parts, "renderer": tuple})
+        kinds = {**self.state_parts, "renderer": tuple, "np_random": (dict, type(None))}
+        check_state(self, state, self._made, kinds)
+        if self._draws is not None:
+            check_generator(self, self._draws, state["np_random"])
         parts = board_parts(self, state, self.state_parts, self.rules, self.seats)
         check_part(self, "renderer", state["renderer"], is_renderers(state["renderer"]))
         self._renderer.set_state(state["renderer"])
+        if self._draws is not None:
+            self._draws.bit_generator.state = state["np_random"]
         self.__dict__.update(parts)
 
     def check_reset(self, method: str) -> None:
@@ -390,6 +417,10 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         self._deads_step_first()
 
     # -- inside --------------------------------------------------------------------------------
+
+    def _drawn_start(self) -> NDArray[np.int16]:
+        drawn = 0 if self._draws is None else self._draws.integers(len(self._pool))
+        return self._pool[drawn]
 
     def _picture(self) -> Picture:
         return self.position, self._renderer.last_turn, self._caption()

@@ -66,7 +66,7 @@ class MatchEnv(BoardEnv):
     ``reset(options={"position": text})`` starts both battles from a position.
 
     Args:
-        rules, render_mode, reward, idle_mask, illegal_action: as ``ThudEnv``.
+        rules, render_mode, reward, idle_mask, illegal_action, starts: as ``ThudEnv``.
         max_quiet_turns, max_turns, offer_after, agreement: as ``ThudEnv``.
 
     Raises:

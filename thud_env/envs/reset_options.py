@@ -1,10 +1,10 @@
-"""Reads and checks the options of an environment's ``reset``."""
+"""Reads and checks where battles start, and the other options of an environment's ``reset``."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,11 @@ from thud_env.arguments import as_array, nearest, shown
 from thud_env.envs.common import Limits
 from thud_env.position import Position
 from thud_env.rules.check import check_rows
-from thud_env.rules.row import ONGOING, TERMINATION, new_row
+from thud_env.rules.row import ONGOING, ROW_SIZE, TERMINATION, new_row
 from thud_env.rulesets import RULESETS, Ruleset
+
+Starts = str | Position | Sequence[str | Position] | NDArray[Any]
+"""One start or several, or state rows, [S, 432]."""
 
 
 def as_options(options: dict[str, Any] | None) -> dict[str, Any]:
@@ -143,6 +146,44 @@ def read_starts(
             for start, is_read in zip(position, chosen.tolist(), strict=True)
         ]
     )
+
+
+def read_pool(starts: Starts | None, rules: Ruleset, limits: Limits) -> NDArray[np.int16]:
+    """The state rows that battles start from if ``reset`` is not told otherwise, [S, 432].
+
+    Args:
+        starts: position text or a ``Position``, or a sequence of one or more of them, or state
+            rows, [S, 432] integers; None for the usual start. A ``Position`` and a row keep their
+            own limits.
+        rules: what is played.
+        limits: of the battles, for the usual start and those given as text.
+
+    Raises:
+        TypeError: as ``read_start``.
+        ValueError: as ``read_start``, or if there is none; ``RowError`` for a damaged row.
+    """
+    if starts is None:
+        return new_row(rules, **limits)[np.newaxis]
+    if len(getattr(starts, "shape", ())) == 2:
+        pool = _read_rows(as_array("starts", starts), rules)
+        return _not_empty(pool)
+    if isinstance(starts, str | Position):
+        starts = [starts]
+    if not isinstance(starts, Sequence) or isinstance(starts, bytes):
+        raise TypeError(
+            f"starts {shown(starts)}: a list of position texts or Positions, or rows, "
+            f"[S, {ROW_SIZE}], would be right"
+        )
+    return np.stack([read_start(start, rules, limits) for start in _not_empty(starts)])
+
+
+_Some = TypeVar("_Some", NDArray[np.int16], Sequence[Any])
+
+
+def _not_empty(starts: _Some) -> _Some:
+    if not len(starts):
+        raise ValueError("starts has none: one at least would be right, or None for the setup")
+    return starts
 
 
 def _read_rows(rows: NDArray[Any], rules: Ruleset) -> NDArray[np.int16]:

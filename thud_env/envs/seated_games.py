@@ -16,7 +16,7 @@ from thud_env.actions import NUM_ACTIONS
 from thud_env.batch.game import BatchedGame
 from thud_env.batch.options import Reward, wants_outcome
 from thud_env.batch.states import drawn_decisions, margins
-from thud_env.envs.common import ILLEGAL_ACTION, ILLEGAL_REWARD, Limits, Seat
+from thud_env.envs.common import ILLEGAL_ACTION, ILLEGAL_REWARD, Seat
 from thud_env.envs.opponents import (
     Opponent,
     check_opponent_state,
@@ -47,12 +47,12 @@ class SeatedGames:
         opponent: as for ``ThudSeatEnv``.
         match: whether a game is a match of two battles.
         reward: as for ``ThudSeatEnv``.
-        limits: of each battle.
+        pool: [S, 432] the state rows that battles start from, drawn anew for each.
         num_threads: threads that share the work; None for one a core, as far as each gets
             1,024 games.
 
     Raises:
-        ValueError: for a limit, reward or number out of range.
+        ValueError: for a reward or number out of range.
         TypeError: for an opponent that cannot play.
     """
 
@@ -64,7 +64,7 @@ class SeatedGames:
         opponent: Any,
         match: bool,
         reward: Reward | None,
-        limits: Limits,
+        pool: NDArray[np.int16],
         num_threads: int | None,
     ) -> None:
         self.side, self.match, self.rules = side, match, rules
@@ -76,13 +76,18 @@ class SeatedGames:
             reward=reward,
             autoreset_mode="Disabled",
             num_threads=num_threads,
-            **limits,
         )
         by_outcome = wants_outcome(reward, rules)
         self._by_total = match and by_outcome
         reward_kind = "outcome" if by_outcome else "margin"
-        self._made = {"side": side, "match": match, "rules": rules.spec, "reward": reward_kind}
-        """The arguments that a state depends on, beside the number of games."""
+        self._made = {
+            "side": side,
+            "match": match,
+            "rules": rules.spec,
+            "reward": reward_kind,
+            "starts": len(pool),
+        }
+        """What a state depends on of the arguments, beside the number of games."""
         self._sides = np.zeros(num_games, dtype=np.int64)
         """[B] the side that the learner decides for: 0 dwarfs, 1 trolls."""
         self._owed = np.zeros(num_games)
@@ -93,7 +98,8 @@ class SeatedGames:
         """[B] the second battle of a match is played."""
         self._first_ends = np.zeros((num_games, 2), dtype=np.int64)
         """[B, 2] how the first battle of a match ended, and its margin from its dwarfs' view."""
-        self._start_row = self._battles.rows[0].copy()
+        self._pool = pool
+        self._battles.set_rows(np.repeat(pool[:1], num_games, axis=0), are_checked=True)
         self._starts = self._battles.rows.copy()
         """[B, 432] where the battles start."""
         seen = (len(MATCH_PLANES), *OBSERVATION_SHAPE[1:])
@@ -132,13 +138,13 @@ class SeatedGames:
 
         Args:
             which: [B] bool.
-            generator: draws the sides, if they are random.
-            starts: [B, 432] where the battles start; None for the usual start.
+            generator: draws the sides, if they are random, and the starts, if there are several.
+            starts: [B, 432] where the battles start; None: each where it is drawn to.
         """
         count = int(which.sum())
         if not count:
             return
-        self._starts[which] = self._start_row if starts is None else starts[which]
+        self._starts[which] = self._drawn(count, generator) if starts is None else starts[which]
         self._battles.set_rows(self._starts[which], which, are_checked=True)
         if self.side == "random":
             self._sides[which] = generator.integers(2, size=count)
@@ -290,6 +296,12 @@ class SeatedGames:
         second begins at once.
         """
         return self._battles.terminated | self._battles.truncated
+
+    def _drawn(self, count: int, generator: np.random.Generator) -> NDArray[np.int16]:
+        """Starts, [count, 432]. Of a single one nothing is drawn."""
+        if len(self._pool) == 1:
+            return np.repeat(self._pool, count, axis=0)
+        return self._pool[generator.integers(len(self._pool), size=count)]
 
     def _look(self) -> None:
         """With both sides to decide for, take the side to move."""

@@ -80,7 +80,7 @@ from thud_env.envs.opponents import (
     seed_opponent,
 )
 from thud_env.envs.rendering import RenderMode
-from thud_env.envs.reset_options import read_options
+from thud_env.envs.reset_options import Starts, read_options
 from thud_env.envs.states import check_generator, check_part, check_state
 from thud_env.position import SIDES, IllegalMove, Position
 from thud_env.rulesets import Rules
@@ -119,7 +119,7 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
             reward of -1, or ``"raise"`` an ``IllegalMove``.
         reward: as ``ThudEnv``.
         idle_mask: the action mask once the battle is over, ``"ones"`` or ``"zeros"``.
-        max_quiet_turns, max_turns, offer_after, agreement: as ``ThudEnv``.
+        starts, max_quiet_turns, max_turns, offer_after, agreement: as ``ThudEnv``.
 
     Raises:
         ValueError: for any other value; for an opponent that refuses the game (``check_plays``).
@@ -141,6 +141,7 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         illegal_action: IllegalAction = "lose",
         reward: Reward | None = None,
         idle_mask: IdleMask = "ones",
+        starts: Starts | None = None,
         max_quiet_turns: int | None = None,
         max_turns: int | None = None,
         offer_after: int | None = None,
@@ -157,6 +158,7 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
             render_mode,
             reward=reward,
             idle_mask=idle_mask,
+            starts=starts,
             max_quiet_turns=max_quiet_turns,
             max_turns=max_turns,
             offer_after=offer_after,
@@ -195,7 +197,7 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         """Start a battle, and play it up to the learner's first decision.
 
         Args:
-            seed: seeds the draw of sides and the opponent, if it can be seeded.
+            seed: seeds the draws of sides and starts, and the opponent, if it can be seeded.
             options: ``{"position": text}`` starts from position text or a ``Position``, which
                 keeps its own limits.
 
@@ -210,7 +212,7 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         options = read_options(options, ("position",))
         needed, self._needs_reset = self._needs_reset, True  # until the opponent has replied
         try:
-            self._game.reset(options=options)
+            self._game.reset(seed=seed, options=options)
         except (TypeError, ValueError):  # refused: the battle before goes on
             self._needs_reset = needed
             raise

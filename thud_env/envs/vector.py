@@ -63,7 +63,7 @@ from thud_env.envs.common import (
     is_lost_by,
     observation_space,
 )
-from thud_env.envs.reset_options import read_mask, read_options, read_starts
+from thud_env.envs.reset_options import Starts, read_mask, read_options, read_pool, read_starts
 from thud_env.envs.seated_games import SeatedGames
 from thud_env.envs.states import check_arrays, check_generator, check_state
 from thud_env.position import Position
@@ -84,6 +84,7 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         rules, side, opponent, match, observation, illegal_action, reward, idle_mask: as for
             ``ThudSeatEnv``. All games have the same; with ``side="random"`` every game draws
             its own.
+        starts: as for ``ThudSeatEnv``; each battle that begins, by itself or not, draws its own.
         max_quiet_turns, max_turns, offer_after, agreement: as for ``ThudSeatEnv``.
         autoreset_mode: as Gymnasium names it, see above.
         copy: whether observations and masks are copies.
@@ -109,6 +110,7 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         illegal_action: IllegalAction = "lose",
         reward: Reward | None = None,
         idle_mask: IdleMask = "ones",
+        starts: Starts | None = None,
         max_quiet_turns: int | None = None,
         max_turns: int | None = None,
         offer_after: int | None = None,
@@ -137,8 +139,9 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             agreement=agreement,
         )
         one_of("match", match, (True, False))
+        pool = read_pool(starts, self.rules, self._limits)
         self._games = SeatedGames(
-            num_envs, self.rules, side, opponent, match, reward, self._limits, num_threads
+            num_envs, self.rules, side, opponent, match, reward, pool, num_threads
         )
         space = observation_space(len(MATCH_PLANES if match else PLANES))
         self.single_observation_space = space if self._is_dict else space["observation"]
@@ -174,7 +177,7 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         """Start battles, and play them up to the learner's first decisions.
 
         Args:
-            seed: seeds the draws of sides and the opponent, if it can be seeded.
+            seed: seeds the draws of sides and starts, and the opponent, if it can be seeded.
             options: ``"position"``, to start from: position text, or a ``Position``, which keeps
                 its own limits, or a list of B of them, or [B, 432] state rows;
                 ``"reset_mask"``, [B] bool, to start these battles only.

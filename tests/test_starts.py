@@ -1,0 +1,164 @@
+"""``starts``: battles that begin at positions of the user's own, by themselves, too."""
+
+import copy
+
+import gymnasium
+import numpy as np
+import pytest
+from seat_play import first_legal
+
+import thud_env
+
+START = thud_env.Position.start(max_turns=4)
+AFTER = START.play("dE2-E6")
+STARTS = [START, AFTER, AFTER.play("TG7-F6")]
+ROWS = np.stack([start.row for start in STARTS])
+
+
+def drawn(env, count=40, **options):
+    """The numbers of the starts that resets of an AEC environment draw."""
+    numbers = []
+    for _ in range(count):
+        env.reset(**options)
+        numbers.append(STARTS.index(env.position))
+    return numbers
+
+
+@pytest.mark.parametrize("make", [thud_env.ThudEnv, thud_env.MatchEnv])
+def test_a_reset_draws_one_of_the_starts(make):
+    env = make(starts=STARTS)
+    env.reset(seed=3)
+    first = STARTS.index(env.position)
+    numbers = drawn(env)
+    assert set(numbers) == {0, 1, 2}
+    env.reset(seed=3)
+    assert [first, *numbers] == [STARTS.index(env.position), *drawn(env)]
+    assert set(drawn(env, seed=3)) == {first}
+
+
+def test_the_setup_is_the_start_if_there_is_none_other():
+    env = thud_env.ThudEnv(max_turns=4)
+    env.reset()
+    assert env.position == START
+    env = thud_env.ThudEnv(starts=AFTER.text, max_turns=9)  # a text gets the environment's limits
+    env.reset()
+    assert env.position == thud_env.Position.from_text(AFTER.text, max_turns=9)
+
+
+def test_a_position_of_the_reset_comes_first_and_draws_nothing():
+    env = thud_env.ThudEnv(starts=STARTS)
+    env.reset(seed=1)
+    later = drawn(env, 5)
+    env.reset(seed=1)
+    other = thud_env.Position.start(max_turns=7)
+    env.reset(options={"position": other})
+    assert env.position == other
+    assert drawn(env, 5) == later
+
+
+def test_both_battles_of_a_match_begin_where_the_first_does():
+    env = thud_env.MatchEnv(starts=STARTS)
+    for seed in range(6):
+        env.reset(seed=seed)
+        start = env.position
+        while not env.battles:
+            env.step(first_legal(env.position))
+        assert env.position == start
+
+
+def test_a_state_keeps_the_draws_to_come():
+    env = thud_env.ThudEnv(starts=ROWS)
+    env.reset(seed=5)
+    state, twin = env.get_state(), copy.deepcopy(env)
+    numbers = drawn(env)
+    assert drawn(twin) == numbers
+    env.set_state(state)
+    assert drawn(env) == numbers
+    env.set_state(state)
+    with pytest.raises(ValueError, match="starts=3 cannot be set in one with starts=1"):
+        thud_env.ThudEnv().set_state(state)
+    with pytest.raises(ValueError, match="its np_random is"):
+        env.set_state({**state, "np_random": {}})
+
+
+def test_a_seat_begins_where_it_is_drawn_to():
+    env = gymnasium.make("thud/Thud-v0", side="both", opponent=None, starts=ROWS)
+    env.reset(seed=2)
+    seen = []
+    for _ in range(30):
+        env.reset()
+        seen.append(STARTS.index(env.unwrapped.position))
+    assert set(seen) == {0, 1, 2}
+    env.reset(seed=2)
+    env.reset()
+    assert STARTS.index(env.unwrapped.position) == seen[0]
+
+
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
+@pytest.mark.parametrize("match", [False, True])
+def test_battles_that_begin_by_themselves_draw_theirs(mode, match):
+    many = 64
+
+    def play():
+        envs = gymnasium.make_vec(
+            "thud/Thud-v0",
+            num_envs=many,
+            side="both",
+            opponent=None,
+            match=match,
+            starts=STARTS,
+            autoreset_mode=mode,
+        )
+        envs.reset(seed=4)
+        begun = [[STARTS.index(envs.position(env)) for env in range(many)]]
+        for _ in range(12):
+            ends = envs.step(envs.sample_actions())[2:4]
+            at = [envs.position(env) for env in range(many)]
+            begun.append([STARTS.index(one) if one in STARTS else -1 for one in at])
+            if mode == "SameStep":
+                assert all(begun[-1][env] >= 0 for env in np.flatnonzero(ends[0] | ends[1]))
+        return np.array(begun)
+
+    begun = play()
+    assert set(begun[0]) == {0, 1, 2}
+    # Each of 64 environments begins again; one that drew its start once only would keep to it.
+    again = [set(begun[:, env]) - {-1} for env in range(many)]
+    assert sum(len(starts) > 1 for starts in again) > many // 2
+    np.testing.assert_array_equal(begun, play())
+
+
+def test_many_begin_at_the_only_start_there_is():
+    envs = thud_env.ThudVectorEnv(3, "classic", "both", None, starts=[AFTER])
+    assert [envs.position(env) for env in range(3)] == [AFTER] * 3  # before the first reset, too
+    state = envs.np_random.bit_generator.state
+    envs.reset()
+    assert [envs.position(env) for env in range(3)] == [AFTER] * 3
+    assert envs.np_random.bit_generator.state == state
+
+
+@pytest.mark.parametrize("make", [thud_env.ThudEnv, thud_env.ThudSeatEnv, thud_env.ThudVectorEnv])
+@pytest.mark.parametrize(
+    ("starts", "error", "message"),
+    [
+        ([], ValueError, "^starts has none: one at least would be right, or None for the setup"),
+        (ROWS[:0], ValueError, "^starts has none: one at least"),
+        (7, TypeError, "^starts 7: a list of position texts or Positions, or rows, "),
+        (b"rows", TypeError, "^starts b'rows': a list"),
+        ([None], TypeError, "^position None: position text or a Position"),
+        (["nonsense"], ValueError, "nonsense"),
+        ([thud_env.Position.start("koom-valley")], ValueError, "cannot start a battle of classic"),
+        (ROWS[:, :7], thud_env.RowError, "432"),
+        (ROWS.astype(float), thud_env.RowError, "float64"),
+    ],
+)
+def test_wrong_starts_are_named(make, starts, error, message):
+    with pytest.raises(error, match=message):
+        make(starts=starts)
+
+
+def test_a_start_that_is_over_is_named():
+    over = thud_env.Position.start(max_turns=1).play("dE2-E6")
+    with pytest.raises(ValueError, match=r"is over: "):
+        thud_env.ThudEnv(starts=[over])
+    with pytest.raises(ValueError, match=r"^position 1, a row, is over: "):
+        thud_env.ThudEnv(starts=np.stack([START.row, over.row]))
