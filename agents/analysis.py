@@ -1,8 +1,8 @@
 """Analyses a position with a player: its main line, its score, and which decisions it considers.
 
-Alpha-beta tells what it has found each time it has searched a turn deeper; a tree search without a
-limit runs again and again, with twice the simulations each time. So there are results while it goes
-on, and any search can be watched from outside.
+Alpha-beta tells what it has found each time it has searched a turn deeper, a tree search each time
+it has made twice as many simulations. So there are results while it goes on, and any search can be
+watched from outside.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ADVISER = "alphabeta:depth=2"
 DEEPEST = 12
 _NO_END = 10**15
 """Nodes that no search reaches: without ``nodes``, it would end at fifty million."""
-_FIRST_SIMULATIONS, _MOST_SIMULATIONS = 100, 1_000_000
+_MOST_SIMULATIONS = 1_000_000
 _LIMITS = {
     "alphabeta": ("depth", "time", "nodes"),
     "mcts": ("sims", "time"),
@@ -40,7 +40,9 @@ _LIMITS = {
 _WITHOUT_LIMITS = {"champion": "alphabeta"}
 """What a player is without the limits that it always has."""
 _LINE = 4
-"""Turns of a main line."""
+"""The most turns of a main line."""
+_FINISHER = "alphabeta:depth=1"
+"""Ends a turn that a tree search has not looked to the end of."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,8 +78,11 @@ class Analysis:
 
     def __init__(self, spec: str, position: Position, *, endless: bool = False) -> None:
         check_going_on(position, "analyse")
-        self._spec, self._position, self._endless = spec, position, endless
-        self._thinking = make(spec)
+        self._spec, self._position = spec, position
+        self._is_offer = position.row[fields.PENDING] == fields.ANSWER_OFFER
+        """Whether an offer is open: a player answers it by what it finds within its own limits."""
+        once = self._is_offer or (_ends(spec) and not endless)
+        self._thinking = make(spec if once else endless_spec(spec))
         """The player that is to be stopped."""
         self._stopped = False
         self.finding: Finding | None = None
@@ -92,31 +97,28 @@ class Analysis:
 
     def run(self) -> None:
         """Analyse until the limits of the spec; or, if it names none, until there is nothing deeper
-        to search or another thread calls ``stop``. Each turn of the main line after the first is
-        searched anew: by alpha-beta a turn less deep each time, by other players with the limits
-        of the spec.
+        to search or another thread calls ``stop``. The main line is what a tree has tried most
+        often; alpha-beta searches its later turns anew, a turn less deep each time.
 
         Raises:
             OwnAgentError: if a player of the user's own fails.
         """
-        for spec in searches(self._spec, self._endless):
-            self._thinking = make(spec)
-            if self._stopped:
-                return
-            with errors_with_traceback(self._thinking):
-                for found in self._findings():
-                    if self.finding is None or not self._stopped:
-                        self.finding = found
-                    if self._stopped:
-                        return  # keep the last finished search: half of one is worth less
+        if self._stopped:
+            return
+        with errors_with_traceback(self._thinking):
+            for found in self._findings():
+                # Half a search is worth less than the last finished one, but a tree is never half.
+                if self.finding is None or not self._stopped or found.visits:
+                    self.finding = found
+                if self._stopped:
+                    return
 
     def _findings(self) -> Iterator[Finding]:
         # Imported here because importing searches takes a while.
         from agents.search.planning import PlanningAgent
 
         position, agent = self._position, self._thinking
-        offered = position.row[fields.PENDING] == fields.ANSWER_OFFER
-        if not isinstance(agent, PlanningAgent) or offered:
+        if not isinstance(agent, PlanningAgent) or self._is_offer:
             yield _judged(agent, position)
             return
         for thought in agent.deepen(position.row):
@@ -124,6 +126,9 @@ class Analysis:
 
     def _line(self, thought: Thought) -> Iterator[str]:
         """Yield the turn that a thought begins, and the turns that the player expects after it."""
+        if thought.simulations:
+            yield from self._line_of_tree(thought)
+            return
         here, planned = self._position, list(thought.decisions)
         unlimited = _unlimited(self._spec)
         depth = thought.depth if unlimited.name == "alphabeta" else None
@@ -137,6 +142,16 @@ class Analysis:
             yield turn
             here, planned = here.play(turn), []
         self._thinking = player
+
+    def _line_of_tree(self, thought: Thought) -> Iterator[str]:
+        here = self._position
+        turn = here.turn_of(_turn_of(make(_FINISHER), here, list(thought.decisions)))
+        yield turn
+        # What is expected follows the tree's turn, which is whole then.
+        for decisions in thought.expected[: _LINE - 1]:
+            here = here.play(turn)
+            turn = here.turn_of(decisions)
+            yield turn
 
     def _expected(self, spec: str, here: Position) -> list[int]:
         """The turn that a search finds, or begins with if it is stopped."""
@@ -193,27 +208,27 @@ def _judged(agent: Agent, position: Position) -> Finding:
     return Finding(line, opinion.probabilities, opinion.margin)
 
 
-def searches(spec: str, endless: bool) -> Iterator[str]:
-    """Yield the specs to run one after another."""
+def endless_spec(spec: str) -> str:
+    """What goes on past the limits of a spec; the same if it is no search."""
     unlimited = _unlimited(spec)
-    if not endless and _is_limited(spec):
-        yield spec
-    elif unlimited.name == "alphabeta":
-        yield str(unlimited.given("nodes", _NO_END).given("depth", DEEPEST))
-    elif unlimited.name in _LIMITS:
-        simulations = _FIRST_SIMULATIONS
-        while simulations <= _MOST_SIMULATIONS:
-            yield str(unlimited.given("sims", simulations))
-            simulations *= 2
-    else:
-        yield spec
+    if unlimited.name == "alphabeta":
+        return str(unlimited.given("nodes", _NO_END).given("depth", DEEPEST))
+    return str(unlimited.given("sims", _MOST_SIMULATIONS)) if unlimited.name in _LIMITS else spec
 
 
-def _is_limited(spec: str) -> bool:
+def _ends(spec: str) -> bool:
     """Whether a search of this spec ends of itself, or it is no search."""
     told = Spec.of(spec)
     limits = _LIMITS.get(told.name)
-    return limits is None or any((told.value(key) or "").strip("0.") for key in limits)
+    return limits is None or any(_sets(told.value(key)) for key in limits)
+
+
+def _sets(limit: str | None) -> bool:
+    """Whether the value of an option sets a limit; ``make`` refuses what is no number."""
+    try:
+        return limit is not None and float(limit) != 0
+    except ValueError:
+        return True
 
 
 def _unlimited(spec: str) -> Spec:

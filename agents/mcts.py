@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 
 from agents.ranges import check_ranges
@@ -16,7 +17,13 @@ from agents.search.playouts import (
 )
 from agents.search.priors import FROM_CAPTURES, FROM_CHECKED_EVALUATION, FROM_EVALUATION
 from agents.search.published import patterns_serve, read_evaluation
-from agents.search.reading import TreeResult, best_line, glimpse_of, tree_result
+from agents.search.reading import (
+    TreeResult,
+    best_line,
+    glimpse_of,
+    result_so_far,
+    tree_result,
+)
 from agents.search.tree import Tree
 from agents.search.weights import material_weights
 from agents.search.workspace import Workspace
@@ -38,6 +45,8 @@ PRIORS = {
 }
 WHOLE_BATTLE = 10_000
 MOST_SIMULATIONS = 10_000_000
+FIRST_LOOK = 100
+"""Simulations after which a search that is watched shows something."""
 _MOST_IN_TIME = 1_000_000
 """Simulations to make room for where only time limits them."""
 
@@ -110,11 +119,10 @@ class MctsAgent(PlanningAgent):
             1, sims, (c, fpu, temperature), judging(None, self._weights.of(CLASSIC))
         )
         control = self._tree.control
-        control[trees.SIMULATIONS] = sims
         control[trees.HOW] = PLAYOUTS[playouts]
         control[trees.LENGTH] = length or WHOLE_BATTLE
         control[trees.PRIORS] = PRIORS[priors]
-        self._seconds = time
+        self._sims, self._seconds = sims, time
         self.searched: int = 0
 
     def stop(self) -> None:
@@ -127,6 +135,17 @@ class MctsAgent(PlanningAgent):
 
     def think(self, row: Row) -> TreeResult:
         """See ``PlanningAgent``."""
+        for _ in self._grow(row, self._sims):
+            pass
+        return tree_result(self._tree, 0, *best_line(self._tree, 0))
+
+    def deepen(self, row: Row) -> Iterator[TreeResult]:
+        """See ``PlanningAgent``. It yields whenever the simulations have doubled."""
+        for _ in self._grow(row, FIRST_LOOK):
+            yield result_so_far(self._tree)
+
+    def _grow(self, row: Row, first: int) -> Iterator[None]:
+        """Search a row; yield after so many simulations, after twice as many, and at the end."""
         self._tree.control[trees.STOP] = 0
         _compile()
         ruleset = ruleset_of(row)
@@ -138,8 +157,15 @@ class MctsAgent(PlanningAgent):
         self._tree = tree = self._tree._replace(work=self._works[which])
         trees.clear(tree, 0)  # first: a glimpse must not take the old edges for the new root's
         tree.root[0] = row
+        made, due = 0, min(first, self._sims)
         with stopping_after(self._seconds, self.stop):
-            trees.grow(tree, self._rng)
-        found = tree_result(tree, 0, *best_line(tree, 0))
-        self.searched += found.simulations
-        return found
+            while True:
+                tree.control[trees.SIMULATIONS] = due - made
+                grown = trees.grow(tree, self._rng)
+                made += grown
+                self.searched += grown
+                yield
+                was_stopped = made < due
+                if was_stopped or due == self._sims:
+                    return
+                due = min(2 * due, self._sims)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from agents.leaf_judge import LeafJudge
-from agents.mcts import MOST_SIMULATIONS
+from agents.mcts import FIRST_LOOK, MOST_SIMULATIONS
 from agents.networks.pairs import Pair
 from agents.policy import PolicyAgent
 from agents.ranges import check_ranges
@@ -28,9 +29,10 @@ from agents.search.reading import (
     edges_of,
     glimpse_of,
     read_root,
+    result_so_far,
     tree_result,
 )
-from agents.search.tree import Tree
+from agents.search.tree import NUM_NODES, Tree
 from agents.search.weights import material_weights
 from agents.search.workspace import MAX_DEPTH
 from thud_env.jit.rng import seed_generators
@@ -185,60 +187,82 @@ class PolicyMctsAgent(PlanningAgent):
 
     def think_rows(self, rows: Sequence[Row]) -> list[TreeResult]:
         """See ``PlanningAgent``."""
-        self._stopped = False
-        if self._seconds > 0 and len(rows):  # time begins when all is compiled, and asked once
-            _compile()
-            self._judge.judge(np.stack(rows[:1]))
-        ends = perf_counter() + self._seconds if self._seconds > 0 else math.inf
         thoughts: list[TreeResult] = []
-        try:
-            for first in range(0, len(rows), _GAMES_AT_ONCE):
-                some = rows[first : first + _GAMES_AT_ONCE]
-                now, share = perf_counter(), len(some) / (len(rows) - first)
-                found, simulations = self._search(some, now + share * (ends - now))
-                thoughts += found
-                self.searched += simulations
-        finally:
-            self._tree = None
+        ends = self._begin(rows)
+        for first in range(0, len(rows), _GAMES_AT_ONCE):
+            some = rows[first : first + _GAMES_AT_ONCE]
+            now, share = perf_counter(), len(some) / (len(rows) - first)
+            for tree in self._grow(some, now + share * (ends - now)):
+                for game, edge in enumerate(tree.first_edge.tolist()):
+                    thoughts.append(tree_result(tree, game, *best_line(tree, game, edge)))
         return thoughts
 
-    def _search(self, rows: Sequence[Row], ends: float) -> tuple[list[TreeResult], int]:
+    def deepen(self, row: Row) -> Iterator[TreeResult]:
+        """See ``PlanningAgent``. It yields whenever the simulations have doubled, with
+        ``root=gumbel``, which halves its candidates, at the end.
+        """
+        ends = self._begin([row])
+        first = None if self._gumbel else FIRST_LOOK
+        for tree in self._grow([row], ends, first):
+            yield result_so_far(tree, edge=int(tree.first_edge[0]))
+
+    def _begin(self, rows: Sequence[Row]) -> float:
+        """When the time for these rows is over, which begins now."""
+        self._stopped = False
+        if self._seconds == 0 or not len(rows):
+            return math.inf
+        _compile()  # time begins when all is compiled, and asked once
+        self._judge.judge(np.stack(rows[:1]))
+        return perf_counter() + self._seconds
+
+    def _grow(self, rows: Sequence[Row], ends: float, first: int | None = None) -> Iterator[Tree]:
+        """Search rows until a time. Yield their trees after ``first`` simulations of each, after
+        twice as many, and so on, and at the end; only at the end if there is no first.
+        ``first_edge`` holds what a root has chosen, -1 if that is what was tried most often.
+        """
         most = _MOST_IN_TIME // len(rows) if self._endless else self._sims
         tree = Tree.of_size(len(rows), most, self._constants, self._work)
-        games = np.arange(len(rows))
-        in_hand = Leaves.of_size(len(rows) * self._leaves)
         for game, row in enumerate(rows):
             tree.root[game] = row
             trees.clear(tree, game)
-        self._tree = tree
+        games = np.arange(len(rows))
+        in_hand = Leaves.of_size(len(rows) * self._leaves)
         roots: list[GumbelRoot] = []
-        made = 0
-        # The first simulation evaluates the roots, and only the second values a decision.
-        while made < most and not (made > 1 and (self._stopped or perf_counter() > ends)):
-            if made and self._gumbel:
-                roots = roots or [self._root_of(tree, game) for game in games.tolist()]
-                for game, root in enumerate(roots):
-                    decision = root.next_decision(*read_root(tree, game))
-                    tree.first_edge[game] = edges_of(tree, game).start + decision
-            # A young tree has few leaves worth evaluating.
-            together = min(self._leaves, most - made, 1 + made // _YOUNG)
-            whose = np.repeat(games, together)
-            descend_all(tree, whose, in_hand, self._rng)
-            while len(ripe := np.flatnonzero(in_hand.is_ripe[: len(whose)])):
-                starts, *priors, _ = self._judge.judge(in_hand.rows[ripe])
-                descend_ripe(tree, whose, in_hand, ripe, starts, *priors, self._rng)
-            found = in_hand.rows[: len(whose)]
-            judged = self._judge.value(found) if made else self._judge.judge(found)
-            absorb_all(tree, whose, in_hand, *judged)
-            made += together
-        thoughts: list[TreeResult] = []
-        for game in range(len(rows)):
-            edge = -1
-            if roots:
-                decision = roots[game].best_decision(*read_root(tree, game))
-                edge = edges_of(tree, game).start + decision
-            thoughts.append(tree_result(tree, game, *best_line(tree, game, edge)))
-        return thoughts, made * len(rows)
+        made, due = 0, first or most
+        self._tree = tree
+        try:
+            # The first simulation evaluates the roots, and only the second values a decision.
+            while made < most and not (made > 1 and (self._stopped or perf_counter() > ends)):
+                if made and self._gumbel:
+                    roots = roots or [self._root_of(tree, game) for game in games.tolist()]
+                    for game, root in enumerate(roots):
+                        decision = root.next_decision(*read_root(tree, game))
+                        tree.first_edge[game] = edges_of(tree, game).start + decision
+                # A young tree has few leaves worth evaluating.
+                together = min(self._leaves, most - made, 1 + made // _YOUNG)
+                self._simulate(tree, np.repeat(games, together), in_hand)
+                made += together
+                self.searched += together * len(games)
+                if due <= made < most:
+                    due *= 2
+                    yield tree
+            for game, root in enumerate(roots):
+                decision = root.best_decision(*read_root(tree, game))
+                tree.first_edge[game] = edges_of(tree, game).start + decision
+            yield tree
+        finally:
+            self._tree = None
+
+    def _simulate(self, tree: Tree, whose: NDArray[np.int64], in_hand: Leaves) -> None:
+        """Simulate once in each tree of a list, and once more where one is named again."""
+        is_first = tree.counters[0, NUM_NODES] == 0
+        descend_all(tree, whose, in_hand, self._rng)
+        while len(ripe := np.flatnonzero(in_hand.is_ripe[: len(whose)])):
+            starts, *priors, _ = self._judge.judge(in_hand.rows[ripe])
+            descend_ripe(tree, whose, in_hand, ripe, starts, *priors, self._rng)
+        found = in_hand.rows[: len(whose)]
+        judged = self._judge.judge(found) if is_first else self._judge.value(found)
+        absorb_all(tree, whose, in_hand, *judged)
 
     def _root_of(self, tree: Tree, game: int) -> GumbelRoot:
         """The root's choice, with noise that depends only on the seed and the position."""

@@ -6,7 +6,7 @@ import contextlib
 import gc
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,6 @@ from agents.networks.network import Network, NetworkConfig
 from agents.policy import PolicyAgent
 from agents.policy_mcts import PolicyMctsAgent
 from agents.search.lookahead import Lookahead
-from agents.search.planning import Thought
 from agents.search.reading import read_decisions
 from agents.search.tree import NUM_NODES, Tree
 from thud_env import RULESETS, Position
@@ -127,12 +126,12 @@ def test_all_games_of_a_call_have_an_equal_share_of_its_time(
 ) -> None:
     agent, ends = PolicyMctsAgent(folder / "classic", time=3), []
 
-    def search(rows: Sequence[Row], until: float) -> tuple[list[Thought], int]:
+    def grow(rows: Sequence[Row], until: float) -> Iterator[Tree]:
         ends.append((len(rows), until))
-        return [Thought([0], 0)] * len(rows), 0
+        return iter(())
 
     monkeypatch.setattr(policy_mcts, "perf_counter", lambda: sum(n for n, _ in ends) / 32)
-    monkeypatch.setattr(agent, "_search", search)
+    monkeypatch.setattr(agent, "_grow", grow)
     agent.think_rows([Position.start().row] * 96)
     assert ends == [(64, 2.0), (32, 3.0)]
 

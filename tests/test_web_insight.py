@@ -1,6 +1,7 @@
 """What the page shows of a player's thoughts: insight, glimpses, analyses and their limits."""
 
 import asyncio
+import dataclasses
 import threading
 from contextlib import aclosing
 from types import SimpleNamespace
@@ -8,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 import agents
-from agents.analysis import DEEPEST, Analysis, glimpse, searches
+from agents.analysis import DEEPEST, Analysis, endless_spec, glimpse
 from agents.search import negamax
 from agents.search.deepening import Searcher
 from agents.search.evaluation import WIN
@@ -191,8 +192,7 @@ def test_a_stop_that_a_search_did_not_see_ends_it_after_its_first_turn(monkeypat
 
 
 def test_an_endless_analysis_has_no_limit_of_nodes():
-    (spec,) = searches("alphabeta", endless=True)
-    assert agents.make(spec)._options.nodes == 10**15
+    assert agents.make(endless_spec("alphabeta"))._options.nodes == 10**15
 
 
 def test_the_main_line_is_searched_a_turn_less_deep_each_time(monkeypatch):
@@ -217,6 +217,56 @@ def test_a_search_that_deepens_ends_with_what_it_would_think():
     assert player.glimpse(row).depth == 1
     deeper.close()
     assert player.glimpse(row) is None
+
+
+@pytest.mark.parametrize("spec", ["mcts:sims=450", "policy+mcts:pretrained/classic,sims=450"])
+def test_a_tree_search_is_watched_as_it_doubles(spec):
+    """It ends with what it would play, and has a main line from the first time on."""
+    position = LESSONS[1].start
+    agent = agents.make(spec)
+    found = list(agent.deepen(position.row))
+    visits = [thought.simulations for thought in found]
+    assert len(visits) == 4
+    for seen, due in zip(visits, (100, 200, 400, 450), strict=True):
+        assert due - 1 <= seen < due + 8  # a simulation evaluates the root; leaves come in batches
+    whole = agents.make(spec).think(position.row)
+    assert dataclasses.replace(found[-1], expected=[]) == whole
+    assert agent.searched == 450
+    analysis = Analysis(spec, position)
+    analysis.run()
+    line = analysis.finding.line
+    assert 2 <= len(line) <= 4
+    here = position
+    for turn, decisions in zip(line, [found[-1].decisions, *found[-1].expected], strict=False):
+        assert here.turn_of(decisions) == turn
+        here = here.play(turn)
+
+
+def test_a_turn_that_a_tree_has_not_looked_to_the_end_of_is_finished():
+    """It moves, and whom it captures is still to be decided."""
+    position = LESSONS[2].start
+    move, *captures = position.decisions("TG6-F5xE5")
+    assert captures
+    (turn,) = Analysis("mcts", position)._line(Thought([move], 0, visits={move: 2}))
+    assert turn.startswith("TG6-F5x")
+    assert position.play(turn).to_move == "dwarfs"
+
+
+@pytest.mark.parametrize(
+    ("spec", "visits"), [("mcts", 101), ("policy+mcts:pretrained/classic", 100)]
+)
+def test_a_tree_that_is_stopped_shows_what_it_has(spec, visits):
+    analysis = Analysis(spec, LESSONS[1].start, endless=True)
+    deepen = type(analysis._thinking).deepen
+
+    def stopped(row):
+        for thought in deepen(analysis._thinking, row):
+            yield thought
+            analysis.stop()
+
+    analysis._thinking.deepen = stopped
+    analysis.run()
+    assert analysis.finding.visits == visits
 
 
 @pytest.mark.parametrize("spec", ["alphabeta:depth=2", "mcts:sims=300"])
@@ -262,14 +312,21 @@ def test_a_player_without_a_search_has_no_glimpse():
     assert glimpse(agents.make("greedy"), LESSONS[1].start) is None
 
 
-def test_a_search_without_a_limit_goes_as_deep_as_any_or_doubles_its_simulations():
+@pytest.mark.parametrize(
+    ("spec", "runs"),
+    [
+        ("alphabeta:quiescence=2", DEEP),
+        ("alphabeta:depth=0,time=0.0", f"alphabeta:{NO_LIMIT}"),
+        ("mcts:c=2,time=0e0", "mcts:c=2,sims=1000000"),
+        ("greedy", "greedy"),
+    ],
+)
+def test_a_search_without_a_limit_has_no_end(monkeypatch, spec, runs):
+    made = []
+    monkeypatch.setattr("agents.analysis.make", made.append)
     for endless in (False, True):
-        assert list(searches("alphabeta:quiescence=2", endless)) == [DEEP]
-        tree = list(searches("mcts:c=2", endless))
-        assert tree[:2] == ["mcts:c=2,sims=100", "mcts:c=2,sims=200"]
-        assert len(tree) > 10
-        assert list(searches("greedy", endless)) == ["greedy"]
-    assert list(searches("alphabeta:depth=0,time=0.0", endless=False)) == [f"alphabeta:{NO_LIMIT}"]
+        Analysis(spec, LESSONS[1].start, endless=endless)
+    assert made == [runs, runs]
 
 
 @pytest.mark.parametrize(
@@ -278,15 +335,18 @@ def test_a_search_without_a_limit_goes_as_deep_as_any_or_doubles_its_simulations
         ("alphabeta:depth=2,quiescence=2", DEEP),
         ("alphabeta:nodes=5000,quiescence=2", DEEP),
         ("alphabeta:quiescence=2,depth=0,time=0.5", DEEP),
-        ("mcts:sims=200", "mcts:sims=100"),
-        ("policy+mcts:pretrained/classic,time=2", "policy+mcts:pretrained/classic,sims=100"),
+        ("mcts:sims=200", "mcts:sims=1000000"),
+        ("policy+mcts:pretrained/classic,time=2", "policy+mcts:pretrained/classic,sims=1000000"),
         ("champion", f"alphabeta:{NO_LIMIT}"),
         ("champion:time=3,seed=2", f"alphabeta:seed=2,{NO_LIMIT}"),
     ],
 )
-def test_a_limit_of_the_spec_is_kept_but_on_the_page(spec, unlimited):
-    assert list(searches(spec, endless=False)) == [spec]
-    assert next(searches(spec, endless=True)) == unlimited
+def test_a_limit_of_the_spec_is_kept_but_on_the_page(monkeypatch, spec, unlimited):
+    made = []
+    monkeypatch.setattr("agents.analysis.make", made.append)
+    for endless in (False, True):
+        Analysis(spec, LESSONS[1].start, endless=endless)
+    assert made == [spec, unlimited] == [spec, endless_spec(spec)]
 
 
 @pytest.mark.parametrize("spec", ["alphabeta:depth=1", "mcts:sims=10", "greedy"])

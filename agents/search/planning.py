@@ -47,6 +47,8 @@ class Thought:
     """How often each decision was tried; empty if the search does not count it."""
     depth: int | None = dataclasses.field(default=None, kw_only=True)
     """The depth of the deepest finished search, 0: none; None if it does not count turns."""
+    expected: list[list[int]] = dataclasses.field(default_factory=list, kw_only=True)
+    """The turns expected next, each by its decisions; empty if the search does not say."""
 
     @property
     def simulations(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,20 +106,56 @@ def best_line(tree: Tree, game: int, edge: int = -1) -> tuple[list[int], float]:
     if edge < 0:
         edge = best_edge(tree, game, 0)
     value = float(tree.totals[game, edge]) / max(int(tree.visits[game, edge]), 1)
-    row = tree.root[game].copy()
     line = []
+    for decision, ends_turn in _best_decisions(tree, game, edge):
+        line.append(decision)
+        if ends_turn:
+            break
+    return line, value
+
+
+def expected_turns(tree: Tree, game: int, edge: int = -1) -> list[list[int]]:
+    """The turns tried most often after the best one, or after one that begins with an edge of the
+    root: each whole, by its decisions, as far as the tree goes.
+    """
+    if edge < 0:
+        edge = best_edge(tree, game, 0)
+    turns: list[list[int]] = [[]]
+    for decision, ends_turn in _best_decisions(tree, game, edge):
+        turns[-1].append(decision)
+        if ends_turn:
+            turns.append([])
+    return turns[1:-1]
+
+
+def _best_decisions(tree: Tree, game: int, edge: int) -> Iterator[tuple[int, bool]]:
+    """Yield the decision of an edge of the root and those that are best after it, and whether each
+    ends a turn. A turn begins only with a decision that has been tried.
+    """
+    row = tree.root[game].copy()
     while True:
-        line.append(int(tree.actions[game, edge]))
-        apply(row, line[-1])
+        decision = int(tree.actions[game, edge])
+        apply(row, decision)
+        is_over = row[TERMINATION] != ONGOING
+        ends_turn = bool(is_over or row[PENDING] == NO_QUESTION)
+        yield decision, ends_turn
         node = int(tree.children[game, edge])
-        if node < 0 or row[PENDING] == NO_QUESTION or row[TERMINATION] != ONGOING:
-            return line, value
+        if node < 0 or is_over:
+            return
         edge = best_edge(tree, game, node)
+        if ends_turn and tree.visits[game, edge] == 0:
+            return
 
 
 def tree_result(tree: Tree, game: int, line: list[int], value: float) -> TreeResult:
     """The result at the root of a tree: a line, its value, -1 .. 1, and all visits."""
     return _result(tree.root[game], read_decisions(tree, game), line, value)
+
+
+def result_so_far(tree: Tree, game: int = 0, edge: int = -1) -> TreeResult:
+    """The result at the root of a tree, or of one of its edges, and the turns expected next."""
+    found = tree_result(tree, game, *best_line(tree, game, edge))
+    return dataclasses.replace(found, expected=expected_turns(tree, game, edge))
 
 
 def glimpse_of(tree: Tree, row: Row) -> TreeResult | None:

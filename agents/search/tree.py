@@ -325,8 +325,8 @@ def back_up(tree, game, length, value):
 
 @compiled
 def grow(tree, rng):
-    """Grow the empty tree of game 0 by as many simulations as ``tree.control`` says, and by one if
-    it is stopped at once: a decision has a value then.
+    """Grow the tree of game 0 by as many simulations as ``tree.control`` says, and by one if it is
+    stopped at once: a decision has a value then.
 
     Args:
         tree: ``tree.root[0]`` is a row, its battle not over and no offer open.
@@ -336,7 +336,8 @@ def grow(tree, rng):
         how many were made.
     """
     game, nothing = np.int64(0), np.int64(-1)  # numbers: see evaluation.WIDEST
-    _expand(tree, game, tree.root[0], nothing, rng)
+    if tree.counters[game, NUM_NODES] == 0:
+        _expand(tree, game, tree.root[0], nothing, rng)
     control = tree.control
     made = 0
     while made < control[SIMULATIONS] and (control[STOP] == 0 or made == 0):
