@@ -34,7 +34,6 @@ from agents.search.reading import (
 )
 from agents.search.tree import NUM_NODES, Tree
 from agents.search.weights import material_weights
-from agents.search.workspace import MAX_DEPTH
 from thud_env.jit.rng import seed_generators
 from thud_env.position import SIDES, Side
 from thud_env.rules.row import Row
@@ -46,6 +45,8 @@ _MOST_IN_TIME = 100_000
 _UNUSED = 1.0
 _YOUNG = 4
 """Simulations that a tree has made for each further leaf that it adds to a batch."""
+_DEEPEST_LOOK = 5
+"""The most turns that a leaf is searched: 30 ms of a core, within which no search is stopped."""
 _ROOTS = ("puct", "gumbel")
 PRECISIONS = ("float32", "bfloat16")
 
@@ -83,8 +84,9 @@ class PolicyMctsAgent(PlanningAgent):
         time: seconds for a call, 0: no limit. With one, its play depends on the machine.
         leaves: the most leaves of a tree in a batch; with ``gumbel``, one. More are faster, but not
             as well chosen.
-        lookahead: how many turns deep each leaf is searched by alpha-beta; 0: it is not, and the
-            networks value it. Fewer are faster: alone, a turn takes a third of the time with 1.
+        lookahead: how many turns deep each leaf is searched by alpha-beta, 5 at most; 0: it is not,
+            and the networks value it. Fewer are faster: alone, a turn takes a third of the time
+            with 1.
         temperature: of the priors: above 1 it makes the networks' probabilities more equal.
         precision: ``float32``, or ``bfloat16``, which is faster on processors that have it.
         seed: seeds the noise, if there is any.
@@ -129,7 +131,7 @@ class PolicyMctsAgent(PlanningAgent):
             scale=(scale, 0, 1e6),
             time=(time, 0, 1e6),
             leaves=(leaves, 1, 1e3),
-            lookahead=(lookahead, 0, MAX_DEPTH),
+            lookahead=(lookahead, 0, _DEEPEST_LOOK),
             temperature=(temperature, 0.01, 1e6),
         )
         self._policy = PolicyAgent(path)
