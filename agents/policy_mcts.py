@@ -22,6 +22,7 @@ from agents.search import tree as trees
 from agents.search.gumbel import GumbelRoot
 from agents.search.judge import judging
 from agents.search.leaves import Leaves, absorb_all, descend_all, descend_ripe
+from agents.search.lookahead import DEEPEST_LOOKAHEAD
 from agents.search.planning import PlanningAgent
 from agents.search.reading import (
     TreeResult,
@@ -45,8 +46,6 @@ _MOST_IN_TIME = 100_000
 _UNUSED = 1.0
 _YOUNG = 4
 """Simulations that a tree has made for each further leaf that it adds to a batch."""
-_DEEPEST_LOOK = 5
-"""The most turns that a leaf is searched: 30 ms of a core, within which no search is stopped."""
 _ROOTS = ("puct", "gumbel")
 PRECISIONS = ("float32", "bfloat16")
 
@@ -131,7 +130,7 @@ class PolicyMctsAgent(PlanningAgent):
             scale=(scale, 0, 1e6),
             time=(time, 0, 1e6),
             leaves=(leaves, 1, 1e3),
-            lookahead=(lookahead, 0, _DEEPEST_LOOK),
+            lookahead=(lookahead, 0, DEEPEST_LOOKAHEAD),
             temperature=(temperature, 0.01, 1e6),
         )
         self._policy = PolicyAgent(path)

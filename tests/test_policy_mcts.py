@@ -216,6 +216,8 @@ def test_priors_sum_to_1_at_the_lowest_temperature(
 def test_the_error_for_a_wrong_spec_or_checkpoint_names_it(folder: Path) -> None:
     with pytest.raises(ValueError, match=r"sims=1 must be in 2 \.\. 1e\+07"):
         agents.make(f"policy+mcts:{folder / 'classic'},sims=1")
+    with pytest.raises(ValueError, match=r"lookahead=6 must be in 0 \.\. 5"):
+        agents.make(f"policy+mcts:{folder / 'classic'},lookahead=6")
     with pytest.raises(ValueError, match=r"root=uct must be one of puct, gumbel"):
         agents.make(f"policy+mcts:{folder / 'classic'},root=uct")
     with pytest.raises(ValueError, match=r"precision=half must be one of float32, bfloat16"):

@@ -13,6 +13,8 @@ from agents.search.workspace import EXTENSIONS, LINE, REDUCTIONS, Workspace
 from thud_env.jit.compile import compiled
 from thud_env.rulesets import get_ruleset
 
+DEEPEST_LOOKAHEAD = 5
+"""The most turns that a leaf of a tree is searched: some 30 ms, within which nothing stops it."""
 LOOKAHEAD_EXTENSIONS = 1
 """The most turns that ``Lookahead`` adds. More cost more than they make the values better."""
 

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from agents.networks.network import NetworkConfig
 from agents.ranges import Count, NotNegative, Range, Share, StepSize
+from agents.search.lookahead import DEEPEST_LOOKAHEAD
 from agents.search.workspace import MAX_DEPTH, MAX_QUIESCENCE
 from training.config import RunConfig
 
@@ -27,7 +28,7 @@ class TeacherConfig:
 
     simulations: NotNegative = 0
     """Simulations of the tree search for a state, 2 or more; 0: alpha-beta."""
-    lookahead: Annotated[int, Range(0, MAX_DEPTH)] = 1
+    lookahead: Annotated[int, Range(0, DEEPEST_LOOKAHEAD)] = 1
     """Of the tree search: how many turns deep each leaf is searched by alpha-beta; 0: it is not,
     and the networks value it."""
     depth: Annotated[int, Range(1, MAX_DEPTH)] = 2
