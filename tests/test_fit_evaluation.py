@@ -83,6 +83,45 @@ def test_a_run_that_was_stopped_ends_as_one_that_was_not(rules: str, tmp_path: P
     assert (report["match"]["pairs"], report["match"]["nodes"]) == (2, match.MATCH_NODES)
 
 
+@pytest.mark.parametrize(
+    "name", ["positions-1-0.npz", "generation-1.json", "generation-2.json", "report.json"]
+)
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"[]", b'{"generation": 1}'])
+def test_a_damaged_file_is_named_and_made_anew_without_it(
+    name: str, content: bytes, tmp_path: Path, monkeypatch, capsys
+) -> None:
+    monkeypatch.setattr(fit_evaluation, "play_match", lambda *_: {"won": True})
+    assert main(command(tmp_path)) == 0
+    whole = (tmp_path / name).read_bytes()
+    (tmp_path / name).write_bytes(content)
+    (tmp_path / "generation-2.npz").unlink()  # it is fitted again
+    if name == "generation-2.json":
+        (tmp_path / "generation-2.npz").write_bytes((tmp_path / "out.npz").read_bytes())
+    assert main(command(tmp_path)) == 2
+    assert (
+        f"{tmp_path / name} is damaged: remove it, and it is made anew" in capsys.readouterr().err
+    )
+    (tmp_path / name).unlink()
+    assert main(command(tmp_path)) == 0
+    assert (tmp_path / name).read_bytes() == whole
+
+
+def test_a_damaged_plan_asks_for_another_folder(tmp_path: Path, capsys) -> None:
+    (tmp_path / "plan.json").write_text("[1]")
+    assert main(command(tmp_path)) == 2
+    assert "plan.json is damaged: another --folder would be right" in capsys.readouterr().err
+
+
+def test_code_that_has_changed_since_is_told(tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.setattr(fit_evaluation, "play_match", lambda *_: {"won": False})
+    assert main(command(tmp_path)) == 0
+    assert main(command(tmp_path)) == 0
+    assert "note:" not in capsys.readouterr().out
+    monkeypatch.setattr(generations, "code_of_play", lambda: "another")
+    assert main(command(tmp_path)) == 0
+    assert "have changed since the battles that are kept were played" in capsys.readouterr().out
+
+
 def test_a_folder_of_another_plan_is_left_alone(tmp_path: Path, capsys) -> None:
     assert main(command(tmp_path)) == 0
     assert main(command(tmp_path, "--seed", "2")) == 2

@@ -37,6 +37,7 @@ from training.commands.lock import FolderLock
 from training.commands.versions import checkout_commit
 from training.fit_evaluation.generations import Generations, Plan
 from training.fit_evaluation.match import MATCH_STARTS, play_match
+from training.fit_evaluation.positions import damaged
 from training.pages import check_writable
 
 _NUMBERS: tuple[tuple[str, float, float, str], ...] = (
@@ -118,10 +119,8 @@ def _fit_evaluation(arguments: argparse.Namespace) -> None:
 
 def _play_and_fit(folder: Path, plan: Plan, out: Path, arguments: argparse.Namespace) -> None:
     generations = Generations(folder, plan, arguments.start)
-    fits = []
-    for number in range(1, plan.generations + 1):
-        fits.append(generations.make(number, arguments.threads))
-        print("generation {generation}: {positions} positions, {words}".format(**fits[-1]))
+    numbers = range(1, plan.generations + 1)
+    fits = [generations.make(number, arguments.threads) for number in numbers]
     newest = generations.tables(plan.generations)
     report_path = folder / "report.json"
     if _is_written(out, newest, report_path, fits):
@@ -147,8 +146,11 @@ def _is_written(out: Path, newest: Path, report_path: Path, fits: list[Any]) -> 
     """Whether the tables have won the match that is reported, and were written."""
     if not (report_path.exists() and out.exists() and out.read_bytes() == newest.read_bytes()):
         return False
-    report = json.loads(report_path.read_text(encoding="utf-8"))
-    return bool(report["match"]["won"]) and report["fits"] == fits
+    try:
+        report = json.loads(report_path.read_text(encoding="utf-8"))
+        return bool(report["match"]["won"]) and report["fits"] == fits
+    except (KeyError, TypeError, ValueError):
+        raise damaged(report_path) from None
 
 
 def _beside(out: Path) -> Path:

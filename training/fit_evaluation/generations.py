@@ -22,10 +22,11 @@ from agents.search.published import without_tables
 from agents.search.weights import published_weights
 from thud_env.jit.rng import seed_generators
 from thud_env.rulesets import get_ruleset
+from training.arena.identity import CHANGED, code_of_play
 from training.arena.openings import read_openings
 from training.commands.changes import changes
 from training.fit_evaluation.match import MATCH_STARTS
-from training.fit_evaluation.positions import Positions, SearchPlay
+from training.fit_evaluation.positions import Positions, SearchPlay, damaged
 from training.fit_evaluation.regression import class_numbers, fit, predict, prior_values
 
 SHARD = 5000
@@ -71,6 +72,7 @@ class Generations:
         self._folder = folder
         self._plan = plan
         self._claim()
+        self._note_code()
         if not self.tables(0).exists():
             self._begin(start)
 
@@ -89,16 +91,22 @@ class Generations:
             the report of its fit.
         """
         tables = self.tables(number)
-        if not tables.exists():
-            self._play(number, threads)
+        path = tables.with_suffix(".json")
+        if not (tables.exists() and path.exists()):
+            for earlier in range(1, number + 1):  # it is fitted to all of them
+                self._play(earlier, threads)
             self._fit(number)
-        report: dict[str, Any] = json.loads(tables.with_suffix(".json").read_text(encoding="utf-8"))
+        try:
+            report: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            print("generation {generation}: {positions} positions, {words}".format(**report))
+        except (KeyError, TypeError, ValueError):
+            raise damaged(path) from None
         return report
 
     def _claim(self) -> None:
         path = self._folder / "plan.json"
         wanted = {**dataclasses.asdict(self._plan), "generations": None}
-        begun = json.loads(path.read_text(encoding="utf-8")) if path.exists() else wanted
+        begun = _read_plan(path) if path.exists() else wanted
         if begun != wanted:
             changed = ", ".join(changes(begun, wanted)) or "by another version"
             raise ValueError(
@@ -106,6 +114,13 @@ class Generations:
                 "another --folder would be right"
             )
         replace_flushed(path, json.dumps(wanted).encode())
+
+    def _note_code(self) -> None:
+        """Say it if the folder was begun with other code, whose battles are kept."""
+        path, now = self._folder / "code", code_of_play()
+        if path.exists() and path.read_bytes() != now.encode():
+            print(f"note: {CHANGED} since the battles that are kept were played", flush=True)
+        replace_flushed(path, now.encode())
 
     def _begin(self, start: Path | None) -> None:
         """Write generation 0: the tables to start from or, without any, the prior."""
@@ -209,3 +224,18 @@ class Generations:
         rounded = np.clip(np.rint(values * POINT), -LARGEST, LARGEST)
         pieces, constant = rounded[:-2].astype(np.int16), rounded[-1].astype(np.int64)
         write_tables(self.tables(number), self._plan.rules, pieces, constant)
+
+
+def _read_plan(path: Path) -> dict[str, Any]:
+    """The plan that a folder was begun with.
+
+    Raises:
+        ValueError: if the file is damaged.
+    """
+    try:
+        plan = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        plan = None
+    if not isinstance(plan, dict):
+        raise ValueError(f"{path} is damaged: another --folder would be right")
+    return plan

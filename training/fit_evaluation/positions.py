@@ -59,6 +59,11 @@ DEEP = 0.3
 two turns at least: more positions are worth more than deeper values."""
 
 
+def damaged(path: Path) -> ValueError:
+    """The error for a damaged file of a fit that is made anew if it is missing."""
+    return ValueError(f"{path} is damaged: remove it, and it is made anew")
+
+
 @dataclasses.dataclass(frozen=True)
 class Positions:
     """N positions at the start of a turn."""
@@ -93,9 +98,19 @@ class Positions:
 
     @classmethod
     def load(cls, path: Path) -> Positions:
-        """Read a file of them."""
-        with np.load(path, allow_pickle=False) as file:
-            return cls(**{name: file[name] for name in file.files})
+        """Read a file of them.
+
+        Raises:
+            ValueError: if it is damaged; it may be removed, and is made anew then.
+        """
+        data = io.BytesIO(path.read_bytes())
+        try:
+            with np.load(data, allow_pickle=False) as file:
+                found = cls(**file)
+            (_,) = {len(part) for part in dataclasses.asdict(found).values()}
+        except Exception:  # NumPy's, zipfile's and zlib's, as the damaged bytes will have it
+            raise damaged(path) from None
+        return found
 
 
 class SearchPlay:
