@@ -79,6 +79,14 @@ def test_more_games_of_the_same_field_go_on_too(unbroken: Path, tmp_path: Path) 
     assert untimed(results[:8]) == untimed(read_games(unbroken).results)
 
 
+@pytest.mark.parametrize("name", ["report.md", "report.json", "payoff.svg"])
+def test_a_folder_with_a_file_of_the_users_is_left_alone(name, tmp_path: Path, capsys) -> None:
+    (tmp_path / name).write_text("mine")
+    assert ladder(tmp_path) == 2
+    assert f"{tmp_path / name} is of no ladder: --out DIR names another" in capsys.readouterr().err
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [(name, "mine")]
+
+
 def test_the_report_is_written_anew_from_the_games(unbroken: Path, capsys) -> None:
     report = (unbroken / "report.md").read_bytes()
     (unbroken / "report.md").unlink()
