@@ -83,7 +83,10 @@ def test_more_games_of_the_same_field_go_on_too(unbroken: Path, tmp_path: Path) 
 def test_a_folder_with_a_file_of_the_users_is_left_alone(name, tmp_path: Path, capsys) -> None:
     (tmp_path / name).write_text("mine")
     assert ladder(tmp_path) == 2
-    assert f"{tmp_path / name} is of no ladder: --out DIR names another" in capsys.readouterr().err
+    assert (
+        f"{tmp_path / name} is not of these games: --out DIR names another"
+        in capsys.readouterr().err
+    )
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [(name, "mine")]
 
 

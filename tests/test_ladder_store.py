@@ -206,7 +206,7 @@ def test_files_are_those_that_a_spec_names(tmp_path: Path, monkeypatch) -> None:
 
 
 def test_two_ladders_do_not_write_one_folder(folder: Path) -> None:
-    with Store(folder, FIELD), pytest.raises(FieldError, match="another ladder"):
+    with Store(folder, FIELD), pytest.raises(FieldError, match="by another process: --out DIR"):
         Store(folder, FIELD)
     with Store(folder, FIELD) as store:
         assert store.results == RESULTS

@@ -52,10 +52,9 @@ def _field(folder: Path) -> Path:
 
 
 def _tuning(folder: Path) -> tuple[list[str], Callable[[], object]]:
-    out = folder / "out.json"
     words = ["classic", "mcts:sims=2", "c=1,2", "--opponents", "random", "--pairs", "2"]
-    words += ["--batch", "2", "--games", str(folder / "games.jsonl"), "--out", str(out)]
-    return words, lambda: _untimed(json.loads(out.read_bytes()))
+    words += ["--batch", "2", "--out", str(folder), "--workers", "1"]
+    return words, lambda: _untimed(json.loads((folder / "result.json").read_bytes()))
 
 
 def _untimed(result: object) -> object:

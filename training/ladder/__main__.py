@@ -25,8 +25,8 @@ from training.arena.intervals import resolution
 from training.commands.console import CommandConsole
 from training.ladder.fields import GAMES, RULES, make_field, read_field
 from training.ladder.publish import check_page, publish
-from training.ladder.report import PICTURE, REPORT, check_report, write_report
-from training.ladder.store import read_games
+from training.ladder.report import NUMBERS, PICTURE, REPORT, write_report
+from training.ladder.store import read_games, refuse_others
 from training.ladder.tournament import play_missing
 from training.usage import ALLOW_PYTHON
 
@@ -83,7 +83,7 @@ def _ladder(arguments: argparse.Namespace) -> None:
         check_page(arguments.publish, field)
     name = arguments.field.stem if arguments.field else get_ruleset(field.rules).name
     folder = arguments.out or Path("runs") / "ladder" / name
-    check_report(folder)
+    refuse_others(folder, REPORT, NUMBERS, PICTURE)
     workers = arguments.workers or available_cores()
     play_missing(field, field.games(), folder, workers, console)
     _report(folder, arguments.publish, console)

@@ -29,23 +29,11 @@ from training.arena.intervals import (
 from training.arena.summary import markdown_table
 from training.ladder.figures import Effort, Figures, as_json, compute_figures
 from training.ladder.picture import payoff_svg
-from training.ladder.store import FILE, Games, read_games
-from training.pages import PageError, write_all
+from training.ladder.store import Games, read_games
+from training.pages import write_all
 
 EFFORT = ("ms a turn (dwarfs, trolls)", "nodes a turn")
 REPORT, NUMBERS, PICTURE = "report.md", "report.json", "payoff.svg"
-
-
-def check_report(folder: Path) -> None:
-    """Refuse a folder whose files the report of a ladder that is begun there would replace.
-
-    Raises:
-        PageError: naming one.
-    """
-    if not (folder / FILE).exists():
-        for name in (REPORT, NUMBERS, PICTURE):
-            if (folder / name).exists():
-                raise PageError(f"{folder / name} is of no ladder: --out DIR names another folder")
 
 
 def write_report(folder: Path) -> str:

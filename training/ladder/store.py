@@ -82,6 +82,20 @@ def read_games(folder: Path) -> Games:
     return Games(headers[-1], list(results.values()), codes, whole)
 
 
+def refuse_others(folder: Path, *names: str) -> None:
+    """Refuse a folder without games in which files have the names of those that come from them.
+
+    Raises:
+        FieldError: naming one.
+    """
+    if not (folder / FILE).exists():
+        for name in names:
+            if (folder / name).exists():
+                raise FieldError(
+                    f"{folder / name} is not of these games: --out DIR names another folder"
+                )
+
+
 class Store:
     """A folder that games are added to. A context manager; one process at a time may use a folder.
 
@@ -102,7 +116,9 @@ class Store:
             make_folder(folder)
             self._journal = Journal(folder / FILE)
         except BlockingIOError:
-            raise FieldError(f"{folder} is being written by another ladder") from None
+            raise FieldError(
+                f"{folder} is being written by another process: --out DIR names another"
+            ) from None
         except OSError as error:
             raise FieldError(f"{folder} cannot be written: {error.strerror}") from None
         try:

@@ -12,9 +12,9 @@ of its gain is below 0. After ``--pairs`` starts from the front of the book, the
 again from the back, which had no part in its selection. It is recommended only if its interval
 there is above 0.
 
-All battles are kept in ``runs/tune-RULES-PLAYER.jsonl``. After a stop the same command goes on from
-there. The result is ``runs/tune-RULES-PLAYER.json``. Candidates are not compared at
-equal time: the result also gives the ratio of CPU times.
+All battles are kept in ``runs/tune/RULES-PLAYER``, as those of a ladder are. After a stop the same
+command goes on from there, also with more options or pairs. The result is ``result.json`` there.
+Candidates are not compared at equal time: the result also gives the ratio of CPU times.
 """
 
 from __future__ import annotations
@@ -24,17 +24,20 @@ import json
 import sys
 from pathlib import Path
 
-from agents.durable import make_folder, replace_flushed
+from agents.durable import replace_flushed
 from agents.specs import Spec
+from thud_env.batch.cpu import available_cores
 from thud_env.command import Command, bounded
 from thud_env.rulesets import get_ruleset
-from training.arena.games import try_players
+from training.arena.field import Field, Game
+from training.arena.games import Result
 from training.arena.openings import read_openings
 from training.commands.console import CommandConsole
-from training.pages import check_writable
-from training.tune_search.rounds import Plan, Rounds
-from training.tune_search.tournament import Tuning
+from training.ladder.store import refuse_others
+from training.ladder.tournament import play_missing
+from training.tune_search.tournament import LIMITS, Plan, Tuning
 
+RESULT = "result.json"
 OPPONENTS = ("alphabeta:depth=1", "alphabeta:depth=2", "greedy2")
 
 
@@ -54,17 +57,21 @@ def main(words: list[str] | None = None) -> int:
     )
     add("--pairs", type=bounded(int, 2), default=40, metavar="N", help="starts each (40)")
     add("--batch", type=bounded(int, 2), default=10, metavar="N", help="starts of a round (10)")
-    add("--out", type=Path, metavar="FILE", help="the result (beside --games)")
-    add("--games", type=Path, metavar="FILE", help="the battles (runs/tune-...)")
-    return command.run(_tune, words)
+    add("--out", type=Path, metavar="DIR", help="where all is kept (runs/tune/RULES-PLAYER)")
+    add("--workers", type=bounded(int, 1), metavar="N", help="processes (one a core)")
+    return command.run(
+        _tune,
+        words,
+        errors=(ValueError, ChildProcessError),
+        stopped="stopped; the same command goes on from here",
+    )
 
 
 def _tune(arguments: argparse.Namespace) -> None:
     ruleset = get_ruleset(arguments.rules)
-    rules = ruleset.spec
-    book = read_openings(rules)
+    book = read_openings(ruleset.spec)
     plan = Plan(
-        rules,
+        ruleset.spec,
         arguments.base,
         tuple(candidates(arguments.base, arguments.options)),
         tuple(arguments.opponents),
@@ -75,18 +82,17 @@ def _tune(arguments: argparse.Namespace) -> None:
     if 2 * plan.pairs > len(book.starts):
         raise ValueError(f"--pairs {plan.pairs}: {len(book.starts) // 2} at most would be right")
     name = f"{ruleset.name}-{Spec.of(plan.base).name}"
-    games = arguments.games or Path("runs") / f"tune-{name}.jsonl"
-    out = arguments.out or games.with_suffix(".json")
-    if out.resolve() == games.resolve():
-        raise ValueError(f"--games {games}: the battles cannot be where the result is: --out FILE")
-    check_writable(out)
-    # They compile first, too: times are of play.
-    try_players((plan.base, *plan.candidates, *plan.opponents), rules, CommandConsole())
-    make_folder(out.parent)
-    with Rounds(plan, games) as rounds:
-        for note in rounds.notes:
-            print(f"note: {note}", flush=True)
-        result = Tuning(plan, rounds, book).run()
+    folder = arguments.out or Path("runs") / "tune" / name
+    refuse_others(folder, RESULT)
+    most = dict.fromkeys(plan.players, 2 * len(book.starts))
+    field = Field(most, ruleset.spec, book, limits=LIMITS)
+    workers, console = arguments.workers or available_cores(), CommandConsole()
+
+    def play(games: list[Game]) -> list[Result]:
+        return play_missing(field, games, folder, workers, console)
+
+    result = Tuning(plan, len(book.starts), play).run()
+    out = folder / RESULT
     replace_flushed(out, f"{json.dumps(result, indent=1)}\n".encode())
     print(f"recommended: {', '.join(result['recommended']) or 'the base'}; all of it: {out}")
 
