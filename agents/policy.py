@@ -52,7 +52,8 @@ def sample_decisions(
         return np.array(chosen, dtype=np.int64), log_probs, values
     if temperature != 1:
         highest = np.maximum.reduceat(weights, starts[:-1])
-        weights = (weights - np.repeat(highest, np.diff(starts))) / temperature
+        with np.errstate(over="ignore"):  # at so low a temperature they have no weight
+            weights = (weights - np.repeat(highest, np.diff(starts))) / temperature
     return draw_by_weight(np.exp(weights), starts, uniforms), log_probs, values
 
 
