@@ -80,7 +80,8 @@ class PolicyMctsAgent(PlanningAgent):
         considered: with ``gumbel``, the most decisions to try.
         noise: with ``gumbel``, how random the choice of these is; 0: not at all.
         scale: with ``gumbel``, how much values count against priors.
-        time: seconds for a call, 0: no limit. With one, its play depends on the machine.
+        time: seconds for a turn, 0: no limit; games that are searched together share those of all.
+            With a limit, its play depends on the machine.
         leaves: the most leaves of a tree in a batch; with ``gumbel``, one. More are faster, but not
             as well chosen.
         lookahead: how many turns deep each leaf is searched by alpha-beta, 5 at most; 0: it is not,
@@ -189,11 +190,9 @@ class PolicyMctsAgent(PlanningAgent):
     def think_rows(self, rows: Sequence[Row]) -> list[TreeResult]:
         """See ``PlanningAgent``."""
         thoughts: list[TreeResult] = []
-        ends = self._begin(rows)
+        self._begin(rows)
         for first in range(0, len(rows), _GAMES_AT_ONCE):
-            some = rows[first : first + _GAMES_AT_ONCE]
-            now, share = perf_counter(), len(some) / (len(rows) - first)
-            for tree in self._grow(some, now + share * (ends - now)):
+            for tree in self._grow(rows[first : first + _GAMES_AT_ONCE]):
                 for game, edge in enumerate(tree.first_edge.tolist()):
                     thoughts.append(tree_result(tree, game, *best_line(tree, game, edge)))
         return thoughts
@@ -202,25 +201,23 @@ class PolicyMctsAgent(PlanningAgent):
         """See ``PlanningAgent``. It yields whenever the simulations have doubled, with
         ``root=gumbel``, which halves its candidates, at the end.
         """
-        ends = self._begin([row])
-        first = None if self._gumbel else FIRST_LOOK
-        for tree in self._grow([row], ends, first):
+        self._begin([row])
+        for tree in self._grow([row], None if self._gumbel else FIRST_LOOK):
             yield result_so_far(tree, edge=int(tree.first_edge[0]))
 
-    def _begin(self, rows: Sequence[Row]) -> float:
-        """When the time for these rows is over, which begins now."""
+    def _begin(self, rows: Sequence[Row]) -> None:
+        """Prepare for rows. Time begins when all is compiled, and asked once."""
         self._stopped = False
-        if self._seconds == 0 or not len(rows):
-            return math.inf
-        _compile()  # time begins when all is compiled, and asked once
-        self._judge.judge(np.stack(rows[:1]))
-        return perf_counter() + self._seconds
+        if self._seconds > 0 and len(rows):
+            _compile()
+            self._judge.judge(np.stack(rows[:1]))
 
-    def _grow(self, rows: Sequence[Row], ends: float, first: int | None = None) -> Iterator[Tree]:
-        """Search rows until a time. Yield their trees after ``first`` simulations of each, after
-        twice as many, and so on, and at the end; only at the end if there is no first.
-        ``first_edge`` holds what a root has chosen, -1 if that is what was tried most often.
+    def _grow(self, rows: Sequence[Row], first: int | None = None) -> Iterator[Tree]:
+        """Search rows. Yield their trees after ``first`` simulations of each, after twice as many,
+        and so on, and at the end; only at the end if there is no first. ``first_edge`` holds what
+        a root has chosen, -1 if that is what was tried most often.
         """
+        ends = perf_counter() + len(rows) * self._seconds if self._seconds > 0 else math.inf
         most = _MOST_IN_TIME // len(rows) if self._endless else self._sims
         tree = Tree.of_size(len(rows), most, self._constants, self._work)
         for game, row in enumerate(rows):

@@ -6,7 +6,6 @@ import contextlib
 import gc
 import threading
 import weakref
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +24,11 @@ from agents.networks.checkpoint import CheckpointError, save_policy
 from agents.networks.network import Network, NetworkConfig
 from agents.policy import PolicyAgent
 from agents.policy_mcts import PolicyMctsAgent
+from agents.search.leaves import Leaves
 from agents.search.lookahead import Lookahead
 from agents.search.reading import read_decisions
 from agents.search.tree import NUM_NODES, Tree
 from thud_env import RULESETS, Position
-from thud_env.rules.row import Row
 
 
 @pytest.fixture(scope="module")
@@ -121,19 +120,24 @@ def test_a_search_is_bounded_by_time_and_can_be_stopped(root: str, folder: Path)
         assert 1 <= agent.searched < 20000
 
 
-def test_all_games_of_a_call_have_an_equal_share_of_its_time(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("together", "seconds"), [(1, [2.5]), (2, [5.0]), (66, [160.0, 5.0])])
+def test_every_game_has_the_time_of_its_turn(
+    together: int, seconds: list[float], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    agent, ends = PolicyMctsAgent(folder / "classic", time=3), []
+    """As with a search that plays them one by one: so equal limits of time are fair."""
+    agent, spent = PolicyMctsAgent(folder / "classic", time=2), [0.0]
+    simulate = agent._simulate
 
-    def grow(rows: Sequence[Row], until: float) -> Iterator[Tree]:
-        ends.append((len(rows), until))
-        return iter(())
+    def slow(tree: Tree, whose: NDArray[np.int64], in_hand: Leaves) -> None:
+        if tree.counters[0, NUM_NODES] == 0:
+            spent.append(0.0)
+        spent[-1] += 0.5 * len(tree.root)
+        simulate(tree, whose, in_hand)
 
-    monkeypatch.setattr(policy_mcts, "perf_counter", lambda: sum(n for n, _ in ends) / 32)
-    monkeypatch.setattr(agent, "_grow", grow)
-    agent.think_rows([Position.start().row] * 96)
-    assert ends == [(64, 2.0), (32, 3.0)]
+    monkeypatch.setattr(policy_mcts, "perf_counter", lambda: sum(spent))
+    monkeypatch.setattr(agent, "_simulate", slow)
+    agent.think_rows([Position.start().row] * together)
+    assert spent[1:] == seconds
 
 
 @pytest.mark.parametrize("leaves", [1, 8])
