@@ -2,10 +2,9 @@
 
 By earlier tables ``mcts`` lost to ``alphabeta`` in equal time in Koom Valley Thud and
 ``classic-all``; on their ladders and that of ``classic`` it is not above ``alphabeta:depth=3`` in
-two to four times the time. In ``classic`` an earlier ``policy+mcts`` was not shown to beat
-``alphabeta:depth=3``, in some twenty times the time; as it is now, its dwarfs lost 4 battles of 4
-against ``alphabeta:time=1``, in more time (docs/log.md, docs/strength.md). In ``classic-any`` and
-football they have not been compared.
+two to four times the time. In ``classic`` ``policy+mcts`` is level with it at a tenth of a second a
+turn; what is beyond has not been measured, and it needs PyTorch. In ``classic-any`` and football
+they have not been compared (docs/log.md, docs/strength.md).
 """
 
 from __future__ import annotations
