@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from difflib import get_close_matches
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -164,26 +164,19 @@ def read_pool(starts: Starts | None, rules: Ruleset, limits: Limits) -> NDArray[
     """
     if starts is None:
         return new_row(rules, **limits)[np.newaxis]
-    if len(getattr(starts, "shape", ())) == 2:
-        pool = _read_rows(as_array("starts", starts), rules)
-        return _not_empty(pool)
+    is_array = len(getattr(starts, "shape", ())) == 2
     if isinstance(starts, str | Position):
         starts = [starts]
-    if not isinstance(starts, Sequence) or isinstance(starts, bytes):
+    if not is_array and (not isinstance(starts, Sequence) or isinstance(starts, bytes)):
         raise TypeError(
             f"starts {shown(starts)}: a list of position texts or Positions, or rows, "
             f"[S, {ROW_SIZE}], would be right"
         )
-    return np.stack([read_start(start, rules, limits) for start in _not_empty(starts)])
-
-
-_Some = TypeVar("_Some", NDArray[np.int16], Sequence[Any])
-
-
-def _not_empty(starts: _Some) -> _Some:
     if not len(starts):
         raise ValueError("starts has none: one at least would be right, or None for the setup")
-    return starts
+    if is_array:
+        return _read_rows(as_array("starts", starts), rules)
+    return np.stack([read_start(start, rules, limits) for start in starts])
 
 
 def _read_rows(rows: NDArray[Any], rules: Ruleset) -> NDArray[np.int16]:
