@@ -144,8 +144,13 @@ class Analysis:
         self._thinking = player
 
     def _line_of_tree(self, thought: Thought) -> Iterator[str]:
-        here = self._position
-        turn = here.turn_of(_turn_of(make(_FINISHER), here, list(thought.decisions)))
+        here, decisions = self._position, list(thought.decisions)
+        after = here
+        for decision in decisions:
+            after = after.apply(decision)
+        if not is_between_turns(after.row):
+            decisions += _turn_of(make(_FINISHER), after)
+        turn = here.turn_of(decisions)
         yield turn
         # What is expected follows the tree's turn, which is whole then.
         for decisions in thought.expected[: _LINE - 1]:
