@@ -149,7 +149,7 @@ class MctsAgent(PlanningAgent):
         self._tree.control[trees.STOP] = 0
         _compile()
         ruleset = ruleset_of(row)
-        by_patterns = patterns_serve(row)
+        by_patterns = bool(patterns_serve(row))
         which = (ruleset.spec, by_patterns)
         if which not in self._works:
             tables = self._tables(ruleset.spec) if by_patterns else None

@@ -34,6 +34,27 @@ def test_a_value_is_that_of_a_search_that_knows_nothing_yet(rules: str) -> None:
     assert found.tolist() == [expected(row) for row in rows]
 
 
+HUNTS = (
+    place("classic", "E4 E3 D5 D7 D9 D11 E13", "H6"),
+    place("classic", "E4 E3 D5 D7 D9 D11 E13", "H6 J9 K6"),
+    place("classic", "E4 L12", "H6 J9 K6", "t"),
+)
+
+
+def test_the_last_pieces_are_hunted_by_features() -> None:
+    """As by ``alphabeta``: in the first and the last of these, but not in the second."""
+    rows = np.stack([position.row for position in HUNTS])
+    for options, same in (
+        (SearchOptions(depth=1, learned=True, reductions=1, use_table=False), [True] * 3),
+        (SearchOptions(depth=1, learned=False, reductions=1, use_table=False), [True, False, True]),
+    ):
+        searcher = Searcher(published_weights(), np.ones(1, dtype=np.uint64))
+        signs = 1 - 2 * rows[:, TO_MOVE].astype(int)
+        values = [as_share(searcher.value(row, options), True) for row in rows] * signs
+        found, _ = Lookahead("classic", 1).search(rows)
+        assert (found == values).tolist() == same
+
+
 def test_no_decision_has_refuted_anything_before_a_search() -> None:
     assert (exact_search("classic").killers == -1).all()  # 0 is the number of a decision
 

@@ -157,7 +157,7 @@ class Searcher:
         control[workspace.USE_TABLE] = options.use_table
         control[workspace.QUIESCENCE] = options.quiescence
         control[workspace.REDUCTIONS] = options.reductions
-        by_patterns = options.learned and patterns_serve(row)
+        by_patterns = options.learned and bool(patterns_serve(row))
         tables = self._tables(ruleset.spec) if by_patterns else None
         control[workspace.BY_PATTERNS] = tables is not None
         extensions = most_extensions(options.depth, tables is not None)

@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 from agents.search.judge import judging
 from agents.search.pattern_files import published_tables
 from agents.search.playouts import searched_value
+from agents.search.published import patterns_serve
 from agents.search.weights import published_weights
-from agents.search.workspace import EXTENSIONS, LINE, REDUCTIONS, Workspace
+from agents.search.workspace import BY_PATTERNS, EXTENSIONS, LINE, REDUCTIONS, Workspace
 from thud_env.jit.compile import compiled
 from thud_env.rulesets import get_ruleset
 
@@ -32,30 +33,32 @@ def exact_search(rules: str, learned: bool = True, quiescence: int = 4) -> Works
 
 
 @compiled
-def begin_afresh(work, rng):
+def begin_afresh(work, by_patterns, rng):
     """Forget earlier searches: where a search leaves out, as quiescence does, the order of its
     decisions matters.
 
     Args:
         work: the arrays of a search without table.
+        by_patterns: whether to evaluate by patterns.
         rng: [1] uint64, its generator.
     """
+    work.control[BY_PATTERNS] = by_patterns
     work.killers[:] = -1
     work.history[:] = 0
     rng[0] = 1
 
 
 @compiled
-def _search_each(work, rows, depth, values, decisions, rng):
+def _search_each(work, rows, by_patterns, depth, values, decisions, rng):
     for n in range(rows.shape[0]):
-        begin_afresh(work, rng)
+        begin_afresh(work, by_patterns[n], rng)
         values[n] = searched_value(rows[n], depth, work, rng)
         decisions[n] = work.lines[0, 0] if work.frames[0, LINE] > 0 else -1
 
 
 class Lookahead:
-    """A search by patterns, or by features where a ruleset has none. It leaves out what
-    ``alphabeta`` leaves out: see ``pruning.py``.
+    """A search by patterns, or by features where these do not serve or a ruleset has none. It
+    leaves out what ``alphabeta`` leaves out: see ``pruning.py``.
 
     Args:
         rules: the ruleset of the positions.
@@ -64,6 +67,7 @@ class Lookahead:
 
     def __init__(self, rules: str, depth: int) -> None:
         self._work = exact_search(rules)
+        self._has_tables = bool(self._work.control[BY_PATTERNS])
         self._work.control[REDUCTIONS] = 1
         self._work.control[EXTENSIONS] = LOOKAHEAD_EXTENSIONS
         self._depth = depth
@@ -80,5 +84,6 @@ class Lookahead:
             none was found.
         """
         values, decisions = np.empty(len(rows)), np.empty(len(rows), dtype=np.int64)
-        _search_each(self._work, rows, self._depth, values, decisions, self._rng)
+        by_patterns = patterns_serve(rows) & self._has_tables
+        _search_each(self._work, rows, by_patterns, self._depth, values, decisions, self._rng)
         return values, decisions

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+from numpy.typing import NDArray
+
 from agents.search.pattern_files import published_tables, tables_with
 from agents.search.patterns import Tables
 from agents.search.weights import Weights, load_weights, published_weights
-from thud_env.rules.row import NUM_DWARFS, NUM_TROLLS, Row, ruleset_of
+from thud_env.rules.row import NUM_DWARFS, NUM_TROLLS, ROW_SIZE, ruleset_of
 
 EVALUATIONS = ("learned", "features")
 
@@ -40,8 +43,10 @@ def without_tables(rules: str) -> None:
     """No tables, for any ruleset. A function of the module, so that players can be pickled."""
 
 
-def patterns_serve(row: Row) -> bool:
-    """Whether to evaluate by patterns what follows from a position. They do not see from afar, as
-    those must who hunt the last dwarfs or trolls; features do.
+def patterns_serve(rows: NDArray[np.int16]) -> NDArray[np.bool_]:
+    """[...] whether to evaluate by patterns what follows from positions of one ruleset, [..., 432].
+    They do not see from afar, as those must who hunt the last dwarfs or trolls; features do.
     """
-    return ruleset_of(row).stone_moves or bool(min(row[NUM_DWARFS], row[NUM_TROLLS]) > FEW)
+    fewest = np.minimum(rows[..., NUM_DWARFS], rows[..., NUM_TROLLS])
+    stone_moves = ruleset_of(rows.reshape(-1, ROW_SIZE)[0]).stone_moves
+    return np.asarray((fewest > FEW) | stone_moves)

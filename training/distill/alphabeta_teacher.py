@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from agents.search import negamax
 from agents.search.evaluation import INFINITE, WIDEST, final_value
 from agents.search.lookahead import begin_afresh, exact_search
-from agents.search.workspace import BEST
+from agents.search.published import patterns_serve
+from agents.search.workspace import BEST, BY_PATTERNS
 from thud_env.batch.cpu import available_cores
 from thud_env.jit.compile import compiled
 from thud_env.rules.legal import legal_actions
@@ -113,13 +114,13 @@ def label_row(work, row, depth, reach, considered, child, decisions, scores, ord
 
 @compiled
 def _label_each(
-    work, rows, depth, reach, considered, scratch, decisions, gaps, counts, values, rng
+    work, rows, by_patterns, depth, reach, considered, scratch, decisions, gaps, counts, values, rng
 ):
     """Label rows, keeping only decisions within reach of the best; returns how many are kept."""
     child, listed, scores, order = scratch
     kept = 0
     for n in range(rows.shape[0]):
-        begin_afresh(work, rng)
+        begin_afresh(work, by_patterns[n], rng)
         count = label_row(
             work, rows[n], depth, reach, considered, child, listed, scores, order, rng
         )
@@ -159,6 +160,7 @@ class _Desk:
     def __init__(self, config: TeacherConfig, rules: str) -> None:
         self._config = config
         self._work = exact_search(rules, config.evaluation == "learned", config.quiescence)
+        self._has_tables = bool(self._work.control[BY_PATTERNS])
         size = MAX_DECISIONS_AT_ONCE
         self._scratch = (
             np.zeros(ROW_SIZE, dtype=np.int16),
@@ -176,6 +178,7 @@ class _Desk:
         kept = _label_each(
             self._work,
             rows,
+            patterns_serve(rows) & self._has_tables,
             config.depth,
             config.reach,
             config.considered,
