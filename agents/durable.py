@@ -95,6 +95,23 @@ def new_file(path: Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
+@contextlib.contextmanager
+def new_folder(folder: Path) -> Iterator[Path]:
+    """Yield a folder that gets its name, in place of an empty one, once it is whole. Its files must
+    have been flushed then. The folders above it are made.
+    """
+    make_folder(folder.parent)
+    temporary = temporary_path(folder)
+    shutil.rmtree(temporary, ignore_errors=True)  # of a killed process of this number
+    temporary.mkdir()
+    try:
+        yield temporary
+        flush_folder(temporary)
+        rename_flushed(temporary, folder)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
 def replace_flushed(path: Path, data: bytes) -> None:
     """Replace a file, in one step."""
     temporary = temporary_path(path)

@@ -30,6 +30,14 @@ def test_an_agent_meets_itself_once_from_each_start() -> None:
     assert starts == {"random": [0, 1, 2], "greedy": [0, 1]}
 
 
+def test_one_agent_may_play_itself(tmp_path: Path) -> None:
+    field = tmp_path / "one.yaml"
+    field.write_text("agents: [random]\ngames: 4\nmax_turns: 20\n")
+    words = ["--rules", "classic", "--workers", "1", "--out", str(tmp_path / "runs")]
+    assert main(["--field", str(field), *words]) == 0
+    assert len(read_games(tmp_path / "runs" / "classic").results) == 2
+
+
 def test_figures_by_hand() -> None:
     field = short_field({"random": 8, "greedy": 8})
     captures = "dA6-B6 TG7-F6xE5xF5 dB6-C6xC6 TF6-F7xE7"

@@ -10,6 +10,7 @@ import pytest
 import torch
 from evaluated import GREEDY
 
+from agents.durable import temporary_path
 from thud_env import Record, read_record, write_record
 from training.arena import records
 from training.arena.openings import read_openings
@@ -61,6 +62,15 @@ def test_records_are_not_written_over_anything(held: str, tmp_path: Path, capsys
         "",
         f"evaluate: {folder} exists and is not an empty folder: name another one\n",
     )
+
+
+def test_what_a_killed_process_of_the_same_number_left_is_not_in_the_way(tmp_path: Path) -> None:
+    folder = tmp_path / "battles"
+    left = temporary_path(folder)
+    left.mkdir()
+    (left / "1.thud").write_text("a part")
+    assert main([*GREEDY, "--games", "1", "--max-turns", "9", "--records", str(folder)]) == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["battles"]
 
 
 def test_records_are_all_written_or_none(tmp_path: Path, monkeypatch, capsys) -> None:

@@ -53,7 +53,7 @@ def test_seeds_are_by_game_and_by_ladder() -> None:
 @pytest.mark.parametrize(
     ("agents", "complaint"),
     [
-        ({"random": 4}, "two agents"),
+        ({}, "needs an agent"),
         ({"random": 4, "greedy": 0}, "even number"),
         ({"random": 4, "greedy": 5}, "even number"),
         ({"random": 4, "greedy": 82}, "40 starts, enough for 80"),

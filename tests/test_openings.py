@@ -146,7 +146,15 @@ def test_a_file_where_you_are_never_replaces_a_published_book(
     assert len(read_openings(game).starts) == COUNT
 
 
-@pytest.mark.parametrize("wrong", [["--rules", "chess"], ["--count", "0"], ["--seed", "-1"]])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ["--rules", "chess"],
+        ["--count", "0"],
+        ["--seed", "-1"],
+        ["--rules", "classic:name=short,max_turns=3", "--count", "3"],
+    ],
+)
 def test_bad_input_is_one_line_and_exit_code_2(wrong: list[str], capsys) -> None:
     assert main(wrong) == 2
     assert len(capsys.readouterr().err.splitlines()) == 1

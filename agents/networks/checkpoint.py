@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import shutil
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -17,7 +16,7 @@ from safetensors.torch import save as save_tensors
 from torch import Tensor
 
 import thud_env
-from agents.durable import flush_folder, make_folder, rename_flushed, temporary_path, write_flushed
+from agents.durable import new_folder, write_flushed
 from agents.networks.inputs import planes_read
 from agents.networks.kinds import make_network, network_config
 from agents.networks.network import NetworkConfig, PolicyNetwork
@@ -123,11 +122,7 @@ def save_policy(
     if folder.exists():
         raise FileExistsError(f"{folder} exists: a checkpoint is never overwritten")
     check_finite(network.state_dict(), f"the network of the {role}:")
-    make_folder(folder.parent)
-    temporary = temporary_path(folder)
-    shutil.rmtree(temporary, ignore_errors=True)
-    temporary.mkdir()
-    try:
+    with new_folder(folder) as temporary:
         config = dataclasses.asdict(network.config)
         # The network's sizes are in the model's own header too, so that one file is a whole policy;
         # under a single key, because several would be written in a different order each time.
@@ -154,10 +149,6 @@ def save_policy(
         manifest[OWN_HASH] = _hash(manifest)
         write_flushed(temporary / MODEL, model)
         write_flushed(temporary / MANIFEST, (json.dumps(manifest, indent=2) + "\n").encode())
-        flush_folder(temporary)
-        rename_flushed(temporary, folder)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def load_policy(folder: str | Path) -> Checkpoint:

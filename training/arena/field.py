@@ -33,7 +33,7 @@ class Game(NamedTuple):
 
 @dataclass(frozen=True)
 class Field:
-    """The agents of a ladder, and the settings of its games."""
+    """Agents, and the settings of the games between them."""
 
     agents: dict[str, int]
     """The agents' specs, and the most games that each plays against any other."""
@@ -45,8 +45,8 @@ class Field:
     What is left out or None is as the ruleset has it."""
 
     def __post_init__(self) -> None:
-        if len(self.agents) < 2:
-            raise FieldError("a ladder needs two agents or more")
+        if not self.agents:
+            raise FieldError("a field needs an agent or more")
         if not 0 <= self.seed < 2**63:
             raise FieldError(f"seed {self.seed}: 0 or more would be right")
         for spec in self.agents:

@@ -259,7 +259,7 @@ def main(words: list[str] | None = None) -> int:
     command.add_argument(
         "--out", type=Path, metavar="FILE", help="where to write the book (standard output)"
     )
-    return command.run(_write_book, words, errors=())
+    return command.run(_write_book, words, errors=(OpeningsError,))
 
 
 def _write_book(arguments: argparse.Namespace) -> None:

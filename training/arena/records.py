@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from agents.durable import make_folder, temporary_path
+from agents.durable import new_folder
 from thud_env import Position, Record, write_record
 from training.arena.battles import Battles, GamePairs
 
@@ -56,13 +55,7 @@ def write_records(folder: Path, records: list[Record]) -> None:
     """
     check_records_folder(folder)
     folder = folder.resolve()  # through a link, so as not to replace the link itself
-    make_folder(folder.parent)
-    temporary = temporary_path(folder)
-    try:
-        temporary.mkdir()
-        width = len(str(len(records)))
+    width = len(str(len(records)))
+    with new_folder(folder) as temporary:
         for number, record in enumerate(records, start=1):
             write_record(temporary / f"{number:0{width}}.thud", record)
-        temporary.replace(folder)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Collection
 from pathlib import Path
 
 from rich.console import Console
@@ -92,11 +93,19 @@ def _ladder(arguments: argparse.Namespace) -> None:
 def _field(options: argparse.Namespace) -> Field:
     given = {name: getattr(options, name) for name in _SETTINGS}
     if options.field is None:
+        _check_two(options.specs)
         known = {name: value for name, value in given.items() if value is not None}
         return make_field(options.specs, **known)
     if options.specs:
         raise ValueError("agents are named either on the command line or by --field")
-    return read_field(options.field, allow_python=options.allow_python, **given)
+    field = read_field(options.field, allow_python=options.allow_python, **given)
+    _check_two(field.agents)
+    return field
+
+
+def _check_two(agents: Collection[str]) -> None:
+    if len(agents) < 2:
+        raise ValueError("a ladder needs two agents or more")
 
 
 def _report(folder: Path, page: Path | None, console: Console) -> None:

@@ -8,12 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from agents.durable import (
-    flush_folder,
     free_name,
     link_flushed,
     make_folder,
+    new_folder,
     rename_flushed,
-    temporary_path,
 )
 from agents.networks.checkpoint import CheckpointError, load_policy, save_policy
 from agents.networks.network import PolicyNetwork
@@ -121,9 +120,8 @@ class Checkpoints:
         """
         folder = self.path / _name(decisions)
         if not folder.exists():
-            temporary, config = temporary_path(folder), self._config
-            shutil.rmtree(temporary, ignore_errors=True)
-            try:
+            config = self._config
+            with new_folder(folder) as temporary:
                 for role, network in zip(SIDES, networks, strict=True):
                     save_policy(
                         temporary / role,
@@ -135,10 +133,6 @@ class Checkpoints:
                     )
                 for rank, state in enumerate(states):
                     save_state(temporary, state, _state_name(rank))
-                flush_folder(temporary)
-                rename_flushed(temporary, folder)
-            finally:
-                shutil.rmtree(temporary, ignore_errors=True)
         self._point("latest", Path(folder.name))
         self.point_to_best(best)
         kept = {_name(one.decisions) for one in best.values()}

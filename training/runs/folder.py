@@ -28,7 +28,6 @@ import contextlib
 import dataclasses
 import json
 import os
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -39,11 +38,9 @@ from torch.utils.tensorboard import SummaryWriter
 
 from agents.durable import (
     free_name,
-    make_folder,
-    rename_flushed,
+    new_folder,
     replace_flushed,
     sweep,
-    temporary_path,
     write_flushed,
 )
 from agents.networks.network import PolicyNetwork
@@ -97,20 +94,13 @@ class RunFolder:
             RunError: if another process is writing a run of that name.
         """
         config = settled_config(config)
-        make_folder(path.parent)
-        temporary = temporary_path(path)
-        shutil.rmtree(temporary, ignore_errors=True)
-        temporary.mkdir()
-        try:
+        with new_folder(path) as temporary:
             lock = FolderLock(temporary)
             text = yaml.safe_dump(dataclasses.asdict(config), sort_keys=False)
             write_flushed(temporary / CONFIG, text.encode())
             write_flushed(temporary / METRICS, b"")
             add_start(temporary / "run.json", config.seed, 0)
             moved_to = _move_aside_unused(path)
-            rename_flushed(temporary, path)
-        finally:
-            shutil.rmtree(temporary, ignore_errors=True)
         folder = cls(path, config, lock, resumed=False)
         if moved_to is not None:
             folder.notices.append(f"an earlier run of that name is now {moved_to}")
