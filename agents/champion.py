@@ -2,9 +2,10 @@
 
 By earlier tables ``mcts`` lost to ``alphabeta`` in equal time in Koom Valley Thud and
 ``classic-all``; on their ladders and that of ``classic`` it is not above ``alphabeta:depth=3`` in
-two to four times the time. At a tenth of a second a turn ``policy+mcts``, which needs PyTorch, loses
-to it in Koom Valley and is level with it in ``classic``; what is beyond has not been measured. In
-``classic-any`` and football they have not been compared (docs/log.md, docs/strength.md).
+two to four times the time. At a tenth of a second a turn ``policy+mcts``, which needs PyTorch,
+loses to it in Koom Valley and is level with it in ``classic``; what is beyond has not been
+measured. In ``classic-any`` and football they have not been compared (docs/log.md,
+docs/strength.md).
 """
 
 from __future__ import annotations
