@@ -36,7 +36,7 @@ _EVERY = 6
 _AT_ONCE = 256
 
 
-class TestPositions(NamedTuple):
+class PlayedPositions(NamedTuple):
     """N positions in which one side decides."""
 
     rows: NDArray[np.int16]
@@ -81,7 +81,7 @@ class Foresight:
         return metrics
 
     @cached_property
-    def _positions(self) -> tuple[TestPositions, TestPositions]:
+    def _positions(self) -> tuple[PlayedPositions, PlayedPositions]:
         """Both sides' test positions, the same in every run of these rules and limits."""
         config = self._config
         player = agents.make(_PLAYER)
@@ -102,8 +102,8 @@ class Foresight:
         paid = np.array(finals) / one - current_scores(all_rows)
         by_dwarfs = all_rows[:, TO_MOVE] == DWARFS
         return (
-            TestPositions(all_rows[by_dwarfs], paid[by_dwarfs]),
-            TestPositions(all_rows[~by_dwarfs], -paid[~by_dwarfs]),
+            PlayedPositions(all_rows[by_dwarfs], paid[by_dwarfs]),
+            PlayedPositions(all_rows[~by_dwarfs], -paid[~by_dwarfs]),
         )
 
 
