@@ -1,7 +1,7 @@
 """The state from which a run continues exactly: tensors and JSON, no pickle.
 
-Every part of a run that keeps something from one update to the next returns it as a ``State``, or as
-values that JSON can hold, and restores it from that. States nest, so that a run's is made of its
+Every part of a run that keeps something from one update to the next returns it as a ``State``, or
+as values that JSON can hold, and restores it from that. States nest, so that a run's is made of its
 parts'.
 """
 
