@@ -216,7 +216,10 @@ def test_the_metrics_of_battles_are_of_those_of_all_processes() -> None:
     first, second = (trainer.play.collect(40) for _ in range(2))
     trainer.roles.close()
     none = dataclasses.replace(
-        second, final_games=second.final_games[:0], final_rows=second.final_rows[:0]
+        second,
+        ended=np.zeros_like(second.ended),
+        final_games=second.final_games[:0],
+        final_rows=second.final_rows[:0],
     )
     for rollouts in ((first, second), (none, first), (none, none)):
         wanted = battle_metrics(joined(rollouts), CLASSIC, Ranks())

@@ -17,12 +17,15 @@ from agents.networks.network import Network, NetworkConfig
 from thud_env import BatchedGame, Position
 from thud_env.position import SIDES
 from thud_env.rules.row import TO_MOVE
+from thud_env.rulesets import RULESETS
+from training.arena.battles import strikes_of
 from training.arena.openings import read_openings
 from training.config import ConfigError, PPOConfig, TrainConfig
 from training.learner.advantage import gae
 from training.learner.batches import batches_of
 from training.process.roles import Roles
 from training.process.state import StateError
+from training.selfplay.battle_metrics import strikes_in
 from training.selfplay.battles import OngoingBattles
 from training.selfplay.host_play import HostPlay
 from training.selfplay.rollout import Rollout, joined
@@ -52,6 +55,23 @@ def self_play(pool: ThreadPoolExecutor, seed: int = 2, rules: str = "classic") -
 def pool() -> Iterator[ThreadPoolExecutor]:
     with ThreadPoolExecutor(2) as workers:
         yield workers
+
+
+@pytest.mark.parametrize("rules", ["classic", "koom-valley"])
+def test_strikes_are_counted_battle_by_battle(pool: ThreadPoolExecutor, rules: str) -> None:
+    rollout = self_play(pool, rules=rules).collect(4 * STEPS)
+    ruleset = RULESETS[rules]
+    assert len(rollout.final_games) > GAMES, "battles end and begin anew"
+    wanted = np.zeros((2, GAMES), dtype=np.int64)
+    for game in range(GAMES):
+        ends = iter(rollout.final_rows[rollout.final_games == game])
+        rows = [*rollout.rows[:, game], rollout.last_rows[game]]
+        for t, action in enumerate(rollout.actions[:, game]):
+            after = next(ends) if rollout.ended[t, game] else rows[t + 1]
+            step = rows[t][np.newaxis], action[np.newaxis], after[np.newaxis]
+            wanted[:, game] += strikes_of(*step, ruleset)[:, 0]
+    assert wanted.sum() > 0
+    np.testing.assert_array_equal(strikes_in(rollout, ruleset), wanted)
 
 
 def test_battles_begin_where_they_are_told_to(pool: ThreadPoolExecutor) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thud_env.position import SIDES
 from thud_env.rulesets import Ruleset
-from training.arena.battles import strike_names
+from training.arena.battles import strike_names, strikes_of
 from training.process.ranks import Ranks
 from training.selfplay.rollout import MIRROR, Rollout
 
@@ -20,7 +21,8 @@ def battle_metrics(rollout: Rollout, ruleset: Ruleset, ranks: Ranks) -> dict[str
     over = [seats == whose for whose in (MIRROR, 1, 0)]
     sums = [[mine.sum(), margins[mine].sum(), turns[mine].sum()] for mine in over]
     mirror, *against = ranks.total(np.array(sums)).tolist()
-    struck = ranks.total(rollout.strikes[:, rollout.opponent_sides == MIRROR].sum(axis=1))
+    strikes = strikes_in(rollout, ruleset)
+    struck = ranks.total(strikes[:, rollout.opponent_sides == MIRROR].sum(axis=1))
     metrics: dict[str, float] = {}
     finished, margin, turn = mirror
     if finished:
@@ -33,3 +35,14 @@ def battle_metrics(rollout: Rollout, ruleset: Ruleset, ranks: Ranks) -> dict[str
         if finished:
             metrics[f"{role}/margin_against_opponents"] = sign * margin / finished
     return metrics
+
+
+def strikes_in(rollout: Rollout, ruleset: Ruleset) -> NDArray[np.int64]:
+    """[2, B] the strikes of the dwarfs and the trolls: see ``arena.battles.strike_names``."""
+    after = np.concatenate((rollout.rows[1:], rollout.last_rows[np.newaxis]))
+    # Battle by battle, and each one's ends as they came.
+    in_order = np.argsort(rollout.final_games, kind="stable")
+    after.swapaxes(0, 1)[rollout.ended.T] = rollout.final_rows[in_order]
+    steps = zip(rollout.rows, rollout.actions, after, strict=True)
+    struck = [strikes_of(*step, ruleset) for step in steps]
+    return np.sum(struck, axis=0, dtype=np.int64)

@@ -20,7 +20,6 @@ from agents.networks.on_device import as_tensor, device_of, draw_on_device
 from thud_env.actions import ACTION_SYMMETRY
 from thud_env.rules.row import ROW_SIZE
 from thud_env.symmetry import INVERSE
-from training.arena.battles import strikes_of
 from training.process.clock import ENVIRONMENT, FORWARD
 from training.process.roles import Roles
 from training.selfplay.battles import OngoingBattles
@@ -159,29 +158,22 @@ class DevicePlay:
         finals: list[tuple[NDArray[np.int64], NDArray[np.int16]]],
     ) -> Rollout:
         """What was played, on the host: [T] and, of rows, movers and values, what is next."""
-        states, decided = rows.cpu().numpy(), actions.int().cpu().numpy()
+        states = rows.cpu().numpy()
         movers, values = movers.cpu(), values.cpu()
-        after = states[1:].copy()
         none = (np.empty(0, np.int64), np.empty((0, ROW_SIZE), np.int16))
         final_games, final_rows = zip(none, *finals, strict=True)
-        over = ended.cpu().numpy()
-        after[over] = np.concatenate(final_rows)
-        rules = self.battles.games.rules
-        steps = zip(states[:-1], decided, after, strict=True)
-        strikes = np.stack([strikes_of(*step, rules) for step in steps])
         return Rollout(
             rows=states[:-1],
             movers=movers[:-1].numpy(),
-            actions=decided,
+            actions=actions.int().cpu().numpy(),
             log_probs=log_probs.cpu().numpy(),
             values=values[:-1].numpy(),
             rewards=rewards.cpu().numpy(),
-            ended=over,
+            ended=ended.cpu().numpy(),
             last_values=values[-1].numpy(),
             last_movers=movers[-1].numpy(),
             opponent_sides=self.battles.opponents.sides,
             last_rows=states[-1],
             final_games=np.concatenate(final_games),
             final_rows=np.concatenate(final_rows),
-            strikes=strikes.sum(axis=0, dtype=np.int64),
         )

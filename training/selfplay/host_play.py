@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from agents.policy import sample_decisions
 from thud_env.rules.row import ROW_SIZE
-from training.arena.battles import strikes_of
 from training.process.clock import ENVIRONMENT, FORWARD
 from training.process.roles import Roles
 from training.selfplay.battles import OngoingBattles
@@ -48,7 +47,6 @@ class HostPlay:
             last_rows=np.empty((count, ROW_SIZE), dtype=np.int16),
             final_games=np.empty(0, dtype=np.int64),
             final_rows=np.empty((0, ROW_SIZE), dtype=np.int16),
-            strikes=np.zeros((2, count), dtype=np.int64),
         )
         final_games, final_rows = [], []
         for t in range(steps):
@@ -60,14 +58,12 @@ class HostPlay:
             with self._roles.clock.on(ENVIRONMENT):
                 games.step(out_of_frames(battles.frames, actions))
                 ended = games.terminated | games.truncated
-                after = np.where(ended[:, None], games.final_rows, games.rows)
             rollout.rewards[t] = games.rewards[:, 0]
             rollout.ended[t] = ended
-            rollout.strikes[:] += strikes_of(rows, actions, after, games.rules)
             if ended.any():
                 over = np.flatnonzero(ended)
                 final_games.append(over)
-                final_rows.append(battles.finish(over, after[over]))
+                final_rows.append(battles.finish(over, games.final_rows[over]))
         rollout.last_movers[:] = games.to_move
         rollout.last_rows[:] = map_rows(battles.frames, games.rows)
         self._decide(rollout.last_rows, np.empty(count, np.float32), rollout.last_values)

@@ -46,8 +46,6 @@ class Rollout:
     """[E] in which of the B games the E battles that ended were, as they ended."""
     final_rows: NDArray[np.int16]
     """[E, 432] their last states."""
-    strikes: NDArray[np.int64]
-    """[2, B] the dwarfs' and the trolls' strikes (``arena.battles.strike_names``)."""
 
     @property
     def final_margins(self) -> NDArray[np.int64]:
