@@ -19,6 +19,7 @@ from agents.registry import make
 from agents.specs import Spec
 from thud_env import Position
 from thud_env.actions import NUM_ACTIONS
+from thud_env.arguments import shown
 from thud_env.rules import row as fields
 from thud_env.rules.row import is_between_turns
 
@@ -73,11 +74,13 @@ class Analysis:
 
     Raises:
         ValueError: as ``make`` does, and if the battle is over.
-        TypeError: if ``position`` is not a ``Position``.
+        TypeError: if ``position`` is not a ``Position``, or ``spec`` no text.
     """
 
     def __init__(self, spec: str, position: Position, *, endless: bool = False) -> None:
         check_going_on(position, "analyse")
+        if not isinstance(spec, str):
+            raise TypeError(f"spec {shown(spec)}: text such as 'alphabeta:depth=2' would be right")
         self._spec, self._position = spec, position
         self._is_offer = position.row[fields.PENDING] == fields.ANSWER_OFFER
         """Whether an offer is open: a player answers it by what it finds within its own limits."""

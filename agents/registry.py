@@ -65,6 +65,8 @@ def make(spec: str, seed: int | None = 0) -> Agent:
         hint = nearest(name, names)
         if name == "agents":  # as an environment's opponent is written
             hint = f"did you mean {shown(','.join(words))}? "
+        elif not hint and "/" in name:
+            hint = f"did you mean {shown(f'policy:{spec}')}? "
         elif not hint and words and words[0].isidentifier():
             hint = f"did you mean {shown(f'{OWN}:{spec}')}? "
         raise ValueError(f"unknown agent {shown(spec)}: {hint}there are {', '.join(names)}")

@@ -74,6 +74,7 @@ def test_a_spec_makes_the_agent_that_it_names() -> None:
         ("alphabeta:weights=/no/such/file", "/no/such/file cannot be read"),
         ("alphabeta:depth=1,depth=2", "has its option 'depth' twice: once would be right"),
         ("policy", "agent 'policy' needs a path: policy:PATH would be right"),
+        ("runs/tiny", "did you mean 'policy:runs/tiny'"),
         ("policy:temperature=1", "needs a path"),
         ("policy:seed=1", "needs a path"),
         ("policy:no/such,lr=3", "has no option 'lr'"),

@@ -122,6 +122,18 @@ def test_an_existing_checkpoint_is_never_overwritten(saved: Path) -> None:
     assert left_in(saved.parent) == {"policy", MODEL, MANIFEST}
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [({"role": "dwarf"}, "role 'dwarf'"), ({"rules": "clasic"}, "unknown ruleset 'clasic'")],
+)
+def test_a_policy_that_could_not_be_loaded_is_not_saved(
+    words: dict[str, str], said: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ValueError, match=said):
+        save(tmp_path / "policy", **words)
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("failing", [1, 2])
 def test_a_save_that_fails_leaves_nothing_behind(tmp_path: Path, monkeypatch, failing) -> None:
     """Before the first and before the second of the two files is on disk."""

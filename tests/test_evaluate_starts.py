@@ -86,6 +86,15 @@ def test_battles_begin_at_starts_of_ones_own_again_and_again(
     assert {start.text.split()[0] for start in began} == {HANDICAP}
 
 
+def test_blank_lines_and_comments_are_no_starts(starts: Path, capsys) -> None:
+    words = [*GREEDY, "--games", "2", "--starts", str(starts)]
+    assert main(words) == 0
+    report = capsys.readouterr().out
+    starts.write_text(f"# mine\n\n{starts.read_text()}\n \n")
+    assert main(words) == 0
+    assert capsys.readouterr().out == report
+
+
 def test_a_book_is_a_file_of_starts(tmp_path: Path, capsys) -> None:
     path = tmp_path / "book.txt"
     path.write_text(f"thud-openings 1 rules=classic seed=1 count=1\n{HANDICAP} d - 0 0\n")

@@ -12,11 +12,12 @@ import pytest
 import torch
 from by_hand import decide, place
 
+from agents.networks.attacks import attack_planes
 from agents.networks.inputs import Inputs
 from agents.networks.legal_policy import TABLES, gathered_policy, legal_policy, log_softmax_by_game
 from agents.networks.network import GRAIN, Network, NetworkConfig, _filled_up
 from agents.policy import sample_decisions
-from thud_env import Position
+from thud_env import Position, RowError
 from thud_env.actions import CAPTURE, CAPTURE_ALL, NUM_ACTIONS, describe_action
 from thud_env.board import SQUARE_BY_NAME, SQUARE_POSITIONS
 
@@ -291,6 +292,24 @@ def draws_of(network: Network, position: Position, count: int, temperature: floa
     drawn, _, _ = sample_decisions(network, inputs, uniforms, temperature)
     assert (inputs.game.numpy()[drawn] == np.arange(count)).all()
     return np.bincount(drawn - inputs.starts[:-1], minlength=int(inputs.starts[1]))
+
+
+@pytest.mark.parametrize("reads", [Inputs.of_rows, attack_planes])
+@pytest.mark.parametrize(
+    "wrong", [Position.start().row, Position.start().observation()[None], [[1.5]], "rows"]
+)
+def test_what_are_no_rows_is_said_in_a_line(reads: Any, wrong: Any) -> None:
+    with pytest.raises(RowError, match=r"^rows "):
+        reads(wrong)
+
+
+@pytest.mark.parametrize("reads", [Inputs.of_rows, attack_planes])
+def test_rows_may_be_any_integers(reads: Any) -> None:
+    rows = Position.start().row[np.newaxis]
+    found, wanted = reads(rows.astype(np.int64)), reads(rows)
+    if isinstance(found, Inputs):
+        found, wanted = found.planes.numpy(), wanted.planes.numpy()
+    np.testing.assert_array_equal(found, wanted)
 
 
 @pytest.mark.parametrize("temperature", [1.0, 0.5, 2.0])

@@ -356,6 +356,11 @@ def test_a_battle_that_is_over_is_not_analysed(spec):
         Analysis(spec, over)
 
 
+def test_an_analysis_is_of_a_spec():
+    with pytest.raises(TypeError, match=r"^spec <.*: text such as 'alphabeta:depth=2' would be"):
+        Analysis(agents.make("greedy"), LESSONS[1].start)
+
+
 def test_an_analysis_ends_at_the_limit_of_its_spec():
     by_depth = Analysis("alphabeta:depth=2", LESSONS[1].start)
     by_depth.run()

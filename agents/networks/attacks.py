@@ -28,6 +28,7 @@ from thud_env.board import (
 from thud_env.jit.atomic import add
 from thud_env.jit.bits import natural, trailing_zeros
 from thud_env.jit.compile import compiled, compiled_with_arrays
+from thud_env.rules.check import as_rows
 from thud_env.rules.moves import count_adjacent, empty_run, line_length, piece_moves
 from thud_env.rules.row import (
     DWARF,
@@ -227,7 +228,11 @@ def _show_each(rows, planes):
 def attack_planes(rows: NDArray[np.int16], threats: bool = False) -> NDArray[np.float32]:
     """The attack planes of [N, 432] state rows, [N, 9, 15, 15] float32; with the threat planes
     (``threats.py``) after them [N, 13, 15, 15].
+
+    Raises:
+        RowError: if they are no integers of that shape. What they hold is not looked at.
     """
+    rows = as_rows(rows)
     count = NUM_ATTACK_PLANES + NUM_THREAT_PLANES * threats
     planes = np.empty((len(rows), count, NUM_POINTS), dtype=np.float32)
     _show_each(rows.copy(), planes)  # threats change and restore them

@@ -21,6 +21,7 @@ from agents.networks.inputs import planes_read
 from agents.networks.kinds import make_network, network_config
 from agents.networks.network import NetworkConfig, PolicyNetwork
 from thud_env.actions import NUM_ACTIONS
+from thud_env.arguments import one_of
 from thud_env.position import SIDES
 from thud_env.rulesets import get_ruleset
 
@@ -117,7 +118,10 @@ def save_policy(
     Raises:
         FileExistsError: if ``folder`` exists; nothing is overwritten.
         NotFiniteError: if a weight is infinite or NaN.
+        ValueError: if there is no such role or ruleset.
     """
+    one_of("role", role, SIDES)
+    get_ruleset(rules)
     folder = Path(folder)
     if folder.exists():
         raise FileExistsError(f"{folder} exists: a checkpoint is never overwritten")
@@ -257,7 +261,9 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     if OWN_HASH in manifest and manifest[OWN_HASH] != _hash(manifest):
         raise CheckpointError(f"{path} is damaged: it does not match its own hash")
     if manifest["role"] not in SIDES:
-        raise CheckpointError(f"{path} names an unknown role or ruleset")
+        raise CheckpointError(
+            f"{path} names an unknown role or ruleset: {_short(manifest['role'])}"
+        )
     try:
         get_ruleset(manifest["rules"])
     except ValueError as error:

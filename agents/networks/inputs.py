@@ -14,6 +14,7 @@ from agents.networks.attacks import ATTACK_PLANES, attack_planes
 from agents.networks.threats import THREAT_PLANES
 from thud_env.actions import ACCEPT, NUM_ACTIONS, OFFER
 from thud_env.batch.states import legal_lists
+from thud_env.rules.check import as_rows
 from thud_env.views.encoding import PLANES, Plane, planes_of
 
 
@@ -54,7 +55,11 @@ class Inputs:
     ) -> Inputs:
         """The inputs for [N, 432] state rows of battles that are not over; ``attacks``: with the
         attack planes; ``threats``: with the threat planes after those.
+
+        Raises:
+            RowError: if they are no integers of that shape. What they hold is not looked at.
         """
+        rows = as_rows(rows)
         decisions, starts = legal_lists(rows)
         game = np.repeat(np.arange(len(rows)), np.diff(starts))
         shown = planes_of(rows)

@@ -144,7 +144,11 @@ class Record:
             yield position
 
     def decisions(self) -> Iterator[tuple[Position, int]]:
-        """Every decision of the battle: the position in which it was made, and the action."""
+        """Decisions that play the battle: each with the position before it.
+
+        A turn does not tell how it was decided where several captures were: they come one by one,
+        in the order of their squares, though a player may have chosen another or all at once.
+        """
         position = self.start
         for turn in self.turns:
             for action in position.decisions(turn):

@@ -150,7 +150,7 @@ def _positions(lines: list[str], first: int, ruleset: Ruleset, path: Path) -> li
     """The positions in lines of a file, of which the first has this number."""
     found = []
     for number, line in enumerate(lines, first):
-        if line.startswith("#"):
+        if not line.strip() or line.startswith("#"):
             continue
         try:
             found.append(Position.from_text(line, ruleset))

@@ -17,6 +17,7 @@ from agents.search.published import patterns_serve
 from agents.search.workspace import BEST, BY_PATTERNS
 from thud_env.batch.cpu import available_cores
 from thud_env.jit.compile import compiled
+from thud_env.rules.check import as_rows
 from thud_env.rules.legal import legal_actions
 from thud_env.rules.play import apply
 from thud_env.rules.row import (
@@ -150,8 +151,12 @@ class AlphaBetaTeacher:
         self._desks = [_Desk(config, rules) for _ in range(available_cores())]
 
     def label(self, rows: NDArray[np.int16]) -> Labels:
-        """See ``Teacher``."""
-        return labelled_at_once([desk.label for desk in self._desks], rows)
+        """See ``Teacher``.
+
+        Raises:
+            RowError: if the rows are no integers, [N, 432]. What they hold is not looked at.
+        """
+        return labelled_at_once([desk.label for desk in self._desks], as_rows(rows))
 
 
 class _Desk:
