@@ -72,7 +72,7 @@ def test_an_animation_shows_turn_after_turn_without_a_script():
 def test_a_stepper_stands_in_a_frame_of_its_own():
     record = read_record(RECORDS / "opening.thud")
     page = record._repr_html_()
-    assert page == stepper(record)
+    assert page == stepper(record) == stepper(record)._repr_html_()
     inner = html.unescape(page.partition('srcdoc="')[2].rpartition('"')[0])
     assert animation(record) in inner
     assert '"turns": 1' in inner

@@ -189,7 +189,16 @@ class _Times:
         yield f'<g transform="translate({number(x)} {number(y)})">{inner}</g>'
 
 
-def stepper(battle: Battle, *, size: int = 480, seconds: float = 0.8) -> str:
+class Frame(str):
+    """The text of an HTML element, which notebooks show."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return str(self)
+
+
+def stepper(battle: Battle, *, size: int = 480, seconds: float = 0.8) -> Frame:
     """A battle as HTML for a notebook: it plays by itself, and has buttons to step through.
 
     It stands in a frame of its own, so that nothing on the page around it gets in its way.
@@ -208,7 +217,7 @@ def stepper(battle: Battle, *, size: int = 480, seconds: float = 0.8) -> str:
     page = Path(__file__).with_name("stepper.html").read_text(encoding="utf-8")
     page = page.replace("<!--picture-->", picture).replace("/*times*/", json.dumps(times))
     height = round(size * (EXTENT + _CAPTION) / EXTENT) + 40
-    return (
+    return Frame(
         f'<iframe title="A battle of {turns} turns" width="{size}" height="{height}" '
         f'style="border:0;max-width:100%" srcdoc="{escape(page)}"></iframe>'
     )
