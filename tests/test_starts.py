@@ -94,6 +94,21 @@ def test_a_seat_begins_where_it_is_drawn_to():
     assert STARTS.index(env.unwrapped.position) == seen[0]
 
 
+@pytest.mark.parametrize("many", [False, True])
+def test_the_start_does_not_tell_the_side(many):
+    """Both are drawn by each of the seeds: of one stream, the first would decide the second."""
+    make = thud_env.ThudVectorEnv if many else thud_env.ThudSeatEnv
+    env = make(side="random", starts=STARTS[:2], opponent=lambda position: first_legal(position))
+    met = set()
+    for seed in range(60):
+        env.reset(seed=seed)
+        of_env = env if many else env._game
+        start = of_env._games._starts[0] if many else of_env._start_row
+        side = env._games._sides[0] if many else env._game.possible_agents.index(env._agent)
+        met.add((start.tobytes(), int(side)))
+    assert len(met) == 4
+
+
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
 @pytest.mark.parametrize("match", [False, True])
 def test_battles_that_begin_by_themselves_draw_theirs(mode, match):

@@ -43,6 +43,8 @@ from thud_env.rulesets import Rules, get_ruleset
 from thud_env.views.encoding import NUM_POINTS, OBSERVATION_SHAPE, Plane, encode_row
 from thud_env.views.masks import mask_of
 
+_STREAM_OF_STARTS = 1
+
 
 class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZoo is untyped
     """Two agents who decide in turn at one board.
@@ -158,7 +160,8 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         start = start_option(options)
         told = None if start is None else read_start(start, self.rules, self._limits)
         if seed is not None and self._draws is not None:
-            self._draws = np.random.default_rng(seed)
+            # Another stream than that of the seed alone, from which a seat's side is drawn.
+            self._draws = np.random.default_rng([seed, _STREAM_OF_STARTS])
         self._start_row = self._drawn_start() if told is None else told
         self._row = self._start_row.copy()
         first, second = self.possible_agents
