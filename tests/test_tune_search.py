@@ -111,6 +111,17 @@ def test_more_pairs_and_other_options_go_on_with_the_same_games(
     assert kept.count(b"c=3") > 12
 
 
+def test_no_game_is_played_twice_where_the_base_is_an_opponent(
+    tmp_path: Path, worth: dict[str, float]
+) -> None:
+    words = ["classic", "mcts:sims=10", "c=1", "--opponents", "mcts:sims=10", "greedy"]
+    assert main([*words, "--out", str(tmp_path), "--pairs", "3"]) == 0
+    entries = [json.loads(line) for line in (tmp_path / FILE).read_text().splitlines()[1:]]
+    games = [(one["dwarfs"], one["trolls"], one["start"]) for one in entries]
+    assert len(games) == len(set(games))
+    assert ("mcts:sims=10", "mcts:sims=10", 0) in games
+
+
 def test_the_gain_is_over_the_base_start_by_start(tmp_path: Path, worth: dict[str, float]) -> None:
     result = tune(tmp_path, "--pairs", "4")
     entries = [json.loads(line) for line in (tmp_path / FILE).read_text().splitlines()]

@@ -144,10 +144,12 @@ class Tuning:
         self._cells = into_cells(self._play_missing(self._games(phase, count, players)))
 
     def _games(self, phase: str, count: int, players: Sequence[str]) -> list[Game]:
-        return [
+        """The games, each once: a player may be an opponent, too."""
+        games = (
             Game(*seats, start)
             for start in self._starts[phase][:count]
             for player in players
             for opponent in self._plan.opponents
             for seats in ((player, opponent), (opponent, player))
-        ]
+        )
+        return list(dict.fromkeys(games))
