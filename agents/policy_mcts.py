@@ -203,7 +203,7 @@ class PolicyMctsAgent(PlanningAgent):
         """
         self._begin([row])
         for tree in self._grow([row], None if self._gumbel else FIRST_LOOK):
-            yield result_so_far(tree, edge=int(tree.first_edge[0]))
+            yield result_so_far(tree)
 
     def _begin(self, rows: Sequence[Row]) -> None:
         """Prepare for rows. Time begins when all is compiled, and asked once."""

@@ -349,6 +349,16 @@ def test_a_limit_of_the_spec_is_kept_but_on_the_page(monkeypatch, spec, unlimite
     assert made == [spec, unlimited] == [spec, endless_spec(spec)]
 
 
+@pytest.mark.parametrize("spec", ["alphabeta", "mcts", "champion"])
+def test_an_open_offer_is_answered_within_the_limits_of_the_player(monkeypatch, spec):
+    made = []
+    monkeypatch.setattr("agents.analysis.make", made.append)
+    start = Position.start("classic", agreement=True, offer_after=1)
+    position = start.play("dF1-F2").apply(OFFER)
+    Analysis(spec, position, endless=True)
+    assert made == [spec]
+
+
 @pytest.mark.parametrize("spec", ["alphabeta:depth=1", "mcts:sims=10", "greedy"])
 def test_a_battle_that_is_over_is_not_analysed(spec):
     over = Position.start(max_turns=2).play("dE2-E6").play("TG7-F6")

@@ -114,14 +114,14 @@ def best_line(tree: Tree, game: int, edge: int = -1) -> tuple[list[int], float]:
     return line, value
 
 
-def expected_turns(tree: Tree, game: int, edge: int = -1) -> list[list[int]]:
-    """The turns tried most often after the best one, or after one that begins with an edge of the
-    root: each whole, by its decisions, as far as the tree goes.
+def expected_turns(tree: Tree, edge: int) -> list[list[int]]:
+    """The turns tried most often after the first root's best one or, from 0 on, the one that begins
+    with an edge: each whole, by its decisions, as far as the tree goes.
     """
     if edge < 0:
-        edge = best_edge(tree, game, 0)
+        edge = best_edge(tree, 0, 0)
     turns: list[list[int]] = [[]]
-    for decision, ends_turn in _best_decisions(tree, game, edge):
+    for decision, ends_turn in _best_decisions(tree, 0, edge):
         turns[-1].append(decision)
         if ends_turn:
             turns.append([])
@@ -152,10 +152,13 @@ def tree_result(tree: Tree, game: int, line: list[int], value: float) -> TreeRes
     return _result(tree.root[game], read_decisions(tree, game), line, value)
 
 
-def result_so_far(tree: Tree, game: int = 0, edge: int = -1) -> TreeResult:
-    """The result at the root of a tree, or of one of its edges, and the turns expected next."""
-    found = tree_result(tree, game, *best_line(tree, game, edge))
-    return dataclasses.replace(found, expected=expected_turns(tree, game, edge))
+def result_so_far(tree: Tree) -> TreeResult:
+    """The result at the first root, of the edge that it has chosen if it has, and the turns that
+    are expected next.
+    """
+    edge = int(tree.first_edge[0])
+    found = tree_result(tree, 0, *best_line(tree, 0, edge))
+    return dataclasses.replace(found, expected=expected_turns(tree, edge))
 
 
 def glimpse_of(tree: Tree, row: Row) -> TreeResult | None:
