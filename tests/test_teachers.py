@@ -8,13 +8,14 @@ from typing import Literal
 import numpy as np
 import pytest
 import torch
+from by_hand import place
 from small_distillation import FLOAT32, SMALL, TREE, networks
 
 from agents.policy_mcts import PolicyMctsAgent
 from agents.search.deepening import Searcher, SearchOptions
 from agents.search.evaluation import final_value
 from agents.search.weights import published_weights
-from thud_env import BatchedGame, Position
+from thud_env import BatchedGame, Position, RowError
 from thud_env.jit.rng import seed_generators
 from thud_env.rules.row import NO_QUESTION, ONGOING, PENDING, TERMINATION, TO_MOVE
 from thud_env.symmetry import map_action, symmetries_of
@@ -83,6 +84,24 @@ def test_two_turns_deep_the_best_is_the_searchs() -> None:
             value = searched(row, int(labels.decisions[k]), SMALL)
             best = labels.values[n] * (1 if row[TO_MOVE] == 0 else -1)
             assert best - labels.gaps[k] == value
+
+
+def test_the_last_pieces_are_labelled_by_features() -> None:
+    """As ``alphabeta`` hunts them; with a third troll the two evaluations differ."""
+    few = place("classic", "E4 E3 D5 D7 D9 D11 E13", "H6 J9").row
+    more = place("classic", "E4 E3 D5 D7 D9 D11 E13", "H6 J9 K6").row
+    for row, same in ((few, True), (more, False)):
+        learned, features = (
+            AlphaBetaTeacher(TeacherConfig(depth=1, evaluation=evaluation), "classic")
+            for evaluation in ("learned", "features")
+        )
+        rows = row[np.newaxis]
+        assert (learned.label(rows).values == features.label(rows).values).all() == same
+
+
+def test_what_are_no_rows_is_said_in_a_line() -> None:
+    with pytest.raises(RowError, match=r"^rows are integers of shape \(N, 432\), not "):
+        AlphaBetaTeacher(SMALL, "classic").label(Position.start().row)
 
 
 def test_labels_do_not_depend_on_how_many_cores_make_them(monkeypatch: pytest.MonkeyPatch) -> None:
