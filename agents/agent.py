@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from agents.answers import AnswerError, checked
 from thud_env import Position
 from thud_env.arguments import shown
+from thud_env.errors import ThudError
 from thud_env.jit.rng import seed_generators
 from thud_env.position import Side
 from thud_env.rules import row as fields
@@ -36,7 +37,7 @@ class BatchPolicy(Protocol):
             [B] legal actions.
 
         Raises:
-            ValueError: if one of the battles is over.
+            ThudError: if one of the battles is over.
         """
         ...
 
@@ -57,13 +58,13 @@ def read_rows(given: ArrayLike) -> NDArray[np.int16]:
     """State rows of battles that go on, [B, 432] int16, from integers of any type.
 
     Raises:
-        ValueError: if they are not.
+        ThudError: if they are not.
     """
     rows = as_rows(given)
     over = np.flatnonzero(rows[:, fields.TERMINATION])
     if len(over):
         text = Position.unchecked(rows[over[0]]).text
-        raise ValueError(f"the battle is over: nothing to decide in {text!r} (row {over[0]})")
+        raise ThudError(f"the battle is over: nothing to decide in {text!r} (row {over[0]})")
     return rows
 
 
@@ -104,7 +105,7 @@ class Agent(ABC):
             side: the side that it is to play.
 
         Raises:
-            ValueError: saying why.
+            ThudError: saying why.
         """
 
     def get_state(self) -> dict[str, Any]:
@@ -119,7 +120,7 @@ class Agent(ABC):
 
         Raises:
             AnswerError: if ``act_rows`` does not return one legal action; a ``ValueError``.
-            ValueError: if the battle is over.
+            ThudError: if the battle is over.
             TypeError: if it is not a ``Position``.
         """
         check_going_on(position, "decide")
@@ -130,7 +131,7 @@ class Agent(ABC):
         """A complete legal turn, in turn notation.
 
         Raises:
-            AnswerError, ValueError, TypeError: as ``act`` does.
+            AnswerError, ThudError, TypeError: as ``act`` does.
         """
         actions = [self.act(position)]
         row = position.row.copy()
@@ -149,7 +150,7 @@ class OwnAgentError(RuntimeError):
 
 @contextlib.contextmanager
 def errors_with_traceback(player: BatchPolicy) -> Iterator[None]:
-    """Within, a player decides. A command would take a ``ValueError`` or ``OSError`` of the user's
+    """Within, a player decides. A command would take a ``ThudError`` or ``OSError`` of the user's
     own code for a wrong word on its command line, and the page for a wrong request.
 
     Raises:
@@ -192,6 +193,19 @@ def answer_of(player: BatchPolicy, name: str, rows: NDArray[np.int16]) -> NDArra
     return checked(name, answer, rows)
 
 
+def check_seat(player: Agent, rules: Ruleset, side: Side) -> None:
+    """Refuse a game that a player does not play.
+
+    Raises:
+        ThudError: as its ``check_plays`` says, which may be a user's own and raise any
+            ``ValueError``.
+    """
+    try:
+        player.check_plays(rules, side)
+    except ValueError as error:
+        raise ThudError(str(error)) from error
+
+
 def as_resumed(players: Iterable[Agent]) -> None:
     """Let players forget what their states leave out, such as what a search has found about
     positions. Before each update, it makes a run that goes on and a resumed one alike.
@@ -216,7 +230,7 @@ def check_going_on(position: Position, what: str) -> None:
 
     Raises:
         TypeError: if it is not a ``Position``.
-        ValueError: if the battle is over.
+        ThudError: if the battle is over.
     """
     if not isinstance(position, Position):
         raise TypeError(
@@ -224,7 +238,7 @@ def check_going_on(position: Position, what: str) -> None:
             "Position.from_text(text) would be right"
         )
     if position.outcome is not None:
-        raise ValueError(f"the battle is over: nothing to {what} in {position.text!r}")
+        raise ThudError(f"the battle is over: nothing to {what} in {position.text!r}")
 
 
 class DrawingAgent(Agent):

@@ -33,7 +33,7 @@ class AlphaBetaAgent(PlanningAgent):
         seed: draws among turns that seem equal.
 
     Raises:
-        ValueError: if an option is out of range.
+        ThudError: if an option is out of range.
         WeightsError, TablesError: if the file of weights is missing or invalid.
     """
 

@@ -73,7 +73,7 @@ class Analysis:
         endless: go on past the limits of the spec, as the page does.
 
     Raises:
-        ValueError: as ``make`` does, and if the battle is over.
+        ThudError: as ``make`` does, and if the battle is over.
         TypeError: if ``position`` is not a ``Position``, or ``spec`` no text.
     """
 

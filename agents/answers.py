@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 from thud_env.actions import NUM_ACTIONS
 from thud_env.arguments import as_integers
+from thud_env.errors import ThudError
 from thud_env.position import IllegalMove, Position
 from thud_env.rules.legal import is_legal
 
 
-class AnswerError(ValueError):
+class AnswerError(ThudError):
     """A player does not answer with a legal action for each battle."""
 
 
@@ -33,7 +34,7 @@ def checked(player: str, answer: Any, rows: NDArray[np.int16]) -> NDArray[np.int
     """
     try:
         actions = as_integers(f"actions of {player}", answer, len(rows))
-    except ValueError as error:
+    except ThudError as error:
         raise AnswerError(str(error)) from None
     for row, action in zip(rows, actions.tolist(), strict=True):
         if not (0 <= action < NUM_ACTIONS and is_legal(row, action)):

@@ -96,7 +96,7 @@ def main(words: list[str] | None = None) -> int:
     """The command line; returns the exit code."""
     command = Command("agents.bench", __doc__)
     command.add_argument("--json", action="store_true", help="print one JSON object")
-    return command.run(_report, words, errors=())
+    return command.run(_report, words)
 
 
 def _report(arguments: argparse.Namespace) -> None:

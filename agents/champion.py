@@ -11,6 +11,7 @@ docs/strength.md).
 from __future__ import annotations
 
 from agents.alphabeta import AlphaBetaAgent
+from thud_env.errors import ThudError
 
 
 class ChampionAgent(AlphaBetaAgent):
@@ -21,10 +22,10 @@ class ChampionAgent(AlphaBetaAgent):
         seed: draws among turns that seem equal.
 
     Raises:
-        ValueError: if the time is out of range.
+        ThudError: if the time is out of range.
     """
 
     def __init__(self, time: float = 1.0, seed: int = 0) -> None:
         if not time > 0:
-            raise ValueError(f"time={time} must be more than 0")
+            raise ThudError(f"time={time} must be more than 0")
         super().__init__(time=time, seed=seed)

@@ -38,6 +38,7 @@ from agents.networks.network import Network
 from thud_env.actions import CAPTURE_ALL, NUM_ACTIONS
 from thud_env.board import SIZE
 from thud_env.command import Command
+from thud_env.errors import ThudError
 from thud_env.position import SIDES
 from thud_env.views.encoding import NUM_PLANES
 
@@ -147,14 +148,14 @@ def main(words: list[str] | None = None) -> int:
         help="one role's: " + _ONE_ROLE,
     )
     command.add_argument("target", type=Path, help="the file to write")
-    return command.run(_export, words, errors=(CheckpointError, OSError, ImportError))
+    return command.run(_export, words)
 
 
 def _export(arguments: argparse.Namespace) -> None:
     try:
         planes = export(arguments.checkpoint, arguments.target)
     except ImportError as error:
-        raise ImportError(f'{error.name} is missing: pip install ".[export]"') from None
+        raise ThudError(f'{error.name} is missing: pip install ".[export]"') from None
     own = planes - NUM_PLANES
     and_own = f" (the last {own} are not the environment's: --help)" if own else ""
     print(

@@ -28,6 +28,7 @@ from agents.search.tree import Tree
 from agents.search.weights import material_weights
 from agents.search.workspace import Workspace
 from thud_env import Position
+from thud_env.errors import ThudError
 from thud_env.jit.rng import seed_generators
 from thud_env.rules.row import Row, ruleset_of
 from thud_env.rulesets import CLASSIC
@@ -81,7 +82,7 @@ class MctsAgent(PlanningAgent):
         seed: seeds the playouts, and draws among equals.
 
     Raises:
-        ValueError: if an option is out of range.
+        ThudError: if an option is out of range.
         WeightsError, TablesError: if the file of weights is missing or invalid.
     """
 
@@ -105,7 +106,7 @@ class MctsAgent(PlanningAgent):
         sims = sims or (_MOST_IN_TIME if self.timed else 1000)
         for name, word, known in (("playouts", playouts, PLAYOUTS), ("priors", priors, PRIORS)):
             if word not in known:
-                raise ValueError(f"{name}={word} must be one of {', '.join(known)}")
+                raise ThudError(f"{name}={word} must be one of {', '.join(known)}")
         check_ranges(
             sims=(sims, 1, MOST_SIMULATIONS),
             length=(length, 0, WHOLE_BATTLE),

@@ -18,11 +18,13 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from agents.agent import check_seat
 from agents.registry import make
 from agents.terminal.session import Table
 from agents.threads import use_one_thread
 from thud_env import Position, write_record
 from thud_env.command import BATTLE_LIMITS, Command, bounded
+from thud_env.errors import ThudError
 from thud_env.position import SIDES
 from thud_env.record.files import Record
 from thud_env.rulesets import get_ruleset
@@ -63,22 +65,21 @@ def serve_page(arguments: argparse.Namespace) -> None:
     """Serve the page, with the battle that the arguments ask for.
 
     Raises:
-        ValueError: if an argument is wrong, or does not go with the page.
-        OSError: if the port is taken.
+        ThudError: if an argument is wrong or does not go with the page, or the port is taken.
     """
     for name, reason in _NOT_FOR_THE_PAGE.items():
         if getattr(arguments, name) is not None:
-            raise ValueError(f"--{name.replace('_', '-')} is not for --web: {reason}")
+            raise ThudError(f"--{name.replace('_', '-')} is not for --web: {reason}")
     try:
         from agents.web.serve import serve
     except ImportError as error:
-        raise ValueError(
+        raise ThudError(
             f'--web needs {error.name}: pip install ".[web]" in the checkout would be right'
         ) from None
     names = seats(arguments.dwarfs, arguments.trolls)
     for side in SIDES:
         if names[side] != HUMAN:
-            make(names[side]).check_plays(get_ruleset(arguments.rules), side)
+            check_seat(make(names[side]), get_ruleset(arguments.rules), side)
     asked = {}
     chosen = (arguments.dwarfs, arguments.trolls, arguments.position, arguments.agreement)
     if any(chosen) or arguments.rules != "classic":
@@ -121,7 +122,7 @@ def _play(arguments: argparse.Namespace, ask: Callable[[str], str]) -> None:
         return
     for name in ("host", "port"):
         if getattr(arguments, name) is not None:
-            raise ValueError(f"--{name} is for --web, the page: give that, too")
+            raise ThudError(f"--{name} is for --web, the page: give that, too")
     names = seats(arguments.dwarfs, arguments.trolls)
     seed = random.randrange(2**16) if arguments.seed is None else arguments.seed
     limits = {name: getattr(arguments, name) for name in ("agreement", *BATTLE_LIMITS)}
@@ -134,7 +135,7 @@ def _play(arguments: argparse.Namespace, ask: Callable[[str], str]) -> None:
     }
     for side, player in players.items():
         if player is not None:
-            player.check_plays(start.rules, side)
+            check_seat(player, start.rules, side)
     on_terminal = sys.stdout.isatty()
     table = Table(
         start,

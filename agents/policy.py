@@ -18,6 +18,7 @@ from agents.networks.pairs import Pair, pair_at
 from agents.ranges import check_ranges
 from thud_env import Position
 from thud_env.actions import NUM_ACTIONS
+from thud_env.errors import ThudError
 from thud_env.position import SIDES, Side
 from thud_env.rules.play import margin
 from thud_env.rules.row import ONGOING, RULESET_KEY, TERMINATION, TO_MOVE, ruleset_of
@@ -82,13 +83,13 @@ def _check_one_ruleset(rows: NDArray[np.int16]) -> None:
     """Refuse battles of several rulesets: each has networks of its own.
 
     Raises:
-        ValueError: if they are.
+        ThudError: if they are.
     """
     keys = rows[:, RULESET_KEY : RULESET_KEY + 4]
     other = (keys != keys[:1]).any(axis=1)
     if other.any():
         names = " and ".join(ruleset_of(rows[i]).name for i in (0, int(np.argmax(other))))
-        raise ValueError(f"battles of {names}: a policy decides in those of one ruleset at a time")
+        raise ThudError(f"battles of {names}: a policy decides in those of one ruleset at a time")
 
 
 class PolicyAgent(Agent):
@@ -103,7 +104,7 @@ class PolicyAgent(Agent):
 
     Raises:
         CheckpointError: if there is no such checkpoint, or it is damaged.
-        ValueError: if the temperature is negative or not a number.
+        ThudError: if the temperature is negative or not a number.
     """
 
     def __init__(self, path: str | Path | Pair, seed: int = 0, temperature: float = 1.0) -> None:
@@ -144,7 +145,7 @@ class PolicyAgent(Agent):
 
         Raises:
             CheckpointError: if there is no policy for a side that decides, or for the ruleset.
-            ValueError: if a battle is over, or if they are of several rulesets.
+            ThudError: if a battle is over, or if they are of several rulesets.
         """
         rows = read_rows(rows)
         _check_one_ruleset(rows)
@@ -168,7 +169,7 @@ class PolicyAgent(Agent):
 
         Raises:
             CheckpointError: if there is no policy for the role, or for the ruleset of the rows.
-            ValueError: if they are of several rulesets.
+            ThudError: if they are of several rulesets.
         """
         _check_one_ruleset(rows)
         checkpoint = self._pair.checkpoint(role, ruleset_of(rows[0]))
@@ -180,7 +181,7 @@ class PolicyAgent(Agent):
         plays no part.
 
         Raises:
-            ValueError: if the battle is over.
+            ThudError: if the battle is over.
             TypeError: if it is not a ``Position``.
             CheckpointError: as ``act_rows`` does.
         """

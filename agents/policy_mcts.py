@@ -35,6 +35,7 @@ from agents.search.reading import (
 )
 from agents.search.tree import NUM_NODES, Tree
 from agents.search.weights import material_weights
+from thud_env.errors import ThudError
 from thud_env.jit.rng import seed_generators
 from thud_env.position import SIDES, Side
 from thud_env.rules.row import Row
@@ -93,7 +94,7 @@ class PolicyMctsAgent(PlanningAgent):
 
     Raises:
         CheckpointError: if a checkpoint is missing or damaged.
-        ValueError: if an option is out of range.
+        ThudError: if an option is out of range.
     """
 
     def __init__(
@@ -116,9 +117,9 @@ class PolicyMctsAgent(PlanningAgent):
         super().__init__(seed)
         self.timed = time > 0
         if root not in _ROOTS:
-            raise ValueError(f"root={root} must be one of {', '.join(_ROOTS)}")
+            raise ThudError(f"root={root} must be one of {', '.join(_ROOTS)}")
         if precision not in PRECISIONS:
-            raise ValueError(f"precision={precision} must be one of {', '.join(PRECISIONS)}")
+            raise ThudError(f"precision={precision} must be one of {', '.join(PRECISIONS)}")
         self._gumbel = root == "gumbel"
         self._endless = sims == 0 and self.timed and not self._gumbel
         sims = sims or 200

@@ -11,6 +11,8 @@ from __future__ import annotations
 import math
 from typing import Annotated, NamedTuple
 
+from thud_env.errors import ThudError
+
 
 class Range(NamedTuple):
     """Numbers from ``least`` to ``most``, both included."""
@@ -35,8 +37,8 @@ def check_ranges(**options: tuple[float, float, float]) -> None:
     """Check options, each given as ``name=(value, least, most)``.
 
     Raises:
-        ValueError: if a value is outside its range, or not a number.
+        ThudError: if a value is outside its range, or not a number.
     """
     for name, (value, least, most) in options.items():
         if not least <= value <= most:
-            raise ValueError(f"{name}={value} must be {Range(least, most)}")
+            raise ThudError(f"{name}={value} must be {Range(least, most)}")

@@ -17,6 +17,7 @@ from typing import Any
 from agents.agent import Agent
 from agents.specs import Spec
 from thud_env.arguments import as_count, module_named, nearest, shown
+from thud_env.errors import ThudError
 
 AGENTS: dict[str, str] = {
     "random": "agents.simple:RandomAgent",
@@ -44,7 +45,7 @@ def make(spec: str, seed: int | None = 0) -> Agent:
 
     Raises:
         TypeError: if the spec is not a string.
-        ValueError: if the spec names no agent, an option that the agent does not have, or an
+        ThudError: if the spec names no agent, an option that the agent does not have, or an
             option twice; if ``seed`` is neither an integer, 0 or more, nor None.
         agents.networks.checkpoint.CheckpointError: if a checkpoint is damaged or not one of ours.
     """
@@ -59,7 +60,7 @@ def make(spec: str, seed: int | None = 0) -> Agent:
     else:
         names = [*AGENTS, OWN]
         if name.partition(",")[0] in AGENTS:
-            raise ValueError(
+            raise ThudError(
                 f"unknown agent {shown(spec)}: options follow a colon, NAME:KEY=VALUE,KEY=VALUE"
             )
         hint = nearest(name, names)
@@ -69,11 +70,11 @@ def make(spec: str, seed: int | None = 0) -> Agent:
             hint = f"did you mean {shown(f'policy:{spec}')}? "
         elif not hint and words and words[0].isidentifier():
             hint = f"did you mean {shown(f'{OWN}:{spec}')}? "
-        raise ValueError(f"unknown agent {shown(spec)}: {hint}there are {', '.join(names)}")
+        raise ThudError(f"unknown agent {shown(spec)}: {hint}there are {', '.join(names)}")
     try:
         kind: Callable[..., Agent] = agent_class(where)
-    except ValueError as error:
-        raise ValueError(f"agent {shown(spec)}: {error}") from error.__cause__
+    except ThudError as error:
+        raise ThudError(f"agent {shown(spec)}: {error}") from error.__cause__
     parameters = dict(inspect.signature(kind).parameters)
     takes_seed = parameters.pop("seed", None) is not None
     positional = []
@@ -85,9 +86,15 @@ def make(spec: str, seed: int | None = 0) -> Agent:
     )
     options = _options(spec, words, parameters)
     if takes_seed:
-        return kind(*positional, seed=seed, **options)
-    made = kind(*positional, **options)
-    made.seed(seed)
+        options["seed"] = seed
+    try:
+        made = kind(*positional, **options)
+    except ValueError as error:
+        if name != OWN or isinstance(error, ThudError):
+            raise
+        raise ThudError(f"agent {shown(spec)}: {error}") from error
+    if not takes_seed:
+        made.seed(seed)
     return made
 
 
@@ -102,7 +109,7 @@ def _path(spec: str, words: list[str], what: str, options: Iterable[str]) -> str
     """
     if not words or any(words[0].startswith(f"{option}=") for option in options):
         name = Spec.of(spec).name
-        raise ValueError(f"agent {shown(spec)} needs a path: {name}:{what} would be right")
+        raise ThudError(f"agent {shown(spec)} needs a path: {name}:{what} would be right")
     return words.pop(0)
 
 
@@ -117,25 +124,25 @@ def _options(
         key, _, value = word.partition("=")
         if key not in options:
             if key == "seed":
-                raise ValueError(
+                raise ThudError(
                     f"agent {shown(spec)} has no option 'seed': make(spec, seed=1), or --seed of "
                     "the command, seeds it"
                 )
             if key.strip() in options:
-                raise ValueError(f"agent {shown(spec)}: {key.strip()!r} without spaces is right")
+                raise ThudError(f"agent {shown(spec)}: {key.strip()!r} without spaces is right")
             known = ", ".join(options) or "none"
             hint = "" if "=" in word else ", as KEY=VALUE"
-            raise ValueError(
+            raise ThudError(
                 f"agent {shown(spec)} has no option {key!r}: its options are {known}{hint}"
             )
         if key in given:
-            raise ValueError(
+            raise ThudError(
                 f"agent {shown(spec)} has its option {key!r} twice: once would be right"
             )
         given[key] = _value(spec, parameters[key], value)
     for key in options:
         if key not in given and parameters[key].default is inspect.Parameter.empty:
-            raise ValueError(
+            raise ThudError(
                 f"agent {shown(spec)} needs its option {key!r}: {key}=... would be right"
             )
     return given
@@ -161,14 +168,14 @@ def _value(spec: str, parameter: inspect.Parameter, value: str) -> Any:
     annotation, key = parameter.annotation, parameter.name
     if annotation is inspect.Parameter.empty:
         if parameter.default is inspect.Parameter.empty:
-            raise ValueError(
+            raise ThudError(
                 f"agent {shown(spec)}: option {key!r} has no type: an annotation, "
                 f"{', '.join(_TYPES)}, would be right"
             )
         annotation = type(parameter.default)
     named = str(getattr(annotation, "__name__", annotation)).removesuffix(" | None")
     if named not in _TYPES:
-        raise ValueError(
+        raise ThudError(
             f"agent {shown(spec)}: option {key!r} is of type {named}, which a spec cannot give: "
             f"{', '.join(_TYPES)} would be right"
         )
@@ -176,26 +183,26 @@ def _value(spec: str, parameter: inspect.Parameter, value: str) -> Any:
     try:
         return kind(value)
     except ValueError:
-        raise ValueError(f"agent {shown(spec)}: {key}={value} must be {what}") from None
+        raise ThudError(f"agent {shown(spec)}: {key}={value} must be {what}") from None
 
 
 def agent_class(where: str) -> type[Agent]:
     """The class that ``module:Class`` names.
 
     Raises:
-        ValueError: if there is no such module or class, or the class cannot play.
+        ThudError: if there is no such module or class, or the class cannot play.
     """
     module_name, _, name = where.partition(":")
     if not (name.isidentifier() and all(map(str.isidentifier, module_name.split(".")))):
-        raise ValueError(f"{where!r} names no class: MODULE:CLASS would be right")
+        raise ThudError(f"{where!r} names no class: MODULE:CLASS would be right")
     module = module_named(module_name)
     found = getattr(module, name, None)
     if not isinstance(found, type):
-        raise ValueError(f"module {module_name!r} has no class {name!r}: {module.__file__}")
+        raise ThudError(f"module {module_name!r} has no class {name!r}: {module.__file__}")
     if not issubclass(found, Agent):
-        raise ValueError(f"{where} cannot play: class {name}(agents.Agent) would be right")
+        raise ThudError(f"{where} cannot play: class {name}(agents.Agent) would be right")
     if found.act_rows is Agent.act_rows:
-        raise ValueError(f"{where} cannot play: it has no method act_rows(self, rows)")
+        raise ThudError(f"{where} cannot play: it has no method act_rows(self, rows)")
     return found
 
 

@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from agents.durable import new_file
 from thud_env import Record, read_record
 from thud_env.command import Command, bounded, say
+from thud_env.errors import ThudError
 from thud_env.render import animation, frames
 from thud_env.render.picture import INK, PAPER
 
@@ -52,7 +53,7 @@ def pictures(
     """Yield the frames of a battle, [height, width, 3] uint8, each with its seconds.
 
     Raises:
-        ValueError: if Pillow is missing, or the size too small.
+        ThudError: if Pillow is missing, or the size too small.
     """
     caption = _captioner(record, size) if captions else None
     for pixels, duration, turn in frames(record, size=size, seconds=seconds, fps=fps):
@@ -65,7 +66,7 @@ def _pillow() -> Any:
         import PIL.ImageDraw
         import PIL.ImageFont
     except ImportError:
-        raise ValueError(
+        raise ThudError(
             'pictures that move need Pillow: pip install ".[render]" in the checkout would be right'
         ) from None
     return PIL
@@ -131,12 +132,12 @@ def write_mp4(path: Path, record: Record, size: int, seconds: float, captions: b
     """Write a video, with ffmpeg.
 
     Raises:
-        ValueError: if there is no ffmpeg.
+        ThudError: if there is no ffmpeg.
         ChildProcessError: if it fails.
     """
     ffmpeg = shutil.which("ffmpeg")
     if ffmpeg is None:
-        raise ValueError("a .mp4 needs ffmpeg, which is not here: a .gif or .svg would be right")
+        raise ThudError("a .mp4 needs ffmpeg, which is not here: a .gif or .svg would be right")
     shown = pictures(record, size, seconds, captions, fps=_FPS_OF_VIDEO)
     first, duration = next(shown)
     height, width = first.shape[:2]
@@ -214,7 +215,7 @@ def main(words: list[str] | None = None) -> int:
 def _replay(arguments: argparse.Namespace) -> int:
     out: Path = arguments.out
     if out.suffix not in WRITERS:
-        raise ValueError(f"{out}: {', '.join(WRITERS)} can be written")
+        raise ThudError(f"{out}: {', '.join(WRITERS)} can be written")
     record = shortened(read_record(arguments.record, arguments.rules), arguments.first)
     write = WRITERS[out.suffix]
     try:

@@ -10,8 +10,10 @@ from typing import Any
 
 import yaml
 
+from thud_env.errors import ThudError
 
-class YamlError(ValueError):
+
+class YamlError(ThudError):
     """A text or a file is not valid YAML; the message is one line."""
 
 

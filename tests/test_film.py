@@ -11,7 +11,7 @@ import pytest
 
 from agents.replay import WRITERS, pictures, shortened, write_gif
 from agents.replay import main as replay
-from thud_env import RULESETS, Position, Record, read_record, write_record
+from thud_env import RULESETS, Position, Record, ThudError, read_record, write_record
 from thud_env.board import NUM_SQUARES, SQUARE_NAMES
 from thud_env.render import animation, frames, heat, rgb_array, stepper, svg
 from thud_env.render.film import scenes_of
@@ -241,7 +241,7 @@ def test_a_picture_never_takes_the_place_of_a_file_made_meanwhile(tmp_path, caps
 def test_a_picture_that_fails_leaves_nothing(tmp_path, capsys, monkeypatch):
     def half_written(path, *arguments):
         path.write_text("half")
-        raise ValueError("no more")
+        raise ThudError("no more")
 
     monkeypatch.setitem(WRITERS, ".svg", half_written)
     assert replay([str(RECORDS / "opening.thud"), "-o", str(tmp_path / "a.svg")]) == 2

@@ -13,7 +13,7 @@ from random import Random
 import pytest
 from positions import random_turn
 
-from thud_env import RULESETS, IllegalMove, Position, Record, RecordError, read_record
+from thud_env import RULESETS, IllegalMove, Position, Record, RecordError, ThudError, read_record
 from thud_env.record.text import decode_record
 from thud_env.rules import row as fields
 
@@ -184,8 +184,8 @@ def test_damaged_positions_are_read_or_refused(corpus):
         if isinstance(found, Position):
             check_position(found)
         else:
-            assert type(found) is ValueError, text
-    assert min(seen[Position], seen[ValueError]) > TEXTS_OF_A_KIND / 10, seen
+            assert type(found) is ThudError, text
+    assert min(seen[Position], seen[ThudError]) > TEXTS_OF_A_KIND / 10, seen
 
 
 def test_damaged_turns_are_played_or_refused(corpus):
@@ -200,4 +200,4 @@ def test_damaged_turns_are_played_or_refused(corpus):
         seen[type(found)] += 1
         if isinstance(found, Position):
             check_position(found)
-    assert set(seen) == {Position, ValueError, IllegalMove}
+    assert set(seen) == {Position, ThudError, IllegalMove}

@@ -17,7 +17,7 @@ from agents.web import players as players_module
 from agents.web.players import players
 from agents.web.protocol import BadRequest, NamedRulesets
 from agents.web.records import load
-from thud_env import RULESETS, Position, Record
+from thud_env import RULESETS, Position, Record, ThudError
 
 START = Position.start()
 
@@ -145,7 +145,7 @@ def test_a_player_named_at_the_start_may_refuse_a_game_itself(monkeypatch):
 def test_any_error_of_an_answer_that_has_begun_is_its_last_line():
     async def answer(message):
         yield {"finding": None}
-        raise ValueError("weights are damaged:\nthere is no such file")
+        raise ThudError("weights are damaged:\nthere is no such file")
 
     async def body():
         return b"{}"

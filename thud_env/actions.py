@@ -44,6 +44,7 @@ from thud_env.board import (
     SQUARE_SYMMETRY,
     SYMMETRIES,
 )
+from thud_env.errors import ThudError
 
 NUM_MOVES = int(RAY_LENGTH.sum())
 CAPTURE = NUM_MOVES
@@ -107,7 +108,7 @@ def move_action(square: int, direction: int, distance: int) -> int:
         distance: how many squares.
 
     Raises:
-        ValueError: if that leaves the board, or there is no such square or direction.
+        ThudError: if that leaves the board, or there is no such square or direction.
         TypeError: if one of them is not an integer.
     """
     for what, number, count in (
@@ -115,12 +116,12 @@ def move_action(square: int, direction: int, distance: int) -> int:
         ("direction", direction, NUM_DIRECTIONS),
     ):
         if not 0 <= operator.index(number) < count:
-            raise ValueError(f"{what} {shown(number)}: 0 .. {count - 1} would be right")
+            raise ThudError(f"{what} {shown(number)}: 0 .. {count - 1} would be right")
     farthest = RAY_LENGTH[square, direction]
     if not 1 <= operator.index(distance) <= farthest:
         what = f"{distance} squares {DIRECTIONS[direction]} of {SQUARE_NAMES[square]}"
         right = f"1 to {farthest} would be" if farthest else "no square is, in that direction"
-        raise ValueError(f"{what} is not on the board: {right}")
+        raise ThudError(f"{what} is not on the board: {right}")
     return int(MOVE_BASE[CELL_OF_SQUARE[square], direction]) + distance - 1
 
 
@@ -162,12 +163,12 @@ def describe_action(action: int) -> str:
     """A decision in words: ``"F1-F5"``, ``"capture E5"``, ``"done"``.
 
     Raises:
-        ValueError: if ``action`` is not in 0 .. 6469.
+        ThudError: if ``action`` is not in 0 .. 6469.
         TypeError: if it is not one integer.
     """
     action = as_index(action)
     if not 0 <= action < NUM_ACTIONS:
-        raise ValueError(out_of_range(action))
+        raise ThudError(out_of_range(action))
     if action < CAPTURE:
         start, end = SQUARE_OF_CELL[MOVE_FROM[action]], SQUARE_OF_CELL[MOVE_TO[action]]
         return f"{SQUARE_NAMES[start]}-{SQUARE_NAMES[end]}"

@@ -15,6 +15,8 @@ from typing import Any, Never, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from thud_env.errors import ThudError
+
 _T = TypeVar("_T")
 _MOST_SHOWN = 200
 """Characters of a value that a message shows."""
@@ -24,7 +26,7 @@ def one_of(name: str, value: Any, allowed: Iterable[Any]) -> Any:
     """Return ``value`` if it is allowed.
 
     Raises:
-        ValueError: if it is not, naming what would be right.
+        ThudError: if it is not, naming what would be right.
     """
     values = list(allowed)
     of_kind = [one for one in values if isinstance(one, bool) == isinstance(value, bool | np.bool_)]
@@ -32,14 +34,14 @@ def one_of(name: str, value: Any, allowed: Iterable[Any]) -> Any:
         return value
     *others, last = map(repr, values)
     right = f"{', '.join(others)} or {last}" if others else last
-    raise ValueError(f"unknown {name} {shown(value)}: {right} would be right")
+    raise ThudError(f"unknown {name} {shown(value)}: {right} would be right")
 
 
 def as_count(name: str, value: Any, least: int = 1, most: int | None = None) -> int:
     """Return ``value`` if it counts something.
 
     Raises:
-        ValueError: if it is not an integer, ``least`` or more and ``most`` at most; a bool is not
+        ThudError: if it is not an integer, ``least`` or more and ``most`` at most; a bool is not
             one.
     """
     span = "" if most is None else f"in {least} .. {most}"
@@ -49,9 +51,9 @@ def as_count(name: str, value: Any, least: int = 1, most: int | None = None) -> 
         number = operator.index(value)
     except TypeError:
         right = f"an integer {span}".rstrip()
-        raise ValueError(f"{name} must be {right}, not {shown(value)}") from None
+        raise ThudError(f"{name} must be {right}, not {shown(value)}") from None
     if number < least or (most is not None and number > most):
-        raise ValueError(f"{name} must be {span or f'{least} or more'}, not {shown(number)}")
+        raise ThudError(f"{name} must be {span or f'{least} or more'}, not {shown(number)}")
     return number
 
 
@@ -59,29 +61,29 @@ def check_positive(name: str, value: Any) -> None:
     """Refuse what is not a finite number above 0.
 
     Raises:
-        ValueError: if it is not one.
+        ThudError: if it is not one.
     """
     is_number = isinstance(value, int | float | np.integer | np.floating)
     # As a number of Python's own: NumPy would take the bound in the value's precision.
     number = value.item() if isinstance(value, np.generic) else value
     if not (is_number and 0 < number <= sys.float_info.max):
-        raise ValueError(f"{name} must be a finite number above 0, not {shown(value)}")
+        raise ThudError(f"{name} must be a finite number above 0, not {shown(value)}")
 
 
 def as_array(name: str, given: Any, dtype: Any = None) -> NDArray[Any]:
     """``given`` as an array of any shape, of ``dtype`` or what it holds.
 
     Raises:
-        ValueError: if it cannot be one, as lists of several lengths cannot, nor tensors on a GPU
+        ThudError: if it cannot be one, as lists of several lengths cannot, nor tensors on a GPU
             or with a gradient.
     """
     try:
         return np.asarray(given, dtype)
     except (TypeError, RuntimeError) as error:
-        raise ValueError(f"{name}: {shown(given)} is not read: {error}") from None
+        raise ThudError(f"{name}: {shown(given)} is not read: {error}") from None
     except ValueError:
         right = "an array, or lists of the same length, would be right"
-        raise ValueError(f"{name}: {shown(given)} is no array: {right}") from None
+        raise ThudError(f"{name}: {shown(given)} is no array: {right}") from None
 
 
 def as_list(name: str, given: Iterable[_T]) -> list[_T]:
@@ -99,10 +101,10 @@ def check_integers(name: str, array: Any, count: int) -> None:
     """Refuse an array, of the host or a device, that does not hold [count] integers.
 
     Raises:
-        ValueError: if its shape or dtype is another.
+        ThudError: if its shape or dtype is another.
     """
     if array.shape != (count,) or np.dtype(array.dtype).kind not in "iu":
-        raise ValueError(
+        raise ThudError(
             f"{name} are {array.dtype} of shape {array.shape}: "
             f"integers of shape ({count},) would be right"
         )
@@ -112,7 +114,7 @@ def as_integers(name: str, given: Any, count: int) -> NDArray[np.integer[Any]]:
     """``given`` as [count] integers.
 
     Raises:
-        ValueError: if it is anything else.
+        ThudError: if it is anything else.
     """
     array = as_array(name, given)
     check_integers(name, array, count)
@@ -147,7 +149,7 @@ def module_named(name: str) -> ModuleType:
     """Import a module of the user's.
 
     Raises:
-        ValueError: if there is no such module, or it cannot be imported.
+        ThudError: if there is no such module, or it cannot be imported.
     """
     try:
         return importlib.import_module(name)
@@ -157,9 +159,9 @@ def module_named(name: str) -> ModuleType:
             reason = f"not in {Path.cwd()}, nor anywhere else where Python looks"
             if missing in ("agents", "training"):
                 reason += "; it comes with the checkout: pip install --editable CHECKOUT"
-            raise ValueError(f"there is no module {missing!r}: {reason}") from None
+            raise ThudError(f"there is no module {missing!r}: {reason}") from None
         reason = f"{type(error).__name__}: {error}"
-        raise ValueError(f"module {name!r} cannot be imported: {reason}") from error
+        raise ThudError(f"module {name!r} cannot be imported: {reason}") from error
 
 
 def refuse_unknown(

@@ -250,7 +250,7 @@ def main(words: list[str] | None = None) -> int:
         action="store_true",
         help="print only a hash of 1,000 seeded random games: it changes if play does",
     )
-    return command.run(_report, words, errors=())
+    return command.run(_report, words)
 
 
 def _report(arguments: argparse.Namespace) -> None:

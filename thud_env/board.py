@@ -50,6 +50,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thud_env.arguments import shown
+from thud_env.errors import ThudError
 
 SIZE = 15
 COLUMNS = "ABCDEFGHJKLMNOP"
@@ -174,11 +175,11 @@ def square_named(name: str) -> int:
     """The square called ``name``, for example ``"H8"``.
 
     Raises:
-        ValueError: if the board has no square of that name.
+        ThudError: if the board has no square of that name.
     """
     square = SQUARE_BY_NAME.get(name) if isinstance(name, str) else None
     if square is None:
-        raise ValueError(
+        raise ThudError(
             f"no square {shown(name)} on the board: columns A-P without I, rows 1-15, corners cut"
         )
     return square

@@ -1,8 +1,9 @@
 """Command lines: argparse, with one clear line for each error.
 
-Bad input ends a command with exit code 2, Ctrl-C with 130, a disk that fails (standard output may
-be on one) or too little memory with 1, each with one line on standard error. A closed pipe ends it
-in silence. A standard stream that was closed before the start is one that goes nowhere.
+Bad input, a name of a file that is wrong among it, ends a command with exit code 2, Ctrl-C with
+130, a disk that fails (standard output may be on one) or too little memory with 1, each with one
+line on standard error. A closed pipe ends it in silence. A standard stream that was closed before
+the start is one that goes nowhere. Any other exception is a bug, and is raised.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from thud_env.errors import ThudError
 from thud_env.rulesets import RULESETS, get_ruleset
 
 BROKEN_PIPE = 141
@@ -29,7 +31,14 @@ BATTLE_LIMITS = {
 }
 """The limits of battles that commands may set, and what each counts."""
 _LONGEST_LINE = 2000
-_DISK_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+_OF_A_NAME = (
+    FileExistsError,
+    FileNotFoundError,
+    IsADirectoryError,
+    NotADirectoryError,
+    PermissionError,
+)
+"""What the system says where another name of a file would be right."""
 
 
 class Command(argparse.ArgumentParser):
@@ -92,7 +101,6 @@ class Command(argparse.ArgumentParser):
         work: Callable[[argparse.Namespace], int | None],
         words: Sequence[str] | None = None,
         *,
-        errors: tuple[type[Exception], ...] = (ValueError, OSError),
         stopped: str = "stopped",
     ) -> int:
         """Read the words of the command line and do the work.
@@ -100,14 +108,12 @@ class Command(argparse.ArgumentParser):
         Args:
             work: called with the arguments; returns the exit code, None for 0.
             words: the words; None for those that the process was started with.
-            errors: exceptions that report a user's mistake; others are raised, as bugs.
             stopped: what Ctrl-C prints.
 
         Returns:
             the exit code.
         """
         _open_closed_streams()
-        reported: tuple[type[Exception], ...] = (OSError, *errors)
         try:
             code = work(self._read(sys.argv[1:] if words is None else list(words))) or 0
         except SystemExit as end:  # argparse has printed the help, or the error
@@ -116,9 +122,10 @@ class Command(argparse.ArgumentParser):
             code = BROKEN_PIPE
         except KeyboardInterrupt:
             code = say(stopped, 130)
-        except reported as error:
-            is_mistake = isinstance(error, errors) and not _is_of_a_disk(error)
-            code = say(f"{self._name}: {_in_words(error)}", 2 if is_mistake else 1)
+        except ThudError as error:
+            code = say(f"{self._name}: {error}", 2)
+        except OSError as error:
+            code = say(f"{self._name}: {_in_words(error)}", 2 if _is_of_a_name(error) else 1)
         except (MemoryError, RuntimeError) as error:
             if not _is_of_memory(error):
                 raise
@@ -221,8 +228,8 @@ def _is_of_memory(error: Exception) -> bool:
     return isinstance(error, MemoryError) or any(words in str(error) for words in in_words)
 
 
-def _is_of_a_disk(error: Exception) -> bool:
-    return isinstance(error, OSError) and error.errno in _DISK_ERRORS
+def _is_of_a_name(error: OSError) -> bool:
+    return isinstance(error, _OF_A_NAME) or error.errno in (errno.ELOOP, errno.ENAMETOOLONG)
 
 
 def _ruleset_name(text: str) -> str:

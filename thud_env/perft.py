@@ -18,6 +18,7 @@ from collections.abc import Iterator
 
 from thud_env.arguments import as_count
 from thud_env.command import Command, bounded
+from thud_env.errors import ThudError
 from thud_env.position import Position
 from thud_env.rules import row as fields
 from thud_env.rules import turns
@@ -28,11 +29,11 @@ def perft(position: Position, depth: int) -> int:
     """How many sequences of ``depth`` complete turns start in ``position``.
 
     Raises:
-        ValueError: if ``position`` is in the middle of a turn, or ``depth`` is not an integer in
+        ThudError: if ``position`` is in the middle of a turn, or ``depth`` is not an integer in
             0 .. 32767. An offer to end the battle is a turn, and so is its answer.
     """
     if not fields.is_between_turns(position.row):
-        raise ValueError(f"{position.text!r} is in the middle of a turn: turns cannot be counted")
+        raise ThudError(f"{position.text!r} is in the middle of a turn: turns cannot be counted")
     return int(turns.perft(position.row, as_count("depth", depth, least=0, most=LARGEST_LIMIT)))
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from thud_env.actions import NUM_ACTIONS, as_index, describe_action, out_of_range
 from thud_env.arguments import as_list, refuse_unknown, shown
 from thud_env.board import CELL_OF_SQUARE, square_named
+from thud_env.errors import ThudError
 from thud_env.notation.positions import board_diagram, position_text, read_position
 from thud_env.notation.turns import (
     PIECE_NAMES,
@@ -73,7 +74,7 @@ class Outcome:
         return f"{how}, {'drawn' if self.winner is None else f'{self.winner} won'}"
 
 
-class IllegalMove(ValueError):  # noqa: N818 - the name is part of the public interface
+class IllegalMove(ThudError):  # noqa: N818 - the name is part of the public interface
     """A well-formed action or turn that is not legal in the position."""
 
 
@@ -134,7 +135,7 @@ class Position:
             agreement: whether the battle may end by agreement.
 
         Raises:
-            ValueError: for an unknown ruleset or a limit out of range.
+            ThudError: for an unknown ruleset or a limit out of range.
             TypeError: for any other keyword, naming the nearest there is.
         """
         refuse_unknown(cls.start, unknown)
@@ -166,7 +167,7 @@ class Position:
             rules, max_quiet_turns, max_turns, offer_after, agreement: as for ``start``.
 
         Raises:
-            ValueError: naming what is wrong in the text, and where.
+            ThudError: naming what is wrong in the text, and where.
             TypeError: if it is not text, or for an unknown keyword.
         """
         refuse_unknown(cls.from_text, unknown)
@@ -212,7 +213,7 @@ class Position:
         Thudstone, the Rock or the ball), or None.
 
         Raises:
-            ValueError: if the board has no such square.
+            ThudError: if the board has no such square.
         """
         return PIECE_NAMES.get(int(self._row[CELL_OF_SQUARE[square_named(square)]]))
 
@@ -282,7 +283,7 @@ class Position:
         """The position after a complete turn, for example ``play("TG7-F6xE5")``.
 
         Raises:
-            ValueError: if ``turn`` is not in turn notation.
+            ThudError: if ``turn`` is not in turn notation.
             IllegalMove: if it is not one of ``turns()``.
         """
         successor = self._row.copy()
@@ -294,7 +295,7 @@ class Position:
         """The actions that make up a complete turn, in the order they are to be played.
 
         Raises:
-            ValueError: if ``turn`` is not in turn notation.
+            ThudError: if ``turn`` is not in turn notation.
             IllegalMove: if it is not one of ``turns()``.
         """
         wanted = normalise_turn(turn)
@@ -314,16 +315,16 @@ class Position:
 
         Raises:
             IllegalMove: if one is not legal when it is made.
-            ValueError: if there is none, or the turn is over before the last.
+            ThudError: if there is none, or the turn is over before the last.
             TypeError: if one is not an integer.
         """
         made, here = as_list("actions", actions), self
         for number, action in enumerate(made):
             if number and fields.is_between_turns(here._row):
-                raise ValueError(f"actions {shown(made)}: the turn is over after {number} of them")
+                raise ThudError(f"actions {shown(made)}: the turn is over after {number} of them")
             here = here.apply(action)
         if not made:
-            raise ValueError("there are no actions: those of a turn would be right")
+            raise ThudError("there are no actions: those of a turn would be right")
         return turn_notation(self._row, map(int, made))
 
     def _why_illegal(self, action: int) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from thud_env.arguments import nearest, shown
 from thud_env.board import SQUARE_NAMES, square_named
+from thud_env.errors import ThudError
 
 _YES_NO = {"yes": True, "no": False}
 
@@ -18,15 +19,15 @@ def read_squares(what: str, names: str | Iterable[str]) -> tuple[str, ...]:
     """Names of squares, in the board's order.
 
     Raises:
-        ValueError: if they are none, or one is there twice; the message names ``what`` they are.
+        ThudError: if they are none, or one is there twice; the message names ``what`` they are.
     """
     if not isinstance(names, Iterable):
-        raise ValueError(f"{what} must be names of squares, ('G7', 'H7') say, not {shown(names)}")
+        raise ThudError(f"{what} must be names of squares, ('G7', 'H7') say, not {shown(names)}")
     words = names.split() if isinstance(names, str) else list(names)
     squares = sorted(square_named(word) for word in words)
     for square, following in pairwise(squares):
         if square == following:
-            raise ValueError(f"{what} has {SQUARE_NAMES[square]} twice: once would be right")
+            raise ThudError(f"{what} has {SQUARE_NAMES[square]} twice: once would be right")
     return tuple(SQUARE_NAMES[square] for square in squares)
 
 
@@ -34,14 +35,14 @@ def read_word(name: str, value: Any, words: tuple[Any, ...]) -> Any:
     """The word that a value equals and is of the type of: ``1`` is not ``True``.
 
     Raises:
-        ValueError: if it is none of them.
+        ThudError: if it is none of them.
     """
     plain = value.item() if isinstance(value, np.generic) else value
     for word in words:
         if type(plain) is type(word) and plain == word:
             return word
     listed = ", ".join(map(repr, words))
-    raise ValueError(f"{name} {shown(value)}: one of {listed} is right")
+    raise ThudError(f"{name} {shown(value)}: one of {listed} is right")
 
 
 def spell(value: Any) -> str:
@@ -59,7 +60,7 @@ def read_changes(text: str, known: dict[str, Any]) -> dict[str, Any]:
         known: each field of a ruleset, with its type.
 
     Raises:
-        ValueError: for a field that there is not, that has no value or neither yes nor no, or that
+        ThudError: for a field that there is not, that has no value or neither yes nor no, or that
             is there twice.
     """
     changes: dict[str, Any] = {}
@@ -67,12 +68,12 @@ def read_changes(text: str, known: dict[str, Any]) -> dict[str, Any]:
         name, equals, value = part.partition("=")
         if not equals:
             right = "FIELD=VALUE would be right, and + between squares"
-            raise ValueError(f"{shown(part)} has no value: {right}")
+            raise ThudError(f"{shown(part)} has no value: {right}")
         if name not in known:
             near = nearest(name, known)
-            raise ValueError(f"a ruleset has no {shown(name)}: {near}it has {', '.join(known)}")
+            raise ThudError(f"a ruleset has no {shown(name)}: {near}it has {', '.join(known)}")
         if name in changes:
-            raise ValueError(f"{name} is there twice: once would be right")
+            raise ThudError(f"{name} is there twice: once would be right")
         changes[name] = _unspelt(name, value, known[name])
     return changes
 
@@ -83,6 +84,6 @@ def _unspelt(name: str, value: str, kind: Any) -> Any:
         return int(value)
     if kind is bool:
         if value not in _YES_NO:
-            raise ValueError(f"{name}={value}: yes or no would be right")
+            raise ThudError(f"{name}={value}: yes or no would be right")
         return _YES_NO[value]
     return tuple(value.split("+")) if get_origin(kind) is tuple else value

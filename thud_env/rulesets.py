@@ -34,6 +34,7 @@ from thud_env.board import (
     SQUARE_SYMMETRY,
     square_named,
 )
+from thud_env.errors import ThudError
 from thud_env.ruleset_fields import read_changes, read_squares, read_word, spell
 
 MAX_DWARFS = 32
@@ -82,7 +83,7 @@ class Ruleset:
     of ``RULESETS``; all that takes the name of a ruleset takes them, or their ``spec``.
 
     Raises:
-        ValueError: for fields that make no playable game; the message names the field.
+        ThudError: for fields that make no playable game; the message names the field.
     """
 
     name: str
@@ -126,17 +127,17 @@ class Ruleset:
                 object.__setattr__(self, what, read_squares(what, getattr(self, what)))
             self._check()
         except ValueError as error:
-            raise ValueError(f"ruleset {shown(self.name)}: {error}") from None
+            raise ThudError(f"ruleset {shown(self.name)}: {error}") from None
         _BY_KEY.setdefault(self.key, self)
 
     def _check(self) -> None:
         """Refuse what the compiled rules cannot play, and battles that are over at the start."""
         if not (isinstance(self.name, str) and re.fullmatch(r"[a-z0-9][a-z0-9-]*", self.name)):
-            raise ValueError("a name of lower-case letters, digits and hyphens would be right")
+            raise ThudError("a name of lower-case letters, digits and hyphens would be right")
         if not isinstance(self.title, str):
-            raise ValueError(f"title {shown(self.title)}: text would be right")
+            raise ThudError(f"title {shown(self.title)}: text would be right")
         if RULESETS.get(self.name, self) != self:
-            raise ValueError("that name is taken; a name of its own, name='mine' say, is right")
+            raise ThudError("that name is taken; a name of its own, name='mine' say, is right")
         for name, words in _WORDS.items():
             object.__setattr__(self, name, read_word(name, getattr(self, name), words))
         for name in ("max_quiet_turns", "max_turns", "offer_after"):
@@ -146,30 +147,30 @@ class Ruleset:
         most_dwarfs = MAX_DWARFS - self.stone_moves
         for name, most in (("dwarfs", most_dwarfs), ("trolls", MAX_TROLLS)):
             if not 1 <= len(getattr(self, name)) <= most:
-                raise ValueError(f"{len(getattr(self, name))} {name}: 1 to {most} would be right")
+                raise ThudError(f"{len(getattr(self, name))} {name}: 1 to {most} would be right")
         taken = [*self.dwarfs, *self.trolls, SQUARE_NAMES[square_named(self.stone)]]
         for name in taken:
             if taken.count(name) > 1:
-                raise ValueError(f"two pieces start on {name}: one would be right")
+                raise ThudError(f"two pieces start on {name}: one would be right")
         if self.step_captures == "one" and self.shove_captures == "all":
-            raise ValueError("step_captures 'one' needs shove_captures 'any'")
+            raise ThudError("step_captures 'one' needs shove_captures 'any'")
         if self.reward == "outcome" and not self.stone_wins:
-            raise ValueError("reward 'outcome' needs stone_wins=True: nothing else is an object")
+            raise ThudError("reward 'outcome' needs stone_wins=True: nothing else is an object")
         self._check_start({square_named(name) for name in taken})
 
     def _check_start(self, taken: set[int]) -> None:
         if not any(_beside(square_named(name)) - taken for name in self.dwarfs):
-            raise ValueError("no dwarf has an empty square beside it at the start")
+            raise ThudError("no dwarf has an empty square beside it at the start")
         stone = square_named(self.stone)
         around = _beside(stone) & {square_named(name) for name in self.trolls}
         if self.stone_wins and (stone in GOAL_SQUARES or len(around) >= TROLLS_TO_SURROUND):
-            raise ValueError(f"the battle is won at once with the stone on {self.stone}")
+            raise ThudError(f"the battle is won at once with the stone on {self.stone}")
 
     def replace(self, **changes: Any) -> Ruleset:
         """A ruleset of your own: this one with other fields, and a ``name`` of its own.
 
         Raises:
-            ValueError: for fields that make no playable game.
+            ThudError: for fields that make no playable game.
             TypeError: for an unknown field, naming the nearest.
         """
         known = [field.name for field in dataclasses.fields(self)]
@@ -346,11 +347,11 @@ def ruleset_of_key(key: Iterable[int]) -> Ruleset:
     """The ruleset that a state row names by its key, [4].
 
     Raises:
-        ValueError: if no such ruleset has been made in this process.
+        ThudError: if no such ruleset has been made in this process.
     """
     found = _BY_KEY.get(tuple(int(word) for word in key))
     if found is None:
-        raise ValueError(
+        raise ThudError(
             f"a row of a ruleset unknown to this process (key {list(key)}): "
             "make that ruleset first, with every field as it was"
         )
@@ -368,12 +369,12 @@ def get_ruleset(rules: str | Ruleset) -> Ruleset:
     """Return the ruleset of that name or ``spec``, or the ``Ruleset`` itself.
 
     Raises:
-        ValueError: if there is no such ruleset; the message names the nearest.
+        ThudError: if there is no such ruleset; the message names the nearest.
     """
     if isinstance(rules, Ruleset):
         return rules
     if not isinstance(rules, str):
-        raise ValueError(f"rules must be a ruleset, its name or its spec, not {shown(rules)}")
+        raise ThudError(f"rules must be a ruleset, its name or its spec, not {shown(rules)}")
     if rules in RULESETS:
         return RULESETS[rules]
     base, colon, changes = rules.partition(":")
@@ -381,10 +382,10 @@ def get_ruleset(rules: str | Ruleset) -> Ruleset:
         try:
             fields = read_changes(changes, _TYPES)
         except ValueError as error:
-            raise ValueError(f"ruleset {shown(rules)}: {error}") from None
+            raise ThudError(f"ruleset {shown(rules)}: {error}") from None
         return RULESETS[base].replace(**fields)
     hint = nearest(base, RULESETS)
-    raise ValueError(
+    raise ThudError(
         f"unknown ruleset {shown(rules)}: {hint}there are {', '.join(RULESETS)}, and your own by "
         "their spec, such as classic:name=mine,max_turns=300"
     )

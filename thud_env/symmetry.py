@@ -33,6 +33,7 @@ from thud_env.board import (
     SQUARE_SYMMETRY,
     SYMMETRIES,
 )
+from thud_env.errors import ThudError
 from thud_env.position import Position
 from thud_env.rules.row import PENDING_CELL, index_row
 from thud_env.rulesets import Ruleset, get_ruleset
@@ -73,7 +74,7 @@ def symmetries_of(rules: str | Ruleset) -> tuple[int, ...]:
     """The symmetries of a game, the identity first.
 
     Raises:
-        ValueError: if there is no such ruleset.
+        ThudError: if there is no such ruleset.
     """
     return get_ruleset(rules).symmetries
 
@@ -82,13 +83,13 @@ def map_observation(symmetry: int, observation: Array) -> Array:
     """An observation mapped, [..., C, 15, 15] of any dtype, whatever its planes.
 
     Raises:
-        ValueError: if ``symmetry`` is not in 0 .. 7, or the shape is another.
+        ThudError: if ``symmetry`` is not in 0 .. 7, or the shape is another.
         TypeError: if it is no array.
     """
     planes: Any = observation
     shape = _shape("an observation", planes)
     if shape[-2:] != (SIZE, SIZE):
-        raise ValueError(f"planes of shape {shape}: [..., 15, 15] would be right")
+        raise ThudError(f"planes of shape {shape}: [..., 15, 15] would be right")
     points = planes.reshape(*shape[:-2], SIZE * SIZE)
     mapped: Array = points[..., _POINT_SOURCE[_number(symmetry)]].reshape(shape)
     return mapped
@@ -98,13 +99,13 @@ def map_policy(symmetry: int, policy: Array) -> Array:
     """A policy, its logits or a mask mapped, [..., 6470] of any dtype: a number for each action.
 
     Raises:
-        ValueError: if ``symmetry`` is not in 0 .. 7, or the shape is another.
+        ThudError: if ``symmetry`` is not in 0 .. 7, or the shape is another.
         TypeError: if it is no array.
     """
     values: Any = policy
     shape = _shape("a policy", values)
     if shape[-1:] != (NUM_ACTIONS,):
-        raise ValueError(f"policy of shape {shape}: [..., {NUM_ACTIONS}] would be right")
+        raise ThudError(f"policy of shape {shape}: [..., {NUM_ACTIONS}] would be right")
     mapped: Array = values[..., _ACTION_SOURCE[_number(symmetry)]]
     return mapped
 
@@ -116,7 +117,7 @@ def map_action(symmetry: int, action: Any) -> Any:
         an int, or an array of the same dtype, or int16 where that is too small for actions.
 
     Raises:
-        ValueError: if ``symmetry`` is not in 0 .. 7, an action not in 0 .. 6469, or ``action`` is
+        ThudError: if ``symmetry`` is not in 0 .. 7, an action not in 0 .. 6469, or ``action`` is
             lists of several lengths.
         TypeError: if ``action`` is neither one integer nor an array of them.
     """
@@ -125,13 +126,13 @@ def map_action(symmetry: int, action: Any) -> Any:
     if actions.ndim == 0:
         index = as_index(action)
         if not 0 <= index < NUM_ACTIONS:
-            raise ValueError(out_of_range(index))
+            raise ThudError(out_of_range(index))
         return int(images[index])
     if actions.dtype.kind not in "iu":
         raise TypeError(f"actions {shown(actions)}: integers would be right")
     outside = actions[(actions < 0) | (actions >= NUM_ACTIONS)]
     if len(outside):
-        raise ValueError(out_of_range(int(outside[0])))
+        raise ThudError(out_of_range(int(outside[0])))
     fits = np.iinfo(actions.dtype).max >= NUM_ACTIONS - 1
     return images[actions].astype(actions.dtype) if fits else images[actions]
 
@@ -145,7 +146,7 @@ def map_together(symmetry: int, observation: Array, *policies: Array) -> tuple[A
         *policies: each [..., 6470].
 
     Raises:
-        ValueError: if ``symmetry`` is not in 0 .. 7, or a shape is another.
+        ThudError: if ``symmetry`` is not in 0 .. 7, or a shape is another.
         TypeError: if one of them is no array.
     """
     return (
@@ -158,10 +159,10 @@ def map_position(symmetry: int, position: Position) -> Position:
     """A position mapped: its board and the square that it remembers.
 
     Raises:
-        ValueError: if ``symmetry`` is not one of ``symmetries_of`` the game.
+        ThudError: if ``symmetry`` is not one of ``symmetries_of`` the game.
     """
     if _number(symmetry) not in position.rules.symmetries:
-        raise ValueError(
+        raise ThudError(
             f"{position.rules.name} is another game after symmetry {symmetry}: "
             f"{', '.join(map(str, position.rules.symmetries))} leave it as it is"
         )

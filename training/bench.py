@@ -30,13 +30,12 @@ from agents.networks.inputs import Inputs
 from thud_env.command import Command, bounded
 from thud_env.position import SIDES
 from training.checks import check_players
-from training.config import ConfigError, TrainConfig
+from training.config import TrainConfig
 from training.config_file import load_config
 from training.keys_help import keys_help
 from training.learner.batches import Batch, batches_of
 from training.process.clock import PARTS
 from training.process.memory import keep_freed_memory
-from training.process.precision import DeviceError
 from training.process.roles import Roles
 from training.selfplay.rollout import Rollout
 from training.trainer import self_play_trainer
@@ -118,7 +117,7 @@ def main(words: list[str] | None = None) -> int:
         "--updates", type=bounded(int, 1), default=5, metavar="N", help="how many (5)"
     )
     command.add_argument("--json", action="store_true", help="print one JSON object")
-    return command.run(_report, words, errors=(ConfigError, DeviceError))
+    return command.run(_report, words)
 
 
 def _report(arguments: argparse.Namespace) -> None:

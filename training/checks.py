@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 
 import agents
+from agents.agent import check_seat
+from thud_env.errors import ThudError
 from thud_env.position import SIDES
 from thud_env.rulesets import get_ruleset
 from training.arena.book import book_starts
@@ -74,8 +76,8 @@ def check_players(config: RunConfig) -> None:
             try:
                 player = agents.make(spec)
                 for side in SIDES:
-                    player.check_plays(get_ruleset(config.rules), side)
-            except ValueError as error:
+                    check_seat(player, get_ruleset(config.rules), side)
+            except ThudError as error:
                 cut = ": a spec with a comma needs quotes" if "=" in spec.partition(":")[0] else ""
                 raise ConfigError(f"{key}: {error}{cut}") from None
             if player.timed:

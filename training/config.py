@@ -13,15 +13,16 @@ import numpy as np
 
 from agents.networks.network import NetworkConfig
 from agents.ranges import Count, NotNegative, Share, StepSize
+from thud_env.errors import ThudError
 from thud_env.rules.row import new_row
 from thud_env.rulesets import get_ruleset
 
 
-class ConfigError(ValueError):
+class ConfigError(ThudError):
     """A configuration that is missing, misspelt or out of range."""
 
 
-class RunError(ValueError):
+class RunError(ThudError):
     """A run that cannot begin, or cannot go on as asked."""
 
 
@@ -57,7 +58,7 @@ class OpponentConfig:
     """Opponents besides the other learner (training/selfplay/opponents.py).
 
     Raises:
-        ValueError: if snapshots and players are met in more than all of the battles.
+        ThudError: if snapshots and players are met in more than all of the battles.
     """
 
     frozen: Share = 0.0
@@ -78,7 +79,7 @@ class OpponentConfig:
     def __post_init__(self) -> None:
         shares = self.frozen + self.scripted
         if max(self.frozen, self.scripted) <= 1 < shares:
-            raise ValueError(f"frozen and scripted are {shares:g} together: 1 is all")
+            raise ThudError(f"frozen and scripted are {shares:g} together: 1 is all")
 
     def in_each_seat(self, games: int) -> tuple[int, int]:
         """Of so many battles of a process, those in which each role meets scripted players, and
@@ -164,11 +165,11 @@ class RunConfig:
         try:
             rules = get_ruleset(self.rules)
             new_row(rules, **self.limits)
-        except ValueError as error:
+        except ThudError as error:
             raise ConfigError(str(error)) from None
         try:
             self.network.check_rules(rules)
-        except ValueError as error:
+        except ThudError as error:
             raise ConfigError(f"network.{error}") from None
 
     @property
@@ -243,7 +244,7 @@ class ExploitConfig(TrainConfig):
     """One run against an agent that does not learn.
 
     Raises:
-        ValueError: if half of the battles cannot be of each seat.
+        ThudError: if half of the battles cannot be of each seat.
     """
 
     agent: str = ""
@@ -251,7 +252,7 @@ class ExploitConfig(TrainConfig):
 
     def __post_init__(self) -> None:
         if self.num_games % 2:
-            raise ValueError(
+            raise ThudError(
                 f"num_games: {self.num_games} must be even: half of the battles are of each seat"
             )
 

@@ -16,6 +16,7 @@ from agents.networks.network import NetworkConfig
 from agents.registry import is_own
 from agents.strict_yaml import YamlError, parse_yaml, read_yaml
 from thud_env.command import whole_number
+from thud_env.errors import ThudError
 from training.config import KEYS_OF_ONE, Config, ConfigError, RunConfig, TrainConfig
 
 CONFIG = "config.yaml"
@@ -116,7 +117,7 @@ def _build(kind: Any, tree: Any, where: str) -> Any:
         values[key] = _convert(hints[key], value, f"{where}{key}")
     try:
         return kind(**values)
-    except ValueError as error:
+    except ThudError as error:
         raise ConfigError(f"{where}{error}") from None
 
 
@@ -140,7 +141,7 @@ def _convert(hint: Any, value: Any, key: str) -> Any:
     if hint is NetworkConfig and isinstance(value, dict):
         try:
             hint = config_class(value)
-        except ValueError as error:
+        except ThudError as error:
             raise ConfigError(f"{key}.kind: {error}") from None
     if dataclasses.is_dataclass(hint):
         return _build(hint, value, f"{key}.")

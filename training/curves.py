@@ -19,6 +19,7 @@ from pathlib import Path
 from agents.durable import replace_flushed
 from agents.strict_yaml import read_yaml
 from thud_env.command import Command
+from thud_env.errors import ThudError
 from thud_env.position import SIDES
 from thud_env.rulesets import Ruleset, get_ruleset
 from training.config import ConfigError, ExploitConfig, RunConfig, TrainConfig
@@ -34,7 +35,7 @@ _COLOURS = (BLUE, RED, "#1b7837", "#e08214", "#762a83", "#666666")
 Points = list[tuple[float, float]]
 
 
-class CurveError(ValueError):
+class CurveError(ThudError):
     """A run that has no curves."""
 
 

@@ -26,6 +26,7 @@ from agents.agent import BatchPolicy
 from agents.threads import use_one_thread
 from thud_env import Record
 from thud_env.command import Command, bounded
+from thud_env.errors import ThudError
 from thud_env.rules.row import LIMITS, limits_of, new_row
 from thud_env.rulesets import get_ruleset
 from training.arena.battles import (
@@ -191,12 +192,12 @@ def main(words: list[str] | None = None) -> int:
 def _evaluate(arguments: argparse.Namespace) -> None:
     sides = [arguments.dwarfs, arguments.trolls]
     if arguments.match and any(sides):
-        raise ValueError("--dwarfs and --trolls, or else --match: either, not both")
+        raise ThudError("--dwarfs and --trolls, or else --match: either, not both")
     if not (all(sides) or len(arguments.match or ()) > 1):
-        raise ValueError("--dwarfs and --trolls, or else --match FIRST SECOND, are needed")
+        raise ThudError("--dwarfs and --trolls, or else --match FIRST SECOND, are needed")
     if arguments.starts and arguments.openings is not None:
         word = "--openings" if arguments.openings else "--no-openings"
-        raise ValueError(f"{word} or --starts: either, not both")
+        raise ThudError(f"{word} or --starts: either, not both")
     if arguments.records:
         check_records_folder(arguments.records)
     use_one_thread()
@@ -297,7 +298,7 @@ def _limits(arguments: argparse.Namespace) -> dict[str, int | bool]:
     """The limits of the battles, those of the ruleset too.
 
     Raises:
-        ValueError: if one is out of range.
+        ThudError: if one is out of range.
     """
     given = {name: getattr(arguments, name) for name in LIMITS}
     return limits_of(new_row(get_ruleset(arguments.rules), **given))

@@ -13,45 +13,23 @@ from typing import Any
 
 from rich.console import Console
 
-from agents.answers import AnswerError
-from agents.networks.checkpoint import CheckpointError
 from agents.registry import is_own
-from agents.search.pattern_files import TablesError
-from agents.search.weights import WeightsError
 from thud_env.command import Command, say
-from training.arena.openings import OpeningsError
 from training.arena.summary import words_of_limits
 from training.commands.console import CommandConsole
-from training.config import Config, ConfigError, RunError
+from training.config import Config
 from training.keys_help import keys_help
 from training.options import Options, given_options
 from training.process.memory import keep_freed_memory
-from training.process.precision import DeviceError
 from training.process.ranks import Ranks
 from training.process.start_from import crossing
-from training.process.state import StateError
 from training.process.stopping import TIME
-from training.runs.alarms import Collapsed
 from training.runs.checkpoints import Checkpoints
 from training.runs.folder import RunFolder
 from training.runs.head_to_head import head_to_head
 from training.runs.loop import STOPPED, Learning, Stopped, run
 from training.runs.stored_config import stored_config
 from training.usage import add_config, read_run
-
-ERRORS = (
-    ConfigError,
-    RunError,
-    StateError,
-    CheckpointError,
-    DeviceError,
-    AnswerError,
-    Collapsed,
-    OpeningsError,
-    TablesError,
-    WeightsError,
-)
-"""What a run raises that a command says in a line."""
 
 
 def run_command(
@@ -94,7 +72,7 @@ def run_command(
         "a YAML file, whose run begins anew without --resume, or a run's folder, which goes on",
     )
     add_options(command)
-    return command.run(start, words, errors=ERRORS, stopped=STOPPED)
+    return command.run(start, words, stopped=STOPPED)
 
 
 def start_run(

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from agents.durable import make_folder, replace_flushed
+from thud_env.errors import ThudError
 
 
-class PageError(ValueError):
+class PageError(ThudError):
     """A file that must not or cannot be written."""
 
 

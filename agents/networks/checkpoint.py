@@ -22,6 +22,7 @@ from agents.networks.kinds import make_network, network_config
 from agents.networks.network import NetworkConfig, PolicyNetwork
 from thud_env.actions import NUM_ACTIONS
 from thud_env.arguments import one_of
+from thud_env.errors import ThudError
 from thud_env.position import SIDES
 from thud_env.rulesets import get_ruleset
 
@@ -70,11 +71,11 @@ def policy_folder(path: str | Path) -> Path:
     return latest if latest.is_dir() else path
 
 
-class CheckpointError(ValueError):
+class CheckpointError(ThudError):
     """A checkpoint is missing, damaged or not one of ours."""
 
 
-class NotFiniteError(ValueError):
+class NotFiniteError(ThudError):
     """A number became infinite or NaN, and must not be saved."""
 
 
@@ -118,7 +119,7 @@ def save_policy(
     Raises:
         FileExistsError: if ``folder`` exists; nothing is overwritten.
         NotFiniteError: if a weight is infinite or NaN.
-        ValueError: if there is no such role or ruleset.
+        ThudError: if there is no such role or ruleset.
     """
     one_of("role", role, SIDES)
     get_ruleset(rules)
@@ -189,13 +190,13 @@ def _check_shapes(config: NetworkConfig, tensors: Mapping[str, Tensor]) -> None:
     manifest may ask for any size.
     """
     if config.blocks > max(len(tensors), _MANY_BLOCKS):
-        raise ValueError(f"it has too few tensors for {config.blocks} blocks")
+        raise ThudError(f"it has too few tensors for {config.blocks} blocks")
     config.check_weights(sum(one.numel() for one in tensors.values()))
     wanted = _shapes(config)
     for name in sorted(wanted.keys() | tensors.keys()):
         shape = tensors[name].shape if name in tensors else None
         if wanted.get(name) != shape:
-            raise ValueError(f"{name} is {_shape(shape)}, not {_shape(wanted.get(name))}")
+            raise ThudError(f"{name} is {_shape(shape)}, not {_shape(wanted.get(name))}")
 
 
 @lru_cache(maxsize=8)  # of the networks at hand; finding them takes half the time of loading one
@@ -266,7 +267,7 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         )
     try:
         get_ruleset(manifest["rules"])
-    except ValueError as error:
+    except ThudError as error:
         raise CheckpointError(f"{path} names an unknown role or ruleset: {error}") from None
     return {**_OLDER, **manifest}
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agents.networks.network import NetworkConfig, PolicyNetwork
+from thud_env.errors import ThudError
 
 NETWORKS = {
     "residual": "agents.networks.network:Network",
@@ -25,10 +26,10 @@ def network_class(kind: object) -> type[PolicyNetwork]:
     """The class of a kind.
 
     Raises:
-        ValueError: if there is no such kind.
+        ThudError: if there is no such kind.
     """
     if not isinstance(kind, str) or kind not in NETWORKS:
-        raise ValueError(f"no kind of network is called {kind!r}: there is {', '.join(NETWORKS)}")
+        raise ThudError(f"no kind of network is called {kind!r}: there is {', '.join(NETWORKS)}")
     module, _, name = NETWORKS[kind].partition(":")
     found: type[PolicyNetwork] = getattr(importlib.import_module(module), name)
     return found
@@ -38,7 +39,7 @@ def config_class(settings: Mapping[str, Any]) -> type[NetworkConfig]:
     """The configuration class of the ``kind`` that settings name, or of the default kind.
 
     Raises:
-        ValueError: if there is no such kind.
+        ThudError: if there is no such kind.
     """
     return network_class(settings.get("kind", NetworkConfig.kind)).Config
 
@@ -47,7 +48,7 @@ def network_config(settings: Mapping[str, Any]) -> NetworkConfig:
     """The configuration of a network, from the settings in a manifest or a model's header.
 
     Raises:
-        ValueError: if there is no such kind, or a setting is unknown or of the wrong type.
+        ThudError: if there is no such kind, or a setting is unknown or of the wrong type.
     """
     kept = {
         key: value for key, value in settings.items() if key not in _GONE or value != _GONE[key]
@@ -56,9 +57,9 @@ def network_config(settings: Mapping[str, Any]) -> NetworkConfig:
     defaults = {field.name: field.default for field in dataclasses.fields(kind)}
     for key, value in kept.items():
         if key not in defaults:
-            raise ValueError(f"its network has an unknown setting {key!r}")
+            raise ThudError(f"its network has an unknown setting {key!r}")
         if type(value) is not type(defaults[key]):
-            raise ValueError(f"its network's {key} is {value!r}")
+            raise ThudError(f"its network's {key} is {value!r}")
     return kind(**kept)
 
 

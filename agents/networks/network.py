@@ -20,6 +20,7 @@ from agents.networks.legal_policy import NUM_BIASES, NUM_SQUARELESS, legal_polic
 from agents.networks.on_device import inputs_on_device
 from agents.ranges import Count, NotNegative
 from thud_env.board import SIZE
+from thud_env.errors import ThudError
 from thud_env.rulesets import MOST_POINTS, Ruleset
 
 GRAIN = 256
@@ -32,7 +33,7 @@ class NetworkConfig:
     """The size of a network; other kinds derive theirs from it, with defaults of their own.
 
     Raises:
-        ValueError: for threat planes without attack planes.
+        ThudError: for threat planes without attack planes.
     """
 
     kind: str = "residual"
@@ -53,20 +54,20 @@ class NetworkConfig:
 
     def __post_init__(self) -> None:
         if self.threat_planes and not self.attack_planes:
-            raise ValueError("threat_planes needs attack_planes, too")
+            raise ThudError("threat_planes needs attack_planes, too")
 
     def check_rules(self, rules: Ruleset) -> None:
         """Check that the network can learn a game.
 
         Raises:
-            ValueError: if it cannot.
+            ThudError: if it cannot.
         """
 
     def check_weights(self, weights: int) -> None:
         """Check that a file of so many weights can hold the network, before that is built.
 
         Raises:
-            ValueError: if it is too large for them.
+            ThudError: if it is too large for them.
         """
 
 

@@ -28,6 +28,7 @@ from agents.networks.network import Network, NetworkConfig
 from agents.ranges import Count
 from thud_env.actions import ACTION_SYMMETRY
 from thud_env.board import MIRROR_LEFT_RIGHT, SIZE, SYMMETRIES
+from thud_env.errors import ThudError
 from thud_env.rulesets import Ruleset
 
 _GROUPS = {8: tuple(range(len(SYMMETRIES))), 2: (0, MIRROR_LEFT_RIGHT)}
@@ -39,7 +40,7 @@ class SymmetricConfig(NetworkConfig):
     """The size of a symmetric network. Channels and keys are counted as a residual network's.
 
     Raises:
-        ValueError: if channels or keys are no fields of one for each symmetry, or as
+        ThudError: if channels or keys are no fields of one for each symmetry, or as
             ``NetworkConfig``.
     """
 
@@ -57,25 +58,23 @@ class SymmetricConfig(NetworkConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.symmetries not in (2, 8):
-            raise ValueError(f"symmetries={self.symmetries}: 2 or 8 would be right")
+            raise ThudError(f"symmetries={self.symmetries}: 2 or 8 would be right")
         for name in ("channels", "key_size"):
             size = getattr(self, name)
             if size % self.symmetries:
-                raise ValueError(
-                    f"{name}={size} must be a multiple of symmetries={self.symmetries}"
-                )
+                raise ThudError(f"{name}={size} must be a multiple of symmetries={self.symmetries}")
 
     def check_rules(self, rules: Ruleset) -> None:
         """See ``NetworkConfig``."""
         most = len(rules.symmetries)
         if self.symmetries > most:
-            raise ValueError(f"symmetries={self.symmetries}: {rules.name} has {most}")
+            raise ThudError(f"symmetries={self.symmetries}: {rules.name} has {most}")
 
     def check_weights(self, weights: int) -> None:
         """See ``NetworkConfig``: to tie weights takes memory for all."""
         heads = 2 * self.key_size + 4 * self.channels
         if self.channels * (heads + 18 * self.channels * self.blocks) > self.symmetries * weights:
-            raise ValueError(
+            raise ThudError(
                 f"it has too few weights for {self.channels} channels, {self.blocks} blocks and "
                 f"key_size {self.key_size}"
             )

@@ -32,6 +32,7 @@ from agents.search.patterns import (
     Tables,
 )
 from thud_env.board import CELL_OF_SQUARE, NUM_CELLS, SQUARE_SYMMETRY, SYMMETRIES
+from thud_env.errors import ThudError
 from thud_env.rules.row import DWARF, STONE, TROLL, new_row
 from thud_env.rulesets import MAX_DWARFS, MAX_TROLLS, RULESETS, Ruleset, get_ruleset
 
@@ -39,7 +40,7 @@ FOLDER = Path(__file__).parents[2] / "configs" / "search"
 VERSION = 2
 
 
-class TablesError(ValueError):
+class TablesError(ThudError):
     """A file of tables is missing or invalid."""
 
 

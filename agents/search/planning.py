@@ -176,7 +176,7 @@ class PlanningAgent(DrawingAgent):
             The opinion, its margin from the dwarfs' view, as a policy's is.
 
         Raises:
-            ValueError: if the battle is over.
+            ThudError: if the battle is over.
             TypeError: if it is not a ``Position``.
         """
         check_going_on(position, "judge")

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from agents.search.pattern_files import published_tables, tables_with
 from agents.search.patterns import Tables
 from agents.search.weights import Weights, load_weights, published_weights
+from thud_env.errors import ThudError
 from thud_env.rules.row import NUM_DWARFS, NUM_TROLLS, ROW_SIZE, ruleset_of
 
 EVALUATIONS = ("learned", "features")
@@ -29,11 +30,11 @@ def read_evaluation(
         weights: a file of tables or of weights; empty for the published ones.
 
     Raises:
-        ValueError: if there is no such evaluation.
+        ThudError: if there is no such evaluation.
         WeightsError, TablesError: if the file is missing or invalid.
     """
     if evaluation not in EVALUATIONS:
-        raise ValueError(f"evaluation={evaluation} must be one of {', '.join(EVALUATIONS)}")
+        raise ThudError(f"evaluation={evaluation} must be one of {', '.join(EVALUATIONS)}")
     if evaluation == "features":
         return load_weights(weights) if weights else published_weights(), without_tables
     return published_weights(), tables_with(weights) if weights else published_tables

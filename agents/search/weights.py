@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from agents.search.evaluation import CLASSIC_FEATURES, NUM_FEATURES, POINT, VALLEY_FEATURES
 from agents.strict_yaml import YamlError, read_yaml
+from thud_env.errors import ThudError
 from thud_env.position import SIDES
 from thud_env.rulesets import RULESETS, TROLL_VALUE, Ruleset, get_ruleset
 
@@ -20,7 +21,7 @@ WEIGHTS_FILE = Path(__file__).parents[2] / "configs" / "search" / "weights.yaml"
 LARGEST_WEIGHT = 100_000
 
 
-class WeightsError(ValueError):
+class WeightsError(ThudError):
     """A file of weights is missing or invalid."""
 
 

@@ -14,6 +14,7 @@ from agents.registry import make
 from agents.terminal.typed_turns import TypedTurn, read_turn, turns_beginning
 from agents.words import standing, verdict
 from thud_env import Position
+from thud_env.errors import ThudError
 from thud_env.position import Side
 from thud_env.render import ansi
 
@@ -123,7 +124,7 @@ class Table:
                 self._commands[word](*(["".join(rest)] if rest else []))
             elif word:
                 self._read(text)
-        except ValueError as error:
+        except ThudError as error:
             known = [] if word == "moves" else [*self._commands, "quit"]
             near = difflib.get_close_matches(word, known, n=1)
             print(f"{error}; did you mean {near[0]!r}?" if near else error)
@@ -139,7 +140,7 @@ class Table:
 
     def _list(self, beginning: str = "") -> None:
         if beginning and TypedTurn.of(beginning) is None:
-            raise ValueError(f"{beginning!r} begins no turn: 'moves F1' would list those of F1")
+            raise ThudError(f"{beginning!r} begins no turn: 'moves F1' would list those of F1")
         turns = turns_beginning(self.position, beginning)
         if beginning or len(turns) <= MOST_SHOWN:
             print(columns(turns) if turns else f"No legal turn begins with {beginning.upper()}.")

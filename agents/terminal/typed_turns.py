@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from thud_env import IllegalMove, Position
 from thud_env.board import SQUARE_BY_NAME
+from thud_env.errors import ThudError
 from thud_env.notation.turns import (
     AGREEMENT_WORDS,
     PIECES,
@@ -60,7 +61,7 @@ def turns_beginning(position: Position, text: str) -> list[str]:
     """The legal turns that begin with a square or a path, sorted; all of them for an empty text.
 
     Raises:
-        ValueError: if the text names no squares of the board.
+        ThudError: if the text names no squares of the board.
     """
     turns = sorted({turn for turn, _ in islice(walk_turns(position.row), _MOST_TURNS)})
     if not text:
@@ -74,7 +75,7 @@ def read_turn(position: Position, text: str) -> list[str]:
     unambiguous.
 
     Raises:
-        ValueError: if the text is not a turn.
+        ThudError: if the text is not a turn.
         IllegalMove: if it matches no legal turn; the message says why, and names near ones.
     """
     word = text.strip().lower()
@@ -83,13 +84,13 @@ def read_turn(position: Position, text: str) -> list[str]:
     try:
         position.decisions(turn)
         return [normalise_turn(turn)]
-    except ValueError:  # not in notation, or not legal: see what else it may mean
+    except ThudError:  # not in notation, or not legal: see what else it may mean
         if is_about_offer:
             raise IllegalMove(f"{word!r} is not legal now{_why_no_offer(position)}") from None
     typed = _parts(text)
     if len(typed.path) == 1 and not typed.captured:
         square = typed.path[0]
-        raise ValueError(f"{square} is a square, not a turn: 'moves {square}' lists its turns")
+        raise ThudError(f"{square} is a square, not a turn: 'moves {square}' lists its turns")
     meant = turns_beginning(position, text)
     if not meant:
         raise IllegalMove(_why_not(position, typed) + _near(position, text, typed.path[0]))
@@ -111,10 +112,10 @@ def _why_no_offer(position: Position) -> str:
 def _parts(text: str) -> TypedTurn:
     typed = TypedTurn.of(text)
     if typed is None:
-        raise ValueError(f"{text!r} is not a turn: dF1-F5, TG7-F6xE5 or RH8-H7 would be")
+        raise ThudError(f"{text!r} is not a turn: dF1-F5, TG7-F6xE5 or RH8-H7 would be")
     for name in (*typed.path, *sorted(typed.captured)):
         if name not in SQUARE_BY_NAME:
-            raise ValueError(f"{text!r} names {name}, which is not a square of the board")
+            raise ThudError(f"{text!r} names {name}, which is not a square of the board")
     return typed
 
 

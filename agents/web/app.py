@@ -17,7 +17,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from agents.agent import OwnAgentError
+from agents.agent import OwnAgentError, check_seat
 from agents.analysis import ADVISER
 from agents.answers import AnswerError
 from agents.web import insight, protocol, views
@@ -28,6 +28,7 @@ from agents.web.protocol import MOST_SECONDS, BadRequest, field
 from agents.web.records import load, points, positions_of, save
 from agents.web.thinking import Thinkers
 from thud_env import Position
+from thud_env.errors import ThudError
 
 PAGE = Path(__file__).parent / "page"
 _KINDS = {
@@ -163,7 +164,7 @@ class Table:
 
         Raises:
             BadRequest: if it is not one of those to choose from, or does not play this game.
-            ValueError: if it refuses the game itself, saying why.
+            ThudError: if it refuses the game itself, saying why.
         """
         spec = field(message, "player", str)
         if spec not in self._players:
@@ -172,8 +173,7 @@ class Table:
         if player.rules is not None and position.rules.name not in player.rules:
             raise BadRequest(f"{player.name} does not play {position.rules.title}")
         if player.agent is not None:  # in a thread: it may have to read a network
-            check = player.agent.check_plays
-            await run_in_threadpool(check, position.rules, position.to_move)
+            await run_in_threadpool(check_seat, player.agent, position.rules, position.to_move)
         return player
 
 
@@ -186,7 +186,7 @@ def make_app(hosts: Iterable[str], token: str | None = None, extra: Iterable[str
         extra: specs of further players to offer.
 
     Raises:
-        ValueError: if one of ``extra`` is not an agent's spec.
+        ThudError: if one of ``extra`` is not an agent's spec.
     """
     table = Table(players(extra))
     routes = [Route("/", _file(PAGE / "index.html"))]
@@ -228,7 +228,7 @@ def _answering(answer: Answer) -> Callable[[Request], Awaitable[Response]]:
     async def respond(request: Request) -> Response:
         try:
             return JSONResponse(await answer(protocol.read_message(await request.body())))
-        except ValueError as error:  # BadRequest, IllegalMove and RecordError are some
+        except ThudError as error:
             return _error(error)
 
     return respond
@@ -247,7 +247,7 @@ def _streaming(
             first = await anext(lines)  # a refusal comes before the status is sent
         except (AnswerError, OwnAgentError) as error:
             return JSONResponse(_told(error), 500)
-        except ValueError as error:
+        except ThudError as error:
             return _error(error)
 
         async def send() -> AsyncIterator[str]:
@@ -256,7 +256,7 @@ def _streaming(
                 try:
                     async for line in lines:
                         yield json.dumps(line) + "\n"
-                except (ValueError, OwnAgentError) as error:
+                except (ThudError, OwnAgentError) as error:
                     yield json.dumps(_told(error)) + "\n"
 
         return StreamingResponse(send(), media_type="application/x-ndjson")
@@ -264,12 +264,12 @@ def _streaming(
     return respond
 
 
-def _error(error: ValueError) -> Response:
+def _error(error: ThudError) -> Response:
     status = error.status if isinstance(error, BadRequest) else 400
     return JSONResponse(_told(error), status)
 
 
-def _told(error: ValueError | OwnAgentError) -> dict[str, str]:
+def _told(error: ThudError | OwnAgentError) -> dict[str, str]:
     """What the page is told; the author of an agent sees the traceback where the server runs."""
     if isinstance(error, OwnAgentError):
         traceback.print_exception(error)

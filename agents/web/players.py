@@ -78,7 +78,7 @@ def players(extra: Iterable[str] = ()) -> dict[str, Player]:
     """All opponents by spec: the weakest first, then policies, then ``extra``.
 
     Raises:
-        ValueError: if one of ``extra`` is not an agent's spec.
+        ThudError: if one of ``extra`` is not an agent's spec.
     """
     measured = scores()
     found = {}

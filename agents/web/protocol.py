@@ -10,6 +10,7 @@ import re
 from typing import Any, TypeVar
 
 from thud_env import Position
+from thud_env.errors import ThudError
 from thud_env.notation.turns import normalise_turn
 from thud_env.rules.row import LIMITS
 from thud_env.rulesets import RULESETS, Ruleset, get_ruleset
@@ -32,7 +33,7 @@ _THOUGHT = re.compile(r"[A-Za-z0-9-]{8,40}")
 Kind = TypeVar("Kind", str, list[Any])
 
 
-class BadRequest(ValueError):  # noqa: N818 - HTTP's own name for it
+class BadRequest(ThudError):  # noqa: N818 - HTTP's own name for it
     """A message cannot be answered: the status gives the kind of reason, the text the reason."""
 
     def __init__(self, reason: str, status: int = 400) -> None:
@@ -99,7 +100,7 @@ class NamedRulesets:
             self._check_new(spec)
         try:
             ruleset = get_ruleset(spec)
-        except ValueError as error:
+        except ThudError as error:
             raise BadRequest(str(error)) from None
         self._specs.add(spec)
         return ruleset
@@ -133,7 +134,7 @@ def read_position(message: dict[str, Any], named: NamedRulesets) -> Position:
         if not text:
             return Position.start(rules, **limits)
         return Position.from_text(" ".join(text.split()), rules, **limits)
-    except ValueError as error:
+    except ThudError as error:
         raise BadRequest(str(error)) from None
 
 
@@ -167,7 +168,7 @@ def _turn(turn: Any) -> str:
         raise BadRequest("that is not a turn")
     try:
         return normalise_turn(turn)
-    except ValueError as error:
+    except ThudError as error:
         raise BadRequest(str(error)) from None
 
 

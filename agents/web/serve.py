@@ -21,6 +21,7 @@ from agents.web.app import make_app
 from agents.web.guard import EVERYWHERE, is_loopback
 from agents.web.patience import hang_up_on_the_silent
 from thud_env.command import say
+from thud_env.errors import ThudError
 
 PORT = 8015
 
@@ -29,7 +30,7 @@ def _listen(host: str, port: int) -> socket.socket:
     """A listening socket; on the next free port if ``port`` is 0.
 
     Raises:
-        OSError: if the port is taken, or ``host`` is no address of this machine.
+        ThudError: if the port is taken, or ``host`` is no address of this machine.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     ports = range(PORT, PORT + 20) if port == 0 else [port]
@@ -44,9 +45,9 @@ def _listen(host: str, port: int) -> socket.socket:
             listener.close()
             if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
                 right = "127.0.0.1, 0.0.0.0 or another address of this machine would be right"
-                raise OSError(f"--host {host}: {error.strerror}: {right}") from None
+                raise ThudError(f"--host {host}: {error.strerror}: {right}") from None
             failure = error
-    raise OSError(f"{host} port {ports[-1]}: {failure.strerror}; --port N names another")
+    raise ThudError(f"{host} port {ports[-1]}: {failure.strerror}; --port N names another")
 
 
 def serve(
@@ -61,8 +62,8 @@ def serve(
         asked: the battle to begin with, as the page's address names it.
 
     Raises:
-        ValueError: if one of ``extra`` is not an agent's spec.
-        OSError: if the port is taken, or the address is not this machine's.
+        ThudError: if one of ``extra`` is not an agent's spec.
+        ThudError: if the port is taken, or the address is not this machine's.
     """
     local = is_loopback(host)
     token = None if local else secrets.token_urlsafe(16)

@@ -33,6 +33,7 @@ from thud_env.board import (
     SQUARE_NAMES,
     SQUARE_OF_CELL,
 )
+from thud_env.errors import ThudError
 from thud_env.notation.turns import PIECES
 from thud_env.render import picture
 from thud_env.render.scene import scene_of
@@ -217,12 +218,12 @@ def decide(position: Position, actions: list[int]) -> tuple[str | None, Position
 
     Raises:
         IllegalMove: if one of them is not legal when it is made.
-        ValueError: if the turn is over before the last of them.
+        ThudError: if the turn is over before the last of them.
     """
     here = position
     for number, action in enumerate(actions):
         if number and turn_is_over(here):
-            raise ValueError("the turn is over before the last of its decisions")
+            raise ThudError("the turn is over before the last of its decisions")
         here = here.apply(action)
     return (position.turn_of(actions) if turn_is_over(here) else None), here
 

@@ -136,7 +136,7 @@ def main() -> int:
             metavar="N",
             help=f"{text} ({default})",
         )
-    return command.run(measure, errors=(ValueError,))
+    return command.run(measure)
 
 
 if __name__ == "__main__":

@@ -32,6 +32,7 @@ import torch
 from peers import processor
 
 from thud_env.command import Command, bounded
+from thud_env.errors import ThudError
 from training.bench import CONFIG
 from training.config import OpponentConfig, TrainConfig
 from training.config_file import load_config
@@ -119,7 +120,7 @@ def main(words: list[str] | None = None) -> int:
         "--updates", type=bounded(int, 1), default=5, metavar="N", help="how many of each (5)"
     )
     command.add_argument("--write", action="store_true", help="keep the figures in learners.json")
-    return command.run(compare, words, errors=(ModuleNotFoundError,))
+    return command.run(compare, words)
 
 
 def compare(arguments: argparse.Namespace) -> None:
@@ -128,7 +129,7 @@ def compare(arguments: argparse.Namespace) -> None:
     try:
         compared = learners(config)
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
+        raise ThudError(
             f"{error}: .venv-integrations has it (make .venv-integrations/.done)"
         ) from None
     rates = measure(compared, arguments.updates)

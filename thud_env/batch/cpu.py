@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from thud_env.arguments import as_count, as_integers
 from thud_env.batch import kernels
 from thud_env.batch.one_game import Modes, Results, View
+from thud_env.errors import ThudError
 from thud_env.rules.legal import NUM_WORDS
 from thud_env.views.encoding import NOTHING_SHOWN, clear_planes
 
@@ -46,7 +47,7 @@ class SlicedLoop:
             it saves.
 
     Raises:
-        ValueError: if ``num_threads`` is not an integer, 1 or more.
+        ThudError: if ``num_threads`` is not an integer, 1 or more.
     """
 
     def __init__(self, num_items: int, num_threads: int | None = None, worthwhile: int = 1) -> None:
@@ -137,11 +138,11 @@ class CpuDevice:
         """A caller's array to write into.
 
         Raises:
-            ValueError: if it is not what the batch writes.
+            ThudError: if it is not what the batch writes.
         """
         fits = isinstance(given, np.ndarray) and given.shape == shape and given.dtype == dtype
         if not fits or not given.flags.c_contiguous or not given.flags.writeable:
-            raise ValueError(
+            raise ThudError(
                 f"buffer {name!r} must be a writeable, contiguous NumPy array of shape {shape} "
                 f"and dtype {np.dtype(dtype)}"
             )
@@ -151,7 +152,7 @@ class CpuDevice:
         """A caller's [B] actions, in an array that is reused.
 
         Raises:
-            ValueError: if they are not [B] integers.
+            ThudError: if they are not [B] integers.
         """
         self._actions[:] = as_integers("actions", given, len(self._actions))
         return self._actions

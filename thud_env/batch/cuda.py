@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from thud_env.arguments import as_integers, check_integers
 from thud_env.batch import cuda_kernels
 from thud_env.batch.one_game import Modes, Results, View
+from thud_env.errors import ThudError
 from thud_env.rules.legal import NUM_WORDS
 from thud_env.rules.row import ROW_SIZE
 from thud_env.rulesets import MAX_DWARFS
@@ -88,7 +89,7 @@ class CudaDevice:
         array = cuda.as_cuda_array(given) if hasattr(given, "__cuda_array_interface__") else None
         shape_and_type = None if array is None else (array.shape, array.dtype)
         if array is None or shape_and_type != (shape, dtype) or not array.is_c_contiguous():
-            raise ValueError(
+            raise ThudError(
                 f"buffer {name!r} must be a contiguous CUDA array of shape {shape} "
                 f"and dtype {np.dtype(dtype)}"
             )

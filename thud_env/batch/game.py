@@ -25,6 +25,7 @@ from thud_env.batch.options import (
     read_games,
     wants_outcome,
 )
+from thud_env.errors import ThudError
 from thud_env.jit.rng import seed_generators
 from thud_env.position import IllegalMove, Position
 from thud_env.rules.check import RowError, as_rows, check_rows
@@ -90,7 +91,7 @@ class BatchedGame:
         agreement: whether a battle may end by agreement.
 
     Raises:
-        ValueError: for any other value.
+        ThudError: for any other value.
         TypeError: for any other keyword, naming the nearest there is.
         RuntimeError: if ``device`` is ``"cuda"`` and there is no GPU, or no Numba for it.
     """
@@ -158,7 +159,7 @@ class BatchedGame:
             given: the caller's, by attribute name; what is taken is removed.
 
         Raises:
-            ValueError: if one is not what the batch writes, or is left.
+            ThudError: if one is not what the batch writes, or is left.
         """
         num_games = self.num_games
         kind = np.uint8 if self._unit == BYTE_UNIT else np.float32
@@ -194,7 +195,7 @@ class BatchedGame:
                 else array("masks", (NUM_BIT_BYTES,), np.uint8)
             )
         if given:
-            raise ValueError(f"buffers has {sorted(given)}: no array of that name is written")
+            raise ThudError(f"buffers has {sorted(given)}: no array of that name is written")
 
     def _make_views(self) -> None:
         """View the same memory as the kernels write it: see ``masks.py`` and ``encoding.py``."""
@@ -285,7 +286,7 @@ class BatchedGame:
                 go on drawing.
 
         Raises:
-            ValueError: if ``games`` is neither, or a number is not in 0 .. B - 1; if ``seed`` is
+            ThudError: if ``games`` is neither, or a number is not in 0 .. B - 1; if ``seed`` is
                 not an integer, 0 or more.
         """
         chosen = self._chosen(games)
@@ -317,7 +318,7 @@ class BatchedGame:
 
         Raises:
             RowError: if one is not; it names the row and the entry. No game has been changed then.
-            ValueError: if ``games`` is not as above.
+            ThudError: if ``games`` is not as above.
         """
         chosen = self._chosen(games)
         if not are_checked:
@@ -348,7 +349,7 @@ class BatchedGame:
 
         Raises:
             IllegalMove: if an action is not legal; no game has been changed then.
-            ValueError: if ``actions`` is not [B] integers, or ``games`` not as above.
+            ThudError: if ``actions`` is not [B] integers, or ``games`` not as above.
             RuntimeError: if another thread is at work on this batch, or ``masks``, which are to be
                 read only, have been written.
         """
@@ -384,7 +385,7 @@ class BatchedGame:
         """One game as a ``Position``.
 
         Raises:
-            ValueError: if ``game`` is not an integer in 0 .. B - 1.
+            ThudError: if ``game`` is not an integer in 0 .. B - 1.
         """
         number = read_game(game, self.num_games)
         return Position.unchecked(self._device.to_host(self.rows[number]))
@@ -393,11 +394,11 @@ class BatchedGame:
         """The last state of the last battle that ended in a game.
 
         Raises:
-            ValueError: if none has ended there yet, or ``game`` is not an integer in 0 .. B - 1.
+            ThudError: if none has ended there yet, or ``game`` is not an integer in 0 .. B - 1.
         """
         row = self._device.to_host(self.final_rows[read_game(game, self.num_games)])
         if row[TERMINATION] == ONGOING:
-            raise ValueError(f"no battle has ended in game {game} yet")
+            raise ThudError(f"no battle has ended in game {game} yet")
         return Position.unchecked(row)
 
     def _begin(self) -> None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from thud_env.arguments import as_array, as_count, one_of, shown
 from thud_env.batch.cpu import CpuDevice
+from thud_env.errors import ThudError
 from thud_env.rulesets import Ruleset
 
 if TYPE_CHECKING:
@@ -29,11 +30,11 @@ def wants_outcome(reward: Reward | None, ruleset: Ruleset) -> bool:
     """Whether rewards are by outcome; ``None`` means as the ruleset scores.
 
     Raises:
-        ValueError: if ``reward`` is neither, or the ruleset has no margins.
+        ThudError: if ``reward`` is neither, or the ruleset has no margins.
     """
     kind = ruleset.reward if reward is None else one_of("reward", reward, get_args(Reward))
     if kind == "margin" and ruleset.reward == "outcome":
-        raise ValueError(f"{ruleset.name} is won or lost: it has reward='outcome' only")
+        raise ThudError(f"{ruleset.name} is won or lost: it has reward='outcome' only")
     return kind == "outcome"
 
 
@@ -41,7 +42,7 @@ def read_autoreset_mode(mode: AutoresetMode | AutoresetName) -> AutoresetMode:
     """An autoreset mode by Gymnasium's enumeration or its value.
 
     Raises:
-        ValueError: if there is no such mode.
+        ThudError: if there is no such mode.
     """
     if isinstance(mode, AutoresetMode):
         return mode
@@ -61,16 +62,16 @@ def read_buffers(buffers: Any) -> dict[str, Any]:
     """The caller's arrays by attribute name, none for None.
 
     Raises:
-        ValueError: if they are not by name, or two of NumPy's lie in the same memory.
+        ThudError: if they are not by name, or two of NumPy's lie in the same memory.
     """
     if buffers is None:
         return {}
     if not isinstance(buffers, Mapping):
-        raise ValueError(f"buffers {shown(buffers)}: arrays by attribute name would be right")
+        raise ThudError(f"buffers {shown(buffers)}: arrays by attribute name would be right")
     arrays = [(name, array) for name, array in buffers.items() if isinstance(array, np.ndarray)]
     for (one, first), (other, second) in combinations(arrays, 2):
         if np.shares_memory(first, second):
-            raise ValueError(f"buffers {one!r} and {other!r} share memory: each needs its own")
+            raise ThudError(f"buffers {one!r} and {other!r} share memory: each needs its own")
     return dict(buffers)
 
 
@@ -78,7 +79,7 @@ def read_game(game: Any, num_games: int) -> int:
     """The number of one game.
 
     Raises:
-        ValueError: if it is not an integer in 0 .. num_games - 1.
+        ThudError: if it is not an integer in 0 .. num_games - 1.
     """
     return as_count("the number of a game", game, least=0, most=num_games - 1)
 
@@ -91,21 +92,21 @@ def read_games(games: Any, num_games: int) -> NDArray[np.int64]:
         num_games: how many there are.
 
     Raises:
-        ValueError: if it is neither, a number is not in 0 .. num_games - 1, or there twice.
+        ThudError: if it is neither, a number is not in 0 .. num_games - 1, or there twice.
     """
     array = as_array("games", games)
     if array.dtype == np.bool_ and array.shape == (num_games,):
         return np.flatnonzero(array)
     if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
-        raise ValueError(
+        raise ThudError(
             f"games are {array.dtype} of shape {array.shape}: numbers of games, [N] integers, "
             f"or [{num_games}] bool would be right"
         )
     outside = array[(array < 0) | (array >= num_games)]
     if len(outside):
-        raise ValueError(f"there is no game {outside[0]}: 0 .. {num_games - 1} are played")
+        raise ThudError(f"there is no game {outside[0]}: 0 .. {num_games - 1} are played")
     chosen = array.astype(np.int64)
     numbers, counts = np.unique(chosen, return_counts=True)
     if len(numbers) < len(chosen):
-        raise ValueError(f"game {numbers[counts > 1][0]} is there twice: once would be right")
+        raise ThudError(f"game {numbers[counts > 1][0]} is there twice: once would be right")
     return chosen

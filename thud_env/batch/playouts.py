@@ -49,7 +49,7 @@ def random_playouts(
         agreement: whether a battle may end by agreement.
 
     Raises:
-        ValueError: for any other value.
+        ThudError: for any other value.
         TypeError: for any other keyword, naming the nearest there is.
         RuntimeError: if ``device`` is ``"cuda"`` and there is no GPU, or no Numba for it.
     """

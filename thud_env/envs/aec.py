@@ -144,7 +144,7 @@ class ThudEnv(BoardEnv):
         agreement: whether a battle may end by agreement.
 
     Raises:
-        ValueError: for any other value.
+        ThudError: for any other value.
         TypeError: for any other keyword, naming the nearest there is.
 
     Examples:

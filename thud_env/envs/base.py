@@ -36,6 +36,7 @@ from thud_env.envs.states import (
     check_state,
     copied,
 )
+from thud_env.errors import ThudError
 from thud_env.position import SIDES, IllegalMove, Position, Side
 from thud_env.rules.check import check_row
 from thud_env.rules.row import DWARFS, TERMINATION, TO_MOVE, TROLLS, TURN_LIMIT
@@ -127,7 +128,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         """The space of ``observe(agent)``, always the same object.
 
         Raises:
-            ValueError: if there is no such agent.
+            ThudError: if there is no such agent.
         """
         self._check_agent(agent)
         return self.observation_spaces[agent]
@@ -136,7 +137,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         """``Discrete(6470)``, always the same object for an agent.
 
         Raises:
-            ValueError: if there is no such agent.
+            ThudError: if there is no such agent.
         """
         self._check_agent(agent)
         return self.action_spaces[agent]
@@ -150,7 +151,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
                 keeps its own limits.
 
         Raises:
-            ValueError: if the position is damaged, of another ruleset, or over; if an option is
+            ThudError: if the position is damaged, of another ruleset, or over; if an option is
                 nearly ``"position"``; if the seed is not an integer, 0 or more.
             TypeError: if the position is neither text nor a ``Position``, or ``options`` is not a
                 dictionary.
@@ -253,7 +254,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         The arrays are new with every call and belong to the caller.
 
         Raises:
-            ValueError: if there is no such agent.
+            ThudError: if there is no such agent.
         """
         self._check_agent(agent)
         return {"observation": self._planes(agent), "action_mask": self.mask(agent)}
@@ -291,7 +292,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         """The action mask of an agent, [6470] int8, new.
 
         Raises:
-            ValueError: if there is no such agent.
+            ThudError: if there is no such agent.
         """
         self._check_agent(agent)
         row = self._row
@@ -307,7 +308,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         """The side that ``agent`` plays in the battle that is being played.
 
         Raises:
-            ValueError: if there is no such agent.
+            ThudError: if there is no such agent.
         """
         self._check_agent(agent)
         return SIDES[self._seats.index(agent)]
@@ -343,7 +344,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         """Return to a state that ``get_state`` gave; the state is left as it is.
 
         Raises:
-            ValueError: if it is a state of an environment with other agents, rules, rewards or
+            ThudError: if it is a state of an environment with other agents, rules, rewards or
                 another number of starts, or of none; nothing has changed then.
         """
         kinds = {**self.state_parts, "renderer": tuple, "np_random": (dict, type(None))}
@@ -448,6 +449,4 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
     def _check_agent(self, agent: str) -> None:
         if agent not in self.action_spaces:
             first, second = self.possible_agents
-            raise ValueError(
-                f"unknown agent {shown(agent)}: {first!r} or {second!r} would be right"
-            )
+            raise ThudError(f"unknown agent {shown(agent)}: {first!r} or {second!r} would be right")

@@ -45,7 +45,7 @@ def is_lost_by(illegal_action: IllegalAction) -> bool:
     """Whether an illegal action loses.
 
     Raises:
-        ValueError: for any other value.
+        ThudError: for any other value.
     """
     return one_of("illegal_action", illegal_action, get_args(IllegalAction)) == "lose"
 
@@ -54,7 +54,7 @@ def idle_value(idle_mask: IdleMask) -> int:
     """What the mask of one who has nothing to decide is filled with, 0 or 1.
 
     Raises:
-        ValueError: for any other value.
+        ThudError: for any other value.
     """
     return int(one_of("idle_mask", idle_mask, get_args(IdleMask)) == "ones")
 

@@ -70,7 +70,7 @@ class MatchEnv(BoardEnv):
         max_quiet_turns, max_turns, offer_after, agreement: as ``ThudEnv``.
 
     Raises:
-        ValueError: for any other value.
+        ThudError: for any other value.
         TypeError: for any other keyword, naming the nearest there is.
     """
 

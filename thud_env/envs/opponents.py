@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 from thud_env.actions import NUM_ACTIONS, as_index, out_of_range
 from thud_env.arguments import as_integers, module_named, nearest, shown
 from thud_env.batch.states import drawn_decisions
+from thud_env.errors import ThudError
 from thud_env.position import SIDES, IllegalMove, Position
 from thud_env.rulesets import Ruleset
 
@@ -89,7 +90,7 @@ class _OneByOne:
         """See ``BatchOpponent``.
 
         Raises:
-            ValueError: for a choice that is not one integer.
+            ThudError: for a choice that is not one integer.
             IllegalMove: for one that is no action.
         """
         return np.array([_action(self._choose(Position.unchecked(row))) for row in rows])
@@ -99,7 +100,7 @@ def _action(choice: Any) -> int:
     try:
         action = as_index(choice)
     except TypeError as error:
-        raise ValueError(f"the opponent's choice: {error}") from None
+        raise ThudError(f"the opponent's choice: {error}") from None
     if not 0 <= action < NUM_ACTIONS:
         raise IllegalMove(f"the opponent's choice: {out_of_range(action)}")
     return action
@@ -110,11 +111,11 @@ def _from_module(opponent: str) -> Any:
     default, with which many environments would meet the same draws.
 
     Raises:
-        ValueError: if there is no such module, or it makes no players.
+        ThudError: if there is no such module, or it makes no players.
     """
     name, colon, spec = opponent.partition(":")
     if not (name and colon):
-        raise ValueError(
+        raise ThudError(
             f"unknown opponent {shown(opponent)}: {RANDOM_DECISIONS!r}, or MODULE:SPEC for a "
             f"module that makes players, such as 'agents:{opponent or 'greedy'}', would be right"
         )
@@ -123,9 +124,9 @@ def _from_module(opponent: str) -> Any:
     except ValueError as error:
         example = f"agents:{spec if nearest(name, ('agents',)) else opponent}"
         hint = "" if name == "agents" else f"; MODULE:SPEC is read, such as {example!r}"
-        raise ValueError(f"opponent {shown(opponent)}: {error}{hint}") from error.__cause__
+        raise ThudError(f"opponent {shown(opponent)}: {error}{hint}") from error.__cause__
     if not callable(getattr(module, "make", None)):
-        raise ValueError(
+        raise ThudError(
             f"opponent {shown(opponent)}: module {name!r} has no function make(spec): "
             f"{module.__file__}"
         )
@@ -160,7 +161,7 @@ def make_opponent(opponent: Any, is_needed: bool = True) -> BatchOpponent:
         is_needed: False where the learner plays both sides: None is right then, and the default.
 
     Raises:
-        ValueError: for a string that names no player, and for a player that is not needed.
+        ThudError: for a string that names no player, and for a player that is not needed.
         TypeError: for anything that is not in the table above, or cannot be called with one
             argument.
     """
@@ -168,7 +169,7 @@ def make_opponent(opponent: Any, is_needed: bool = True) -> BatchOpponent:
     if by_default or (opponent is None and not is_needed):
         return RandomDecisions()
     if not is_needed:
-        raise ValueError(
+        raise ThudError(
             f"opponent {shown(opponent)} would never play: with side='both' None would be right"
         )
     if isinstance(opponent, str):
@@ -199,7 +200,7 @@ def check_opponent(opponent: BatchOpponent, rules: Ruleset, learner: str, match:
         match: whether the sides are changed after a battle.
 
     Raises:
-        ValueError: or what the opponent raises.
+        ThudError: or what the opponent raises.
     """
     check = getattr(opponent, "check_plays", None)
     if not callable(check):
@@ -219,7 +220,7 @@ class Opponent:
         match: whether the sides are changed after a battle.
 
     Raises:
-        ValueError, TypeError: as ``make_opponent`` and ``check_opponent`` do.
+        ThudError, TypeError: as ``make_opponent`` and ``check_opponent`` do.
     """
 
     def __init__(self, given: Any, rules: Ruleset, side: str, match: bool) -> None:
@@ -240,7 +241,7 @@ class Opponent:
             games: [N] the numbers of the games that they are of.
 
         Raises:
-            ValueError: if it does not return N integers.
+            ThudError: if it does not return N integers.
         """
         told = {"games": games} if self._is_told else {}
         return as_integers("the opponent's choices", self.player.act_rows(rows, **told), len(rows))
@@ -263,15 +264,15 @@ def check_opponent_state(opponent: BatchOpponent, state: Any) -> None:
     """Refuse a state without an opponent's where one with a state plays, and the other way round.
 
     Raises:
-        ValueError: if so.
+        ThudError: if so.
     """
     if state is None and opponent_state(opponent) is not None:
-        raise ValueError(
+        raise ThudError(
             "a state that holds no opponent's cannot be set where the opponent has one: "
             "a state of an environment with the same opponent would be right"
         )
     if state is not None and not callable(getattr(opponent, "set_state", None)):
-        raise ValueError(
+        raise ThudError(
             "a state that holds its opponent's cannot be set where the opponent has no "
             "set_state(state): a state of an environment with the same opponent would be right"
         )
@@ -283,7 +284,7 @@ def restored_opponent(opponent: BatchOpponent, state: Any) -> Iterator[None]:
     what happens within fails, the opponent is as it was before.
 
     Raises:
-        ValueError: if the opponent does not take the state.
+        ThudError: if the opponent does not take the state.
     """
     if state is None:
         yield
@@ -302,6 +303,6 @@ def _set_state(opponent: BatchOpponent, state: Any) -> None:
     try:
         opponent.set_state(state)  # type: ignore[attr-defined] # it has a state
     except Exception as error:  # a player of the user's may raise anything
-        raise ValueError(
+        raise ThudError(
             f"the opponent cannot return to the state of another one: {error}"
         ) from error

@@ -27,7 +27,7 @@ class Renderer:
         mode: None draws nothing.
 
     Raises:
-        ValueError: for any other mode.
+        ThudError: for any other mode.
     """
 
     def __init__(self, mode: RenderMode | None) -> None:

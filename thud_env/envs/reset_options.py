@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from thud_env.arguments import as_array, nearest, shown
 from thud_env.envs.common import Limits
+from thud_env.errors import ThudError
 from thud_env.position import Position
 from thud_env.rules.check import check_rows
 from thud_env.rules.row import ONGOING, ROW_SIZE, TERMINATION, new_row
@@ -40,12 +41,12 @@ def start_option(options: dict[str, Any] | None) -> Any:
 
     Raises:
         TypeError: if they are not a dictionary.
-        ValueError: if one is nearly ``"position"``.
+        ThudError: if one is nearly ``"position"``.
     """
     options = as_options(options)
     for name in options:
         if name != "position" and get_close_matches(str(name).lower(), ["position"], cutoff=0.87):
-            raise ValueError(f"unknown option {shown(name)}: did you mean 'position'?")
+            raise ThudError(f"unknown option {shown(name)}: did you mean 'position'?")
     return options.get("position")
 
 
@@ -54,13 +55,13 @@ def read_options(options: dict[str, Any] | None, known: tuple[str, ...]) -> dict
 
     Raises:
         TypeError: if they are not a dictionary.
-        ValueError: if one is unknown.
+        ThudError: if one is unknown.
     """
     options = as_options(options)
     for name in options:
         if name not in known:
             hint = nearest(str(name), known)
-            raise ValueError(f"unknown option {shown(name)}: {hint}known: {', '.join(known)}")
+            raise ThudError(f"unknown option {shown(name)}: {hint}known: {', '.join(known)}")
     return options
 
 
@@ -68,13 +69,13 @@ def read_mask(mask: Any, count: int) -> NDArray[np.bool_]:
     """``options["reset_mask"]``, [count] bool; all True if it is None.
 
     Raises:
-        ValueError: if it is anything else.
+        ThudError: if it is anything else.
     """
     if mask is None:
         return np.ones(count, dtype=np.bool_)
     array = as_array("reset_mask", mask)
     if array.shape != (count,) or array.dtype != np.bool_:
-        raise ValueError(
+        raise ThudError(
             f"reset_mask is {array.dtype} of shape {array.shape}: "
             f"bool of shape ({count},) would be right"
         )
@@ -91,7 +92,7 @@ def read_start(start: str | Position, rules: Ruleset, limits: Limits) -> NDArray
 
     Raises:
         TypeError: if it is neither.
-        ValueError: if it is damaged, of another ruleset, or over.
+        ThudError: if it is damaged, of another ruleset, or over.
     """
     if isinstance(start, str):
         start = _read_text(start, rules, limits)
@@ -101,9 +102,9 @@ def read_start(start: str | Position, rules: Ruleset, limits: Limits) -> NDArray
             f"position {given}: position text or a Position, such as Position(row), would be right"
         )
     if start.rules != rules:
-        raise ValueError(f"a position of {start.rules.spec} cannot start a battle of {rules.spec}")
+        raise ThudError(f"a position of {start.rules.spec} cannot start a battle of {rules.spec}")
     if start.outcome is not None:
-        raise ValueError(f"position {start.text!r} is over: {start.outcome}")
+        raise ThudError(f"position {start.text!r} is over: {start.outcome}")
     return start.row.copy()
 
 
@@ -122,7 +123,7 @@ def read_starts(
 
     Raises:
         TypeError: as ``read_start``.
-        ValueError: as ``read_start``, or if there are too few or too many; ``RowError`` for a
+        ThudError: as ``read_start``, or if there are too few or too many; ``RowError`` for a
             damaged row.
     """
     count, unread = len(chosen), new_row(rules)
@@ -160,7 +161,7 @@ def read_pool(starts: Starts | None, rules: Ruleset, limits: Limits) -> NDArray[
 
     Raises:
         TypeError: as ``read_start``.
-        ValueError: as ``read_start``, or if there is none; ``RowError`` for a damaged row.
+        ThudError: as ``read_start``, or if there is none; ``RowError`` for a damaged row.
     """
     if starts is None:
         return new_row(rules, **limits)[np.newaxis]
@@ -173,7 +174,7 @@ def read_pool(starts: Starts | None, rules: Ruleset, limits: Limits) -> NDArray[
             f"[S, {ROW_SIZE}], would be right"
         )
     if not len(starts):
-        raise ValueError("starts has none: one at least would be right, or None for the setup")
+        raise ThudError("starts has none: one at least would be right, or None for the setup")
     if is_array:
         return _read_rows(as_array("starts", starts), rules)
     return np.stack([read_start(start, rules, limits) for start in starts])
@@ -183,7 +184,7 @@ def _read_rows(rows: NDArray[Any], rules: Ruleset) -> NDArray[np.int16]:
     rows = check_rows(rows, rules)
     over = np.flatnonzero(rows[:, TERMINATION] != ONGOING)
     if len(over):
-        raise ValueError(
+        raise ThudError(
             f"position {over[0]}, a row, is over: {Position.unchecked(rows[over[0]]).outcome}"
         )
     return rows.copy()
@@ -191,7 +192,7 @@ def _read_rows(rows: NDArray[Any], rules: Ruleset) -> NDArray[np.int16]:
 
 def _check_number(found: int, count: int) -> None:
     if found != count:
-        raise ValueError(f"{found} positions for {count} environments: one each is needed")
+        raise ThudError(f"{found} positions for {count} environments: one each is needed")
 
 
 def _read_text(text: str, rules: Ruleset, limits: Limits) -> Position:
@@ -200,7 +201,7 @@ def _read_text(text: str, rules: Ruleset, limits: Limits) -> Position:
     except ValueError as error:
         readers = [name for name, other in RULESETS.items() if _reads(text, other, limits)]
         hint = f"; rules={readers[0]!r} would read it" if readers else ""
-        raise ValueError(f"{error}{hint}") from None
+        raise ThudError(f"{error}{hint}") from None
 
 
 def _reads(text: str, rules: Ruleset, limits: Limits) -> bool:

@@ -52,7 +52,7 @@ class SeatedGames:
             1,024 games.
 
     Raises:
-        ValueError: for a reward or number out of range.
+        ThudError: for a reward or number out of range.
         TypeError: for an opponent that cannot play.
     """
 
@@ -221,7 +221,7 @@ class SeatedGames:
         """The battle on the board of a game.
 
         Raises:
-            ValueError: if ``game`` is not an integer in 0 .. B - 1.
+            ThudError: if ``game`` is not an integer in 0 .. B - 1.
         """
         return self._battles.position(game)
 
@@ -272,7 +272,7 @@ class SeatedGames:
         """Return to a state that ``get_state`` gave; the state is left as it is.
 
         Raises:
-            ValueError: if it is a state of games of another kind, of an opponent that cannot be
+            ThudError: if it is a state of games of another kind, of an opponent that cannot be
                 this one, or of none; nothing has changed then.
         """
         arrays = dict.fromkeys(("rows", *_STATE), np.ndarray)

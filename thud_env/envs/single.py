@@ -122,7 +122,7 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         starts, max_quiet_turns, max_turns, offer_after, agreement: as ``ThudEnv``.
 
     Raises:
-        ValueError: for any other value; for an opponent that refuses the game (``check_plays``).
+        ThudError: for any other value; for an opponent that refuses the game (``check_plays``).
         TypeError: for an opponent that cannot play, and for any other keyword, naming the nearest
             there is.
     """
@@ -182,7 +182,7 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         plays from its next decision on; ``reset(seed=...)`` seeds it.
 
         Raises:
-            ValueError, TypeError: for one that could not be given; the one before plays on.
+            ThudError, TypeError: for one that could not be given; the one before plays on.
         """
         return self._opponent.given
 
@@ -202,7 +202,7 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
                 keeps its own limits.
 
         Raises:
-            ValueError: if the position is damaged, of another ruleset, or over, or an option is
+            ThudError: if the position is damaged, of another ruleset, or over, or an option is
                 unknown; if the seed is not an integer, 0 or more.
             TypeError: if the position is neither text nor a ``Position``, or ``options`` is not a
                 dictionary.
@@ -243,7 +243,7 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
             TypeError: if ``action`` is not one integer, or is a bool.
             IllegalMove: if it is not in 0 .. 6469; if it is not legal, only with
                 ``illegal_action="raise"``; and if the opponent's choice is not legal.
-            ValueError: if the opponent's choice is not one integer.
+            ThudError: if the opponent's choice is not one integer.
         """
         if self._needs_reset:
             raise ResetNeeded("call reset() before step(): no battle is being played")
@@ -318,7 +318,7 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         """Return to a state that ``get_state`` gave; the state is left as it is.
 
         Raises:
-            ValueError: if it is a state of an environment with another ``side``, ``match``,
+            ThudError: if it is a state of an environment with another ``side``, ``match``,
                 ``rules`` or ``reward``, with an opponent's state that this environment's cannot
                 take, or of none; nothing has changed then.
         """

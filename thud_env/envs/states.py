@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thud_env.arguments import shown
+from thud_env.errors import ThudError
 from thud_env.position import Outcome
 from thud_env.rules.check import check_rows
 from thud_env.rules.row import TO_MOVE
@@ -46,23 +47,23 @@ def check_state(
         parts: the other keys of a state, and the type, or the types, of what is there.
 
     Raises:
-        ValueError: if it is not a dictionary with these parts, or of an environment that was made
+        ThudError: if it is not a dictionary with these parts, or of an environment that was made
             otherwise; the message names the part or the argument.
     """
     name = type(whose).__name__
     of_made = state.get("made") if isinstance(state, dict) else None
     if not isinstance(of_made, dict) or of_made.keys() != made.keys():
-        raise ValueError(f"not a state of {name}: {_RIGHT}")
+        raise ThudError(f"not a state of {name}: {_RIGHT}")
     for argument, own in made.items():
         given = of_made[argument]
         if given != own:
-            raise ValueError(
+            raise ThudError(
                 f"a state of an environment with {argument}={given!r} cannot be set in one with "
                 f"{argument}={own!r}"
             )
     for part, kind in parts.items():
         if part not in state:
-            raise ValueError(f"not a state of {name}, as it has no {part}: {_RIGHT}")
+            raise ThudError(f"not a state of {name}, as it has no {part}: {_RIGHT}")
         check_part(whose, part, state[part], isinstance(state[part], kind))
 
 
@@ -83,7 +84,7 @@ def board_parts(
         players: the agents.
 
     Raises:
-        ValueError: if a row is damaged or of another ruleset, or if others play than ``players``.
+        ThudError: if a row is damaged or of another ruleset, or if others play than ``players``.
     """
     parts = {name: copied(state[name]) for name in names}
     for name in ("_row", "_start_row"):
@@ -120,7 +121,7 @@ def check_arrays(
     """Refuse arrays of another shape or dtype than an environment's own of the same names.
 
     Raises:
-        ValueError: naming the first one.
+        ThudError: naming the first one.
     """
     for name, array in own.items():
         given = state[name]
@@ -132,7 +133,7 @@ def check_generator(whose: object, generator: np.random.Generator, state: Any) -
     """Refuse what is no state of a generator like this one, which stays as it is.
 
     Raises:
-        ValueError: if so.
+        ThudError: if so.
     """
     try:
         copy.deepcopy(generator).bit_generator.state = state
@@ -144,13 +145,13 @@ def check_part(whose: object, name: str, value: Any, is_right: bool) -> None:
     """Refuse one part of a state unless it is right.
 
     Raises:
-        ValueError: naming the part.
+        ThudError: naming the part.
     """
     if not is_right:
         raise _wrong(whose, name, value)
 
 
-def _wrong(whose: object, name: str, value: Any) -> ValueError:
-    return ValueError(
+def _wrong(whose: object, name: str, value: Any) -> ThudError:
+    return ThudError(
         f"not a state of {type(whose).__name__}, as its {name} is {shown(value)}: {_RIGHT}"
     )

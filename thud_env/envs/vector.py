@@ -66,6 +66,7 @@ from thud_env.envs.common import (
 from thud_env.envs.reset_options import Starts, read_mask, read_options, read_pool, read_starts
 from thud_env.envs.seated_games import SeatedGames
 from thud_env.envs.states import check_arrays, check_generator, check_state
+from thud_env.errors import ThudError
 from thud_env.position import Position
 from thud_env.rulesets import Rules, get_ruleset
 from thud_env.views.encoding import PLANES
@@ -93,7 +94,7 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         render_mode: None; single environments render.
 
     Raises:
-        ValueError: for any other value; for an opponent that refuses the game (``check_plays``).
+        ThudError: for any other value; for an opponent that refuses the game (``check_plays``).
         TypeError: for an opponent that cannot play, and for any other keyword, naming the nearest
             there is.
     """
@@ -123,7 +124,7 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
     ) -> None:
         refuse_unknown(type(self), unknown, {**HINTS, "max_episode_steps": _SINGLE_ONLY})
         if render_mode is not None:
-            raise ValueError(f"render_mode {render_mode!r}: {_SINGLE_ONLY}")
+            raise ThudError(f"render_mode {render_mode!r}: {_SINGLE_ONLY}")
         self.num_envs = num_envs = as_count("num_envs", num_envs)
         self.side: Seat = one_of("side", side, get_args(Seat))
         self._is_dict = one_of("observation", observation, get_args(ObservationKind)) == "dict"
@@ -163,7 +164,7 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         plays from its next decision on; ``reset(seed=...)`` seeds it.
 
         Raises:
-            ValueError, TypeError: for one that could not be given; the one before plays on.
+            ThudError, TypeError: for one that could not be given; the one before plays on.
         """
         return self._games.opponent
 
@@ -183,7 +184,7 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
                 ``"reset_mask"``, [B] bool, to start these battles only.
 
         Raises:
-            ValueError: if a position is damaged (``RowError`` for a row), of another ruleset, or
+            ThudError: if a position is damaged (``RowError`` for a row), of another ruleset, or
                 over, the mask is not
                 [B] bool, an option is unknown, or the seed is not an integer, 0 or more.
             TypeError: if a position is neither text nor a ``Position``, or ``options`` is not a
@@ -199,7 +200,7 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
                 "call reset() without reset_mask first"
             )
         if isinstance(seed, Sequence) and not isinstance(seed, str):
-            raise ValueError(
+            raise ThudError(
                 "seed: one for all environments would be right; make_vec(..., "
                 "vectorization_mode='sync') takes one for each"
             )
@@ -235,7 +236,7 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         Raises:
             ResetNeeded: before the first reset, after an opponent has failed, and with
                 ``autoreset_mode="Disabled"`` while a battle that ended has not been reset.
-            ValueError: if ``actions``, or an opponent's choices, are not [B] integers.
+            ThudError: if ``actions``, or an opponent's choices, are not [B] integers.
             IllegalMove: if one is not in 0 .. 6469; if one is not legal, only with
                 ``illegal_action="raise"``, and no game has been changed then. Actions that are
                 ignored may be anything.
@@ -285,7 +286,7 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         """The state of one of the battles as a ``Position``.
 
         Raises:
-            ValueError: if ``env`` is not an integer in 0 .. B - 1.
+            ThudError: if ``env`` is not an integer in 0 .. B - 1.
         """
         return self._games.position(env)
 
@@ -309,7 +310,7 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         """Return to a state that ``get_state`` gave; the state is left as it is.
 
         Raises:
-            ValueError: if it is a state of an environment with another ``num_envs``, ``side``,
+            ThudError: if it is a state of an environment with another ``num_envs``, ``side``,
                 ``match``, ``rules``, ``reward`` or ``autoreset_mode``, with an opponent's state
                 that this environment's cannot take, or of none; nothing has changed then.
         """

@@ -20,6 +20,7 @@ from thud_env.board import (
     SQUARE_POSITIONS,
     cell_at,
 )
+from thud_env.errors import ThudError
 from thud_env.notation.turns import PIECES
 from thud_env.rules import row as fields
 from thud_env.rules.check import (
@@ -94,17 +95,17 @@ def read_position(text: str, row: Row) -> None:
         row: [432] the start of a battle of the ruleset and with the limits meant.
 
     Raises:
-        ValueError: naming what is wrong in the text, and where.
+        ThudError: naming what is wrong in the text, and where.
     """
     words = text.split()
     if not 5 <= len(words) <= 6:
-        raise ValueError(
+        raise ThudError(
             f"position {shown(text)} has {len(words)} fields: board, side, pending, quiet turns, "
             "turns played, and turns without offers at most, would be right"
         )
     _read_board(words[0], row)
     if words[1] not in ("d", "t"):
-        raise ValueError(f"side {shown(words[1])} in position {shown(text)}: d or t would be right")
+        raise ThudError(f"side {shown(words[1])} in position {shown(text)}: d or t would be right")
     row[fields.TO_MOVE] = "dt".index(words[1])
     row[fields.QUIET_TURNS] = _read_count(words[3], "quiet turns", int(row[fields.MAX_QUIET_TURNS]))
     row[fields.TURNS] = _read_count(words[4], "turns played", int(row[fields.MAX_TURNS]))
@@ -119,14 +120,14 @@ def read_position(text: str, row: Row) -> None:
 
 def _read_count(word: str, what: str, largest: int) -> int:
     if not (re.fullmatch(_COUNT, word) and int(word) <= largest):
-        raise ValueError(f"{what} {shown(word)}: a number in 0 .. {largest} would be right")
+        raise ThudError(f"{what} {shown(word)}: a number in 0 .. {largest} would be right")
     return int(word)
 
 
 def _read_board(text: str, row: Row) -> None:
     lines = text.split("/")
     if len(lines) != SIZE:
-        raise ValueError(
+        raise ThudError(
             f"board {shown(text)} has {len(lines)} rows: {SIZE} joined by / would be right"
         )
     pieces = {letter: piece for piece, letter in PIECES.items()}
@@ -139,11 +140,11 @@ def _read_board(text: str, row: Row) -> None:
             elif re.fullmatch(_COUNT, token) and 1 <= int(token) <= SIZE:
                 found.extend([EMPTY] * int(token))
             else:
-                raise ValueError(
+                raise ThudError(
                     f"{shown(token)} in row {number}, {shown(line)}: d, T, R, 1 to 15 are read"
                 )
         if len(found) != len(columns):
-            raise ValueError(
+            raise ThudError(
                 f"row {number}, {shown(line)}, has {len(found)} squares: "
                 f"{len(columns)} would be right"
             )
@@ -160,22 +161,20 @@ def _check_pieces(squares: list[int], row: Row) -> None:
         (TROLL, len(ruleset.trolls), "trolls"),
     ):
         if squares.count(piece) > most:
-            raise ValueError(
+            raise ThudError(
                 f"{squares.count(piece)} {name} on the board: {ruleset.name} has {most} at most"
             )
     if squares.count(STONE) != 1:
-        raise ValueError(f"{squares.count(STONE)} R on the board: there is one in every game")
+        raise ThudError(f"{squares.count(STONE)} R on the board: there is one in every game")
     stone = SQUARE_NAMES[squares.index(STONE)]
     if not ruleset.stone_moves and stone != ruleset.stone:
-        raise ValueError(f"R on {stone}: in {ruleset.name} the stone stands on {ruleset.stone}")
+        raise ThudError(f"R on {stone}: in {ruleset.name} the stone stands on {ruleset.stone}")
 
 
 def _read_waits(word: str, row: Row) -> None:
     waits = word.split(",")
     if len(waits) != 2:
-        raise ValueError(
-            f"turns without offers {shown(word)}: two numbers, 3,0 say, would be right"
-        )
+        raise ThudError(f"turns without offers {shown(word)}: two numbers, 3,0 say, would be right")
     for side, wait in enumerate(waits):
         most = int(row[fields.OFFER_AFTER]) if row[fields.AGREEMENT] else 0
         row[fields.OFFER_WAIT + side] = _read_count(wait, "turns without offers", most)
@@ -187,9 +186,7 @@ def _read_pending(word: str, row: Row) -> None:
     ruleset = fields.ruleset_of(row)
     if word in ("offer", "agreed"):
         if not row[fields.AGREEMENT]:
-            raise ValueError(
-                f"pending {shown(word)}, but the battle is played with agreement=False"
-            )
+            raise ThudError(f"pending {shown(word)}, but the battle is played with agreement=False")
         if word == "offer":
             row[fields.PENDING] = fields.ANSWER_OFFER
         else:
@@ -197,17 +194,17 @@ def _read_pending(word: str, row: Row) -> None:
         return
     match = re.fullmatch(r"([A-P]\d{1,2}):([a-z]+)(?:\+([1-9][0-9]?))?", word)
     if match is None or match[1] not in SQUARE_BY_NAME or match[2] not in _QUESTIONS.values():
-        raise ValueError(
+        raise ThudError(
             f"pending {shown(word)}: -, offer, agreed or a troll's square and question, "
             "F6:any say, would be right"
         )
     name, question, taken = match[1], match[2], int(match[3] or 0)
     value = {word: value for value, word in _QUESTIONS.items()}[question]
     if not is_asked(row, value):
-        raise ValueError(f"pending {shown(word)}: {ruleset.name} never asks {question!r}")
+        raise ThudError(f"pending {shown(word)}: {ruleset.name} never asks {question!r}")
     cell = int(CELL_OF_SQUARE[SQUARE_BY_NAME[name]])
     if row[fields.TO_MOVE] != fields.TROLLS or row[cell] != TROLL:
-        raise ValueError(
+        raise ThudError(
             f"pending {shown(word)}: only for a troll on {name} with the trolls to move"
         )
     adjacent = int(count_adjacent(row, cell, DWARF))
@@ -215,7 +212,7 @@ def _read_pending(word: str, row: Row) -> None:
     row[fields.PENDING_CELL] = cell
     row[fields.TAKEN] = taken
     if not may_be_pending(row) or row[fields.NUM_DWARFS] + taken > len(ruleset.dwarfs):
-        raise ValueError(
+        raise ThudError(
             f"pending {shown(word)} cannot be: {adjacent} dwarfs stand beside {name}, "
             f"{row[fields.NUM_DWARFS]} on the board"
         )
@@ -229,9 +226,9 @@ def _check_turn_was_possible(word: str, row: Row) -> None:
     """
     began = how_turn_began(row, row.copy())
     if began == WAS_OVER:
-        raise ValueError(f"pending {shown(word)} cannot be: the battle was over before this turn")
+        raise ThudError(f"pending {shown(word)} cannot be: the battle was over before this turn")
     if began == MIGHT_NOT_OFFER:
-        raise ValueError(f"pending {shown(word)} cannot be: the other side might not offer yet")
+        raise ThudError(f"pending {shown(word)} cannot be: the other side might not offer yet")
 
 
 def board_diagram(row: Row) -> str:

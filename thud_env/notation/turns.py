@@ -30,6 +30,7 @@ from thud_env.board import (
     SQUARE_NAMES,
     SQUARE_OF_CELL,
 )
+from thud_env.errors import ThudError
 from thud_env.rules import row as fields
 from thud_env.rules.legal import is_legal, legal_actions
 from thud_env.rules.play import apply
@@ -52,7 +53,7 @@ def normalise_turn(turn: str) -> str:
     """The canonical spelling of a turn: captures sorted by the square's text, each once.
 
     Raises:
-        ValueError: if ``turn`` is not in turn notation or names a square that is not there.
+        ThudError: if ``turn`` is not in turn notation or names a square that is not there.
         TypeError: if it is not a string.
     """
     if not isinstance(turn, str):
@@ -62,12 +63,10 @@ def normalise_turn(turn: str) -> str:
         return word
     match = _TURN.fullmatch(word)
     if match is None:
-        raise ValueError(
-            f"{shown(turn)} is not a turn: dF1-F5, TG7-F6xE5, RH8-H7 or offer would be"
-        )
+        raise ThudError(f"{shown(turn)} is not a turn: dF1-F5, TG7-F6xE5, RH8-H7 or offer would be")
     for name in re.findall(r"[A-P]\d+", word):
         if name not in SQUARE_BY_NAME:
-            raise ValueError(f"{shown(turn)} names {name}, which is not a square of the board")
+            raise ThudError(f"{shown(turn)} names {name}, which is not a square of the board")
     piece, start, path, captures = match.groups()
     taken = sorted(set(captures.split("x")[1:]))
     return piece + start + path + "".join(f"x{name}" for name in taken)

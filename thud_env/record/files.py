@@ -203,7 +203,7 @@ class Record:
 
         Raises:
             RecordError: naming line and reason for anything that cannot be accepted.
-            ValueError: if there is no ruleset called ``rules``.
+            ThudError: if there is no ruleset called ``rules``.
             TypeError: if ``text`` is not text; ``read_record`` reads a file.
         """
         if not isinstance(text, str):
@@ -227,7 +227,7 @@ def read_record(path: str | PathLike[str], rules: str | Ruleset | None = None) -
 
     Raises:
         RecordError: naming file, line and reason for anything that cannot be accepted.
-        ValueError: if there is no ruleset called ``rules``.
+        ThudError: if there is no ruleset called ``rules``.
         OSError: if there is no such file, or it cannot be read.
     """
     data = Path(path).read_bytes()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from thud_env.board import SQUARE_BY_NAME
+from thud_env.errors import ThudError
 from thud_env.notation.turns import PIECES
 from thud_env.position import Position
 
@@ -22,7 +23,7 @@ _MAX_REASON = 500
 """A reason quotes what it is about; of garbage without line ends, this much will do."""
 
 
-class RecordError(ValueError):
+class RecordError(ThudError):
     """Something in a record that cannot be accepted: where, and why."""
 
     def __init__(

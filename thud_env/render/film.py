@@ -76,7 +76,7 @@ def scenes_of(battle: Battle) -> tuple[Scene, list[Step]]:
     """The start of a battle, and its turns.
 
     Raises:
-        ValueError: if a turn is not legal.
+        ThudError: if a turn is not legal.
         TypeError: if it is no battle.
     """
     if callable(getattr(battle, "turns", None)):  # a Position's
@@ -118,7 +118,7 @@ def frames(
         played.
 
     Raises:
-        ValueError: if a turn is not legal, the size too small, or ``seconds`` or ``fps`` not a
+        ThudError: if a turn is not legal, the size too small, or ``seconds`` or ``fps`` not a
             finite number above 0.
     """
     check_size(size)

@@ -18,6 +18,7 @@ from thud_env.board import (
     SQUARE_OF_CELL,
     square_named,
 )
+from thud_env.errors import ThudError
 from thud_env.notation.turns import AGREEMENT_WORDS, normalise_turn
 from thud_env.rules import row as fields
 from thud_env.rules.legal import legal_actions
@@ -81,7 +82,7 @@ def scene_of(
             on it may go. None marks what the troll that is deciding may do.
 
     Raises:
-        ValueError: if a turn or a square cannot be read.
+        ThudError: if a turn or a square cannot be read.
         TypeError: if it is not a position.
     """
     if not hasattr(position, "row"):
@@ -139,7 +140,7 @@ def _read_turn(turn: str | None) -> tuple[tuple[int, ...], tuple[int, ...]]:
     route, *captured = word[1:].split("x")
     squares = route.split("-")
     if any(one == other for one, other in pairwise(squares)):
-        raise ValueError(f"turn {shown(turn)} goes from a square to itself")
+        raise ThudError(f"turn {shown(turn)} goes from a square to itself")
     return (
         tuple(square_named(name) for name in squares),
         tuple(square_named(name) for name in captured),

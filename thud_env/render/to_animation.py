@@ -44,7 +44,7 @@ def animation(
         captions: whether each turn is written below the board.
 
     Raises:
-        ValueError: if a turn is not legal, or ``seconds`` is not a finite number above 0.
+        ThudError: if a turn is not legal, or ``seconds`` is not a finite number above 0.
     """
     check_positive("seconds", seconds)
     return Picture("\n".join(_document(battle, size, seconds, captions)) + "\n")
@@ -209,7 +209,7 @@ def stepper(battle: Battle, *, size: int = 480, seconds: float = 0.8) -> Frame:
         seconds: for each turn.
 
     Raises:
-        ValueError: if a turn is not legal, or ``seconds`` is not a finite number above 0.
+        ThudError: if a turn is not legal, or ``seconds`` is not a finite number above 0.
     """
     picture = animation(battle, size=size, seconds=seconds)
     turns = len(battle.turns)

@@ -45,7 +45,7 @@ def ansi(
         color: whether to colour it. The text is the same without.
 
     Raises:
-        ValueError: if a turn or a square cannot be read.
+        ThudError: if a turn or a square cannot be read.
     """
     scene = scene_of(position, last_turn, targets)
     names = "   " + "".join(f" {name} " for name in COLUMNS)

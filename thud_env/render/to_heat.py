@@ -18,6 +18,7 @@ from thud_env.actions import (
 )
 from thud_env.arguments import as_array
 from thud_env.board import NUM_SQUARES, SQUARE_OF_CELL
+from thud_env.errors import ThudError
 from thud_env.render.picture import centre_of, tile
 from thud_env.render.scene import HasRow, scene_of
 from thud_env.render.shapes import Area, Disc, Shape, arrow
@@ -46,7 +47,7 @@ def heat(position: HasRow, probabilities: ArrayLike, *, size: int = 480) -> Pict
         size: width and height in pixels.
 
     Raises:
-        ValueError: if these are no probabilities of the legal actions.
+        ThudError: if these are no probabilities of the legal actions.
     """
     scene = scene_of(position, targets=())
     chances = _checked(position, probabilities)
@@ -58,13 +59,13 @@ def heat(position: HasRow, probabilities: ArrayLike, *, size: int = 480) -> Pict
 def _checked(position: HasRow, probabilities: ArrayLike) -> NDArray[np.float64]:
     chances = as_array("probabilities", probabilities, np.float64)
     if chances.shape != (NUM_ACTIONS,):
-        raise ValueError(f"probabilities of shape {chances.shape}: ({NUM_ACTIONS},) would be right")
+        raise ThudError(f"probabilities of shape {chances.shape}: ({NUM_ACTIONS},) would be right")
     if not np.isfinite(chances).all() or (chances < 0).any() or chances.sum() <= 0:
-        raise ValueError("probabilities must be finite, 0 or more, and not all 0")
+        raise ThudError("probabilities must be finite, 0 or more, and not all 0")
     buffer = np.empty(fields.MAX_DECISIONS_AT_ONCE, dtype=np.int32)
     legal = buffer[: legal_actions(position.row, buffer)]
     if chances.sum() - chances[legal].sum() > 1e-3 * chances.sum():
-        raise ValueError("probabilities of actions that are not legal must be 0")
+        raise ThudError("probabilities of actions that are not legal must be 0")
     return chances / chances.sum()
 
 

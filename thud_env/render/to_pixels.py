@@ -43,7 +43,7 @@ def rgb_array(
         size: width and height, 102 at least; a multiple of 17 gives the sharpest edges.
 
     Raises:
-        ValueError: if a turn or a square cannot be read, or ``size`` is not such a number.
+        ThudError: if a turn or a square cannot be read, or ``size`` is not such a number.
     """
     check_size(size)
     return still(scene_of(position, last_turn, targets), size)
@@ -60,7 +60,7 @@ def check_size(size: int) -> None:
     """Refuse a size too small to read.
 
     Raises:
-        ValueError: if it is not an integer, 102 or more.
+        ThudError: if it is not an integer, 102 or more.
     """
     as_count("size", size, least=6 * EXTENT)
 

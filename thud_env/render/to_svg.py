@@ -54,7 +54,7 @@ def svg(
         size: width and height in pixels.
 
     Raises:
-        ValueError: if a turn or a square cannot be read, or ``size`` is not an integer, 1 or more.
+        ThudError: if a turn or a square cannot be read, or ``size`` is not an integer, 1 or more.
     """
     scene = scene_of(position, last_turn, targets)
     marks = (*marks_above(scene), *marks_beside(scene))
@@ -91,7 +91,7 @@ def opening(size: int, height: float = EXTENT) -> str:
     """The tag that a picture begins with, ``size`` pixels wide and ``height`` squares high.
 
     Raises:
-        ValueError: if ``size`` is not an integer, 1 or more.
+        ThudError: if ``size`` is not an integer, 1 or more.
     """
     as_count("size", size)
     return (

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from thud_env.arguments import as_array
 from thud_env.board import IS_GOAL_CELL, NUM_CELLS, SQUARE_OF_CELL
+from thud_env.errors import ThudError
 from thud_env.jit.compile import compiled, compiled_with_arrays
 from thud_env.rules import row as fields
 from thud_env.rules.legal import has_trample, may_offer
@@ -83,7 +84,7 @@ _UNUSED = RULESET_KEY + 4
 """From this cell on a row holds zeros."""
 
 
-class RowError(ValueError):
+class RowError(ThudError):
     """A state row that no play leads to."""
 
 

@@ -35,6 +35,7 @@ from thud_env.board import (
     POINT_OF_CELL,
     square_named,
 )
+from thud_env.errors import ThudError
 from thud_env.jit.bits import natural
 from thud_env.jit.compile import compiled, inlined
 from thud_env.rulesets import (
@@ -205,10 +206,10 @@ def new_row(
     """The start of a battle, [432] int16. Limits left at None are the ruleset's.
 
     Raises:
-        ValueError: if a limit is not an integer in 1 .. 32767, or ``agreement`` not True or False.
+        ThudError: if a limit is not an integer in 1 .. 32767, or ``agreement`` not True or False.
     """
     if not isinstance(agreement, bool | np.bool_):
-        raise ValueError(f"agreement must be True or False, not {shown(agreement)}")
+        raise ThudError(f"agreement must be True or False, not {shown(agreement)}")
     row: Row = np.zeros(ROW_SIZE, dtype=np.int16)
     row[:NUM_CELLS] = OFF_BOARD
     row[CELL_OF_SQUARE] = EMPTY
@@ -242,6 +243,6 @@ def ruleset_of(row: Row) -> Ruleset:
     """The ruleset that a state row, [432], is of.
 
     Raises:
-        ValueError: if that ruleset has not been made in this process.
+        ThudError: if that ruleset has not been made in this process.
     """
     return ruleset_of_key(row[RULESET_KEY : RULESET_KEY + 4].tolist())

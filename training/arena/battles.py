@@ -17,6 +17,7 @@ from agents.agent import BatchPolicy, answer_of
 from thud_env import BatchedGame
 from thud_env.actions import MOVE_DISTANCE, NUM_MOVES
 from thud_env.batch.states import margins
+from thud_env.errors import ThudError
 from thud_env.notation.turns import turns_of_decisions
 from thud_env.position import SIDES, Position
 from thud_env.rules.row import (
@@ -127,7 +128,7 @@ def play_battles(
 
     Raises:
         AnswerError: if a player does not answer with a legal action for each battle.
-        ValueError: if a start is damaged, of another ruleset, or over.
+        ThudError: if a start is damaged, of another ruleset, or over.
     """
     ruleset = get_ruleset(rules)
     batch = BatchedGame(
@@ -188,7 +189,7 @@ def _start_row(
         start = Position(row).text
     limited = Position.from_text(start, rules, **limits)
     if limited.outcome is not None:
-        raise ValueError(f"start {start!r} is over: {limited.outcome}")
+        raise ThudError(f"start {start!r} is over: {limited.outcome}")
     return limited.row
 
 

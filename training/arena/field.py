@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from thud_env.command import BATTLE_LIMITS
+from thud_env.errors import ThudError
 from thud_env.position import Position
 from training.arena.openings import Openings
 
@@ -17,7 +18,7 @@ def limits_in_words(limits: dict[str, Any]) -> str:
     return ", or ".join(f"{most} {BATTLE_LIMITS[name]}" for name, most in limits.items())
 
 
-class FieldError(ValueError):
+class FieldError(ThudError):
     """A field cannot be played, or results cannot be used."""
 
 

@@ -94,7 +94,7 @@ def try_players(specs: Iterable[str], rules: str, console: Console) -> None:
     anything is played or written.
 
     Raises:
-        ValueError: from an agent that cannot, such as a policy that has learnt another game.
+        ThudError: from an agent that cannot, such as a policy that has learnt another game.
         OwnAgentError: if an agent of the user's own fails.
     """
     use_one_thread()

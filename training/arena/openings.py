@@ -32,6 +32,7 @@ from agents.durable import make_folder, replace_flushed
 from thud_env import Position
 from thud_env.board import CELL_OF_SQUARE, SQUARE_SYMMETRY
 from thud_env.command import Command, bounded
+from thud_env.errors import ThudError
 from thud_env.notation.turns import walk_turns
 from thud_env.rules.play import apply
 from thud_env.rules.row import NUM_DWARFS, NUM_TROLLS
@@ -51,7 +52,7 @@ _HEADER_BEGINS = "thud-openings "
 _HEADER = re.compile(rf"{_HEADER_BEGINS}1 rules=(\S+) seed=(\d+) count=(\d+)")
 
 
-class OpeningsError(ValueError):
+class OpeningsError(ThudError):
     """A book of openings that is missing, damaged or of another ruleset."""
 
 
@@ -85,7 +86,7 @@ class Openings:
         for number, start in enumerate(self.starts[:count], start=1):
             try:
                 limited = Position.from_text(start.text, start.rules, **limits)
-            except ValueError as error:
+            except ThudError as error:
                 raise OpeningsError(f"start {number} of the book: {error}") from None
             if limited.outcome is not None:
                 ending = limited.outcome.termination.name.lower()
@@ -109,7 +110,7 @@ def read_openings(rules: str) -> Openings:
 
     Raises:
         OpeningsError: naming file, line and what is wrong.
-        ValueError: if there is no ruleset called ``rules``.
+        ThudError: if there is no ruleset called ``rules``.
     """
     rules = get_ruleset(rules).spec
     path = book_path(rules)
@@ -154,7 +155,7 @@ def _positions(lines: list[str], first: int, ruleset: Ruleset, path: Path) -> li
             continue
         try:
             found.append(Position.from_text(line, ruleset))
-        except ValueError as error:
+        except ThudError as error:
             raise OpeningsError(f"{path}, line {number}: {error}") from None
         if found[-1].outcome is not None:
             raise OpeningsError(f"{path}, line {number}: this battle is over")
@@ -166,7 +167,7 @@ def read_starts(path: Path, rules: str) -> Openings:
 
     Raises:
         OpeningsError: naming file, line and what is wrong.
-        ValueError: if there is no ruleset called ``rules``.
+        ThudError: if there is no ruleset called ``rules``.
     """
     ruleset = get_ruleset(rules)
     try:
@@ -259,7 +260,7 @@ def main(words: list[str] | None = None) -> int:
     command.add_argument(
         "--out", type=Path, metavar="FILE", help="where to write the book (standard output)"
     )
-    return command.run(_write_book, words, errors=(OpeningsError,))
+    return command.run(_write_book, words)
 
 
 def _write_book(arguments: argparse.Namespace) -> None:

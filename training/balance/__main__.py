@@ -50,7 +50,6 @@ def main(words: list[str] | None = None) -> int:
     return command.run(
         _balance,
         words,
-        errors=(ValueError, ChildProcessError),
         stopped="stopped; the same command goes on from here",
     )
 

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from agents.durable import naming, write_all
+from thud_env.errors import ThudError
 
 
-class JournalError(ValueError):
+class JournalError(ThudError):
     """A damaged line of a journal."""
 
 

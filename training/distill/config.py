@@ -9,6 +9,7 @@ from agents.networks.network import NetworkConfig
 from agents.ranges import Count, NotNegative, Range, Share, StepSize
 from agents.search.lookahead import DEEPEST_LOOKAHEAD
 from agents.search.workspace import MAX_DEPTH, MAX_QUIESCENCE
+from thud_env.errors import ThudError
 from training.config import RunConfig
 
 REACH = 32_767
@@ -23,7 +24,7 @@ class TeacherConfig:
     (training/distill/tree_teacher.py).
 
     Raises:
-        ValueError: if ``simulations`` is 1.
+        ThudError: if ``simulations`` is 1.
     """
 
     simulations: NotNegative = 0
@@ -46,7 +47,7 @@ class TeacherConfig:
 
     def __post_init__(self) -> None:
         if self.simulations == 1:
-            raise ValueError("simulations is 1: the first only lists decisions; 2 would be right")
+            raise ThudError("simulations is 1: the first only lists decisions; 2 would be right")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,7 +55,7 @@ class LessonConfig:
     """The battles in which states are labelled (training/distill/lessons.py).
 
     Raises:
-        ValueError: if students and players have more than all of the seats.
+        ThudError: if students and players have more than all of the seats.
     """
 
     book: Share = 0.25
@@ -81,7 +82,7 @@ class LessonConfig:
     def __post_init__(self) -> None:
         shares = self.student + self.scripted
         if max(self.student, self.scripted) <= 1 < shares:
-            raise ValueError(f"student and scripted are {shares:g} together: 1 is all")
+            raise ThudError(f"student and scripted are {shares:g} together: 1 is all")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -115,7 +116,7 @@ class DistillConfig(RunConfig):
     """One distillation.
 
     Raises:
-        ValueError: if its battles may end by agreement.
+        ThudError: if its battles may end by agreement.
     """
 
     name: str = "distill"
@@ -146,7 +147,7 @@ class DistillConfig(RunConfig):
 
     def __post_init__(self) -> None:
         if self.agreement:
-            raise ValueError("agreement: teachers label no offers, so False would be right")
+            raise ThudError("agreement: teachers label no offers, so False would be right")
 
     @property
     def players_named(self) -> dict[str, tuple[str, ...]]:

@@ -32,6 +32,7 @@ from agents.durable import make_folder, replace_flushed, sweep
 from agents.search.pattern_files import read_values, tables_path
 from agents.search.workspace import MAX_DEPTH
 from thud_env.command import Command, bounded
+from thud_env.errors import ThudError
 from thud_env.rulesets import RULESETS, get_ruleset
 from training.commands.lock import FolderLock
 from training.commands.versions import checkout_commit
@@ -99,7 +100,7 @@ def main(words: list[str] | None = None) -> int:
 def _fit_evaluation(arguments: argparse.Namespace) -> None:
     rules = get_ruleset(arguments.rules).name
     if rules not in RULESETS:
-        raise ValueError(f"{rules}: there are tables of {', '.join(RULESETS)} only")
+        raise ThudError(f"{rules}: there are tables of {', '.join(RULESETS)} only")
     plan = Plan(
         rules,
         **{name: getattr(arguments, name) for name, *_ in _NUMBERS},
@@ -108,7 +109,7 @@ def _fit_evaluation(arguments: argparse.Namespace) -> None:
     folder: Path = arguments.folder or Path("runs") / f"fit-{rules}"
     out: Path = arguments.out or tables_path(rules)
     if out.suffix != ".npz":  # the report is beside it, by the same name
-        raise ValueError(f"--out {out}: NAME.npz would be right")
+        raise ThudError(f"--out {out}: NAME.npz would be right")
     check_writable(out, _beside(out))
     make_folder(folder)
     make_folder(out.parent)

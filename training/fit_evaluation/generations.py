@@ -20,6 +20,7 @@ from agents.search.evaluation import POINT
 from agents.search.pattern_files import classes_of, read_values, tables_with, write_tables
 from agents.search.published import without_tables
 from agents.search.weights import published_weights
+from thud_env.errors import ThudError
 from thud_env.jit.rng import seed_generators
 from thud_env.rulesets import get_ruleset
 from training.arena.identity import CHANGED, code_of_play
@@ -64,7 +65,7 @@ class Generations:
         start: tables that the first generation plays with, and that values are held near.
 
     Raises:
-        ValueError: if the folder was begun with another plan, or the tables do not fit the
+        ThudError: if the folder was begun with another plan, or the tables do not fit the
             ruleset's setup.
     """
 
@@ -109,7 +110,7 @@ class Generations:
         begun = _read_plan(path) if path.exists() else wanted
         if begun != wanted:
             changed = ", ".join(changes(begun, wanted)) or "by another version"
-            raise ValueError(
+            raise ThudError(
                 f"{self._folder} was begun with other options, {changed}: "
                 "another --folder would be right"
             )
@@ -131,7 +132,7 @@ class Generations:
             return
         of, values, constant = read_values(start)
         if len(values) not in (classes.count, classes.without_lines):
-            raise ValueError(f"{start} has tables of {of}, which do not fit {rules.name}")
+            raise ThudError(f"{start} has tables of {of}, which do not fit {rules.name}")
         write_tables(self.tables(0), rules.name, values, constant)
 
     def _prior(self) -> np.ndarray:
@@ -230,12 +231,12 @@ def _read_plan(path: Path) -> dict[str, Any]:
     """The plan that a folder was begun with.
 
     Raises:
-        ValueError: if the file is damaged.
+        ThudError: if the file is damaged.
     """
     try:
         plan = json.loads(path.read_text(encoding="utf-8"))
     except ValueError:
         plan = None
     if not isinstance(plan, dict):
-        raise ValueError(f"{path} is damaged: another --folder would be right")
+        raise ThudError(f"{path} is damaged: another --folder would be right")
     return plan

@@ -24,6 +24,7 @@ from agents.durable import replace_flushed
 from agents.search.deepening import Searcher, SearchOptions
 from agents.search.evaluation import POINT
 from thud_env.board import CELL_OF_SQUARE
+from thud_env.errors import ThudError
 from thud_env.rules.legal import legal_actions
 from thud_env.rules.play import apply, margin
 from thud_env.rules.row import (
@@ -59,9 +60,9 @@ DEEP = 0.3
 two turns at least: more positions are worth more than deeper values."""
 
 
-def damaged(path: Path) -> ValueError:
+def damaged(path: Path) -> ThudError:
     """The error for a damaged file of a fit that is made anew if it is missing."""
-    return ValueError(f"{path} is damaged: remove it, and it is made anew")
+    return ThudError(f"{path} is damaged: remove it, and it is made anew")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,7 +102,7 @@ class Positions:
         """Read a file of them.
 
         Raises:
-            ValueError: if it is damaged; it may be removed, and is made anew then.
+            ThudError: if it is damaged; it may be removed, and is made anew then.
         """
         data = io.BytesIO(path.read_bytes())
         try:

@@ -20,6 +20,7 @@ from rich.console import Console
 
 from thud_env.batch.cpu import available_cores
 from thud_env.command import BATTLE_LIMITS, Command, bounded
+from thud_env.errors import ThudError
 from thud_env.rulesets import get_ruleset
 from training.arena.field import Field
 from training.arena.intervals import resolution
@@ -63,7 +64,6 @@ def main(words: list[str] | None = None) -> int:
     return command.run(
         _ladder,
         words,
-        errors=(ValueError, ChildProcessError),
         stopped="stopped; the same command goes on from here",
     )
 
@@ -74,7 +74,7 @@ def _ladder(arguments: argparse.Namespace) -> None:
         for name in ("specs", "field", "out", "workers", *_SETTINGS):
             if getattr(arguments, name) not in (None, []):
                 word = "SPEC" if name == "specs" else f"--{name.replace('_', '-')}"
-                raise ValueError(f"--report DIR plays nothing: without {word} it is right")
+                raise ThudError(f"--report DIR plays nothing: without {word} it is right")
         if arguments.publish is not None:
             check_page(arguments.publish, read_games(arguments.report).header)
         _report(arguments.report, arguments.publish, console)
@@ -97,7 +97,7 @@ def _field(options: argparse.Namespace) -> Field:
         known = {name: value for name, value in given.items() if value is not None}
         return make_field(options.specs, **known)
     if options.specs:
-        raise ValueError("agents are named either on the command line or by --field")
+        raise ThudError("agents are named either on the command line or by --field")
     field = read_field(options.field, allow_python=options.allow_python, **given)
     _check_two(field.agents)
     return field
@@ -105,7 +105,7 @@ def _field(options: argparse.Namespace) -> Field:
 
 def _check_two(agents: Collection[str]) -> None:
     if len(agents) < 2:
-        raise ValueError("a ladder needs two agents or more")
+        raise ThudError("a ladder needs two agents or more")
 
 
 def _report(folder: Path, page: Path | None, console: Console) -> None:

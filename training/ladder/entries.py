@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from thud_env.command import BATTLE_LIMITS
+from thud_env.errors import ThudError
 from thud_env.position import Termination
 from thud_env.rulesets import get_ruleset
 from training.arena.games import Result
@@ -45,7 +46,7 @@ def read_header(entry: dict[str, Any]) -> Header:
         ValueError, TypeError, KeyError: if the line is invalid.
     """
     if type(entry["ladder"]) is not int or entry["ladder"] != Header.ladder:
-        raise ValueError(f"version {entry['ladder']} of the format is unknown")
+        raise ThudError(f"version {entry['ladder']} of the format is unknown")
     header = Header(**entry)
     get_ruleset(_checked("rules", header.rules, _is_text))
     _checked("seed", header.seed, _is_count)
@@ -75,7 +76,7 @@ def read_result(entry: dict[str, Any], headers: list[Header]) -> Result:
     pairs = {name: tuple(entry[name]) for name in ("moves", "seconds", "nodes")}
     result = Result(**{**entry, **pairs})
     if not headers:
-        raise ValueError("it is a game, and there is no header above it")
+        raise ThudError("it is a game, and there is no header above it")
     games: dict[str, int] = {}
     for header in headers:
         games |= header.agents
@@ -94,7 +95,7 @@ def read_result(entry: dict[str, Any], headers: list[Header]) -> Result:
 
 def _checked(name: str, value: Any, is_right: Callable[[Any], bool]) -> Any:
     if not is_right(value):
-        raise ValueError(f"{name} cannot be {repr(value)[:100]}")
+        raise ThudError(f"{name} cannot be {repr(value)[:100]}")
     return value
 
 

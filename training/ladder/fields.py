@@ -54,7 +54,7 @@ def make_field(
         **limits: some of ``BATTLE_LIMITS``.
 
     Raises:
-        ValueError: if it cannot be played, for example because an agent is unknown.
+        ThudError: if it cannot be played, for example because an agent is unknown.
     """
     if games < 2:
         raise FieldError(f"--games {games}: {_EVEN}")
@@ -79,7 +79,7 @@ def read_field(path: Path, *, allow_python: bool = False, **overrides: Any) -> F
             None.
 
     Raises:
-        ValueError: if the file does not describe a field, or the field cannot be played.
+        ThudError: if the file does not describe a field, or the field cannot be played.
     """
     try:
         tree = read_yaml(path)

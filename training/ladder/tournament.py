@@ -38,7 +38,7 @@ def play_missing(
         all games that the folder holds then.
 
     Raises:
-        ValueError: if an agent cannot play by the rules of the field.
+        ThudError: if an agent cannot play by the rules of the field.
         FieldError: if the folder holds results of something else, or is in use.
         ChildProcessError: if a worker was killed; the games played are kept.
     """

@@ -15,9 +15,10 @@ from torch import Tensor
 
 from agents.networks.inputs import Inputs
 from agents.networks.network import PolicyNetwork
+from thud_env.errors import ThudError
 
 
-class DeviceError(ValueError):
+class DeviceError(ThudError):
     """A device that is not there."""
 
 

@@ -6,6 +6,7 @@ import dataclasses
 
 from agents.networks.checkpoint import CheckpointError, load_policy, policy_folder
 from agents.networks.network import PolicyNetwork
+from thud_env.errors import ThudError
 from thud_env.position import SIDES
 from thud_env.rulesets import get_ruleset
 from training.config import ConfigError
@@ -41,7 +42,7 @@ def start_from(folder: str, networks: tuple[PolicyNetwork, PolicyNetwork], rules
         if found.config != wanted:
             try:
                 found.config.check_rules(get_ruleset(rules))
-            except ValueError as error:
+            except ThudError as error:
                 raise ConfigError(
                     f"start_from: the network of {path}, trained for {policy.rules}, cannot learn "
                     f"{rules} ({error}): a policy for {rules} would be right"

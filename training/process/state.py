@@ -22,12 +22,13 @@ from torch import Tensor, nn
 
 from agents.durable import write_flushed
 from agents.networks.checkpoint import check_finite
+from thud_env.errors import ThudError
 
 FORMAT = "thud-training-state"
 FORMAT_VERSION = 4
 
 
-class StateError(ValueError):
+class StateError(ThudError):
     """A state that is missing, damaged or of another version."""
 
 

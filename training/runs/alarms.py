@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from thud_env.errors import ThudError
 from thud_env.position import SIDES
 from thud_env.rulesets import get_ruleset
 from training.process.state import State
@@ -23,7 +24,7 @@ NO_ENTROPY = 0.005
 """Share of the uniform policy's entropy below which a role does not explore any more."""
 
 
-class Collapsed(ValueError):  # noqa: N818 (what happened, not a user's mistake)
+class Collapsed(ThudError):  # noqa: N818 (what happened, not a user's mistake)
     """A metric became NaN or infinite."""
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 import agents
 from agents.agent import answer_of, as_resumed
+from thud_env.errors import ThudError
 from thud_env.position import SIDES
 from thud_env.rulesets import get_ruleset
 from training.config import TrainConfig
@@ -48,7 +49,7 @@ class Opponents:
     ) -> None:
         scripted, snapshots = config.opponents.in_each_seat(games)
         if snapshots and folder is None:
-            raise ValueError("frozen opponents need a folder")
+            raise ThudError("frozen opponents need a folder")
         self.sides = np.full(games, MIRROR, dtype=np.int8)
         """[B] the side that an opponent plays, ``MIRROR`` in mirror play."""
         mirror = games - 2 * (scripted + snapshots)

@@ -100,7 +100,7 @@ class Pool:
         """The name of a snapshot.
 
         Raises:
-            ValueError: if there are no snapshots yet.
+            ThudError: if there are no snapshots yet.
         """
         weights = self.weights()
         return str(random.choice(list(weights), p=list(weights.values())))

@@ -28,6 +28,7 @@ from agents.durable import replace_flushed
 from agents.specs import Spec
 from thud_env.batch.cpu import available_cores
 from thud_env.command import Command, bounded
+from thud_env.errors import ThudError
 from thud_env.rulesets import get_ruleset
 from training.arena.field import Field, Game
 from training.arena.games import Result
@@ -62,7 +63,6 @@ def main(words: list[str] | None = None) -> int:
     return command.run(
         _tune,
         words,
-        errors=(ValueError, ChildProcessError),
         stopped="stopped; the same command goes on from here",
     )
 
@@ -80,7 +80,7 @@ def _tune(arguments: argparse.Namespace) -> None:
         book.digest,
     )
     if 2 * plan.pairs > len(book.starts):
-        raise ValueError(f"--pairs {plan.pairs}: {len(book.starts) // 2} at most would be right")
+        raise ThudError(f"--pairs {plan.pairs}: {len(book.starts) // 2} at most would be right")
     name = f"{ruleset.name}-{Spec.of(plan.base).name}"
     folder = arguments.out or Path("runs") / "tune" / name
     refuse_others(folder, RESULT)
@@ -101,13 +101,13 @@ def candidates(base: str, options: list[str]) -> list[str]:
     """The specs of the base with one option changed, or added.
 
     Raises:
-        ValueError: naming an option that has no values.
+        ThudError: naming an option that has no values.
     """
     specs = []
     for option in options:
         name, _, values = option.partition("=")
         if not values:
-            raise ValueError(f"{option}: {name}=VALUE,VALUE would be right")
+            raise ThudError(f"{option}: {name}=VALUE,VALUE would be right")
         specs += [str(Spec.of(base).given(name, value)) for value in values.split(",")]
     return specs
 
