@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.agent import Agent, check_going_on, errors_with_traceback, judge_of
+from agents.agent import Agent, check_going_on, check_seat, errors_with_traceback, judge_of
 from agents.registry import make
 from agents.specs import Spec
 from thud_env import Position
@@ -73,7 +73,7 @@ class Analysis:
         endless: go on past the limits of the spec, as the page does.
 
     Raises:
-        ThudError: as ``make`` does, and if the battle is over.
+        ThudError: as ``make`` does, if the battle is over, or the player does not play this game.
         TypeError: if ``position`` is not a ``Position``, or ``spec`` no text.
     """
 
@@ -87,6 +87,7 @@ class Analysis:
         once = self._is_offer or (_ends(spec) and not endless)
         self._thinking = make(spec if once else endless_spec(spec))
         """The player that is to be stopped."""
+        check_seat(self._thinking, position.rules, position.to_move)
         self._stopped = False
         self.finding: Finding | None = None
         """The newest result."""

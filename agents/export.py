@@ -31,7 +31,7 @@ import torch
 from torch import Tensor, nn
 
 from agents.durable import new_file
-from agents.networks.checkpoint import MANIFEST, CheckpointError, load_policy, policy_folder
+from agents.networks.checkpoint import Checkpoint, CheckpointError, load_policy
 from agents.networks.inputs import planes_read
 from agents.networks.legal_policy import TABLES
 from agents.networks.network import Network
@@ -39,10 +39,7 @@ from thud_env.actions import CAPTURE_ALL, NUM_ACTIONS
 from thud_env.board import SIZE
 from thud_env.command import Command
 from thud_env.errors import ThudError
-from thud_env.position import SIDES
 from thud_env.views.encoding import NUM_PLANES
-
-_ONE_ROLE = "runs/NAME/checkpoints/best/dwarfs or pretrained/classic/dwarfs"
 
 
 class DensePolicy(nn.Module):
@@ -103,22 +100,17 @@ def export(checkpoint: Path, target: Path) -> int:
         FileNotFoundError: if the folder that it is to be written to does not exist.
         ImportError: if the packages of the extra ``export`` are not installed.
     """
-    folder = policy_folder(checkpoint)
-    if not folder.is_dir():
-        raise CheckpointError(f"there is no folder {folder}: {_ONE_ROLE} would be right")
-    roles = [str(folder / role) for role in SIDES if (folder / role / MANIFEST).exists()]
-    if roles:
-        raise CheckpointError(f"{folder} is of both roles: {' or '.join(roles)} would be right")
-    with new_file(target) as unfinished:
-        return _write(folder, unfinished)
-
-
-def _write(folder: Path, target: Path) -> int:
-    policy = load_policy(folder)
+    policy = load_policy(checkpoint)
     network = policy.network.written_out()
     if not isinstance(network, Network):
         kind = network.config.kind
-        raise CheckpointError(f"{folder} is a {kind} network: residual and symmetric ones export")
+        only = "residual and symmetric ones export"
+        raise CheckpointError(f"{checkpoint} is a {kind} network: {only}")
+    with new_file(target) as unfinished:
+        return _write(policy, network, unfinished)
+
+
+def _write(policy: Checkpoint, network: Network, target: Path) -> int:
     dense = DensePolicy(network).eval()
     with _without_warnings():
         program = torch.onnx.export(
@@ -145,7 +137,7 @@ def main(words: list[str] | None = None) -> int:
     command.add_argument(
         "checkpoint",
         type=Path,
-        help="one role's: " + _ONE_ROLE,
+        help="one role's: runs/NAME/checkpoints/best/dwarfs or pretrained/classic/dwarfs",
     )
     command.add_argument("target", type=Path, help="the file to write")
     return command.run(_export, words)

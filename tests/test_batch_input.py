@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from shown_batch import ARRAYS, assert_same, play, snapshot
 
-from thud_env import BatchedGame, IllegalMove, Position, RowError
+from thud_env import BatchedGame, IllegalMove, Position, RowError, ThudError
 from thud_env.actions import DONE, NUM_ACTIONS
 from thud_env.render import heat
 from thud_env.rules.row import ROW_SIZE
@@ -58,6 +58,12 @@ def test_a_buffer_that_nothing_is_written_to_is_refused():
         BatchedGame(3, buffers={"reward": np.zeros((3, 2), np.float32)})
     with pytest.raises(ValueError, match="masks"):
         BatchedGame(3, masks=None, buffers={"masks": np.zeros((3, NUM_ACTIONS), np.int8)})
+
+
+def test_a_buffer_that_is_not_written_is_named_with_the_nearest_that_is():
+    for wrong, said in (("mask", "'mask': did you mean 'masks'?"), ("x", "'x': no array of that")):
+        with pytest.raises(ThudError, match=f"^buffers has {said}"):
+            BatchedGame(2, buffers={wrong: np.zeros(2)})
 
 
 def test_buffers_that_overlap_are_refused():

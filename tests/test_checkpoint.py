@@ -164,8 +164,20 @@ def test_what_a_killed_save_left_does_not_stop_the_next(tmp_path: Path, monkeypa
 
 
 def test_nothing_at_all_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match=r"none is not a policy: it has no manifest\.json"):
+    with pytest.raises(CheckpointError, match="none is not a policy: there is no such folder"):
         load_policy(tmp_path / "none")
+    with pytest.raises(CheckpointError, match=r"is not a policy: it has no manifest\.json"):
+        load_policy(tmp_path)
+
+
+def test_a_pair_of_the_checkout_is_found_by_its_name_and_a_role_is_asked_for(
+    tmp_path: Path, monkeypatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = load_policy("pretrained/koom-valley-football/trolls")
+    assert (found.role, found.rules) == ("trolls", "koom-valley-football")
+    with pytest.raises(CheckpointError, match=r"football is of both roles: .*dwarfs or .*trolls"):
+        load_policy("pretrained/koom-valley-football")
 
 
 @pytest.mark.parametrize("name", [MODEL, MANIFEST])

@@ -10,6 +10,7 @@ from positions import constructed, from_play, position_of
 from reference import RULES
 
 from thud_env import RULESETS, IllegalMove, Position
+from thud_env.actions import OFFER
 from thud_env.notation.turns import (
     normalise_turn,
     turn_decisions,
@@ -195,14 +196,50 @@ def test_illegal_turns_are_refused_by_name(word: str) -> None:
         ("dF2-F3", ": nothing stands on F2"),
         ("TF1-F5", ": on F1 stands a dwarf"),
         ("TG7-F6", ": the troll on G7 is not theirs"),
-        ("dF1-G1", "'"),  # a piece of theirs: the position's text is the end
-        ("offer", "'"),
+        ("RH8-H9", ": the stone on H8 has no legal turn"),
+        (
+            "dF1-G9",
+            ": the dwarf on F1 may go to F2, G2, F3, H3, F4, J4, F5, K5, F6, L6, F7, M7, F8, "
+            "N8, F9, O9, F10, F11, F12, F13, F14",
+        ),
+        ("dF1-F5xG7", ": the dwarf on F1 may go there, but not with these captures and steps"),
+        ("offer", ": this battle cannot end by agreement; one with agreement=True can"),
+        ("accept", ": this battle cannot end by agreement; one with agreement=True can"),
     ],
 )
-def test_an_illegal_turn_says_what_is_wrong_with_its_piece(word: str, why: str) -> None:
+def test_an_illegal_turn_says_why(word: str, why: str) -> None:
     with pytest.raises(IllegalMove) as refusal:
         Position.start().play(word)
     assert str(refusal.value).endswith(why)
+
+
+def test_a_turn_of_agreement_that_is_not_legal_says_why() -> None:
+    start = Position.start(agreement=True, offer_after=2)
+    moved = start.play("dF1-F2").play("TG7-F6")
+    offered = moved.play("offer")
+    declined = offered.play("decline")
+    for position, word, why in (
+        (start, "offer", "2 quiet turns come first, 2 more"),
+        (start, "accept", "nothing has been offered"),
+        (offered, "TF6-F5", "an offer comes first: accept or decline"),
+        (offered, "offer", "one is to be answered first, by accept or decline"),
+        (declined, "offer", "the last one was declined; turns of one's own until the next: 2"),
+    ):
+        with pytest.raises(IllegalMove, match=f": {why}$"):
+            position.play(word)
+    refused = r"action 6467 \(offer\) is illegal for the dwarfs: 2 quiet turns come first, 2 more"
+    with pytest.raises(IllegalMove, match=refused):
+        start.apply(OFFER)
+
+
+def test_another_turn_in_the_middle_of_one_says_whose_it_is() -> None:
+    position = Position.from_text(
+        "5/7/9/11/4ddd6/6T8/15/6TR7/15/15/13/11/9/7/5 t G6:any 0 0", "classic-any"
+    )
+    with pytest.raises(IllegalMove, match=r"in the middle of the turn of the troll on G6$"):
+        position.play("TH8-H7")
+    with pytest.raises(IllegalMove, match=r"no way to end the turn that was begun$"):
+        position.play("TG6-G7")
 
 
 def test_a_turn_that_is_not_text_is_named() -> None:

@@ -163,3 +163,8 @@ def test_bad_input_is_one_line_and_exit_code_2(wrong: list[str], capsys) -> None
 def test_a_ruleset_without_enough_starts_is_told() -> None:
     with pytest.raises(OpeningsError, match=r"max_turns=6: only \d+ starts of 4 to 8 turns"):
         generate_openings("classic:name=short,max_turns=6", 5)
+
+
+def test_no_starts_at_all_are_refused() -> None:
+    with pytest.raises(OpeningsError, match=r"has \d+ starts, not 0$"):
+        read_openings("classic").rows(0)

@@ -114,7 +114,7 @@ def test_an_offer_that_is_not_legal_yet_says_when_it_will_be() -> None:
     start = Position.start(agreement=True)
     with pytest.raises(IllegalMove) as caught:
         read_turn(start.play("dF1-F2"), "offer")
-    said = "'offer' is not legal now: 20 turns without a capture come first, not 1"
+    said = "'offer' is not legal now: 20 quiet turns come first, 19 more"
     assert str(caught.value) == said
 
 
@@ -126,7 +126,7 @@ def test_an_offer_that_is_not_legal_yet_says_when_it_will_be() -> None:
         ("tf1-f5", "The dwarfs are to move, and on F1 stands a dwarf. Nearest: dF1-F5, "),
         ("TG7-F6", "The dwarfs are to move, and the troll on G7 is not theirs. Nearest: d"),
         ("h8-h7", "The stone on H8 has no legal turn. Nearest: d"),
-        ("accept", "'accept' is not legal now: this battle cannot end by agreement; --agreement"),
+        ("accept", "'accept' is not legal now: this battle cannot end by agreement; one with --"),
     ],
 )
 def test_a_turn_that_is_not_legal_says_why_and_what_is_near(text: str, said: str) -> None:

@@ -18,6 +18,7 @@ from reference import CLASSIC_RULES, RULES
 
 from thud_env import IllegalMove, Outcome, Position, Termination
 from thud_env.actions import NUM_ACTIONS
+from thud_env.board import SQUARE_NAMES, SQUARE_POSITIONS
 from thud_env.rulesets import CLASSIC, RULESETS
 
 # -- the start -----------------------------------------------------------------------------
@@ -307,6 +308,26 @@ def test_what_stands_on_a_square() -> None:
     assert [start.piece_at(name) for name in squares] == ["dwarf", "troll", "stone", None]
     with pytest.raises(ValueError, match="no square 'A1'"):
         start.piece_at("A1")
+
+
+@pytest.mark.parametrize("rules", RULESETS)
+def test_the_board_holds_what_stands_on_each_square(rules: str) -> None:
+    position = Position.start(rules)
+    for turn in (0, 0, 0):
+        position = position.play(position.turns()[turn])
+    board = position.board
+    assert (board.shape, board.dtype) == ((15, 15), np.int8)
+    names = {0: None, 1: "dwarf", 2: "troll", 3: "stone"}
+    found = {
+        name: names[int(board[row, col])]
+        for name, (row, col) in zip(SQUARE_NAMES, SQUARE_POSITIONS, strict=True)
+    }
+    assert found == {name: position.piece_at(name) for name in SQUARE_NAMES}
+    assert np.count_nonzero(board == -1) == 225 - len(SQUARE_NAMES)
+    counts = (np.count_nonzero(board == 1), np.count_nonzero(board == 2))
+    assert counts == (position.num_dwarfs, position.num_trolls)
+    board[:] = 0
+    assert position.board.any(), "a copy"
 
 
 @pytest.mark.parametrize("rules", ["classic", "koom-valley"])

@@ -146,7 +146,7 @@ def test_a_snapshot_that_was_removed_is_missed_in_one_line(tmp_path: Path, capsy
     assert main([str(folder)]) == 2
     said = capsys.readouterr().err
     assert "/pool/" in said
-    assert said.endswith("is not a policy: it has no manifest.json\n")
+    assert said.endswith("is not a policy: there is no such folder\n")
 
 
 def test_half_a_line_of_metrics_is_written_again(half_done: Path, unbroken: Path) -> None:

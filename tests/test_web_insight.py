@@ -21,7 +21,7 @@ from agents.web.lessons import LESSONS
 from agents.web.players import players
 from agents.web.protocol import BadRequest
 from agents.web.records import positions_of
-from thud_env import Position
+from thud_env import Position, ThudError
 from thud_env.actions import ACCEPT, DECLINE, OFFER
 
 START = Position.start()
@@ -312,6 +312,11 @@ def test_a_player_without_a_search_has_no_glimpse():
     assert glimpse(agents.make("greedy"), LESSONS[1].start) is None
 
 
+def noting(made):
+    """Stands in for ``make``: keeps each spec, and makes a player that costs nothing."""
+    return lambda spec: made.append(spec) or agents.make("greedy")
+
+
 @pytest.mark.parametrize(
     ("spec", "runs"),
     [
@@ -323,7 +328,7 @@ def test_a_player_without_a_search_has_no_glimpse():
 )
 def test_a_search_without_a_limit_has_no_end(monkeypatch, spec, runs):
     made = []
-    monkeypatch.setattr("agents.analysis.make", made.append)
+    monkeypatch.setattr("agents.analysis.make", noting(made))
     for endless in (False, True):
         Analysis(spec, LESSONS[1].start, endless=endless)
     assert made == [runs, runs]
@@ -343,7 +348,7 @@ def test_a_search_without_a_limit_has_no_end(monkeypatch, spec, runs):
 )
 def test_a_limit_of_the_spec_is_kept_but_on_the_page(monkeypatch, spec, unlimited):
     made = []
-    monkeypatch.setattr("agents.analysis.make", made.append)
+    monkeypatch.setattr("agents.analysis.make", noting(made))
     for endless in (False, True):
         Analysis(spec, LESSONS[1].start, endless=endless)
     assert made == [spec, unlimited] == [spec, endless_spec(spec)]
@@ -352,7 +357,7 @@ def test_a_limit_of_the_spec_is_kept_but_on_the_page(monkeypatch, spec, unlimite
 @pytest.mark.parametrize("spec", ["alphabeta", "mcts", "champion"])
 def test_an_open_offer_is_answered_within_the_limits_of_the_player(monkeypatch, spec):
     made = []
-    monkeypatch.setattr("agents.analysis.make", made.append)
+    monkeypatch.setattr("agents.analysis.make", noting(made))
     start = Position.start("classic", agreement=True, offer_after=1)
     position = start.play("dF1-F2").apply(OFFER)
     Analysis(spec, position, endless=True)
@@ -364,6 +369,11 @@ def test_a_battle_that_is_over_is_not_analysed(spec):
     over = Position.start(max_turns=2).play("dE2-E6").play("TG7-F6")
     with pytest.raises(ValueError, match="the battle is over"):
         Analysis(spec, over)
+
+
+def test_a_player_of_another_game_is_refused_before_it_analyses():
+    with pytest.raises(ThudError, match="was trained for koom-valley-football, not classic"):
+        Analysis("policy:pretrained/koom-valley-football", LESSONS[1].start)
 
 
 def test_an_analysis_is_of_a_spec():

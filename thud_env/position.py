@@ -13,9 +13,9 @@ from typing import Any, Literal, Never
 import numpy as np
 from numpy.typing import NDArray
 
-from thud_env.actions import NUM_ACTIONS, as_index, describe_action, out_of_range
+from thud_env.actions import NUM_ACTIONS, OFFER, as_index, describe_action, out_of_range
 from thud_env.arguments import as_list, refuse_unknown, shown
-from thud_env.board import CELL_OF_SQUARE, square_named
+from thud_env.board import CELL_OF_SQUARE, NUM_CELLS, SIZE, STRIDE, square_named
 from thud_env.errors import ThudError
 from thud_env.notation.positions import board_diagram, position_text, read_position
 from thud_env.notation.turns import (
@@ -25,6 +25,7 @@ from thud_env.notation.turns import (
     turn_notation,
     walk_turns,
     why_illegal,
+    why_no_agreement,
 )
 from thud_env.rules import row as fields
 from thud_env.rules.check import check_row
@@ -218,6 +219,24 @@ class Position:
         return PIECE_NAMES.get(int(self._row[CELL_OF_SQUARE[square_named(square)]]))
 
     @property
+    def board(self) -> NDArray[np.int8]:
+        """What stands where, [15, 15] int8, row 1 from the top and column A first: 0 nothing, 1 a
+        dwarf, 2 a troll, 3 the stone (the Thudstone, the Rock or the ball), -1 off the board.
+        """
+        grid = self._row[:NUM_CELLS].reshape(-1, STRIDE)[1 : SIZE + 1, :SIZE]
+        return np.where(grid == fields.OFF_BOARD, -1, grid).astype(np.int8)
+
+    @property
+    def num_dwarfs(self) -> int:
+        """Dwarfs on the board."""
+        return int(self._row[fields.NUM_DWARFS])
+
+    @property
+    def num_trolls(self) -> int:
+        """Trolls on the board."""
+        return int(self._row[fields.NUM_TROLLS])
+
+    @property
     def to_move(self) -> Side:
         """The side that decides next."""
         return SIDES[self._row[fields.TO_MOVE]]
@@ -306,8 +325,7 @@ class Position:
             raise IllegalMove(f"turn {shown(turn)} is illegal: the battle is over")
         why = why_illegal(self._row, wanted)
         raise IllegalMove(
-            f"turn {shown(turn)} is illegal for the {self.to_move} in {self.text!r}"
-            + (f": {why}" if why else "")
+            f"turn {shown(turn)} is illegal for the {self.to_move} in {self.text!r}: {why}"
         )
 
     def turn_of(self, actions: Iterable[int]) -> str:
@@ -332,6 +350,9 @@ class Position:
             return out_of_range(action)
         if self.outcome is not None:
             return f"action {action} ({describe_action(action)}) is illegal: the battle is over"
+        if action == OFFER:
+            why = why_no_agreement(self._row, describe_action(OFFER))
+            return f"action {OFFER} (offer) is illegal for the {self.to_move}: {why}"
         legal = self.legal_actions()
         return (
             f"action {action} ({describe_action(action)}) is illegal for the {self.to_move} "

@@ -159,10 +159,14 @@ def save_policy(
 def load_policy(folder: str | Path) -> Checkpoint:
     """Read a policy that ``save_policy`` wrote.
 
+    Args:
+        folder: one role's, such as ``runs/NAME/checkpoints/best/dwarfs`` or, from anywhere,
+            ``pretrained/classic/dwarfs``.
+
     Raises:
         CheckpointError: naming the file and what is wrong with it.
     """
-    folder = Path(folder)
+    folder = policy_folder(folder)
     manifest = _read_manifest(folder)
     try:
         model = (folder / MODEL).read_bytes()
@@ -225,6 +229,11 @@ def _plane_names(network: object) -> list[str]:
 
 def _read_manifest(folder: Path) -> dict[str, Any]:
     path = folder / MANIFEST
+    if not folder.is_dir():
+        raise CheckpointError(f"{folder} is not a policy: there is no such folder")
+    roles = [str(folder / role) for role in SIDES if (folder / role / MANIFEST).is_file()]
+    if roles:
+        raise CheckpointError(f"{folder} is of both roles: {' or '.join(roles)} would be right")
     if not path.is_file():
         raise CheckpointError(f"{folder} is not a policy: it has no {MANIFEST}")
     try:

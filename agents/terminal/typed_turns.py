@@ -21,6 +21,7 @@ from thud_env.notation.turns import (
     normalise_turn,
     walk_turns,
     why_immovable,
+    why_no_agreement,
 )
 
 _TYPED = re.compile(r"([DTR]?)([A-P]\d+(?:-?[A-P]\d+)*)((?:X[A-P]\d+)*)")
@@ -86,7 +87,8 @@ def read_turn(position: Position, text: str) -> list[str]:
         return [normalise_turn(turn)]
     except ThudError:  # not in notation, or not legal: see what else it may mean
         if is_about_offer:
-            raise IllegalMove(f"{word!r} is not legal now{_why_no_offer(position)}") from None
+            why = why_no_agreement(position.row, word).replace("agreement=True", "--agreement")
+            raise IllegalMove(f"{word!r} is not legal now: {why}") from None
     typed = _parts(text)
     if len(typed.path) == 1 and not typed.captured:
         square = typed.path[0]
@@ -98,15 +100,6 @@ def read_turn(position: Position, text: str) -> list[str]:
         return meant  # without captures in the text, let the person choose
     wholes = [turn for turn in meant if _parts(turn)[1:] == typed[1:]]
     return wholes or meant
-
-
-def _why_no_offer(position: Position) -> str:
-    limits, quiet = position.limits, position.quiet_turns
-    if not limits["agreement"]:
-        return ": this battle cannot end by agreement; --agreement begins one that can"
-    if quiet < limits["offer_after"]:
-        return f": {limits['offer_after']} turns without a capture come first, not {quiet}"
-    return ""
 
 
 def _parts(text: str) -> TypedTurn:

@@ -11,7 +11,7 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from thud_env.actions import NUM_ACTIONS
-from thud_env.arguments import as_count, one_of, refuse_copy, refuse_unknown
+from thud_env.arguments import as_count, nearest, one_of, refuse_copy, refuse_unknown
 from thud_env.batch.one_game import Modes, Results, View
 from thud_env.batch.options import (
     AutoresetName,
@@ -164,7 +164,10 @@ class BatchedGame:
         num_games = self.num_games
         kind = np.uint8 if self._unit == BYTE_UNIT else np.float32
 
+        written: list[str] = []
+
         def array(name: str, shape: tuple[int, ...], dtype: Any) -> Any:
+            written.append(name)
             if name in given:
                 return self._device.adopt(name, (num_games, *shape), dtype, given.pop(name))
             return self._device.zeros((num_games, *shape), dtype)
@@ -195,7 +198,9 @@ class BatchedGame:
                 else array("masks", (NUM_BIT_BYTES,), np.uint8)
             )
         if given:
-            raise ThudError(f"buffers has {sorted(given)}: no array of that name is written")
+            wrong = min(given)
+            hint = nearest(wrong, [*written, "masks"] if self._with_masks else written)
+            raise ThudError(f"buffers has {wrong!r}: {hint}no array of that name is written")
 
     def _make_views(self) -> None:
         """View the same memory as the kernels write it: see ``masks.py`` and ``encoding.py``."""

@@ -91,9 +91,52 @@ def why_immovable(row: Row, piece: str, square: str) -> str:
 
 
 def why_illegal(row: Row, turn: str) -> str:
-    """Why a turn in canonical spelling is not legal, as far as its piece alone shows; or ""."""
+    """Why a turn in canonical spelling is not legal in a battle that goes on."""
     match = _TURN.fullmatch(turn)
-    return "" if match is None else why_immovable(row, match[1], match[2])
+    if match is None:
+        return why_no_agreement(row, turn)
+    piece, start, steps, _ = match.groups()
+    if row[fields.PENDING] == fields.ANSWER_OFFER:
+        return "an offer comes first: accept or decline"
+    if not fields.is_between_turns(row):
+        deciding = SQUARE_NAMES[SQUARE_OF_CELL[row[fields.PENDING_CELL]]]
+        if start != deciding:
+            return f"it is in the middle of the turn of the troll on {deciding}"
+        return "it is no way to end the turn that was begun"
+    return why_immovable(row, piece, start) or _why_not_there(row, start, steps)
+
+
+def why_no_agreement(row: Row, word: str) -> str:
+    """Why ``offer``, ``accept`` or ``decline`` is not legal in a battle that goes on."""
+    if row[fields.AGREEMENT] == 0:
+        return "this battle cannot end by agreement; one with agreement=True can"
+    if word != AGREEMENT_WORDS[OFFER]:
+        return "nothing has been offered"
+    if row[fields.PENDING] == fields.ANSWER_OFFER:
+        return "one is to be answered first, by accept or decline"
+    if not fields.is_between_turns(row):
+        return "an offer is made between turns"
+    first = int(row[fields.OFFER_AFTER] - row[fields.QUIET_TURNS])
+    if first > 0:
+        return f"{int(row[fields.OFFER_AFTER])} quiet turns come first, {first} more"
+    own = int(row[fields.OFFER_WAIT + row[fields.TO_MOVE]])
+    return f"the last one was declined; turns of one's own until the next: {own}"
+
+
+def _why_not_there(row: Row, start: str, steps: str) -> str:
+    """Why a piece that may be moved does not go along a path."""
+    cell = int(CELL_OF_SQUARE[SQUARE_BY_NAME[start]])
+    buffer = np.empty(fields.MAX_DECISIONS_AT_ONCE, dtype=np.int32)
+    decisions = buffer[: legal_actions(row, buffer)]
+    moves = decisions[decisions < NUM_MOVES]
+    cells = MOVE_TO[moves[MOVE_FROM[moves] == cell]]
+    there = [SQUARE_NAMES[SQUARE_OF_CELL[one]] for one in np.unique(cells)]
+    piece = f"the {PIECE_NAMES[int(row[cell])]} on {start}"
+    if not there:
+        return f"{piece} has no legal turn"
+    if steps.removeprefix("-").partition("-")[0] in there:
+        return f"{piece} may go there, but not with these captures and steps"
+    return f"{piece} may go to {', '.join(there)}"
 
 
 def turn_decisions(row: Row, turn: str) -> list[int] | None:

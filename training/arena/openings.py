@@ -76,9 +76,9 @@ class Openings:
         """The first starts as rows, [count, 432], with the limits of a battle.
 
         Raises:
-            OpeningsError: if there are fewer, or a limit is reached at one.
+            OpeningsError: if there are fewer or none is asked for, or a limit is reached at one.
         """
-        if count > len(self.starts):
+        if not 0 < count <= len(self.starts):
             raise OpeningsError(
                 f"the book of {self.rules} has {len(self.starts)} starts, not {count}"
             )
