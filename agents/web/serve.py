@@ -62,8 +62,8 @@ def serve(
         asked: the battle to begin with, as the page's address names it.
 
     Raises:
-        ThudError: if one of ``extra`` is not an agent's spec.
-        ThudError: if the port is taken, or the address is not this machine's.
+        ThudError: if one of ``extra`` is not an agent's spec, the port is taken, or the address is
+            not this machine's.
     """
     local = is_loopback(host)
     token = None if local else secrets.token_urlsafe(16)

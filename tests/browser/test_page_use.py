@@ -126,6 +126,16 @@ def test_a_battle_is_still_there_after_a_reload_and_after_a_lesson(visit):
     expect(state(page)).to_contain_text("Turn 131")
 
 
+def test_an_address_may_name_the_players_alone_and_no_player_that_is_not_there(visit):
+    page = visit({"rules": "koom-valley", "trolls": "random"})
+    expect(page.get_by_label("Who plays the trolls")).to_have_value("random")
+    page.goto(f"{page.url.partition('#')[0]}#trolls=grudy")
+    expect(page.get_by_role("alert")).to_contain_text(
+        "There is no player grudy here: --trolls adds"
+    )
+    expect(page.get_by_label("Who plays the trolls")).to_have_value("random")
+
+
 def test_a_battle_is_kept_after_a_lesson_that_could_not_begin(visit):
     page = after_two_turns(visit)
     page.route("**/api/view", lambda route: route.abort())

@@ -149,20 +149,23 @@ export class Dialogs {
     });
   }
 
-  /** Open the position that the address names, if any. */
+  /** Begin the battle that the address names, if any. */
   async follow() {
     const asked = new URLSearchParams(location.hash.slice(1));
-    if (!asked.has("position")) return false;
+    if (!["rules", "position", ...SIDES].some((name) => asked.has(name))) return false;
     const limits = { agreement: asked.get("agreement") === "yes" };
     for (const name of ["max_quiet_turns", "max_turns", "offer_after"]) {
       if (asked.has(name)) limits[name] = Number(asked.get(name));
     }
-    const known = (player) => this.world.players.some(({ spec }) => spec === player);
-    const seat = (side) => (known(asked.get(side)) ? asked.get(side) : YOU);
+    const seat = (side) => {
+      const player = asked.get(side) || YOU;
+      if (player === YOU || this.world.players.some(({ spec }) => spec === player)) return player;
+      throw new Error(`There is no player ${player} here: --${side} adds it at the start.`);
+    };
     await this.game.begin({
       rules: asked.get("rules") ?? "classic",
       limits,
-      position: asked.get("position"),
+      position: asked.get("position") ?? "",
       seats: { dwarfs: seat("dwarfs"), trolls: seat("trolls") },
     });
     return true;
