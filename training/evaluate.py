@@ -189,70 +189,104 @@ def main(words: list[str] | None = None) -> int:
     return command.run(_evaluate, words)
 
 
+class _Request(NamedTuple):
+    """What a command line asks for."""
+
+    one: str
+    """The dwarfs' player, or the first of a match."""
+    others: list[str]
+    """Whom it meets: one, or several in a match."""
+    players: list[tuple[agents.Agent, agents.Agent]]
+    """Both players, for each of them."""
+    match: bool
+    games: int
+    rules: str
+    limits: dict[str, int | bool]
+    """Those of the ruleset too."""
+    openings: bool | Openings | None
+    """As ``evaluate`` takes them."""
+    seed: int
+
+    @classmethod
+    def of(cls, arguments: argparse.Namespace) -> _Request:
+        """Make the players, and read the starts.
+
+        Raises:
+            ThudError: if they do not fit together.
+        """
+        sides = [arguments.dwarfs, arguments.trolls]
+        if arguments.match and any(sides):
+            raise ThudError("--dwarfs and --trolls, or else --match: either, not both")
+        if not (all(sides) or len(arguments.match or ()) > 1):
+            raise ThudError("--dwarfs and --trolls, or else --match FIRST SECOND, are needed")
+        if arguments.starts and arguments.openings is not None:
+            word = "--openings" if arguments.openings else "--no-openings"
+            raise ThudError(f"{word} or --starts: either, not both")
+        one, *others = arguments.match or sides
+        seed = arguments.seed  # alike for all: no one's figures depend on who else is met
+        players = [
+            (agents.make(one, 2 * seed), agents.make(other, 2 * seed + 1)) for other in others
+        ]
+        rules = arguments.rules or _rules_of([players[0][0], *(other for _, other in players)])
+        given = {name: getattr(arguments, name) for name in LIMITS}
+        limits = limits_of(new_row(get_ruleset(rules), **given))
+        starts = read_starts(arguments.starts, rules) if arguments.starts else None
+        games = arguments.games or (len(starts.starts) if starts else GAMES)
+        openings = starts or arguments.openings
+        match = bool(arguments.match)
+        return cls(one, others, players, match, games, rules, limits, openings, seed)
+
+
 def _evaluate(arguments: argparse.Namespace) -> None:
-    sides = [arguments.dwarfs, arguments.trolls]
-    if arguments.match and any(sides):
-        raise ThudError("--dwarfs and --trolls, or else --match: either, not both")
-    if not (all(sides) or len(arguments.match or ()) > 1):
-        raise ThudError("--dwarfs and --trolls, or else --match FIRST SECOND, are needed")
-    if arguments.starts and arguments.openings is not None:
-        word = "--openings" if arguments.openings else "--no-openings"
-        raise ThudError(f"{word} or --starts: either, not both")
     if arguments.records:
         check_records_folder(arguments.records)
     use_one_thread()
-    one, *others = arguments.match or sides
-    seed = arguments.seed  # alike for all: no one's figures depend on who else is met
-    met = [(agents.make(one, 2 * seed), agents.make(other, 2 * seed + 1)) for other in others]
-    if arguments.rules is None:
-        arguments.rules = _rules_of([met[0][0], *(other for _, other in met)])
-    limits = _limits(arguments)
-    if arguments.starts:
-        arguments.openings = read_starts(arguments.starts, arguments.rules)
-    if arguments.games is None:
-        arguments.games = len(arguments.openings.starts) if arguments.starts else GAMES
+    asked = _Request.of(arguments)
     # Before the battles: a run that goes on replaces its policies.
-    origins = [_origin((one, other), arguments.rules) for other in others if arguments.json]
-    several = len(others) > 1
-    about = [f"against {other}: " if several else "" for other in others]
-    battles = len(met) * arguments.games * (2 if arguments.match else 1)
+    origins = [_origin((asked.one, other), asked.rules) for other in asked.others if arguments.json]
+    battles = len(asked.others) * asked.games * (2 if asked.match else 1)
     console = CommandConsole(stderr=True)
     with Progress(console, "evaluate", "battles", battles) as progress:
-        found = [
-            _played(*players, arguments, limits, progress)
-            for players in zip(met, about, strict=True)
-        ]
+        found = [_played(asked, number, progress) for number in range(len(asked.others))]
     results = [_figures(evaluation.played) for evaluation in found]
     if arguments.json:
-        titles = ("first", "second") if arguments.match else ("dwarfs", "trolls")
-        first, second = (f"{title}_agent" for title in titles)
         told = [
-            {
-                "rules": arguments.rules,
-                first: one,
-                second: other,
-                "seed": seed,
-                "limits": limits,
-                "openings": evaluation.openings,
-                **result,
-                "each": each_battle(evaluation.played),
-                **origin,
-            }
-            for other, evaluation, result, origin in zip(
-                others, found, results, origins, strict=True
-            )
+            _report(asked, *of_one)
+            for of_one in zip(asked.others, found, results, origins, strict=True)
         ]
-        print(json.dumps(told if several else told[0], indent=2))
+        print(json.dumps(told if len(told) > 1 else told[0], indent=2))
     else:
-        _print_figures(one, others, results, arguments, limits)
+        _print_figures(asked, results)
     if arguments.records:
         sys.stdout.flush()  # the figures first: a disk may be full
-        tags = {"Seed": str(seed)}
+        tags = {"Seed": str(asked.seed)}
         records: list[Record] = []
         with console.status("writing the records ..."):
-            for other, evaluation in zip(others, found, strict=True):
-                records += records_of(evaluation.played, one, other, tags)
+            for other, evaluation in zip(asked.others, found, strict=True):
+                records += records_of(evaluation.played, asked.one, other, tags)
             write_records(arguments.records, records)
+
+
+def _report(
+    asked: _Request,
+    other: str,
+    evaluation: Evaluation,
+    result: dict[str, Any],
+    origin: dict[str, Any],
+) -> dict[str, Any]:
+    """What ``--json`` prints of one opponent."""
+    first, second = ("first", "second") if asked.match else ("dwarfs", "trolls")
+    return {
+        "rules": asked.rules,
+        f"{first}_agent": asked.one,
+        f"{second}_agent": other,
+        "seed": asked.seed,
+        "limits": asked.limits,
+        "openings": evaluation.openings,
+        **result,
+        "each": each_battle(evaluation.played),
+        **origin,
+    }
 
 
 def _origin(specs: tuple[str, str], rules: str) -> dict[str, Any]:
@@ -265,23 +299,18 @@ def _origin(specs: tuple[str, str], rules: str) -> dict[str, Any]:
     }
 
 
-def _print_figures(
-    one: str,
-    others: list[str],
-    results: list[dict[str, Any]],
-    arguments: argparse.Namespace,
-    limits: dict[str, Any],
-) -> None:
+def _print_figures(asked: _Request, results: list[dict[str, Any]]) -> None:
     """Print the figures for people, after the limits that are not the ruleset's."""
-    if words := words_of_limits(arguments.rules, **limits):
+    one, others, rules = asked.one, asked.others, asked.rules
+    if words := words_of_limits(rules, **asked.limits):
         print(f"limits: {words}")
     if len(others) > 1:
-        print(f"{one}, {arguments.rules}\n")
-        print("\n".join(table_of_pairs(others, results, arguments.rules)))
-    elif arguments.match:
-        print_pairs(one, others[0], arguments.rules, results[0])
+        print(f"{one}, {rules}\n")
+        print("\n".join(table_of_pairs(others, results, rules)))
+    elif asked.match:
+        print_pairs(one, others[0], rules, results[0])
     else:
-        print_battles(one, others[0], arguments.rules, results[0])
+        print_battles(one, others[0], rules, results[0])
 
 
 def _figures(played: Battles | GamePairs) -> dict[str, Any]:
@@ -294,35 +323,20 @@ def _rules_of(players: list[agents.Agent]) -> str:
     return (learnt.pop() if len(learnt) == 1 else None) or "classic"
 
 
-def _limits(arguments: argparse.Namespace) -> dict[str, int | bool]:
-    """The limits of the battles, those of the ruleset too.
-
-    Raises:
-        ThudError: if one is out of range.
-    """
-    given = {name: getattr(arguments, name) for name in LIMITS}
-    return limits_of(new_row(get_ruleset(arguments.rules), **given))
-
-
-def _played(
-    players: tuple[agents.Agent, agents.Agent],
-    about: str,
-    arguments: argparse.Namespace,
-    limits: dict[str, Any],
-    progress: Progress,
-) -> Evaluation:
-    """Two players' battles or game pairs; notes go to the standard error, each after what it is
-    about.
+def _played(asked: _Request, number: int, progress: Progress) -> Evaluation:
+    """The battles or game pairs with one of those who are met; notes go to the standard error, each
+    after what it is about.
     """
     found = evaluate(
-        players,
-        arguments.games,
-        arguments.rules,
-        match=bool(arguments.match),
-        openings=arguments.openings,
+        asked.players[number],
+        asked.games,
+        asked.rules,
+        match=asked.match,
+        openings=asked.openings,
         watch=progress.advance,
-        **limits,
+        **asked.limits,
     )
+    about = f"against {asked.others[number]}: " if len(asked.others) > 1 else ""
     for note in found.notes:
         print(f"evaluate: {about}{note}", file=sys.stderr)
     return found
