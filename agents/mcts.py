@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from functools import cache
 
 from agents.ranges import check_ranges
-from agents.search import tree as trees
+from agents.search import growth as growths
+from agents.search.growth import Growth
 from agents.search.judge import judging
 from agents.search.planning import PlanningAgent, stopping_after
 from agents.search.playouts import (
@@ -24,7 +25,7 @@ from agents.search.reading import (
     result_so_far,
     tree_result,
 )
-from agents.search.tree import Tree
+from agents.search.tree import Tree, clear
 from agents.search.weights import material_weights
 from agents.search.workspace import Workspace
 from thud_env import Position
@@ -55,11 +56,12 @@ _MOST_IN_TIME = 1_000_000
 @cache
 def _compile() -> None:
     """Compile the search or load it, once in a process: the time for a turn begins afterwards."""
-    work = judging(None, material_weights().of(CLASSIC))
-    tree = Tree.of_size(1, 1, (1.0, 0.0, 1.0), work)
+    tree = Tree.of_size(1, 1, exploration=1.0, reduction=0.0)
     tree.root[0] = Position.start().row
-    trees.clear(tree, 0)
-    trees.grow(tree, seed_generators(1, 0))  # no simulations
+    clear(tree, 0)
+    work = judging(None, material_weights().of(CLASSIC))
+    growth = Growth.of(work, BY_SEARCH, 0, FROM_CHECKED_EVALUATION, 1.0)
+    growths.grow(tree, growth, seed_generators(1, 0))  # no simulations
 
 
 class MctsAgent(PlanningAgent):
@@ -116,19 +118,20 @@ class MctsAgent(PlanningAgent):
             temperature=(temperature, 1, 1e6),
         )
         self._works: dict[tuple[str, bool], Workspace] = {}
-        self._tree = Tree.of_size(
-            1, sims, (c, fpu, temperature), judging(None, self._weights.of(CLASSIC))
+        self._tree = Tree.of_size(1, sims, exploration=c, reduction=fpu)
+        self._growth = Growth.of(
+            judging(None, self._weights.of(CLASSIC)),
+            PLAYOUTS[playouts],
+            length or WHOLE_BATTLE,
+            PRIORS[priors],
+            temperature,
         )
-        control = self._tree.control
-        control[trees.HOW] = PLAYOUTS[playouts]
-        control[trees.LENGTH] = length or WHOLE_BATTLE
-        control[trees.PRIORS] = PRIORS[priors]
         self._sims, self._seconds = sims, time
         self.searched: int = 0
 
     def stop(self) -> None:
         """Make a search in another thread return the best found so far."""
-        self._tree.control[trees.STOP] = 1
+        self._growth.control[growths.STOP] = 1
 
     def glimpse(self, row: Row) -> TreeResult | None:
         """See ``PlanningAgent``."""
@@ -147,7 +150,7 @@ class MctsAgent(PlanningAgent):
 
     def _grow(self, row: Row, first: int) -> Iterator[None]:
         """Search a row; yield after so many simulations, after twice as many, and at the end."""
-        self._tree.control[trees.STOP] = 0
+        self._growth.control[growths.STOP] = 0
         _compile()
         ruleset = ruleset_of(row)
         by_patterns = bool(patterns_serve(row))
@@ -155,14 +158,15 @@ class MctsAgent(PlanningAgent):
         if which not in self._works:
             tables = self._tables(ruleset.spec) if by_patterns else None
             self._works[which] = judging(tables, self._weights.of(ruleset))
-        self._tree = tree = self._tree._replace(work=self._works[which])
-        trees.clear(tree, 0)  # first: a glimpse must not take the old edges for the new root's
+        self._growth = growth = self._growth._replace(work=self._works[which])
+        tree = self._tree
+        clear(tree, 0)  # first: a glimpse must not take the old edges for the new root's
         tree.root[0] = row
         made, due = 0, min(first, self._sims)
         with stopping_after(self._seconds, self.stop):
             while True:
-                tree.control[trees.SIMULATIONS] = due - made
-                grown = trees.grow(tree, self._rng)
+                growth.control[growths.SIMULATIONS] = due - made
+                grown = growths.grow(tree, growth, self._rng)
                 made += grown
                 self.searched += grown
                 yield

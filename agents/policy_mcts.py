@@ -20,7 +20,6 @@ from agents.policy import PolicyAgent
 from agents.ranges import check_ranges
 from agents.search import tree as trees
 from agents.search.gumbel import GumbelRoot
-from agents.search.judge import judging
 from agents.search.leaves import Leaves, absorb_all, descend_all, descend_ripe
 from agents.search.lookahead import DEEPEST_LOOKAHEAD
 from agents.search.planning import PlanningAgent
@@ -34,9 +33,7 @@ from agents.search.reading import (
     tree_result,
 )
 from agents.search.tree import NUM_NODES, Tree
-from agents.search.weights import material_weights
 from thud_env.errors import ThudError
-from thud_env.jit.rng import seed_generators
 from thud_env.position import SIDES, Side
 from thud_env.rules.row import Row
 from thud_env.rulesets import Ruleset
@@ -44,7 +41,6 @@ from thud_env.rulesets import Ruleset
 _GAMES_AT_ONCE = 64
 _MOST_IN_TIME = 100_000
 """Simulations to make room for, of all games together, where only time limits them."""
-_UNUSED = 1.0
 _YOUNG = 4
 """Simulations that a tree has made for each further leaf that it adds to a batch."""
 _ROOTS = ("puct", "gumbel")
@@ -54,12 +50,11 @@ PRECISIONS = ("float32", "bfloat16")
 @cache
 def _compile() -> None:
     """Compile what grows trees or load it, once in a process, by calls about no leaf."""
-    tree = Tree.of_size(1, 1, (1.0, 0.0, _UNUSED), judging(None, material_weights().own["classic"]))
+    tree = Tree.of_size(1, 1, exploration=1.0, reduction=0.0)
     leaves, none = Leaves.of_size(1), np.arange(0)
     nothing = (np.zeros(0, dtype=np.int16), np.zeros(0, dtype=np.float32))
-    random = seed_generators(1, 0)
-    descend_all(tree, none, leaves, random)
-    descend_ripe(tree, none, leaves, none, np.arange(1), *nothing, random)
+    descend_all(tree, none, leaves)
+    descend_ripe(tree, none, leaves, none, np.arange(1), *nothing)
     absorb_all(tree, none, leaves, np.arange(1), *nothing, np.zeros(0))
 
 
@@ -138,8 +133,7 @@ class PolicyMctsAgent(PlanningAgent):
         self._policy = PolicyAgent(path)
         self._judge = LeafJudge(self._policy, precision == "bfloat16", lookahead, temperature)
         self._sims = sims
-        self._constants = (c, fpu, _UNUSED)
-        self._work = judging(None, material_weights().own["classic"])  # for a tree without networks
+        self._exploration, self._reduction = c, fpu
         self.stochastic = self._gumbel and noise > 0
         self._considered, self._noise, self._scale = considered, noise, scale
         self._leaves = 1 if self._gumbel else leaves
@@ -220,7 +214,7 @@ class PolicyMctsAgent(PlanningAgent):
         """
         ends = perf_counter() + len(rows) * self._seconds if self._seconds > 0 else math.inf
         most = _MOST_IN_TIME // len(rows) if self._endless else self._sims
-        tree = Tree.of_size(len(rows), most, self._constants, self._work)
+        tree = Tree.of_size(len(rows), most, self._exploration, self._reduction)
         for game, row in enumerate(rows):
             tree.root[game] = row
             trees.clear(tree, game)
@@ -255,10 +249,10 @@ class PolicyMctsAgent(PlanningAgent):
     def _simulate(self, tree: Tree, whose: NDArray[np.int64], in_hand: Leaves) -> None:
         """Simulate once in each tree of a list, and once more where one is named again."""
         is_first = tree.counters[0, NUM_NODES] == 0
-        descend_all(tree, whose, in_hand, self._rng)
+        descend_all(tree, whose, in_hand)
         while len(ripe := np.flatnonzero(in_hand.is_ripe[: len(whose)])):
             starts, *priors, _ = self._judge.judge(in_hand.rows[ripe])
-            descend_ripe(tree, whose, in_hand, ripe, starts, *priors, self._rng)
+            descend_ripe(tree, whose, in_hand, ripe, starts, *priors)
         found = in_hand.rows[: len(whose)]
         judged = self._judge.judge(found) if is_first else self._judge.value(found)
         absorb_all(tree, whose, in_hand, *judged)

@@ -169,8 +169,8 @@ def test_a_tree_for_the_most_simulations_fits_in_memory(
     made: list[Tree] = []
     of_size = Tree.of_size
 
-    def watched(*sizes: Any) -> Tree:
-        made.append(of_size(*sizes))
+    def watched(*sizes: Any, **constants: float) -> Tree:
+        made.append(of_size(*sizes, **constants))
         return made[-1]
 
     monkeypatch.setattr(Tree, "of_size", watched)
@@ -184,8 +184,8 @@ def test_a_tree_is_given_back_after_its_search_also_if_that_fails(
 ) -> None:
     agent, trees, of_size = PolicyMctsAgent(folder / "classic", sims=8), [], Tree.of_size
 
-    def watched(*sizes: Any) -> Tree:
-        tree = of_size(*sizes)
+    def watched(*sizes: Any, **constants: float) -> Tree:
+        tree = of_size(*sizes, **constants)
         trees.append(weakref.ref(tree.priors))
         return tree
 

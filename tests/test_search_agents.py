@@ -21,6 +21,7 @@ from agents.mcts import MctsAgent
 from agents.networks.checkpoint import save_policy
 from agents.networks.network import Network, NetworkConfig
 from agents.policy_mcts import PolicyMctsAgent
+from agents.search import growth as growths
 from agents.search import negamax, playouts, priors, reading
 from agents.search import tree as trees
 from agents.search.deepening import Searcher, SearchOptions, SearchResult
@@ -400,13 +401,13 @@ def test_a_tree_search_that_is_stopped_at_once_has_tried_a_decision(
 ) -> None:
     save_untrained(tmp_path, 0, "classic")
     by_playouts, by_network = MctsAgent(sims=20), PolicyMctsAgent(tmp_path, time=1e-9)
-    grow = trees.grow
+    grow = growths.grow
 
-    def stopped(tree, rng):
+    def stopped(tree, growth, rng):
         by_playouts.stop()
-        return grow(tree, rng)
+        return grow(tree, growth, rng)
 
-    monkeypatch.setattr(trees, "grow", stopped)
+    monkeypatch.setattr(growths, "grow", stopped)
     for agent in (by_playouts, by_network):
         thought = agent.think(Position.start().row)
         assert isinstance(thought, TreeResult)
@@ -420,7 +421,7 @@ def test_a_full_tree_judges_no_more_positions_for_their_priors(monkeypatch) -> N
         agent = MctsAgent(sims, "eval")
         agent.think(Position.start().row)
         tree = agent._tree
-        looked.append((tree.counters.tolist(), int(tree.work.control[NODES])))
+        looked.append((tree.counters.tolist(), int(agent._growth.work.control[NODES])))
     assert looked[0] == looked[1]
 
 
@@ -488,7 +489,7 @@ def test_a_search_by_depth_that_is_stopped_at_once_has_looked_a_turn_ahead(
 def test_the_time_for_a_turn_begins_when_the_search_is_compiled(
     spec: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    agent, search, grow = agents.make(spec), negamax.search, trees.grow
+    agent, search, grow = agents.make(spec), negamax.search, growths.grow
     agent.think(Position.start(max_turns=1).row)  # compiled
     compiling = {"search": 0.5, "grow": 0.5}
 
@@ -500,7 +501,7 @@ def test_the_time_for_a_turn_begins_when_the_search_is_compiled(
         return call
 
     monkeypatch.setattr(negamax, "search", slow_at_first("search", search))
-    monkeypatch.setattr(trees, "grow", slow_at_first("grow", grow))
+    monkeypatch.setattr(growths, "grow", slow_at_first("grow", grow))
     mcts._compile.cache_clear()
     found = agent.think(Position.start().row)
     if isinstance(found, TreeResult):
@@ -541,16 +542,16 @@ def test_a_glimpse_never_mixes_a_search_by_depth_with_the_next(monkeypatch) -> N
 
 
 def test_a_tree_search_that_begins_shows_nothing_of_the_one_before(monkeypatch) -> None:
-    agent, grow, seen = agents.make("mcts:sims=20"), trees.grow, []
+    agent, grow, seen = agents.make("mcts:sims=20"), growths.grow, []
     before = Position.start()
     after = before.play(before.turns()[0])
 
-    def glimpsed(tree, rng):
+    def glimpsed(tree, growth, rng):
         seen.append(agent.glimpse(after.row))
-        return grow(tree, rng)
+        return grow(tree, growth, rng)
 
     agent.think(before.row)
-    monkeypatch.setattr(trees, "grow", glimpsed)
+    monkeypatch.setattr(growths, "grow", glimpsed)
     agent.think(after.row)
     assert seen == [None]
     assert sum(agent.glimpse(after.row).visits.values()) == 20

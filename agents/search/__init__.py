@@ -7,9 +7,10 @@
   captures, ``ordering.py`` scores decisions, ``table.py`` is the transposition table,
   ``pruning.py`` leaves decisions out, ``workspace.py`` holds the arrays. ``deepening.py`` searches
   deeper and deeper until a limit is reached.
-- MCTS: ``tree.py`` grows the tree. ``priors.py`` says what to try first, ``playouts.py`` values the
-  leaves by ``judge.py``, or ``leaves.py`` collects them for a network; ``gumbel.py`` chooses at the
-  root, ``reading.py`` reads the result. ``lookahead.py`` values many positions by short searches.
+- MCTS: ``tree.py`` holds trees and follows them down and up. ``growth.py`` grows one: ``priors.py``
+  says what to try first, ``playouts.py`` values the leaves by ``judge.py``. ``leaves.py`` grows
+  many, and collects the leaves for a network; ``gumbel.py`` chooses at the root. ``reading.py``
+  reads the result. ``lookahead.py`` values many positions by short searches.
   ``scale.py`` is the scale of values that trees and networks share.
 - ``planning.py`` is the base of all these players.
 """

@@ -75,14 +75,13 @@ class Leaves(NamedTuple):
 
 
 @compiled
-def descend_all(tree, games, leaves, rng):
-    """``descend`` in several trees without adding nodes. In an empty tree the root is the leaf.
+def descend_all(tree, games, leaves):
+    """``descend`` in several trees. In an empty tree the root is the leaf.
 
     Args:
         tree: the trees.
         games: [N] the trees to descend in; one may be named several times.
         leaves: for N leaves or more; written.
-        rng: [1] uint64; nothing is drawn where no node is added.
     """
     for i in range(games.shape[0]):
         game = games[i]
@@ -91,7 +90,7 @@ def descend_all(tree, games, leaves, rng):
         if tree.counters[game, NUM_NODES] == 0:
             copy_row(tree.rows[game], tree.root[game])
         else:
-            length, last_captured = descend(tree, game, False, rng)
+            length, last_captured = descend(tree, game)
         low, high = tree.bounds[game, LOWEST], tree.bounds[game, HIGHEST]
         known = low <= high
         leaves.worst[i, 0] = low if known else 0.0
@@ -100,7 +99,7 @@ def descend_all(tree, games, leaves, rng):
 
 
 @compiled
-def descend_ripe(tree, games, leaves, which, starts, decisions, log_probs, rng):
+def descend_ripe(tree, games, leaves, which, starts, decisions, log_probs):
     """Add nodes with their priors for ripe leaves, and descend on from each to a leaf below.
 
     Args:
@@ -111,7 +110,6 @@ def descend_ripe(tree, games, leaves, which, starts, decisions, log_probs, rng):
         starts: [R + 1] where the decisions of each of these begin.
         decisions: [L] the legal decisions, each leaf's ascending.
         log_probs: [L] the logarithms of their priors, up to a constant for each leaf.
-        rng: [1] uint64; nothing is drawn.
     """
     for k in range(which.shape[0]):
         i = which[k]
@@ -125,7 +123,7 @@ def descend_ripe(tree, games, leaves, which, starts, decisions, log_probs, rng):
         leaves.is_ripe[i] = False
         if node >= 0:  # or there is no room
             copy_row(tree.rows[game], leaves.rows[i])
-            below, last_captured = descend_on(tree, game, node, length, False, rng)
+            below, last_captured = descend_on(tree, game, node, length)
             _keep(tree, game, leaves, i, length, below, last_captured)
 
 
@@ -196,7 +194,7 @@ def _is_new(tree, game, length):
 def _grow(tree, game, leaves, i, start, decisions, log_probs):
     """Add a node for a leaf, if there is room."""
     row, length = leaves.rows[i], leaves.lengths[i]
-    count = list_decisions(row, tree.decisions[0], leaves.last_captured[i])
+    count = list_decisions(row, tree.decisions, leaves.last_captured[i])
     node = add_node(tree, game, count)
     if node < 0:
         return

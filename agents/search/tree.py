@@ -20,19 +20,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.search.captures import capturable_by
 from agents.search.ordering import arrange_answers
-from agents.search.playouts import leaf_value
-from agents.search.priors import (
-    FROM_CAPTURES,
-    FROM_CHECKED_EVALUATION,
-    check_best,
-    judge_decisions,
-)
-from agents.search.workspace import Workspace
 from thud_env.actions import CAPTURE, CAPTURE_ALL, OFFER
 from thud_env.jit.compile import compiled
-from thud_env.jit.rng import random_below
 from thud_env.rules.legal import legal_actions
 from thud_env.rules.play import apply
 from thud_env.rules.row import (
@@ -47,7 +37,6 @@ from thud_env.rules.row import (
     copy_row,
 )
 
-_NOISE = 1 << 20
 MAX_PATH = 512
 """The most decisions on a path from the root, far more than a search needs."""
 _EDGES_A_SIMULATION = 300
@@ -60,10 +49,6 @@ without adding to it."""
 NUM_NODES, NUM_EDGES, COUNTERS = range(3)
 LOWEST, HIGHEST, BOUNDS = range(3)
 FIRST_EDGE, EDGE_COUNT, NODE_COLUMNS = range(3)
-
-STOP, SIMULATIONS, HOW, LENGTH, PRIORS, CONTROL_SIZE = range(6)
-"""The numbers that control a search: stop (also from another thread), simulations, how to value
-leaves, the most turns of a playout, where priors come from (``priors.py``)."""
 
 
 class Tree(NamedTuple):
@@ -95,27 +80,13 @@ class Tree(NamedTuple):
     """[G] the edge of the root that the next descent takes; -1: the one that PUCT selects."""
     rows: NDArray[np.int16]
     """[G, 432] the current leaves."""
-    child: NDArray[np.int16]
-    """[432] scratch space for trying a decision."""
     decisions: NDArray[np.int32]
-    """[2, 2048] scratch space for lists of decisions."""
+    """[2048] scratch space for a list of decisions."""
     constants: NDArray[np.float64]
-    """[3] exploration, first-play reduction, temperature of the priors in hundredths."""
-    values: NDArray[np.int32]
-    """[2048] scratch space for the values of decisions."""
-    work: Workspace
-    """The evaluation of leaves and priors, with the arrays of short searches."""
-    control: NDArray[np.int64]
-    """[CONTROL_SIZE] the numbers above."""
+    """[2] exploration, first-play reduction."""
 
     @classmethod
-    def of_size(
-        cls,
-        games: int,
-        simulations: int,
-        constants: tuple[float, float, float],
-        work: Workspace,
-    ) -> Tree:
+    def of_size(cls, games: int, simulations: int, exploration: float, reduction: float) -> Tree:
         """Arrays for so many games, and simulations a game."""
         edges = min(simulations * _EDGES_A_SIMULATION, _MOST_EDGES)
         edges = max(edges, MAX_DECISIONS_AT_ONCE)
@@ -133,12 +104,8 @@ class Tree(NamedTuple):
             root=np.zeros((games, ROW_SIZE), dtype=np.int16),
             first_edge=np.full(games, -1, dtype=np.int64),
             rows=np.zeros((games, ROW_SIZE), dtype=np.int16),
-            child=np.zeros(ROW_SIZE, dtype=np.int16),
-            decisions=np.zeros((2, MAX_DECISIONS_AT_ONCE), dtype=np.int32),
-            constants=np.array(constants, dtype=np.float64),
-            values=np.zeros(MAX_DECISIONS_AT_ONCE, dtype=np.int32),
-            work=work,
-            control=np.zeros(CONTROL_SIZE, dtype=np.int64),
+            decisions=np.zeros(MAX_DECISIONS_AT_ONCE, dtype=np.int32),
+            constants=np.array((exploration, reduction), dtype=np.float64),
         )
 
 
@@ -162,7 +129,7 @@ def list_decisions(row, decisions, last_captured):
 
 
 @compiled
-def _has_room(tree, game, count):
+def has_room(tree, game, count):
     """Whether a node with so many edges can be added."""
     nodes, edges = tree.counters[game, NUM_NODES], tree.counters[game, NUM_EDGES]
     return nodes < tree.nodes.shape[1] and edges + count <= tree.actions.shape[1]
@@ -170,60 +137,24 @@ def _has_room(tree, game, count):
 
 @compiled
 def add_node(tree, game, count):
-    """Add a node with the first ``count`` of ``tree.decisions[0]`` as its edges, without priors.
+    """Add a node with the first ``count`` of ``tree.decisions`` as its edges, without priors.
 
     Returns:
         the node, or -1 if the arrays are full.
     """
-    if not _has_room(tree, game, count):
+    if not has_room(tree, game, count):
         return -1
     node = int(tree.counters[game, NUM_NODES])
     first = int(tree.counters[game, NUM_EDGES])
     tree.counters[game, NUM_NODES] += 1
     tree.counters[game, NUM_EDGES] += count
     for i in range(count):
-        tree.actions[game, first + i] = tree.decisions[0, i]
+        tree.actions[game, first + i] = tree.decisions[i]
         tree.visits[game, first + i] = 0
         tree.totals[game, first + i] = 0
         tree.children[game, first + i] = -1
     tree.nodes[game, node, FIRST_EDGE] = first
     tree.nodes[game, node, EDGE_COUNT] = count
-    return node
-
-
-@compiled
-def _expand(tree, game, row, last_captured, rng):
-    """Add a node for a position, with priors from captures or from the evaluation."""
-    decisions, values, work = tree.decisions[0], tree.values, tree.work
-    child, scratch = tree.child, tree.decisions[1]
-    count = list_decisions(row, decisions, last_captured)
-    if not _has_room(tree, game, count):  # priors are dear: a full tree goes without
-        return -1
-    source = tree.control[PRIORS]
-    if source != FROM_CAPTURES:
-        judge_decisions(row, decisions, count, values, work, child, scratch, rng, game)
-    if source == FROM_CHECKED_EVALUATION and row[PENDING] == NO_QUESTION:
-        check_best(row, decisions, count, values, work, child, scratch, rng, game)
-    node = add_node(tree, game, count)
-    first = int(tree.nodes[game, node, FIRST_EDGE])
-    highest = -np.inf
-    for i in range(count):
-        if source != FROM_CAPTURES:
-            score = values[i] / tree.constants[2]
-        elif row[PENDING] == NO_QUESTION:
-            score = np.log(1.0 + 10.0 * capturable_by(row, decisions[i]))
-        else:
-            score = 1.0 if i == 0 else 0.0
-        # A little noise breaks ties.
-        score += 0.01 * random_below(rng, game, _NOISE) / _NOISE
-        tree.priors[game, first + i] = score
-        highest = max(highest, score)
-    total = 0.0
-    for i in range(first, first + count):
-        tree.priors[game, i] = np.exp(tree.priors[game, i] - highest)
-        total += tree.priors[game, i]
-    for i in range(first, first + count):
-        tree.priors[game, i] = 0.9 * tree.priors[game, i] / total + 0.1 / count
     return node
 
 
@@ -262,25 +193,23 @@ def choose(tree, game, node, side):
 
 
 @compiled
-def descend(tree, game, grows, rng):
+def descend(tree, game):
     """Follow the tree to a position that has no node, or whose battle is over.
 
     Args:
         tree: the trees; the root has a node.
         game: which of the trees.
-        grows: whether to add a node for a decision tried before; otherwise the caller adds nodes.
-        rng: [N] uint64, one generator a game.
 
     Returns:
         the number of edges on the path, and the decision that captured a dwarf last if the
         turn in which it did is pending, else -1. ``tree.rows[game]`` is the position.
     """
     copy_row(tree.rows[game], tree.root[game])
-    return descend_on(tree, game, 0, 0, grows, rng)
+    return descend_on(tree, game, 0, 0)
 
 
 @compiled
-def descend_on(tree, game, node, length, grows, rng):
+def descend_on(tree, game, node, length):
     """``descend`` from a node, ``length`` edges below the root, of which ``tree.rows[game]`` is the
     position.
     """
@@ -302,12 +231,7 @@ def descend_on(tree, game, node, length, grows, rng):
             return length, last_captured
         node = int(tree.children[game, edge])
         if node < 0:
-            if not grows or tree.visits[game, edge] == 0:
-                return length, last_captured
-            node = _expand(tree, game, row, last_captured, rng)
-            if node < 0:
-                return length, last_captured
-            tree.children[game, edge] = node
+            return length, last_captured
 
 
 @compiled
@@ -321,30 +245,3 @@ def back_up(tree, game, length, value):
         mean = sign * tree.totals[game, edge] / tree.visits[game, edge]
         tree.bounds[game, LOWEST] = min(tree.bounds[game, LOWEST], mean)
         tree.bounds[game, HIGHEST] = max(tree.bounds[game, HIGHEST], mean)
-
-
-@compiled
-def grow(tree, rng):
-    """Grow the tree of game 0 by as many simulations as ``tree.control`` says, and by one if it is
-    stopped at once: a decision has a value then.
-
-    Args:
-        tree: ``tree.root[0]`` is a row, its battle not over and no offer open.
-        rng: [1] uint64.
-
-    Returns:
-        how many were made.
-    """
-    game, nothing = np.int64(0), np.int64(-1)  # numbers: see evaluation.WIDEST
-    if tree.counters[game, NUM_NODES] == 0:
-        _expand(tree, game, tree.root[0], nothing, rng)
-    control = tree.control
-    made = 0
-    while made < control[SIMULATIONS] and (control[STOP] == 0 or made == 0):
-        length, _ = descend(tree, game, True, rng)
-        value = leaf_value(
-            tree.rows[0], control[HOW], control[LENGTH], tree.work, tree.decisions[0], rng, game
-        )
-        back_up(tree, game, length, value)
-        made += 1
-    return made
