@@ -12,10 +12,10 @@ from opposed import against, mirror_play
 
 from agents.networks.network import Network, NetworkConfig
 from thud_env import BatchedGame, Position
-from thud_env.symmetry import map_action, map_position, symmetries_of
+from thud_env.symmetry import map_action, map_position, map_rows, symmetries_of
 from training.process.roles import Roles
 from training.selfplay.battles import OngoingBattles
-from training.selfplay.frames import into_frames, map_rows, out_of_frames
+from training.selfplay.frames import into_frames, out_of_frames
 from training.selfplay.host_play import HostPlay
 
 

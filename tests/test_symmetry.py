@@ -10,7 +10,7 @@ import torch
 from positions import constructed, from_play, position_of
 from reference import CLASSIC_RULES, VALLEY_RULES
 
-from thud_env import Position
+from thud_env import BatchedGame, Position, ThudError
 from thud_env.actions import ACTION_SYMMETRY
 from thud_env.board import MIRROR_LEFT_RIGHT, SYMMETRIES
 from thud_env.rules.row import PENDING
@@ -20,6 +20,7 @@ from thud_env.symmetry import (
     map_observation,
     map_policy,
     map_position,
+    map_rows,
     map_together,
     symmetries_of,
 )
@@ -165,3 +166,34 @@ def test_actions_are_mapped_whatever_holds_them():
     for action in (True, 1.5, "x", np.array([1.5])):
         with pytest.raises(TypeError, match=r"is a bool|integer"):
             map_action(1, action)
+
+
+def test_rows_are_mapped_each_by_its_own_symmetry_or_all_by_one() -> None:
+    games = BatchedGame(16, "classic-any", observations=False, masks=None, seed=3)
+    for _ in range(30):
+        games.step(games.sample_actions())
+    numbers = np.arange(16) % 8
+    positions = [games.position(game) for game in range(16)]
+    each = map_rows(numbers, games.rows)
+    wanted = [map_position(int(n), one).row for n, one in zip(numbers, positions, strict=True)]
+    np.testing.assert_array_equal(each, wanted)
+    assert not np.shares_memory(each, games.rows)
+    np.testing.assert_array_equal(map_rows(3, games.rows[:0]), np.zeros((0, 432), np.int16))
+    every_other = map_rows(3, games.rows[::2])
+    np.testing.assert_array_equal(every_other, [map_position(3, one).row for one in positions[::2]])
+
+
+@pytest.mark.parametrize(
+    ("symmetries", "rows", "said"),
+    [
+        (8, np.zeros((2, 432), np.int16), "8"),
+        ([0, 9], np.zeros((2, 432), np.int16), "9"),
+        ([0], np.zeros((2, 432), np.int16), "symmetries"),
+        (0.5, np.zeros((2, 432), np.int16), "symmetr"),
+        (0, np.zeros((2, 431), np.int16), r"rows are int16 of shape \(2, 431\): int16 of shape"),
+        (0, np.zeros((2, 432)), r"rows are float64 of shape \(2, 432\): int16"),
+    ],
+)
+def test_rows_and_symmetries_of_another_kind_are_refused(symmetries, rows, said) -> None:
+    with pytest.raises((ThudError, TypeError), match=said):
+        map_rows(symmetries, rows)

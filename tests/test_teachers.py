@@ -18,13 +18,12 @@ from agents.search.weights import published_weights
 from thud_env import BatchedGame, Position, RowError
 from thud_env.jit.rng import seed_generators
 from thud_env.rules.row import NO_QUESTION, ONGOING, PENDING, TERMINATION, TO_MOVE
-from thud_env.symmetry import map_action, symmetries_of
+from thud_env.symmetry import map_action, map_rows, symmetries_of
 from training.distill import alphabeta_teacher
 from training.distill.alphabeta_teacher import AlphaBetaTeacher
 from training.distill.config import TeacherConfig
 from training.distill.labels import Labels
 from training.distill.tree_teacher import TreeTeacher, _Students
-from training.selfplay.frames import map_rows
 
 torch.set_num_threads(1)
 

@@ -14,7 +14,8 @@ True
 
 Observations, masks and policies are NumPy arrays, torch tensors or anything else that reshapes and
 is indexed as those are, with any number of leading dimensions; what is returned is a new one of the
-same kind. ``map_action`` takes and returns integers and NumPy arrays only.
+same kind. ``map_action`` takes and returns integers and NumPy arrays only, and ``map_rows`` the
+state rows of a batch, each of which may have a symmetry of its own.
 """
 
 from __future__ import annotations
@@ -25,17 +26,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thud_env.actions import ACTION_SYMMETRY, NUM_ACTIONS, as_index, out_of_range
-from thud_env.arguments import as_array, as_count, shown
+from thud_env.arguments import as_array, as_count, as_integers, shown
 from thud_env.board import (
     CELL_OF_SQUARE,
     SIZE,
-    SQUARE_OF_CELL,
-    SQUARE_SYMMETRY,
     SYMMETRIES,
 )
 from thud_env.errors import ThudError
 from thud_env.position import Position
-from thud_env.rules.row import PENDING_CELL, index_row
+from thud_env.rules.images import CELL_IMAGES, map_each
+from thud_env.rules.row import ROW_SIZE
 from thud_env.rulesets import Ruleset, get_ruleset
 
 Array = TypeVar("Array")
@@ -155,6 +155,39 @@ def map_together(symmetry: int, observation: Array, *policies: Array) -> tuple[A
     )
 
 
+def map_rows(symmetries: int | NDArray[Any], rows: NDArray[np.int16]) -> NDArray[np.int16]:
+    """State rows mapped: of each the board and the square that it remembers.
+
+    Args:
+        symmetries: [N] one for each row, or one for all; the caller sees to it that they are
+            ``symmetries_of`` the game.
+        rows: [N, 432], as ``BatchedGame.rows`` has them.
+
+    Returns:
+        new rows, [N, 432].
+
+    Raises:
+        ThudError: if a symmetry is not in 0 .. 7, or the rows are not int16 of that shape.
+    """
+    given = as_array("rows", rows)
+    if given.dtype != np.int16 or given.ndim != 2 or given.shape[1] != ROW_SIZE:
+        raise ThudError(
+            f"rows are {given.dtype} of shape {given.shape}: int16 of shape [N, {ROW_SIZE}] "
+            "would be right"
+        )
+    numbers = as_array("symmetries", symmetries)
+    if numbers.ndim == 0:
+        numbers = np.full(len(given), _number(symmetries))  # type: ignore[arg-type]
+    numbers = as_integers("symmetries", numbers, len(given))
+    outside = numbers[(numbers < 0) | (numbers >= NUM_SYMMETRIES)]
+    if len(outside):
+        _number(int(outside[0]))
+    given = np.ascontiguousarray(given)
+    mapped = np.empty_like(given)
+    map_each(given, numbers.astype(np.int64), CELL_IMAGES, CELL_OF_SQUARE, mapped)
+    return mapped
+
+
 def map_position(symmetry: int, position: Position) -> Position:
     """A position mapped: its board and the square that it remembers.
 
@@ -166,13 +199,7 @@ def map_position(symmetry: int, position: Position) -> Position:
             f"{position.rules.name} is another game after symmetry {symmetry}: "
             f"{', '.join(map(str, position.rules.symmetries))} leave it as it is"
         )
-    squares = SQUARE_SYMMETRY[symmetry]
-    row = position.row
-    row[CELL_OF_SQUARE[squares]] = row[CELL_OF_SQUARE]
-    index_row(row)
-    if row[PENDING_CELL] != 0:
-        row[PENDING_CELL] = CELL_OF_SQUARE[squares[SQUARE_OF_CELL[row[PENDING_CELL]]]]
-    return Position.unchecked(row)
+    return Position.unchecked(map_rows(symmetry, position.row[np.newaxis])[0])
 
 
 def _shape(name: str, array: Any) -> tuple[int, ...]:

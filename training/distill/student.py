@@ -15,13 +15,12 @@ from agents.search.scale import current_scores
 from thud_env.actions import ACTION_SYMMETRY
 from thud_env.rules.row import DWARFS, TO_MOVE
 from thud_env.rulesets import get_ruleset
-from thud_env.symmetry import symmetries_of
+from thud_env.symmetry import map_rows, symmetries_of
 from training.distill.config import StudentConfig
 from training.distill.lessons import Lesson
 from training.distill.muon import optimisers_of
 from training.process.precision import Precision
 from training.process.state import State, restore_learning, state_of_learning
-from training.selfplay.frames import map_rows
 
 MEASURED = (
     "policy_loss",

@@ -11,11 +11,10 @@ from thud_env.batch.options import Device
 from thud_env.batch.states import margins
 from thud_env.rules.check import RowError
 from thud_env.rulesets import get_ruleset
-from thud_env.symmetry import symmetries_of
+from thud_env.symmetry import map_rows, symmetries_of
 from training.arena.book import book_starts
 from training.config import TrainConfig
 from training.process.state import State, StateError, restore_generator, state_of_generator
-from training.selfplay.frames import map_rows
 from training.selfplay.opponents import Opponents
 
 

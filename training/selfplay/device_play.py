@@ -19,11 +19,10 @@ from torch import Tensor
 from agents.networks.on_device import as_tensor, device_of, draw_on_device
 from thud_env.actions import ACTION_SYMMETRY
 from thud_env.rules.row import ROW_SIZE
-from thud_env.symmetry import INVERSE
+from thud_env.symmetry import INVERSE, map_rows
 from training.process.clock import ENVIRONMENT, FORWARD
 from training.process.roles import Roles
 from training.selfplay.battles import OngoingBattles
-from training.selfplay.frames import map_rows
 from training.selfplay.rollout import Rollout
 
 

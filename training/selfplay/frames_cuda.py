@@ -9,7 +9,7 @@ from numba import cuda
 from thud_env.batch.cuda import launch
 from thud_env.board import CELL_OF_SQUARE
 from thud_env.jit.gpu import kernel
-from training.selfplay.frames import CELL_IMAGES, map_row
+from thud_env.rules.images import CELL_IMAGES, map_row
 
 
 @kernel

@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from agents.policy import sample_decisions
 from thud_env.rules.row import ROW_SIZE
+from thud_env.symmetry import map_rows
 from training.process.clock import ENVIRONMENT, FORWARD
 from training.process.roles import Roles
 from training.selfplay.battles import OngoingBattles
-from training.selfplay.frames import into_frames, map_rows, out_of_frames
+from training.selfplay.frames import into_frames, out_of_frames
 from training.selfplay.rollout import Rollout
 
 
