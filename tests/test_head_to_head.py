@@ -39,9 +39,9 @@ def random_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_figures_are_the_same_in_any_number_of_threads(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(head_to_head, "available_cores", lambda: 1)
+    monkeypatch.setattr("training.commands.at_once.available_cores", lambda: 1)
     alone = the_table()
-    monkeypatch.setattr(head_to_head, "available_cores", lambda: 3)
+    monkeypatch.setattr("training.commands.at_once.available_cores", lambda: 3)
     assert the_table() == alone
     assert alone[0]["mean_margin"] != alone[1]["mean_margin"]
 
@@ -63,7 +63,7 @@ def test_an_interrupt_ends_all_battles_of_the_table(monkeypatch: pytest.MonkeyPa
             ended.set()
         raise CancelledError
 
-    monkeypatch.setattr(head_to_head, "available_cores", lambda: 2)
+    monkeypatch.setattr("training.commands.at_once.available_cores", lambda: 2)
     monkeypatch.setattr(head_to_head, "play_battles", play)
     with pytest.raises(KeyboardInterrupt):
         the_table()

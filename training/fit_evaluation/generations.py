@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from concurrent.futures import CancelledError, ThreadPoolExecutor
 from pathlib import Path
-from threading import Event
 from typing import Any
 
 import numpy as np
@@ -25,6 +23,7 @@ from thud_env.jit.rng import seed_generators
 from thud_env.rulesets import get_ruleset
 from training.arena.identity import CHANGED, code_of_play
 from training.arena.openings import read_openings
+from training.commands.at_once import Watch, at_once
 from training.commands.changes import changes
 from training.fit_evaluation.match import MATCH_STARTS
 from training.fit_evaluation.positions import Positions, SearchPlay, damaged
@@ -156,7 +155,8 @@ class Generations:
         else:
             tables = without_tables
 
-        def play(number: int, path: Path) -> None:
+        def play(shard: tuple[int, Path], watch: Watch) -> None:
+            number, path = shard
             if path.exists():
                 return
             rng = np.random.default_rng([plan.seed, generation, number])
@@ -171,18 +171,7 @@ class Generations:
             battles.play(least, plan.rules, watch).save(path)
             print(f"generation {generation}: played {number + 1} of {len(shards)}", flush=True)
 
-        interrupted = Event()
-
-        def watch() -> None:
-            if interrupted.is_set():
-                raise CancelledError
-
-        with ThreadPoolExecutor(threads) as pool:
-            try:
-                for _ in pool.map(lambda shard: play(*shard), shards):
-                    pass
-            finally:
-                interrupted.set()
+        at_once(play, shards, threads)
 
     def _fit(self, generation: int) -> None:
         """Fit a generation's tables to all positions so far."""

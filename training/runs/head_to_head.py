@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from concurrent.futures import CancelledError, ThreadPoolExecutor
 from pathlib import Path
-from threading import Event
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
 import agents
-from thud_env.batch.cpu import available_cores
 from thud_env.rules.row import limits_of, new_row
 from thud_env.rulesets import TROLL_VALUE, Ruleset, get_ruleset
 from training.arena.battles import play_battles
 from training.arena.intervals import ENOUGH_PAIRS, decimals
 from training.arena.summary import interval_of, summarise, words_of_limits
+from training.commands.at_once import Watch, at_once
 
 OPPONENTS = ("random", "greedy")
 
@@ -58,8 +56,15 @@ def head_to_head(
     ):
         table.add_column(heading, justify="right")
     met = pairings(policy)
+
+    def play(number: int, watch: Watch) -> dict[str, Any]:
+        dwarfs, trolls = (
+            agents.make(spec, seed=2 * number + side) for side, spec in enumerate(met[number])
+        )
+        return summarise(play_battles(dwarfs, trolls, games, rules, watch=watch, **limits))
+
     with console.status(f"playing {games} battles of each pairing ..."):
-        played = _at_once(met, games, rules, **limits)
+        played = at_once(play, range(len(met)))
     for (dwarfs, trolls), result in zip(met, played, strict=True):
         players = {"dwarfs_agent": dwarfs, "trolls_agent": trolls}
         results.append({**players, "limits": limits_of(new_row(ruleset, **limits)), **result})
@@ -75,31 +80,6 @@ def head_to_head(
     for line in verdicts(results, policy):
         console.print(line)
     return results
-
-
-def _at_once(
-    met: list[tuple[str, str]], games: int, rules: str, **limits: Any
-) -> list[dict[str, Any]]:
-    """Play pairings in as many threads as there are cores; the figures are the same in any number.
-    An interrupt ends them all at their next decision.
-    """
-    interrupted = Event()
-
-    def watch(ended: int) -> None:
-        if interrupted.is_set():
-            raise CancelledError
-
-    def play(number: int) -> dict[str, Any]:
-        dwarfs, trolls = (
-            agents.make(spec, seed=2 * number + side) for side, spec in enumerate(met[number])
-        )
-        return summarise(play_battles(dwarfs, trolls, games, rules, watch=watch, **limits))
-
-    with ThreadPoolExecutor(available_cores()) as threads:
-        try:
-            return list(threads.map(play, range(len(met))))
-        finally:
-            interrupted.set()
 
 
 def caption(ruleset: Ruleset) -> str:
