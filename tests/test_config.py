@@ -269,3 +269,19 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
         load_config(tmp_path / "nope.yaml")
     with pytest.raises(ConfigError, match="cannot be read: Is a directory"):
         load_config(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("ppo.learning_rate", "1" + "0" * 400, "must be at most"),
+        ("ppo.learning_rate", "0x" + "f" * 5000, "an integer of 20000 bits must be at most"),
+        ("num_games", "0x" + "f" * 5000, "an integer of 20000 bits must be at most"),
+        ("device", "0x" + "f" * 5000, "an integer of 20000 bits is not one of auto, cpu, cuda"),
+        ("anchors", "0x" + "f" * 5000, "an integer of 20000 bits must be a list of words"),
+        ("rules", "0x" + "f" * 5000, "an integer of 20000 bits must be of type str"),
+    ],
+)
+def test_integers_of_any_length_are_refused_in_a_line(key: str, value: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=f"^{key}: .*{said}"):
+        load_config(CONFIGS[0], [f"{key}={value}"])

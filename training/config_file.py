@@ -15,6 +15,7 @@ from agents.networks.kinds import config_class
 from agents.networks.network import NetworkConfig
 from agents.registry import is_own
 from agents.strict_yaml import YamlError, parse_yaml, read_yaml
+from thud_env.arguments import shown
 from thud_env.command import whole_number
 from thud_env.errors import ThudError
 from training.config import KEYS_OF_ONE, Config, ConfigError, RunConfig, TrainConfig
@@ -101,7 +102,7 @@ def _override(tree: Any, override: str) -> str:
     try:
         tree[leaf] = parse_yaml(value)
     except YamlError:
-        raise ConfigError(f"override {override!r}: {value!r} is not YAML") from None
+        raise ConfigError(f"override {override!r}: {shown(value)} is not YAML") from None
     return key
 
 
@@ -148,7 +149,7 @@ def _convert(hint: Any, value: Any, key: str) -> Any:
     if typing.get_origin(hint) is Literal:
         choices = typing.get_args(hint)
         if not any(type(value) is type(one) and value == one for one in choices):
-            raise ConfigError(f"{key}: {value!r} is not one of {', '.join(map(str, choices))}")
+            raise ConfigError(f"{key}: {shown(value)} is not one of {', '.join(map(str, choices))}")
         return value
     allowed = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
     if float in allowed and isinstance(value, str):
@@ -158,10 +159,15 @@ def _convert(hint: Any, value: Any, key: str) -> Any:
         except ValueError:
             pass
     if float in allowed and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError:
+            raise ConfigError(f"{key}: {shown(value)} must be at most {_LARGEST}") from None
     if typing.get_origin(hint) is tuple:
         if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-            raise ConfigError(f"{key}: {value!r} must be a list of words, such as [random, greedy]")
+            raise ConfigError(
+                f"{key}: {shown(value)} must be a list of words, such as [random, greedy]"
+            )
         return tuple(value)
     if int in allowed and isinstance(value, str | float):
         # The same for 2e6, which is a count as well.
@@ -170,7 +176,7 @@ def _convert(hint: Any, value: Any, key: str) -> Any:
     if type(value) not in allowed:
         names = " or ".join("nothing" if a is type(None) else a.__name__ for a in allowed)
         quoted = ": text that YAML reads as something else needs quotes" if str in allowed else ""
-        raise ConfigError(f"{key}: {value!r} must be of type {names}{quoted}")
+        raise ConfigError(f"{key}: {shown(value)} must be of type {names}{quoted}")
     return value
 
 
@@ -183,7 +189,7 @@ def _check_ranges(config: Any, where: str) -> None:
         elif value == ():
             raise ConfigError(f"{key}: [] must name one player or more")
         elif isinstance(value, int) and value > _LARGEST:
-            raise ConfigError(f"{key}: {str(value)[:40]} must be at most {_LARGEST}")
+            raise ConfigError(f"{key}: {shown(value)} must be at most {_LARGEST}")
         elif typing.get_origin(hint) is Annotated:
             (allowed,) = hint.__metadata__
             if not allowed.least <= value <= allowed.most or value == math.inf:
