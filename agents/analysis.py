@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.agent import Agent, check_going_on, check_seat, errors_with_traceback, judge_of
+from agents.mcts import MOST_SIMULATIONS
 from agents.registry import make
 from agents.specs import Spec
 from thud_env import Position
@@ -31,7 +32,6 @@ ADVISER = "alphabeta:depth=2"
 DEEPEST = 12
 _NO_END = 10**15
 """Nodes that no search reaches: without ``nodes``, it would end at fifty million."""
-_MOST_SIMULATIONS = 1_000_000
 _LIMITS = {
     "alphabeta": ("depth", "time", "nodes"),
     "mcts": ("sims", "time"),
@@ -222,7 +222,7 @@ def endless_spec(spec: str) -> str:
     unlimited = _unlimited(spec)
     if unlimited.name == "alphabeta":
         return str(unlimited.given("nodes", _NO_END).given("depth", DEEPEST))
-    return str(unlimited.given("sims", _MOST_SIMULATIONS)) if unlimited.name in _LIMITS else spec
+    return str(unlimited.given("sims", MOST_SIMULATIONS)) if unlimited.name in _LIMITS else spec
 
 
 def _ends(spec: str) -> bool:

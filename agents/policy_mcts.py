@@ -212,7 +212,8 @@ class PolicyMctsAgent(PlanningAgent):
         and so on, and at the end; only at the end if there is no first. ``first_edge`` holds what
         a root has chosen, -1 if that is what was tried most often.
         """
-        ends = perf_counter() + len(rows) * self._seconds if self._seconds > 0 else math.inf
+        started = perf_counter()
+        ends = started + len(rows) * self._seconds if self._seconds > 0 else math.inf
         most = _MOST_IN_TIME // len(rows) if self._endless else self._sims
         tree = Tree.of_size(len(rows), most, self._exploration, self._reduction)
         for game, row in enumerate(rows):
@@ -233,6 +234,10 @@ class PolicyMctsAgent(PlanningAgent):
                         tree.first_edge[game] = edges_of(tree, game).start + decision
                 # A young tree has few leaves worth evaluating.
                 together = min(self._leaves, most - made, 1 + made // _YOUNG)
+                if made and ends < math.inf:
+                    now = perf_counter()
+                    in_time = (ends - now) * made / (now - started)
+                    together = min(together, max(1, int(in_time)))
                 self._simulate(tree, np.repeat(games, together), in_hand)
                 made += together
                 self.searched += together * len(games)

@@ -112,12 +112,12 @@ MISTAKES = [
     ("ppo.learning_rate=1e38", "ppo.learning_rate: 1e+38 must be in 0 .. 1"),
     # keys
     ("lerning_rate=1", "unknown key lerning_rate: there are name, rules, seed"),
-    ("learning_rate=1", "unknown key learning_rate: did you mean ppo.learning_rate? there are"),
+    ("learning_rate=1", "unknown key learning_rate: did you mean ppo.learning_rate?"),
     (
         "name=2024",
         "name: 2024 must be of type str: text that YAML reads as something else needs quotes",
     ),
-    ("num_game=4", "unknown key num_game: did you mean num_games? there are"),
+    ("num_game=4", "unknown key num_game: did you mean num_games?"),
     ("ppo.lerning_rate=1", "unknown key ppo.lerning_rate: did you mean ppo.learning_rate?"),
     ("network.channel=1", "unknown key network.channel: did you mean network.channels?"),
     ("pppo.clip_coef=1", "unknown key pppo: did you mean ppo?"),

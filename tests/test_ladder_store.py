@@ -117,6 +117,7 @@ def test_a_folder_without_games_is_refused(tmp_path: Path) -> None:
             {"agents": {"a": 4, "c": 4}},
             "games of b, which this field leaves out, and a field may",
         ),
+        ({"agents": {"a": 4, "b": 2}}, "with games=4 of b, not 2, and a field may only grow"),
         ({"rules": "classic-any"}, "ruleset classic, not"),
         ({"openings": short_openings(39)}, "opening book"),
         ({"seed": 2}, "seed 1, not 2"),

@@ -25,12 +25,12 @@ from agents.search import growth as growths
 from agents.search import negamax, playouts, priors, reading
 from agents.search import tree as trees
 from agents.search.deepening import Searcher, SearchOptions, SearchResult
-from agents.search.evaluation import WIN
+from agents.search.evaluation import POINT, WIN
 from agents.search.judge import judge_position, judging
 from agents.search.pattern_files import published_tables
 from agents.search.planning import stopping_after
 from agents.search.reading import TreeResult
-from agents.search.weights import WeightsError, load_weights, published_weights
+from agents.search.weights import WeightsError, feature_names, load_weights, published_weights
 from agents.search.workspace import BEST, LINE, NODE_LIMIT, NODES
 from agents.strict_yaml import read_yaml
 from thud_env import CLASSIC, RULESETS, Position
@@ -38,6 +38,7 @@ from thud_env.actions import ACCEPT, DECLINE, NUM_ACTIONS, OFFER
 from thud_env.jit.rng import seed_generators
 from thud_env.position import SIDES
 from thud_env.rules.row import NO_QUESTION, PENDING
+from thud_env.rulesets import TROLL_VALUE
 from training.distill import alphabeta_teacher as teacher
 from training.distill.config import TeacherConfig
 
@@ -624,6 +625,42 @@ def test_rulesets_of_a_kind_share_weights_unless_they_have_their_own(tmp_path: P
     assert np.array_equal(of["classic"], of["classic-all"])
     assert of["classic-any"][:, 1].tolist() == [7, 8]
     assert of["koom-valley-football"][1, 2] == -4
+
+
+@pytest.mark.parametrize("evaluation", ["learned", "features"])
+def test_a_game_with_a_stone_that_moves_and_played_for_points_is_judged_in_points(
+    evaluation: str,
+) -> None:
+    valley = RULESETS["koom-valley"]
+    for own in (
+        valley.replace(name="for-points", reward="margin"),
+        valley.replace(name="no-goal", reward="margin", stone_wins=False),
+    ):
+        start = Position.start(own)
+        judged = agents.make(f"alphabeta:depth=2,evaluation={evaluation}").judge(start)
+        assert start.margin == -16
+        assert abs(judged.margin + 16) < 4, own.name
+    # Of one that is won, values are chances, near even at the start.
+    five = valley.replace(name="five", trolls=valley.trolls[:5])
+    assert (
+        abs(
+            agents.make(f"alphabeta:depth=2,evaluation={evaluation}")
+            .judge(Position.start(five))
+            .margin
+        )
+        < 0.5
+    )
+
+
+def test_weights_of_a_file_are_not_those_of_another_reward(tmp_path: Path) -> None:
+    path = tmp_path / "weights.yaml"
+    path.write_text(f"classic: {GOOD}\nkoom-valley: {GOOD}\n")
+    weights, valley = load_weights(path), RULESETS["koom-valley"]
+    of = weights.of(valley.replace(name="for-points", reward="margin"))
+    names = feature_names(valley)
+    counted = {name: of[0, i] for i, name in enumerate(names) if of[0, i]}
+    assert counted == {"dwarfs": POINT, "trolls": -TROLL_VALUE * POINT}
+    assert weights.of(valley.replace(name="alike")) is weights.own["koom-valley"]
 
 
 @pytest.mark.slow

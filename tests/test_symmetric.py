@@ -17,7 +17,7 @@ import agents
 from agents.networks.checkpoint import LATEST, CheckpointError, load_policy, save_policy
 from agents.networks.network import Network, NetworkConfig, PolicyNetwork
 from agents.networks.symmetric import SymmetricConfig, SymmetricNetwork
-from thud_env import Position
+from thud_env import CLASSIC, Position, ThudError
 from thud_env.actions import NUM_ACTIONS
 from thud_env.board import SQUARE_BY_NAME, SQUARE_NAMES, SQUARE_SYMMETRY
 from thud_env.symmetry import map_policy, map_position
@@ -169,6 +169,14 @@ def test_a_game_with_a_goal_asks_for_two_symmetries(tmp_path: Path, monkeypatch,
     said = capsys.readouterr().err
     assert "network.symmetries=8: koom-valley has 2" in said
     assert not list(tmp_path.iterdir())
+
+
+def test_a_game_of_another_mirror_than_left_right_is_refused() -> None:
+    dwarfs = tuple(name for name in CLASSIC.dwarfs if name != "A8")
+    own = CLASSIC.replace(name="off-centre", stone="A8", dwarfs=dwarfs)
+    assert own.symmetries == (0, 5)
+    with pytest.raises(ThudError, match="symmetries=2: off-centre has another than left-right"):
+        SymmetricConfig(channels=8, key_size=8, symmetries=2).check_rules(own)
 
 
 def test_it_is_trained_stopped_and_resumed_and_plays(tmp_path: Path) -> None:

@@ -56,3 +56,14 @@ def test_the_help_lists_the_words_of_a_key_and_the_keys_of_every_kind_of_network
     assert "network.symmetries=8 With kind=symmetric:" in text
     assert "network.key_size=16" in text
     assert "network.key_size=32 With kind=symmetric:" in text
+
+
+def test_a_file_of_the_checkout_is_named_to_one_who_is_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    smoke = Path(__file__).parents[1] / "configs" / "smoke.yaml"
+    assert main(["configs/smoke.yaml"]) == 2
+    said = f"train: configs/smoke.yaml: there is no such file here: {smoke} would be right\n"
+    assert capsys.readouterr().err == said
+    assert not list(tmp_path.iterdir())

@@ -134,8 +134,7 @@ def _hint(kind: Any, key: str, where: str) -> str:
         for group, hint in known.items()
         if dataclasses.is_dataclass(hint) and key in typing.get_type_hints(hint)
     ]
-    hint = f"did you mean {' or '.join(near)}? " if near else ""
-    return f"{hint}there are {', '.join(known)}"
+    return f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}"
 
 
 def _convert(hint: Any, value: Any, key: str) -> Any:

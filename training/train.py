@@ -32,6 +32,7 @@ from rich.console import Console
 
 from thud_env.batch.cpu import available_cores
 from thud_env.rulesets import get_ruleset
+from training.arena.intervals import counted
 from training.checks import check_run
 from training.config import ConfigError, TrainConfig
 from training.launch import complete, open_run, run_command
@@ -79,7 +80,7 @@ def train(
         console.print(
             f"training {config.name}: {get_ruleset(config.rules).title}, "
             f"{config.total_decisions:,} decisions, {config.decisions_per_update:,} an update, "
-            f"on {available_cores()} cores{together}",
+            f"on {counted(available_cores(), 'core')}{together}",
             soft_wrap=True,
         )
         trainer = self_play_trainer(config, folder.path, ranks, options.actors)

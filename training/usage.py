@@ -10,6 +10,7 @@ from thud_env.command import Command
 from training.config import Config, ConfigError
 from training.config_file import CONFIG, load_config
 
+_CHECKOUT = Path(__file__).resolve().parents[1]
 ALLOW_PYTHON = "let the file name agents python:MODULE:CLASS, and their code run"
 
 
@@ -56,6 +57,8 @@ def _path_of_config(path: Path) -> Path:
     """
     if not path.exists() and (near := nearest(path.name, _names_beside(path))):
         raise ConfigError(f"{path}: there is no such file: {near.strip()}")
+    if not path.exists() and (ours := _CHECKOUT / path).is_file():
+        raise ConfigError(f"{path}: there is no such file here: {ours} would be right")
     if not path.is_dir():
         return path
     if not (path / CONFIG).exists():

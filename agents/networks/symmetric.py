@@ -69,6 +69,10 @@ class SymmetricConfig(NetworkConfig):
         most = len(rules.symmetries)
         if self.symmetries > most:
             raise ThudError(f"symmetries={self.symmetries}: {rules.name} has {most}")
+        if not set(_GROUPS[self.symmetries]) <= set(rules.symmetries):
+            raise ThudError(
+                f"symmetries={self.symmetries}: {rules.name} has another than left-right"
+            )
 
     def check_weights(self, weights: int) -> None:
         """See ``NetworkConfig``: to tie weights takes memory for all."""

@@ -223,12 +223,13 @@ def read_tables(path: Path) -> tuple[str, Tables]:
 def published_tables(rules: str) -> Tables | None:
     """The tables in the checkout for a ruleset: its own or, if it has none, those of
     ``koom-valley`` where the stone moves and of ``classic`` where it does not. None if these are
-    missing too.
+    missing too, or of another scale: one game is played for points, the other to win.
     """
-    like = "koom-valley" if get_ruleset(rules).stone_moves else "classic"
-    for name in (rules, like):
-        if tables_path(name).exists():
-            return _tables_in(tables_path(name))
+    ruleset = get_ruleset(rules)
+    like = get_ruleset("koom-valley" if ruleset.stone_moves else "classic")
+    for one in (ruleset, like):
+        if one.reward == ruleset.reward and tables_path(one.spec).exists():
+            return _tables_in(tables_path(one.spec))
     return None
 
 

@@ -34,14 +34,19 @@ class Weights:
     feature."""
 
     def of(self, ruleset: Ruleset) -> NDArray[np.int64]:
-        """A ruleset's weights, [2, 16]: its own, or those of the first with the same features.
+        """A ruleset's weights, [2, 16]: its own, or those of the first with the same features and
+        reward. Without one, a game that is played for points counts its pieces.
 
         Raises:
-            KeyError: if there are none.
+            KeyError: if there are none, and it is played to win.
         """
-        alike = (name for name in self.own if feature_names(name) == feature_names(ruleset))
-        name = ruleset.name if ruleset.name in self.own else next(alike, ruleset.name)
-        return self.own[name]
+        if ruleset.name in self.own:
+            return self.own[ruleset.name]
+        for name, weights in self.own.items():
+            alike = get_ruleset(name).reward == ruleset.reward
+            if alike and feature_names(name) == feature_names(ruleset):
+                return weights
+        return self.own[ruleset.name] if ruleset.reward == "outcome" else _of_pieces()
 
 
 def feature_names(rules: str | Ruleset) -> tuple[str, ...]:
@@ -51,10 +56,15 @@ def feature_names(rules: str | Ruleset) -> tuple[str, ...]:
 
 def material_weights() -> Weights:
     """Weights that count the margin and nothing else."""
+    return Weights(dict.fromkeys(("classic", "koom-valley"), _of_pieces()))
+
+
+def _of_pieces() -> NDArray[np.int64]:
+    """[2, 16] weights of the pieces alone, which stand in the same places of either list."""
     weights = np.zeros((len(SIDES), NUM_FEATURES), dtype=np.int64)
     weights[:, CLASSIC_FEATURES.index("dwarfs")] = POINT
     weights[:, CLASSIC_FEATURES.index("trolls")] = -TROLL_VALUE * POINT
-    return Weights({"classic": weights, "koom-valley": weights})
+    return weights
 
 
 def load_weights(path: str | Path) -> Weights:

@@ -116,7 +116,8 @@ class Table:
     def _listen(self) -> bool:
         """Ask a person once and carry out the answer; False: to quit."""
         text = self._ask(f"{self.position.to_move}> ").strip()
-        word, *rest = text.lower().split() or [""]
+        word, *rest = text.split() or [""]
+        word = word.lower()
         if word in ("quit", "exit"):
             return False
         try:

@@ -184,6 +184,12 @@ def _check_continues(folder: Path, old: Header, new: Header) -> None:
             f"{folder} holds games of {', '.join(missing)}, which this field leaves out, and a "
             "field may only grow: --out DIR names another folder"
         )
+    for spec, games in old.agents.items():
+        if new.agents[spec] < games:
+            raise FieldError(
+                f"{folder} holds a ladder with games={games} of {spec}, not {new.agents[spec]}, "
+                "and a field may only grow: --out DIR names another folder"
+            )
 
 
 def _words(limits: dict[str, int]) -> str:
