@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.agent import Agent, check_going_on, check_seat, errors_with_traceback, judge_of
-from agents.mcts import MOST_SIMULATIONS
+from agents.mcts import MOST_IN_TIME
 from agents.registry import make
 from agents.specs import Spec
 from thud_env import Position
@@ -222,7 +222,7 @@ def endless_spec(spec: str) -> str:
     unlimited = _unlimited(spec)
     if unlimited.name == "alphabeta":
         return str(unlimited.given("nodes", _NO_END).given("depth", DEEPEST))
-    return str(unlimited.given("sims", MOST_SIMULATIONS)) if unlimited.name in _LIMITS else spec
+    return str(unlimited.given("sims", MOST_IN_TIME)) if unlimited.name in _LIMITS else spec
 
 
 def _ends(spec: str) -> bool:

@@ -46,9 +46,9 @@ PRIORS = {
     "captures": FROM_CAPTURES,
 }
 WHOLE_BATTLE = 10_000
-MOST_SIMULATIONS = 1_000_000
-"""So many are made where time alone ends a search, too. Sums in float32 lose a thousandth of a mean
-by then, and a tenth with ten times as many."""
+MOST_SIMULATIONS = 10_000_000
+MOST_IN_TIME = 1_000_000
+"""Simulations to make room for where only time limits them."""
 FIRST_LOOK = 100
 """Simulations after which a search that is watched shows something."""
 
@@ -105,7 +105,7 @@ class MctsAgent(PlanningAgent):
         super().__init__(seed)
         self.timed = time > 0
         self._weights, self._tables = read_evaluation(evaluation, weights)
-        sims = sims or (MOST_SIMULATIONS if self.timed else 1000)
+        sims = sims or (MOST_IN_TIME if self.timed else 1000)
         for name, word, known in (("playouts", playouts, PLAYOUTS), ("priors", priors, PRIORS)):
             if word not in known:
                 raise ThudError(f"{name}={word} must be one of {', '.join(known)}")

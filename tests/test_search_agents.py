@@ -415,6 +415,13 @@ def test_a_tree_search_that_is_stopped_at_once_has_tried_a_decision(
         assert sum(thought.visits.values()) == 1
 
 
+def test_sums_of_millions_of_values_do_not_drift() -> None:
+    tree = trees.Tree.of_size(1, 1, exploration=1.0, reduction=0.0)
+    tree.totals[0, 0], tree.visits[0, 0] = 3_000_000, 9_999_999
+    trees.back_up(tree, 0, 1, 0.3)
+    assert tree.totals[0, 0] - 3_000_000 == pytest.approx(0.3)
+
+
 def test_a_full_tree_judges_no_more_positions_for_their_priors(monkeypatch) -> None:
     monkeypatch.setattr(trees, "_MOST_EDGES", 0)  # room for the widest position
     looked = []

@@ -44,7 +44,7 @@ def edges_of(tree: Tree, game: int, node: int = 0) -> slice:
 
 def read_decisions(
     tree: Tree, game: int
-) -> tuple[NDArray[np.int16], NDArray[np.int32], NDArray[np.float32]]:
+) -> tuple[NDArray[np.int16], NDArray[np.int32], NDArray[np.float64]]:
     """The decisions at the root of a tree; how often each was tried; and the sums of the values
     that each led to.
     """
@@ -67,7 +67,7 @@ def read_root(tree: Tree, game: int) -> tuple[NDArray[np.int32], NDArray[np.floa
 
 def _result(
     row: Row,
-    read: tuple[NDArray[np.int16], NDArray[np.int32], NDArray[np.float32]],
+    read: tuple[NDArray[np.int16], NDArray[np.int32], NDArray[np.float64]],
     line: list[int],
     value: float,
 ) -> TreeResult:

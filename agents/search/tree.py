@@ -42,8 +42,8 @@ MAX_PATH = 512
 _EDGES_A_SIMULATION = 300
 """Edges to make room for, enough for all but the widest trees: a position gets its edges, some 250
 on average, once, and not before it is reached."""
-_MOST_EDGES = 20_000_000
-"""Edges that a game's tree has room for at most, some 360 MB; a tree that is full is searched on
+_MOST_EDGES = 16_000_000
+"""Edges that a game's tree has room for at most, some 350 MB; a tree that is full is searched on
 without adding to it."""
 
 NUM_NODES, NUM_EDGES, COUNTERS = range(3)
@@ -62,8 +62,9 @@ class Tree(NamedTuple):
     """[G, E] its prior probability."""
     visits: NDArray[np.int32]
     """[G, E] how often it was tried."""
-    totals: NDArray[np.float32]
-    """[G, E] the sum of the values it led to, for the side that decides."""
+    totals: NDArray[np.float64]
+    """[G, E] the sum of the values it led to, for the side that decides. In float32 it would drift
+    by a tenth within ten million."""
     children: NDArray[np.int32]
     """[G, E] the node it leads to; below 0 if there is none."""
     path: NDArray[np.int32]
@@ -95,7 +96,7 @@ class Tree(NamedTuple):
             actions=np.zeros((games, edges), dtype=np.int16),
             priors=np.zeros((games, edges), dtype=np.float32),
             visits=np.zeros((games, edges), dtype=np.int32),
-            totals=np.zeros((games, edges), dtype=np.float32),
+            totals=np.zeros((games, edges), dtype=np.float64),
             children=np.zeros((games, edges), dtype=np.int32),
             path=np.zeros((games, MAX_PATH), dtype=np.int32),
             path_sides=np.zeros((games, MAX_PATH), dtype=np.int8),
