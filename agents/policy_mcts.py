@@ -234,10 +234,9 @@ class PolicyMctsAgent(PlanningAgent):
                         tree.first_edge[game] = edges_of(tree, game).start + decision
                 # A young tree has few leaves worth evaluating.
                 together = min(self._leaves, most - made, 1 + made // _YOUNG)
-                if made and ends < math.inf:
-                    now = perf_counter()
-                    in_time = (ends - now) * made / (now - started)
-                    together = min(together, max(1, int(in_time)))
+                now = perf_counter()
+                while together > 1 and together * (now - started) > (ends - now) * made:
+                    together -= 1  # the rest would be late
                 self._simulate(tree, np.repeat(games, together), in_hand)
                 made += together
                 self.searched += together * len(games)

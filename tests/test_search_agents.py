@@ -191,7 +191,7 @@ def test_tree_search_tries_every_decision_and_counts_its_visits(value: str) -> N
         assert found.visits[found.decisions[0]] == max(found.visits.values()) > 1000
 
 
-@pytest.mark.parametrize("spec", ["alphabeta:depth=2", "mcts:sims=30"])
+@pytest.mark.parametrize("spec", ["alphabeta:depth=2", "mcts:sims=60"])
 @pytest.mark.parametrize("hunted", ["dwarfs", "trolls"])
 def test_the_last_two_pieces_of_a_side_are_hunted_by_features(hunted: str, spec: str) -> None:
     """Patterns do not see how far away they are."""
