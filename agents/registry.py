@@ -151,7 +151,7 @@ def _options(
 def _read_bool(text: str) -> bool:
     """``yes`` or ``no``, as a ruleset's spec has them."""
     if text not in ("yes", "no"):
-        raise ValueError
+        raise ThudError(f"{text!r}: yes or no would be right")
     return text == "yes"
 
 

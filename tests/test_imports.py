@@ -1,6 +1,7 @@
 """Imports go one way: board, rules, position, environments, agents, training."""
 
 import ast
+import re
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -231,3 +232,10 @@ def test_importing_prints_nothing(module: str) -> None:
     guarded = {inner for guard in main_guards for inner in ast.walk(guard)}
     calls = {node for node in run_at_import(tree) if isinstance(node, ast.Call)} - guarded
     assert not [call for call in calls if ast.unparse(call.func) == "print"]
+
+
+@pytest.mark.parametrize("module", sorted(SOURCES.keys() - {"thud_env.errors"}))
+def test_what_is_refused_on_purpose_is_a_thud_error(module: str) -> None:
+    """Commands take any other ``ValueError`` for a bug, which NumPy's and Python's own are."""
+    text = SOURCES[module].read_text(encoding="utf-8")
+    assert not re.findall(r"(?:raise|return) ValueError\b|^class \w+\(ValueError\)", text, re.M)

@@ -198,14 +198,14 @@ def whole_number(text: str) -> int:
     """The integer that is written ``2000000``, ``2_000_000`` or ``2e6``.
 
     Raises:
-        ValueError: if ``text`` is not one.
+        ThudError: if ``text`` is not one.
     """
     try:
         return int(text)
     except ValueError:
         value = float(text)
     if not value.is_integer():
-        raise ValueError(f"{text!r} is not a whole number")
+        raise ThudError(f"{text!r} is not a whole number")
     return int(value)
 
 

@@ -64,7 +64,7 @@ def read_lines(path: Path, take: Callable[[dict[str, Any]], None]) -> Whole:
 def _object(line: bytes) -> dict[str, Any]:
     entry = json.loads(line)
     if not isinstance(entry, dict):
-        raise ValueError("a JSON object would be right")
+        raise ThudError("a JSON object would be right")
     return entry
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from agents.durable import free_name, rename_flushed, replace_flushed
+from thud_env.errors import ThudError
 from training.commands.versions import checkout_commit, versions
 
 
@@ -53,7 +54,7 @@ def _read(path: Path) -> list[Any]:
     try:
         starts = json.loads(path.read_bytes())
     except RecursionError:
-        raise ValueError("nested too deeply") from None
+        raise ThudError("nested too deeply") from None
     if not isinstance(starts, list):
-        raise ValueError("no list")
+        raise ThudError("no list")
     return starts
