@@ -221,7 +221,7 @@ def test_turns_are_listed_in_the_order_of_the_squares() -> None:
 
 def test_moves_of_what_is_no_square_says_what_would_be(capsys) -> None:
     table(START, "moves Z9")
-    said = "'z9' begins no turn: 'moves F1' would list those of F1"
+    said = "'Z9' begins no turn: 'moves F1' would list those of F1"
     assert said in capsys.readouterr().out.splitlines()
 
 
