@@ -133,7 +133,7 @@ def attempt(read, *arguments):
     began = time.process_time()
     try:
         found = read(*arguments)
-    except ValueError as error:
+    except ThudError as error:
         found = error
     assert time.process_time() - began < SLOWEST_TEXT_S, arguments
     return found

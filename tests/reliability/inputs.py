@@ -26,6 +26,7 @@ from reliability.row import THE_ENVIRONMENTS, THE_GAME, Fault, Row
 from reliability.tree import PLAIN, ROOT, edited, run
 from thud_env import Position, Record, RecordError
 from thud_env.command import Command
+from thud_env.errors import ThudError
 from thud_env.position import SIDES
 from thud_env.record.text import decode_record
 from training.config import ConfigError, TrainConfig
@@ -102,7 +103,7 @@ def check_fields(size: int, random: Random, folder: Path) -> int:
     path = folder / "field.yaml"
     for _ in range(size):
         path.write_bytes(damaged(random.choice(texts), others, random))
-        _in_a_line(lambda: read_field(path), ValueError)
+        _in_a_line(lambda: read_field(path), ThudError)
     return size
 
 
@@ -173,7 +174,7 @@ def _make_of_specs(texts: list[bytes], size: int, random: Random) -> None:
         spec = damaged(random.choice(texts), texts, random).decode(errors="replace")
         if spec.startswith("python:"):
             continue
-        _in_a_line(lambda spec=spec: agents.make(spec), ValueError)
+        _in_a_line(lambda spec=spec: agents.make(spec), ThudError)
 
 
 def _in_a_line(read: Callable[[], object], error: type[Exception]) -> None:
@@ -232,7 +233,7 @@ ROWS = [
             "a text is not the one of its position": Fault(
                 lambda: mock.patch.object(Position, "text", property(lambda _position: "nothing")),
                 "'nothing' has 1 fields",
-                ValueError,
+                ThudError,
             )
         },
         proves=THE_GAME,

@@ -15,7 +15,7 @@ import yaml
 from reliability.reach import standing_on
 from reliability.row import Fault, Row
 from reliability.runs import CONFIG, trained
-from training.arena.field import FieldError
+from thud_env.errors import ThudError
 from training.config import ConfigError, RunError
 from training.config_file import load_config
 from training.ladder.fields import read_field
@@ -51,7 +51,7 @@ def check_specs(size: int, random: Random, folder: Path) -> int:
             else:
                 agents = [spec, "random"] if kind == 2 else [{"spec": spec, "games": 2}, "random"]
                 (path / "field.yaml").write_text(yaml.safe_dump({"agents": agents, "games": 2}))
-                with contextlib.suppress(FieldError, ValueError):
+                with contextlib.suppress(ThudError):
                     read_field(path / "field.yaml")
             assert not (folder / "ran").exists(), f"the code of {spec} ran"
     finally:
