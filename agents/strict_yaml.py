@@ -86,3 +86,5 @@ def read_yaml(path: Path) -> Any:
         raise YamlError(f"{path} cannot be read: {error.strerror}") from None
     except (YamlError, UnicodeDecodeError) as error:
         raise YamlError(f"{path} is not YAML: {error}") from None
+    except ValueError as error:  # of a path that has a null byte
+        raise YamlError(f"{str(path)!r} cannot be read: {error}") from None

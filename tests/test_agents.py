@@ -18,7 +18,7 @@ from positions import random_position
 import agents
 from agents.policy import PolicyAgent
 from agents.simple import GreedyAgent, RandomAgent
-from thud_env import RULESETS, Position
+from thud_env import RULESETS, Position, ThudError
 from thud_env.envs.opponents import make_opponent
 
 BOTH = pytest.mark.parametrize("name", ["random", "greedy"])
@@ -181,6 +181,14 @@ class Bare(agents.Agent):
 
     act_rows = Own.act_rows
 
+class Picky(agents.Agent):
+    def __init__(self, depth: int):
+        if depth == 0:
+            raise ValueError("depth=0 looks at nothing")
+        raise KeyError(depth)
+
+    act_rows = Own.act_rows
+
 class NoAgent:
     pass
 
@@ -238,15 +246,22 @@ def test_a_users_class_need_not_take_a_seed_to_be_made() -> None:
         (":own_player:Own,depth=1,flag=1", "flag=1 must be yes or no"),
         (":own_player:Own,depth=1,words=x", "option 'words' is of type list"),
         (":own_player:Bare,depth=1", "option 'depth' has no type: an annotation, int, float"),
+        (":own_player:Picky,depth=0", "Picky,depth=0': depth=0 looks at nothing"),
         (":own_broken:Own", "module 'own_broken' cannot be imported: KeyError: 'x'"),
         (":own_wanting:Own", "cannot be imported: ModuleNotFoundError: No module named 'no_such_"),
     ],
 )
 def test_the_error_for_a_class_that_cannot_play_says_why(path: str, said: str) -> None:
-    with pytest.raises(ValueError, match="agent 'python") as error:
+    with pytest.raises(ThudError, match="agent 'python") as error:
         agents.make(f"python{path}")
     assert said in str(error.value)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.usefixtures("own_module")
+def test_a_bug_of_ones_own_class_is_shown_as_it_is() -> None:
+    with pytest.raises(KeyError, match="1"):
+        agents.make("python:own_player:Picky,depth=1")
 
 
 # -- what every agent does -----------------------------------------------------------------

@@ -180,6 +180,12 @@ def test_other_words_are_not_whole_numbers(text: str) -> None:
             1,
             "small: b: No space left on device\n",
         ),
+        (PermissionError(13, "Permission denied", "a"), 2, "small: a: Permission denied\n"),
+        (IsADirectoryError(21, "Is a directory", "a"), 2, "small: a: Is a directory\n"),
+        (NotADirectoryError(20, "Not a directory", "a"), 2, "small: a: Not a directory\n"),
+        (OSError(36, "File name too long", "a"), 2, "small: a: File name too long\n"),
+        (OSError(30, "Read-only file system", "a"), 1, "small: a: Read-only file system\n"),
+        (ChildProcessError("a worker was killed"), 1, "small: a worker was killed\n"),
         (MemoryError("Unable to allocate"), 1, "small: not enough memory. Unable to allocate\n"),
         (
             RuntimeError("CUDA out of memory. Tried to allocate 20 GiB"),

@@ -190,6 +190,9 @@ def test_illegal_turns_are_refused_by_name(word: str) -> None:
     assert repr(word) in str(refusal.value)
 
 
+NO_AGREEMENT = "this battle cannot end by agreement; one with agreement=True, or --agreement, can"
+
+
 @pytest.mark.parametrize(
     ("word", "why"),
     [
@@ -203,8 +206,8 @@ def test_illegal_turns_are_refused_by_name(word: str) -> None:
             "N8, F9, O9, F10, F11, F12, F13, F14",
         ),
         ("dF1-F5xG7", ": the dwarf on F1 may go there, but not with these captures and steps"),
-        ("offer", ": this battle cannot end by agreement; one with agreement=True can"),
-        ("accept", ": this battle cannot end by agreement; one with agreement=True can"),
+        ("offer", f": {NO_AGREEMENT}"),
+        ("accept", f": {NO_AGREEMENT}"),
     ],
 )
 def test_an_illegal_turn_says_why(word: str, why: str) -> None:

@@ -13,6 +13,7 @@ import pytest
 import agents
 from agents.play import main, seats
 from agents.policy import PolicyAgent
+from agents.simple import RandomAgent
 from agents.terminal.session import HELP, MOST_SHOWN, Table, columns
 from agents.terminal.typed_turns import read_turn, turns_beginning
 from agents.words import standing, verdict
@@ -126,7 +127,7 @@ def test_an_offer_that_is_not_legal_yet_says_when_it_will_be() -> None:
         ("tf1-f5", "The dwarfs are to move, and on F1 stands a dwarf. Nearest: dF1-F5, "),
         ("TG7-F6", "The dwarfs are to move, and the troll on G7 is not theirs. Nearest: d"),
         ("h8-h7", "The stone on H8 has no legal turn. Nearest: d"),
-        ("accept", "'accept' is not legal now: this battle cannot end by agreement; one with --"),
+        ("accept", "'accept' is not legal now: this battle cannot end by agreement; one with"),
     ],
 )
 def test_a_turn_that_is_not_legal_says_why_and_what_is_near(text: str, said: str) -> None:
@@ -419,6 +420,15 @@ def test_what_was_played_is_recorded_if_an_agent_gives_up(
     assert err.splitlines()[-1].startswith("play: ")
     assert "1. dwarfs RH8-G9" in out
     assert read_record(path).turns == ("RH8-G9",)
+
+
+def test_an_agent_of_ones_own_may_refuse_the_game(capsys, monkeypatch) -> None:
+    def refuse(*_: object) -> None:
+        raise ValueError("this one plays by night")
+
+    monkeypatch.setattr(RandomAgent, "check_plays", refuse)
+    assert main(["--dwarfs", "random", "--trolls", "greedy"], answers()) == 2
+    assert capsys.readouterr().err == "play: this one plays by night\n"
 
 
 @pytest.mark.parametrize(("limit", "ended_by"), [("--max-turns", 3), ("--max-quiet-turns", 2)])

@@ -107,6 +107,25 @@ def test_time_begins_when_the_search_is_compiled_and_the_networks_are_loaded(
     assert events[events.index("compile") :][:3] == ["compile", "judge", "clock"]
 
 
+def test_no_more_leaves_are_begun_at_once_than_the_time_left_allows(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A leaf takes a second by this clock, and up to eight are valued together."""
+    now = 0.0
+    simulate = PolicyMctsAgent._simulate
+
+    def timed(self: PolicyMctsAgent, tree: Tree, whose: NDArray[np.int64], in_hand: Leaves) -> None:
+        nonlocal now
+        now += len(whose)
+        simulate(self, tree, whose, in_hand)
+
+    monkeypatch.setattr(PolicyMctsAgent, "_simulate", timed)
+    monkeypatch.setattr(policy_mcts, "perf_counter", lambda: now)
+    agent = agents.make(f"policy+mcts:{folder / 'classic'},time=50,lookahead=0")
+    agent.act(Position.start())
+    assert 50 <= now <= 51
+
+
 @pytest.mark.parametrize("root", ["puct", "gumbel"])
 def test_a_search_is_bounded_by_time_and_can_be_stopped(root: str, folder: Path) -> None:
     start = Position.start()

@@ -13,8 +13,9 @@ import yaml
 from ladders import made_up
 from small_run import SMALL_RUN
 
+import agents
 from agents.strict_yaml import YamlError, parse_yaml
-from thud_env import Record
+from thud_env import Record, ThudError
 from training.arena.field import FieldError
 from training.config import ConfigError
 from training.config_file import load_config
@@ -239,3 +240,12 @@ def test_a_long_tag_takes_no_more_than_its_length(tmp_path: Path) -> None:
         tracemalloc.stop()
     assert len(record.tags["Event"]) == 2_000_001
     assert peak < 20 * len(text)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    ["alphabeta:evaluation=features,weights=a\0b", "alphabeta:weights=a\0b", "policy:a\0b"],
+)
+def test_a_path_that_cannot_be_one_is_refused_in_a_line(spec: str) -> None:
+    with pytest.raises(ThudError, match=r"cannot be read|is not a policy"):
+        agents.make(spec)

@@ -137,7 +137,7 @@ def test_a_player_named_at_the_start_may_refuse_a_game_itself(monkeypatch):
     monkeypatch.setattr(players_module, "make", lambda spec: OfTheTrolls())
     table = app.Table(players(["python:own:OfTheTrolls"]))
     message = {"player": "python:own:OfTheTrolls"}
-    with pytest.raises(ValueError, match="this one plays the trolls"):
+    with pytest.raises(ThudError, match="this one plays the trolls"):
         asyncio.run(table.player(message, START))
     assert asyncio.run(table.player(message, START.play("dF1-F5"))).rules is None
 

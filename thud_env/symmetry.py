@@ -181,7 +181,7 @@ def map_rows(symmetries: int | NDArray[Any], rows: NDArray[np.int16]) -> NDArray
     numbers = as_integers("symmetries", numbers, len(given))
     outside = numbers[(numbers < 0) | (numbers >= NUM_SYMMETRIES)]
     if len(outside):
-        _number(int(outside[0]))
+        _number(int(outside[0]))  # raises
     given = np.ascontiguousarray(given)
     mapped = np.empty_like(given)
     map_each(given, numbers.astype(np.int64), CELL_IMAGES, CELL_OF_SQUARE, mapped)

@@ -87,7 +87,7 @@ def read_turn(position: Position, text: str) -> list[str]:
         return [normalise_turn(turn)]
     except ThudError:  # not in notation, or not legal: see what else it may mean
         if is_about_offer:
-            why = why_no_agreement(position.row, word).replace("agreement=True", "--agreement")
+            why = why_no_agreement(position.row, word)
             raise IllegalMove(f"{word!r} is not legal now: {why}") from None
     typed = _parts(text)
     if len(typed.path) == 1 and not typed.captured:

@@ -109,7 +109,7 @@ def why_illegal(row: Row, turn: str) -> str:
 def why_no_agreement(row: Row, word: str) -> str:
     """Why ``offer``, ``accept`` or ``decline`` is not legal in a battle that goes on."""
     if row[fields.AGREEMENT] == 0:
-        return "this battle cannot end by agreement; one with agreement=True can"
+        return "this battle cannot end by agreement; one with agreement=True, or --agreement, can"
     if word != AGREEMENT_WORDS[OFFER]:
         return "nothing has been offered"
     if row[fields.PENDING] == fields.ANSWER_OFFER:
