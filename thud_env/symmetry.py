@@ -182,7 +182,7 @@ def map_rows(symmetries: int | NDArray[Any], rows: NDArray[np.int16]) -> NDArray
     outside = numbers[(numbers < 0) | (numbers >= NUM_SYMMETRIES)]
     if len(outside):
         _number(int(outside[0]))  # raises
-    given = np.ascontiguousarray(given)
+    given = np.ascontiguousarray(given)  # or another form of map_each would be compiled
     mapped = np.empty_like(given)
     map_each(given, numbers.astype(np.int64), CELL_IMAGES, CELL_OF_SQUARE, mapped)
     return mapped
