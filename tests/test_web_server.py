@@ -3,12 +3,13 @@
 import asyncio
 import http.client
 import json
+import re
 import urllib.parse
 import urllib.request
 from types import SimpleNamespace
 
 import pytest
-from page_server import serving
+from page_server import ROOT, serving
 
 import agents
 import thud_env
@@ -20,6 +21,8 @@ from agents.web.records import load
 from thud_env import RULESETS, Position, Record, ThudError
 
 START = Position.start()
+RECORD = json.dumps(Record(START, ("dF1-F5",)).text)[1:-1]
+"""A record, as text within JSON has it."""
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +44,28 @@ def test_a_move_against_greedy_and_back(server):
     )
     assert last["turn"].startswith("T")
     assert Position.from_text(last["view"]["position"], "classic").turn_number == 2
+
+
+def test_the_requests_of_the_docs_are_answered_as_they_say(server):
+    """Each message of docs/page.md's table is sent, and the answer has the keys that it names."""
+    text = (ROOT / "docs" / "page.md").read_text(encoding="utf-8")
+    _, _, rest = text.partition("<!-- table: requests -->\n")
+    lines = [line.split("|")[1:-1] for line in rest[: rest.find("\n\n")].splitlines()[2:]]
+    routes = {route.path for route in app.make_app(())._app.routes}
+    assert {f"/api/{name.strip(' `')}" for name, _, _ in lines} == {
+        path for path in routes if path.startswith("/api/")
+    }
+    for name, message, answer in lines:
+        sent = json.loads(message.strip(" `").replace("RECORD", RECORD))
+        status, _, body = server.request(
+            "POST", f"/api/{name.strip(' `')}", json.dumps(sent), Content_Type="application/json"
+        )
+        assert status == 200, body
+        told = json.loads(body.splitlines()[-1])
+        told |= told.get("finding") or {}
+        keys = set(re.findall("`(.+?)`", answer.partition(";")[0]))
+        assert keys, name
+        assert keys <= told.keys(), name
 
 
 def test_the_page_is_small_and_all_its_parts_are_served(server):
