@@ -44,6 +44,7 @@ from thud_env.board import (
     SQUARE_SYMMETRY,
     square_named,
 )
+from thud_env.errors import ThudError
 
 
 def test_there_are_6470_actions() -> None:
@@ -112,9 +113,9 @@ def test_move_action_is_the_inverse_of_the_tables() -> None:
         )
 
 
-@pytest.mark.parametrize("distance", [-1, 0, 15])
+@pytest.mark.parametrize("distance", [8, 15])
 def test_moves_off_the_board_are_refused(distance: int) -> None:
-    with pytest.raises(ValueError, match="H8 is not on the board: 1 to 7"):
+    with pytest.raises(ThudError, match="H8 is not on the board: 1 to 7"):
         move_action(square_named("H8"), 0, distance)
 
 
@@ -175,13 +176,19 @@ def test_what_is_no_action_is_not_described():
         describe_action(10**5000)
 
 
-def test_a_square_or_direction_that_is_not_there_is_refused():
-    with pytest.raises(ValueError, match=r"square -1: 0 \.\. 164"):
-        move_action(-1, 0, 1)
-    with pytest.raises(ValueError, match=r"direction 8: 0 \.\. 7"):
-        move_action(0, 8, 1)
-    with pytest.raises(TypeError):
-        move_action(0, 4, 1.5)
+@pytest.mark.parametrize(
+    ("told", "wrong"),
+    [
+        ((-1, 0, 1), r"square must be in 0 \.\. 164, not -1"),
+        (("G7", 0, 1), r"square must be an integer in 0 \.\. 164, not 'G7'"),
+        ((0, 8, 1), r"direction must be in 0 \.\. 7, not 8"),
+        ((0, 4, 0), "distance must be 1 or more, not 0"),
+        ((0, 4, 1.5), "distance must be an integer, not 1.5"),
+    ],
+)
+def test_what_is_no_move_is_refused_by_name(told, wrong):
+    with pytest.raises(ThudError, match=wrong):
+        move_action(*told)
 
 
 def test_a_direction_without_squares_is_told():

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thud_env.arguments import shown
+from thud_env.arguments import as_count, shown
 from thud_env.board import (
     CELL_OF_SQUARE,
     CELL_STEP,
@@ -108,17 +108,14 @@ def move_action(square: int, direction: int, distance: int) -> int:
         distance: how many squares.
 
     Raises:
-        ThudError: if that leaves the board, or there is no such square or direction.
-        TypeError: if one of them is not an integer.
+        ThudError: if that leaves the board, there is no such square or direction, or one of them
+            is not an integer.
     """
-    for what, number, count in (
-        ("square", square, NUM_SQUARES),
-        ("direction", direction, NUM_DIRECTIONS),
-    ):
-        if not 0 <= operator.index(number) < count:
-            raise ThudError(f"{what} {shown(number)}: 0 .. {count - 1} would be right")
+    square = as_count("square", square, least=0, most=NUM_SQUARES - 1)
+    direction = as_count("direction", direction, least=0, most=NUM_DIRECTIONS - 1)
+    distance = as_count("distance", distance)
     farthest = RAY_LENGTH[square, direction]
-    if not 1 <= operator.index(distance) <= farthest:
+    if distance > farthest:
         what = f"{distance} squares {DIRECTIONS[direction]} of {SQUARE_NAMES[square]}"
         right = f"1 to {farthest} would be" if farthest else "no square is, in that direction"
         raise ThudError(f"{what} is not on the board: {right}")
