@@ -5,6 +5,7 @@ short search, which then has a say in the priors, too. Caches the results.
 from __future__ import annotations
 
 import copy
+import dataclasses
 import math
 from collections.abc import Callable
 from typing import Generic, NamedTuple, TypeVar
@@ -167,14 +168,14 @@ class LeafJudge:
             if not len(mine):
                 continue
             network, inputs = self._policy.asked(role, rows[mine])
-            planes = inputs.planes
             if self._bfloat16:
-                network, planes = self._half(network), planes.bfloat16()
+                network = self._half(network)
+                inputs = dataclasses.replace(inputs, planes=inputs.planes.bfloat16())
             with torch.inference_mode():
-                log_probs, paid = network(planes, inputs.decisions, inputs.game)
-            values[mine] += paid.numpy() * (1 if side == DWARFS else -1)
+                judged = network(inputs)
+            values[mine] += judged.values.numpy() * (1 if side == DWARFS else -1)
             decisions = inputs.decisions.numpy().astype(np.int16)
-            priors = log_probs.numpy() / self._temperature
+            priors = judged.log_probs.numpy() / self._temperature
             cuts = inputs.starts[1:-1]
             each = zip(np.split(decisions, cuts), np.split(priors, cuts), strict=True)
             for leaf, part in zip(mine.tolist(), each, strict=True):

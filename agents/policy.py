@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from agents.agent import Agent, Opinion, check_going_on, read_rows
+from agents.networks.drawing import draw_decisions
 from agents.networks.inputs import Inputs
 from agents.networks.network import PolicyNetwork, margin_of_one
 from agents.networks.pairs import Pair, pair_at
@@ -26,57 +26,6 @@ from thud_env.rulesets import Ruleset
 
 _AT_ONCE = 256
 """Positions in a batch of the network."""
-
-
-def sample_decisions(
-    network: PolicyNetwork, inputs: Inputs, uniforms: NDArray[np.float64], temperature: float = 1.0
-) -> tuple[NDArray[np.int64], torch.Tensor, torch.Tensor]:
-    """Draw a decision for each game from a network's policy.
-
-    Args:
-        network: the policy.
-        inputs: N games.
-        uniforms: [N] numbers in [0, 1), one for each draw.
-        temperature: 1 draws from the policy, 0 takes its most likely decision.
-
-    Returns:
-        [N] the index in ``inputs.decisions`` of each drawn decision, the log-probabilities [L] of
-        all legal decisions, and the values [N], on the CPU.
-    """
-    with torch.no_grad():
-        judged = network(inputs.planes, inputs.decisions, inputs.game)
-    log_probs, values = (tensor.cpu() for tensor in judged)
-    weights = log_probs.double().numpy()
-    starts = inputs.starts
-    if temperature == 0:
-        chosen = [first + int(np.argmax(weights[first:last])) for first, last in pairwise(starts)]
-        return np.array(chosen, dtype=np.int64), log_probs, values
-    if temperature != 1:
-        highest = np.maximum.reduceat(weights, starts[:-1])
-        with np.errstate(over="ignore"):  # at so low a temperature they have no weight
-            weights = (weights - np.repeat(highest, np.diff(starts))) / temperature
-    return draw_by_weight(np.exp(weights), starts, uniforms), log_probs, values
-
-
-def draw_by_weight(
-    weights: NDArray[np.float64], starts: NDArray[np.int64], uniforms: NDArray[np.float64]
-) -> NDArray[np.int64]:
-    """Draw one entry of each game, in proportion to its weight.
-
-    Args:
-        weights: [L] those of all games' entries, game after game.
-        starts: [N + 1] where each game's begin, and L.
-        uniforms: [N] numbers in [0, 1), one for each draw.
-
-    Returns:
-        [N] the index of each game's entry.
-    """
-    running = np.cumsum(weights)
-    below = np.concatenate(([0.0], running))[starts]
-    targets = below[:-1] + uniforms * np.diff(below)
-    drawn = np.searchsorted(running, targets, side="right")
-    # Rounding in the running sum must not move a draw into a neighbouring game.
-    return np.clip(drawn, starts[:-1], starts[1:] - 1)
 
 
 def _check_one_ruleset(rows: NDArray[np.int16]) -> None:
@@ -154,13 +103,9 @@ class PolicyAgent(Agent):
             mine = np.flatnonzero(rows[:, TO_MOVE] == side)
             if len(mine):
                 network, inputs = self.asked(role, rows[mine])
-                drawn, _, _ = sample_decisions(
-                    network,
-                    inputs,
-                    self._random.random(len(mine)),
-                    self._temperature,
-                )
-                actions[mine] = inputs.decisions.numpy()[drawn]
+                uniforms = torch.from_numpy(self._random.random(len(mine)))
+                drawn = draw_decisions(network, inputs, uniforms, self._temperature)
+                actions[mine] = drawn.actions.numpy()
         return actions
 
     def asked(self, role: str, rows: NDArray[np.int16]) -> tuple[PolicyNetwork, Inputs]:
@@ -221,9 +166,9 @@ class PolicyAgent(Agent):
         """
         network, inputs = self.asked(role, rows)
         with torch.no_grad():
-            log_probs, values = network(inputs.planes, inputs.decisions, inputs.game)
+            judged = network(inputs)
         ruleset = ruleset_of(rows[0])
         most, one = ruleset.largest_margin, margin_of_one(ruleset)
-        paid = values.double().numpy() * (one if role == SIDES[0] else -one)
+        paid = judged.values.double().numpy() * (one if role == SIDES[0] else -one)
         margins = np.array([float(margin(row)) for row in rows])
-        return inputs.decisions, log_probs, np.clip(margins + paid, -most, most)
+        return inputs.decisions, judged.log_probs, np.clip(margins + paid, -most, most)

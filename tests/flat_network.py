@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
+from agents.networks.inputs import Inputs
 from agents.networks.legal_policy import log_softmax_by_game
 from agents.networks.network import Judgement, NetworkConfig, PolicyNetwork
 from thud_env.actions import NUM_ACTIONS
@@ -18,9 +19,9 @@ class FlatNetwork(PolicyNetwork):
         self.scores = nn.Parameter(torch.zeros(NUM_ACTIONS))
         self.value = nn.Parameter(torch.zeros(1))
 
-    def judge(self, planes: Tensor, decisions: Tensor, game: Tensor) -> Judgement:
-        count = len(planes)
-        log_probs = log_softmax_by_game(self.scores[decisions], game, count)
+    def forward(self, inputs: Inputs) -> Judgement:
+        count, game = len(inputs.counts), inputs.game
+        log_probs = log_softmax_by_game(self.scores[inputs.decisions], game, count)
         terms = -log_probs.exp() * log_probs
         entropies = torch.zeros(count).index_add(0, game, terms)
         return Judgement(log_probs, entropies, self.value * torch.ones(count))

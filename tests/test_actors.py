@@ -131,7 +131,7 @@ def test_rollouts_are_one_update_old(this_machine: None, tmp_path: Path) -> None
             mine = rollout.movers == side
             inputs = Inputs.of_rows(rollout.rows[mine])
             with torch.no_grad():
-                log_probs, _ = network(inputs.planes, inputs.decisions, inputs.game)
+                log_probs = network(inputs).log_probs
             decided = torch.from_numpy(rollout.actions[mine])
             found[mine] = log_probs.numpy()[inputs.places_of(decided)]
         return found

@@ -18,8 +18,7 @@ from test_batch_cuda import run
 from agents.networks.inputs import Inputs
 from agents.networks.kinds import make_network
 from agents.networks.network import NetworkConfig, PolicyNetwork
-from agents.networks.on_device import draw_on_device, inputs_on_device
-from agents.policy import sample_decisions
+from agents.networks.on_device import inputs_on_device
 from thud_env import BatchedGame
 from thud_env.rulesets import RULESETS
 from training.process.precision import Precision
@@ -94,25 +93,6 @@ def test_inputs_stay_as_they_are_when_the_next_are_made() -> None:
     kept = first.planes.clone()
     inputs_on_device(rows[100:])
     assert torch.equal(first.planes, kept)
-
-
-def test_draws_are_those_of_the_host() -> None:
-    rows, (network, _) = rows_of("classic"), networks()
-    inputs = Inputs.of_rows(rows)
-    for seed in range(20):
-        uniforms = np.random.default_rng(seed).random(len(rows))
-        wanted, log_probs, _ = sample_decisions(network, inputs, uniforms)
-        drawn = draw_on_device(log_probs, inputs.counts, torch.from_numpy(uniforms))
-        np.testing.assert_array_equal(drawn.numpy(), wanted)
-
-
-@pytest.mark.parametrize("uniform", [0.0, np.nextafter(1.0, 0.0)])
-def test_no_draw_leaves_its_game(uniform: float) -> None:
-    counts = torch.tensor([1, 3, 1, 2])
-    log_probs = torch.tensor([0.0, -100.0, 0.0, -100.0, 0.0, -0.5, -0.93])
-    drawn = draw_on_device(log_probs, counts, torch.full((4,), uniform, dtype=torch.float64))
-    firsts = torch.tensor([0, 1, 4, 5])
-    assert ((drawn >= firsts) & (drawn < firsts + counts)).all()
 
 
 def collected(

@@ -65,7 +65,7 @@ def some_rows() -> np.ndarray:
 def assert_parity(logits: torch.Tensor, values: torch.Tensor, network: Network) -> None:
     inputs = network.inputs(some_rows())
     with torch.no_grad():
-        wanted, wanted_values = network(inputs.planes, inputs.decisions, inputs.game)
+        wanted, _, wanted_values = network(inputs)
     for game, (first, last) in enumerate(zip(inputs.starts[:-1], inputs.starts[1:], strict=True)):
         legal = inputs.decisions[first:last]
         own = logits[game, legal].log_softmax(0)
@@ -106,7 +106,7 @@ def test_an_onnx_file_says_what_the_network_says(network: Network, saved: Path, 
     exec(documented("onnx").replace("PATH", str(target)), said)
     start = network.inputs(Position.start().row[None])
     with torch.no_grad():
-        log_probs, _ = network(start.planes, start.decisions, start.game)
+        log_probs = network(start).log_probs
     assert said["action"] == start.decisions[log_probs.argmax()]
     one, _ = session.run(None, {"observations": planes[:1]})
     np.testing.assert_allclose(one[0], logits[0], rtol=1e-4, atol=1e-4)
@@ -191,5 +191,5 @@ def test_the_documented_lines_load_a_policy_without_the_training_package(saved: 
     network = load_policy(saved).network
     inputs = network.inputs(Position.start().row[None])
     with torch.no_grad():
-        wanted = network(inputs.planes, inputs.decisions, inputs.game)[1]
+        wanted = network(inputs).values
     assert eval(done.stdout) == pytest.approx(wanted.tolist(), abs=1e-5)

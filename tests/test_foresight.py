@@ -9,6 +9,7 @@ import pytest
 import torch
 from small_run import SMALL_RUN
 
+from agents.networks.inputs import Inputs
 from agents.networks.network import Judgement, Network, NetworkConfig
 from thud_env.position import SIDES, Position
 from training.config import ConfigError
@@ -25,9 +26,9 @@ class Foretells(Network):
         super().__init__(NetworkConfig(channels=4, blocks=1, key_size=2))
         self._values = torch.from_numpy(values)
 
-    def judge(self, planes: torch.Tensor, decisions: torch.Tensor, game: torch.Tensor) -> Judgement:
-        assert len(planes) == len(self._values)
-        return super().judge(planes, decisions, game)._replace(values=self._values)
+    def forward(self, inputs: Inputs) -> Judgement:
+        assert len(inputs.planes) == len(self._values)
+        return super().forward(inputs)._replace(values=self._values)
 
 
 def test_a_role_is_measured_by_what_its_own_values_foretell() -> None:

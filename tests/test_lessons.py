@@ -73,6 +73,6 @@ def test_a_student_draws_at_the_temperature_of_the_lessons() -> None:
     for before, after in pairwise(steps):
         for row, following in zip(before, after, strict=True):
             inputs = pair[row[TO_MOVE]].inputs(row[None])
-            log_probs, _ = pair[row[TO_MOVE]](inputs.planes, inputs.decisions, inputs.game)
+            log_probs = pair[row[TO_MOVE]](inputs).log_probs
             likeliest = Position(row).apply(int(inputs.decisions[log_probs.argmax()]))
             assert np.array_equal(likeliest.row, following)

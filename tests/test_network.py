@@ -13,10 +13,10 @@ import torch
 from by_hand import decide, place
 
 from agents.networks.attacks import attack_planes
+from agents.networks.drawing import draw, draw_decisions
 from agents.networks.inputs import Inputs
 from agents.networks.legal_policy import TABLES, gathered_policy, legal_policy, log_softmax_by_game
 from agents.networks.network import GRAIN, Network, NetworkConfig, _filled_up
-from agents.policy import sample_decisions
 from thud_env import Position, RowError
 from thud_env.actions import CAPTURE, CAPTURE_ALL, NUM_ACTIONS, describe_action
 from thud_env.board import SQUARE_BY_NAME, SQUARE_POSITIONS
@@ -104,7 +104,7 @@ def test_log_softmax_by_game_survives_large_scores() -> None:
 
 def test_probabilities_of_each_game_sum_to_one() -> None:
     inputs = inputs_of(some_positions())
-    log_probs, values = a_network()(inputs.planes, inputs.decisions, inputs.game)
+    log_probs, _, values = a_network()(inputs)
     for first, last in pairwise(inputs.starts):
         assert log_probs[first:last].exp().sum().item() == pytest.approx(1, abs=1e-5)
     assert values.shape == (len(inputs.planes),)
@@ -118,7 +118,7 @@ def test_scores_equal_a_dense_computation() -> None:
         module = getattr(network, name)
         module.register_forward_hook(lambda _m, _i, out, name=name: seen.update({name: out}))
     with torch.no_grad():
-        log_probs, _ = network(inputs.planes, inputs.decisions, inputs.game)
+        log_probs = network(inputs).log_probs
         for name in ("queries", "keys"):
             seen[name] = getattr(network, name)(seen["trunk"].relu())
     kinds = set()
@@ -161,7 +161,7 @@ def test_a_move_is_scored_by_its_own_two_squares_only(pair: tuple[int, int], mon
     seen: list[torch.Tensor] = []
     both = network.queries_and_keys
     monkeypatch.setattr(network, "queries_and_keys", lambda x: seen.append(both(x)) or seen[0])
-    log_probs, _ = network(inputs.planes, inputs.decisions, inputs.game)
+    log_probs = network(inputs).log_probs
     difference = log_probs[pair[0]] - log_probs[pair[1]]
     (gradients,) = torch.autograd.grad(difference, seen)
     ends = zip(*(points_of(int(inputs.decisions[one])) for one in pair), strict=True)
@@ -175,12 +175,12 @@ def test_a_game_is_judged_alike_alone_and_among_others() -> None:
     network, positions = a_network(), some_positions()
     together = inputs_of(positions)
     with torch.no_grad():
-        log_probs, values = network(together.planes, together.decisions, together.game)
+        log_probs, _, values = network(together)
         for number, (position, (first, last)) in enumerate(
             zip(positions, pairwise(together.starts), strict=True)
         ):
             alone = inputs_of([position])
-            own, value = network(alone.planes, alone.decisions, alone.game)
+            own, _, value = network(alone)
             torch.testing.assert_close(log_probs[first:last], own, atol=1e-5, rtol=1e-5)
             torch.testing.assert_close(values[number : number + 1], value, atol=1e-5, rtol=1e-5)
 
@@ -228,10 +228,9 @@ def test_the_heads_get_the_mean_and_the_maximum_of_every_plane(pool_layer: bool)
 
 def test_states_that_are_added_for_a_gpu_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     network, inputs = a_network(channels=4), inputs_of(some_positions())
-    given = (inputs.planes, inputs.decisions, inputs.game)
 
     def judged() -> list[torch.Tensor]:
-        found = network.judge(*given)
+        found = network(inputs)
         total = found.log_probs.sum() + found.values.sum() + found.entropies.sum()
         return [*found, *torch.autograd.grad(total, list(network.parameters()))]
 
@@ -268,8 +267,8 @@ def test_a_compiled_trunk_judges_the_same_and_keeps_its_weights_names(
     assert compiled.state_dict().keys() == plain.state_dict().keys()
     for network in (compiled, copy.deepcopy(compiled)):
         for one, other in zip(
-            network(inputs.planes, inputs.decisions, inputs.game),
-            plain(inputs.planes, inputs.decisions, inputs.game),
+            network(inputs),
+            plain(inputs),
             strict=True,
         ):
             torch.testing.assert_close(one, other)
@@ -289,9 +288,10 @@ def draws_of(network: Network, position: Position, count: int, temperature: floa
     """How often each legal decision is drawn by ``count`` evenly spread numbers."""
     inputs = inputs_of([position] * count)
     uniforms = (np.random.default_rng(4).permutation(count) + 0.5) / count
-    drawn, _, _ = sample_decisions(network, inputs, uniforms, temperature)
-    assert (inputs.game.numpy()[drawn] == np.arange(count)).all()
-    return np.bincount(drawn - inputs.starts[:-1], minlength=int(inputs.starts[1]))
+    drawn = draw_decisions(network, inputs, torch.from_numpy(uniforms), temperature)
+    places = inputs.places_of(drawn.actions).numpy()
+    assert (inputs.decisions.numpy()[places] == drawn.actions.numpy()).all()
+    return np.bincount(places - inputs.starts[:-1], minlength=int(inputs.starts[1]))
 
 
 @pytest.mark.parametrize("reads", [Inputs.of_rows, attack_planes])
@@ -319,7 +319,7 @@ def test_draws_follow_the_policy(temperature: float) -> None:
     position = decide(place("classic", "G6 H6 J6", "H4 H3", "t"), "H4-H5")
     inputs = inputs_of([position])
     with torch.no_grad():
-        log_probs, _ = network(inputs.planes, inputs.decisions, inputs.game)
+        log_probs = network(inputs).log_probs
     wanted = (log_probs.double() / temperature).softmax(0).numpy()
     assert wanted.max() - wanted.min() > 0.1, "an even policy would prove little"
     found = draws_of(network, position, 400, temperature)
@@ -329,22 +329,40 @@ def test_draws_follow_the_policy(temperature: float) -> None:
 def test_temperature_0_takes_the_likeliest() -> None:
     network, positions = a_network(), some_positions()
     inputs = inputs_of(positions)
-    drawn, log_probs, _ = sample_decisions(network, inputs, np.zeros(len(positions)), 0)
-    for chosen, (first, last) in zip(drawn, pairwise(inputs.starts), strict=True):
-        assert chosen == first + int(log_probs[first:last].argmax())
+    uniforms = torch.full((len(positions),), 0.9, dtype=torch.float64)
+    drawn = draw_decisions(network, inputs, uniforms, temperature=0)
+    log_probs = network(inputs).log_probs
+    for game, (first, last) in enumerate(pairwise(inputs.starts)):
+        likeliest = first + int(log_probs[first:last].argmax())
+        assert drawn.actions[game] == inputs.decisions[likeliest]
+        assert drawn.log_probs[game] == log_probs[likeliest]
 
 
 @pytest.mark.parametrize("uniform", [0.0, 1 - 2**-53])
 def test_the_extreme_draws_stay_in_their_game(uniform: float) -> None:
-    inputs = inputs_of(some_positions() * 20)
-    drawn, _, _ = sample_decisions(a_network(), inputs, np.full(len(inputs.planes), uniform))
-    np.testing.assert_array_equal(inputs.game.numpy()[drawn], np.arange(len(inputs.planes)))
+    counts = inputs_of(some_positions() * 20).counts
+    weights = torch.rand(int(counts.sum()), dtype=torch.float64)
+    drawn = draw(weights, counts, torch.full((len(counts),), uniform, dtype=torch.float64))
+    ends = counts.cumsum(0)
+    assert ((ends - counts <= drawn) & (drawn < ends)).all()
+    assert torch.equal(drawn, ends - 1 if uniform else ends - counts)
+
+
+@pytest.mark.parametrize("uniform", [0.0, 1 - 2**-53])
+def test_no_draw_leaves_its_game_for_rounding(uniform: float) -> None:
+    weights = torch.tensor([0.0, -100.0, 0.0, -100.0, 0.0, -0.5, -0.93], dtype=torch.float64).exp()
+    uniforms = torch.full((4,), uniform, dtype=torch.float64)
+    drawn = draw(weights, torch.tensor([1, 3, 1, 2]), uniforms)
+    assert (torch.tensor([0, 1, 4, 5]) <= drawn).all()
+    assert (drawn < torch.tensor([1, 4, 5, 7])).all()
 
 
 def test_draws_report_what_the_network_says() -> None:
     network, inputs = a_network(), inputs_of(some_positions())
-    _, log_probs, values = sample_decisions(network, inputs, np.full(len(inputs.planes), 0.5))
+    uniforms = torch.full((len(inputs.planes),), 0.5, dtype=torch.float64)
+    drawn = draw_decisions(network, inputs, uniforms, temperature=0.5)
     with torch.no_grad():
-        wanted = network(inputs.planes, inputs.decisions, inputs.game)
-    torch.testing.assert_close((log_probs, values), wanted)
-    assert not log_probs.requires_grad
+        wanted = network(inputs)
+    assert torch.equal(drawn.values, wanted.values)
+    assert torch.equal(drawn.log_probs, wanted.log_probs[inputs.places_of(drawn.actions)])
+    assert not drawn.log_probs.requires_grad

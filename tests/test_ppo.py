@@ -217,7 +217,7 @@ def capture_batch(network: Network, position: Position, copies: int = 30) -> Bat
     """Each legal decision equally often; the first was good, the others were bad."""
     inputs = inputs_of([position])
     with torch.no_grad():
-        log_probs, _ = network(inputs.planes, inputs.decisions, inputs.game)
+        log_probs = network(inputs).log_probs
     legal = position.legal_actions().tolist()
     good = [1.0 if number == 0 else -0.5 for number in range(len(legal))]
     return a_batch(
@@ -232,7 +232,7 @@ def capture_batch(network: Network, position: Position, copies: int = 30) -> Bat
 def chances(network: Network, position: Position) -> torch.Tensor:
     inputs = inputs_of([position])
     with torch.no_grad():
-        return network(inputs.planes, inputs.decisions, inputs.game)[0].exp()
+        return network(inputs).log_probs.exp()
 
 
 @pytest.mark.parametrize("sign", [1, -1])
@@ -257,7 +257,7 @@ def test_values_approach_the_returns() -> None:
     learner.learn(batch, progress=0.0)
     inputs = inputs_of([ONE_OR_NONE])
     with torch.no_grad():
-        _, values = network(inputs.planes, inputs.decisions, inputs.game)
+        values = network(inputs).values
     assert float(values[0]) == pytest.approx(wanted, abs=0.05)
 
 
@@ -274,7 +274,7 @@ def test_only_legal_decisions_have_a_gradient() -> None:
     """Through the biases, which each belong to some decisions only."""
     network, inputs = a_network(), inputs_of([ONE_OR_NONE])
     legal = ONE_OR_NONE.legal_actions().tolist()
-    log_probs, values = network(inputs.planes, inputs.decisions, inputs.game)
+    log_probs, _, values = network(inputs)
     batch = a_batch([ONE_OR_NONE], legal[:1], [log_probs[0].item()], [1.0])
     ppo_loss(PPOConfig(), inputs, judged(inputs, log_probs, values), batch)[0].backward()
     assert network.bias.grad is not None
@@ -360,7 +360,7 @@ def test_a_batch_in_tensors_is_learnt_from_as_one_in_arrays() -> None:
     for one, other in zip(vars(tensors).values(), vars(batch).values(), strict=True):
         np.testing.assert_array_equal(one.numpy(), other)
     inputs, network = inputs_of([ONE_OR_NONE] * len(batch.rows)), a_network()
-    said = network.judge(inputs.planes, inputs.decisions, inputs.game)
+    said = network(inputs)
     (loss, measured), (wanted, wanted_of) = (
         ppo_loss(PPOConfig(), inputs, said, one) for one in (tensors, batch)
     )

@@ -151,7 +151,7 @@ def test_stored_probabilities_and_values_are_the_movers(rollout: Rollout) -> Non
         mine = rollout.movers == side
         inputs = Inputs.of_rows(rollout.rows[mine])
         with torch.no_grad():
-            log_probs, values = network(inputs.planes, inputs.decisions, inputs.game)
+            log_probs, _, values = network(inputs)
         decided = log_probs.numpy()[inputs.places_of(torch.from_numpy(rollout.actions[mine]))]
         np.testing.assert_allclose(rollout.log_probs[mine], decided, atol=1e-4)
         np.testing.assert_allclose(rollout.values[mine], values.numpy(), atol=1e-4)

@@ -49,7 +49,7 @@ def judged(network: PolicyNetwork, position: Position) -> tuple[np.ndarray, floa
     """[6470] log-probabilities, 0 for illegal decisions, and the value."""
     inputs = network.inputs(position.row[None])
     with torch.no_grad():
-        log_probs, values = network(inputs.planes, inputs.decisions, inputs.game)
+        log_probs, _, values = network(inputs)
     policy = np.zeros(NUM_ACTIONS)
     policy[inputs.decisions.numpy()] = log_probs.numpy()
     return policy, float(values[0])

@@ -446,9 +446,8 @@ def test_a_deeper_network_begins_by_judging_as_the_policy_it_starts_from(
     start_from(str(tmp_path), grown, "classic")
     for role, network in zip(SIDES, grown, strict=True):
         inputs = network.inputs(Position.start().row[np.newaxis])
-        asked = (inputs.planes, inputs.decisions, inputs.game)
         with torch.no_grad():
-            before, after = load_policy(tmp_path / role).network(*asked), network(*asked)
+            before, after = load_policy(tmp_path / role).network(inputs), network(inputs)
         assert before[0].std() > 0
         assert all(torch.equal(one, other) for one, other in zip(before, after, strict=True))
     with pytest.raises(ConfigError, match=r"another: network\.blocks=1 would be right"):

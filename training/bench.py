@@ -65,12 +65,12 @@ def _networks_own(
         network = roles.networks[side]
         for inputs in played[side]:
             with torch.no_grad(), roles.precision.autocast():
-                network(inputs.planes, inputs.decisions, inputs.game)
+                network(inputs)
         for inputs in learnt[side] * ppo.update_epochs:
             with roles.precision.autocast():
-                judged = network.judge(inputs.planes, inputs.decisions, inputs.game)
-            total = sum(head.float().mean() for head in judged if head is not None)
-            total.backward()  # type: ignore[union-attr]
+                judged = network(inputs)
+            total = sum(head.float().mean() for head in judged)
+            total.backward()
 
     started = roles.clock.now()
     roles.at_once(work)

@@ -88,7 +88,7 @@ def margin_of_one(rules: Ruleset) -> float:
 
 
 class PolicyNetwork(nn.Module):
-    """The policy and value of one role, of any architecture. Subclasses implement ``judge``, and
+    """The policy and value of one role, of any architecture. Subclasses implement ``forward``, and
     ``inputs`` if they read more of a row than the usual planes.
 
     Args:
@@ -119,25 +119,9 @@ class PolicyNetwork(nn.Module):
         for any number of states.
         """
 
-    def judge(self, planes: Tensor, decisions: Tensor, game: Tensor) -> Judgement:
-        """Score the legal decisions and value the states; the arguments are those of
-        ``forward``.
-        """
+    def forward(self, inputs: Inputs) -> Judgement:
+        """Score the legal decisions and value the states of ``inputs``."""
         raise NotImplementedError
-
-    def forward(self, planes: Tensor, decisions: Tensor, game: Tensor) -> tuple[Tensor, Tensor]:
-        """Score the legal decisions and value the states.
-
-        Args:
-            planes: [N, C, 15, 15] float32, those of ``inputs``.
-            decisions: [L] int64, the legal decisions of all games.
-            game: [L] int64, ascending, the game of each.
-
-        Returns:
-            log-probabilities [L] and values [N], as in a ``Judgement``.
-        """
-        judged = self.judge(planes, decisions, game)
-        return judged.log_probs, judged.values
 
 
 class Block(nn.Module):
@@ -187,16 +171,19 @@ class Network(PolicyNetwork):
         """See ``PolicyNetwork``."""
         self.trunk.compile(dynamic=True)
 
-    def judge(self, planes: Tensor, decisions: Tensor, game: Tensor) -> Judgement:
+    def forward(self, inputs: Inputs) -> Judgement:
         """See ``PolicyNetwork``."""
+        planes = inputs.planes
         filled = _filled_up(planes, GRAIN if planes.is_cuda else 1)
         points, pooled = (found[: len(planes)] for found in self.features(filled))
-        return Judgement(
-            *legal_policy(
-                self.queries_and_keys(points), self.bias, self.words(pooled), decisions, game
-            ),
-            self.value(pooled).squeeze(1).float(),
+        log_probs, entropies = legal_policy(
+            self.queries_and_keys(points),
+            self.bias,
+            self.words(pooled),
+            inputs.decisions,
+            inputs.game,
         )
+        return Judgement(log_probs, entropies, self.value(pooled).squeeze(1).float())
 
     def features(self, planes: Tensor) -> tuple[Tensor, Tensor]:
         """The inputs of the heads: the trunk's planes by point, [N, 225, channels], and the means

@@ -1,8 +1,8 @@
-"""Makes inputs and draws decisions on the device of the state rows, without copies to the host.
+"""Makes inputs on the device of the state rows, without copies to the host.
 
 A state row has 864 bytes, the planes and legal decisions that follow from it 12,000. On a GPU the
-rules' own kernels compute them (``thud_env/batch/cuda.py``), and decisions are drawn there. Rows on
-the CPU work too, so that tests can compare with ``Inputs.of_rows`` and ``sample_decisions``.
+rules' own kernels compute them (``thud_env/batch/cuda.py``). Rows on the CPU work too, so that
+tests can compare with ``Inputs.of_rows``.
 """
 
 from __future__ import annotations
@@ -100,23 +100,3 @@ def _attacks_on_device(rows: Tensor, threats: bool) -> Tensor:
     )
     show_attacks_of(rows, planes, copies)
     return planes.reshape(len(rows), count, SIZE, SIZE)
-
-
-def draw_on_device(log_probs: Tensor, counts: Tensor, uniforms: Tensor) -> Tensor:
-    """Draw a decision for each game, as ``sample_decisions`` does.
-
-    Args:
-        log_probs: [L] of all legal decisions.
-        counts: [N] how many of them each game has.
-        uniforms: [N] float64 numbers in [0, 1), one for each draw.
-
-    Returns:
-        [N] the index of each drawn decision among the L.
-    """
-    running = log_probs.double().exp().cumsum(0)
-    ends = counts.cumsum(0)
-    below = torch.cat((running.new_zeros(1), running))[torch.cat((ends.new_zeros(1), ends))]
-    targets = below[:-1] + uniforms * below.diff()
-    drawn = torch.searchsorted(running, targets, right=True)
-    # Rounding in the running sum must not move a draw into a neighbouring game.
-    return torch.minimum(torch.maximum(drawn, ends - counts), ends - 1)

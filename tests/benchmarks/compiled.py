@@ -56,7 +56,7 @@ def variants(network: Network, device: str) -> dict[str, Network]:
 def judge(network: Network, inputs: Inputs, precision: Precision, learn: bool) -> Tensor:
     """The log-probabilities, as in a rollout or as in a gradient step of a simple loss."""
     with torch.set_grad_enabled(learn), precision.autocast():
-        judged = network.judge(inputs.planes, inputs.decisions, inputs.game)
+        judged = network(inputs)
     if learn:
         network.zero_grad()
         loss: Any = judged.log_probs.mean() + judged.values.square().mean()

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 import agents
 from agents.agent import answer_of, as_resumed
+from agents.networks.drawing import draw, draw_decisions
 from agents.networks.network import PolicyNetwork, margin_of_one
-from agents.policy import draw_by_weight, sample_decisions
 from agents.search.scale import as_share
 from thud_env.batch.states import legal_lists
 from thud_env.position import SIDES
@@ -209,9 +209,9 @@ class Lessons:
         wanted = self._config.lessons
         to_move = self._rows[:, TO_MOVE].astype(np.int64)
         drawn = self._random.random((2, len(to_move)))
-        weights = np.exp(-labels.gaps / wanted.teacher_temperature)
-        taught = draw_by_weight(weights, labels.starts, drawn[0])
-        decided = labels.decisions[taught].astype(np.int64)
+        weights = np.exp(labels.gaps / -np.float64(wanted.teacher_temperature))
+        taught = draw(*map(torch.from_numpy, (weights, labels.counts, drawn[0])))
+        decided = labels.decisions[taught.numpy()].astype(np.int64)
         seats = self._seats[np.arange(len(to_move)), to_move]
         for number, (spec, player) in enumerate(zip(wanted.players, self._players, strict=True)):
             theirs = np.flatnonzero(seats == number)
@@ -221,11 +221,10 @@ class Lessons:
             mine = np.flatnonzero((seats == STUDENT) & (to_move == side) & with_student)
             if len(mine):
                 inputs = self._precision.inputs(network, self._rows[mine])
+                uniforms = torch.from_numpy(drawn[0][mine]).to(self._precision.device)
                 with self._precision.autocast():
-                    chosen, _, _ = sample_decisions(
-                        network, inputs, drawn[0][mine], wanted.student_temperature
-                    )
-                decided[mine] = inputs.decisions.cpu().numpy()[chosen]
+                    chosen = draw_decisions(network, inputs, uniforms, wanted.student_temperature)
+                decided[mine] = chosen.actions.cpu().numpy()
         strays = np.flatnonzero(drawn[1] < wanted.random)
         if len(strays):
             decisions, starts = legal_lists(self._rows[strays])

@@ -130,7 +130,7 @@ class Student:
         worth = self._tensor(worth_to(self.side, lesson))
         self._network.zero_grad(set_to_none=True)
         with self._precision.autocast():
-            judged = self._network.judge(inputs.planes, inputs.decisions, inputs.game)
+            judged = self._network(inputs)
         policy_loss = -(targets * judged.log_probs[places]).sum() / len(rows)
         saved = self._tensor((self._reach - labels.gaps).astype(np.float32) / POINT)
         regret = self._reach / POINT - (judged.log_probs[places].exp() * saved).sum() / len(rows)
@@ -141,7 +141,7 @@ class Student:
             + self._config.regret_coef * regret
             + self._config.value_coef * value_loss
         )
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         torch.nn.utils.clip_grad_norm_(self._network.parameters(), self._config.max_grad_norm)
         for optimiser in self._optimisers.values():
             optimiser.step()

@@ -163,7 +163,7 @@ class Learner:
             inputs = self._precision.inputs(self._network, batch.rows)
         with self._clock.on(LEARN):
             with self._precision.autocast():
-                judged = self._network.judge(inputs.planes, inputs.decisions, inputs.game)
+                judged = self._network(inputs)
             loss, measured = ppo_loss(self._config, inputs, judged, batch)
             (loss * share).backward()  # type: ignore[no-untyped-call]
         return measured.double() * share

@@ -115,6 +115,6 @@ def _values(
     for first in range(0, len(rows), _AT_ONCE):
         inputs = precision.inputs(network, rows[first : first + _AT_ONCE])
         with torch.no_grad(), precision.autocast():
-            _, values = network(inputs.planes, inputs.decisions, inputs.game)
+            values = network(inputs).values
         found.append(values.double().cpu().numpy())
     return np.concatenate(found)

@@ -16,7 +16,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from agents.networks.on_device import as_tensor, device_of, draw_on_device
+from agents.networks.drawing import draw_decisions
+from agents.networks.on_device import as_tensor, device_of
 from thud_env.actions import ACTION_SYMMETRY
 from thud_env.rules.row import ROW_SIZE
 from thud_env.symmetry import INVERSE, map_rows
@@ -109,13 +110,11 @@ class DevicePlay:
             shown = networks[0].inputs(rows[torch.cat(learners)]).split(len(learners[0]))
         for side, (network, mine, inputs) in enumerate(zip(networks, learners, shown, strict=True)):
             if len(mine):
-                with self._roles.clock.on(FORWARD), torch.no_grad():
-                    with self._roles.precision.autocast():
-                        chances, worth = network(inputs.planes, inputs.decisions, inputs.game)
-                    drawn = draw_on_device(chances, inputs.counts, sent[mine])
-                    log_probs[mine], values[mine] = chances[drawn], worth
-                    if actions is not None:
-                        actions[mine] = inputs.decisions[drawn]
+                with self._roles.clock.on(FORWARD), self._roles.precision.autocast():
+                    drawn = draw_decisions(network, inputs, sent[mine])
+                log_probs[mine], values[mine] = drawn.log_probs, drawn.values
+                if actions is not None:
+                    actions[mine] = drawn.actions
             if actions is not None and len(opponents[side]):
                 self._let_opponents_decide(side, opponents[side], uniforms, actions)
 

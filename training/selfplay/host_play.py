@@ -5,9 +5,10 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
-from agents.policy import sample_decisions
+from agents.networks.drawing import draw_decisions
 from thud_env.rules.row import ROW_SIZE
 from thud_env.symmetry import map_rows
 from training.process.clock import ENVIRONMENT, FORWARD
@@ -97,14 +98,13 @@ class HostPlay:
                 with self._roles.clock.on(ENVIRONMENT):
                     inputs = self._roles.precision.inputs(self._roles.networks[side], rows[mine])
                 with self._roles.clock.on(FORWARD):
+                    draws = torch.from_numpy(uniforms[mine]).to(self._roles.precision.device)
                     with self._roles.precision.autocast():
-                        drawn, chances, worth = sample_decisions(
-                            self._roles.networks[side], inputs, uniforms[mine]
-                        )
-                    log_probs[mine] = chances.numpy()[drawn]
-                    values[mine] = worth.numpy()
+                        drawn = draw_decisions(self._roles.networks[side], inputs, draws)
+                    log_probs[mine] = drawn.log_probs.cpu().numpy()
+                    values[mine] = drawn.values.cpu().numpy()
                     if actions is not None:
-                        actions[mine] = inputs.decisions.cpu().numpy()[drawn]
+                        actions[mine] = drawn.actions.cpu().numpy()
             others = np.flatnonzero((to_move == side) & ~learners)
             if len(others) and actions is not None:
                 with self._roles.clock.on(FORWARD):

@@ -6,8 +6,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from agents.networks.drawing import draw_decisions
 from agents.networks.network import PolicyNetwork
-from agents.networks.on_device import draw_on_device
 from training.process.precision import Precision
 
 
@@ -19,11 +19,9 @@ def decide(
 ) -> NDArray[np.int32]:
     """[N] actions drawn from a network's policy."""
     inputs = precision.inputs(network, rows)
-    with precision.autocast(), torch.no_grad():
-        log_probs, _ = network(inputs.planes, inputs.decisions, inputs.game)
-    draws = torch.from_numpy(uniforms).to(log_probs.device)
-    drawn = draw_on_device(log_probs, inputs.counts, draws)
-    return inputs.decisions[drawn].int().cpu().numpy()
+    with precision.autocast():
+        drawn = draw_decisions(network, inputs, torch.from_numpy(uniforms).to(precision.device))
+    return drawn.actions.int().cpu().numpy()
 
 
 class LivePolicy:

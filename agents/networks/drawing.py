@@ -1,0 +1,68 @@
+"""Draws decisions from a network's policy, on any device."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from agents.networks.inputs import Inputs
+from agents.networks.network import PolicyNetwork
+
+
+class Drawn(NamedTuple):
+    """A decision drawn for each of N games, on the device of their inputs."""
+
+    actions: Tensor
+    """[N] int64."""
+    log_probs: Tensor
+    """[N] float32, those that the policy gives them, whatever the temperature."""
+    values: Tensor
+    """[N] float32, of the states: see ``Judgement``."""
+
+
+def draw_decisions(
+    network: PolicyNetwork, inputs: Inputs, uniforms: Tensor, temperature: float = 1.0
+) -> Drawn:
+    """Draw a decision for each game from a network's policy, without gradients.
+
+    Args:
+        network: the policy.
+        inputs: N games.
+        uniforms: [N] float64 numbers in [0, 1), one for each draw.
+        temperature: 1 draws from the policy, 0 takes its most likely decision.
+    """
+    with torch.no_grad():
+        judged = network(inputs)
+    weights = judged.log_probs.double()
+    if temperature != 1:
+        highest = weights.new_full((len(inputs.counts),), -torch.inf)
+        highest.scatter_reduce_(0, inputs.game, weights, "amax")
+        below = weights - highest[inputs.game]
+        if temperature == 0:  # the first of the likeliest
+            weights, uniforms = torch.where(below < 0, -torch.inf, 0.0), torch.zeros_like(uniforms)
+        else:
+            weights = below / temperature
+    drawn = draw(weights.exp(), inputs.counts, uniforms)
+    return Drawn(inputs.decisions[drawn], judged.log_probs[drawn], judged.values)
+
+
+def draw(weights: Tensor, counts: Tensor, uniforms: Tensor) -> Tensor:
+    """Draw one entry of each of N groups, in proportion to its weight.
+
+    Args:
+        weights: [L] float64, those of all groups' entries, group after group.
+        counts: [N] int64, how many entries each group has, 1 or more.
+        uniforms: [N] float64 numbers in [0, 1), one for each draw.
+
+    Returns:
+        [N] int64, the index of each group's entry among the L.
+    """
+    running = weights.cumsum(0)
+    ends = counts.cumsum(0)
+    below = torch.cat((running.new_zeros(1), running))[torch.cat((ends.new_zeros(1), ends))]
+    targets = below[:-1] + uniforms * below.diff()
+    drawn = torch.searchsorted(running, targets, right=True)
+    # Rounding in the running sum must not move a draw into a neighbouring group.
+    return torch.minimum(torch.maximum(drawn, ends - counts), ends - 1)
