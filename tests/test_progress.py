@@ -29,10 +29,10 @@ def test_plain_lines_come_now_and_then_and_say_how_long_it_takes(clock: list[flo
         counted.advance(24)
     assert shown.getvalue().splitlines() == [
         "0 of 40 battles",
-        "4 of 40 battles, 4.5 min left",
-        "8 of 40 battles, 3.0 min left",
-        "12 of 40 battles, 2.3 min left",
-        "16 of 40 battles, 1.9 min left",
+        "4 of 40 battles, 2.2 min left",
+        "8 of 40 battles, 2.0 min left",
+        "12 of 40 battles, 1.8 min left",
+        "16 of 40 battles, 1.5 min left",
         "40 of 40 battles, 0.0 min left",
     ]
 

@@ -30,13 +30,12 @@ class PlainLines:
 
     Args:
         total: how many there are to be.
-        done: how many there are at the start.
     """
 
-    def __init__(self, total: int, done: int = 0) -> None:
+    def __init__(self, total: int) -> None:
         self._total = total
-        self._begun = done
         self._started = self._printed = time.monotonic()
+        self._first: tuple[float, int] | None = None
 
     @property
     def has_printed(self) -> bool:
@@ -51,11 +50,17 @@ class PlainLines:
         self._printed = now
         return True
 
-    def left(self, done: int) -> str:
-        """How long is left with ``done`` of them, more than at the start."""
-        spent = time.monotonic() - self._started
-        minutes = spent * max(0, self._total - done) / (done - self._begun) / 60
-        return f"{minutes:.1f} min left"
+    def words(self, done: int, units: str) -> list[str]:
+        """How many are done, and how long is left at the pace since the first line. That line does
+        not say: before it much was compiled.
+        """
+        words = [f"{done:,} of {self._total:,} {units}"]
+        now = time.monotonic()
+        since, before = self._first = self._first or (now, done)
+        if done > before:
+            minutes = (now - since) * max(0, self._total - done) / (done - before) / 60
+            words.append(f"{minutes:.1f} min left")
+        return words
 
 
 class Progress:
@@ -84,10 +89,7 @@ class Progress:
         ends = self._done == self._total and self._lines.has_printed
         if self._console.is_terminal or not self._lines.is_due(ends):
             return
-        line = f"{self._done:,} of {self._total:,} {self._units}"
-        if self._done:
-            line += f", {self._lines.left(self._done)}"
-        self._console.print(line)
+        self._console.print(", ".join(self._lines.words(self._done, self._units)))
 
     def __enter__(self) -> Progress:
         self._bar.start()

@@ -49,7 +49,7 @@ class Display:
     def __init__(self, console: Console, name: str, total: int, played: int = 0) -> None:
         self._console = console
         self._total = total
-        self._lines = PlainLines(total, played)
+        self._lines = PlainLines(total)
         self._live: Live | None = None
         # Not every update measures everything: what it does not stays shown as it was.
         self._shown: dict[str, float] = {}
@@ -82,11 +82,8 @@ class Display:
             self._console.print(self._line(decisions, self._shown), soft_wrap=True)
 
     def _line(self, decisions: int, metrics: dict[str, float]) -> str:
-        words = [
-            f"{decisions:,} of {self._total:,} decisions",
-            f"{metrics['speed/decisions_per_second']:,.0f}/s",
-            self._lines.left(decisions),
-        ]
+        words = self._lines.words(decisions, "decisions")
+        words.append(f"{metrics['speed/decisions_per_second']:,.0f}/s")
         if "battles/margin" in metrics:
             words.append(f"margin {metrics['battles/margin']:+z.1f}")
         words += [
