@@ -10,7 +10,8 @@ import pytest
 
 import agents
 from agents.analysis import Analysis
-from agents.networks.checkpoint import PRETRAINED, CheckpointError
+from agents.networks.checkpoint import CheckpointError
+from agents.networks.folders import PRETRAINED
 from thud_env import CLASSIC, RULESETS, Position
 from thud_env.rules.row import ROW_SIZE
 

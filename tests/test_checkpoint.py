@@ -18,14 +18,13 @@ import torch
 import agents
 from agents import durable
 from agents.networks.checkpoint import (
-    MANIFEST,
-    MODEL,
     OWN_HASH,
     CheckpointError,
     NotFiniteError,
     load_policy,
     save_policy,
 )
+from agents.networks.folders import MANIFEST, MODEL
 from agents.networks.kinds import network_config
 from agents.networks.network import Network, NetworkConfig
 from agents.policy import PolicyAgent

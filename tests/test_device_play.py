@@ -28,7 +28,6 @@ from training.selfplay.battles import OngoingBattles
 from training.selfplay.device_play import DevicePlay
 from training.selfplay.host_play import HostPlay
 from training.selfplay.opponents import Opponents
-from training.selfplay.play import LocalPlay
 from training.selfplay.rollout import Rollout
 
 GAMES, STEPS, TURNS = 24, 40, 9
@@ -111,9 +110,9 @@ def collected(
     starts = games.to_host(games.rows).copy()
     random = np.random.default_rng(7)
     battles = OngoingBattles(games, opponents, random, symmetric_frames=True, starts=starts)
-    play = LocalPlay(kind(battles, Roles(networks(), threads=threads)))
+    play = kind(battles, Roles(networks(), threads=threads))
     first = play.collect(STEPS)
-    play.restore(play.state())
+    battles.restore(battles.state())
     return [first, play.collect(STEPS)]
 
 

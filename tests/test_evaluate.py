@@ -13,7 +13,8 @@ import torch
 from evaluated import FIRST, GREEDY
 
 import agents
-from agents.networks.checkpoint import MODEL, save_policy
+from agents.networks.checkpoint import save_policy
+from agents.networks.folders import MODEL
 from agents.networks.network import Network, NetworkConfig
 from agents.play import main as play
 from thud_env import CLASSIC

@@ -15,7 +15,8 @@ import torch
 import agents
 from agents.export import DensePolicy, main
 from agents.networks.attacks import attack_planes
-from agents.networks.checkpoint import PRETRAINED, load_policy, save_policy
+from agents.networks.checkpoint import load_policy, save_policy
+from agents.networks.folders import PRETRAINED
 from agents.networks.kinds import make_network
 from agents.networks.network import Network, NetworkConfig, PolicyNetwork
 from agents.networks.symmetric import SymmetricConfig

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from ladders import made_up_results, short_field, short_openings, store_results
 
-from agents.networks.checkpoint import PRETRAINED
+from agents.networks.folders import PRETRAINED
 from training.arena import identity
 from training.arena.field import FieldError
 from training.ladder import store as store_module

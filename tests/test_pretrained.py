@@ -6,7 +6,8 @@ import pytest
 import torch
 
 import agents
-from agents.networks.checkpoint import PRETRAINED, load_policy, policy_folder
+from agents.networks.checkpoint import load_policy
+from agents.networks.folders import PRETRAINED, policy_folder
 from agents.policy import PolicyAgent
 from thud_env import Position
 from thud_env.position import SIDES

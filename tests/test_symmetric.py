@@ -14,7 +14,8 @@ from small_run import SMALL_RUN
 from test_checkpoint import edit_manifest
 
 import agents
-from agents.networks.checkpoint import LATEST, CheckpointError, load_policy, save_policy
+from agents.networks.checkpoint import CheckpointError, load_policy, save_policy
+from agents.networks.folders import LATEST
 from agents.networks.network import Network, NetworkConfig, PolicyNetwork
 from agents.networks.symmetric import SymmetricConfig, SymmetricNetwork
 from thud_env import CLASSIC, Position, ThudError

@@ -342,14 +342,14 @@ def test_a_checkpoint_that_fails_leaves_nothing_behind(tmp_path: Path, monkeypat
     folder = RunFolder.begin(tmp_path / "tiny", TINY)
     trainer = self_play_trainer(TINY)
     folder.checkpoint(1, trainer.roles.networks, [State()], {})
-    save = checkpoints_module.save_policy
+    save = checkpoints_module.save_role
 
     def full_disk(path: Path, *arguments: object, **named: object) -> None:
         if path.name == "trolls":
             raise OSError(28, "No space left on device")
         save(path, *arguments, **named)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(checkpoints_module, "save_policy", full_disk)
+    monkeypatch.setattr(checkpoints_module, "save_role", full_disk)
     with pytest.raises(OSError, match="No space left"):
         folder.checkpoint(2, trainer.roles.networks, [State()], {})
     trainer.roles.close()

@@ -17,6 +17,7 @@ from torch import Tensor
 
 import thud_env
 from agents.durable import new_folder, write_flushed
+from agents.networks.folders import MANIFEST, MODEL, policy_folder
 from agents.networks.inputs import planes_read
 from agents.networks.kinds import make_network, network_config
 from agents.networks.network import NetworkConfig, PolicyNetwork
@@ -28,9 +29,6 @@ from thud_env.rulesets import get_ruleset
 
 FORMAT = "thud-policy"
 FORMAT_VERSION = 1
-MODEL, MANIFEST = "model.safetensors", "manifest.json"
-LATEST = Path("checkpoints", "latest")
-"""In a run's folder: the newest checkpoint."""
 OWN_HASH = "manifest_sha256"
 """The key of a manifest's hash of all its other keys; older policies have none."""
 _KINDS = {
@@ -52,23 +50,6 @@ _MOST_BYTES = 1 << 20
 """The longest manifest that is read; one of ours has some 1,000 bytes."""
 _MANY_BLOCKS = 100
 """A network with more blocks is built only if the model has as many tensors."""
-
-PRETRAINED = Path(__file__).parents[1] / "pretrained"
-"""Policies that come with the checkout, a folder for each ruleset that has some."""
-
-
-def policy_folder(path: str | Path) -> Path:
-    """The folder of policies that a path means.
-
-    Args:
-        path: that folder; or ``pretrained/RULES``, which is found from anywhere, unless there is
-            such a folder where the program runs; or a run's folder, for its latest checkpoint.
-    """
-    path = Path(path)
-    if path.parts[:1] == (PRETRAINED.name,) and not path.exists():
-        return PRETRAINED.parent / path
-    latest = path / LATEST
-    return latest if latest.is_dir() else path
 
 
 class CheckpointError(ThudError):

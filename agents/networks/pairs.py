@@ -6,19 +6,10 @@ import dataclasses
 from pathlib import Path
 from typing import Protocol
 
-from agents.networks.checkpoint import (
-    MANIFEST,
-    PRETRAINED,
-    Checkpoint,
-    CheckpointError,
-    load_policy,
-    policy_folder,
-)
+from agents.networks.checkpoint import Checkpoint, CheckpointError, load_policy
+from agents.networks.folders import MANIFEST, PRETRAINED, is_champion, policy_folder, shipped
 from thud_env.position import SIDES
 from thud_env.rulesets import Ruleset, get_ruleset
-
-CHAMPION = "champion"
-"""The path that means the pair that the checkout has for the game that is played."""
 
 
 class Pair(Protocol):
@@ -115,9 +106,7 @@ class ChampionPairs:
         name = rules.name
         if name not in self._pairs:
             if not (PRETRAINED / name).is_dir():
-                there = ", ".join(
-                    sorted(path.name for path in PRETRAINED.iterdir() if path.is_dir())
-                )
+                there = ", ".join(folder.name for folder in shipped())
                 raise CheckpointError(
                     f"no policy comes with the checkout for {name}: those for {there} do"
                 )
@@ -135,17 +124,8 @@ def pair_at(path: str | Path | Pair) -> Pair:
     if not isinstance(path, str | Path):
         return path
     try:
-        if _is_champion(path):
+        if is_champion(path):
             return ChampionPairs()
         return FolderPair(policy_folder(path))
     except OSError as error:  # a name that is too long, or a folder that may not be entered
         raise CheckpointError(f"{path} cannot be read: {error.strerror}") from None
-
-
-def pair_folder(path: str | Path, rules: Ruleset) -> Path:
-    """The folder with the policies that ``pair_at(path)`` plays a ruleset with."""
-    return PRETRAINED / rules.name if _is_champion(path) else policy_folder(path)
-
-
-def _is_champion(path: str | Path) -> bool:
-    return str(path) == CHAMPION and not Path(path).exists()

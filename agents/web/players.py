@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from agents.agent import Agent
+from agents.networks.folders import MANIFEST, shipped
 from agents.registry import make
 from thud_env import get_ruleset
 
 _CHECKOUT = Path(__file__).parents[2]
 STRENGTH = _CHECKOUT / "docs/strength.md"
-PRETRAINED = _CHECKOUT / "agents/pretrained"
 
 _SCORE = re.compile(r"\| *\d+ *\| *(\S+) *\| *([+-][\d.]+) \([^|]*\| *[\d.,]+, *[\d.,]+ *\|")
 _SCRIPTED = {
@@ -85,9 +85,8 @@ def players(extra: Iterable[str] = ()) -> dict[str, Player]:
     for spec, (name, does) in _SCRIPTED.items():
         quick = spec.startswith(("random", "greedy"))
         found[spec] = Player(spec, name, does, quick=quick)
-    for folder in sorted(PRETRAINED.iterdir()):
-        if folder.is_dir():
-            found |= {player.spec: player for player in _trained(folder)}
+    for folder in shipped():
+        found |= {player.spec: player for player in _trained(folder)}
     for spec in measured.keys() & found.keys():
         line = f"{found[spec].line}; {measured[spec]} points a game of Classic Thud"
         found[spec] = dataclasses.replace(found[spec], line=line)
@@ -107,7 +106,7 @@ def _trained(folder: Path) -> Iterable[Player]:
         sorted(
             {
                 json.loads(manifest.read_text(encoding="utf-8"))["rules"]
-                for manifest in folder.glob("*/manifest.json")
+                for manifest in folder.glob(f"*/{MANIFEST}")
             }
         )
     )

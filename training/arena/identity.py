@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterable
 from pathlib import Path
 
+from agents.networks.folders import MANIFEST, pair_folder
 from agents.registry import own_source
 from agents.search.pattern_files import FOLDER
 from agents.specs import Spec
@@ -54,9 +55,6 @@ def files_of(spec: str, rules: str) -> list[Path]:
     weights = told.value("weights")
     files = [Path(weights)] if weights else []
     if name in ("policy", "policy+mcts") and words:
-        from agents.networks.checkpoint import MANIFEST  # imports torch
-        from agents.networks.pairs import pair_folder
-
         folder = pair_folder(words[0], get_ruleset(rules))
         manifests = [folder / role / MANIFEST for role in ("", *SIDES)]
         files += [manifest for manifest in manifests if manifest.exists()]

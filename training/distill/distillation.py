@@ -19,7 +19,7 @@ from training.distill.tree_teacher import TreeTeacher
 from training.process.clock import ENVIRONMENT, LEARN
 from training.process.ranks import Ranks
 from training.process.roles import Roles, by_role
-from training.process.state import State, load_state, save_state
+from training.process.state import State, load_state, name_after, save_state
 
 
 class Distillation:
@@ -99,7 +99,7 @@ class Distillation:
         tensors = {name: torch.from_numpy(one) for name, one in zip(names, arrays, strict=True)}
         make_folder(self._folder)
         rules: dict[str, str] = {"rules": get_ruleset(self.config.rules).spec}
-        save_state(self._folder, State(tensors), _name(self.decisions), rules)
+        save_state(self._folder, State(tensors), name_after(self.decisions), rules)
         flush_folder(self._folder)
 
     def state(self) -> State:
@@ -120,7 +120,9 @@ class Distillation:
         counts = state.part("counts").values
         size = self.config.decisions_per_update
         before = range(size, (counts["updates"] + 1) * size, size)
-        lessons = [_kept_lesson(self._folder / f"{_name(decisions)}.json") for decisions in before]
+        lessons = [
+            _kept_lesson(self._folder / f"{name_after(decisions)}.json") for decisions in before
+        ]
         self.updates, self._taught = counts["updates"], counts["taught"]
         self._lessons.restore(state.part("lessons"))
         for role, student in zip(SIDES, self._students, strict=True):
@@ -128,11 +130,6 @@ class Distillation:
             for lesson in lessons:
                 student.add(lesson)
             student.restore(state.part(role))
-
-
-def _name(decisions: int) -> str:
-    """The name of the lesson with which a run has labelled so many states."""
-    return f"{decisions:012d}"
 
 
 def _kept_lesson(path: Path) -> Lesson:

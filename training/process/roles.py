@@ -5,13 +5,15 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TypeVar
 
 import torch
 
+from agents.networks.checkpoint import save_policy
 from agents.networks.kinds import make_network
 from agents.networks.network import NetworkConfig, PolicyNetwork
-from thud_env.position import SIDES
+from thud_env.position import SIDES, Side
 from training.config import RunConfig
 from training.process.clock import Clock
 from training.process.precision import Precision, device_named, use_device
@@ -87,6 +89,20 @@ def by_role(metrics: list[dict[str, float]]) -> dict[str, float]:
 def _threads(device: str) -> ThreadPoolExecutor:
     """A worker for each role, on a device."""
     return ThreadPoolExecutor(2, "role", use_device, (device,))
+
+
+def save_role(
+    path: Path, role: Side, network: PolicyNetwork, config: RunConfig, decisions: int
+) -> None:
+    """Write the policy that a run has after so many decisions: see ``save_policy``."""
+    save_policy(
+        path,
+        network,
+        role=role,
+        rules=config.rules,
+        decisions=decisions,
+        agreement=config.agreement,
+    )
 
 
 def two_networks(config: NetworkConfig) -> tuple[PolicyNetwork, PolicyNetwork]:

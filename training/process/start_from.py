@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from agents.networks.checkpoint import CheckpointError, load_policy, policy_folder
+from agents.networks.checkpoint import CheckpointError, load_policy
+from agents.networks.folders import policy_folder
 from agents.networks.network import PolicyNetwork
 from thud_env.errors import ThudError
 from thud_env.position import SIDES

@@ -142,6 +142,15 @@ def restore_learning(
     restore_generator(random, state.part("random").values)
 
 
+NUMBERED = r"[0-9]{12,}"
+"""What ``name_after`` returns, as a regular expression."""
+
+
+def name_after(decisions: int) -> str:
+    """The name of what a run writes after so many decisions; names sort as the numbers do."""
+    return f"{decisions:012d}"
+
+
 def save_state(
     folder: Path, state: State, name: str = "state", metadata: dict[str, str] | None = None
 ) -> None:

@@ -14,14 +14,20 @@ from agents.durable import (
     new_folder,
     rename_flushed,
 )
-from agents.networks.checkpoint import CheckpointError, load_policy, save_policy
+from agents.networks.checkpoint import CheckpointError, load_policy
 from agents.networks.network import PolicyNetwork
 from thud_env.position import SIDES
 from training.config import RunConfig, RunError
-from training.process.state import State, StateError, load_state, save_state
+from training.process.roles import save_role
+from training.process.state import (
+    NUMBERED,
+    State,
+    StateError,
+    load_state,
+    name_after,
+    save_state,
+)
 from training.runs.anchors import Best
-
-_NAME = re.compile(r"[0-9]{12,}")
 
 
 class Checkpoints:
@@ -57,7 +63,7 @@ class Checkpoints:
         """The checkpoints, oldest first."""
         if not self.path.exists():
             return []
-        return sorted(path for path in self.path.iterdir() if _NAME.fullmatch(path.name))
+        return sorted(path for path in self.path.iterdir() if re.fullmatch(NUMBERED, path.name))
 
     def restore(self, restore: Callable[[State], None]) -> tuple[int, list[str]]:
         """Go on from the newest checkpoint that is whole, or from the start if there is none.
@@ -118,24 +124,16 @@ class Checkpoints:
         Raises:
             NotFiniteError: if a number of the networks or of a state is infinite or NaN.
         """
-        folder = self.path / _name(decisions)
+        folder = self.path / name_after(decisions)
         if not folder.exists():
-            config = self._config
             with new_folder(folder) as temporary:
                 for role, network in zip(SIDES, networks, strict=True):
-                    save_policy(
-                        temporary / role,
-                        network,
-                        role=role,
-                        rules=config.rules,
-                        decisions=decisions,
-                        agreement=config.agreement,
-                    )
+                    save_role(temporary / role, role, network, self._config, decisions)
                 for rank, state in enumerate(states):
                     save_state(temporary, state, _state_name(rank))
         self._point("latest", Path(folder.name))
         self.point_to_best(best)
-        kept = {_name(one.decisions) for one in best.values()}
+        kept = {name_after(one.decisions) for one in best.values()}
         for old in self.numbered()[: -self._config.keep_checkpoints]:
             if old.name not in kept:
                 shutil.rmtree(old)
@@ -143,14 +141,16 @@ class Checkpoints:
     def still_there(self, best: Mapping[str, Best]) -> dict[str, Best]:
         """Those of the best checkpoints that have not been removed since."""
         return {
-            role: one for role, one in best.items() if (self.path / _name(one.decisions)).exists()
+            role: one
+            for role, one in best.items()
+            if (self.path / name_after(one.decisions)).exists()
         }
 
     def point_to_best(self, best: Mapping[str, Best]) -> None:
         """Point ``best/dwarfs`` and ``best/trolls`` at each role's best checkpoint, if any is."""
         for role in SIDES:
             if role in best:
-                self._point(f"best/{role}", Path("..", _name(best[role].decisions), role))
+                self._point(f"best/{role}", Path("..", name_after(best[role].decisions), role))
             else:
                 (self.best / role).unlink(missing_ok=True)
 
@@ -158,11 +158,6 @@ class Checkpoints:
         link = self.path / name
         make_folder(link.parent)
         link_flushed(link, target)
-
-
-def _name(decisions: int) -> str:
-    """The name of the checkpoint that is written after so many decisions."""
-    return f"{decisions:012d}"
 
 
 def _state_name(rank: int) -> str:

@@ -10,10 +10,11 @@ from pathlib import Path
 from agents.durable import is_temporary
 from thud_env.position import SIDES
 from training.config import RunError
+from training.process.state import NUMBERED
 
 _OWN_LINKS = {
-    "checkpoints/latest": r"[0-9]{12,}",
-    **{f"checkpoints/best/{role}": rf"\.\./[0-9]{{12,}}/{role}" for role in SIDES},
+    "checkpoints/latest": NUMBERED,
+    **{f"checkpoints/best/{role}": rf"\.\./{NUMBERED}/{role}" for role in SIDES},
 }
 """The links that a run makes, by their place in its folder, and what they may lead to."""
 

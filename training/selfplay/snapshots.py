@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 
 from agents.durable import free_name, rename_flushed
-from agents.networks.checkpoint import CheckpointError, load_policy, save_policy
+from agents.networks.checkpoint import CheckpointError, load_policy
 from agents.networks.network import PolicyNetwork
 from thud_env.position import SIDES
 from training.config import TrainConfig
-from training.process.state import StateError
+from training.process.roles import save_role
+from training.process.state import StateError, name_after
 
 RECENT = 0.05
 """How much a battle counts in the running mean of the score."""
@@ -33,11 +34,6 @@ def pool_folder(folder: Path | None) -> Path | None:
     return folder.resolve() / "pool" if folder else None
 
 
-def snapshot_name(decisions: int) -> str:
-    """The name of the snapshots of both roles that were taken after so many decisions."""
-    return f"{decisions:012d}"
-
-
 def write_snapshot(
     folder: Path, networks: tuple[PolicyNetwork, PolicyNetwork], config: TrainConfig, decisions: int
 ) -> None:
@@ -45,18 +41,11 @@ def write_snapshot(
     already, and whole, stays: a run that goes on takes the same ones again.
     """
     for role, network in zip(SIDES, networks, strict=True):
-        path = folder / role / snapshot_name(decisions)
+        path = folder / role / name_after(decisions)
         if path.exists() and not _is_whole(path):
             rename_flushed(path, free_name(path, ".damaged"))
         if not path.exists():
-            save_policy(
-                path,
-                network,
-                role=role,
-                rules=config.rules,
-                decisions=decisions,
-                agreement=config.agreement,
-            )
+            save_role(path, role, network, config, decisions)
 
 
 def _is_whole(path: Path) -> bool:
@@ -87,8 +76,8 @@ class Pool:
 
     def add(self, decisions: int) -> None:
         """Add a snapshot that ``write_snapshot`` has written."""
-        self.scores[snapshot_name(decisions)] = 0.5
-        self._whole.add(snapshot_name(decisions))
+        self.scores[name_after(decisions)] = 0.5
+        self._whole.add(name_after(decisions))
 
     def weights(self) -> dict[str, float]:
         """How likely each snapshot is to be drawn."""
