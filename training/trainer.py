@@ -17,8 +17,7 @@ from training.process.ranks import Ranks
 from training.process.roles import Roles, by_role
 from training.process.state import State, StateError
 from training.selfplay.battle_metrics import battle_metrics
-from training.selfplay.opponents import Opponents
-from training.selfplay.play import Play, self_play
+from training.selfplay.play import Change, LocalPlay, Play
 from training.selfplay.snapshots import pool_folder, write_snapshot
 
 
@@ -103,14 +102,14 @@ class Trainer:
         wanted = self.config.opponents
         if not wanted.frozen or self._snapshots is None:
             return
+        taken: tuple[int, ...] = ()
         if int(self._progress() * wanted.snapshots) > int(before * wanted.snapshots):
             if self.ranks.rank == 0:
                 networks = self.roles.networks
                 write_snapshot(self._snapshots, networks, self.config, self.decisions)
             self.ranks.wait()
-            self.play.add_snapshots(self.decisions)
-        if self.updates % wanted.redraw_every == 0:
-            self.play.redraw()
+            taken = (self.decisions,)
+        self.play.change(Change(taken, redraw=self.updates % wanted.redraw_every == 0))
 
     def state(self) -> State:
         """The state that the next update depends on."""
@@ -158,6 +157,6 @@ def self_play_trainer(
 
         return Trainer(config, roles, Actors(actors, config, roles, snapshots), ranks, snapshots)
     streams, games = config.streams, config.num_games // ranks.size
-    met = Opponents(config, games, ranks.mine(streams.opponents), roles.precision, snapshots)
-    play = self_play(config, roles, met, ranks.mine(streams.play))
+    seeds = ranks.mine(streams.play), ranks.mine(streams.opponents)
+    play = LocalPlay(config, roles, games, *seeds, snapshots)
     return Trainer(config, roles, play, ranks, snapshots)

@@ -34,10 +34,7 @@ from training.config import ConfigError, RunError, TrainConfig
 from training.process.memory import keep_freed_memory
 from training.process.roles import Roles
 from training.process.state import State, restore_network, state_of_network
-from training.selfplay.battles import OngoingBattles
-from training.selfplay.host_play import HostPlay
-from training.selfplay.opponents import Opponents
-from training.selfplay.play import LocalPlay, check_actors
+from training.selfplay.play import Change, LocalPlay, check_actors
 from training.selfplay.rollout import Rollout, joined
 
 
@@ -49,10 +46,8 @@ class Order:
     """The weights of both roles."""
     steps: int
     """Decisions in each battle."""
-    snapshots: tuple[int, ...]
-    """Written since the last order, by the decisions they were taken after."""
-    redraw: bool
-    """Whether to draw other snapshots."""
+    change: Change
+    """Of the opponents, since the last order."""
 
 
 class Actor:
@@ -75,8 +70,7 @@ class Actor:
     ) -> None:
         keep_freed_memory()
         self._roles = Roles.of(config)
-        met = Opponents(config, games, for_opponents, self._roles.precision, snapshots)
-        self._play = LocalPlay(HostPlay(OngoingBattles.of(config, met, for_play), self._roles))
+        self._play = LocalPlay(config, self._roles, games, for_play, for_opponents, snapshots)
 
     def start(self) -> State:
         """The battles before the first order."""
@@ -87,10 +81,7 @@ class Actor:
         for number, network in enumerate(self._roles.networks):
             restore_network(network, order.networks.part(str(number)))
         self._play.restore(state)
-        for decisions in order.snapshots:
-            self._play.add_snapshots(decisions)
-        if order.redraw:
-            self._play.redraw()
+        self._play.change(order.change)
         rollout = self._play.collect(order.steps)
         return rollout, self._play.state(), self._roles.clock.take()
 
@@ -144,8 +135,7 @@ class Actors:
         self._states: list[State] = ray.get([actor.start.remote() for actor in self.handles])
         self._order: Order | None = None
         self._under_way: list[Any] = []
-        self._snapshots: list[int] = []
-        self._redraw = False
+        self._change = Change()
 
     def collect(self, steps: int) -> Rollout:
         """See ``Play``: what was under way; the next is ordered at once."""
@@ -158,17 +148,14 @@ class Actors:
         self._send(self._next(steps))
         return joined([rollout for rollout, _, _ in played])
 
-    def add_snapshots(self, decisions: int) -> None:
-        """See ``Play``; they are met from the next order on."""
-        self._snapshots.append(decisions)
-
-    def redraw(self) -> None:
+    def change(self, change: Change) -> None:
         """See ``Play``; from the next order on."""
-        self._redraw = True
+        waiting = self._change
+        self._change = Change(waiting.snapshots + change.snapshots, waiting.redraw or change.redraw)
 
     def _next(self, steps: int) -> Order:
-        order = Order(_weights(self._roles.networks), steps, tuple(self._snapshots), self._redraw)
-        self._snapshots, self._redraw = [], False
+        order = Order(_weights(self._roles.networks), steps, self._change)
+        self._change = Change()
         return order
 
     def _send(self, order: Order) -> None:
@@ -180,10 +167,10 @@ class Actors:
 
     def state(self) -> State:
         """See ``Play``: the battles before the order under way, and the order."""
-        values: dict[str, Any] = {"snapshots": self._snapshots, "redraw": self._redraw}
+        values: dict[str, Any] = self._change._asdict()
         parts = {str(number): state for number, state in enumerate(self._states)}
         if order := self._order:
-            values["order"] = [order.steps, list(order.snapshots), order.redraw]
+            values["order"] = [order.steps, *order.change]
             parts["networks"] = order.networks
         return State.of_parts({**parts, "orders": State(values=values)})
 
@@ -192,10 +179,11 @@ class Actors:
         check_actors(state, len(self.handles))
         values = state.part("orders").values
         self._states = [state.part(str(number)) for number in range(len(self.handles))]
-        self._snapshots, self._redraw = list(values["snapshots"]), values["redraw"]
+        self._change = Change(tuple(values["snapshots"]), values["redraw"])
         if "order" in values:
             steps, snapshots, redraw = values["order"]
-            self._send(Order(state.part("networks"), steps, tuple(snapshots), redraw))
+            change = Change(tuple(snapshots), redraw)
+            self._send(Order(state.part("networks"), steps, change))
 
 
 def _weights(networks: tuple[PolicyNetwork, PolicyNetwork]) -> State:

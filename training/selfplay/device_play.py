@@ -28,7 +28,7 @@ from training.selfplay.rollout import Rollout
 
 
 class DevicePlay:
-    """B battles that go on from one rollout to the next: see ``Collector``.
+    """B battles that go on from one rollout to the next.
 
     Args:
         battles: as they stand, and who plays them.
@@ -51,7 +51,7 @@ class DevicePlay:
         self._every_seat = torch.arange(4, device=device)[:, None]
 
     def collect(self, steps: int) -> Rollout:
-        """See ``Collector``."""
+        """Play ``steps`` decisions in each battle."""
         self.battles.opponents.begin()
         self._frames = self._sent(self.battles.frames)
         games, count = self.battles.games, self.battles.games.num_games

@@ -19,7 +19,7 @@ from training.selfplay.rollout import Rollout
 
 
 class HostPlay:
-    """Plays battles of the host, with networks wherever they are: see ``Collector``.
+    """Plays battles of the host, with networks wherever they are.
 
     Args:
         battles: as they stand, and who plays them.
@@ -31,7 +31,7 @@ class HostPlay:
         self._roles = roles
 
     def collect(self, steps: int) -> Rollout:
-        """See ``Collector``."""
+        """Play ``steps`` decisions in each battle."""
         battles = self.battles
         battles.opponents.begin()
         games, count = battles.games, battles.games.num_games

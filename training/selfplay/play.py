@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from pathlib import Path
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from thud_env.batch.options import Device
 from training.config import RunError, TrainConfig
 from training.process.roles import Roles
 from training.process.state import State
@@ -16,17 +18,23 @@ from training.selfplay.opponents import Opponents
 from training.selfplay.rollout import Rollout
 
 
+class Change(NamedTuple):
+    """A change of who is met as a frozen snapshot."""
+
+    snapshots: tuple[int, ...] = ()
+    """New ones of both roles, which have been written, by the decisions they were taken after."""
+    redraw: bool = False
+    """Whether to draw others to be met."""
+
+
 class Play(Protocol):
     """A source of rollouts."""
 
     def collect(self, steps: int) -> Rollout:
         """Play ``steps`` decisions in each battle."""
 
-    def add_snapshots(self, decisions: int) -> None:
-        """Add snapshots of both roles, which have been written, to the opponents."""
-
-    def redraw(self) -> None:
-        """Draw other snapshots to be met."""
+    def change(self, change: Change) -> None:
+        """Change who is met."""
 
     def state(self) -> State:
         """The state that the next rollout depends on, besides the networks."""
@@ -39,38 +47,43 @@ class Play(Protocol):
         """
 
 
-class Collector(Protocol):
-    """Plays battles on."""
-
-    battles: OngoingBattles
-    """As they stand, and who plays them."""
-
-    def collect(self, steps: int) -> Rollout:
-        """Play ``steps`` decisions in each battle."""
-
-
 class LocalPlay:
-    """Battles of this process: see ``Play``.
+    """Battles of this process, played where the networks are, if the rules can be compiled for that
+    device, else on the host: see ``Play``.
 
     Args:
-        collector: plays them.
+        config: what to train.
+        roles: the learners.
+        games: how many battles.
+        for_play, for_opponents: seed the learners' decisions and the opponents.
+        snapshots: where those of the run are; needed if any are to be met.
     """
 
-    def __init__(self, collector: Collector) -> None:
-        self.battles = collector.battles
-        self._collector = collector
+    def __init__(
+        self,
+        config: TrainConfig,
+        roles: Roles,
+        games: int,
+        for_play: np.random.SeedSequence,
+        for_opponents: np.random.SeedSequence,
+        snapshots: Path | None,
+    ) -> None:
+        opponents = Opponents(config, games, for_opponents, roles.precision, snapshots)
+        on_device = roles.precision.has_kernels
+        device: Device = "cuda" if on_device else "cpu"
+        self.battles = OngoingBattles.of(config, opponents, for_play, device)
+        self._collector = (DevicePlay if on_device else HostPlay)(self.battles, roles)
 
     def collect(self, steps: int) -> Rollout:
         """See ``Play``."""
         return self._collector.collect(steps)
 
-    def add_snapshots(self, decisions: int) -> None:
+    def change(self, change: Change) -> None:
         """See ``Play``."""
-        self.battles.opponents.add_snapshots(decisions)
-
-    def redraw(self) -> None:
-        """See ``Play``."""
-        self.battles.opponents.redraw()
+        for decisions in change.snapshots:
+            self.battles.opponents.add_snapshots(decisions)
+        if change.redraw:
+            self.battles.opponents.redraw()
 
     def state(self) -> State:
         """See ``Play``."""
@@ -92,20 +105,3 @@ def check_actors(state: State, now: int) -> None:
     if before != now:
         right = f"--actors {before}" if before else "no --actors"
         raise RunError(f"the run was trained by {before} actors: {right} would be right")
-
-
-def self_play(
-    config: TrainConfig, roles: Roles, opponents: Opponents, seed: np.random.SeedSequence
-) -> Play:
-    """The battles that a configuration asks for, played where the networks are, if the rules can
-    be compiled for that device, else on the host.
-
-    Args:
-        config: what to train.
-        roles: the learners.
-        opponents: who has the seats that the learners do not have.
-        seed: of all draws.
-    """
-    on_device = roles.precision.has_kernels
-    battles = OngoingBattles.of(config, opponents, seed, "cuda" if on_device else "cpu")
-    return LocalPlay(DevicePlay(battles, roles) if on_device else HostPlay(battles, roles))
