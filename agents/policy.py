@@ -64,11 +64,6 @@ class PolicyAgent(Agent):
         self._random = np.random.default_rng(seed)
 
     @property
-    def path(self) -> Path:
-        """The folder of its policies."""
-        return self._pair.path
-
-    @property
     def trained_for(self) -> str | None:
         """See ``Agent``."""
         return self._pair.rules

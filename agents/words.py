@@ -16,7 +16,7 @@ def standing(position: Position) -> str:
     if position.outcome is not None:
         turn = f"After {position.turn_number} turns"
     dwarfs, trolls = int(row[fields.NUM_DWARFS]), int(row[fields.NUM_TROLLS])
-    pieces = f"{_counted(dwarfs, 'dwarf')}, {_counted(trolls, 'troll')}"
+    pieces = f"{counted(dwarfs, 'dwarf')}, {counted(trolls, 'troll')}"
     if position.rules.reward != "margin":  # pieces do not count, so neither side leads
         return f"{turn}: {pieces}."
     leader = SIDES[position.margin < 0]
@@ -24,8 +24,9 @@ def standing(position: Position) -> str:
     return f"{turn}: {pieces}, {lead}."
 
 
-def _counted(number: int, name: str) -> str:
-    return f"{number} {name}{'' if number == 1 else 's'}"
+def counted(count: int, what: str) -> str:
+    """A number of things: ``1 game pair``, ``2,000 game pairs``."""
+    return f"{count:,} {what}{'s' * (count != 1)}"
 
 
 def verdict(position: Position) -> str:

@@ -9,7 +9,14 @@ import pytest
 import yaml
 
 from agents.search.workspace import MAX_DEPTH, MAX_QUIESCENCE
-from training.config import KEYS_OF_ONE, ConfigError, ExploitConfig, RunConfig, TrainConfig
+from training.config import (
+    KEYS_OF_ONE,
+    ConfigError,
+    ExploitConfig,
+    RunConfig,
+    SelfPlayConfig,
+    TrainConfig,
+)
 from training.config_file import load_config
 from training.distill.config import DistillConfig
 
@@ -233,12 +240,12 @@ def test_a_mistake_in_a_file_is_named(written) -> None:
 
 
 def test_a_configuration_of_another_command_names_that_command() -> None:
-    common, train, exploit, distil = (
-        {field.name for field in dataclasses.fields(kind)}
-        for kind in (RunConfig, TrainConfig, ExploitConfig, DistillConfig)
+    kinds = (RunConfig, SelfPlayConfig, TrainConfig, ExploitConfig, DistillConfig)
+    common, playing, train, exploit, distil = (
+        {field.name for field in dataclasses.fields(kind)} for kind in kinds
     )
     assert set(KEYS_OF_ONE["training.train"]) == train - common
-    assert set(KEYS_OF_ONE["training.exploit"]) == exploit - train
+    assert set(KEYS_OF_ONE["training.exploit"]) == exploit - playing
     assert set(KEYS_OF_ONE["training.distill"]) == distil - common
     with pytest.raises(ConfigError, match=r"unknown key ppo: .* python -m training\.train,"):
         load_config(SMOKE, kind=DistillConfig)

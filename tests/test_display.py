@@ -25,7 +25,7 @@ SHOWN = {
 
 def test_a_line_says_what_a_distillation_loses() -> None:
     console = Console(file=io.StringIO(), force_terminal=False, width=200)
-    with Display(console, "tiny", 1000) as display:
+    with Display(console, "tiny", 1000, ["greedy"]) as display:
         display.update(1000, {**SHOWN, "dwarfs/regret": 0.17, "trolls/regret": 0.12})
     shown = console.file.getvalue()  # type: ignore[attr-defined]
     assert "dwarfs regret 0.17, trolls regret 0.12" in shown
@@ -35,7 +35,7 @@ def test_a_line_says_what_a_distillation_loses() -> None:
 def test_zero_has_no_minus(terminal: bool) -> None:
     names = ("battles/margin", "dwarfs/margin_against_greedy", "trolls/explained_variance")
     console = Console(file=io.StringIO(), force_terminal=terminal, width=200)
-    with Display(console, "tiny", 1000) as display:
+    with Display(console, "tiny", 1000, ["greedy"]) as display:
         display.update(1000, {**SHOWN, **dict.fromkeys(names, -0.0001), f"trolls/{METRIC}": -0.0})
     shown = console.file.getvalue()  # type: ignore[attr-defined]
     assert "+0.0" in shown
@@ -44,7 +44,7 @@ def test_zero_has_no_minus(terminal: bool) -> None:
 
 def test_a_live_display_in_a_terminal() -> None:
     console = Console(file=io.StringIO(), force_terminal=True, width=100)
-    with Display(console, "tiny", 1000) as display:
+    with Display(console, "tiny", 1000, ["greedy"]) as display:
         display.update(400, {**SHOWN, "dwarfs/margin_against_greedy": -12.34})
         display.update(500, SHOWN)
     shown = console.file.getvalue()  # type: ignore[attr-defined]
@@ -62,7 +62,7 @@ def test_words_of_the_user_are_shown_as_they_are(words: str, monkeypatch, capsys
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "200")
     console = CommandConsole()
-    with Display(console, words, 1000) as display:
+    with Display(console, words, 1000, [words]) as display:
         display.update(400, {**SHOWN, f"dwarfs/margin_against_{words}": -12.34})
     shown = capsys.readouterr().out
     assert f"margin against {words}" in shown

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from agents.words import counted
 from training.arena.intervals import (
     ENOUGH_PAIRS,
     RESAMPLES,
     Interval,
     bootstrap_mean,
     compare,
-    counted,
     is_above,
     mean_interval,
     resample_weights,

@@ -8,7 +8,6 @@ import torch
 import agents
 from agents.networks.checkpoint import load_policy
 from agents.networks.folders import PRETRAINED, policy_folder
-from agents.policy import PolicyAgent
 from thud_env import Position
 from thud_env.position import SIDES
 from training.arena.battles import play_battles
@@ -55,10 +54,10 @@ def test_a_folder_where_the_program_runs_goes_first(tmp_path: Path, monkeypatch)
     assert RULESETS
     monkeypatch.chdir(tmp_path)
     here = Path("pretrained") / RULESETS[0]
-    assert PolicyAgent(here).path == PRETRAINED / RULESETS[0]
+    assert policy_folder(here) == PRETRAINED / RULESETS[0]
     here.parent.mkdir()
     here.symlink_to(PRETRAINED / RULESETS[0])
-    assert PolicyAgent(here).path == here
+    assert policy_folder(here) == here
 
 
 def test_the_folder_of_a_run_means_its_latest_checkpoint(tmp_path: Path) -> None:

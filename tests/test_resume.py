@@ -36,7 +36,6 @@ from training.config import ExploitConfig, OpponentConfig, TrainConfig
 from training.distill.alphabeta_teacher import AlphaBetaTeacher
 from training.distill.config import DistillConfig, LessonConfig, TeacherConfig
 from training.distill.lessons import Lessons
-from training.exploit import exploiting_trainer
 from training.process.precision import Precision
 from training.process.stopping import STOPPING
 from training.runs.loop import Stopped
@@ -207,7 +206,7 @@ def some_play(command: str, player: str) -> tuple[Any, Callable[[], Any]]:
         return play, lambda: play.give(teacher, with_student=False)
     short: dict[str, Any] = {"num_games": 4, "max_turns": 2, "network": TINY.network}
     if command == "exploit":
-        trainer = exploiting_trainer(ExploitConfig(**short, agent=player))
+        trainer = self_play_trainer(ExploitConfig(**short, agent=player))
     else:
         met = OpponentConfig(scripted=1.0, players=(player,))
         trainer = self_play_trainer(TrainConfig(**short, opponents=met))

@@ -41,7 +41,7 @@ from training.selfplay.rollout import Rollout
 from training.trainer import self_play_trainer
 from training.usage import add_config, read_config
 
-CONFIG = Path(__file__).resolve().parents[1] / "configs" / "cpu.yaml"
+DEFAULT = Path(__file__).resolve().parents[1] / "configs" / "cpu.yaml"
 
 
 def _networks_own(
@@ -111,8 +111,8 @@ def measure(config: TrainConfig, updates: int) -> dict[str, float]:
 
 def main(words: list[str] | None = None) -> int:
     """The command line; returns the exit code."""
-    command = Command("training.bench", __doc__, keys_help(load_config(CONFIG)))
-    add_config(command, "a YAML file, or the folder of a run", CONFIG)
+    command = Command("training.bench", __doc__, keys_help(load_config(DEFAULT)))
+    add_config(command, "a YAML file, or the folder of a run", DEFAULT)
     command.add_argument(
         "--updates", type=bounded(int, 1), default=5, metavar="N", help="how many (5)"
     )
@@ -121,7 +121,7 @@ def main(words: list[str] | None = None) -> int:
 
 
 def _report(arguments: argparse.Namespace) -> None:
-    config = read_config(arguments, CONFIG, TrainConfig)
+    config = read_config(arguments, DEFAULT, TrainConfig)
     check_players(config)
     keep_freed_memory()
     result = measure(config, arguments.updates)

@@ -206,8 +206,8 @@ class RunConfig:
 
 
 @dataclasses.dataclass(frozen=True)
-class TrainConfig(RunConfig):
-    """One run of self-play."""
+class SelfPlayConfig(RunConfig):
+    """The keys of a run that learns by playing, whoever is met in it."""
 
     shaping: float = 0.0
     """Weight of rewards for progress at the start of a Koom Valley run, 0 from halfway on
@@ -217,8 +217,6 @@ class TrainConfig(RunConfig):
     (training/arena/openings.py)."""
     symmetric_frames: bool = False
     """Whether each battle is seen turned and mirrored at random (training/selfplay/frames.py)."""
-    opponents: OpponentConfig = dataclasses.field(default_factory=OpponentConfig)
-    """The opponents that do not learn."""
     ppo: PPOConfig = dataclasses.field(default_factory=PPOConfig)
     """The learner."""
 
@@ -229,18 +227,26 @@ class TrainConfig(RunConfig):
             raise ConfigError(f"shaping: {self.rules} pays captures already: 0 would be right")
 
     @property
-    def players_named(self) -> dict[str, tuple[str, ...]]:
-        """See ``RunConfig``."""
-        return {**super().players_named, "opponents.players": self.opponents.players}
-
-    @property
     def book_key(self) -> str:
         """See ``RunConfig``."""
         return "starts" if self.starts == "book" else ""
 
 
 @dataclasses.dataclass(frozen=True)
-class ExploitConfig(TrainConfig):
+class TrainConfig(SelfPlayConfig):
+    """One run of self-play."""
+
+    opponents: OpponentConfig = dataclasses.field(default_factory=OpponentConfig)
+    """The opponents that do not learn."""
+
+    @property
+    def players_named(self) -> dict[str, tuple[str, ...]]:
+        """See ``RunConfig``."""
+        return {**super().players_named, "opponents.players": self.opponents.players}
+
+
+@dataclasses.dataclass(frozen=True)
+class ExploitConfig(SelfPlayConfig):
     """One run against an agent that does not learn.
 
     Raises:
@@ -257,15 +263,23 @@ class ExploitConfig(TrainConfig):
             )
 
     @property
+    def opponents(self) -> OpponentConfig:
+        """Each role meets the agent in half of the battles, and never the other role."""
+        return OpponentConfig(scripted=1.0, players=(self.agent,))
+
+    @property
     def players_named(self) -> dict[str, tuple[str, ...]]:
         """See ``RunConfig``."""
         return {**super().players_named, "agent": (self.agent,)}
 
 
+PlayConfig = TrainConfig | ExploitConfig
+"""What a trainer is told: both say who the opponents are."""
+
 Config = TypeVar("Config", bound=RunConfig)
 
 KEYS_OF_ONE = {
-    "training.train": ("shaping", "starts", "symmetric_frames", "opponents", "ppo"),
+    "training.train": ("shaping", "starts", "symmetric_frames", "ppo", "opponents"),
     "training.distill": ("teacher", "lessons", "student"),
     "training.exploit": ("agent",),
 }

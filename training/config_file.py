@@ -20,7 +20,7 @@ from thud_env.command import whole_number
 from thud_env.errors import ThudError
 from training.config import KEYS_OF_ONE, Config, ConfigError, RunConfig, TrainConfig
 
-CONFIG = "config.yaml"
+STORED = "config.yaml"
 """The file in a run's folder that it was started with."""
 
 _LARGEST = 2**63 - 1

@@ -23,9 +23,10 @@ from thud_env.errors import ThudError
 from thud_env.position import SIDES
 from thud_env.rulesets import Ruleset, get_ruleset
 from training.config import ConfigError, ExploitConfig, RunConfig, TrainConfig
-from training.config_file import CONFIG, load_config
+from training.config_file import STORED, load_config
 from training.distill.config import DistillConfig
 from training.runs.metrics import FILE, whole_lines
+from training.selfplay.battle_metrics import AGAINST
 from training.svg import BLUE, RED, curve, line, picture, text
 
 _WIDTH, _HEIGHT, _LEFT, _TOP, _GAP = 330, 240, 52, 46, 60
@@ -46,7 +47,7 @@ def read_curves(run: Path) -> tuple[Ruleset, dict[tuple[str, str], Points]]:
         YamlError: if the folder holds no run.
         CurveError: if its configuration is not one of this version, or nothing has been measured.
     """
-    config = _config(run / CONFIG)
+    config = _config(run / STORED)
     lines = [entry for entry, _ in whole_lines(run / FILE)]
     curves: dict[tuple[str, str], Points] = {
         (role, anchor): [
@@ -54,7 +55,7 @@ def read_curves(run: Path) -> tuple[Ruleset, dict[tuple[str, str], Points]]:
         ]
         for role in SIDES
         for anchor in config.anchors
-        for name in (f"{role}/margin_against_{anchor}",)
+        for name in (f"{role}/{AGAINST}{anchor}",)
     }
     if not all(curves.values()):
         if not config.anchor_games:

@@ -40,6 +40,7 @@ from training.arena.battles import (
 )
 from training.arena.identity import code_of_play, own_files
 from training.arena.intervals import ENOUGH_PAIRS
+from training.arena.limits import unlike_the_rules
 from training.arena.openings import Openings, OpeningsError, read_openings, read_starts
 from training.arena.records import check_records_folder, records_of, write_records
 from training.arena.summary import (
@@ -49,7 +50,6 @@ from training.arena.summary import (
     summarise,
     summarise_pairs,
     table_of_pairs,
-    words_of_limits,
 )
 from training.commands.console import CommandConsole
 from training.commands.progress import Progress
@@ -302,7 +302,7 @@ def _origin(specs: tuple[str, str], rules: str) -> dict[str, Any]:
 def _print_figures(asked: _Request, results: list[dict[str, Any]]) -> None:
     """Print the figures for people, after the limits that are not the ruleset's."""
     one, others, rules = asked.one, asked.others, asked.rules
-    if words := words_of_limits(rules, **asked.limits):
+    if words := unlike_the_rules(rules, **asked.limits):
         print(f"limits: {words}")
     if len(others) > 1:
         print(f"{one}, {rules}\n")

@@ -23,14 +23,18 @@ WIDTH, COLUMN = 98, 30
 """Of a line, and of what stands left in it."""
 
 
-def keys_help(config: RunConfig, without: tuple[str, ...] = ()) -> str:
-    """Every key of a configuration with its default and its meaning, a line each, except those that
-    begin with one of some words.
+def keys_help(config: RunConfig, without: str = "") -> str:
+    """Every key of a configuration with its default and its meaning, a line each, except that
+    called ``without``.
     """
     return "\n".join(
         (
             "keys of a configuration, with their defaults:",
-            *(_line(key, meaning) for key, meaning in _keys(config) if not key.startswith(without)),
+            *(
+                _line(key, meaning)
+                for key, meaning in _keys(config)
+                if key.partition("=")[0] != without
+            ),
         )
     )
 

@@ -15,7 +15,7 @@ from rich.console import Console
 
 from agents.registry import is_own
 from thud_env.command import Command, say
-from training.arena.summary import words_of_limits
+from training.arena.limits import unlike_the_rules
 from training.commands.console import CommandConsole
 from training.config import Config
 from training.keys_help import keys_help
@@ -55,16 +55,9 @@ def run_command(
         the exit code.
     """
 
-    def start(arguments: argparse.Namespace) -> int:
-        options = given_options(arguments)
-        config, runs, goes_on = read_run(
-            Path(arguments.config),
-            arguments.overrides,
-            type(default),
-            allow_python=arguments.allow_python,
-        )
-        options = dataclasses.replace(options, resume=options.resume or goes_on)
-        return start_run(module, work, config, runs, options)
+    def read(arguments: argparse.Namespace) -> tuple[Config, Path, bool]:
+        path, python = Path(arguments.config), arguments.allow_python
+        return read_run(path, arguments.overrides, type(default), allow_python=python)
 
     command = Command(module, docstring, keys_help(default))
     add_config(
@@ -72,6 +65,32 @@ def run_command(
         "a YAML file, whose run begins anew without --resume, or a run's folder, which goes on",
     )
     add_options(command)
+    return run_work(module, command, read, work, words)
+
+
+def run_work(
+    module: str,
+    command: Command,
+    read: Callable[[argparse.Namespace], tuple[Config, Path, bool]],
+    work: Callable[[Config, Console, Path, Options], Any],
+    words: list[str] | None,
+) -> int:
+    """Run a command line that makes a run; returns the exit code.
+
+    Args:
+        module: the full name of the command.
+        command: its arguments.
+        read: returns, of what was given, the configuration, the folder of runs, and whether the
+            run goes on.
+        work, words: as for ``run_command``.
+    """
+
+    def start(arguments: argparse.Namespace) -> int:
+        options = given_options(arguments)
+        config, runs, goes_on = read(arguments)
+        options = dataclasses.replace(options, resume=options.resume or goes_on)
+        return start_run(module, work, config, runs, options)
+
     return command.run(start, words, stopped=STOPPED)
 
 
@@ -82,9 +101,7 @@ def start_run(
     runs: Path,
     options: Options,
 ) -> int:
-    """Do a command's work; returns the exit code, and says how a run that was stopped goes on. The
-    arguments are those of ``run_command`` and of ``work``.
-    """
+    """Do a command's work; returns the exit code, and says how a run that was stopped goes on."""
     keep_freed_memory()
     try:
         work(config, CommandConsole(), runs, options)
@@ -129,7 +146,7 @@ def open_run(
         folder = (RunFolder.resume if resumed else RunFolder.begin)(path, config)
         if config.start_from and not resumed:
             folder.notices += crossing(config.start_from, config.rules)
-        if words := words_of_limits(config.rules, **config.limits):
+        if words := unlike_the_rules(config.rules, **config.limits):
             folder.notices.append(f"limits of the configuration, not of the ruleset: {words}")
     ranks.wait()
     if ranks.rank > 0:

@@ -30,9 +30,9 @@ from pathlib import Path
 
 from rich.console import Console
 
+from agents.words import counted
 from thud_env.batch.cpu import available_cores
 from thud_env.rulesets import get_ruleset
-from training.arena.intervals import counted
 from training.checks import check_run
 from training.config import ConfigError, TrainConfig
 from training.launch import complete, open_run, run_command

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from thud_env.rulesets import get_ruleset
-from training.config import TrainConfig
+from training.config import PlayConfig
 from training.learner.batches import Batch, batches_of, with_progress_paid
 from training.learner.pace import Pace
 from training.learner.ppo import ppo_learners
@@ -34,7 +34,7 @@ class Trainer:
 
     def __init__(
         self,
-        config: TrainConfig,
+        config: PlayConfig,
         roles: Roles,
         play: Play,
         ranks: Ranks | None = None,
@@ -137,7 +137,7 @@ class Trainer:
 
 
 def self_play_trainer(
-    config: TrainConfig, folder: Path | None = None, ranks: Ranks | None = None, actors: int = 0
+    config: PlayConfig, folder: Path | None = None, ranks: Ranks | None = None, actors: int = 0
 ) -> Trainer:
     """A trainer of a run of self-play.
 

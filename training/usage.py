@@ -8,7 +8,7 @@ from pathlib import Path
 from thud_env.arguments import nearest
 from thud_env.command import Command
 from training.config import Config, ConfigError
-from training.config_file import CONFIG, load_config
+from training.config_file import STORED, load_config
 
 _CHECKOUT = Path(__file__).resolve().parents[1]
 ALLOW_PYTHON = "let the file name agents python:MODULE:CLASS, and their code run"
@@ -61,7 +61,7 @@ def _path_of_config(path: Path) -> Path:
         raise ConfigError(f"{path}: there is no such file here: {ours} would be right")
     if not path.is_dir():
         return path
-    if not (path / CONFIG).exists():
+    if not (path / STORED).exists():
         smoke = path / "smoke.yaml"
         files = [smoke] if smoke.exists() else path.glob("*.yaml")
         example = min(files, default=Path("configs/smoke.yaml"))
@@ -69,7 +69,7 @@ def _path_of_config(path: Path) -> Path:
             f"{path} is a folder without a run: the folder of a run, or a file such as "
             f"{example}, would be right"
         )
-    return path / CONFIG
+    return path / STORED
 
 
 def _names_beside(path: Path) -> list[str]:
@@ -88,7 +88,7 @@ def read_run(
     config = load_config(_path_of_config(path), overrides, kind, allow_python=allow_python)
     if not path.is_dir():
         return config, Path("runs"), False
-    stored = load_config(path / CONFIG, None, kind, allow_python=True).name  # nothing is made of it
+    stored = load_config(path / STORED, None, kind, allow_python=True).name  # nothing is made of it
     if config.name != stored:
         raise ConfigError(f"name: {path} goes on as {stored}: leave out name={config.name}")
     if stored != path.resolve().name:

@@ -16,11 +16,6 @@ class Pair(Protocol):
     """A policy for each role."""
 
     @property
-    def path(self) -> Path:
-        """The folder that they were read from."""
-        ...
-
-    @property
     def rules(self) -> str | None:
         """The ruleset that they were trained for, as its spec; None if it is not one alone."""
         ...
@@ -95,7 +90,6 @@ def _for_play(path: Path) -> Checkpoint:
 class ChampionPairs:
     """The pairs in the checkout, each read when its game is played."""
 
-    path = PRETRAINED
     rules: str | None = None
 
     def __init__(self) -> None:

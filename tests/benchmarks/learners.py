@@ -33,7 +33,7 @@ from peers import processor
 
 from thud_env.command import Command, bounded
 from thud_env.errors import ThudError
-from training.bench import CONFIG
+from training.bench import DEFAULT
 from training.config import OpponentConfig, TrainConfig
 from training.config_file import load_config
 from training.learner.batches import batches_of
@@ -124,7 +124,7 @@ def main(words: list[str] | None = None) -> int:
 
 
 def compare(arguments: argparse.Namespace) -> None:
-    config = load_config(CONFIG)
+    config = load_config(DEFAULT)
     keep_freed_memory()  # for all of them, before any has threads
     try:
         compared = learners(config)

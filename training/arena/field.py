@@ -7,15 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from thud_env.command import BATTLE_LIMITS
 from thud_env.errors import ThudError
 from thud_env.position import Position
 from training.arena.openings import Openings
-
-
-def limits_in_words(limits: dict[str, Any]) -> str:
-    """What ends a battle: ``60 turns without a capture or a move of the stone, or 400 turns``."""
-    return ", or ".join(f"{most} {BATTLE_LIMITS[name]}" for name, most in limits.items())
 
 
 class FieldError(ThudError):

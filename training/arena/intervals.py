@@ -42,11 +42,6 @@ class Interval(NamedTuple):
         return f"{value}% ({low} to {high})"
 
 
-def counted(count: int, what: str) -> str:
-    """A number of things: ``1 game pair``, ``2,000 game pairs``."""
-    return f"{count:,} {what}{'s' * (count != 1)}"
-
-
 def decimals(largest: float) -> int:
     """How many decimals suit a mean of values in ``-largest .. largest``."""
     return 1 if largest > 1 else 2

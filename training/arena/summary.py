@@ -6,25 +6,12 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from agents.words import counted
 from thud_env import Termination
 from thud_env.position import SIDES
-from thud_env.rules.row import limits_of, new_row
 from thud_env.rulesets import get_ruleset
 from training.arena.battles import Battles, GamePairs, strike_names
-from training.arena.intervals import Interval, counted, decimals, mean_interval, wilson
-
-
-def words_of_limits(rules: str, **limits: Any) -> str:
-    """The limits of battles that are not the ruleset's, as ``max_quiet_turns=60 (not 200)``; empty
-    if all are.
-    """
-    ruleset = get_ruleset(rules)
-    usual, given = limits_of(new_row(ruleset)), limits_of(new_row(ruleset, **limits))
-    return ", ".join(
-        f"{name}={limit} (not {usual[name]})"
-        for name, limit in given.items()
-        if limit != usual[name]
-    )
+from training.arena.intervals import Interval, decimals, mean_interval, wilson
 
 
 def _with_interval(name: str, interval: Interval) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from thud_env.rulesets import get_ruleset
 from training import pages
-from training.arena.field import limits_in_words
 from training.arena.intervals import ENOUGH_PAIRS, decimals
+from training.arena.limits import what_ends
 from training.arena.summary import markdown_table
 from training.balance.figures import FIRST_TURN, LAST_TURN, Balance, Mirror
 from training.balance.pictures import margins_svg, standing_svg
@@ -50,7 +50,7 @@ def tables(found: list[Balance]) -> Iterator[str]:
         headings = ["against itself", "battles", "dwarfs won", "trolls won", "margin"]
         more = ["by limit", "turns", "dwarfs captured", "trolls captured"]
         yield from markdown_table([*headings, *more], rows)
-        ends = f" Battles end after {limits_in_words(balance.limits)}." if balance.limits else ""
+        ends = f" Battles end after {what_ends(balance.limits)}." if balance.limits else ""
         yield f"\n{verdict(balance.mirrors[-1], places)}{ends}\n"
 
 

@@ -13,7 +13,6 @@ import copy
 import dataclasses
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +35,6 @@ class _Students:
     """The networks as they are now, as a pair of policies."""
 
     networks: dict[str, PolicyNetwork]
-    path: Path = Path("students")
     rules: str | None = None
 
     @classmethod

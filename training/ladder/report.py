@@ -14,18 +14,18 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 
+from agents.words import counted
 from thud_env.position import SIDES
 from thud_env.rulesets import get_ruleset
-from training.arena.field import limits_in_words
 from training.arena.intervals import (
     ENOUGH_PAIRS,
     NOT_COMPARED,
     Interval,
     compare,
-    counted,
     decimals,
     resolution,
 )
+from training.arena.limits import what_ends
 from training.arena.summary import markdown_table
 from training.ladder.figures import Effort, Figures, as_json, compute_figures
 from training.ladder.picture import payoff_svg
@@ -71,7 +71,7 @@ def _summary(games: Games, figures: Figures, most: float) -> Iterator[str]:
         f"agents. {resolution_words(2 * min(pairs))}"
     )
     if games.header.limits:
-        yield f"\nBattles end after {limits_in_words(games.header.limits)}."
+        yield f"\nBattles end after {what_ends(games.header.limits)}."
     if games.codes > 1:
         yield (
             f"\nThese games were played with {games.codes} states of the code: they are of one "

@@ -175,7 +175,11 @@ def _check_continues(folder: Path, old: Header, new: Header) -> None:
     if old.book != new.book:
         raise differ("opening book", old.book, new.book)
     if old.limits != new.limits:
-        raise differ("limits", _words(old.limits), _words(new.limits))
+        had, wanted = (
+            " ".join(f"{name}={value}" for name, value in header.limits.items()) or "none"
+            for header in (old, new)
+        )
+        raise differ("limits", had, wanted)
     if old.seed != new.seed:
         raise differ("seed", old.seed, new.seed)
     missing = [spec for spec in old.agents if spec not in new.agents]
@@ -190,7 +194,3 @@ def _check_continues(folder: Path, old: Header, new: Header) -> None:
                 f"{folder} holds a ladder with games={games} of {spec}, not {new.agents[spec]}, "
                 "and a field may only grow: --out DIR names another folder"
             )
-
-
-def _words(limits: dict[str, int]) -> str:
-    return " ".join(f"{name}={value}" for name, value in limits.items()) or "none"

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from rich.console import Console
 
+from agents.words import counted
 from training.arena.field import Field, FieldError, Game
 from training.arena.games import Result, play_games, try_players
-from training.arena.intervals import counted
 from training.commands.progress import Progress
 from training.ladder.store import Store, read_games
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from thud_env.position import SIDES
-from training.config import TrainConfig
+from training.config import SelfPlayConfig
 from training.learner.advantage import gae
 from training.learner.shaping import progress_rewards
 from training.selfplay.rollout import Rollout
@@ -37,7 +37,7 @@ class Batch:
         return Batch(*(torch.from_numpy(one).to(device) for one in vars(self).values()))
 
 
-def with_progress_paid(rollout: Rollout, config: TrainConfig, progress: float) -> Rollout:
+def with_progress_paid(rollout: Rollout, config: SelfPlayConfig, progress: float) -> Rollout:
     """Add rewards for progress (``shaping.py``), less and less until half of the run is done."""
     weight = config.shaping * max(0.0, 1 - 2 * progress)
     if weight == 0:
@@ -46,7 +46,7 @@ def with_progress_paid(rollout: Rollout, config: TrainConfig, progress: float) -
     return dataclasses.replace(rollout, rewards=rollout.rewards + weight * paid)
 
 
-def batches_of(rollout: Rollout, config: TrainConfig) -> tuple[Batch, Batch]:
+def batches_of(rollout: Rollout, config: SelfPlayConfig) -> tuple[Batch, Batch]:
     """The dwarfs' decisions and the trolls'; in a short rollout a side may have none."""
     advantages, known = gae(rollout, config.ppo.gamma, config.ppo.gae_lambda)
     returns = advantages + rollout.values

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from thud_env.rulesets import get_ruleset
-from training.config import TrainConfig
+from training.config import PlayConfig
 from training.learner.batches import Batch
 from training.process.ranks import Ranks
 from training.selfplay.rollout import MIRROR, Rollout
@@ -24,7 +24,7 @@ class Pace:
         ranks: the processes of the run.
     """
 
-    def __init__(self, config: TrainConfig, ranks: Ranks) -> None:
+    def __init__(self, config: PlayConfig, ranks: Ranks) -> None:
         self._most = config.opponents.pace
         self._largest = get_ruleset(config.rules).largest_margin
         self._ranks = ranks

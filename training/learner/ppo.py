@@ -36,7 +36,7 @@ from torch import Tensor
 
 from agents.networks.inputs import Inputs
 from agents.networks.network import Judgement, PolicyNetwork
-from training.config import PPOConfig, TrainConfig
+from training.config import PPOConfig, SelfPlayConfig
 from training.learner.batches import Batch
 from training.process.clock import ENVIRONMENT, LEARN, Clock
 from training.process.precision import Precision
@@ -242,7 +242,7 @@ def _parts(count: int, number: int) -> list[slice]:
     return [slice(*pair) for pair in pairwise(ends)]
 
 
-def ppo_learners(config: TrainConfig, roles: Roles, ranks: Ranks) -> tuple[Learner, Learner]:
+def ppo_learners(config: SelfPlayConfig, roles: Roles, ranks: Ranks) -> tuple[Learner, Learner]:
     """The dwarfs' and the trolls'."""
     dwarfs, trolls = (
         Learner(

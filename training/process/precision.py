@@ -70,17 +70,13 @@ class Precision:
         """Whether the device is a GPU for which the rules can be compiled."""
         return self.device == "cuda" and find_spec("numba_cuda") is not None
 
-    def states(self, rows: NDArray[np.int16] | Tensor) -> NDArray[np.int16] | Tensor:
-        """[N, 432] state rows where they are expanded into what a network reads: on a GPU if the
+    def inputs(self, network: PolicyNetwork, rows: NDArray[np.int16] | Tensor) -> Inputs:
+        """What a network reads of [N, 432] state rows, on its device. It is expanded there if the
         rules can be compiled for it, since a row is 864 bytes, and what follows from it 12,000.
         """
-        if isinstance(rows, Tensor) or not self.has_kernels:
-            return rows
-        return torch.from_numpy(rows).to(self.device)
-
-    def inputs(self, network: PolicyNetwork, rows: NDArray[np.int16] | Tensor) -> Inputs:
-        """What a network reads of [N, 432] state rows or of ``states``, on its device."""
-        return network.inputs(self.states(rows)).to(self.device)
+        if self.has_kernels and not isinstance(rows, Tensor):
+            rows = torch.from_numpy(rows).to(self.device)
+        return network.inputs(rows).to(self.device)
 
     def autocast(self) -> contextlib.AbstractContextManager[object]:
         """The context to run networks in; it concerns the calling thread only."""

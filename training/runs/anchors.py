@@ -17,6 +17,7 @@ from training.arena.battles import play_battles
 from training.config import RunConfig
 from training.process.roles import Roles
 from training.process.state import State, StateError
+from training.selfplay.battle_metrics import AGAINST
 from training.selfplay.live_policy import LivePolicy
 
 SCORE = "mean_anchor_margin"
@@ -72,7 +73,7 @@ class Anchors:
         metrics = {}
         for role, margins in zip(SIDES, roles.at_once(play), strict=True):
             for anchor, margin in zip(config.anchors, margins, strict=True):
-                metrics[f"{role}/margin_against_{anchor}"] = margin
+                metrics[f"{role}/{AGAINST}{anchor}"] = margin
             score = float(np.mean(margins))
             metrics[f"{role}/{SCORE}"] = score
             if role not in self.best or score > self.best[role].score:

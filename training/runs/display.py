@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import TracebackType
 
 from rich.console import Console, Group
@@ -13,16 +14,15 @@ from training.arena.battles import STRIKES
 from training.commands.progress import PlainLines, bar
 from training.process.clock import PARTS
 from training.runs.foresight import METRIC
+from training.selfplay.battle_metrics import AGAINST
 
 # With a z, what rounds to zero is not written with a minus.
 _ROWS = (
     ("margin", "mean margin of mirror battles", "{:+z.2f}"),
     ("turns", "their mean turns", "{:.0f}"),
 )
-_AGAINST = "margin_against_"
-_OPPONENTS = f"{_AGAINST}opponents"
 _ROLE_ROWS = (
-    (_OPPONENTS, "margin against opponents in training", "{:+z.2f}"),
+    (f"{AGAINST}opponents", "margin against opponents in training", "{:+z.2f}"),
     ("entropy", "entropy, share of uniform", "{:.3f}"),
     ("effective_moves", "effective moves", "{:.1f}"),
     ("agreement", "likeliest decision is a best one", "{:.3f}"),
@@ -43,12 +43,16 @@ class Display:
         console: where to show it.
         name: the run's name.
         total: decisions to be played.
+        anchors: the players that the roles are measured against.
         played: decisions played already.
     """
 
-    def __init__(self, console: Console, name: str, total: int, played: int = 0) -> None:
+    def __init__(
+        self, console: Console, name: str, total: int, anchors: Sequence[str], played: int = 0
+    ) -> None:
         self._console = console
         self._total = total
+        self._anchors = anchors
         self._lines = PlainLines(total)
         self._live: Live | None = None
         # Not every update measures everything: what it does not stays shown as it was.
@@ -76,7 +80,7 @@ class Display:
         self._shown |= metrics
         if self._live is not None:
             self._progress.update(self._task, completed=decisions)
-            self._live.update(Group(self._progress, _table(self._shown)))
+            self._live.update(Group(self._progress, _table(self._shown, self._anchors)))
             return
         if self._lines.is_due(decisions >= self._total):
             self._console.print(self._line(decisions, self._shown), soft_wrap=True)
@@ -87,10 +91,10 @@ class Display:
         if "battles/margin" in metrics:
             words.append(f"margin {metrics['battles/margin']:+z.1f}")
         words += [
-            f"{role} against {anchor} {metrics[f'{role}/{_AGAINST}{anchor}']:+z.1f}"
+            f"{role} against {anchor} {metrics[f'{role}/{AGAINST}{anchor}']:+z.1f}"
             for role in SIDES
-            for anchor in _anchors(metrics)
-            if f"{role}/{_AGAINST}{anchor}" in metrics
+            for anchor in self._anchors
+            if f"{role}/{AGAINST}{anchor}" in metrics
         ]
         words += [
             f"{role} values {metrics[f'{role}/{METRIC}']:+z.2f}"
@@ -106,17 +110,7 @@ class Display:
         return ", ".join(words)
 
 
-def _anchors(metrics: dict[str, float]) -> list[str]:
-    """The anchors that the roles were measured against, in the order of the metrics."""
-    names = dict.fromkeys(key.partition("/")[2] for key in metrics)
-    return [
-        name.removeprefix(_AGAINST)
-        for name in names
-        if name.startswith(_AGAINST) and name != _OPPONENTS
-    ]
-
-
-def _table(metrics: dict[str, float]) -> Table:
+def _table(metrics: dict[str, float], anchors: Sequence[str]) -> Table:
     table = Table(box=None, pad_edge=False)
     for heading in ("", "both", *SIDES):
         table.add_column(heading, justify="left" if not heading else "right")
@@ -131,9 +125,7 @@ def _table(metrics: dict[str, float]) -> Table:
     if struck:
         rates = ", ".join(f"{metrics[f'battles/{name}']:.2f}" for name in struck)
         table.add_row(f"{', '.join(struck)} a battle", rates, "", "")
-    against = [
-        (f"{_AGAINST}{one}", f"margin against {one}", "{:+z.2f}") for one in _anchors(metrics)
-    ]
+    against = [(f"{AGAINST}{one}", f"margin against {one}", "{:+z.2f}") for one in anchors]
     for name, label, form in (*against, *_ROLE_ROWS):
         keys = [f"{role}/{name}" for role in SIDES]
         if any(key in metrics for key in keys):

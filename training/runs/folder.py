@@ -48,7 +48,7 @@ from thud_env.position import SIDES
 from training.commands.journal import Journal
 from training.commands.lock import FolderLock
 from training.config import RunConfig
-from training.config_file import CONFIG
+from training.config_file import STORED
 from training.process.state import State
 from training.runs.anchors import Best
 from training.runs.checkpoints import Checkpoints
@@ -97,7 +97,7 @@ class RunFolder:
         with new_folder(path) as temporary:
             lock = FolderLock(temporary)
             text = yaml.safe_dump(dataclasses.asdict(config), sort_keys=False)
-            write_flushed(temporary / CONFIG, text.encode())
+            write_flushed(temporary / STORED, text.encode())
             write_flushed(temporary / METRICS, b"")
             add_start(temporary / "run.json", config.seed, 0)
             moved_to = _move_aside_unused(path)

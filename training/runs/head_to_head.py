@@ -13,7 +13,8 @@ from thud_env.rules.row import limits_of, new_row
 from thud_env.rulesets import TROLL_VALUE, Ruleset, get_ruleset
 from training.arena.battles import play_battles
 from training.arena.intervals import ENOUGH_PAIRS, decimals
-from training.arena.summary import interval_of, summarise, words_of_limits
+from training.arena.limits import unlike_the_rules
+from training.arena.summary import interval_of, summarise
 from training.commands.at_once import Watch, at_once
 
 OPPONENTS = ("random", "greedy")
@@ -43,7 +44,7 @@ def head_to_head(
     results = []
     ruleset = get_ruleset(rules)
     score = "result" if ruleset.reward == "outcome" else "margin"
-    words = words_of_limits(rules, **limits)
+    words = unlike_the_rules(rules, **limits)
     title = f"head to head, {games} battles each" + (f", {words}" if words else "")
     table = Table(title=title, caption=caption(ruleset))
     for heading in ("dwarfs", "trolls"):

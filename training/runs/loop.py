@@ -97,7 +97,9 @@ def run(
         _show(folder.notices, console)
         with (
             asked_to_stop(console) as asked,
-            Display(console, config.name, config.total_decisions, trainer.decisions) as display,
+            Display(
+                console, config.name, config.total_decisions, config.anchors, trainer.decisions
+            ) as display,
         ):
             while trainer.decisions < config.total_decisions:
                 if time.monotonic() >= until:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from training.commands.changes import changes
 from training.config import Config, ConfigError, RunError
-from training.config_file import CONFIG, load_config
+from training.config_file import STORED, load_config
 from training.process.precision import Precision, device_named
 
 
@@ -23,7 +23,7 @@ def stored_config(path: Path, kind: type[Config]) -> Config:
     """
     try:
         # Nothing is made of it here, so that no code of others runs.
-        return load_config(path / CONFIG, None, kind, allow_python=True)
+        return load_config(path / STORED, None, kind, allow_python=True)
     except ConfigError as error:
         raise RunError(f"{path} is not a run to resume: {error}") from None
 

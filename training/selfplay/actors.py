@@ -30,7 +30,7 @@ import numpy as np
 import ray
 
 from agents.networks.network import PolicyNetwork
-from training.config import ConfigError, RunError, TrainConfig
+from training.config import ConfigError, PlayConfig, RunError
 from training.process.memory import keep_freed_memory
 from training.process.roles import Roles
 from training.process.state import State, restore_network, state_of_network
@@ -62,7 +62,7 @@ class Actor:
 
     def __init__(
         self,
-        config: TrainConfig,
+        config: PlayConfig,
         games: int,
         snapshots: Path | None,
         for_play: np.random.SeedSequence,
@@ -90,7 +90,7 @@ class Actor:
         return os.getpid(), ray.get_runtime_context().get_node_id()
 
 
-def config_of_actors(config: TrainConfig, device: str) -> TrainConfig:
+def config_of_actors(config: PlayConfig, device: str) -> PlayConfig:
     """The configuration of a run's actors. The weights come with every order, and run on a core of
     the actor's own, where compiled trunks are no faster. What precision suits a GPU says nothing
     of that core.
@@ -118,7 +118,7 @@ class Actors:
     def __init__(
         self,
         count: int,
-        config: TrainConfig,
+        config: PlayConfig,
         roles: Roles,
         snapshots: Path | None,
     ) -> None:

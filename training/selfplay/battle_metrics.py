@@ -11,6 +11,9 @@ from training.arena.battles import strike_names, strikes_of
 from training.process.ranks import Ranks
 from training.selfplay.rollout import MIRROR, Rollout
 
+AGAINST = "margin_against_"
+"""What the name of a role's margin begins with; whom it was against follows."""
+
 
 def battle_metrics(rollout: Rollout, ruleset: Ruleset, ranks: Ranks) -> dict[str, float]:
     """How the battles of all processes went: the mirror ones, and those of each role against
@@ -33,7 +36,7 @@ def battle_metrics(rollout: Rollout, ruleset: Ruleset, ranks: Ranks) -> dict[str
             metrics[f"battles/{name}"] = float(struck[SIDES.index(striker)] / finished)
     for (finished, margin, _), role, sign in zip(against, SIDES, (1, -1), strict=True):
         if finished:
-            metrics[f"{role}/margin_against_opponents"] = sign * margin / finished
+            metrics[f"{role}/{AGAINST}opponents"] = sign * margin / finished
     return metrics
 
 

@@ -13,7 +13,7 @@ from thud_env.rules.check import RowError
 from thud_env.rulesets import get_ruleset
 from thud_env.symmetry import map_rows, symmetries_of
 from training.arena.book import book_starts
-from training.config import TrainConfig
+from training.config import SelfPlayConfig
 from training.process.state import State, StateError, restore_generator, state_of_generator
 from training.selfplay.opponents import Opponents
 
@@ -51,7 +51,7 @@ class OngoingBattles:
     @classmethod
     def of(
         cls,
-        config: TrainConfig,
+        config: SelfPlayConfig,
         opponents: Opponents,
         seed: np.random.SeedSequence,
         device: Device = "cpu",

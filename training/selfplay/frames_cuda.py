@@ -20,7 +20,7 @@ def _map(rows, frames, mapped):
 
 
 def map_rows_of(frames: Any, rows: Any, mapped: Any) -> None:
-    """``frames.map_rows`` on a GPU.
+    """``symmetry.map_rows`` on a GPU.
 
     Args:
         frames: [N] int64, and

@@ -19,7 +19,7 @@ from agents.agent import answer_of, as_resumed
 from thud_env.errors import ThudError
 from thud_env.position import SIDES
 from thud_env.rulesets import get_ruleset
-from training.config import TrainConfig
+from training.config import PlayConfig
 from training.process.precision import Precision
 from training.process.state import StateError, restore_generator, state_of_generator
 from training.selfplay.live_policy import decide
@@ -41,7 +41,7 @@ class Opponents:
 
     def __init__(
         self,
-        config: TrainConfig,
+        config: PlayConfig,
         games: int,
         seed: np.random.SeedSequence,
         precision: Precision,

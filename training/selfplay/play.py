@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from thud_env.batch.options import Device
-from training.config import RunError, TrainConfig
+from training.config import PlayConfig, RunError
 from training.process.roles import Roles
 from training.process.state import State
 from training.selfplay.battles import OngoingBattles
@@ -61,7 +61,7 @@ class LocalPlay:
 
     def __init__(
         self,
-        config: TrainConfig,
+        config: PlayConfig,
         roles: Roles,
         games: int,
         for_play: np.random.SeedSequence,

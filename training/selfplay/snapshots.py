@@ -19,7 +19,7 @@ from agents.durable import free_name, rename_flushed
 from agents.networks.checkpoint import CheckpointError, load_policy
 from agents.networks.network import PolicyNetwork
 from thud_env.position import SIDES
-from training.config import TrainConfig
+from training.config import RunConfig
 from training.process.roles import save_role
 from training.process.state import StateError, name_after
 
@@ -35,7 +35,7 @@ def pool_folder(folder: Path | None) -> Path | None:
 
 
 def write_snapshot(
-    folder: Path, networks: tuple[PolicyNetwork, PolicyNetwork], config: TrainConfig, decisions: int
+    folder: Path, networks: tuple[PolicyNetwork, PolicyNetwork], config: RunConfig, decisions: int
 ) -> None:
     """Freeze both roles as they are, in ``dwarfs/NAME`` and ``trolls/NAME``. One that is there
     already, and whole, stays: a run that goes on takes the same ones again.
