@@ -18,7 +18,7 @@ from thud_env.errors import ThudError
 from thud_env.jit.rng import seed_generators
 from thud_env.position import Side
 from thud_env.rules import row as fields
-from thud_env.rules.check import as_rows
+from thud_env.rules.check import check_rows
 from thud_env.rules.play import apply
 from thud_env.rulesets import Ruleset
 
@@ -58,9 +58,9 @@ def read_rows(given: ArrayLike) -> NDArray[np.int16]:
     """State rows of battles that go on, [B, 432] int16, from integers of any type.
 
     Raises:
-        ThudError: if they are not.
+        ThudError: if they are not: a ``RowError`` if no play leads to one of them.
     """
-    rows = as_rows(given)
+    rows = check_rows(given)
     over = np.flatnonzero(rows[:, fields.TERMINATION])
     if len(over):
         text = Position.unchecked(rows[over[0]]).text
@@ -184,6 +184,9 @@ def answer_of(player: BatchPolicy, name: str, rows: NDArray[np.int16]) -> NDArra
         OwnAgentError: if a player of the user's own fails.
         TypeError: if the player has no ``act_rows``, as a spec has none.
     """
+    if isinstance(player, type):
+        name = player.__name__
+        raise TypeError(f"{name} is a class: a player, {name}(), would be right")
     if not hasattr(player, "act_rows"):
         if isinstance(player, str):
             raise TypeError(f"{player!r} is a spec: agents.make({player!r}) would be right")

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from agents.agent import Agent, Opinion, check_going_on, read_rows
-from agents.networks.drawing import draw_decisions
+from agents.networks.drawing import draw_decisions, weights_at
 from agents.networks.inputs import Inputs
 from agents.networks.network import PolicyNetwork, margin_of_one
 from agents.networks.pairs import Pair, pair_at
@@ -117,8 +117,8 @@ class PolicyAgent(Agent):
         return checkpoint.network, inputs if checkpoint.agreement else inputs.without_agreement()
 
     def judge(self, position: Position) -> Opinion:
-        """Evaluate a position with the policy of the side that decides. The temperature of its play
-        plays no part.
+        """Evaluate a position with the policy of the side that decides: what it draws its decision
+        from, at the temperature of its play, and what it expects.
 
         Raises:
             ThudError: if the battle is over.
@@ -127,9 +127,10 @@ class PolicyAgent(Agent):
         """
         check_going_on(position, "judge")
         rows = position.row[np.newaxis]
-        decisions, log_probs, margins = self._judged(rows, position.to_move)
+        inputs, log_probs, margins = self._judged(rows, position.to_move)
+        weights = weights_at(self._temperature, log_probs, inputs)
         probabilities = np.zeros(NUM_ACTIONS)
-        probabilities[decisions.numpy()] = log_probs.double().exp().numpy()
+        probabilities[inputs.decisions.numpy()] = (weights / weights.sum()).numpy()
         return Opinion(probabilities, float(margins[0]))
 
     def expected_margins(self, rows: NDArray[np.int16]) -> NDArray[np.float64]:
@@ -155,9 +156,9 @@ class PolicyAgent(Agent):
 
     def _judged(
         self, rows: NDArray[np.int16], role: str
-    ) -> tuple[torch.Tensor, torch.Tensor, NDArray[np.float64]]:
-        """The legal decisions of N positions [L], their log-probabilities [L], and the expected
-        margins [N], from the dwarfs' view.
+    ) -> tuple[Inputs, torch.Tensor, NDArray[np.float64]]:
+        """The inputs of N positions, the log-probabilities of their legal decisions [L], and the
+        expected margins [N], from the dwarfs' view.
         """
         network, inputs = self.asked(role, rows)
         with torch.no_grad():
@@ -166,4 +167,4 @@ class PolicyAgent(Agent):
         most, one = ruleset.largest_margin, margin_of_one(ruleset)
         paid = judged.values.double().numpy() * (one if role == SIDES[0] else -one)
         margins = np.array([float(margin(row)) for row in rows])
-        return inputs.decisions, judged.log_probs, np.clip(margins + paid, -most, most)
+        return inputs, judged.log_probs, np.clip(margins + paid, -most, most)

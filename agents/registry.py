@@ -12,7 +12,7 @@ import inspect
 import random
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Never
 
 from agents.agent import Agent
 from agents.specs import Spec
@@ -35,7 +35,7 @@ OWN = "python"
 """The name in a spec of an agent of the user's own."""
 
 
-def make(spec: str, seed: int | None = 0) -> Agent:
+def make(spec: str, seed: int | None = 0, **unknown: Never) -> Agent:
     """The agent that ``spec`` describes.
 
     Args:
@@ -44,13 +44,18 @@ def make(spec: str, seed: int | None = 0) -> Agent:
             None draws a seed anew.
 
     Raises:
-        TypeError: if the spec is not a string.
+        TypeError: if the spec is not a string, or for an option beside it.
         ThudError: if the spec names no agent, an option that the agent does not have, or an
             option twice; if ``seed`` is neither an integer, 0 or more, nor None.
         agents.networks.checkpoint.CheckpointError: if a checkpoint is damaged or not one of ours.
     """
     if not isinstance(spec, str):
         raise TypeError(f"agent {shown(spec)}: a string such as 'greedy' would be right")
+    if unknown:
+        whole, options = Spec.of(spec), dict[str, Any](unknown)
+        for key, value in options.items():
+            whole = whole.given(key, value)
+        raise TypeError(f"make() takes options in the spec: {str(whole)!r} would be right")
     name, told = Spec.of(spec)
     words = list(told)
     if name == OWN:

@@ -18,8 +18,9 @@ from positions import random_position
 import agents
 from agents.policy import PolicyAgent
 from agents.simple import GreedyAgent, RandomAgent
-from thud_env import RULESETS, Position, ThudError
+from thud_env import RULESETS, Position, RowError, ThudError
 from thud_env.envs.opponents import make_opponent
+from thud_env.rules.row import ROW_SIZE
 
 BOTH = pytest.mark.parametrize("name", ["random", "greedy"])
 
@@ -109,6 +110,40 @@ def test_what_are_no_rows_is_refused(spec: str) -> None:
     ):
         with pytest.raises(ValueError, match=f"^rows {said}"):
             agents.make(spec).act_rows(wrong)
+
+
+@pytest.mark.parametrize("spec", [*PLAYERS, "greedy2"])
+def test_rows_that_no_play_leads_to_are_refused(spec: str) -> None:
+    """Such as a buffer that has not been filled."""
+    good, bad = Position.start().row, Position.start().row
+    bad[ROW_SIZE // 2] = 99
+    for wrong in (np.zeros((1, ROW_SIZE), np.int16), np.stack([good, bad])):
+        with pytest.raises(RowError):
+            agents.make(spec).act_rows(wrong)
+
+
+@pytest.mark.parametrize("temperature", [0, 0.2, 1, 3])
+def test_a_policy_judges_as_it_plays(temperature: float) -> None:
+    position = Position.start()
+    spec = f"policy:pretrained/classic,temperature={temperature}"
+    judged = agents.make(spec).judge(position).probabilities
+    assert judged.sum() == pytest.approx(1)
+    assert (judged[position.action_mask() == 0] == 0).all()
+    even = agents.make("policy:pretrained/classic").judge(position).probabilities
+    if temperature:
+        wanted = even ** (1 / temperature)
+        assert judged == pytest.approx(wanted / wanted.sum(), abs=1e-9)
+    else:
+        assert judged[agents.make(spec).act(position)] == 1
+    drawn = agents.make(spec).act_rows(np.repeat(position.row[None], 400, axis=0))
+    often = np.bincount(drawn, minlength=len(judged)) / 400
+    best = int(judged.argmax())
+    assert often[best] == pytest.approx(judged[best], abs=0.1)
+
+
+def test_options_beside_the_spec_are_named_in_it() -> None:
+    with pytest.raises(TypeError, match="in the spec: 'alphabeta:quiescence=2,depth=3' would be"):
+        agents.make("alphabeta:quiescence=2", depth=3)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("spec", PLAYERS)

@@ -182,6 +182,7 @@ def test_an_error_of_an_agent_of_the_checkout_stays_what_it_is() -> None:
     ("player", "said"),
     [
         ("greedy", r"^'greedy' is a spec: agents\.make\('greedy'\) would be right$"),
+        (agents.Agent, r"^Agent is a class: a player, Agent\(\), would be right$"),
         (7, r"^7 cannot play: it has no method act_rows\(self, rows\)$"),
     ],
 )

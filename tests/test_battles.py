@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import groupby
+from typing import Any
 
 import numpy as np
 import pytest
@@ -52,6 +53,21 @@ class Recorder:
 def follow(turns: list[str], rules: str = "classic", games: int = 1) -> tuple[Battles, Position]:
     follower = Follower(turns, rules, max_turns=len(turns))
     return play_battles(follower, follower, games, rules, max_turns=len(turns)), follower.final
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({"max_turn": 20}, "no limit 'max_turn': did you mean 'max_turns'"),
+        ({"seed": 3}, "no limit 'seed': the limits are max_quiet_turns, max_turns"),
+        ({"masks": None}, "no limit 'masks'"),
+    ],
+)
+def test_only_limits_are_taken(words: dict[str, Any], said: str) -> None:
+    player = agents.make("random")
+    for play in (play_battles, play_pairs):
+        with pytest.raises(TypeError, match=said):
+            play(player, player, 1, **words)
 
 
 def test_a_hurl_and_a_shove_by_hand_are_counted() -> None:

@@ -10,6 +10,7 @@ import shutil
 from collections import Counter
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,10 +26,10 @@ from agents.networks.checkpoint import (
     save_policy,
 )
 from agents.networks.folders import MANIFEST, MODEL
-from agents.networks.kinds import network_config
+from agents.networks.kinds import config_class, make_network, network_config
 from agents.networks.network import Network, NetworkConfig
 from agents.policy import PolicyAgent
-from thud_env import CLASSIC, BatchedGame, Position
+from thud_env import CLASSIC, BatchedGame, Position, ThudError
 from thud_env.actions import describe_action
 from thud_env.position import SIDES
 
@@ -44,8 +45,14 @@ def a_network(seed: int = 1) -> Network:
     return network
 
 
-def save(folder: Path, role: str = "dwarfs", rules: str = "classic", seed: int = 1) -> Path:
-    save_policy(folder, a_network(seed), role=role, rules=rules, decisions=99)
+def save(
+    folder: Path,
+    role: str = "dwarfs",
+    rules: str = "classic",
+    seed: int = 1,
+    decisions: int = 99,
+) -> Path:
+    save_policy(folder, a_network(seed), role=role, rules=rules, decisions=decisions)
     return folder
 
 
@@ -123,13 +130,32 @@ def test_an_existing_checkpoint_is_never_overwritten(saved: Path) -> None:
 
 @pytest.mark.parametrize(
     ("words", "said"),
-    [({"role": "dwarf"}, "role 'dwarf'"), ({"rules": "clasic"}, "unknown ruleset 'clasic'")],
+    [
+        ({"role": "dwarf"}, "role 'dwarf'"),
+        ({"rules": "clasic"}, "unknown ruleset 'clasic'"),
+        ({"decisions": -1}, "decisions must be 0 or more, not -1"),
+    ],
 )
 def test_a_policy_that_could_not_be_loaded_is_not_saved(
-    words: dict[str, str], said: str, tmp_path: Path
+    words: dict[str, Any], said: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ThudError, match=said):
         save(tmp_path / "policy", **words)
+    assert not list(tmp_path.iterdir())
+
+
+def test_only_a_policy_of_the_game_is_saved_as_one(tmp_path: Path) -> None:
+    symmetric = make_network(config_class({"kind": "symmetric"})())
+    with pytest.raises(ThudError, match="symmetries"):
+        save_policy(tmp_path / "p", symmetric, role="dwarfs", rules="koom-valley", decisions=0)
+    with pytest.raises(TypeError, match="a Linear is no policy: a PolicyNetwork would be right"):
+        save_policy(
+            tmp_path / "p",
+            torch.nn.Linear(2, 2),  # type: ignore[arg-type]
+            role="dwarfs",
+            rules="classic",
+            decisions=0,
+        )
     assert not list(tmp_path.iterdir())
 
 

@@ -342,7 +342,7 @@ def test_ctrl_c_is_one_line(monkeypatch, capsys) -> None:
     def interrupted(*arguments: object, **options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(evaluate, "play_battles", interrupted)
+    monkeypatch.setattr(evaluate, "evaluate", interrupted)
     assert main(GREEDY) == 130
     assert capsys.readouterr() == ("", "stopped\n")
 

@@ -13,7 +13,8 @@ from evaluated import FIRST, GREEDY
 import agents
 from thud_env import Position, read_record
 from training.arena.battles import play_battles, play_pairs
-from training.evaluate import evaluate, main
+from training.arena.evaluation import evaluate
+from training.evaluate import main
 
 torch.set_num_threads(1)
 

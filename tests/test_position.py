@@ -16,7 +16,7 @@ from by_hand import place
 from positions import random_position
 from reference import CLASSIC_RULES, RULES
 
-from thud_env import IllegalMove, Outcome, Position, Termination
+from thud_env import IllegalMove, Outcome, Position, Termination, ThudError
 from thud_env.actions import NUM_ACTIONS
 from thud_env.board import SQUARE_NAMES, SQUARE_POSITIONS
 from thud_env.rulesets import CLASSIC, RULESETS
@@ -328,6 +328,43 @@ def test_the_board_holds_what_stands_on_each_square(rules: str) -> None:
     assert counts == (position.num_dwarfs, position.num_trolls)
     board[:] = 0
     assert position.board.any(), "a copy"
+
+
+@pytest.mark.parametrize("to_move", ["dwarfs", "trolls"])
+@pytest.mark.parametrize("rules", RULESETS)
+def test_a_position_is_made_from_a_board(rules: str, to_move: Any) -> None:
+    played = Position.start(rules).play(Position.start(rules).turns()[0])
+    for board in (played.board, np.maximum(played.board, 0), played.board.tolist()):
+        made = Position.from_board(board, rules, to_move=to_move, max_turns=50)
+        assert np.array_equal(made.board, played.board)
+        assert (made.to_move, made.turn_number, made.quiet_turns) == (to_move, 0, 0)
+        assert made.limits["max_turns"] == 50
+
+
+@pytest.mark.parametrize(
+    ("row", "column", "piece", "said"),
+    [
+        (7, 7, 4, "board has 4 on a square: 0 to 3"),
+        (0, 0, 1, "board has a piece off the board"),
+        (7, 7, 0, "0 R on the board"),
+        (0, 5, 2, "9 trolls"),
+    ],
+)
+def test_a_board_that_cannot_be_is_refused(row: int, column: int, piece: int, said: str) -> None:
+    board = Position.start().board
+    board[row, column] = piece
+    with pytest.raises(ThudError, match=said):
+        Position.from_board(board)
+
+
+@pytest.mark.parametrize("board", [np.zeros(225, int), np.zeros((15, 15)), [[1], [1, 2]]])
+def test_what_is_no_board_is_refused(board: Any) -> None:
+    with pytest.raises(ThudError, match=r"^board"):
+        Position.from_board(board)
+    with pytest.raises(TypeError, match="max_turns"):
+        Position.from_board(Position.start().board, max_turn=3)
+    with pytest.raises(ThudError, match="to_move 'dwarf'"):
+        Position.from_board(Position.start().board, to_move="dwarf")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("rules", ["classic", "koom-valley"])

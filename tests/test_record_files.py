@@ -13,6 +13,11 @@ def test_a_missing_file_is_an_os_error(tmp_path):
         read_record(tmp_path / "none.thud")
 
 
+def test_the_text_of_a_record_is_no_path():
+    with pytest.raises(TypeError, match=r"Record\.from_text\(text\) reads"):
+        read_record(Record(Position.start()).text)
+
+
 @pytest.mark.parametrize("failing", ["fsync", "replace"])
 def test_a_failed_write_leaves_what_was_there(failing, tmp_path, monkeypatch):
     path = tmp_path / "battle.thud"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -15,10 +15,11 @@ from agents.policy_mcts import PolicyMctsAgent
 from agents.search.deepening import Searcher, SearchOptions
 from agents.search.evaluation import final_value
 from agents.search.weights import published_weights
-from thud_env import BatchedGame, Position, RowError
+from thud_env import BatchedGame, Position, RowError, ThudError
 from thud_env.jit.rng import seed_generators
 from thud_env.rules.row import NO_QUESTION, ONGOING, PENDING, TERMINATION, TO_MOVE
 from thud_env.symmetry import map_action, map_rows, symmetries_of
+from training.config import ConfigError
 from training.distill import alphabeta_teacher
 from training.distill.alphabeta_teacher import AlphaBetaTeacher
 from training.distill.config import TeacherConfig
@@ -101,6 +102,28 @@ def test_the_last_pieces_are_labelled_by_features() -> None:
 def test_what_are_no_rows_is_said_in_a_line() -> None:
     with pytest.raises(RowError, match=r"^rows are integers of shape \(N, 432\), not "):
         AlphaBetaTeacher(SMALL, "classic").label(Position.start().row)
+
+
+def test_what_cannot_be_labelled_is_refused() -> None:
+    teacher = AlphaBetaTeacher(SMALL, "classic")
+    over = Position.start(max_turns=1).play("dE2-E6")
+    with pytest.raises(ThudError, match=r"the battle is over: .* \(row 1\)"):
+        teacher.label(np.stack([Position.start().row, over.row]))
+    with pytest.raises(RowError, match="names koom-valley"):
+        teacher.label(Position.start("koom-valley").row[None])
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"depth": 0}, r"^depth: 0 must be in 1 \.\. "),
+        ({"reach": -5}, r"^reach: -5 must be in 1 \.\. "),
+        ({"depth": "x"}, "^depth: 'x' must be a number, in 1"),
+    ],
+)
+def test_a_configuration_out_of_range_makes_no_teacher(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        AlphaBetaTeacher(TeacherConfig(**given), "classic")
 
 
 def test_labels_do_not_depend_on_how_many_cores_make_them(monkeypatch: pytest.MonkeyPatch) -> None:

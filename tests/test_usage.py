@@ -63,7 +63,10 @@ def test_a_file_of_the_checkout_is_named_to_one_who_is_elsewhere(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     smoke = Path(__file__).parents[1] / "configs" / "smoke.yaml"
-    assert main(["configs/smoke.yaml"]) == 2
-    said = f"train: configs/smoke.yaml: there is no such file here: {smoke} would be right\n"
-    assert capsys.readouterr().err == said
+    for word in ("configs/smoke.yaml", "smoke.yaml", "smoke"):
+        assert main([word]) == 2
+        said = f"train: {word}: there is no such file here: {smoke} would be right\n"
+        assert capsys.readouterr().err == said
+    assert main(["distill/classic"]) == 2
+    assert "configs/distill/classic.yaml would be right" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())

@@ -49,6 +49,47 @@ def test_sampled_actions_are_legal_and_seeded(mode):
     assert len({tuple(actions) for actions in played[0]}) > 6
 
 
+@pytest.mark.parametrize("change", [copy.deepcopy, lambda envs: envs])
+def test_samples_draw_neither_sides_nor_starts(change):
+    """A program that samples now and then meets the same battles as one that does not."""
+    seen = []
+    for samples in (False, True):
+        envs = gymnasium.make_vec("thud/Thud-v0", 8, max_turns=4, side="random").unwrapped
+        _, infos = envs.reset(seed=1)
+        sides = []
+        for _ in range(12):
+            envs = change(envs)
+            if samples:
+                envs.sample_actions()
+            *_, infos = envs.step(infos["action_mask"].argmax(axis=1))
+            sides.append(infos["side"].tolist())
+        seen.append(sides)
+    assert seen[0] == seen[1]
+    assert len({tuple(sides) for sides in seen[0]}) > 2
+
+
+def test_a_state_knows_what_is_sampled_next():
+    envs = gymnasium.make_vec("thud/Thud-v0", 4).unwrapped
+    envs.reset(seed=3)
+    state = envs.get_state()
+    drawn = envs.sample_actions().tolist()
+    assert envs.sample_actions().tolist() != drawn
+    envs.set_state(state)
+    assert envs.sample_actions().tolist() == drawn
+    with pytest.raises(thud_env.ThudError, match="sampling"):
+        envs.set_state({**state, "sampling": {}})
+
+
+def test_rows_are_those_of_the_battles():
+    envs = gymnasium.make_vec("thud/Thud-v0", 3, opponent="agents:random").unwrapped
+    envs.reset(seed=3)
+    envs.step(envs.sample_actions())
+    rows = envs.rows
+    assert [thud_env.Position(row) for row in rows] == [envs.position(env) for env in range(3)]
+    rows[:] = 0
+    assert envs.rows.any(), "a copy"
+
+
 GAMES = [
     pytest.param("thud/Thud-v0", {"observation": "planes"}, id="planes"),
     pytest.param("thud/Thud-v0", {"observation": "dict", "reward": "outcome"}, id="dict"),

@@ -11,15 +11,28 @@ from enum import Enum
 from typing import Any, Literal, Never
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from thud_env.actions import NUM_ACTIONS, OFFER, as_index, describe_action, out_of_range
-from thud_env.arguments import as_list, refuse_unknown, shown
-from thud_env.board import CELL_OF_SQUARE, NUM_CELLS, SIZE, STRIDE, square_named
+from thud_env.arguments import as_array, as_list, one_of, refuse_unknown, shown
+from thud_env.board import (
+    CELL_OF_SQUARE,
+    NUM_CELLS,
+    SIZE,
+    SQUARE_POSITIONS,
+    STRIDE,
+    square_named,
+)
 from thud_env.errors import ThudError
-from thud_env.notation.positions import board_diagram, position_text, read_position
+from thud_env.notation.positions import (
+    board_diagram,
+    board_text,
+    position_text,
+    read_position,
+)
 from thud_env.notation.turns import (
     PIECE_NAMES,
+    PIECES,
     normalise_turn,
     turn_decisions,
     turn_notation,
@@ -183,6 +196,42 @@ class Position:
         )
         read_position(text, row)
         return cls.unchecked(row)
+
+    @classmethod
+    def from_board(
+        cls,
+        board: ArrayLike,
+        rules: Rules = "classic",
+        *,
+        to_move: Side = "dwarfs",
+        **limits: Any,
+    ) -> Position:
+        """The position with these pieces, as if nothing had been played before;
+        ``position.board`` is its inverse.
+
+        Args:
+            board: [15, 15] integers, as ``board`` has them; 0 will do for -1.
+            rules: as for ``start``.
+            to_move: the side that begins a turn.
+            **limits: ``max_quiet_turns``, ``max_turns``, ``offer_after``, ``agreement``.
+
+        Raises:
+            ThudError: naming what is wrong with the board, or with a limit.
+            TypeError: for an unknown keyword.
+        """
+        one_of("to_move", to_move, SIDES)
+        grid = as_array("board", board)
+        if grid.shape != (SIZE, SIZE) or grid.dtype.kind not in "iu":
+            raise ThudError(f"board {shown(grid)}: integers of shape ({SIZE}, {SIZE}) are right")
+        rows, columns = np.array(SQUARE_POSITIONS).T
+        pieces, off_board = grid[rows, columns].tolist(), grid.copy()
+        off_board[rows, columns] = 0
+        strange = sorted({*pieces} - {fields.EMPTY, *PIECES})
+        if strange or not np.isin(off_board, (-1, 0)).all():
+            where = f"{strange[0]} on a square" if strange else "a piece off the board"
+            raise ThudError(f"board has {where}: 0 to 3 on squares, -1 elsewhere, would be right")
+        letters = board_text(PIECES.get(piece, " ") for piece in pieces)
+        return cls.from_text(f"{letters} {to_move[0]} - 0 0", rules, **limits)
 
     @property
     def row(self) -> fields.Row:

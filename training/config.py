@@ -6,16 +6,21 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_origin, get_type_hints
 
 import numpy as np
 
 from agents.networks.network import NetworkConfig
 from agents.ranges import Count, NotNegative, Share, StepSize
+from thud_env.arguments import shown
 from thud_env.errors import ThudError
 from thud_env.rules.row import new_row
 from thud_env.rulesets import get_ruleset
+
+LARGEST = 2**63 - 1
+"""The largest whole number of a configuration."""
 
 
 class ConfigError(ThudError):
@@ -155,11 +160,13 @@ class RunConfig:
     """The size of each role's network."""
 
     def check(self) -> None:
-        """Refuse a name that is no folder's, and what does not fit the ruleset.
+        """Refuse numbers out of range, a name that is no folder's, and what does not fit the
+        ruleset.
 
         Raises:
             ConfigError: naming the key and what would be right.
         """
+        check_ranges(self)
         if not re.fullmatch(r"\w[\w.-]*", self.name):
             raise ConfigError(f"name: {self.name!r} must be letters, digits, _, - and dots")
         try:
@@ -277,6 +284,36 @@ PlayConfig = TrainConfig | ExploitConfig
 """What a trainer is told: both say who the opponents are."""
 
 Config = TypeVar("Config", bound=RunConfig)
+
+
+def check_ranges(config: Any, where: str = "") -> None:
+    """Refuse numbers of a configuration, or of a part of one, that are out of range.
+
+    Args:
+        config: a dataclass with ranges in its annotations (agents/ranges.py).
+        where: what its keys begin with in a message.
+
+    Raises:
+        ConfigError: naming the key and what would be right.
+    """
+    hints = get_type_hints(type(config), include_extras=True)
+    for field in dataclasses.fields(config):
+        key, value, hint = f"{where}{field.name}", getattr(config, field.name), hints[field.name]
+        if dataclasses.is_dataclass(value):
+            check_ranges(value, f"{key}.")
+        elif value == ():
+            raise ConfigError(f"{key}: [] must name one player or more")
+        elif isinstance(value, int) and value > LARGEST:
+            raise ConfigError(f"{key}: {shown(value)} must be at most {LARGEST}")
+        elif get_origin(hint) is Annotated:
+            (allowed,) = hint.__metadata__
+            if not isinstance(value, int | float):
+                raise ConfigError(f"{key}: {shown(value)} must be a number, {allowed}")
+            if not allowed.least <= value <= allowed.most or value == math.inf:
+                raise ConfigError(f"{key}: {value} must be {allowed}")
+        elif isinstance(value, float) and not 0 <= value < math.inf:
+            raise ConfigError(f"{key}: {value} must be a number, 0 or more")
+
 
 KEYS_OF_ONE = {
     "training.train": ("shaping", "starts", "symmetric_frames", "ppo", "opponents"),

@@ -5,11 +5,10 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import difflib
-import math
 import types
 import typing
 from pathlib import Path
-from typing import Annotated, Any, Literal, overload
+from typing import Any, Literal, overload
 
 from agents.networks.kinds import config_class
 from agents.networks.network import NetworkConfig
@@ -18,12 +17,10 @@ from agents.strict_yaml import YamlError, parse_yaml, read_yaml
 from thud_env.arguments import shown
 from thud_env.command import whole_number
 from thud_env.errors import ThudError
-from training.config import KEYS_OF_ONE, Config, ConfigError, RunConfig, TrainConfig
+from training.config import KEYS_OF_ONE, LARGEST, Config, ConfigError, RunConfig, TrainConfig
 
 STORED = "config.yaml"
 """The file in a run's folder that it was started with."""
-
-_LARGEST = 2**63 - 1
 
 
 @overload
@@ -69,7 +66,6 @@ def load_config(
             raise ConfigError(f"override {override!r}: {key!r} is given twice: once would be right")
         keys.add(key)
     config = _build(kind, tree, "")
-    _check_ranges(config, "")
     if not allow_python:
         _refuse_code(config, path, keys)
     config.check()
@@ -161,7 +157,7 @@ def _convert(hint: Any, value: Any, key: str) -> Any:
         try:
             return float(value)
         except OverflowError:
-            raise ConfigError(f"{key}: {shown(value)} must be at most {_LARGEST}") from None
+            raise ConfigError(f"{key}: {shown(value)} must be at most {LARGEST}") from None
     if typing.get_origin(hint) is tuple:
         if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
             raise ConfigError(
@@ -177,21 +173,3 @@ def _convert(hint: Any, value: Any, key: str) -> Any:
         quoted = ": text that YAML reads as something else needs quotes" if str in allowed else ""
         raise ConfigError(f"{key}: {shown(value)} must be of type {names}{quoted}")
     return value
-
-
-def _check_ranges(config: Any, where: str) -> None:
-    hints = typing.get_type_hints(type(config), include_extras=True)
-    for field in dataclasses.fields(config):
-        key, value, hint = f"{where}{field.name}", getattr(config, field.name), hints[field.name]
-        if dataclasses.is_dataclass(value):
-            _check_ranges(value, f"{key}.")
-        elif value == ():
-            raise ConfigError(f"{key}: [] must name one player or more")
-        elif isinstance(value, int) and value > _LARGEST:
-            raise ConfigError(f"{key}: {shown(value)} must be at most {_LARGEST}")
-        elif typing.get_origin(hint) is Annotated:
-            (allowed,) = hint.__metadata__
-            if not allowed.least <= value <= allowed.most or value == math.inf:
-                raise ConfigError(f"{key}: {value} must be {allowed}")
-        elif isinstance(value, float) and not 0 <= value < math.inf:
-            raise ConfigError(f"{key}: {value} must be a number, 0 or more")

@@ -19,10 +19,7 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 import agents
-from agents.agent import BatchPolicy
 from agents.threads import use_one_thread
 from thud_env import Record
 from thud_env.command import Command, bounded
@@ -32,16 +29,11 @@ from thud_env.rulesets import get_ruleset
 from training.arena.battles import (
     Battles,
     GamePairs,
-    Watch,
-    distinct,
-    ignore,
-    play_battles,
-    play_pairs,
 )
+from training.arena.evaluation import Evaluation, evaluate
 from training.arena.identity import code_of_play, own_files
-from training.arena.intervals import ENOUGH_PAIRS
 from training.arena.limits import unlike_the_rules
-from training.arena.openings import Openings, OpeningsError, read_openings, read_starts
+from training.arena.openings import Openings, read_starts
 from training.arena.records import check_records_folder, records_of, write_records
 from training.arena.summary import (
     each_battle,
@@ -57,78 +49,6 @@ from training.commands.versions import checkout_commit, versions
 
 GAMES = 200
 """Battles, or game pairs, unless another number is asked for."""
-
-
-class Evaluation(NamedTuple):
-    """What two players played."""
-
-    played: Battles | GamePairs
-    openings: str | None
-    """The digest of the starts they began from; None: from the setup."""
-    notes: list[str]
-    """Notes for the user, a line each."""
-
-
-def evaluate(
-    players: tuple[BatchPolicy, BatchPolicy],
-    games: int,
-    rules: str,
-    *,
-    match: bool = False,
-    openings: bool | Openings | None = None,
-    watch: Watch = ignore,
-    **limits: Any,
-) -> Evaluation:
-    """Play battles, or game pairs. Two players without chance repeat themselves: each distinct
-    battle then counts once.
-
-    Args:
-        players: the dwarfs and the trolls, or the first and the second player of a match.
-        games: how many.
-        rules: the name of a ruleset.
-        match: whether to play game pairs.
-        openings: whether to begin from the starts of the opening book, one after the other; None:
-            if both players play without chance, and there is a book, whose starts, as those of
-            your own, are begun from again when all have been.
-        watch: called after each decision with how many battles ended by it.
-        **limits: ``max_quiet_turns``, ``max_turns``, ``offer_after``, ``agreement``.
-
-    Raises:
-        OpeningsError: if the book is wanted, and is missing or has too few starts.
-    """
-    notes = []
-    by_chance = any(getattr(player, "stochastic", False) for player in players)
-    starts, digest = None, None
-    if isinstance(openings, Openings):
-        rows = openings.rows(min(games, len(openings.starts)), **limits)
-        starts, digest = rows[np.arange(games) % len(rows)], openings.digest
-    elif openings or (openings is None and not by_chance):
-        try:
-            book = read_openings(rules)
-            wanted = games if openings else min(games, len(book.starts))
-            starts = book.rows(wanted, **limits)[np.arange(games) % wanted]
-        except OpeningsError as error:
-            if openings:
-                raise
-            notes.append(f"from the setup alone: {error}")
-        else:
-            digest = book.digest
-            if not openings:
-                notes.append(
-                    "neither player plays by chance: from the starts of the opening book "
-                    "(--no-openings: from the setup)"
-                )
-    play, kind = (play_pairs, "game pairs") if match else (play_battles, "battles")
-    played = play(*players, games, rules, starts=starts, watch=watch, **limits)
-    different = distinct(played)
-    if len(different) < games:
-        counted = "all are counted" if by_chance else "repeats are not counted"
-        are = "is" if len(different) == 1 else "are"
-        notes.append(f"only {len(different)} of {games} {kind} {are} distinct: {counted}")
-    if len(different) < ENOUGH_PAIRS:
-        why = f"intervals of fewer than {ENOUGH_PAIRS} are too narrow"
-        notes.append(f"too few {kind}, {len(different)}: {why}")
-    return Evaluation(played if by_chance else played.chosen(different), digest, notes)
 
 
 def main(words: list[str] | None = None) -> int:

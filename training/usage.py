@@ -55,10 +55,13 @@ def _path_of_config(path: Path) -> Path:
     Raises:
         ConfigError: if it is a folder without a run, or misspelt.
     """
-    if not path.exists() and (near := nearest(path.name, _names_beside(path))):
-        raise ConfigError(f"{path}: there is no such file: {near.strip()}")
-    if not path.exists() and (ours := _CHECKOUT / path).is_file():
-        raise ConfigError(f"{path}: there is no such file here: {ours} would be right")
+    if not path.exists():
+        for ours in (path, Path("configs", path), Path("configs", f"{path}.yaml")):
+            if (_CHECKOUT / ours).is_file():
+                there = ours if ours.is_file() else _CHECKOUT / ours
+                raise ConfigError(f"{path}: there is no such file here: {there} would be right")
+        if near := nearest(path.name, _names_beside(path)):
+            raise ConfigError(f"{path}: there is no such file: {near.strip()}")
     if not path.is_dir():
         return path
     if not (path / STORED).exists():

@@ -22,7 +22,7 @@ from agents.networks.inputs import planes_read
 from agents.networks.kinds import make_network, network_config
 from agents.networks.network import NetworkConfig, PolicyNetwork
 from thud_env.actions import NUM_ACTIONS
-from thud_env.arguments import one_of
+from thud_env.arguments import as_count, one_of
 from thud_env.errors import ThudError
 from thud_env.position import SIDES
 from thud_env.rulesets import get_ruleset
@@ -100,10 +100,15 @@ def save_policy(
     Raises:
         FileExistsError: if ``folder`` exists; nothing is overwritten.
         NotFiniteError: if a weight is infinite or NaN.
-        ThudError: if there is no such role or ruleset.
+        ThudError: if there is no such role or ruleset, the network cannot learn that game, or
+            ``decisions`` is not an integer, 0 or more.
+        TypeError: if the network is of another library.
     """
+    if not isinstance(network, PolicyNetwork):
+        raise TypeError(f"a {type(network).__name__} is no policy: a PolicyNetwork would be right")
     one_of("role", role, SIDES)
-    get_ruleset(rules)
+    network.config.check_rules(get_ruleset(rules))
+    as_count("decisions", decisions, least=0)
     folder = Path(folder)
     if folder.exists():
         raise FileExistsError(f"{folder} exists: a checkpoint is never overwritten")

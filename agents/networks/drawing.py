@@ -35,17 +35,29 @@ def draw_decisions(
     """
     with torch.no_grad():
         judged = network(inputs)
-    weights = judged.log_probs.double()
-    if temperature != 1:
-        highest = weights.new_full((len(inputs.counts),), -torch.inf)
-        highest.scatter_reduce_(0, inputs.game, weights, "amax")
-        below = weights - highest[inputs.game]
-        if temperature == 0:  # the first of the likeliest
-            weights, uniforms = torch.where(below < 0, -torch.inf, 0.0), torch.zeros_like(uniforms)
-        else:
-            weights = below / temperature
-    drawn = draw(weights.exp(), inputs.counts, uniforms)
+    weights = weights_at(temperature, judged.log_probs, inputs)
+    if temperature == 0:  # the first of the likeliest
+        uniforms = torch.zeros_like(uniforms)
+    drawn = draw(weights, inputs.counts, uniforms)
     return Drawn(inputs.decisions[drawn], judged.log_probs[drawn], judged.values)
+
+
+def weights_at(temperature: float, log_probs: Tensor, inputs: Inputs) -> Tensor:
+    """[L] float64, in proportion to which the legal decisions of each game are drawn at a
+    temperature; at 0 it is 1 for the likeliest, and 0 for the others.
+
+    Args:
+        temperature: 0 or more.
+        log_probs: [L] those of a policy.
+        inputs: N games.
+    """
+    exact = log_probs.double()
+    if temperature == 1:
+        return exact.exp()
+    highest = exact.new_full((len(inputs.counts),), -torch.inf)
+    highest.scatter_reduce_(0, inputs.game, exact, "amax")
+    below = exact - highest[inputs.game]
+    return (below == 0).double() if temperature == 0 else (below / temperature).exp()
 
 
 def draw(weights: Tensor, counts: Tensor, uniforms: Tensor) -> Tensor:

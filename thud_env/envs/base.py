@@ -350,7 +350,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         kinds = {**self.state_parts, "renderer": tuple, "np_random": (dict, type(None))}
         check_state(self, state, self._made, kinds)
         if self._draws is not None:
-            check_generator(self, self._draws, state["np_random"])
+            check_generator(self, "np_random", self._draws, state["np_random"])
         parts = board_parts(self, state, self.state_parts, self.rules, self.seats)
         check_part(self, "renderer", state["renderer"], is_renderers(state["renderer"]))
         self._renderer.set_state(state["renderer"])

@@ -217,6 +217,11 @@ class SeatedGames:
         """[B] actions drawn uniformly from the legal ones; 0 for games that are over."""
         return np.where(self.is_over, 0, drawn_decisions(self._battles.rows, generator))
 
+    @property
+    def rows(self) -> NDArray[np.int16]:
+        """[B, 432] the battles on the boards, copied."""
+        return self._battles.rows.copy()
+
     def position(self, game: int) -> Position:
         """The battle on the board of a game.
 

@@ -325,7 +325,7 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         check_state(self, state, self._made, _STATE)
         agent = state["agent"]
         check_part(self, "agent", agent, agent in self._game.possible_agents)
-        check_generator(self, self.np_random, state["np_random"])
+        check_generator(self, "np_random", self.np_random, state["np_random"])
         check_opponent_state(self._opponent.player, state["opponent"])
         with restored_opponent(self._opponent.player, state["opponent"]):
             self._game.set_state(state["game"])

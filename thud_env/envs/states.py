@@ -129,8 +129,8 @@ def check_arrays(
             raise _wrong(whose, name, given)
 
 
-def check_generator(whose: object, generator: np.random.Generator, state: Any) -> None:
-    """Refuse what is no state of a generator like this one, which stays as it is.
+def check_generator(whose: object, name: str, generator: np.random.Generator, state: Any) -> None:
+    """Refuse one part of a state unless it is one of a generator like this, which stays as it is.
 
     Raises:
         ThudError: if so.
@@ -138,7 +138,7 @@ def check_generator(whose: object, generator: np.random.Generator, state: Any) -
     try:
         copy.deepcopy(generator).bit_generator.state = state
     except (KeyError, OverflowError, TypeError, ValueError):
-        raise _wrong(whose, "np_random", state) from None
+        raise _wrong(whose, name, state) from None
 
 
 def check_part(whose: object, name: str, value: Any, is_right: bool) -> None:

@@ -72,7 +72,13 @@ from thud_env.rulesets import Rules, get_ruleset
 from thud_env.views.encoding import PLANES
 from thud_env.views.match import MATCH_PLANES
 
-_STATE = {"games": dict, "ended": np.ndarray, "needs_reset": bool, "np_random": dict}
+_STATE = {
+    "games": dict,
+    "ended": np.ndarray,
+    "needs_reset": bool,
+    "np_random": dict,
+    "sampling": dict,
+}
 """The parts of a state, beside ``"made"``, and their types."""
 _SINGLE_ONLY = 'make_vec(..., vectorization_mode="sync") makes single environments, which have it'
 
@@ -155,6 +161,7 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         self._ended = np.zeros(num_envs, dtype=np.bool_)
         """[B] the last step returned the end of the game."""
         self._needs_reset = True
+        self._sampling = np.random.default_rng()
         self._made = {"num_envs": num_envs, "autoreset_mode": self.autoreset_mode.value}
         """The arguments that a state depends on, beside those of the games."""
 
@@ -178,7 +185,8 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         """Start battles, and play them up to the learner's first decisions.
 
         Args:
-            seed: seeds the draws of sides and starts, and the opponent, if it can be seeded.
+            seed: seeds the draws of sides and starts, the opponent, if it can be seeded, and
+                ``sample_actions``.
             options: ``"position"``, to start from: position text, or a ``Position``, which keeps
                 its own limits, or a list of B of them, or [B, 432] state rows;
                 ``"reset_mask"``, [B] bool, to start these battles only.
@@ -214,6 +222,8 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         super().reset(seed=seed)
         if seed is not None:
             self._games.seed(self.np_random)
+            (stream,) = np.random.SeedSequence(seed).spawn(1)
+            self._sampling = np.random.default_rng(stream)
         self._games.start(chosen, self.np_random, starts)
         self._games.reply()
         self._ended[chosen] = False
@@ -278,9 +288,17 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
     def sample_actions(self) -> NDArray[np.int64]:
         """[B] actions drawn uniformly from the legal ones; 0 for battles that are over.
 
-        The generator is ``np_random``, which ``reset(seed=...)`` seeds.
+        They have a generator of their own, which ``reset(seed=...)`` seeds: which sides and starts
+        are drawn does not depend on how often this is called.
         """
-        return self._games.sampled(self.np_random)
+        return self._games.sampled(self._sampling)
+
+    @property
+    def rows(self) -> NDArray[np.int16]:
+        """[B, 432] int16 state rows of the battles on the boards, new: what ``agents.Agent``,
+        ``encode_rows`` and teachers take, and ``Position`` one by one.
+        """
+        return self._games.rows
 
     def position(self, env: int) -> Position:
         """The state of one of the battles as a ``Position``.
@@ -302,6 +320,7 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             "ended": self._ended.copy(),
             "needs_reset": self._needs_reset,
             "np_random": self.np_random.bit_generator.state,
+            "sampling": self._sampling.bit_generator.state,
         }
 
     __copy__ = refuse_copy
@@ -316,11 +335,13 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         """
         check_state(self, state, self._made, _STATE)
         check_arrays(self, state, {"ended": self._ended})
-        check_generator(self, self.np_random, state["np_random"])
+        check_generator(self, "np_random", self.np_random, state["np_random"])
+        check_generator(self, "sampling", self._sampling, state["sampling"])
         self._games.set_state(state["games"])
         self._ended = state["ended"].copy()
         self._needs_reset = state["needs_reset"]
         self.np_random.bit_generator.state = state["np_random"]
+        self._sampling.bit_generator.state = state["sampling"]
 
     # -- inside --------------------------------------------------------------------------------
 

@@ -229,7 +229,10 @@ def read_record(path: str | PathLike[str], rules: str | Ruleset | None = None) -
         RecordError: naming file, line and reason for anything that cannot be accepted.
         ThudError: if there is no ruleset called ``rules``.
         OSError: if there is no such file, or it cannot be read.
+        TypeError: for the text of a record in place of a path.
     """
+    if isinstance(path, str) and "\n" in path:
+        raise TypeError("path: that is a record's text, which Record.from_text(text) reads")
     data = Path(path).read_bytes()
     try:
         return Record.from_text(decode_record(data), rules)

@@ -16,11 +16,13 @@ from numpy.typing import NDArray
 from agents.agent import BatchPolicy, answer_of
 from thud_env import BatchedGame
 from thud_env.actions import MOVE_DISTANCE, NUM_MOVES
+from thud_env.arguments import nearest
 from thud_env.batch.states import margins
 from thud_env.errors import ThudError
 from thud_env.notation.turns import turns_of_decisions
 from thud_env.position import SIDES, Position
 from thud_env.rules.row import (
+    LIMITS,
     NO_QUESTION,
     NUM_DWARFS,
     NUM_TROLLS,
@@ -129,7 +131,11 @@ def play_battles(
     Raises:
         AnswerError: if a player does not answer with a legal action for each battle.
         ThudError: if a start is damaged, of another ruleset, or over.
+        TypeError: if a player cannot play, or there is no such limit.
     """
+    for name in limits.keys() - LIMITS:
+        known = f"{nearest(name, LIMITS)}the limits are {', '.join(LIMITS)}"
+        raise TypeError(f"battles have no limit {name!r}: {known}")
     ruleset = get_ruleset(rules)
     batch = BatchedGame(
         games,

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.agent import read_rows
 from agents.search import negamax
 from agents.search.evaluation import INFINITE, WIDEST, final_value
 from agents.search.lookahead import begin_afresh, exact_search
@@ -17,7 +18,7 @@ from agents.search.published import patterns_serve
 from agents.search.workspace import BEST, BY_PATTERNS
 from thud_env.batch.cpu import available_cores
 from thud_env.jit.compile import compiled
-from thud_env.rules.check import as_rows
+from thud_env.rules.check import check_rows
 from thud_env.rules.legal import legal_actions
 from thud_env.rules.play import apply
 from thud_env.rules.row import (
@@ -31,6 +32,8 @@ from thud_env.rules.row import (
     TO_MOVE,
     copy_row,
 )
+from thud_env.rulesets import get_ruleset
+from training.config import check_ranges
 from training.distill.config import TeacherConfig
 from training.distill.labels import Labels, labelled_at_once
 
@@ -145,18 +148,24 @@ class AlphaBetaTeacher:
     Args:
         config: how it searches.
         rules: the ruleset of the states.
+
+    Raises:
+        ThudError: if there is no such ruleset, or the configuration is out of range.
     """
 
     def __init__(self, config: TeacherConfig, rules: str) -> None:
+        check_ranges(config)
+        self._rules = get_ruleset(rules)
         self._desks = [_Desk(config, rules) for _ in range(available_cores())]
 
     def label(self, rows: NDArray[np.int16]) -> Labels:
         """See ``Teacher``.
 
         Raises:
-            RowError: if the rows are no integers, [N, 432]. What they hold is not looked at.
+            ThudError: if a battle is over; a ``RowError`` for what is no row of the ruleset.
         """
-        return labelled_at_once([desk.label for desk in self._desks], as_rows(rows))
+        going_on = read_rows(check_rows(rows, self._rules))
+        return labelled_at_once([desk.label for desk in self._desks], going_on)
 
 
 class _Desk:

@@ -1,0 +1,106 @@
+"""Plays two players against each other, from which starts and counted how."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.agent import BatchPolicy
+from training.arena.battles import (
+    Battles,
+    GamePairs,
+    Watch,
+    distinct,
+    ignore,
+    play_battles,
+    play_pairs,
+)
+from training.arena.intervals import ENOUGH_PAIRS
+from training.arena.openings import Openings, OpeningsError, read_openings
+
+
+class Evaluation(NamedTuple):
+    """What two players played."""
+
+    played: Battles | GamePairs
+    openings: str | None
+    """The digest of the starts they began from; None: from the setup."""
+    notes: list[str]
+    """Notes for the user, a line each."""
+
+
+def evaluate(
+    players: tuple[BatchPolicy, BatchPolicy],
+    games: int,
+    rules: str,
+    *,
+    match: bool = False,
+    openings: bool | Openings | None = None,
+    watch: Watch = ignore,
+    **limits: Any,
+) -> Evaluation:
+    """Play battles, or game pairs. Two players without chance repeat themselves: each distinct
+    battle then counts once.
+
+    Args:
+        players: the dwarfs and the trolls, or the first and the second player of a match.
+        games: how many.
+        rules: the name of a ruleset.
+        match: whether to play game pairs.
+        openings: whether to begin from the starts of the opening book, one after the other; None:
+            if both players play without chance, and there is a book, whose starts, as those of
+            your own, are begun from again when all have been.
+        watch: called after each decision with how many battles ended by it.
+        **limits: ``max_quiet_turns``, ``max_turns``, ``offer_after``, ``agreement``.
+
+    Raises:
+        OpeningsError: if the book is wanted, and is missing or has too few starts.
+    """
+    by_chance = any(getattr(player, "stochastic", False) for player in players)
+    starts: NDArray[np.int16] | None = None
+    digest: str | None = None
+    notes: list[str] = []
+    if isinstance(openings, Openings):
+        starts, digest = _begun_again(openings, games, limits), openings.digest
+    elif openings:
+        book = read_openings(rules)
+        starts, digest = book.rows(games, **limits), book.digest
+    elif openings is None and not by_chance:
+        starts, digest, notes = _different_starts(rules, games, limits)
+    play, kind = (play_pairs, "game pairs") if match else (play_battles, "battles")
+    played = play(*players, games, rules, starts=starts, watch=watch, **limits)
+    different = distinct(played)
+    if len(different) < games:
+        counted = "all are counted" if by_chance else "repeats are not counted"
+        are = "is" if len(different) == 1 else "are"
+        notes.append(f"only {len(different)} of {games} {kind} {are} distinct: {counted}")
+    if len(different) < ENOUGH_PAIRS:
+        why = f"intervals of fewer than {ENOUGH_PAIRS} are too narrow"
+        notes.append(f"too few {kind}, {len(different)}: {why}")
+    return Evaluation(played if by_chance else played.chosen(different), digest, notes)
+
+
+def _different_starts(
+    rules: str, games: int, limits: dict[str, Any]
+) -> tuple[NDArray[np.int16] | None, str | None, list[str]]:
+    """Starts for players that play without chance, their digest, and a note of where from: from
+    the book, if there is one.
+    """
+    try:
+        book = read_openings(rules)
+        starts = _begun_again(book, games, limits)
+    except OpeningsError as error:
+        return None, None, [f"from the setup alone: {error}"]
+    note = (
+        "neither player plays by chance: from the starts of the opening book "
+        "(--no-openings: from the setup)"
+    )
+    return starts, book.digest, [note]
+
+
+def _begun_again(openings: Openings, games: int, limits: dict[str, Any]) -> NDArray[np.int16]:
+    """[games, 432] the starts, one after the other, and from the first again after the last."""
+    rows = openings.rows(min(games, len(openings.starts)), **limits)
+    return rows[np.arange(games) % len(rows)]
