@@ -17,7 +17,7 @@ from thud_env.rules.row import TURNS
 from training.arena.battles import Battles, GamePairs, play_battles, play_pairs
 from training.arena.intervals import wilson
 from training.arena.openings import read_openings
-from training.arena.summary import print_pairs, summarise, summarise_pairs
+from training.arena.summary import BattleFigures, PairFigures, print_pairs
 
 # -- battles -------------------------------------------------------------------------------
 
@@ -157,7 +157,7 @@ def test_a_summary_of_battles_by_hand() -> None:
         return np.array(values, np.int64)
 
     ends = (Termination.QUIET_LIMIT.value, Termination.QUIET_LIMIT.value)
-    result = summarise(
+    figures = BattleFigures.of(
         Battles(
             rules="classic",
             margins=column(8, -4, 0, 4),
@@ -170,6 +170,7 @@ def test_a_summary_of_battles_by_hand() -> None:
             decisions=((1,), (2,), (3,), (4,)),
         )
     )
+    result = figures.as_json()
     assert result["games"] == 4
     assert result["draws"] == 1
     assert result["mean_margin"] == 2
@@ -217,9 +218,9 @@ def test_won_by_3_and_lost_by_7_is_lost_by_4(capsys) -> None:
     assert matches.first.margins.tolist() == [3]
     assert matches.second.margins.tolist() == [7]
     assert matches.totals.tolist() == [-4]
-    result = summarise_pairs(matches)
-    assert (result["mean_total"], result["first_battles"]["mean_margin"]) == (-4, 3)
-    print_pairs("us", "them", "classic", result)
+    figures = PairFigures.of(matches)
+    assert (figures.total.value, figures.first_battles.margin.value) == (-4, 3)
+    print_pairs("us", "them", "classic", figures)
     assert (
         "us: won by 3 as dwarfs, lost by 7 as trolls: lost by 4 in all" in capsys.readouterr().out
     )
@@ -244,7 +245,8 @@ def test_a_summary_of_games_by_hand() -> None:
             "classic", np.array(margins), zeros, ends, strikes, zeros, zeros, rows, decisions
         )
 
-    result = summarise_pairs(GamePairs(battles(3, 8, -5, 2), battles(7, -8, -5, 1)))
+    pairs = GamePairs(battles(3, 8, -5, 2), battles(7, -8, -5, 1))
+    result = PairFigures.of(pairs).as_json()
     totals = [-4, 16, 0, 1]
     assert result["mean_total"] == np.mean(totals)
     half = 1.959964 * np.std(totals, ddof=1) / 2

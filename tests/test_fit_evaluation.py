@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from concurrent.futures import CancelledError
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -307,6 +308,9 @@ def test_tables_are_of_the_ruleset_that_was_named(tmp_path: Path) -> None:
     assert read_tables(tmp_path / "generation-2.npz")[0] == "classic-any"
 
 
+WON = SimpleNamespace(total=Interval(1, 1, 1), margins={})
+
+
 def test_tables_without_lines_may_try_more_decisions_in_a_match(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -314,8 +318,7 @@ def test_tables_without_lines_may_try_more_decisions_in_a_match(
     write_tables(newest, "classic", *read_values(tables_path("classic"))[1:])
     monkeypatch.setattr(match.agents, "make", lambda spec, seed: met.append(spec))
     monkeypatch.setattr(match, "play_pairs", lambda *_, **__: None)
-    monkeypatch.setattr(match, "summarise_pairs", lambda _: {"mean_total_95": [1, 2]})
-    monkeypatch.setattr(match, "interval_of", lambda *_: Interval(1, 1, 1))
+    monkeypatch.setattr(match.PairFigures, "of", lambda _: WON)
     with_lines = published_tables("classic")
     assert with_lines is not None
     for tables in (with_lines, with_lines._replace(lines=with_lines.lines[:0])):
@@ -332,8 +335,7 @@ def test_a_match_of_few_pairs_is_not_won(
 ) -> None:
     write_tables(tmp_path / "newest.npz", "classic", *read_values(tables_path("classic"))[1:])
     monkeypatch.setattr(match, "play_pairs", lambda *_, **__: None)
-    monkeypatch.setattr(match, "summarise_pairs", lambda _: {"mean_total_95": [1, 2]})
-    monkeypatch.setattr(match, "interval_of", lambda *_: Interval(1, 1, 1))
+    monkeypatch.setattr(match.PairFigures, "of", lambda _: WON)
     assert match.play_match(tmp_path / "newest.npz", "classic", pairs)["won"] == won
 
 

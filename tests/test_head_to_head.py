@@ -14,7 +14,8 @@ from rich.console import Console
 
 from thud_env.rulesets import RULESETS
 from training.arena.battles import Battles, Watch
-from training.arena.intervals import ENOUGH_PAIRS
+from training.arena.intervals import ENOUGH_PAIRS, Interval
+from training.arena.summary import BattleFigures
 from training.runs import head_to_head
 from training.runs.head_to_head import caption, verdicts
 
@@ -72,12 +73,12 @@ def test_an_interrupt_ends_all_battles_of_the_table(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize(("games", "said"), [(ENOUGH_PAIRS - 1, 0), (ENOUGH_PAIRS, 2)])
 def test_few_battles_say_nothing_of_what_was_learnt(games: int, said: int) -> None:
-    figures = {("random", "random"): 0, ("mine", "random"): 9, ("random", "mine"): -9}
-    results = [
-        {"dwarfs_agent": dwarfs, "trolls_agent": trolls, "games": games, "mean_margin_95": (m, m)}
-        for (dwarfs, trolls), m in figures.items()
-    ]
-    assert len(verdicts(results, "mine")) == said
+    margins = {("random", "random"): 0, ("mine", "random"): 9, ("random", "mine"): -9}
+    found = {
+        pair: BattleFigures(games, 0, Interval(m, m, m), 9.0, sides={}, endings={})
+        for pair, m in margins.items()
+    }
+    assert len(verdicts(found, "mine")) == said
 
 
 def test_it_says_how_large_margins_of_the_ruleset_are() -> None:

@@ -26,21 +26,18 @@ from thud_env.command import Command, bounded
 from thud_env.errors import ThudError
 from thud_env.rules.row import LIMITS, limits_of, new_row
 from thud_env.rulesets import get_ruleset
-from training.arena.battles import (
-    Battles,
-    GamePairs,
-)
 from training.arena.evaluation import Evaluation, evaluate
 from training.arena.identity import code_of_play, own_files
 from training.arena.limits import unlike_the_rules
 from training.arena.openings import Openings, read_starts
 from training.arena.records import check_records_folder, records_of, write_records
 from training.arena.summary import (
+    BattleFigures,
+    PairFigures,
     each_battle,
+    figures_of,
     print_battles,
     print_pairs,
-    summarise,
-    summarise_pairs,
     table_of_pairs,
 )
 from training.commands.console import CommandConsole
@@ -168,7 +165,7 @@ def _evaluate(arguments: argparse.Namespace) -> None:
     console = CommandConsole(stderr=True)
     with Progress(console, "evaluate", "battles", battles) as progress:
         found = [_played(asked, number, progress) for number in range(len(asked.others))]
-    results = [_figures(evaluation.played) for evaluation in found]
+    results = [figures_of(evaluation.played) for evaluation in found]
     if arguments.json:
         told = [
             _report(asked, *of_one)
@@ -191,7 +188,7 @@ def _report(
     asked: _Request,
     other: str,
     evaluation: Evaluation,
-    result: dict[str, Any],
+    figures: BattleFigures | PairFigures,
     origin: dict[str, Any],
 ) -> dict[str, Any]:
     """What ``--json`` prints of one opponent."""
@@ -203,7 +200,7 @@ def _report(
         "seed": asked.seed,
         "limits": asked.limits,
         "openings": evaluation.openings,
-        **result,
+        **figures.as_json(),
         "each": each_battle(evaluation.played),
         **origin,
     }
@@ -219,22 +216,21 @@ def _origin(specs: tuple[str, str], rules: str) -> dict[str, Any]:
     }
 
 
-def _print_figures(asked: _Request, results: list[dict[str, Any]]) -> None:
+def _print_figures(asked: _Request, results: list[BattleFigures | PairFigures]) -> None:
     """Print the figures for people, after the limits that are not the ruleset's."""
     one, others, rules = asked.one, asked.others, asked.rules
     if words := unlike_the_rules(rules, **asked.limits):
         print(f"limits: {words}")
+    pairs = [figures for figures in results if isinstance(figures, PairFigures)]
     if len(others) > 1:
         print(f"{one}, {rules}\n")
-        print("\n".join(table_of_pairs(others, results, rules)))
-    elif asked.match:
-        print_pairs(one, others[0], rules, results[0])
+        print("\n".join(table_of_pairs(others, pairs, rules)))
+    elif pairs:
+        print_pairs(one, others[0], rules, pairs[0])
     else:
-        print_battles(one, others[0], rules, results[0])
-
-
-def _figures(played: Battles | GamePairs) -> dict[str, Any]:
-    return summarise(played) if isinstance(played, Battles) else summarise_pairs(played)
+        (battles,) = results
+        assert isinstance(battles, BattleFigures)
+        print_battles(one, others[0], rules, battles)
 
 
 def _rules_of(players: list[agents.Agent]) -> str:

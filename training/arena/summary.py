@@ -4,45 +4,173 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from agents.words import counted
 from thud_env import Termination
-from thud_env.position import SIDES
+from thud_env.position import SIDES, Side
 from thud_env.rulesets import get_ruleset
 from training.arena.battles import Battles, GamePairs, strike_names
 from training.arena.intervals import Interval, decimals, mean_interval, wilson
 
 
+class Won(NamedTuple):
+    """How often a player won."""
+
+    wins: int
+    share: Interval
+    """Of all battles or game pairs, drawn ones too."""
+
+    @classmethod
+    def of(cls, wins: NDArray[np.bool_]) -> Won:
+        """Of N games, given which were won, [N]."""
+        won = int(wins.sum())
+        return cls(won, wilson(won, len(wins)))
+
+    def as_json(self) -> dict[str, Any]:
+        """As ``--json`` has it."""
+        return {"wins": self.wins, **_with_interval("win_rate", self.share)}
+
+    def __str__(self) -> str:
+        """In words."""
+        value, low, high = self.share
+        return f"won {self.wins} ({value:.1%}, 95% interval {low:.1%} to {high:.1%})"
+
+
+@dataclass(frozen=True)
+class SideFigures:
+    """How one side's battles went."""
+
+    won: Won
+    strikes: dict[str, float]
+    """Hurls, for example, a battle: see ``strike_names``."""
+    captures: float
+    """A battle."""
+
+    def as_json(self) -> dict[str, Any]:
+        """As ``--json`` has it."""
+        strikes = {f"{name}_per_battle": often for name, often in self.strikes.items()}
+        return {**self.won.as_json(), **strikes, "captures_per_battle": self.captures}
+
+    def __str__(self) -> str:
+        """In words."""
+        struck = "".join(f"{often:.2f} {name} and " for name, often in self.strikes.items())
+        return f"{self.won}, {struck}{self.captures:.2f} captures a battle"
+
+
+@dataclass(frozen=True)
+class BattleFigures:
+    """How the battles of two players went."""
+
+    games: int
+    draws: int
+    margin: Interval
+    """The mean at the end, from the dwarfs' view."""
+    turns: float
+    """The mean."""
+    sides: dict[Side, SideFigures]
+    endings: dict[str, int]
+    """How many battles ended in which way."""
+
+    @classmethod
+    def of(cls, battles: Battles) -> BattleFigures:
+        """The figures of battles."""
+        ruleset, margins = get_ruleset(battles.rules), battles.margins
+        names = strike_names(ruleset)
+        won = {"dwarfs": margins > 0, "trolls": margins < 0}
+        captured = {"dwarfs": battles.trolls_lost, "trolls": battles.dwarfs_lost}
+        ways = (Termination(int(value)).name.lower() for value in battles.terminations)
+        return cls(
+            games=len(margins),
+            draws=int((margins == 0).sum()),
+            margin=mean_interval(margins, ruleset.largest_margin),
+            turns=float(battles.turns.mean()),
+            sides={
+                side: SideFigures(
+                    Won.of(won[side]),
+                    {names[side]: float(battles.strikes[side].mean())} if side in names else {},
+                    float(captured[side].mean()),
+                )
+                for side in SIDES
+            },
+            endings=dict(Counter(ways)),
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """As ``--json`` has it."""
+        return {
+            "games": self.games,
+            "draws": self.draws,
+            **_with_interval("mean_margin", self.margin),
+            "mean_turns": self.turns,
+            **{side: figures.as_json() for side, figures in self.sides.items()},
+            "endings": self.endings,
+        }
+
+
+@dataclass(frozen=True)
+class PairFigures:
+    """How the game pairs of two players went, from the first one's view."""
+
+    games: int
+    """Game pairs."""
+    draws: int
+    total: Interval
+    """The mean of the sums of both margins."""
+    margins: dict[Side, Interval]
+    """The mean margins as dwarfs and as trolls."""
+    first: Won
+    """The first player's game pairs."""
+    second: Won
+    first_battles: BattleFigures
+    """In which the first player had the dwarfs; margins are from the dwarfs' view."""
+    second_battles: BattleFigures
+
+    @classmethod
+    def of(cls, pairs: GamePairs) -> PairFigures:
+        """The figures of game pairs."""
+        totals = pairs.totals
+        largest = get_ruleset(pairs.first.rules).largest_margin
+        return cls(
+            games=len(totals),
+            draws=int((totals == 0).sum()),
+            total=mean_interval(totals, 2 * largest),
+            margins={
+                "dwarfs": mean_interval(pairs.first.margins, largest),
+                "trolls": mean_interval(-pairs.second.margins, largest),
+            },
+            first=Won.of(totals > 0),
+            second=Won.of(totals < 0),
+            first_battles=BattleFigures.of(pairs.first),
+            second_battles=BattleFigures.of(pairs.second),
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """As ``--json`` has it."""
+        parts = {f"mean_as_{side}": margin for side, margin in self.margins.items()}
+        means = (_with_interval(*one) for one in {"mean_total": self.total, **parts}.items())
+        return {
+            "games": self.games,
+            "draws": self.draws,
+            **{key: value for mean in means for key, value in mean.items()},
+            "first_player": self.first.as_json(),
+            "second_player": self.second.as_json(),
+            "first_battles": self.first_battles.as_json(),
+            "second_battles": self.second_battles.as_json(),
+        }
+
+
+def figures_of(played: Battles | GamePairs) -> BattleFigures | PairFigures:
+    """The figures of battles, or of game pairs."""
+    return BattleFigures.of(played) if isinstance(played, Battles) else PairFigures.of(played)
+
+
 def _with_interval(name: str, interval: Interval) -> dict[str, Any]:
     return {name: interval.value, f"{name}_95": (interval.low, interval.high)}
-
-
-def _share(wins: int, games: int) -> dict[str, Any]:
-    return {"wins": wins, **_with_interval("win_rate", wilson(wins, games))}
-
-
-def summarise(battles: Battles) -> dict[str, Any]:
-    """The figures of a head-to-head, for programs; margins are from the dwarfs' view."""
-    games = len(battles.margins)
-    largest = get_ruleset(battles.rules).largest_margin
-    endings = Counter(Termination(int(value)).name.lower() for value in battles.terminations)
-    sides = {
-        "dwarfs": _share(int((battles.margins > 0).sum()), games),
-        "trolls": _share(int((battles.margins < 0).sum()), games),
-    }
-    for side, name in strike_names(get_ruleset(battles.rules)).items():
-        sides[side][f"{name}_per_battle"] = float(battles.strikes[side].mean())
-    for side, lost in (("dwarfs", battles.trolls_lost), ("trolls", battles.dwarfs_lost)):
-        sides[side]["captures_per_battle"] = float(lost.mean())
-    return {
-        "games": games,
-        "draws": int((battles.margins == 0).sum()),
-        **_with_interval("mean_margin", mean_interval(battles.margins, largest)),
-        "mean_turns": float(battles.turns.mean()),
-        **sides,
-        "endings": dict(endings),
-    }
 
 
 def each_battle(played: Battles | GamePairs) -> dict[str, list[int]]:
@@ -59,74 +187,47 @@ def each_battle(played: Battles | GamePairs) -> dict[str, list[int]]:
     }
 
 
-def summarise_pairs(matches: GamePairs) -> dict[str, Any]:
-    """The figures of game pairs, for programs: totals, and margins as dwarfs and as trolls, from
-    the first player's view; and both battles, margins from their dwarfs' view.
-    """
-    totals = matches.totals
-    games = len(totals)
-    largest = get_ruleset(matches.first.rules).largest_margin
-    return {
-        "games": games,
-        "draws": int((totals == 0).sum()),
-        **_with_interval("mean_total", mean_interval(totals, 2 * largest)),
-        **_with_interval("mean_as_dwarfs", mean_interval(matches.first.margins, largest)),
-        **_with_interval("mean_as_trolls", mean_interval(-matches.second.margins, largest)),
-        "first_player": _share(int((totals > 0).sum()), games),
-        "second_player": _share(int((totals < 0).sum()), games),
-        "first_battles": summarise(matches.first),
-        "second_battles": summarise(matches.second),
-    }
-
-
-def print_battles(dwarfs: str, trolls: str, rules: str, result: dict[str, Any]) -> None:
-    """What ``summarise`` found, for people."""
-    print(f"{counted(result['games'], 'battle')} of {rules}: dwarfs {dwarfs}, trolls {trolls}")
-    for role in SIDES:
-        side = result[role]
-        did = f"{side['captures_per_battle']:.2f} captures a battle"
-        strikes = strike_names(get_ruleset(rules)).get(role)
-        if strikes is not None:
-            did = f"{side[f'{strikes}_per_battle']:.2f} {strikes} and {did}"
-        print(f"  {role}: {_won(side)}, {did}")
+def print_battles(dwarfs: str, trolls: str, rules: str, figures: BattleFigures) -> None:
+    """The figures of battles, for people."""
+    print(f"{counted(figures.games, 'battle')} of {rules}: dwarfs {dwarfs}, trolls {trolls}")
+    for side, own in figures.sides.items():
+        print(f"  {side}: {own}")
     print(
-        f"  drawn {result['draws']}; mean margin for the dwarfs {_mean(result, 'mean_margin')}; "
-        f"mean length {result['mean_turns']:.1f} turns"
+        f"  drawn {figures.draws}; mean margin for the dwarfs {_mean(figures.margin)}; "
+        f"mean length {figures.turns:.1f} turns"
     )
-    endings = ", ".join(f"{name} {count}" for name, count in sorted(result["endings"].items()))
+    endings = ", ".join(f"{name} {count}" for name, count in sorted(figures.endings.items()))
     print(f"  ended by: {endings}")
 
 
-def print_pairs(first: str, second: str, rules: str, result: dict[str, Any]) -> None:
-    """What ``summarise_pairs`` found, for people."""
-    print_battles(first, second, rules, result["first_battles"])
-    print_battles(second, first, rules, result["second_battles"])
-    print(f"{counted(result['games'], 'game pair')}, first player {first}, second {second}")
-    for player in ("first_player", "second_player"):
-        print(f"  {player.replace('_', ' ')}: {_won(result[player])}")
-    print(f"  drawn {result['draws']}")
-    print(f"  mean total for the first player {_mean(result, 'mean_total')}")
-    for side in SIDES:
-        print(f"  its mean margin as {side} {_mean(result, f'mean_as_{side}')}")
-    if result["games"] == 1:
-        margins = (result["first_battles"]["mean_margin"], -result["second_battles"]["mean_margin"])
-        first_battle, second_battle, game = map(_words, (*margins, result["mean_total"]))
-        print(f"  {first}: {first_battle} as dwarfs, {second_battle} as trolls: {game} in all")
+def print_pairs(first: str, second: str, rules: str, figures: PairFigures) -> None:
+    """The figures of game pairs, for people."""
+    print_battles(first, second, rules, figures.first_battles)
+    print_battles(second, first, rules, figures.second_battles)
+    print(f"{counted(figures.games, 'game pair')}, first player {first}, second {second}")
+    print(f"  first player: {figures.first}")
+    print(f"  second player: {figures.second}")
+    print(f"  drawn {figures.draws}")
+    print(f"  mean total for the first player {_mean(figures.total)}")
+    for side, margin in figures.margins.items():
+        print(f"  its mean margin as {side} {_mean(margin)}")
+    if figures.games == 1:
+        as_dwarfs, as_trolls, game = (
+            _in_words(one.value) for one in (*figures.margins.values(), figures.total)
+        )
+        print(f"  {first}: {as_dwarfs} as dwarfs, {as_trolls} as trolls: {game} in all")
 
 
-def table_of_pairs(
-    opponents: list[str], results: list[dict[str, Any]], rules: str
-) -> Iterator[str]:
-    """What ``summarise_pairs`` found against several opponents, as a Markdown table's lines."""
+def table_of_pairs(opponents: list[str], results: list[PairFigures], rules: str) -> Iterator[str]:
+    """The figures of game pairs with several opponents, as a Markdown table's lines."""
     places = decimals(get_ruleset(rules).largest_margin)
     headings = ["opponent", "game pairs", "margin", "as dwarfs", "won", "as trolls", "won"]
     rows = []
-    for opponent, result in zip(opponents, results, strict=True):
-        cells = [opponent, str(result["games"])]
-        cells.append(interval_of(result, "mean_total").text(places))
-        for side, battles in zip(SIDES, ("first_battles", "second_battles"), strict=True):
-            cells.append(interval_of(result, f"mean_as_{side}").text(places))
-            cells.append(f"{result[battles][side]['win_rate']:.0%}")
+    for opponent, figures in zip(opponents, results, strict=True):
+        cells = [opponent, str(figures.games), figures.total.text(places)]
+        played = figures.first_battles, figures.second_battles
+        for (side, margin), battles in zip(figures.margins.items(), played, strict=True):
+            cells += [margin.text(places), f"{battles.sides[side].won.share.value:.0%}"]
         rows.append(cells)
     yield from markdown_table(headings, rows)
 
@@ -139,22 +240,12 @@ def markdown_table(headings: list[str], rows: list[list[str]]) -> Iterator[str]:
         yield f"| {' | '.join(padded)} |"
 
 
-def _won(share: dict[str, Any]) -> str:
-    low, high = share["win_rate_95"]
-    return f"won {share['wins']} ({share['win_rate']:.1%}, 95% interval {low:.1%} to {high:.1%})"
+def _mean(interval: Interval) -> str:
+    value, low, high = (f"{part:+z.2f}" for part in interval)
+    return f"{value} (95% interval {low} to {high})"
 
 
-def interval_of(result: dict[str, Any], name: str) -> Interval:
-    """A figure of a summary with its interval."""
-    return Interval(result[name], *result[f"{name}_95"])
-
-
-def _mean(result: dict[str, Any], name: str) -> str:
-    low, high = result[f"{name}_95"]
-    return f"{result[name]:+z.2f} (95% interval {low:+z.2f} to {high:+z.2f})"
-
-
-def _words(margin: float) -> str:
+def _in_words(margin: float) -> str:
     if margin == 0:
         return "drew"
     return f"{'won' if margin > 0 else 'lost'} by {abs(margin):g}"

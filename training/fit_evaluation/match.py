@@ -13,7 +13,7 @@ from agents.search.pattern_files import published_tables
 from training.arena.battles import play_pairs
 from training.arena.intervals import ENOUGH_PAIRS
 from training.arena.openings import read_openings
-from training.arena.summary import interval_of, summarise_pairs
+from training.arena.summary import PairFigures
 
 MATCH_STARTS = 100
 """The last starts of the book, which a match is played from, and self-play for a fit is not."""
@@ -42,15 +42,9 @@ def play_match(newest: Path, rules: str, pairs: int) -> dict[str, Any]:
     for name, spec in opponents.items():
         mine = AlphaBetaAgent(nodes=MATCH_NODES, weights=str(newest), seed=1)  # any path: no spec
         players = mine, agents.make(spec, 2)
-        result = summarise_pairs(play_pairs(*players, pairs, rules, starts=starts))
-        report[name] = {
-            meaning: interval_of(result, key).text(2)
-            for meaning, key in (
-                ("both seats", "mean_total"),
-                ("as dwarfs", "mean_as_dwarfs"),
-                ("as trolls", "mean_as_trolls"),
-            )
-        }
+        found = PairFigures.of(play_pairs(*players, pairs, rules, starts=starts))
+        by_seat = {f"as {side}": margin.text(2) for side, margin in found.margins.items()}
+        report[name] = {"both seats": found.total.text(2), **by_seat}
+        report["won"] = pairs >= ENOUGH_PAIRS and found.total.low > 0
         print(f"{pairs} pairs, {plain} against the {name}, {spec}: {report[name]}")
-    report["won"] = pairs >= ENOUGH_PAIRS and result["mean_total_95"][0] > 0
     return report

@@ -9,12 +9,13 @@ from rich.console import Console
 from rich.table import Table
 
 import agents
+from thud_env.position import SIDES
 from thud_env.rules.row import limits_of, new_row
 from thud_env.rulesets import TROLL_VALUE, Ruleset, get_ruleset
 from training.arena.battles import play_battles
 from training.arena.intervals import ENOUGH_PAIRS, decimals
 from training.arena.limits import unlike_the_rules
-from training.arena.summary import interval_of, summarise
+from training.arena.summary import BattleFigures
 from training.commands.at_once import Watch, at_once
 
 OPPONENTS = ("random", "greedy")
@@ -58,27 +59,29 @@ def head_to_head(
         table.add_column(heading, justify="right")
     met = pairings(policy)
 
-    def play(number: int, watch: Watch) -> dict[str, Any]:
+    def play(number: int, watch: Watch) -> BattleFigures:
         dwarfs, trolls = (
             agents.make(spec, seed=2 * number + side) for side, spec in enumerate(met[number])
         )
-        return summarise(play_battles(dwarfs, trolls, games, rules, watch=watch, **limits))
+        battles = play_battles(dwarfs, trolls, games, rules, watch=watch, **limits)
+        return BattleFigures.of(battles)
 
     with console.status(f"playing {games} battles of each pairing ..."):
         played = at_once(play, range(len(met)))
-    for (dwarfs, trolls), result in zip(met, played, strict=True):
+    found = dict(zip(met, played, strict=True))
+    for (dwarfs, trolls), figures in found.items():
         players = {"dwarfs_agent": dwarfs, "trolls_agent": trolls}
-        results.append({**players, "limits": limits_of(new_row(ruleset, **limits)), **result})
+        own_limits = {"limits": limits_of(new_row(ruleset, **limits))}
+        results.append({**players, **own_limits, **figures.as_json()})
         table.add_row(
             _short(dwarfs),
             _short(trolls),
-            f"{result['dwarfs']['win_rate']:.0%}",
-            f"{result['trolls']['win_rate']:.0%}",
-            interval_of(result, "mean_margin").text(decimals(ruleset.largest_margin)),
-            f"{result['mean_turns']:.0f}",
+            *(f"{figures.sides[side].won.share.value:.0%}" for side in SIDES),
+            figures.margin.text(decimals(ruleset.largest_margin)),
+            f"{figures.turns:.0f}",
         )
     console.print(table)
-    for line in verdicts(results, policy):
+    for line in verdicts(found, policy):
         console.print(line)
     return results
 
@@ -93,19 +96,17 @@ def caption(ruleset: Ruleset) -> str:
     )
 
 
-def verdicts(results: list[dict[str, Any]], policy: str) -> list[str]:
+def verdicts(found: dict[tuple[str, str], BattleFigures], policy: str) -> list[str]:
     """State for each role whether it beats ``random`` by more than ``random`` itself does, with
     95% intervals apart; nothing by fewer than ``ENOUGH_PAIRS`` battles.
     """
-    if min(result["games"] for result in results) < ENOUGH_PAIRS:
+    if min(figures.games for figures in found.values()) < ENOUGH_PAIRS:
         return []
-    by_pair = {(r["dwarfs_agent"], r["trolls_agent"]): r for r in results}
-    base_low, base_high = by_pair["random", "random"]["mean_margin_95"]
-    dwarfs_low, _ = by_pair[policy, "random"]["mean_margin_95"]
-    _, trolls_high = by_pair["random", policy]["mean_margin_95"]
+    base = found["random", "random"].margin
+    dwarfs, trolls = found[policy, "random"].margin, found["random", policy].margin
     return [
-        f"the trained dwarfs {_beat(dwarfs_low > base_high)} random dwarfs against random trolls",
-        f"the trained trolls {_beat(trolls_high < base_low)} random trolls against random dwarfs",
+        f"the trained dwarfs {_beat(dwarfs.low > base.high)} random dwarfs against random trolls",
+        f"the trained trolls {_beat(trolls.high < base.low)} random trolls against random dwarfs",
     ]
 
 
