@@ -173,6 +173,18 @@ def test_batch_table():
     assert parameters | defaults_of(new_row) == defaults_of(thud_env.BatchedGame)
 
 
+def test_member_table():
+    made = (
+        thud_env.env(),
+        gymnasium.make("thud/Thud-v0").unwrapped,
+        gymnasium.make_vec("thud/Thud-v0", num_envs=2).unwrapped,
+    )
+    for members, _, *columns in table("members")[1:]:
+        for env, column in zip(made, columns, strict=True):
+            for member in members.split():
+                assert hasattr(env, member.partition("(")[0]) == bool(column), (member, env)
+
+
 def test_position_table():
     _, *rows = table("position")
     documented = {name for members, _ in rows for name in re.findall(r"\w+(?=\(| |$)", members)}
