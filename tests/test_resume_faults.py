@@ -12,10 +12,19 @@ from pathlib import Path
 
 import pytest
 import torch
-from resumed_run import TINY, assert_same, last_checkpoint, quietly, stopping, unbroken_run
+from resumed_run import (
+    TINY,
+    assert_same,
+    last_checkpoint,
+    lines,
+    quietly,
+    stopping,
+    unbroken_run,
+)
 
 from agents.networks.symmetric import SymmetricConfig
 from training.config import OpponentConfig, PPOConfig, RunError
+from training.config_file import load_config
 from training.process.state import State
 from training.runs.folder import RunFolder
 from training.runs.loop import Stopped
@@ -37,15 +46,33 @@ def test_a_run_does_not_go_on_with_another_configuration(unbroken: Path) -> None
         f"{unbroken} cannot go on otherwise than it began: "
         "seed was 1, not 2, ppo.clip_coef was 0.2, not 0.3"
     )
-    with pytest.raises(RunError) as error:
-        quietly(unbroken.parent, dataclasses.replace(TINY, total_decisions=10**6), resume=True)
-    advice = f"; name=ANOTHER start_from={unbroken} begins a longer run with its weights"
-    assert str(error.value).endswith(f"not 1000000{advice}")
+    with pytest.raises(RunError, match=r"total_decisions was 1500, not 256$"):
+        quietly(unbroken.parent, dataclasses.replace(TINY, total_decisions=256), resume=True)
     symmetric = SymmetricConfig(channels=8, blocks=1, key_size=8)
     with pytest.raises(RunError, match=r"network\.kind was 'residual', not 'symmetric', network"):
         # While the first error is still held, as a notebook does.
         quietly(unbroken.parent, dataclasses.replace(TINY, network=symmetric), resume=True)
     assert (unbroken / "metrics.jsonl").read_bytes() == before
+
+
+def test_a_run_that_has_ended_may_be_made_longer(tmp_path: Path) -> None:
+    """It goes on from its end, the same each time, to where a longer one ends."""
+    ended, _ = quietly(tmp_path / "one")
+    before = lines(ended)
+    shutil.copytree(ended, tmp_path / "other" / "tiny", symlinks=True)
+    longer = dataclasses.replace(TINY, total_decisions=2000)
+    _, shown = quietly(tmp_path / "one", longer, resume=True)
+    assert "total_decisions was 1,500, and is 2,000 now" in shown
+    assert lines(ended)[: len(before)] == before
+    assert len(lines(ended)) == len(before) + 2
+    assert load_config(ended / "config.yaml").total_decisions == 2000
+    with pytest.MonkeyPatch.context() as patch:
+        stopping(patch, 1, lambda: os.kill(os.getpid(), signal.SIGINT))
+        with pytest.raises(Stopped):
+            quietly(tmp_path / "other", longer, resume=True)
+    _, shown = quietly(tmp_path / "other", longer, resume=True)
+    assert "total_decisions was" not in shown
+    assert_same(tmp_path / "other" / "tiny", ended)
 
 
 def test_a_damaged_snapshot_costs_the_updates_since_it_was_taken(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ from training.runs.links import check_links
 from training.runs.metrics import FILE as METRICS
 from training.runs.metrics import keep_until, metrics_line
 from training.runs.provenance import add_start
-from training.runs.stored_config import settled_config, unchanged_config
+from training.runs.stored_config import config_to_go_on, settled_config, stored_config
 
 
 class RunFolder:
@@ -96,8 +96,7 @@ class RunFolder:
         config = settled_config(config)
         with new_folder(path) as temporary:
             lock = FolderLock(temporary)
-            text = yaml.safe_dump(dataclasses.asdict(config), sort_keys=False)
-            write_flushed(temporary / STORED, text.encode())
+            write_flushed(temporary / STORED, _as_yaml(config))
             write_flushed(temporary / METRICS, b"")
             add_start(temporary / "run.json", config.seed, 0)
             moved_to = _move_aside_unused(path)
@@ -109,7 +108,8 @@ class RunFolder:
 
     @classmethod
     def resume(cls, path: Path, config: RunConfig) -> Self:
-        """A run that continues; ``restore`` finds the checkpoint.
+        """A run that continues, perhaps with more ``total_decisions``; ``restore`` finds the
+        checkpoint.
 
         Raises:
             RunError: if another process is writing it, or its configuration is another.
@@ -119,7 +119,14 @@ class RunFolder:
             check_links(path)
             for folder in _written_folders(path):
                 sweep(folder)
-            return cls(path, unchanged_config(path, config), lock, resumed=True)
+            before = stored_config(path, type(config))
+            settled = config_to_go_on(path, before, config)
+            resumed = cls(path, settled, lock, resumed=True)
+            if settled != before:
+                replace_flushed(path / STORED, _as_yaml(settled))
+                was, now = before.total_decisions, settled.total_decisions
+                resumed.notices.append(f"total_decisions was {was:,}, and is {now:,} now")
+            return resumed
         except BaseException:
             lock.release()
             raise
@@ -204,6 +211,10 @@ class RunFolder:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _as_yaml(config: RunConfig) -> bytes:
+    return yaml.safe_dump(dataclasses.asdict(config), sort_keys=False).encode()
 
 
 def _written_folders(path: Path) -> Iterator[Path]:

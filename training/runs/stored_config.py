@@ -38,22 +38,23 @@ def settled_config(config: Config) -> Config:
     return dataclasses.replace(config, precision=precision.name)
 
 
-def unchanged_config(path: Path, config: Config) -> Config:
-    """Return the configuration of a run, which is ``config`` as it was settled.
+def config_to_go_on(path: Path, before: Config, config: Config) -> Config:
+    """The configuration that a run goes on with: what it was, but for more ``total_decisions``.
+
+    Args:
+        path: the run's folder.
+        before: as it was settled.
+        config: as it is now asked for.
 
     Raises:
-        RunError: if there is no run, or its configuration is another.
+        RunError: if anything else is another.
     """
-    before = stored_config(path, type(config))
     if config.precision == "auto":  # was settled then
         config = dataclasses.replace(config, precision=before.precision)
+    longer = max(before.total_decisions, config.total_decisions)
+    settled = dataclasses.replace(before, total_decisions=longer)
     # Kinds of networks have other keys; that the kind is another is said then.
-    changed = changes(dataclasses.asdict(before), dataclasses.asdict(config))
+    changed = changes(dataclasses.asdict(settled), dataclasses.asdict(config))
     if changed:
-        longer = (
-            f"; name=ANOTHER start_from={path} begins a longer run with its weights"
-            if config.total_decisions > before.total_decisions
-            else ""
-        )
-        raise RunError(f"{path} cannot go on otherwise than it began: {', '.join(changed)}{longer}")
-    return before
+        raise RunError(f"{path} cannot go on otherwise than it began: {', '.join(changed)}")
+    return settled
