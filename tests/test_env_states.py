@@ -53,6 +53,10 @@ OF_A_BOARD = (
     ("renderer", "None", None),
     ("renderer", "a pair of numbers", (1, 2)),
     ("renderer", "of three", (None, (), 3)),
+    ("renderer", "a turn from nowhere", (None, (3,))),
+    ("renderer", "no row", (np.full_like(KOOM_VALLEY, 7), (3,))),
+    ("renderer", "an illegal turn", (thud_env.Position.start().row, (2**31, 5))),
+    ("renderer", "no actions", (thud_env.Position.start().row, ("x",))),
     ("made", "None", None),
     ("made", "empty", {}),
 )

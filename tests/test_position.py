@@ -361,8 +361,8 @@ def test_a_board_that_cannot_be_is_refused(row: int, column: int, piece: int, sa
 def test_what_is_no_board_is_refused(board: Any) -> None:
     with pytest.raises(ThudError, match=r"^board"):
         Position.from_board(board)
-    with pytest.raises(TypeError, match="max_turns"):
-        Position.from_board(Position.start().board, max_turn=3)
+    with pytest.raises(TypeError, match=r"from_board\(\) got .*'max_turn': did you mean 'max_tu"):
+        Position.from_board(Position.start().board, max_turn=3)  # type: ignore[arg-type]
     with pytest.raises(ThudError, match="to_move 'dwarf'"):
         Position.from_board(Position.start().board, to_move="dwarf")  # type: ignore[arg-type]
 

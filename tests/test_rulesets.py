@@ -30,8 +30,8 @@ SIX_TROLLS = CLASSIC.replace(name="six-trolls", trolls="G7 H7 J7 G9 H9 J9", max_
     [
         ({}, "'classic': that name is taken"),
         ({"name": "My Game"}, "lower-case letters, digits and hyphens would be right"),
-        ({"name": "x", "dwarfs_capture": "shoot"}, "one of 'hurl', 'sandwich', 'nothing'"),
-        ({"name": "x", "stone_wins": "yes"}, "stone_wins 'yes': one of False, True"),
+        ({"name": "x", "dwarfs_capture": "shoot"}, "'hurl', 'sandwich' or 'nothing' would"),
+        ({"name": "x", "stone_wins": "yes"}, "stone_wins 'yes': False or True would"),
         ({"name": "x", "trolls": ()}, "0 trolls: 1 to 8 would be right"),
         ({"name": "x", "trolls": 7}, "trolls must be names of squares, ('G7', 'H7') say, not 7"),
         ({"name": "x", "trolls": "A6 A7 A9 A10 P6 P7 P9 P10 B5"}, "9 trolls: 1 to 8"),
@@ -221,7 +221,7 @@ def test_values_of_numpys_make_the_ruleset_that_pythons_make():
 @pytest.mark.parametrize(
     ("field", "value", "message"),
     [
-        ("trolls_keep_off_edge", 1, "trolls_keep_off_edge 1: one of False, True"),
+        ("trolls_keep_off_edge", 1, "trolls_keep_off_edge 1: False or True would"),
         ("title", 5, "title 5: text would be right"),
         ("title", ["a"], r"title \['a'\]: text would be right"),
         ("stone", ["H8"], r"no square \['H8'\]"),
@@ -237,7 +237,7 @@ def test_what_only_looks_like_a_value_of_a_field_is_refused(field, value, messag
     ("change", "message"),
     [
         ("stone_wins=True", "stone_wins=True: yes or no would be right"),
-        ("reward=gold", "reward 'gold': one of 'margin', 'outcome' is right"),
+        ("reward=gold", "unknown reward 'gold': 'margin' or 'outcome' would be right"),
     ],
 )
 def test_a_value_in_a_spec_that_is_not_of_its_fields_type_is_refused(change, message):

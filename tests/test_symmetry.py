@@ -13,7 +13,7 @@ from reference import CLASSIC_RULES, VALLEY_RULES
 from thud_env import BatchedGame, Position, ThudError
 from thud_env.actions import ACTION_SYMMETRY
 from thud_env.board import MIRROR_LEFT_RIGHT, SYMMETRIES
-from thud_env.rules.row import PENDING
+from thud_env.rules.row import PENDING, PENDING_CELL
 from thud_env.symmetry import (
     INVERSE,
     map_action,
@@ -183,15 +183,23 @@ def test_rows_are_mapped_each_by_its_own_symmetry_or_all_by_one() -> None:
     np.testing.assert_array_equal(every_other, [map_position(3, one).row for one in positions[::2]])
 
 
+START = Position.start().row
+PAIR = np.stack([START, START])
+FULL, ASTRAY = np.ones_like(PAIR), PAIR.copy()
+ASTRAY[1, PENDING_CELL] = 30_000
+
+
 @pytest.mark.parametrize(
     ("symmetries", "rows", "said"),
     [
-        (8, np.zeros((2, 432), np.int16), "8"),
-        ([0, 9], np.zeros((2, 432), np.int16), "9"),
-        ([0], np.zeros((2, 432), np.int16), "symmetries"),
-        (0.5, np.zeros((2, 432), np.int16), "symmetr"),
-        (0, np.zeros((2, 431), np.int16), r"rows are int16 of shape \(2, 431\): int16 of shape"),
-        (0, np.zeros((2, 432)), r"rows are float64 of shape \(2, 432\): int16"),
+        (8, PAIR, "8"),
+        ([0, 9], PAIR, "9"),
+        ([0], PAIR, "symmetries"),
+        (0.5, PAIR, "symmetr"),
+        (0, PAIR[:, 1:], r"rows are integers of shape \(N, 432\), not int16 of \(2, 431\)"),
+        (0, 1.0 * PAIR, r"rows are integers of shape \(N, 432\), not float64"),
+        (1, FULL, "ruleset"),
+        (1, ASTRAY, "row 1"),
     ],
 )
 def test_rows_and_symmetries_of_another_kind_are_refused(symmetries, rows, said) -> None:

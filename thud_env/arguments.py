@@ -23,15 +23,15 @@ _MOST_SHOWN = 200
 
 
 def one_of(name: str, value: Any, allowed: Iterable[Any]) -> Any:
-    """Return ``value`` if it is allowed.
+    """Return the allowed value that ``value`` equals; ``1`` is not ``True``.
 
     Raises:
-        ThudError: if it is not, naming what would be right.
+        ThudError: if there is none, naming what would be right.
     """
     values = list(allowed)
-    of_kind = [one for one in values if isinstance(one, bool) == isinstance(value, bool | np.bool_)]
-    if not _is_array(value) and value in of_kind:
-        return value
+    for one in [] if _is_array(value) else values:
+        if isinstance(one, bool) == isinstance(value, bool | np.bool_) and one == value:
+            return one
     *others, last = map(repr, values)
     right = f"{', '.join(others)} or {last}" if others else last
     raise ThudError(f"unknown {name} {shown(value)}: {right} would be right")

@@ -204,22 +204,26 @@ class Position:
         rules: Rules = "classic",
         *,
         to_move: Side = "dwarfs",
-        **limits: Any,
+        max_quiet_turns: int | None = None,
+        max_turns: int | None = None,
+        offer_after: int | None = None,
+        agreement: bool = False,
+        **unknown: Never,
     ) -> Position:
         """The position with these pieces, as if nothing had been played before;
         ``position.board`` is its inverse.
 
         Args:
             board: [15, 15] integers, as ``board`` has them; 0 will do for -1.
-            rules: as for ``start``.
             to_move: the side that begins a turn.
-            **limits: ``max_quiet_turns``, ``max_turns``, ``offer_after``, ``agreement``.
+            rules, max_quiet_turns, max_turns, offer_after, agreement: as for ``start``.
 
         Raises:
             ThudError: naming what is wrong with the board, or with a limit.
             TypeError: for an unknown keyword.
         """
-        one_of("to_move", to_move, SIDES)
+        refuse_unknown(cls.from_board, unknown)
+        to_move = one_of("to_move", to_move, SIDES)
         grid = as_array("board", board)
         if grid.shape != (SIZE, SIZE) or grid.dtype.kind not in "iu":
             raise ThudError(f"board {shown(grid)}: integers of shape ({SIZE}, {SIZE}) are right")
@@ -231,7 +235,14 @@ class Position:
             where = f"{strange[0]} on a square" if strange else "a piece off the board"
             raise ThudError(f"board has {where}: 0 to 3 on squares, -1 elsewhere, would be right")
         letters = board_text(PIECES.get(piece, " ") for piece in pieces)
-        return cls.from_text(f"{letters} {to_move[0]} - 0 0", rules, **limits)
+        return cls.from_text(
+            f"{letters} {to_move[0]} - 0 0",
+            rules,
+            max_quiet_turns=max_quiet_turns,
+            max_turns=max_turns,
+            offer_after=offer_after,
+            agreement=agreement,
+        )
 
     @property
     def row(self) -> fields.Row:

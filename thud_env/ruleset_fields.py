@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any, get_origin
 
-import numpy as np
-
 from thud_env.arguments import nearest, shown
 from thud_env.board import SQUARE_NAMES, square_named
 from thud_env.errors import ThudError
@@ -29,20 +27,6 @@ def read_squares(what: str, names: str | Iterable[str]) -> tuple[str, ...]:
         if square == following:
             raise ThudError(f"{what} has {SQUARE_NAMES[square]} twice: once would be right")
     return tuple(SQUARE_NAMES[square] for square in squares)
-
-
-def read_word(name: str, value: Any, words: tuple[Any, ...]) -> Any:
-    """The word that a value equals and is of the type of: ``1`` is not ``True``.
-
-    Raises:
-        ThudError: if it is none of them.
-    """
-    plain = value.item() if isinstance(value, np.generic) else value
-    for word in words:
-        if type(plain) is type(word) and plain == word:
-            return word
-    listed = ", ".join(map(repr, words))
-    raise ThudError(f"{name} {shown(value)}: one of {listed} is right")
 
 
 def spell(value: Any) -> str:

@@ -23,7 +23,7 @@ from typing import Any, Literal, NewType, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from thud_env.arguments import as_count, nearest, shown
+from thud_env.arguments import as_count, nearest, one_of, shown
 from thud_env.board import (
     CELL_OF_SQUARE,
     CELL_STEP,
@@ -35,7 +35,7 @@ from thud_env.board import (
     square_named,
 )
 from thud_env.errors import ThudError
-from thud_env.ruleset_fields import read_changes, read_squares, read_word, spell
+from thud_env.ruleset_fields import read_changes, read_squares, spell
 
 MAX_DWARFS = 32
 MAX_TROLLS = 8
@@ -139,7 +139,7 @@ class Ruleset:
         if RULESETS.get(self.name, self) != self:
             raise ThudError("that name is taken; a name of its own, name='mine' say, is right")
         for name, words in _WORDS.items():
-            object.__setattr__(self, name, read_word(name, getattr(self, name), words))
+            object.__setattr__(self, name, one_of(name, getattr(self, name), words))
         for name in ("max_quiet_turns", "max_turns", "offer_after"):
             limit = as_count(name, getattr(self, name), most=LARGEST_LIMIT)
             object.__setattr__(self, name, limit)

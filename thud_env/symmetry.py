@@ -28,14 +28,13 @@ from numpy.typing import NDArray
 from thud_env.actions import ACTION_SYMMETRY, NUM_ACTIONS, as_index, out_of_range
 from thud_env.arguments import as_array, as_count, as_integers, shown
 from thud_env.board import (
-    CELL_OF_SQUARE,
     SIZE,
     SYMMETRIES,
 )
 from thud_env.errors import ThudError
 from thud_env.position import Position
-from thud_env.rules.images import CELL_IMAGES, map_each
-from thud_env.rules.row import ROW_SIZE
+from thud_env.rules.check import check_rows
+from thud_env.rules.images import mapped_rows
 from thud_env.rulesets import Ruleset, get_ruleset
 
 Array = TypeVar("Array")
@@ -161,20 +160,15 @@ def map_rows(symmetries: int | NDArray[Any], rows: NDArray[np.int16]) -> NDArray
     Args:
         symmetries: [N] one for each row, or one for all; the caller sees to it that they are
             ``symmetries_of`` the game.
-        rows: [N, 432], as ``BatchedGame.rows`` has them.
+        rows: [N, 432] integers, as ``BatchedGame.rows`` has them.
 
     Returns:
         new rows, [N, 432].
 
     Raises:
-        ThudError: if a symmetry is not in 0 .. 7, or the rows are not int16 of that shape.
+        ThudError: if a symmetry is not in 0 .. 7; a ``RowError`` if no play leads to a row.
     """
-    given = as_array("rows", rows)
-    if given.dtype != np.int16 or given.ndim != 2 or given.shape[1] != ROW_SIZE:
-        raise ThudError(
-            f"rows are {given.dtype} of shape {given.shape}: int16 of shape [N, {ROW_SIZE}] "
-            "would be right"
-        )
+    given = check_rows(rows)
     numbers = as_array("symmetries", symmetries)
     if numbers.ndim == 0:
         numbers = np.full(len(given), _number(symmetries))  # type: ignore[arg-type]
@@ -182,10 +176,7 @@ def map_rows(symmetries: int | NDArray[Any], rows: NDArray[np.int16]) -> NDArray
     outside = numbers[(numbers < 0) | (numbers >= NUM_SYMMETRIES)]
     if len(outside):
         _number(int(outside[0]))  # raises
-    given = np.ascontiguousarray(given)  # or another form of map_each would be compiled
-    mapped = np.empty_like(given)
-    map_each(given, numbers.astype(np.int64), CELL_IMAGES, CELL_OF_SQUARE, mapped)
-    return mapped
+    return mapped_rows(numbers, given)
 
 
 def map_position(symmetry: int, position: Position) -> Position:
@@ -199,7 +190,7 @@ def map_position(symmetry: int, position: Position) -> Position:
             f"{position.rules.name} is another game after symmetry {symmetry}: "
             f"{', '.join(map(str, position.rules.symmetries))} leave it as it is"
         )
-    return Position.unchecked(map_rows(symmetry, position.row[np.newaxis])[0])
+    return Position.unchecked(mapped_rows(np.array([symmetry]), position.row[np.newaxis])[0])
 
 
 def _shape(name: str, array: Any) -> tuple[int, ...]:

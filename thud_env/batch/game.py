@@ -174,7 +174,11 @@ class BatchedGame:
 
         self.rows: NDArray[np.int16] = array("rows", (ROW_SIZE,), np.int16)
         self.final_rows: NDArray[np.int16] = array("final_rows", (ROW_SIZE,), np.int16)
-        self._legal_counts = array("legal_counts", (), np.int32)
+        self._legal_counts = (  # without masks they are only made when they are asked for
+            array("legal_counts", (), np.int32)
+            if self._with_masks
+            else self._device.zeros((num_games,), np.int32)
+        )
         self.to_move: NDArray[np.int8] = array("to_move", (), np.int8)
         self.rewards: NDArray[np.float32] = array("rewards", (2,), np.float32)
         self.terminated: NDArray[np.bool_] = array("terminated", (), np.bool_)

@@ -6,14 +6,14 @@ import os
 from typing import Any, Literal, get_args
 
 import gymnasium
-import numpy as np
 
 from thud_env.arguments import one_of
+from thud_env.errors import ThudError
 from thud_env.notation.turns import turn_notation
 from thud_env.position import Position
 from thud_env.render import ansi, rgb_array
 from thud_env.render.window import Window
-from thud_env.rules.row import ROW_SIZE, Row, is_between_turns
+from thud_env.rules.row import Row, is_between_turns
 
 RenderMode = Literal["human", "rgb_array", "ansi"]
 Picture = tuple[Position, str | None, str]
@@ -106,5 +106,12 @@ def is_renderers(state: tuple[Any, ...]) -> bool:
     if len(state) != 2:
         return False
     before, actions = state
-    is_row = isinstance(before, np.ndarray) and before.shape == (ROW_SIZE,)
-    return (before is None or is_row) and isinstance(actions, tuple)
+    if not isinstance(actions, tuple):
+        return False
+    if before is None:
+        return not actions
+    try:
+        Position(before).turn_of(actions)
+    except (ThudError, TypeError):
+        return False
+    return True

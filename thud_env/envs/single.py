@@ -152,7 +152,8 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         self.side: Seat = one_of("side", side, get_args(Seat))
         self._is_dict = one_of("observation", observation, get_args(ObservationKind)) == "dict"
         self._loses = is_lost_by(illegal_action)
-        game = MatchEnv if one_of("match", match, (True, False)) else ThudEnv
+        match = one_of("match", match, (True, False))
+        game = MatchEnv if match else ThudEnv
         self._game: BoardEnv = game(
             rules,
             render_mode,
@@ -173,7 +174,7 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         self._agent = self._game.possible_agents[0]
         self._owed = 0.0
         self._needs_reset = True
-        self._made = {"side": side, "match": match}
+        self._made = {"side": self.side, "match": match}
         """The arguments that a state depends on, beside those of the game."""
 
     @property

@@ -145,10 +145,10 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             offer_after=offer_after,
             agreement=agreement,
         )
-        one_of("match", match, (True, False))
+        match = one_of("match", match, (True, False))
         pool = read_pool(starts, self.rules, self._limits)
         self._games = SeatedGames(
-            num_envs, self.rules, side, opponent, match, reward, pool, num_threads
+            num_envs, self.rules, self.side, opponent, match, reward, pool, num_threads
         )
         space = observation_space(len(MATCH_PLANES if match else PLANES))
         self.single_observation_space = space if self._is_dict else space["observation"]

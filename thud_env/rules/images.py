@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from thud_env.board import CELL_OF_SQUARE, NUM_CELLS, SQUARE_SYMMETRY, SYMMETRIES
 from thud_env.jit.compile import compiled, compiled_with_arrays
@@ -36,7 +39,15 @@ def map_row(row, symmetry, images, cells, target):
 
 
 @compiled_with_arrays
-def map_each(rows, symmetries, images, cells, mapped):
+def _map_each(rows, symmetries, images, cells, mapped):
     """``map_row`` for [N, 432] rows, with [N] symmetries."""
     for game in range(rows.shape[0]):
         map_row(rows[game], symmetries[game], images, cells, mapped[game])
+
+
+def mapped_rows(symmetries: NDArray[np.integer[Any]], rows: NDArray[np.int16]) -> NDArray[np.int16]:
+    """[N, 432] new rows: the given ones, which must be sound, each mapped by its symmetry, [N]."""
+    given = np.ascontiguousarray(rows)  # or another form of _map_each would be compiled
+    mapped = np.empty_like(given)
+    _map_each(given, symmetries.astype(np.int64), CELL_IMAGES, CELL_OF_SQUARE, mapped)
+    return mapped
