@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from thud_env.actions import NUM_ACTIONS
 from thud_env.arguments import as_integers
-from thud_env.errors import ThudError
-from thud_env.position import IllegalMove, Position
+from thud_env.errors import IllegalMove, ThudError
+from thud_env.position import Position
 from thud_env.rules.legal import is_legal
 
 

@@ -10,7 +10,9 @@ import gymnasium
 import numpy as np
 import pytest
 from golden.make import GAMES
+from gymnasium.vector import VectorEnv
 from named import make_aec
+from pettingzoo import AECEnv
 from test_docs import ROOT, table
 
 import thud_env
@@ -179,10 +181,14 @@ def test_member_table():
         gymnasium.make("thud/Thud-v0").unwrapped,
         gymnasium.make_vec("thud/Thud-v0", num_envs=2).unwrapped,
     )
+    of_the_api = ("render_mode", "state_space", "num_envs", "autoreset_mode", "rewards")
+    documented: list[set[str]] = [set(), set(), set()]
     for members, _, *columns in table("members")[1:]:
-        for env, column in zip(made, columns, strict=True):
-            for member in members.split():
-                assert hasattr(env, member.partition("(")[0]) == bool(column), (member, env)
+        for names, column in zip(documented, columns, strict=True):
+            names |= {name.partition("(")[0] for name in members.split() if column}
+    for env, base, names in zip(made, (AECEnv, gymnasium.Env, VectorEnv), documented, strict=True):
+        own = {name for name in dir(env) if not name.startswith("_")}
+        assert names == own - {*dir(base), *base.__annotations__, *of_the_api}
 
 
 def test_position_table():

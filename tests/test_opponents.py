@@ -13,13 +13,7 @@ from seat_play import first_legal
 
 import agents
 from thud_env import Position
-from thud_env.envs.opponents import (
-    RandomDecisions,
-    make_opponent,
-    opponent_state,
-    restored_opponent,
-    seed_opponent,
-)
+from thud_env.envs.opponents import Opponent, RandomDecisions, make_opponent
 from thud_env.envs.single import ThudSeatEnv
 from thud_env.envs.vector import ThudVectorEnv
 from thud_env.position import SIDES
@@ -46,15 +40,19 @@ class Actor:
         self.seeded = state["seeded"]
 
 
+def met(given):
+    return Opponent(given, START.rules, side="trolls", match=False)
+
+
 def choices(opponent, count=3):
     rows = np.tile(START.row, (count, 1))
-    return np.asarray(opponent.act_rows(rows)).tolist()
+    return opponent.choices(rows, np.arange(count)).tolist()
 
 
 def test_functions_and_objects_are_asked_one_by_one():
     first = first_legal(START)
-    assert choices(make_opponent(first_legal)) == [first] * 3
-    assert choices(make_opponent(Actor())) == [first] * 3
+    assert choices(met(first_legal)) == [first] * 3
+    assert choices(met(Actor())) == [first] * 3
 
 
 def test_an_object_for_many_games_is_taken_as_it_is():
@@ -63,10 +61,10 @@ def test_an_object_for_many_games_is_taken_as_it_is():
 
 
 def test_an_opponent_of_a_module_draws_anew_unless_it_is_seeded():
-    one, other = (make_opponent("agents:random") for _ in range(2))
+    one, other = (met("agents:random") for _ in range(2))
     assert choices(one, 20) != choices(other, 20)
     for opponent in (one, other):
-        seed_opponent(opponent, np.random.default_rng(1))
+        opponent.seed(np.random.default_rng(1))
     assert choices(one, 20) == choices(other, 20)
 
 
@@ -75,7 +73,7 @@ def test_the_older_name_of_random_decisions_still_works():
 
 
 def test_random_draws_every_legal_decision_and_no_other():
-    opponent = make_opponent("random-decisions")
+    opponent = met("random-decisions")
     legal = START.legal_actions()
     drawn = choices(opponent, 20_000)
     assert set(drawn) == set(legal.tolist())
@@ -85,50 +83,50 @@ def test_random_draws_every_legal_decision_and_no_other():
 
 
 def test_the_same_seed_draws_the_same():
-    one, other = RandomDecisions(), RandomDecisions()
-    seed_opponent(one, np.random.default_rng(1))
-    seed_opponent(other, np.random.default_rng(1))
+    one, other = met(RandomDecisions()), met(RandomDecisions())
+    one.seed(np.random.default_rng(1))
+    other.seed(np.random.default_rng(1))
     assert choices(one, 50) == choices(other, 50)
     assert choices(one, 50) != choices(one, 50)
 
 
-@pytest.mark.parametrize("make", [RandomDecisions, lambda: make_opponent(Actor())])
+@pytest.mark.parametrize("make", [lambda: met(RandomDecisions()), lambda: met(Actor())])
 def test_a_state_can_be_returned_to(make):
     opponent = make()
-    seed_opponent(opponent, np.random.default_rng(1))
-    state = opponent_state(opponent)
+    opponent.seed(np.random.default_rng(1))
+    state = opponent.state()
     before = choices(copy.deepcopy(opponent), 20)
-    seed_opponent(opponent, np.random.default_rng(2))
-    with restored_opponent(opponent, state):
+    opponent.seed(np.random.default_rng(2))
+    with opponent.restored(state):
         pass
     assert choices(opponent, 20) == before
-    assert opponent_state(pickle.loads(pickle.dumps(opponent))) == opponent_state(opponent)
+    assert pickle.loads(pickle.dumps(opponent)).state() == opponent.state()
 
 
 def test_a_copy_shares_nothing_with_its_original():
-    original = make_opponent(Actor())
+    original = met(Actor())
     twin = copy.deepcopy(original)
-    seed_opponent(twin, np.random.default_rng(1))
-    assert opponent_state(original) == {"seeded": None}
-    assert opponent_state(twin) != {"seeded": None}
+    twin.seed(np.random.default_rng(1))
+    assert original.state() == {"seeded": None}
+    assert twin.state() != {"seeded": None}
 
 
 def test_an_opponent_without_state_has_none():
-    opponent = make_opponent(first_legal)
-    seed_opponent(opponent, np.random.default_rng(1))
-    assert opponent_state(opponent) is None
-    with restored_opponent(opponent, None):
+    opponent = met(first_legal)
+    opponent.seed(np.random.default_rng(1))
+    assert opponent.state() is None
+    with opponent.restored(None):
         pass
 
 
 def test_an_opponent_is_as_before_if_the_game_cannot_be_restored():
-    opponent = RandomDecisions()
-    state = opponent_state(opponent)
-    seed_opponent(opponent, np.random.default_rng(1))
-    before = opponent_state(opponent)
-    with pytest.raises(KeyError), restored_opponent(opponent, state):
+    opponent = met(RandomDecisions())
+    state = opponent.state()
+    opponent.seed(np.random.default_rng(1))
+    before = opponent.state()
+    with pytest.raises(KeyError), opponent.restored(state):
         raise KeyError
-    assert opponent_state(opponent) == before
+    assert opponent.state() == before
 
 
 class Failing:
@@ -367,5 +365,5 @@ def test_a_function_of_anything_but_a_position_is_refused_when_it_is_given(choos
 
 def test_a_function_may_have_more_arguments_that_it_does_not_need():
     first = first_legal(START)
-    assert choices(make_opponent(lambda position, depth=3: first), 1) == [first]
-    assert choices(make_opponent(lambda *anything: first), 1) == [first]
+    assert choices(met(lambda position, depth=3: first), 1) == [first]
+    assert choices(met(lambda *anything: first), 1) == [first]

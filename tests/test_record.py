@@ -15,7 +15,7 @@ from thud_env import (
     write_record,
 )
 from thud_env.actions import ACCEPT, NUM_MOVES
-from thud_env.position import IllegalMove
+from thud_env.errors import IllegalMove
 from thud_env.record.text import RecordText
 
 RECORDS = Path(__file__).parent / "data" / "records"

@@ -44,7 +44,7 @@ from thud_env.board import (
     SQUARE_SYMMETRY,
     SYMMETRIES,
 )
-from thud_env.errors import ThudError
+from thud_env.errors import IllegalMove, ThudError
 
 NUM_MOVES = int(RAY_LENGTH.sum())
 CAPTURE = NUM_MOVES
@@ -151,6 +151,19 @@ def as_index(action: Any) -> int:
     )
 
 
+def as_action(action: Any) -> int:
+    """An action as an int in 0 .. 6469.
+
+    Raises:
+        IllegalMove: if it is out of range.
+        TypeError: if it is not one integer.
+    """
+    index = as_index(action)
+    if not 0 <= index < NUM_ACTIONS:
+        raise IllegalMove(out_of_range(index))
+    return index
+
+
 def out_of_range(index: int) -> str:
     """What is wrong with an action that is not in 0 .. 6469."""
     return f"action {shown(index)} is out of range: actions are 0 to {NUM_ACTIONS - 1}"
@@ -160,12 +173,10 @@ def describe_action(action: int) -> str:
     """A decision in words: ``"F1-F5"``, ``"capture E5"``, ``"done"``.
 
     Raises:
-        ThudError: if ``action`` is not in 0 .. 6469.
+        IllegalMove: if ``action`` is not in 0 .. 6469.
         TypeError: if it is not one integer.
     """
-    action = as_index(action)
-    if not 0 <= action < NUM_ACTIONS:
-        raise ThudError(out_of_range(action))
+    action = as_action(action)
     if action < CAPTURE:
         start, end = SQUARE_OF_CELL[MOVE_FROM[action]], SQUARE_OF_CELL[MOVE_TO[action]]
         return f"{SQUARE_NAMES[start]}-{SQUARE_NAMES[end]}"

@@ -13,7 +13,7 @@ from typing import Any, Literal, Never
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thud_env.actions import NUM_ACTIONS, OFFER, as_index, describe_action, out_of_range
+from thud_env.actions import OFFER, as_action, describe_action
 from thud_env.arguments import as_array, as_list, one_of, refuse_unknown, shown
 from thud_env.board import (
     CELL_OF_SQUARE,
@@ -23,7 +23,7 @@ from thud_env.board import (
     STRIDE,
     square_named,
 )
-from thud_env.errors import ThudError
+from thud_env.errors import IllegalMove, ThudError
 from thud_env.notation.positions import (
     board_diagram,
     board_text,
@@ -86,10 +86,6 @@ class Outcome:
     def __str__(self) -> str:
         how = self.termination.name.lower().replace("_", " ")
         return f"{how}, {'drawn' if self.winner is None else f'{self.winner} won'}"
-
-
-class IllegalMove(ThudError):  # noqa: N818 - the name is part of the public interface
-    """A well-formed action or turn that is not legal in the position."""
 
 
 class Position:
@@ -342,9 +338,8 @@ class Position:
             IllegalMove: if ``action`` is not one of ``legal_actions()``.
             TypeError: if it is not one integer.
         """
-        index = as_index(action)
-        # Compiled code takes no integer that does not fit into 64 bits.
-        if not 0 <= index < NUM_ACTIONS or not is_legal(self._row, index):
+        index = as_action(action)
+        if not is_legal(self._row, index):
             raise IllegalMove(self._why_illegal(index))
         successor = self._row.copy()
         apply(successor, index)
@@ -406,8 +401,6 @@ class Position:
         return turn_notation(self._row, map(int, made))
 
     def _why_illegal(self, action: int) -> str:
-        if not 0 <= action < NUM_ACTIONS:
-            return out_of_range(action)
         if self.outcome is not None:
             return f"action {action} ({describe_action(action)}) is illegal: the battle is over"
         if action == OFFER:

@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from thud_env.actions import ACTION_SYMMETRY, NUM_ACTIONS, as_index, out_of_range
+from thud_env.actions import ACTION_SYMMETRY, NUM_ACTIONS, as_action
 from thud_env.arguments import as_array, as_count, as_integers, shown
 from thud_env.board import (
     SIZE,
@@ -116,22 +116,19 @@ def map_action(symmetry: int, action: Any) -> Any:
         an int, or an array of the same dtype, or int16 where that is too small for actions.
 
     Raises:
-        ThudError: if ``symmetry`` is not in 0 .. 7, an action not in 0 .. 6469, or ``action`` is
-            lists of several lengths.
+        ThudError: if ``symmetry`` is not in 0 .. 7, or ``action`` is lists of several lengths; an
+            ``IllegalMove`` if an action is not in 0 .. 6469.
         TypeError: if ``action`` is neither one integer nor an array of them.
     """
     images = ACTION_SYMMETRY[_number(symmetry)]
     actions = as_array("actions", action)
     if actions.ndim == 0:
-        index = as_index(action)
-        if not 0 <= index < NUM_ACTIONS:
-            raise ThudError(out_of_range(index))
-        return int(images[index])
+        return int(images[as_action(action)])
     if actions.dtype.kind not in "iu":
         raise TypeError(f"actions {shown(actions)}: integers would be right")
     outside = actions[(actions < 0) | (actions >= NUM_ACTIONS)]
     if len(outside):
-        raise ThudError(out_of_range(int(outside[0])))
+        as_action(outside[0])  # raises
     fits = np.iinfo(actions.dtype).max >= NUM_ACTIONS - 1
     return images[actions].astype(actions.dtype) if fits else images[actions]
 

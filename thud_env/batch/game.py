@@ -25,9 +25,9 @@ from thud_env.batch.options import (
     read_games,
     wants_outcome,
 )
-from thud_env.errors import ThudError
+from thud_env.errors import IllegalMove, ThudError
 from thud_env.jit.rng import seed_generators
-from thud_env.position import IllegalMove, Position
+from thud_env.position import Position
 from thud_env.rules.check import RowError, as_rows, check_rows
 from thud_env.rules.row import ONGOING, ROW_SIZE, TERMINATION, new_row
 from thud_env.rulesets import Rules, get_ruleset

@@ -157,8 +157,8 @@ class ThudEnv(BoardEnv):
 
     metadata: ClassVar[dict[str, Any]] = {**BoardEnv.metadata, "name": "thud_v0"}
 
-    seats = AGENTS
-    planes = PLANES
+    _first_seats = AGENTS
+    _shown_planes = PLANES
 
     def _new_infos(self) -> dict[str, dict[str, Any]]:
         info = {"termination": self._termination, "margin": int(margin(self._row))}

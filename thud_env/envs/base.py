@@ -10,7 +10,7 @@ from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 from pettingzoo import AECEnv
 
-from thud_env.actions import NUM_ACTIONS, as_index
+from thud_env.actions import NUM_ACTIONS, as_action
 from thud_env.arguments import as_count, refuse_copy, refuse_unknown, shown
 from thud_env.batch.one_game import ILLEGAL, play_if_legal
 from thud_env.batch.options import Reward, wants_outcome
@@ -36,8 +36,8 @@ from thud_env.envs.states import (
     check_state,
     copied,
 )
-from thud_env.errors import ThudError
-from thud_env.position import SIDES, IllegalMove, Position, Side
+from thud_env.errors import IllegalMove, ThudError
+from thud_env.position import SIDES, Position, Side
 from thud_env.rules.check import check_row
 from thud_env.rules.row import DWARFS, TERMINATION, TO_MOVE, TROLLS, TURN_LIMIT
 from thud_env.rulesets import Rules, get_ruleset
@@ -54,12 +54,12 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
     writes the methods under "for subclasses". The arguments are those of ``ThudEnv``.
     """
 
-    seats: ClassVar[tuple[str, str]]
+    _first_seats: ClassVar[tuple[str, str]]
     """The agents' names; the first plays the dwarfs from the start."""
-    planes: ClassVar[tuple[Plane, ...]]
+    _shown_planes: ClassVar[tuple[Plane, ...]]
     """What the agents see: the planes of a battle, then any others."""
 
-    state_parts: ClassVar[dict[str, Any]] = BOARD_PARTS
+    _state_parts: ClassVar[dict[str, Any]] = BOARD_PARTS
     """The attributes that ``get_state`` returns, and their types."""
 
     metadata: ClassVar[dict[str, Any]] = {
@@ -104,14 +104,14 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         """Draws the starts, if there are several."""
         self._row = self._start_row = self._pool[0]
         self._made = {
-            "agents": self.seats,
+            "agents": self._first_seats,
             "rules": self.rules.spec,
             "reward": reward_kind,
             "starts": len(self._pool),
         }
         """What a state depends on of the arguments."""
-        agents = self._seats = self.seats
-        num_planes = len(self.planes)
+        agents = self._seats = self._first_seats
+        num_planes = len(self._shown_planes)
         self.is_over = True
         """Whether the game is over, or has not begun."""
         self._forfeited = False
@@ -202,13 +202,12 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
                 )
             self._was_dead_step(None)
             return
-        index = as_index(action)
+        index = as_action(action)
         row = self._row
         before = None if self.render_mode is None else row.copy()
-        in_range = 0 <= index < NUM_ACTIONS
-        margin, paid = play_if_legal(row, index, self._by_outcome) if in_range else (ILLEGAL, 0.0)
+        margin, paid = play_if_legal(row, index, self._by_outcome)
         if margin == ILLEGAL:
-            if self._loses and in_range:
+            if self._loses:
                 self.forfeit()
                 return
             self.position.apply(index)  # raises, and says why
@@ -265,7 +264,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         Raises:
             ResetNeeded: before the first reset.
         """
-        self.check_reset("agent_iter")
+        self._check_reset("agent_iter")
         return super().agent_iter(max_iter)
 
     def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
@@ -285,7 +284,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         Raises:
             ResetNeeded: before the first reset.
         """
-        self.check_reset("action_masks")
+        self._check_reset("action_masks")
         return self.mask(self.agent_selection)
 
     def mask(self, agent: str) -> NDArray[np.int8]:
@@ -324,8 +323,8 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         Raises:
             ResetNeeded: before the first reset.
         """
-        self.check_reset("get_state")
-        parts = {name: copied(getattr(self, name)) for name in self.state_parts}
+        self._check_reset("get_state")
+        parts = {name: copied(getattr(self, name)) for name in self._state_parts}
         return {
             "made": dict(self._made),
             **parts,
@@ -347,18 +346,18 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
             ThudError: if it is a state of an environment with other agents, rules, rewards or
                 another number of starts, or of none; nothing has changed then.
         """
-        kinds = {**self.state_parts, "renderer": tuple, "np_random": (dict, type(None))}
+        kinds = {**self._state_parts, "renderer": tuple, "np_random": (dict, type(None))}
         check_state(self, state, self._made, kinds)
         if self._draws is not None:
             check_generator(self, "np_random", self._draws, state["np_random"])
-        parts = board_parts(self, state, self.state_parts, self.rules, self.seats)
+        parts = board_parts(self, state, self._state_parts, self.rules, self._first_seats)
         check_part(self, "renderer", state["renderer"], is_renderers(state["renderer"]))
         self._renderer.set_state(state["renderer"])
         if self._draws is not None:
             self._draws.bit_generator.state = state["np_random"]
         self.__dict__.update(parts)
 
-    def check_reset(self, method: str) -> None:
+    def _check_reset(self, method: str) -> None:
         """Refuse a method before the first reset.
 
         Raises:

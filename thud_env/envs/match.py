@@ -76,9 +76,9 @@ class MatchEnv(BoardEnv):
 
     metadata: ClassVar[dict[str, Any]] = {**BoardEnv.metadata, "name": "thud_match_v0"}
 
-    seats = PLAYERS
-    planes = MATCH_PLANES
-    state_parts: ClassVar[dict[str, Any]] = {**BoardEnv.state_parts, "battles": tuple}
+    _first_seats = PLAYERS
+    _shown_planes = MATCH_PLANES
+    _state_parts: ClassVar[dict[str, Any]] = {**BoardEnv._state_parts, "battles": tuple}
 
     battles: tuple[Outcome, ...] = ()
     """How the battles that are over ended, margins from the view of their dwarfs."""

@@ -32,11 +32,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from thud_env.actions import NUM_ACTIONS, as_index, out_of_range
+from thud_env.actions import as_action
 from thud_env.arguments import as_integers, module_named, nearest, shown
 from thud_env.batch.states import drawn_decisions
-from thud_env.errors import ThudError
-from thud_env.position import SIDES, IllegalMove, Position
+from thud_env.errors import IllegalMove, ThudError
+from thud_env.position import SIDES, Position
 from thud_env.rulesets import Ruleset
 
 RANDOM_DECISIONS = "random-decisions"
@@ -98,12 +98,11 @@ class _OneByOne:
 
 def _action(choice: Any) -> int:
     try:
-        action = as_index(choice)
+        return as_action(choice)
+    except IllegalMove as error:
+        raise IllegalMove(f"the opponent's choice: {error}") from None
     except TypeError as error:
         raise ThudError(f"the opponent's choice: {error}") from None
-    if not 0 <= action < NUM_ACTIONS:
-        raise IllegalMove(f"the opponent's choice: {out_of_range(action)}")
-    return action
 
 
 def _from_module(opponent: str) -> Any:
@@ -131,7 +130,7 @@ def _from_module(opponent: str) -> Any:
             f"{module.__file__}"
         )
     made = module.make(spec)
-    seed_opponent(made, np.random.default_rng())
+    _seed(made, np.random.default_rng())
     return made
 
 
@@ -190,26 +189,6 @@ def make_opponent(opponent: Any, is_needed: bool = True) -> BatchOpponent:
     )
 
 
-def check_opponent(opponent: BatchOpponent, rules: Ruleset, learner: str, match: bool) -> None:
-    """Let an opponent that can refuse a game refuse it before it begins.
-
-    Args:
-        opponent: what ``make_opponent`` made.
-        rules: the ruleset that is played.
-        learner: the learner's side, or ``"random"`` or ``"both"``.
-        match: whether the sides are changed after a battle.
-
-    Raises:
-        ThudError: or what the opponent raises.
-    """
-    check = getattr(opponent, "check_plays", None)
-    if not callable(check):
-        return
-    for side in SIDES:
-        if match or side != learner:
-            check(rules, side)
-
-
 class Opponent:
     """The opponent of an environment.
 
@@ -220,16 +199,20 @@ class Opponent:
         match: whether the sides are changed after a battle.
 
     Raises:
-        ThudError, TypeError: as ``make_opponent`` and ``check_opponent`` do.
+        ThudError, TypeError: as ``make_opponent`` does; or what it raises that does not play this
+            game.
     """
 
     def __init__(self, given: Any, rules: Ruleset, side: str, match: bool) -> None:
         self.given = given
-        self.player = make_opponent(given, is_needed=side != "both")
-        check_opponent(self.player, rules, side, match)
+        self._player = make_opponent(given, is_needed=side != "both")
+        if callable(check := getattr(self._player, "check_plays", None)):
+            for its in SIDES:
+                if match or its != side:
+                    check(rules, its)
         self._is_told = False
         with contextlib.suppress(ValueError):  # a built-in function may tell nothing
-            self._is_told = "games" in inspect.signature(self.player.act_rows).parameters
+            self._is_told = "games" in inspect.signature(self._player.act_rows).parameters
 
     def choices(
         self, rows: NDArray[np.int16], games: NDArray[np.int64]
@@ -244,65 +227,55 @@ class Opponent:
             ThudError: if it does not return N integers.
         """
         told = {"games": games} if self._is_told else {}
-        return as_integers("the opponent's choices", self.player.act_rows(rows, **told), len(rows))
+        return as_integers("the opponent's choices", self._player.act_rows(rows, **told), len(rows))
+
+    def seed(self, generator: np.random.Generator) -> None:
+        """Seed it, if it can be seeded."""
+        _seed(self._player, generator)
+
+    def state(self) -> Any:
+        """Its state, or None if it has none."""
+        get_state = getattr(self._player, "get_state", None)
+        return get_state() if callable(get_state) else None
+
+    @contextlib.contextmanager
+    def restored(self, state: Any) -> Iterator[None]:
+        """Return it to a state of its. If what happens within fails, it is as it was before.
+
+        Raises:
+            ThudError: if it does not take the state, or has none where one is given, or one where
+                none is.
+        """
+        before = self.state()
+        if state is None and before is not None:
+            raise ThudError(
+                "a state that holds no opponent's cannot be set where the opponent has one: "
+                "a state of an environment with the same opponent would be right"
+            )
+        if state is not None and not callable(getattr(self._player, "set_state", None)):
+            raise ThudError(
+                "a state that holds its opponent's cannot be set where the opponent has no "
+                "set_state(state): a state of an environment with the same opponent would be right"
+            )
+        try:
+            if state is not None:
+                self._set_state(state)
+            yield
+        except BaseException:
+            if before is not None:
+                self._set_state(before)
+            raise
+
+    def _set_state(self, state: Any) -> None:
+        try:
+            self._player.set_state(state)  # type: ignore[attr-defined] # it has a state
+        except Exception as error:  # a player of the user's may raise anything
+            raise ThudError(
+                f"the opponent cannot return to the state of another one: {error}"
+            ) from error
 
 
-def seed_opponent(opponent: BatchOpponent, generator: np.random.Generator) -> None:
-    """Seed an opponent that can be seeded."""
-    seed = getattr(opponent, "seed", None)
+def _seed(player: Any, generator: np.random.Generator) -> None:
+    seed = getattr(player, "seed", None)
     if callable(seed):
         seed(int(generator.integers(2**31)))
-
-
-def opponent_state(opponent: BatchOpponent) -> Any:
-    """The state of an opponent that has one, else None."""
-    get_state = getattr(opponent, "get_state", None)
-    return get_state() if callable(get_state) else None
-
-
-def check_opponent_state(opponent: BatchOpponent, state: Any) -> None:
-    """Refuse a state without an opponent's where one with a state plays, and the other way round.
-
-    Raises:
-        ThudError: if so.
-    """
-    if state is None and opponent_state(opponent) is not None:
-        raise ThudError(
-            "a state that holds no opponent's cannot be set where the opponent has one: "
-            "a state of an environment with the same opponent would be right"
-        )
-    if state is not None and not callable(getattr(opponent, "set_state", None)):
-        raise ThudError(
-            "a state that holds its opponent's cannot be set where the opponent has no "
-            "set_state(state): a state of an environment with the same opponent would be right"
-        )
-
-
-@contextlib.contextmanager
-def restored_opponent(opponent: BatchOpponent, state: Any) -> Iterator[None]:
-    """Return an opponent to a state that ``opponent_state`` gave, None for one that has none. If
-    what happens within fails, the opponent is as it was before.
-
-    Raises:
-        ThudError: if the opponent does not take the state.
-    """
-    if state is None:
-        yield
-        return
-    before = opponent_state(opponent)
-    try:
-        _set_state(opponent, state)
-        yield
-    except BaseException:
-        if before is not None:
-            _set_state(opponent, before)
-        raise
-
-
-def _set_state(opponent: BatchOpponent, state: Any) -> None:
-    try:
-        opponent.set_state(state)  # type: ignore[attr-defined] # it has a state
-    except Exception as error:  # a player of the user's may raise anything
-        raise ThudError(
-            f"the opponent cannot return to the state of another one: {error}"
-        ) from error

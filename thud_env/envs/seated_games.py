@@ -19,13 +19,10 @@ from thud_env.batch.states import drawn_decisions, margins
 from thud_env.envs.common import ILLEGAL_ACTION, ILLEGAL_REWARD, Seat
 from thud_env.envs.opponents import (
     Opponent,
-    check_opponent_state,
-    opponent_state,
-    restored_opponent,
-    seed_opponent,
 )
 from thud_env.envs.states import check_arrays, check_part, check_state
-from thud_env.position import SIDES, IllegalMove, Position
+from thud_env.errors import IllegalMove
+from thud_env.position import SIDES, Position
 from thud_env.rules.check import check_rows
 from thud_env.rules.match import Match, outcome_for_dwarfs, own_first_margin, standing
 from thud_env.rules.row import DWARFS, TERMINATION, TROLLS
@@ -126,7 +123,7 @@ class SeatedGames:
 
     def seed(self, generator: np.random.Generator) -> None:
         """Seed the opponent, if it can be seeded."""
-        seed_opponent(self._opponent.player, generator)
+        self._opponent.seed(generator)
 
     def start(
         self,
@@ -270,7 +267,7 @@ class SeatedGames:
             "made": dict(self._made),
             "rows": self._battles.rows.copy(),
             **{name: getattr(self, name).copy() for name in _STATE},
-            "opponent": opponent_state(self._opponent.player),
+            "opponent": self._opponent.state(),
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
@@ -287,8 +284,7 @@ class SeatedGames:
         check_rows(state["_starts"], self.rules)
         sides = state["_sides"]
         check_part(self, "_sides", sides, bool(np.isin(sides, (DWARFS, TROLLS)).all()))
-        check_opponent_state(self._opponent.player, state["opponent"])
-        with restored_opponent(self._opponent.player, state["opponent"]):
+        with self._opponent.restored(state["opponent"]):
             self._battles.set_rows(state["rows"])
         for name in _STATE:
             setattr(self, name, state[name].copy())

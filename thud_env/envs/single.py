@@ -58,7 +58,7 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
-from thud_env.actions import NUM_ACTIONS, as_index, out_of_range
+from thud_env.actions import NUM_ACTIONS, as_action
 from thud_env.arguments import as_count, one_of, refuse_copy, refuse_unknown
 from thud_env.batch.options import Reward
 from thud_env.envs.aec import ThudEnv
@@ -74,15 +74,12 @@ from thud_env.envs.common import (
 from thud_env.envs.match import MatchEnv
 from thud_env.envs.opponents import (
     Opponent,
-    check_opponent_state,
-    opponent_state,
-    restored_opponent,
-    seed_opponent,
 )
 from thud_env.envs.rendering import RenderMode
 from thud_env.envs.reset_options import Starts, read_options
 from thud_env.envs.states import check_generator, check_part, check_state
-from thud_env.position import SIDES, IllegalMove, Position
+from thud_env.errors import IllegalMove
+from thud_env.position import SIDES, Position
 from thud_env.rulesets import Rules
 
 _MANY_ONLY = dict.fromkeys(
@@ -219,7 +216,7 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
             raise
         super().reset(seed=seed)
         if seed is not None:
-            seed_opponent(self._opponent.player, self.np_random)
+            self._opponent.seed(self.np_random)
         if self.side != "both":
             drawn = self.side == "random"
             number = int(self.np_random.integers(2)) if drawn else SIDES.index(self.side)
@@ -248,9 +245,7 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         """
         if self._needs_reset:
             raise ResetNeeded("call reset() before step(): no battle is being played")
-        index = as_index(action)
-        if not 0 <= index < NUM_ACTIONS:
-            raise IllegalMove(out_of_range(index))
+        index = as_action(action)
         game = self._game
         if self.side == "both":
             self._agent = game.agent_selection
@@ -278,7 +273,7 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         Raises:
             ResetNeeded: before the first reset.
         """
-        self._game.check_reset("action_masks")
+        self._game._check_reset("action_masks")
         return self._game.mask(self._viewer)
 
     @property
@@ -310,7 +305,7 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
             "owed": self._owed,
             "needs_reset": self._needs_reset,
             "np_random": self.np_random.bit_generator.state,
-            "opponent": opponent_state(self._opponent.player),
+            "opponent": self._opponent.state(),
         }
 
     __copy__ = refuse_copy
@@ -327,8 +322,7 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         agent = state["agent"]
         check_part(self, "agent", agent, agent in self._game.possible_agents)
         check_generator(self, "np_random", self.np_random, state["np_random"])
-        check_opponent_state(self._opponent.player, state["opponent"])
-        with restored_opponent(self._opponent.player, state["opponent"]):
+        with self._opponent.restored(state["opponent"]):
             self._game.set_state(state["game"])
         self._agent = agent
         self._owed = state["owed"]
