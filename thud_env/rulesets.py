@@ -75,6 +75,10 @@ def _beside(square: int) -> set[int]:
     return {int(SQUARE_OF_CELL[CELL_OF_SQUARE[square] + step]) for step in CELL_STEP} - {-1}
 
 
+Reward = Literal["margin", "outcome"]
+"""How battles are scored, and paid."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Ruleset:
     """A game, with the wording it is played by.
@@ -111,7 +115,7 @@ class Ruleset:
     """The Thudstone nowhere, the Rock one square, the ball any distance (sections 2, 3, 4)."""
     stone_wins: bool = False
     """Whether the stone on a goal square, or trolls around it, end the battle (section 3)."""
-    reward: Literal["margin", "outcome"] = "margin"
+    reward: Reward = "margin"
     """The scoring: points left on the board (section 2), or won, drawn, lost (section 3)."""
     max_quiet_turns: int = 200
     """Turns in a row, without a capture or a move of the stone, that end a battle (section 2c)."""

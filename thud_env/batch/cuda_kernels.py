@@ -25,6 +25,7 @@ from thud_env.rules.draw import draw_legal
 from thud_env.rules.legal import NUM_WORDS, is_legal, legal_actions, may_offer
 from thud_env.rules.moves import piece_moves
 from thud_env.rules.row import (
+    MAX_ANSWERS,
     NO_QUESTION,
     ONGOING,
     PENDING,
@@ -37,9 +38,6 @@ from thud_env.rules.row import (
 from thud_env.rulesets import MAX_DWARFS
 from thud_env.views.encoding import NUM_PLANES, NUM_POINTS, level_at, value_at
 from thud_env.views.masks import NUM_BYTE_WORDS
-
-MAX_ANSWERS = 16
-"""Upper bound on the legal decisions in the middle of a turn."""
 
 _EACH_BYTE = np.uint64(0x0101010101010101)
 _OWN_BIT = np.uint64(0x8040201008040201)

@@ -17,7 +17,6 @@ from thud_env.batch.options import (
     AutoresetName,
     Device,
     Games,
-    Reward,
     make_device,
     read_autoreset_mode,
     read_buffers,
@@ -30,7 +29,7 @@ from thud_env.jit.rng import seed_generators
 from thud_env.position import Position
 from thud_env.rules.check import RowError, as_rows, check_rows
 from thud_env.rules.row import ONGOING, ROW_SIZE, TERMINATION, new_row
-from thud_env.rulesets import Rules, get_ruleset
+from thud_env.rulesets import Reward, Rules, get_ruleset
 from thud_env.views.encoding import BYTE_UNIT, NUM_PLANES, NUM_POINTS, OBSERVATION_SHAPE
 from thud_env.views.masks import NUM_BIT_BYTES, NUM_BYTE_WORDS, bits_view, bytes_view
 
@@ -311,7 +310,7 @@ class BatchedGame:
         finally:
             self._at_work.release()
 
-    def set_rows(self, rows: Any, games: Games | None = None, *, are_checked: bool = False) -> None:
+    def set_rows(self, rows: Any, games: Games | None = None, *, check: bool = True) -> None:
         """Set every game, or some, to a state of its own.
 
         A finished state sets ``terminated`` or ``truncated`` and ``final_rows`` as a step that led
@@ -323,14 +322,15 @@ class BatchedGame:
                 any limits.
             games: [N] the numbers of the games that get the rows, in this order, or [B] bool, whose
                 games get them in the order of their numbers; None for all.
-            are_checked: whether the rows are known to be such states, so that no check is needed.
+            check: whether to look at them first. Pass False only for rows that are known to be such
+                states, int16 and as many as the games: others damage their games silently.
 
         Raises:
             RowError: if one is not; it names the row and the entry. No game has been changed then.
             ThudError: if ``games`` is not as above.
         """
         chosen = self._chosen(games)
-        if not are_checked:
+        if check:
             rows = as_rows(self._device.to_host(rows))
             if len(rows) != len(chosen):
                 raise RowError(f"{len(rows)} rows for {len(chosen)} games: one each is right")

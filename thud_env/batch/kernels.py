@@ -15,6 +15,7 @@ from thud_env.jit.lanes import fetch
 from thud_env.rules.draw import draw_legal
 from thud_env.rules.legal import NUM_WORDS, is_legal, legal_words
 from thud_env.rules.row import (
+    MAX_ANSWERS,
     ONGOING,
     TERMINATION,
     TO_MOVE,
@@ -106,7 +107,7 @@ def show_games(
     """
     view = View(shown_rows, planes, unit, words, byte_words, legal_counts, to_move)
     fresh = np.empty(NUM_WORDS + 1, dtype=np.int64)
-    _show_slice(rows, games, view, fresh, np.empty(16, dtype=np.int32), first, last)
+    _show_slice(rows, games, view, fresh, np.empty(MAX_ANSWERS, dtype=np.int32), first, last)
 
 
 @compiled_with_arrays
@@ -190,7 +191,7 @@ def step_games(
     results = Results(rewards, terminated, truncated, final_rows)
     modes = (by_outcome, resets_first, resets_at_once)
     fresh = np.empty(NUM_WORDS + 1, dtype=np.int64)
-    scratch = np.empty(16, dtype=np.int32)
+    scratch = np.empty(MAX_ANSWERS, dtype=np.int32)
     _step_slice(rows, games, actions, start_row, results, modes, view, fresh, scratch, first, last)
     return -1
 
@@ -219,7 +220,7 @@ def write_ends(
 def count_games(rows, legal_counts, first, last):
     """Count the legal decisions of every game."""
     fresh = np.empty(NUM_WORDS + 1, dtype=np.int64)
-    scratch = np.empty(16, dtype=np.int32)
+    scratch = np.empty(MAX_ANSWERS, dtype=np.int32)
     for game in range(first, last):
         legal_counts[game] = legal_words(rows[game], fresh, scratch)
 
@@ -243,7 +244,7 @@ def sample_games(rows, rng, actions, first, last):
         actions: [B] int64, written.
         first, last: the games to draw for.
     """
-    _sample_slice(rows, rng, actions, np.empty(16, dtype=np.int32), first, last)
+    _sample_slice(rows, rng, actions, np.empty(MAX_ANSWERS, dtype=np.int32), first, last)
 
 
 @compiled
@@ -263,4 +264,4 @@ def play_games(rows, rng, lengths, margins, first, last):
         margins: [B] int16, receives the final margin, from the dwarfs' view.
         first, last: the games to play.
     """
-    _play_slice(rows, rng, lengths, margins, np.empty(16, dtype=np.int32), first, last)
+    _play_slice(rows, rng, lengths, margins, np.empty(MAX_ANSWERS, dtype=np.int32), first, last)

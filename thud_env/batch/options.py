@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from thud_env.arguments import as_array, as_count, one_of, shown
 from thud_env.batch.cpu import CpuDevice
 from thud_env.errors import ThudError
-from thud_env.rulesets import Ruleset
+from thud_env.rulesets import Reward, Ruleset
 
 if TYPE_CHECKING:
     from thud_env.batch.cuda import CudaDevice
@@ -23,7 +23,6 @@ AutoresetName = Literal["NextStep", "SameStep", "Disabled"]
 Games = Sequence[int] | Sequence[bool] | NDArray[Any]
 """Some of B games: their numbers, [N] integers, or [B] bool."""
 Device = Literal["cpu", "cuda"]
-Reward = Literal["margin", "outcome"]
 
 
 def wants_outcome(reward: Reward | None, ruleset: Ruleset) -> bool:

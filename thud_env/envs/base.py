@@ -13,7 +13,7 @@ from pettingzoo import AECEnv
 from thud_env.actions import NUM_ACTIONS, as_action
 from thud_env.arguments import as_count, refuse_copy, refuse_unknown, shown
 from thud_env.batch.one_game import ILLEGAL, play_if_legal
-from thud_env.batch.options import Reward, wants_outcome
+from thud_env.batch.options import wants_outcome
 from thud_env.envs.common import (
     HINTS,
     ILLEGAL_ACTION,
@@ -26,7 +26,7 @@ from thud_env.envs.common import (
     is_lost_by,
     observation_space,
 )
-from thud_env.envs.rendering import Picture, Renderer, RenderMode, is_renderers
+from thud_env.envs.rendering import Renderer, RenderMode, Shot, is_renderers
 from thud_env.envs.reset_options import Starts, read_pool, read_start, start_option
 from thud_env.envs.states import (
     BOARD_PARTS,
@@ -40,7 +40,7 @@ from thud_env.errors import IllegalMove, ThudError
 from thud_env.position import SIDES, Position, Side
 from thud_env.rules.check import check_row
 from thud_env.rules.row import DWARFS, TERMINATION, TO_MOVE, TROLLS, TURN_LIMIT
-from thud_env.rulesets import Rules, get_ruleset
+from thud_env.rulesets import Reward, Rules, get_ruleset
 from thud_env.views.encoding import NUM_POINTS, OBSERVATION_SHAPE, Plane, encode_row
 from thud_env.views.masks import mask_of
 
@@ -425,10 +425,10 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         drawn = 0 if self._draws is None else self._draws.integers(len(self._pool))
         return self._pool[drawn]
 
-    def _picture(self) -> Picture:
+    def _picture(self) -> Shot:
         return self.position, self._renderer.last_turn, self._caption()
 
-    def _draw(self, picture: Picture) -> Any:
+    def _draw(self, picture: Shot) -> Any:
         return self._renderer.render(*picture, self.metadata["render_fps"])
 
     @property

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from thud_env.actions import NUM_ACTIONS
 from thud_env.batch.game import BatchedGame
-from thud_env.batch.options import Reward, wants_outcome
+from thud_env.batch.options import wants_outcome
 from thud_env.batch.states import drawn_decisions, margins
 from thud_env.envs.common import ILLEGAL_ACTION, ILLEGAL_REWARD, Seat
 from thud_env.envs.opponents import (
@@ -26,7 +26,7 @@ from thud_env.position import SIDES, Position
 from thud_env.rules.check import check_rows
 from thud_env.rules.match import Match, outcome_for_dwarfs, own_first_margin, standing
 from thud_env.rules.row import DWARFS, TERMINATION, TROLLS
-from thud_env.rulesets import Ruleset
+from thud_env.rulesets import Reward, Ruleset
 from thud_env.views.encoding import NUM_PLANES, OBSERVATION_SHAPE
 from thud_env.views.match import MATCH_PLANES, show_match
 
@@ -96,7 +96,7 @@ class SeatedGames:
         self._first_ends = np.zeros((num_games, 2), dtype=np.int64)
         """[B, 2] how the first battle of a match ended, and its margin from its dwarfs' view."""
         self._pool = pool
-        self._battles.set_rows(np.repeat(pool[:1], num_games, axis=0), are_checked=True)
+        self._battles.set_rows(np.repeat(pool[:1], num_games, axis=0), check=False)
         self._starts = self._battles.rows.copy()
         """[B, 432] where the battles start."""
         seen = (len(MATCH_PLANES), *OBSERVATION_SHAPE[1:])
@@ -142,7 +142,7 @@ class SeatedGames:
         if not count:
             return
         self._starts[which] = self._drawn(count, generator) if starts is None else starts[which]
-        self._battles.set_rows(self._starts[which], which, are_checked=True)
+        self._battles.set_rows(self._starts[which], which, check=False)
         if self.side == "random":
             self._sides[which] = generator.integers(2, size=count)
         elif self.side != "both":
@@ -156,7 +156,7 @@ class SeatedGames:
         if not which.any():
             return
         signs = np.where(self._sides == DWARFS, 1, -1)
-        self._battles.step(actions, which)
+        self._battles.step(actions, which, check=False)  # which the callers have
         by_total = self._by_total
         paid = (
             outcome_for_dwarfs(self._as_matches()) if by_total else self._battles.rewards[:, DWARFS]
@@ -323,4 +323,4 @@ class SeatedGames:
         self._first_ends[which] = np.column_stack((ended[:, TERMINATION], margins(ended)))
         self._is_second[which] = True
         self._sides[which] = 1 - self._sides[which]
-        self._battles.set_rows(self._starts[which], which, are_checked=True)
+        self._battles.set_rows(self._starts[which], which, check=False)

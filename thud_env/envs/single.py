@@ -60,7 +60,6 @@ from numpy.typing import NDArray
 
 from thud_env.actions import NUM_ACTIONS, as_action
 from thud_env.arguments import as_count, one_of, refuse_copy, refuse_unknown
-from thud_env.batch.options import Reward
 from thud_env.envs.aec import ThudEnv
 from thud_env.envs.base import BoardEnv
 from thud_env.envs.common import (
@@ -80,7 +79,7 @@ from thud_env.envs.reset_options import Starts, read_options
 from thud_env.envs.states import check_generator, check_part, check_state
 from thud_env.errors import IllegalMove
 from thud_env.position import SIDES, Position
-from thud_env.rulesets import Rules
+from thud_env.rulesets import Reward, Rules
 
 _MANY_ONLY = dict.fromkeys(
     ("num_envs", "autoreset_mode"), "gymnasium.make_vec, which makes many, takes it"
@@ -343,7 +342,7 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         if self.side == "both":
             return
         while game.agent_selection != self._agent and not game.is_over:
-            chosen = self._opponent.choices(game.position.row[np.newaxis].copy(), _ONLY_GAME)
+            chosen = self._opponent.choices(game.position.row[np.newaxis], _ONLY_GAME)
             try:
                 game.step(int(chosen[0]))
             except IllegalMove as error:

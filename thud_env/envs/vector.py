@@ -51,7 +51,7 @@ from numpy.typing import NDArray
 
 from thud_env.actions import NUM_ACTIONS
 from thud_env.arguments import as_count, as_integers, one_of, refuse_copy, refuse_unknown
-from thud_env.batch.options import AutoresetName, Reward, read_autoreset_mode
+from thud_env.batch.options import AutoresetName, read_autoreset_mode
 from thud_env.envs.common import (
     HINTS,
     IdleMask,
@@ -68,7 +68,7 @@ from thud_env.envs.seated_games import SeatedGames
 from thud_env.envs.states import check_arrays, check_generator, check_state
 from thud_env.errors import ThudError
 from thud_env.position import Position
-from thud_env.rulesets import Rules, get_ruleset
+from thud_env.rulesets import Reward, Rules, get_ruleset
 from thud_env.views.encoding import PLANES
 from thud_env.views.match import MATCH_PLANES
 

@@ -98,7 +98,7 @@ def draw_legal(row, rng, game, scratch):
         row: [432] a state row whose battle is not over.
         rng: [N] uint64, one generator a game (``rng.py``).
         game: which of them to draw from.
-        scratch: [>= 16] int32.
+        scratch: [>= MAX_ANSWERS] int32.
     """
     if row[PENDING] != NO_QUESTION:
         return int(scratch[random_below(rng, game, legal_actions(row, scratch))])

@@ -187,7 +187,7 @@ def legal_words(row, words, scratch):
         row: [432] a state row.
         words: [103] int64, written: action a is bit a % 64 of word a // 64. The last word
             is room to spill, and stays 0.
-        scratch: [>= 16] any integer type.
+        scratch: [>= MAX_ANSWERS] any integer type.
     """
     for word in range(NUM_WORDS + 1):
         words[word] = 0

@@ -104,6 +104,8 @@ ONGOING, NO_LEGAL_TURN, AGREED, QUIET_LIMIT, TURN_LIMIT, GOAL, SURROUNDED = rang
 
 MAX_DECISIONS_AT_ONCE = 2048
 """Upper bound on a position's legal decisions: 32 dwarfs reach at most 32 x 56 squares."""
+MAX_ANSWERS = 16
+"""Upper bound on those in the middle of a turn."""
 
 LIMITS = {
     "max_quiet_turns": MAX_QUIET_TURNS,

@@ -22,6 +22,7 @@ from thud_env.jit.compile import compiled, compiled_with_arrays
 from thud_env.jit.lanes import differing, spread
 from thud_env.rules.check import check_rows
 from thud_env.rules.legal import NUM_WORDS, legal_words
+from thud_env.rules.row import MAX_ANSWERS
 
 NUM_BYTE_WORDS = 8 * NUM_WORDS
 NUM_BIT_BYTES = (NUM_ACTIONS + 7) // 8
@@ -60,7 +61,7 @@ def update_byte_mask(fresh, words, byte_words):
 @compiled_with_arrays
 def _write_masks(rows, byte_words):
     words = np.empty(NUM_WORDS + 1, dtype=np.int64)
-    scratch = np.empty(16, dtype=np.int32)
+    scratch = np.empty(MAX_ANSWERS, dtype=np.int32)
     for game in range(rows.shape[0]):
         legal_words(rows[game], words, scratch)
         for i in range(NUM_WORDS):

@@ -79,7 +79,7 @@ class OngoingBattles:
         """Move battles that have just been reset to starts of their own."""
         if self._starts is not None:
             drawn = self._starts[self.random.integers(len(self._starts), size=len(games))]
-            self.games.set_rows(drawn, games, are_checked=True)
+            self.games.set_rows(drawn, games, check=False)
 
     def finish(self, games: NDArray[np.int64], last_rows: NDArray[np.int16]) -> NDArray[np.int16]:
         """Take note of battles that have ended: each game's next one has a start and a frame of its
