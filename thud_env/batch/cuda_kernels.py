@@ -62,12 +62,8 @@ def step(rows, games, actions, start_row, results, modes):
     """Play one legal decision in some games."""
     index = cuda.grid(1)
     if index < games.shape[0]:
-        by_outcome, resets_first, resets_at_once = modes
         game = games[index]
-        row = rows[game]
-        step_game(
-            row, actions[game], start_row, results, game, by_outcome, resets_first, resets_at_once
-        )
+        step_game(rows[game], actions[game], start_row, results, game, modes)
 
 
 @kernel

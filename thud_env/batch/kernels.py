@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from thud_env.actions import NUM_ACTIONS
-from thud_env.batch.one_game import Results, View, play_game, step_game, write_game_end
+from thud_env.batch.one_game import Modes, Results, View, play_game, step_game, write_game_end
 from thud_env.jit.compile import compiled, compiled_with_arrays, inlined
 from thud_env.jit.lanes import fetch
 from thud_env.rules.draw import draw_legal
@@ -42,21 +42,30 @@ def _show_game(row, view, game, fresh, scratch):
 
 
 @inlined
-def _is_playable(row, action, view, game):
+def _is_playable(row, action, words, game):
     """Whether an action may be played; in a game that is over any may."""
     if row[TERMINATION] != ONGOING:
         return True
-    if view.words.shape[0] == 0:
+    if words.shape[0] == 0:
         return is_legal(row, action)
     in_range = 0 <= action < NUM_ACTIONS
-    return in_range and (view.words[game, action >> 6] >> (action & 63)) & 1 == 1
+    return in_range and (words[game, action >> 6] >> (action & 63)) & 1 == 1
 
 
 @compiled
-def _first_illegal(rows, games, actions, view, first, last):
+def first_illegal(rows, games, actions, words, first, last):
+    """The first of some games whose action is not legal, or -1. A game that is over takes any.
+
+    Args:
+        rows: [B, 432] the games.
+        games: [N] int64, which of them.
+        actions: [B] int64.
+        words: [B, 102] int64, of their masks, which are trusted; or [0, 102].
+        first, last: the part of ``games`` to look at.
+    """
     for i in range(first, last):
         game = games[i]
-        if not _is_playable(rows[game], actions[game], view, game):
+        if not _is_playable(rows[game], actions[game], words, game):
             return game
     return -1
 
@@ -70,7 +79,6 @@ def _show_slice(rows, games, view, fresh, scratch, first, last):
 
 @compiled
 def _step_slice(rows, games, actions, start_row, results, modes, view, fresh, scratch, first, last):
-    by_outcome, resets_first, resets_at_once = modes
     for i in range(first, last):
         if i + AHEAD < last:
             soon = games[i + AHEAD]
@@ -83,9 +91,7 @@ def _step_slice(rows, games, actions, start_row, results, modes, view, fresh, sc
                     fetch(view.planes[soon, plane])
         game = games[i]
         row = rows[game]
-        step_game(
-            row, actions[game], start_row, results, game, by_outcome, resets_first, resets_at_once
-        )
+        step_game(row, actions[game], start_row, results, game, modes)
         _show_game(row, view, game, fresh, scratch)
 
 
@@ -108,35 +114,6 @@ def show_games(
     view = View(shown_rows, planes, unit, words, byte_words, legal_counts, to_move)
     fresh = np.empty(NUM_WORDS + 1, dtype=np.int64)
     _show_slice(rows, games, view, fresh, np.empty(MAX_ANSWERS, dtype=np.int32), first, last)
-
-
-@compiled_with_arrays
-def first_illegal(
-    rows,
-    games,
-    actions,
-    shown_rows,
-    planes,
-    unit,
-    words,
-    byte_words,
-    legal_counts,
-    to_move,
-    first,
-    last,
-):
-    """The first of some games whose action is not legal, or -1. A game that is over takes any.
-
-    Args:
-        rows: [B, 432] the games.
-        games: [N] int64, which of them.
-        actions: [B] int64.
-        shown_rows, planes, unit, words, byte_words, legal_counts, to_move: a ``View`` of them,
-            whose words are trusted if there are any.
-        first, last: the part of ``games`` to look at.
-    """
-    view = View(shown_rows, planes, unit, words, byte_words, legal_counts, to_move)
-    return _first_illegal(rows, games, actions, view, first, last)
 
 
 @compiled_with_arrays
@@ -185,11 +162,11 @@ def step_games(
     """
     view = View(shown_rows, planes, unit, words, byte_words, legal_counts, to_move)
     if not are_checked:
-        illegal = _first_illegal(rows, games, actions, view, first, last)
+        illegal = first_illegal(rows, games, actions, words, first, last)
         if illegal >= 0:
             return illegal
     results = Results(rewards, terminated, truncated, final_rows)
-    modes = (by_outcome, resets_first, resets_at_once)
+    modes = Modes(by_outcome, resets_first, resets_at_once)
     fresh = np.empty(NUM_WORDS + 1, dtype=np.int64)
     scratch = np.empty(MAX_ANSWERS, dtype=np.int32)
     _step_slice(rows, games, actions, start_row, results, modes, view, fresh, scratch, first, last)

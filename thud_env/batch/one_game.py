@@ -118,22 +118,22 @@ def write_game_end(row, start_row, results, game, resets_at_once):
 
 
 @inlined
-def step_game(row, action, start_row, results, game, by_outcome, resets_first, resets_at_once):
+def step_game(row, action, start_row, results, game, modes):
     """Play one legal decision in one game; see ``step_games``."""
     if row[TERMINATION] != ONGOING:
         results.rewards[game, DWARFS] = 0
         results.rewards[game, TROLLS] = 0
-        if resets_first:
+        if modes.resets_first:
             copy_row(row, start_row)
             results.terminated[game] = False
             results.truncated[game] = False
         return
     margin_before = margin(row)
     apply(row, action)
-    reward = reward_for_dwarfs(row, margin_before, by_outcome)
+    reward = reward_for_dwarfs(row, margin_before, modes.by_outcome)
     results.rewards[game, DWARFS] = reward
     results.rewards[game, TROLLS] = np.float32(0) - reward  # no -0
-    _write_end(row, start_row, results, game, resets_at_once)
+    _write_end(row, start_row, results, game, modes.resets_at_once)
 
 
 @inlined
