@@ -34,10 +34,9 @@ def signatures() -> dict[str, tuple[object, ...]]:
     view, results = games._view, games._results
     rows, actions, rng = games.rows, np.zeros(2, np.int64), np.zeros(2, np.uint64)
     words, chosen = view.words.view(np.uint64), np.zeros(2, np.int64)
-    bools = (True, True, False)
     arguments = {
         "find_illegal": (rows, chosen, actions, np.zeros(1, np.int32)),
-        "step": (rows, chosen, actions, rows[0], results, bools),
+        "step": (rows, chosen, actions, rows[0], results, games._modes),
         "write_ends": (rows, chosen, rows[0], True, results),
         "set_rows": (rows, chosen, rows),
         "reset": (rows, results, rows[0], chosen),
