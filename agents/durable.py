@@ -30,11 +30,15 @@ def naming(path: Path) -> Iterator[None]:
 def flush_folder(folder: Path) -> None:
     """Wait until the names in a folder are on the disk."""
     with naming(folder):
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        _flush(folder)
+
+
+def _flush(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def make_folder(folder: Path) -> None:
@@ -43,7 +47,8 @@ def make_folder(folder: Path) -> None:
         return
     make_folder(folder.parent)
     folder.mkdir(exist_ok=True)
-    flush_folder(folder.parent)
+    with naming(folder):  # the one above it may be ".", which says nothing
+        _flush(folder.parent)
 
 
 def write_all(file: int, path: Path, data: bytes) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import errno
 import io
 import json
 import os
@@ -22,6 +23,7 @@ import yaml
 from rich.console import Console
 from small_run import SMALL_RUN
 
+from agents.durable import make_folder
 from agents.networks.checkpoint import NotFiniteError
 from training.commands.lock import FILE, FolderLock
 from training.config import ConfigError, RunError
@@ -46,6 +48,16 @@ def _threads():
     before = torch.get_num_threads()
     yield
     torch.set_num_threads(before)
+
+
+def test_a_disk_that_fails_as_a_folder_is_made_is_said_of_that_folder(tmp_path, monkeypatch):
+    def read_only(_: int) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(os, "fsync", read_only)
+    with pytest.raises(OSError, match="'runs'"):
+        make_folder(Path("runs"))
 
 
 def quietly(runs: Path, config=TINY, **options) -> str:
