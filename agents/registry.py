@@ -51,11 +51,9 @@ def make(spec: str, seed: int | None = 0, **unknown: Never) -> Agent:
     """
     if not isinstance(spec, str):
         raise TypeError(f"agent {shown(spec)}: a string such as 'greedy' would be right")
-    if unknown:
-        whole, options = Spec.of(spec), dict[str, Any](unknown)
-        for key, value in options.items():
-            whole = whole.given(key, value)
-        raise TypeError(f"make() takes options in the spec: {str(whole)!r} would be right")
+    for key in unknown:
+        hint = nearest(key, ("seed",)) or "options stand in the spec, as in 'alphabeta:depth=2'"
+        raise TypeError(f"make() got an unexpected keyword argument {key!r}: {hint.strip()}")
     name, told = Spec.of(spec)
     words = list(told)
     if name == OWN:

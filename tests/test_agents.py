@@ -141,9 +141,11 @@ def test_a_policy_judges_as_it_plays(temperature: float) -> None:
     assert often[best] == pytest.approx(judged[best], abs=0.1)
 
 
-def test_options_beside_the_spec_are_named_in_it() -> None:
-    with pytest.raises(TypeError, match="in the spec: 'alphabeta:quiescence=2,depth=3' would be"):
-        agents.make("alphabeta:quiescence=2", depth=3)  # type: ignore[arg-type]
+def test_options_beside_the_spec_are_refused() -> None:
+    with pytest.raises(TypeError, match="'depth': options stand in the spec, as in 'alphabeta:"):
+        agents.make("alphabeta", depth=3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"'sed': did you mean 'seed'\?$"):
+        agents.make("alphabeta", sed=3)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("spec", PLAYERS)

@@ -177,7 +177,7 @@ def test_batch_table():
 
 def test_member_table():
     made = (
-        thud_env.env(),
+        thud_env.match_env(),
         gymnasium.make("thud/Thud-v0").unwrapped,
         gymnasium.make_vec("thud/Thud-v0", num_envs=2).unwrapped,
     )

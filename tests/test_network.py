@@ -13,7 +13,7 @@ import torch
 from by_hand import decide, place
 
 from agents.networks.attacks import attack_planes
-from agents.networks.drawing import draw, draw_decisions
+from agents.networks.drawing import draw, draw_decisions, weights_at
 from agents.networks.inputs import Inputs
 from agents.networks.legal_policy import TABLES, gathered_policy, legal_policy, log_softmax_by_game
 from agents.networks.network import GRAIN, Network, NetworkConfig, _filled_up
@@ -338,10 +338,20 @@ def test_temperature_0_takes_the_likeliest() -> None:
         assert drawn.log_probs[game] == log_probs[likeliest]
 
 
+def test_temperature_0_weighs_the_first_of_equals_alone() -> None:
+    inputs = inputs_of(some_positions())
+    log_probs = torch.zeros(len(inputs.decisions))
+    log_probs[inputs.starts[:-1]] = -1.0
+    weights = weights_at(0, log_probs, inputs)
+    seconds = torch.from_numpy(inputs.starts[:-1]) + (inputs.counts > 1)
+    assert torch.equal(weights.nonzero().squeeze(1), seconds)
+    assert weights.sum() == len(inputs.counts)
+
+
 @pytest.mark.parametrize("uniform", [0.0, 1 - 2**-53])
 def test_the_extreme_draws_stay_in_their_game(uniform: float) -> None:
     counts = inputs_of(some_positions() * 20).counts
-    weights = torch.rand(int(counts.sum()), dtype=torch.float64)
+    weights = torch.linspace(0.1, 1, int(counts.sum()), dtype=torch.float64)
     drawn = draw(weights, counts, torch.full((len(counts),), uniform, dtype=torch.float64))
     ends = counts.cumsum(0)
     assert ((ends - counts <= drawn) & (drawn < ends)).all()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -73,6 +74,24 @@ def test_a_run_that_has_ended_may_be_made_longer(tmp_path: Path) -> None:
     _, shown = quietly(tmp_path / "other", longer, resume=True)
     assert "total_decisions was" not in shown
     assert_same(tmp_path / "other" / "tiny", ended)
+
+
+def test_a_longer_plan_is_kept_only_by_a_run_that_goes_on(tmp_path: Path) -> None:
+    """A slip of the finger is undone by another number, and one that fails leaves nothing."""
+    run, _ = quietly(tmp_path)
+    stored = (run / "config.yaml").read_bytes()
+    for total in (10**12, 1600, TINY.total_decisions):
+        slip = dataclasses.replace(TINY, total_decisions=total)
+        with contextlib.suppress(Stopped):
+            quietly(tmp_path, slip, resume=True, minutes=0)
+        assert load_config(run / "config.yaml").total_decisions == total
+    assert (run / "config.yaml").read_bytes() == stored
+    for state in run.glob("checkpoints/0*/state.json"):
+        state.write_text("{}")
+    longer = dataclasses.replace(TINY, total_decisions=4096)
+    with pytest.raises(RunError, match="from none of its checkpoints"):
+        quietly(tmp_path, longer, resume=True)
+    assert (run / "config.yaml").read_bytes() == stored
 
 
 def test_a_damaged_snapshot_costs_the_updates_since_it_was_taken(tmp_path: Path) -> None:

@@ -299,9 +299,11 @@ def check_ranges(config: Any, where: str = "") -> None:
     hints = get_type_hints(type(config), include_extras=True)
     for field in dataclasses.fields(config):
         key, value, hint = f"{where}{field.name}", getattr(config, field.name), hints[field.name]
+        if isinstance(value, np.generic):
+            value = value.item()
         if dataclasses.is_dataclass(value):
             check_ranges(value, f"{key}.")
-        elif value == ():
+        elif isinstance(value, tuple | list) and not value:
             raise ConfigError(f"{key}: [] must name one player or more")
         elif isinstance(value, int) and value > LARGEST:
             raise ConfigError(f"{key}: {shown(value)} must be at most {LARGEST}")

@@ -20,7 +20,7 @@ from thud_env.errors import ThudError
 from training.config import KEYS_OF_ONE, LARGEST, Config, ConfigError, RunConfig, TrainConfig
 
 STORED = "config.yaml"
-"""The file in a run's folder that it was started with."""
+"""The file in a run's folder with its configuration."""
 
 
 @overload

@@ -28,7 +28,7 @@ from training.runs.checkpoints import Checkpoints
 from training.runs.folder import RunFolder
 from training.runs.head_to_head import head_to_head
 from training.runs.loop import STOPPED, Learning, Stopped, run
-from training.runs.stored_config import stored_config
+from training.runs.stored_config import config_to_go_on
 from training.usage import add_config, read_run
 
 
@@ -150,7 +150,7 @@ def open_run(
             folder.notices.append(f"limits of the configuration, not of the ruleset: {words}")
     ranks.wait()
     if ranks.rank > 0:
-        folder = RunFolder(path, stored_config(path, type(config)), None, resumed)
+        folder = RunFolder(path, config_to_go_on(path, config), None, resumed)
     with folder:
         settled = folder.config
         assert isinstance(settled, type(config))

@@ -107,8 +107,9 @@ def save_policy(
     if not isinstance(network, PolicyNetwork):
         raise TypeError(f"a {type(network).__name__} is no policy: a PolicyNetwork would be right")
     one_of("role", role, SIDES)
-    network.config.check_rules(get_ruleset(rules))
-    as_count("decisions", decisions, least=0)
+    ruleset = get_ruleset(rules)
+    network.config.check_rules(ruleset)
+    decisions = as_count("decisions", decisions, least=0)
     folder = Path(folder)
     if folder.exists():
         raise FileExistsError(f"{folder} exists: a checkpoint is never overwritten")
@@ -128,7 +129,7 @@ def save_policy(
             "format": FORMAT,
             "format_version": FORMAT_VERSION,
             "role": role,
-            "rules": rules,
+            "rules": ruleset.spec,
             "decisions": decisions,
             "agreement": agreement,
             "network": config,

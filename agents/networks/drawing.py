@@ -35,16 +35,15 @@ def draw_decisions(
     """
     with torch.no_grad():
         judged = network(inputs)
-    weights = weights_at(temperature, judged.log_probs, inputs)
-    if temperature == 0:  # the first of the likeliest
+    if temperature == 0:  # rounding must not draw what has no weight
         uniforms = torch.zeros_like(uniforms)
-    drawn = draw(weights, inputs.counts, uniforms)
+    drawn = draw(weights_at(temperature, judged.log_probs, inputs), inputs.counts, uniforms)
     return Drawn(inputs.decisions[drawn], judged.log_probs[drawn], judged.values)
 
 
 def weights_at(temperature: float, log_probs: Tensor, inputs: Inputs) -> Tensor:
     """[L] float64, in proportion to which the legal decisions of each game are drawn at a
-    temperature; at 0 it is 1 for the likeliest, and 0 for the others.
+    temperature; at 0 it is 1 for the likeliest, the first of several, and 0 for the others.
 
     Args:
         temperature: 0 or more.
@@ -57,7 +56,10 @@ def weights_at(temperature: float, log_probs: Tensor, inputs: Inputs) -> Tensor:
     highest = exact.new_full((len(inputs.counts),), -torch.inf)
     highest.scatter_reduce_(0, inputs.game, exact, "amax")
     below = exact - highest[inputs.game]
-    return (below == 0).double() if temperature == 0 else (below / temperature).exp()
+    if temperature > 0:
+        return (below / temperature).exp()
+    first = draw((below == 0).double(), inputs.counts, torch.zeros_like(highest))
+    return torch.zeros_like(exact).index_fill(0, first, 1.0)
 
 
 def draw(weights: Tensor, counts: Tensor, uniforms: Tensor) -> Tensor:

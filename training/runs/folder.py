@@ -65,7 +65,7 @@ class RunFolder:
 
     Args:
         path: the folder.
-        config: the one that the run began with.
+        config: the one that the run goes by.
         lock: this process's; None if another one writes the folder, and this one only reads.
         resumed: whether the run goes on; ``restore`` then finds the checkpoint.
     """
@@ -98,7 +98,7 @@ class RunFolder:
             lock = FolderLock(temporary)
             write_flushed(temporary / STORED, _as_yaml(config))
             write_flushed(temporary / METRICS, b"")
-            add_start(temporary / "run.json", config.seed, 0)
+            add_start(temporary / "run.json", config, 0)
             moved_to = _move_aside_unused(path)
         folder = cls(path, config, lock, resumed=False)
         if moved_to is not None:
@@ -108,8 +108,8 @@ class RunFolder:
 
     @classmethod
     def resume(cls, path: Path, config: RunConfig) -> Self:
-        """A run that continues, perhaps with more ``total_decisions``; ``restore`` finds the
-        checkpoint.
+        """A run that continues, perhaps with other ``total_decisions``; ``restore`` finds the
+        checkpoint, and stores these.
 
         Raises:
             RunError: if another process is writing it, or its configuration is another.
@@ -119,14 +119,7 @@ class RunFolder:
             check_links(path)
             for folder in _written_folders(path):
                 sweep(folder)
-            before = stored_config(path, type(config))
-            settled = config_to_go_on(path, before, config)
-            resumed = cls(path, settled, lock, resumed=True)
-            if settled != before:
-                replace_flushed(path / STORED, _as_yaml(settled))
-                was, now = before.total_decisions, settled.total_decisions
-                resumed.notices.append(f"total_decisions was {was:,}, and is {now:,} now")
-            return resumed
+            return cls(path, config_to_go_on(path, config), lock, resumed=True)
         except BaseException:
             lock.release()
             raise
@@ -136,9 +129,14 @@ class RunFolder:
         removed: they will be written again.
         """
         decisions, notices = self.checkpoints.restore(restore)
+        was, now = stored_config(self.path, type(self.config)), self.config
+        if was != now:
+            replace_flushed(self.path / STORED, _as_yaml(now))
+            totals = f"{was.total_decisions:,}, and is {now.total_decisions:,}"
+            self.notices.append(f"total_decisions was {totals} now")
         step = self.config.decisions_per_update
         notices += keep_until(self.path / METRICS, decisions, step)
-        notices += add_start(self.path / "run.json", self.config.seed, decisions)
+        notices += add_start(self.path / "run.json", self.config, decisions)
         self.notices += [*notices, f"going on from {decisions:,} decisions"]
         self._open(decisions)
 

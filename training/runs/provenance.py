@@ -12,14 +12,15 @@ from typing import Any
 from agents.durable import free_name, rename_flushed, replace_flushed
 from thud_env.errors import ThudError
 from training.commands.versions import checkout_commit, versions
+from training.config import RunConfig
 
 
-def add_start(path: Path, seed: int, decisions: int) -> list[str]:
+def add_start(path: Path, config: RunConfig, decisions: int) -> list[str]:
     """Add versions, commit and machine.
 
     Args:
         path: the file; it need not exist.
-        seed: of the run.
+        config: of the run.
         decisions: how far the run is.
 
     Returns:
@@ -35,8 +36,9 @@ def add_start(path: Path, seed: int, decisions: int) -> list[str]:
     starts.append(
         {
             "decisions": decisions,
+            "total_decisions": config.total_decisions,
             "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-            "seed": seed,
+            "seed": config.seed,
             "commit": checkout_commit(),
             "python": platform.python_version(),
             "machine": f"{platform.system()} {platform.machine()}",

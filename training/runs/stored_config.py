@@ -1,4 +1,4 @@
-"""The configuration that a run began with: ``config.yaml`` in its folder."""
+"""The configuration of a run: ``config.yaml`` in its folder."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from training.commands.changes import changes
 from training.config import Config, ConfigError, RunError
 from training.config_file import STORED, load_config
 from training.process.precision import Precision, device_named
+from training.runs.checkpoints import Checkpoints
 
 
 def stored_config(path: Path, kind: type[Config]) -> Config:
@@ -38,21 +39,24 @@ def settled_config(config: Config) -> Config:
     return dataclasses.replace(config, precision=precision.name)
 
 
-def config_to_go_on(path: Path, before: Config, config: Config) -> Config:
-    """The configuration that a run goes on with: what it was, but for more ``total_decisions``.
+def config_to_go_on(path: Path, config: Config) -> Config:
+    """The configuration that a run goes on with: the stored one, with the ``total_decisions`` that
+    are now asked for, unless more have been played.
 
     Args:
         path: the run's folder.
-        before: as it was settled.
         config: as it is now asked for.
 
     Raises:
-        RunError: if anything else is another.
+        RunError: if there is no run, or anything else is another.
     """
+    settled = stored_config(path, type(config))
     if config.precision == "auto":  # was settled then
-        config = dataclasses.replace(config, precision=before.precision)
-    longer = max(before.total_decisions, config.total_decisions)
-    settled = dataclasses.replace(before, total_decisions=longer)
+        config = dataclasses.replace(config, precision=settled.precision)
+    checkpoints = Checkpoints(path / "checkpoints", settled).numbered()
+    played = int(checkpoints[-1].name) if checkpoints else 0
+    if config.total_decisions > played - settled.decisions_per_update:  # whole rollouts are played
+        settled = dataclasses.replace(settled, total_decisions=config.total_decisions)
     # Kinds of networks have other keys; that the kind is another is said then.
     changed = changes(dataclasses.asdict(settled), dataclasses.asdict(config))
     if changed:
