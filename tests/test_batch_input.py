@@ -58,7 +58,7 @@ def test_a_buffer_that_nothing_is_written_to_is_refused():
         BatchedGame(3, buffers={"reward": np.zeros((3, 2), np.float32)})
     with pytest.raises(ValueError, match="masks"):
         BatchedGame(3, masks=None, buffers={"masks": np.zeros((3, NUM_ACTIONS), np.int8)})
-    with pytest.raises(ThudError, match="'legal_counts'.*no array of that name is written"):
+    with pytest.raises(ThudError, match=r"'legal_counts'.*no array of that name is written"):
         BatchedGame(3, masks=None, buffers={"legal_counts": np.zeros(3, np.int32)})
 
 
