@@ -1,44 +1,27 @@
-"""Every player repeats itself; the searching ones are legal, bounded, and agree where it pays."""
+"""Every player repeats itself; the searching ones are legal, and agree where it pays."""
 
 from __future__ import annotations
 
 import json
-import threading
-import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from by_hand import decide, place
+from untrained import save_untrained
 
 import agents
-from agents import mcts
 from agents.agent import Agent, Opinion
-from agents.alphabeta import AlphaBetaAgent, Greedy2Agent
+from agents.alphabeta import Greedy2Agent
 from agents.mcts import MctsAgent
-from agents.networks.checkpoint import save_policy
-from agents.networks.network import Network, NetworkConfig
-from agents.policy_mcts import PolicyMctsAgent
-from agents.search import growth as growths
-from agents.search import negamax, playouts, priors, reading
-from agents.search import tree as trees
-from agents.search.deepening import Searcher, SearchOptions, SearchResult
-from agents.search.evaluation import POINT, WIN
-from agents.search.judge import judge_position, judging
-from agents.search.pattern_files import published_tables
-from agents.search.planning import stopping_after
-from agents.search.reading import TreeResult
-from agents.search.weights import WeightsError, feature_names, load_weights, published_weights
-from agents.search.workspace import BEST, LINE, NODE_LIMIT, NODES
-from agents.strict_yaml import read_yaml
+from agents.search import negamax, playouts, priors
+from agents.search.deepening import Searcher, SearchOptions
+from agents.search.weights import published_weights
 from thud_env import CLASSIC, RULESETS, Position
 from thud_env.actions import ACCEPT, DECLINE, NUM_ACTIONS, OFFER
 from thud_env.jit.rng import seed_generators
-from thud_env.position import SIDES
 from thud_env.rules.row import NO_QUESTION, PENDING
-from thud_env.rulesets import TROLL_VALUE
 from training.distill import alphabeta_teacher as teacher
 from training.distill.config import TeacherConfig
 
@@ -68,14 +51,6 @@ def test_whole_battles_are_played_by_the_rules(spec: str, rules: str) -> None:
         chosen = player.act(position)
         assert chosen in position.legal_actions()
         position = position.apply(chosen)
-
-
-def save_untrained(folder: Path, weights: int, rules: str) -> None:
-    """Write a pair of small policies whose weights were drawn with a seed."""
-    torch.manual_seed(weights)
-    for role in SIDES:
-        network = Network(NetworkConfig(channels=4, blocks=1, key_size=2))
-        save_policy(folder / role, network, role=role, rules=rules, decisions=0)
 
 
 @pytest.mark.parametrize("spec", [*EVERY, "policy:{policy}", "policy+mcts:{policy},sims=4"])
@@ -319,355 +294,10 @@ def test_a_side_that_can_only_lose_offers_and_plays_on_when_declined(spec: str) 
     assert chosen in declined.legal_actions()
 
 
-# -- bounds --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("spec", ["alphabeta:time=0.1", "mcts:time=0.1"])
-def test_time_is_kept(spec: str) -> None:
-    agent = agents.make(spec)
-    agent.act(Position.start(max_turns=1))  # compiled, and soon done
-    started = time.perf_counter()
-    assert agent.act(Position.start()) in Position.start().legal_actions()
-    assert time.perf_counter() - started < 2
-
-
-@pytest.mark.parametrize("spec", ["alphabeta:depth=24,time=60", "mcts:time=60"])
-def test_a_search_can_be_stopped_from_another_thread(spec: str) -> None:
-    agent = agents.make(spec)
-    assert isinstance(agent, AlphaBetaAgent | MctsAgent)
-    timer = threading.Timer(0.3, agent.stop)
-    timer.start()
-    started = time.perf_counter()
-    turn = agent.turn(Position.start())
-    timer.join()
-    assert turn in Position.start().turns()
-    assert time.perf_counter() - started < 20
-
-
-@pytest.mark.parametrize("spec", ["mcts:time=60", "policy+mcts:{policy},time=60"])
-def test_where_only_time_limits_a_tree_it_outgrows_its_usual_size(
-    spec: str, tmp_path: Path
-) -> None:
-    save_untrained(tmp_path, 0, "classic")
-    agent = agents.make(spec.format(policy=tmp_path))
-    assert isinstance(agent, MctsAgent | PolicyMctsAgent)
-    start, usual = Position.start(), 200 if "policy" in spec else 1000
-    thinking = threading.Thread(target=agent.think, args=(start.row,))
-    thinking.start()
-    grown = 0
-    while thinking.is_alive() and grown <= usual:
-        seen = agent.glimpse(start.row)
-        grown = seen.simulations if isinstance(seen, TreeResult) else 0
-    agent.stop()
-    thinking.join()
-    assert grown > usual
-
-
-def test_time_that_is_up_as_a_search_ends_does_not_stop_the_next() -> None:
-    entered, heard = threading.Event(), []
-
-    def stop() -> None:
-        entered.set()
-        time.sleep(0.05)
-        heard.append("stop")
-
-    with stopping_after(0.001, stop):
-        assert entered.wait(10)
-    assert heard == ["stop"], "while the search was not over yet"
-    with stopping_after(0, stop):
-        pass
-    assert heard == ["stop"], "0 is no limit"
-
-
-@pytest.mark.parametrize("cut", [True, False])
-def test_a_search_is_lost_only_if_all_its_turns_are(cut: bool, monkeypatch) -> None:
-    """Cut short, it has seen some turns lose, and goes by the search before."""
-    start = Position.start("koom-valley")
-    first = int(start.legal_actions()[0])
-
-    def search(work, row, depth, *rest):
-        work.frames[0, LINE], work.frames[0, BEST] = 1, 50 if depth == 1 else -WIN
-        work.lines[0, 0] = first
-        return not (cut and depth > 1)
-
-    monkeypatch.setattr(negamax, "search", search)
-    searcher = Searcher(published_weights(), seed_generators(1, 0))
-    found = searcher.search(start.row, SearchOptions(depth=3))
-    assert (found.decisions, found.value) == ([first], 50 if cut else -WIN)
-    assert found.depth == (1 if cut else 2)
-
-
-def test_a_tree_search_that_is_stopped_at_once_has_tried_a_decision(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    save_untrained(tmp_path, 0, "classic")
-    by_playouts, by_network = MctsAgent(sims=20), PolicyMctsAgent(tmp_path, time=1e-9)
-    grow = growths.grow
-
-    def stopped(tree, growth, rng):
-        by_playouts.stop()
-        return grow(tree, growth, rng)
-
-    monkeypatch.setattr(growths, "grow", stopped)
-    for agent in (by_playouts, by_network):
-        thought = agent.think(Position.start().row)
-        assert isinstance(thought, TreeResult)
-        assert sum(thought.visits.values()) == 1
-
-
-def test_sums_of_millions_of_values_do_not_drift() -> None:
-    tree = trees.Tree.of_size(1, 1, exploration=1.0, reduction=0.0)
-    tree.totals[0, 0], tree.visits[0, 0] = 3_000_000, 9_999_999
-    trees.back_up(tree, 0, 1, 0.3)
-    assert tree.totals[0, 0] - 3_000_000 == pytest.approx(0.3)
-
-
-def test_a_full_tree_judges_no_more_positions_for_their_priors(monkeypatch) -> None:
-    monkeypatch.setattr(trees, "_MOST_EDGES", 0)  # room for the widest position
-    looked = []
-    for sims in (2000, 3000):
-        agent = MctsAgent(sims, "eval")
-        agent.think(Position.start().row)
-        tree = agent._tree
-        looked.append((tree.counters.tolist(), int(agent._growth.work.control[NODES])))
-    assert looked[0] == looked[1]
-
-
-def test_a_glimpse_is_of_one_search_though_the_next_begins_meanwhile(monkeypatch) -> None:
-    agent, read, before = MctsAgent(sims=20), reading.read_decisions, Position.start()
-    after = before.play(before.turns()[0])
-    agent.think(before.row)
-
-    def the_next_begins(tree, game):
-        found = read(tree, game)
-        tree.root[0] = after.row
-        return found
-
-    monkeypatch.setattr(reading, "read_decisions", the_next_begins)
-    assert agent.glimpse(after.row) is None
-    agent._tree.root[0] = before.row
-    assert agent.glimpse(before.row) is None
-
-
-@pytest.mark.parametrize("evaluation", ["learned", "features"])
-@pytest.mark.parametrize("rules", ["classic", "koom-valley"])
-def test_a_search_by_depth_without_nodes_for_a_turn_expects_what_the_evaluation_says(
-    rules: str, evaluation: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The nodes may end before the first turn that is tried is settled."""
-    agent, search = AlphaBetaAgent(evaluation=evaluation), negamax.search
-
-    def without_nodes(work, *rest):
-        work.control[NODE_LIMIT] = 0
-        return search(work, *rest)
-
-    monkeypatch.setattr(negamax, "search", without_nodes)
-    tables = published_tables(rules) if evaluation == "learned" else None
-    work = judging(tables, published_weights().of(RULESETS[rules]))
-    position = Position.start(rules)
-    for turn in range(2):
-        position = position.play(position.turns()[turn])
-        result = agent.think(position.row)
-        assert isinstance(result, SearchResult)
-        assert (result.depth, result.nodes) == (0, 0)
-        assert result.value == judge_position(position.row, work) != 0
-
-
-BARE = Position.start().play("dE2-E6").play("TG7-F6")
-"""A dwarf can capture a troll: dE6-F6xF6."""
-
-
-@pytest.mark.parametrize("limits", ["depth=3", "time=60", "time=0.000001"])
-def test_a_search_by_depth_that_is_stopped_at_once_has_looked_a_turn_ahead(
-    limits: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    agent, search = agents.make(f"alphabeta:{limits}"), negamax.search
-    assert isinstance(agent, AlphaBetaAgent)
-
-    def stopped(*arguments):
-        agent.stop()
-        return search(*arguments)
-
-    monkeypatch.setattr(negamax, "search", stopped)
-    assert agent.turn(BARE) == "dE6-F6xF6"
-    assert agent.think(BARE.row).depth == 1
-
-
-@pytest.mark.parametrize("spec", ["alphabeta:time=0.2", "mcts:time=0.2"])
-def test_the_time_for_a_turn_begins_when_the_search_is_compiled(
-    spec: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    agent, search, grow = agents.make(spec), negamax.search, growths.grow
-    agent.think(Position.start(max_turns=1).row)  # compiled
-    compiling = {"search": 0.5, "grow": 0.5}
-
-    def slow_at_first(name, function):
-        def call(*arguments):
-            time.sleep(compiling.pop(name, 0))
-            return function(*arguments)
-
-        return call
-
-    monkeypatch.setattr(negamax, "search", slow_at_first("search", search))
-    monkeypatch.setattr(growths, "grow", slow_at_first("grow", grow))
-    mcts._compile.cache_clear()
-    found = agent.think(Position.start().row)
-    if isinstance(found, TreeResult):
-        assert found.simulations > 1
-    else:
-        assert isinstance(found, SearchResult)
-        assert found.depth > 1
-
-
-class MovesOn:
-    """A searcher that goes on to its next moment whenever an attribute has been read."""
-
-    def __init__(self, *moments: dict[str, object]) -> None:
-        self._moments = list(moments)
-
-    def __getattr__(self, name: str) -> object:
-        return (self._moments.pop(0) if len(self._moments) > 1 else self._moments[0])[name]
-
-
-def test_a_glimpse_never_mixes_a_search_by_depth_with_the_next(monkeypatch) -> None:
-    agent, moments = AlphaBetaAgent(depth=1), []
-    deepen = Searcher.deepen
-
-    def watched(searcher, row, options):
-        for found in deepen(searcher, row, options):
-            moments.append(dict(vars(searcher)))
-            yield found
-
-    monkeypatch.setattr(Searcher, "deepen", watched)
-    before = Position.start()
-    after = before.play(before.turns()[0])
-    thoughts = [agent.think(position.row) for position in (before, after)]
-    for moment, position, thought in zip(moments, (before, after), thoughts, strict=True):
-        agent._searcher = MovesOn(moment)
-        assert agent.glimpse(position.row) == thought
-    agent._searcher = MovesOn(*moments)
-    assert agent.glimpse(before.row) == thoughts[0]
-
-
-def test_a_tree_search_that_begins_shows_nothing_of_the_one_before(monkeypatch) -> None:
-    agent, grow, seen = agents.make("mcts:sims=20"), growths.grow, []
-    before = Position.start()
-    after = before.play(before.turns()[0])
-
-    def glimpsed(tree, growth, rng):
-        seen.append(agent.glimpse(after.row))
-        return grow(tree, growth, rng)
-
-    agent.think(before.row)
-    monkeypatch.setattr(growths, "grow", glimpsed)
-    agent.think(after.row)
-    assert seen == [None]
-    assert sum(agent.glimpse(after.row).visits.values()) == 20
-
-
 def test_greedy2_declines_a_dwarf_that_costs_a_troll() -> None:
     for seed in range(5):
         assert "x" in agents.make("greedy", seed).turn(BAIT)
         assert "x" not in Greedy2Agent(seed).turn(BAIT)
-
-
-# -- weights -------------------------------------------------------------------------------
-
-GOOD = "{dwarfs: {dwarfs: 1}, trolls: {trolls: -4}}"
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("- 1", "holds no weights"),
-        ("classic: [", "is not YAML"),
-        (f"classic: {GOOD}\nclassic: {GOOD}", "is not YAML: classic is there twice"),
-        (f"chess: {GOOD}", "has weights for 'chess': no such ruleset"),
-        (f"classic: {GOOD}", "has no weights for the dwarfs of koom-valley"),
-        ("classic: {dwarfs: {drawfs: 1}}", "weighs 'drawfs': no such feature, there are constant"),
-        ("classic: {dwarfs: {dwarfs: 1.5}}", "dwarfs weighs 1.5: a whole number in -100000 .. 10"),
-        ("classic: {dwarfs: {dwarfs: 100001}}", "weighs 100001: a whole number in -100000 .. 10"),
-    ],
-)
-def test_the_error_for_wrong_weights_names_the_mistake(
-    text: str, said: str, tmp_path: Path
-) -> None:
-    path = tmp_path / "weights.yaml"
-    path.write_text(text)
-    with pytest.raises(WeightsError) as error:
-        load_weights(path)
-    assert said in str(error.value)
-    assert str(path) in str(error.value)
-    assert "\n" not in str(error.value)
-
-
-def test_published_weights_are_read_once_and_a_users_own_each_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "weights.yaml"
-    read = []
-
-    def counted(file: Path) -> object:
-        read.append(file)
-        return read_yaml(file)
-
-    agents.make("alphabeta")
-    monkeypatch.setattr("agents.search.weights.read_yaml", counted)
-    agents.make("alphabeta")
-    agents.make("mcts")
-    for weight in (3, 4):
-        good = f"{{dwarfs: {{dwarfs: {weight}}}, trolls: {{}}}}"
-        path.write_text(f"classic: {good}\nkoom-valley: {good}\n")
-        agents.make(f"alphabeta:evaluation=features,weights={path}")
-        assert load_weights(path).of(RULESETS["classic"])[0, 1] == weight
-    assert read == [path] * 4
-
-
-def test_rulesets_of_a_kind_share_weights_unless_they_have_their_own(tmp_path: Path) -> None:
-    path = tmp_path / "weights.yaml"
-    own = "{dwarfs: {dwarfs: 7}, trolls: {dwarfs: 8}}"
-    path.write_text(f"classic: {GOOD}\nkoom-valley: {GOOD}\nclassic-any: {own}\n")
-    weights = load_weights(path)
-    of = {rules: weights.of(ruleset) for rules, ruleset in RULESETS.items()}
-    assert np.array_equal(of["classic"], of["classic-all"])
-    assert of["classic-any"][:, 1].tolist() == [7, 8]
-    assert of["koom-valley-football"][1, 2] == -4
-
-
-@pytest.mark.parametrize("evaluation", ["learned", "features"])
-def test_a_game_with_a_stone_that_moves_and_played_for_points_is_judged_in_points(
-    evaluation: str,
-) -> None:
-    valley = RULESETS["koom-valley"]
-    for own in (
-        valley.replace(name="for-points", reward="margin"),
-        valley.replace(name="no-goal", reward="margin", stone_wins=False),
-    ):
-        start = Position.start(own)
-        judged = agents.make(f"alphabeta:depth=2,evaluation={evaluation}").judge(start)
-        assert start.margin == -16
-        assert abs(judged.margin + 16) < 4, own.name
-    # Of one that is won, values are chances, near even at the start.
-    five = valley.replace(name="five", trolls=valley.trolls[:5])
-    assert (
-        abs(
-            agents.make(f"alphabeta:depth=2,evaluation={evaluation}")
-            .judge(Position.start(five))
-            .margin
-        )
-        < 0.5
-    )
-
-
-def test_weights_of_a_file_are_not_those_of_another_reward(tmp_path: Path) -> None:
-    path = tmp_path / "weights.yaml"
-    path.write_text(f"classic: {GOOD}\nkoom-valley: {GOOD}\n")
-    weights, valley = load_weights(path), RULESETS["koom-valley"]
-    of = weights.of(valley.replace(name="for-points", reward="margin"))
-    names = feature_names(valley)
-    counted = {name: of[0, i] for i, name in enumerate(names) if of[0, i]}
-    assert counted == {"dwarfs": POINT, "trolls": -TROLL_VALUE * POINT}
-    assert weights.of(valley.replace(name="alike")) is weights.own["koom-valley"]
 
 
 @pytest.mark.slow
