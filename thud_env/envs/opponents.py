@@ -240,7 +240,7 @@ class Opponent:
 
     @contextlib.contextmanager
     def restored(self, state: Any) -> Iterator[None]:
-        """Return it to a state of its. If what happens within fails, it is as it was before.
+        """Return it to what ``state`` gave. If what happens within fails, it is as before.
 
         Raises:
             ThudError: if it does not take the state, or has none where one is given, or one where

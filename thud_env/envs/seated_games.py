@@ -17,9 +17,7 @@ from thud_env.batch.game import BatchedGame
 from thud_env.batch.options import wants_outcome
 from thud_env.batch.states import drawn_decisions, margins
 from thud_env.envs.common import ILLEGAL_ACTION, ILLEGAL_REWARD, Seat
-from thud_env.envs.opponents import (
-    Opponent,
-)
+from thud_env.envs.opponents import Opponent
 from thud_env.envs.states import check_arrays, check_part, check_state
 from thud_env.errors import IllegalMove
 from thud_env.position import SIDES, Position

@@ -71,9 +71,7 @@ from thud_env.envs.common import (
     is_lost_by,
 )
 from thud_env.envs.match import MatchEnv
-from thud_env.envs.opponents import (
-    Opponent,
-)
+from thud_env.envs.opponents import Opponent
 from thud_env.envs.rendering import RenderMode
 from thud_env.envs.reset_options import Starts, read_options
 from thud_env.envs.states import check_generator, check_part, check_state
