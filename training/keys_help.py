@@ -39,6 +39,9 @@ def keys_help(config: RunConfig, without: str = "") -> str:
     )
 
 
+_hints = cache(typing.get_type_hints)
+
+
 @cache
 def meanings(kind: type[Any]) -> dict[str, str]:
     """The docstrings under the fields of a dataclass, by field; inherited ones included."""
@@ -73,7 +76,7 @@ def _key(kind: type[Any], name: str, value: Any, where: str) -> tuple[str, str]:
     """A key as it could be given; its meaning, and its values if they are a few words."""
     default = list(value) if isinstance(value, tuple) else value
     text = yaml.safe_dump(default, default_flow_style=True).partition("\n")[0]
-    hint = typing.get_type_hints(kind)[name]
+    hint = _hints(kind)[name]  # type: ignore[arg-type]  # a class is hashable
     words = typing.get_args(hint) if typing.get_origin(hint) is typing.Literal else ()
     choice = f" One of {', '.join(map(str, words))}." if words else ""
     described = meanings(kind)  # type: ignore[arg-type]  # a class is hashable

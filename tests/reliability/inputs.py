@@ -29,6 +29,7 @@ from thud_env.command import Command
 from thud_env.errors import ThudError
 from thud_env.position import SIDES
 from thud_env.record.text import decode_record
+from thud_env.rulesets import RULESETS
 from training.config import ConfigError, TrainConfig
 from training.config_file import load_config
 from training.ladder.fields import read_field
@@ -81,14 +82,16 @@ def check_configs(size: int, random: Random, folder: Path) -> int:
     """Configurations and overrides, refused in one line that is not long."""
     root = Path(__file__).parents[2]
     texts = [path.read_bytes() for path in sorted((root / "configs").glob("*.yaml"))]
-    texts += [b"a: &a [1]\nb: *a\n", b"? [1]: 2\n", b"seed: !!int 2026-13-01\n", b"[" * 3000]
+    texts += [b"a: &a [1]\nb: *a\n", b"? [1]: 2\n", b"seed: !!int 2026-13-01\n", b"[" * 100]
     path = folder / "config.yaml"
     for number in range(size):
         if number % 2:
-            path.write_bytes(damaged(random.choice(texts), texts, random))
+            text = random.choice(texts)
+            whole = random.random() < 0.1  # the others a few lines, which are read sooner
+            path.write_bytes(damaged(text if whole else _lines(text, random), texts, random))
             _in_a_line(lambda: load_config(path), ConfigError)
         else:
-            path.write_bytes(texts[0])
+            path.write_bytes(b"name: one\n")
             override = f"{random.choice(_KEYS)}={random.choice(_VALUES)}"
             text = damaged(override.encode(), [b"=", b"ppo."], random)
             words = [text.decode(errors="surrogateescape")]
@@ -96,15 +99,32 @@ def check_configs(size: int, random: Random, folder: Path) -> int:
     return size
 
 
+def _lines(text: bytes, random: Random) -> bytes:
+    """Some lines of a text that follow each other."""
+    lines = text.splitlines(keepends=True)
+    start = random.randrange(len(lines))
+    return b"".join(lines[start : start + random.randint(1, 8)])
+
+
 def check_fields(size: int, random: Random, folder: Path) -> int:
     """Fields of ladders: read, or refused by name."""
     texts = [path.read_bytes() for path in sorted((ROOT / "configs" / "ladder").glob("*.yaml"))]
-    others = [*texts, b"  - spec: greedy\n    games: 2\n", b"  - python:os:system\n", b"[" * 3000]
+    others = [*texts, b"  - spec: greedy\n    games: 2\n", b"  - python:os:system\n", b"[" * 100]
     path = folder / "field.yaml"
-    for _ in range(size):
-        path.write_bytes(damaged(random.choice(texts), others, random))
-        _in_a_line(lambda: read_field(path), ThudError)
+    for rules in RULESETS:  # found before those of the checkout, and read sooner
+        _save_pair(folder / "pretrained" / rules, rules)
+    with contextlib.chdir(folder):
+        for _ in range(size):
+            path.write_bytes(damaged(random.choice(texts), others, random))
+            _in_a_line(lambda: read_field(path), ThudError)
     return size
+
+
+def _save_pair(folder: Path, rules: str) -> None:
+    """Save a pair of tiny policies."""
+    network = Network(NetworkConfig(channels=2, blocks=0, key_size=2))
+    for role in SIDES:
+        save_policy(folder / role, network, role=role, rules=rules, decisions=1)
 
 
 _KEYS = [*(field.name for field in dataclasses.fields(TrainConfig)), "ppo.gamma", "network.blocks"]
@@ -161,9 +181,7 @@ def check_specs(size: int, random: Random, folder: Path) -> int:
     """Specs of agents."""
     texts = [f"{name}:depth=1,sims=4,temperature=0.5,PATH".encode() for name in AGENTS]
     texts += [b"alphabeta:depth=2,quiescence=1", b"mcts:sims=10", b"policy:pair"]
-    network = Network(NetworkConfig(channels=2, blocks=0, key_size=2))
-    for role in SIDES:
-        save_policy(folder / "pair" / role, network, role=role, rules="classic", decisions=1)
+    _save_pair(folder / "pair", "classic")
     with contextlib.chdir(folder):
         _make_of_specs(texts, size, random)
     return size
