@@ -13,12 +13,14 @@ from training.config import (
     KEYS_OF_ONE,
     ConfigError,
     ExploitConfig,
+    OpponentConfig,
+    PPOConfig,
     RunConfig,
     SelfPlayConfig,
     TrainConfig,
 )
 from training.config_file import load_config
-from training.distill.config import DistillConfig
+from training.distill.config import DistillConfig, TeacherConfig
 
 FOLDER = Path(__file__).parents[1] / "configs"
 CONFIGS = sorted(FOLDER.glob("*.yaml"))
@@ -218,6 +220,32 @@ def test_a_distillation_out_of_range_is_refused_before_a_search_reads_it(
         with pytest.raises(ConfigError) as error:
             load_config(written(""), [f"{key}={value}"], DistillConfig)
         assert str(error.value) == f"{key}: {value.lstrip('.')} must be {right}"
+
+
+@pytest.mark.parametrize(
+    ("config", "refusal"),
+    [
+        (TrainConfig(ppo=PPOConfig(clip_coef="0.2")), "ppo.clip_coef: '0.2' must be of type float"),
+        (TrainConfig(num_games=1.5), "num_games: 1.5 must be of type int"),
+        (TrainConfig(anchor_games=True), "anchor_games: True must be of type int"),
+        (TrainConfig(device="gpu"), "device: 'gpu' is not one of auto, cpu, cuda"),
+        (TrainConfig(anchors="random"), "anchors: 'random' must be a list of words"),
+        (
+            DistillConfig(teacher=TeacherConfig(evaluation="x")),
+            "teacher.evaluation: 'x' is not one",
+        ),
+    ],
+)
+def test_types_are_checked_in_a_configuration_made_in_python(
+    config: RunConfig, refusal: str
+) -> None:
+    with pytest.raises(ConfigError) as error:
+        config.check()
+    assert str(error.value).startswith(refusal)
+
+
+def test_a_whole_number_serves_as_a_share_in_python() -> None:
+    TrainConfig(ppo=PPOConfig(gamma=1), opponents=OpponentConfig(pace=1)).check()
 
 
 def test_seats_are_shared_out_once(written) -> None:

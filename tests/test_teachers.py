@@ -124,7 +124,7 @@ def test_numbers_of_numpy_make_a_teacher() -> None:
         ({"depth": np.int64(0)}, r"^depth: 0 must be in 1 \.\. "),
         ({"depth": 0}, r"^depth: 0 must be in 1 \.\. "),
         ({"reach": -5}, r"^reach: -5 must be in 1 \.\. "),
-        ({"depth": "x"}, "^depth: 'x' must be a number, in 1"),
+        ({"depth": "x"}, "^depth: 'x' must be of type int"),
     ],
 )
 def test_a_configuration_out_of_range_makes_no_teacher(given: dict[str, Any], said: str) -> None:
@@ -140,6 +140,11 @@ def test_labels_do_not_depend_on_how_many_cores_make_them(monkeypatch: pytest.Mo
         shared = AlphaBetaTeacher(SMALL, "classic").label(rows)
         for name, array in vars(whole).items():
             assert np.array_equal(getattr(shared, name), array), (cores, name)
+
+
+def test_there_must_be_a_state_to_label() -> None:
+    with pytest.raises(ThudError, match="no states to label: one or more"):
+        AlphaBetaTeacher(SMALL, "classic").label(some_rows("classic")[:0])
 
 
 def test_a_label_does_not_depend_on_what_was_labelled_before() -> None:

@@ -8,7 +8,17 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_origin, get_type_hints
+from types import NoneType, UnionType
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import numpy as np
 
@@ -160,13 +170,13 @@ class RunConfig:
     """The size of each role's network."""
 
     def check(self) -> None:
-        """Refuse numbers out of range, a name that is no folder's, and what does not fit the
-        ruleset.
+        """Refuse values of another type or out of range, a name that is no folder's, and what
+        does not fit the ruleset.
 
         Raises:
             ConfigError: naming the key and what would be right.
         """
-        check_ranges(self)
+        check_values(self)
         if not re.fullmatch(r"\w[\w.-]*", self.name):
             raise ConfigError(f"name: {self.name!r} must be letters, digits, _, - and dots")
         try:
@@ -286,8 +296,9 @@ PlayConfig = TrainConfig | ExploitConfig
 Config = TypeVar("Config", bound=RunConfig)
 
 
-def check_ranges(config: Any, where: str = "") -> None:
-    """Refuse numbers of a configuration, or of a part of one, that are out of range.
+def check_values(config: Any, where: str = "") -> None:
+    """Refuse values of a configuration, or of a part of one, that are of another type or out of
+    range.
 
     Args:
         config: a dataclass with ranges in its annotations (agents/ranges.py).
@@ -302,19 +313,52 @@ def check_ranges(config: Any, where: str = "") -> None:
         if isinstance(value, np.generic):
             value = value.item()
         if dataclasses.is_dataclass(value):
-            check_ranges(value, f"{key}.")
-        elif isinstance(value, tuple | list) and not value:
+            check_values(value, f"{key}.")
+            continue
+        kind, *(allowed) = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+        check_type(kind, value, key)
+        if isinstance(value, tuple | list) and not value:
             raise ConfigError(f"{key}: [] must name one player or more")
-        elif isinstance(value, int) and value > LARGEST:
+        if isinstance(value, int) and value > LARGEST:
             raise ConfigError(f"{key}: {shown(value)} must be at most {LARGEST}")
-        elif get_origin(hint) is Annotated:
-            (allowed,) = hint.__metadata__
-            if not isinstance(value, int | float):
-                raise ConfigError(f"{key}: {shown(value)} must be a number, {allowed}")
-            if not allowed.least <= value <= allowed.most or value == math.inf:
-                raise ConfigError(f"{key}: {value} must be {allowed}")
-        elif isinstance(value, float) and not 0 <= value < math.inf:
+        if not isinstance(value, int | float):
+            continue
+        for one in allowed:
+            if not one.least <= value <= one.most or value == math.inf:
+                raise ConfigError(f"{key}: {value} must be {one}")
+        if isinstance(value, float) and not 0 <= value < math.inf:
             raise ConfigError(f"{key}: {value} must be a number, 0 or more")
+
+
+def check_type(kind: Any, value: Any, key: str) -> None:
+    """Refuse the value of a key that is not of its type.
+
+    Args:
+        kind: the annotation of the key, no dataclass and without a range: a type or a union of
+            some, a tuple of words, or a ``Literal``. A whole number is of type ``float``, too.
+        value: what is given.
+        key: its name, for the message.
+
+    Raises:
+        ConfigError: naming the key and what would be right.
+    """
+    if get_origin(kind) is Literal:
+        choices = get_args(kind)
+        if not any(type(value) is type(one) and value == one for one in choices):
+            raise ConfigError(f"{key}: {shown(value)} is not one of {', '.join(map(str, choices))}")
+    elif get_origin(kind) is tuple:
+        if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
+            raise ConfigError(
+                f"{key}: {shown(value)} must be a list of words, such as [random, greedy]"
+            )
+    else:
+        allowed = get_args(kind) if isinstance(kind, UnionType) else (kind,)
+        if type(value) not in allowed and not (type(value) is int and float in allowed):
+            names = " or ".join("nothing" if a is NoneType else a.__name__ for a in allowed)
+            quoted = (
+                ": text that YAML reads as something else needs quotes" if str in allowed else ""
+            )
+            raise ConfigError(f"{key}: {shown(value)} must be of type {names}{quoted}")
 
 
 KEYS_OF_ONE = {

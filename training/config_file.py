@@ -8,7 +8,7 @@ import difflib
 import types
 import typing
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import Any, overload
 
 from agents.networks.kinds import config_class
 from agents.networks.network import NetworkConfig
@@ -17,7 +17,15 @@ from agents.strict_yaml import YamlError, parse_yaml, read_yaml
 from thud_env.arguments import shown
 from thud_env.command import whole_number
 from thud_env.errors import ThudError
-from training.config import KEYS_OF_ONE, LARGEST, Config, ConfigError, RunConfig, TrainConfig
+from training.config import (
+    KEYS_OF_ONE,
+    LARGEST,
+    Config,
+    ConfigError,
+    RunConfig,
+    TrainConfig,
+    check_type,
+)
 
 STORED = "config.yaml"
 """The file in a run's folder with its configuration."""
@@ -141,11 +149,6 @@ def _convert(hint: Any, value: Any, key: str) -> Any:
             raise ConfigError(f"{key}.kind: {error}") from None
     if dataclasses.is_dataclass(hint):
         return _build(hint, value, f"{key}.")
-    if typing.get_origin(hint) is Literal:
-        choices = typing.get_args(hint)
-        if not any(type(value) is type(one) and value == one for one in choices):
-            raise ConfigError(f"{key}: {shown(value)} is not one of {', '.join(map(str, choices))}")
-        return value
     allowed = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
     if float in allowed and isinstance(value, str):
         # YAML 1.1 reads 1e-3, without a dot, as a string.
@@ -158,18 +161,9 @@ def _convert(hint: Any, value: Any, key: str) -> Any:
             return float(value)
         except OverflowError:
             raise ConfigError(f"{key}: {shown(value)} must be at most {LARGEST}") from None
-    if typing.get_origin(hint) is tuple:
-        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-            raise ConfigError(
-                f"{key}: {shown(value)} must be a list of words, such as [random, greedy]"
-            )
-        return tuple(value)
     if int in allowed and isinstance(value, str | float):
         # The same for 2e6, which is a count as well.
         with contextlib.suppress(ValueError):
             return whole_number(str(value))
-    if type(value) not in allowed:
-        names = " or ".join("nothing" if a is type(None) else a.__name__ for a in allowed)
-        quoted = ": text that YAML reads as something else needs quotes" if str in allowed else ""
-        raise ConfigError(f"{key}: {shown(value)} must be of type {names}{quoted}")
-    return value
+    check_type(hint, value, key)
+    return tuple(value) if isinstance(value, list) else value

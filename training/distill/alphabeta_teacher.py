@@ -33,7 +33,7 @@ from thud_env.rules.row import (
     copy_row,
 )
 from thud_env.rulesets import get_ruleset
-from training.config import check_ranges
+from training.config import check_values
 from training.distill.config import TeacherConfig
 from training.distill.labels import Labels, labelled_at_once
 
@@ -154,7 +154,7 @@ class AlphaBetaTeacher:
     """
 
     def __init__(self, config: TeacherConfig, rules: str) -> None:
-        check_ranges(config)
+        check_values(config)
         self._rules = get_ruleset(rules)
         self._desks = [_Desk(config, rules) for _ in range(available_cores())]
 

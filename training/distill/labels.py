@@ -10,6 +10,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from thud_env.errors import ThudError
+
 
 @dataclasses.dataclass(frozen=True)
 class Labels:
@@ -48,7 +50,11 @@ class Teacher(Protocol):
     """Labels states."""
 
     def label(self, rows: NDArray[np.int16]) -> Labels:
-        """Label [N, 432] state rows of battles that are not over, at least one."""
+        """Label [N, 432] state rows of battles that are not over, at least one.
+
+        Raises:
+            ThudError: if there is none.
+        """
         ...
 
 
@@ -57,7 +63,12 @@ def labelled_at_once(
 ) -> Labels:
     """Label [N, 432] rows, at least one, an equal part by each of several functions in a thread of
     its own.
+
+    Raises:
+        ThudError: if there is none.
     """
+    if not len(rows):
+        raise ThudError("there are no states to label: one or more would be right")
     parts = [part for part in np.array_split(rows, len(cores)) if len(part)]
     with ThreadPoolExecutor(len(parts)) as threads:
         working = [threads.submit(core, part) for core, part in zip(cores, parts, strict=False)]
