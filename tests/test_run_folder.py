@@ -88,7 +88,7 @@ def test_a_run_in_use_is_neither_moved_aside_nor_gone_on_with(tmp_path: Path) ->
             with pytest.raises(RunError, match=f"tiny is in use by process {os.getpid()} on "):
                 quietly(tmp_path, resume=resume)
         assert {path.name for path in tmp_path.iterdir()} == {"tiny"}
-        folder.log(256, {"a": 1.0})
+        folder.log.add(256, {"a": 1.0})
     assert len((tmp_path / "tiny" / "metrics.jsonl").read_text().splitlines()) == 1
 
 

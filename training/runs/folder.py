@@ -34,7 +34,6 @@ from types import TracebackType
 from typing import Any, Self
 
 import yaml
-from torch.utils.tensorboard import SummaryWriter
 
 from agents.durable import (
     free_name,
@@ -45,7 +44,6 @@ from agents.durable import (
 )
 from agents.networks.network import PolicyNetwork
 from thud_env.position import SIDES
-from training.commands.journal import Journal
 from training.commands.lock import FolderLock
 from training.config import RunConfig
 from training.config_file import STORED
@@ -53,8 +51,9 @@ from training.process.state import State
 from training.runs.anchors import Best
 from training.runs.checkpoints import Checkpoints
 from training.runs.links import check_links
+from training.runs.log import RunLog
 from training.runs.metrics import FILE as METRICS
-from training.runs.metrics import keep_until, metrics_line
+from training.runs.metrics import keep_until
 from training.runs.provenance import add_start
 from training.runs.stored_config import config_to_go_on, settled_config, stored_config
 
@@ -81,8 +80,7 @@ class RunFolder:
         """Notices for the user, a line each."""
         self.resumed = resumed
         self._lock = lock
-        self._metrics: Journal | None = None
-        self._tensorboard: SummaryWriter | None = None
+        self._log: RunLog | None = None
 
     @classmethod
     def begin(cls, path: Path, config: RunConfig) -> Self:
@@ -103,7 +101,7 @@ class RunFolder:
         folder = cls(path, config, lock, resumed=False)
         if moved_to is not None:
             folder.notices.append(f"an earlier run of that name is now {moved_to}")
-        folder._open(None)
+        folder._log = RunLog(path, None, folder.notices)
         return folder
 
     @classmethod
@@ -138,34 +136,13 @@ class RunFolder:
         notices += keep_until(self.path / METRICS, decisions, step)
         notices += add_start(self.path / "run.json", self.config, decisions)
         self.notices += [*notices, f"going on from {decisions:,} decisions"]
-        self._open(decisions)
+        self._log = RunLog(self.path, decisions, self.notices)
 
-    def _open(self, decisions: int | None) -> None:
-        self._metrics = Journal(self.path / METRICS)
-        step = None if decisions is None else decisions + 1
-        with self._tensorboard_may_fail():
-            self._tensorboard = SummaryWriter(str(self.path / "tensorboard"), purge_step=step)
-
-    @contextlib.contextmanager
-    def _tensorboard_may_fail(self) -> Iterator[None]:
-        """Write TensorBoard's files, a copy of the metrics: a run does without if that fails."""
-        try:
-            yield
-        except OSError as error:
-            self._tensorboard = None
-            self.notices.append(f"TensorBoard's files are not written any more: {error}")
-
-    def log(self, decisions: int, metrics: dict[str, float]) -> None:
-        """Write one update's numbers, each named ``group/name``."""
-        assert self._metrics is not None, "a run that is resumed must be restored first"
-        self._metrics.add(metrics_line(decisions, metrics))
-        with self._tensorboard_may_fail():
-            if self._tensorboard is not None:
-                # If it is gone, its own thread would say so in a traceback.
-                Path(self._tensorboard.log_dir).stat()
-                for name, value in metrics.items():
-                    self._tensorboard.add_scalar(name, value, decisions)
-                self._tensorboard.flush()  # or that thread might find it gone later
+    @property
+    def log(self) -> RunLog:
+        """Where its metrics are written."""
+        assert self._log is not None, "a run that is resumed must be restored first"
+        return self._log
 
     def checkpoint(
         self,
@@ -179,8 +156,7 @@ class RunFolder:
         Raises:
             NotFiniteError: if a number of the networks or of a state is infinite or NaN.
         """
-        assert self._metrics is not None, "a run that is resumed must be restored first"
-        self._metrics.flush()
+        self.log.flush()
         self.checkpoints.write(decisions, networks, states, best)
 
     def write_json(self, name: str, content: Any) -> None:
@@ -189,12 +165,9 @@ class RunFolder:
 
     def close(self) -> None:
         """Flush and close the metrics, and release the folder."""
-        with contextlib.suppress(OSError):
-            if self._tensorboard is not None:
-                self._tensorboard.close()
         try:
-            if self._metrics is not None:
-                self._metrics.close()
+            if self._log is not None:
+                self._log.close()
         finally:
             if self._lock is not None:
                 self._lock.release()

@@ -117,7 +117,7 @@ def run(
                     metrics |= anchors.measure(trainer.roles, trainer.decisions)
                     metrics |= foresight.measure(trainer.roles)
                 if writes:
-                    folder.log(trainer.decisions, metrics)
+                    folder.log.add(trainer.decisions, metrics)
                 _show(folder.notices, console)
                 for alarm in alarms.check(trainer.decisions, metrics, anchors.best):
                     console.print(f"alarm: {alarm}", style="bold red", soft_wrap=True)
