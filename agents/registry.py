@@ -56,28 +56,7 @@ def make(spec: str, seed: int | None = 0, **unknown: Never) -> Agent:
         raise TypeError(f"make() got an unexpected keyword argument {key!r}: {hint.strip()}")
     name, told = Spec.of(spec)
     words = list(told)
-    if name == OWN:
-        where = _path(spec, words, "MODULE:CLASS", ())
-    elif name in AGENTS:
-        where = AGENTS[name]
-    else:
-        names = [*AGENTS, OWN]
-        if name.partition(",")[0] in AGENTS:
-            raise ThudError(
-                f"unknown agent {shown(spec)}: options follow a colon, NAME:KEY=VALUE,KEY=VALUE"
-            )
-        hint = nearest(name, names)
-        if name == "agents":  # as an environment's opponent is written
-            hint = f"did you mean {shown(','.join(words))}? "
-        elif not hint and "/" in name:
-            hint = f"did you mean {shown(f'policy:{spec}')}? "
-        elif not hint and words and words[0].isidentifier():
-            hint = f"did you mean {shown(f'{OWN}:{spec}')}? "
-        raise ThudError(f"unknown agent {shown(spec)}: {hint}there are {', '.join(names)}")
-    try:
-        kind: Callable[..., Agent] = agent_class(where)
-    except ThudError as error:
-        raise ThudError(f"agent {shown(spec)}: {error}") from error.__cause__
+    kind: Callable[..., Agent] = _class_named(spec, name, words)
     parameters = dict(inspect.signature(kind).parameters)
     takes_seed = parameters.pop("seed", None) is not None
     positional = []
@@ -99,6 +78,35 @@ def make(spec: str, seed: int | None = 0, **unknown: Never) -> Agent:
     if not takes_seed:
         made.seed(seed)
     return made
+
+
+def _class_named(spec: str, name: str, words: list[str]) -> type[Agent]:
+    """The class of a spec's name; that of an agent of the user's own is removed from ``words``."""
+    if name == OWN:
+        where = _path(spec, words, "MODULE:CLASS", ())
+    elif name in AGENTS:
+        where = AGENTS[name]
+    else:
+        raise ThudError(f"unknown agent {shown(spec)}: {_hint(spec, name, words)}")
+    try:
+        return agent_class(where)
+    except ThudError as error:
+        raise ThudError(f"agent {shown(spec)}: {error}") from error.__cause__
+
+
+def _hint(spec: str, name: str, words: list[str]) -> str:
+    """What would be right in place of the name of an agent that there is not."""
+    names = [*AGENTS, OWN]
+    if name.partition(",")[0] in AGENTS:
+        return "options follow a colon, NAME:KEY=VALUE,KEY=VALUE"
+    hint = nearest(name, names)
+    if name == "agents":  # as an environment's opponent is written
+        hint = f"did you mean {shown(','.join(words))}? "
+    elif not hint and "/" in name:
+        hint = f"did you mean {shown(f'policy:{spec}')}? "
+    elif not hint and words and words[0].isidentifier():
+        hint = f"did you mean {shown(f'{OWN}:{spec}')}? "
+    return f"{hint}there are {', '.join(names)}"
 
 
 def is_own(spec: str) -> bool:
