@@ -21,7 +21,7 @@ from thud_env.actions import NUM_ACTIONS
 from thud_env.errors import ThudError
 from thud_env.position import SIDES, Side
 from thud_env.rules.play import margin
-from thud_env.rules.row import ONGOING, RULESET_KEY, TERMINATION, TO_MOVE, ruleset_of
+from thud_env.rules.row import ONGOING, RULESET_KEY, TERMINATION, TO_MOVE, UNUSED, ruleset_of
 from thud_env.rulesets import Ruleset
 
 _AT_ONCE = 256
@@ -34,7 +34,7 @@ def _check_one_ruleset(rows: NDArray[np.int16]) -> None:
     Raises:
         ThudError: if they are.
     """
-    keys = rows[:, RULESET_KEY : RULESET_KEY + 4]
+    keys = rows[:, RULESET_KEY:UNUSED]
     other = (keys != keys[:1]).any(axis=1)
     if other.any():
         names = " and ".join(ruleset_of(rows[i]).name for i in (0, int(np.argmax(other))))

@@ -54,6 +54,7 @@ from thud_env.rules.row import (
     TROLL,
     TROLLS,
     TURNS,
+    UNUSED,
     Row,
     copy_row,
     index_row,
@@ -80,8 +81,6 @@ _MOST_AROUND = 7
 """Most dwarfs beside a troll that stepped or was shoved: the square that it came from, or passed
 last, is empty.
 """
-_UNUSED = RULESET_KEY + 4
-"""From this cell on a row holds zeros."""
 
 
 class RowError(ThudError):
@@ -198,7 +197,7 @@ def _wrong_in_fields(row):
     for side in range(2):
         if _is_outside(row, OFFER_WAIT + side, 0, most_wait):
             return OFFER_WAIT + side
-    for cell in range(_UNUSED, ROW_SIZE):
+    for cell in range(UNUSED, ROW_SIZE):
         if row[cell] != 0:
             return cell
     return -1
@@ -245,7 +244,9 @@ def first_wrong(row, start, most_dwarfs, most_trolls, scratch):
         most_dwarfs, most_trolls: how many pieces that ruleset starts with.
         scratch: [432] int16, overwritten.
     """
-    for cell in (TRAITS, RULESET_KEY, RULESET_KEY + 1, RULESET_KEY + 2, RULESET_KEY + 3):
+    if row[TRAITS] != start[TRAITS]:
+        return TRAITS
+    for cell in range(RULESET_KEY, UNUSED):
         if row[cell] != start[cell]:
             return cell
     wrong = _wrong_on_board(row, most_dwarfs, most_trolls)
@@ -310,7 +311,7 @@ def check_rows(rows: Any, ruleset: Ruleset | None = None) -> NDArray[np.int16]:
     if cell < 0:
         return given
     which = f"row {game}" if len(given) > 1 else "the row"
-    if cell == TRAITS or RULESET_KEY <= cell < _UNUSED:
+    if cell == TRAITS or RULESET_KEY <= cell < UNUSED:
         try:
             named = f"names {ruleset_of(given[game]).spec}"
         except ValueError:
@@ -326,7 +327,7 @@ def check_rows(rows: Any, ruleset: Ruleset | None = None) -> NDArray[np.int16]:
 
 def _check_as_named(rows: NDArray[np.int16]) -> NDArray[np.int16]:
     """``check_rows`` of [N, 432] rows, each of the ruleset that it names."""
-    keys = rows[:, RULESET_KEY:_UNUSED]
+    keys = rows[:, RULESET_KEY:UNUSED]
     if len(rows) and (keys == keys[0]).all():
         try:
             ruleset = ruleset_of(rows[0])
@@ -397,6 +398,6 @@ _NAMES = {
 def _name_of(cell: int) -> str:
     if cell < fields.TAKEN_LINES:
         return "the board"
-    if cell >= _UNUSED:
+    if cell >= UNUSED:
         return "unused"
     return _NAMES[max(first for first in _NAMES if first <= cell)]

@@ -92,7 +92,9 @@ AGREEMENT = _FIELDS + 14
 OFFER_WAIT = _FIELDS + 15
 """Turns of its own for which a side may not offer: dwarfs here, trolls in the next cell."""
 RULESET_KEY = _FIELDS + 17
-"""``Ruleset.key``, in this cell and the three after it."""
+"""``Ruleset.key``, from here up to ``UNUSED``."""
+UNUSED = _FIELDS + 21
+"""From this cell on a row holds zeros."""
 ROW_SIZE = _FIELDS + 32
 
 NO_QUESTION, TAKE_ONE, TAKE_ANY, TAKE_SOME, TAKE_ALL, TRAMPLE_ON, ANSWER_OFFER = range(7)
@@ -223,7 +225,7 @@ def new_row(
         for name in names:
             row[CELL_OF_SQUARE[square_named(name)]] = piece
     row[TRAITS] = ruleset.traits
-    row[RULESET_KEY : RULESET_KEY + len(ruleset.key)] = ruleset.key
+    row[RULESET_KEY:UNUSED] = ruleset.key
     row[AGREEMENT] = agreement
     for field, name, value, default in (
         (MAX_QUIET_TURNS, "max_quiet_turns", max_quiet_turns, ruleset.max_quiet_turns),
@@ -247,4 +249,4 @@ def ruleset_of(row: Row) -> Ruleset:
     Raises:
         ThudError: if that ruleset has not been made in this process.
     """
-    return ruleset_of_key(row[RULESET_KEY : RULESET_KEY + 4].tolist())
+    return ruleset_of_key(row[RULESET_KEY:UNUSED].tolist())
