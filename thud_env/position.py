@@ -42,7 +42,7 @@ from thud_env.notation.turns import (
 )
 from thud_env.rules import row as fields
 from thud_env.rules.check import check_row
-from thud_env.rules.legal import is_legal, legal_actions
+from thud_env.rules.legal import is_legal, legal_list
 from thud_env.rules.play import apply, margin
 from thud_env.rulesets import Rules, Ruleset, get_ruleset
 from thud_env.views.encoding import planes_of
@@ -320,8 +320,7 @@ class Position:
 
     def legal_actions(self) -> NDArray[np.int32]:
         """The legal decisions, [n] int32, ascending; empty once the battle is over."""
-        buffer = np.empty(fields.MAX_DECISIONS_AT_ONCE, dtype=np.int32)
-        return buffer[: legal_actions(self._row, buffer)].copy()
+        return legal_list(self._row)
 
     def action_mask(self) -> NDArray[np.int8]:
         """1 for each legal decision, 0 for every other, [6470] int8."""

@@ -19,8 +19,8 @@ from agents.search.published import patterns_serve
 from agents.search.table import LAST_GENERATION
 from agents.search.weights import Weights
 from agents.search.workspace import Workspace
-from thud_env.rules.legal import legal_actions
-from thud_env.rules.row import MAX_DECISIONS_AT_ONCE, Row, ruleset_of
+from thud_env.rules.legal import legal_list
+from thud_env.rules.row import Row, ruleset_of
 
 _TABLE_BITS = 20
 _NO_LIMIT = np.iinfo(np.int64).max
@@ -107,10 +107,8 @@ class Searcher:
         """
         self._prepare(row, options)
         work = self._work
-        decisions = np.empty(MAX_DECISIONS_AT_ONCE, dtype=np.int32)
         searched = _writable(row)
-        legal_actions(searched, decisions)
-        line, value, finished = [int(decisions[0])], 0, 0
+        line, value, finished = [int(legal_list(searched)[0])], 0, 0
         try:
             for turns in range(1, options.depth + 1):
                 work.control[workspace.FIRST_MOVE] = line[0] if turns > 1 else -1

@@ -32,7 +32,7 @@ from thud_env.board import (
 )
 from thud_env.errors import ThudError
 from thud_env.rules import row as fields
-from thud_env.rules.legal import is_legal, legal_actions
+from thud_env.rules.legal import is_legal, legal_list
 from thud_env.rules.play import apply
 from thud_env.rules.row import DWARF, STONE, TROLL, Row
 from thud_env.rules.turns import repeats_turn
@@ -126,8 +126,7 @@ def why_no_agreement(row: Row, word: str) -> str:
 def _why_not_there(row: Row, start: str, steps: str) -> str:
     """Why a piece that may be moved does not go along a path."""
     cell = int(CELL_OF_SQUARE[SQUARE_BY_NAME[start]])
-    buffer = np.empty(fields.MAX_DECISIONS_AT_ONCE, dtype=np.int32)
-    decisions = buffer[: legal_actions(row, buffer)]
+    decisions = legal_list(row)
     moves = decisions[decisions < NUM_MOVES]
     cells = MOVE_TO[moves[MOVE_FROM[moves] == cell]]
     there = [SQUARE_NAMES[SQUARE_OF_CELL[one]] for one in np.unique(cells)]
@@ -193,13 +192,12 @@ def walk_turns(row: Row) -> Iterator[tuple[str, list[int]]]:
     Args:
         row: [432] a state row.
     """
-    buffer = np.empty(fields.MAX_DECISIONS_AT_ONCE, dtype=np.int32)
     origin = [] if fields.is_between_turns(row) else [int(row[fields.PENDING_CELL])]
     unfinished: list[tuple[Row, list[int], list[int]]] = [(row, [], origin)]
     while unfinished:
         here, path, cells = unfinished.pop()
         last_captured = path[-1] if path and path[-1] >= CAPTURE else -1
-        for decision in buffer[: legal_actions(here, buffer)].tolist():
+        for decision in legal_list(here).tolist():
             if repeats_turn(here, decision, last_captured):
                 continue
             child = here.copy()

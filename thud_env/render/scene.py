@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Protocol
 
-import numpy as np
-
 from thud_env.actions import CAPTURE, CAPTURE_ALL, MOVE_FROM, MOVE_TO, NUM_MOVES
 from thud_env.arguments import shown
 from thud_env.board import (
@@ -21,7 +19,7 @@ from thud_env.board import (
 from thud_env.errors import ThudError
 from thud_env.notation.turns import AGREEMENT_WORDS, normalise_turn
 from thud_env.rules import row as fields
-from thud_env.rules.legal import legal_actions
+from thud_env.rules.legal import legal_list
 from thud_env.rules.play import margin
 from thud_env.rules.row import DWARF, DWARFS, TROLLS, Row
 from thud_env.rulesets import Ruleset
@@ -120,8 +118,7 @@ def scene_of(
 
 def _targets_of(row: Row, square: int) -> tuple[int, ...]:
     """Where the piece on a square may go, and what may be captured, in ascending order."""
-    buffer = np.empty(fields.MAX_DECISIONS_AT_ONCE, dtype=np.int32)
-    legal = buffer[: legal_actions(row, buffer)]
+    legal = legal_list(row)
     moves = legal[legal < NUM_MOVES]
     ends = MOVE_TO[moves[MOVE_FROM[moves] == CELL_OF_SQUARE[square]]]
     captures = legal[(legal >= CAPTURE) & (legal < CAPTURE_ALL)] - CAPTURE

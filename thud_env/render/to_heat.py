@@ -23,8 +23,7 @@ from thud_env.render.picture import centre_of, tile
 from thud_env.render.scene import HasRow, scene_of
 from thud_env.render.shapes import Area, Disc, Shape, arrow
 from thud_env.render.to_svg import Picture, document
-from thud_env.rules import row as fields
-from thud_env.rules.legal import legal_actions
+from thud_env.rules.legal import legal_list
 
 FROM, TO = "#d9480f", "#1864ab"
 """The colours of from- and of to-squares."""
@@ -62,8 +61,7 @@ def _checked(position: HasRow, probabilities: ArrayLike) -> NDArray[np.float64]:
         raise ThudError(f"probabilities of shape {chances.shape}: ({NUM_ACTIONS},) would be right")
     if not np.isfinite(chances).all() or (chances < 0).any() or chances.sum() <= 0:
         raise ThudError("probabilities must be finite, 0 or more, and not all 0")
-    buffer = np.empty(fields.MAX_DECISIONS_AT_ONCE, dtype=np.int32)
-    legal = buffer[: legal_actions(position.row, buffer)]
+    legal = legal_list(position.row)
     if chances.sum() - chances[legal].sum() > 1e-3 * chances.sum():
         raise ThudError("probabilities of actions that are not legal must be 0")
     return chances / chances.sum()

@@ -4,6 +4,9 @@ that may follow.
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from thud_env.actions import (
     ACCEPT,
     CAPTURE,
@@ -31,6 +34,7 @@ from thud_env.rules.row import (
     ANSWER_OFFER,
     DWARF,
     DWARFS,
+    MAX_DECISIONS_AT_ONCE,
     NO_QUESTION,
     OFFER_AFTER,
     OFFER_WAIT,
@@ -46,6 +50,7 @@ from thud_env.rules.row import (
     TO_MOVE,
     TRAMPLE_ON,
     TROLL,
+    Row,
     movable_pieces,
     stone_moves,
 )
@@ -167,6 +172,14 @@ def legal_actions(row, out):
         out[total] = OFFER
         total += 1
     return total
+
+
+def legal_list(row: Row) -> NDArray[np.int32]:
+    """The legal decisions of a state row, [432], as [n] int32, ascending; empty once the battle is
+    over.
+    """
+    out = np.empty(MAX_DECISIONS_AT_ONCE, dtype=np.int32)
+    return out[: legal_actions(row, out)].copy()
 
 
 @inlined

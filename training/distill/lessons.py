@@ -21,6 +21,7 @@ from agents.networks.network import PolicyNetwork, margin_of_one
 from agents.search.scale import as_share
 from thud_env.batch.states import legal_lists
 from thud_env.position import SIDES
+from thud_env.rules.legal import legal_list
 from thud_env.rules.play import apply, margin
 from thud_env.rules.row import (
     ONGOING,
@@ -146,7 +147,7 @@ class Lessons:
                 return self._book[self._random.integers(len(self._book))].copy()
             row = self._setup.copy()
             for played in range(self._random.integers(most + 1)):
-                decisions, _ = legal_lists(row[None])
+                decisions = legal_list(row)
                 apply(row, int(decisions[self._random.integers(len(decisions))]))
                 if row[TERMINATION] != ONGOING:
                     most = played

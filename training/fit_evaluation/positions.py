@@ -25,11 +25,10 @@ from agents.search.deepening import Searcher, SearchOptions
 from agents.search.evaluation import POINT
 from thud_env.board import CELL_OF_SQUARE
 from thud_env.errors import ThudError
-from thud_env.rules.legal import legal_actions
+from thud_env.rules.legal import legal_list
 from thud_env.rules.play import apply, margin
 from thud_env.rules.row import (
     DWARFS,
-    MAX_DECISIONS_AT_ONCE,
     MAX_QUIET_TURNS,
     MAX_TURNS,
     NO_QUESTION,
@@ -138,7 +137,6 @@ class SearchPlay:
         self._starts = starts
         self._trace = trace
         self._rng = rng
-        self._decisions = np.empty(MAX_DECISIONS_AT_ONCE, dtype=np.int32)
 
     def play(self, least: int, rules: str, watch: Callable[[], object] = lambda: None) -> Positions:
         """Play whole battles until there are ``least`` positions or more; ``watch`` is called after
@@ -219,7 +217,7 @@ class SearchPlay:
     def _play_randomly(self, row: Row) -> None:
         """Play random decisions to the end of a turn, if the battle is not over."""
         while row[TERMINATION] == ONGOING:
-            count = legal_actions(row, self._decisions)
-            apply(row, int(self._decisions[int(self._rng.integers(count))]))
+            decisions = legal_list(row)
+            apply(row, int(decisions[int(self._rng.integers(len(decisions)))]))
             if row[PENDING] == NO_QUESTION:
                 return
