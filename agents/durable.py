@@ -123,6 +123,10 @@ def replace_flushed(path: Path, data: bytes) -> None:
     try:
         write_flushed(temporary, data)
         temporary.replace(path)
+    except OSError as error:
+        if error.filename != str(temporary):
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from None
     finally:
         temporary.unlink(missing_ok=True)
     flush_folder(path.parent)

@@ -38,7 +38,7 @@ class Judged(NamedTuple):
     log_probs: NDArray[np.float32]
     """[L] the logarithms of their priors, up to a constant for each leaf."""
     values: NDArray[np.float64]
-    """[N] the expected margin for the dwarfs, the largest being 1."""
+    """[N] the expected margin for the dwarfs, 1 being ``margin_of_one``."""
 
 
 class _Opinion(NamedTuple):

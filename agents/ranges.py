@@ -2,7 +2,8 @@
 
 ::
 
-    blocks: NotNegative = 3
+    blocks: Positive = Annotated[float, Range(1e-6)]
+NotNegative = 3
     depth: Annotated[int, Range(1, MAX_DEPTH)] = 2
 """
 
@@ -28,6 +29,7 @@ class Range(NamedTuple):
 
 
 Count = Annotated[int, Range(1)]
+Positive = Annotated[float, Range(1e-6)]
 NotNegative = Annotated[int, Range(0)]
 Share = Annotated[float, Range(0, 1)]
 StepSize = Annotated[float, Range(0, 1)]

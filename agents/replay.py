@@ -97,7 +97,7 @@ def _captioner(record: Record, size: int) -> Any:
 
 
 def _some_pictures(record: Record, size: int, captions: bool) -> Iterator[NDArray[np.uint8]]:
-    """Yield 2 to 17 pictures of a battle, the start and what turns led to, for their colours."""
+    """Yield 1 to 16 pictures of a battle, the start and what turns led to, for their colours."""
     position = record.start
     yield next(pictures(Record(position, ()), size, 1, captions, fps=1))[0]
     for number, turn in enumerate(record.turns):

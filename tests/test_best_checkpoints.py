@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 from resumed_run import TINY, lines, unbroken_run
+from untrained import link_untrained
 
 from thud_env.position import SIDES
 from training.process.state import State
-from training.runs.anchors import Best
+from training.runs.anchors import Anchors, Best
 from training.runs.folder import RunFolder
 from training.trainer import self_play_trainer
 
@@ -37,6 +38,19 @@ def test_the_best_of_each_role_is_kept_and_pointed_to(unbroken: Path) -> None:
         link = unbroken / "checkpoints" / "best" / role
         assert link.resolve().parent.name == f"{best:012d}"
         assert (link / "model.safetensors").exists()
+
+
+def test_an_anchor_stays_who_it_was_as_long_as_a_run_goes(tmp_path: Path) -> None:
+    link = tmp_path / "latest"
+    link_untrained(link, 1, "classic")
+    anchors = (f"policy:{link}", "mcts:sims=2")
+    config = dataclasses.replace(TINY, anchors=anchors, anchor_games=4, max_turns=30)
+    measuring, roles = Anchors(config), self_play_trainer(config).roles
+    before = measuring.measure(roles, 512)
+    link_untrained(link, 2, "classic")
+    assert measuring.measure(roles, 512) == before
+    assert Anchors(config).measure(roles, 512) != before
+    roles.close()
 
 
 def test_rotation_spares_the_best(tmp_path: Path) -> None:

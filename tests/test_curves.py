@@ -160,6 +160,12 @@ def test_a_run_without_curves_is_refused_in_one_line(
     assert not out.exists()
 
 
+def test_the_folder_of_a_picture_is_made(tmp_path: Path) -> None:
+    out = tmp_path / "pictures" / "curves.svg"
+    assert main([str(a_run(tmp_path / "one")), "--out", str(out)]) == 0
+    assert out.read_text().startswith("<svg")
+
+
 @pytest.mark.parametrize("name", ["curves.png", "curves"])
 def test_no_other_kind_of_picture_is_written(name: str, tmp_path: Path, capsys) -> None:
     out = tmp_path / name

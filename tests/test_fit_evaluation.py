@@ -371,6 +371,7 @@ def test_tables_of_another_setup_are_refused_as_a_start(tmp_path: Path, capsys) 
     start = str(tables_path("koom-valley-football"))
     assert main(command(tmp_path, "--start", start)) == 2
     assert "has tables of koom-valley-football, which do not fit classic" in capsys.readouterr().err
+    assert not (tmp_path / "plan.json").exists(), "the folder could not be used any more"
 
 
 def test_the_report_is_never_written_over_the_tables(tmp_path, capsys):

@@ -10,10 +10,10 @@ from training.arena.intervals import (
     ENOUGH_PAIRS,
     RESAMPLES,
     Interval,
-    bootstrap_mean,
     compare,
     is_above,
     mean_interval,
+    percentile_interval,
     resample_weights,
     resampled_means,
     resolution,
@@ -83,6 +83,13 @@ def test_one_of_a_thing_is_not_many() -> None:
 
 def test_four_times_the_games_resolve_half_the_difference() -> None:
     assert resolution(1600) == pytest.approx(resolution(400) / 2)
+
+
+def bootstrap_mean(values: np.ndarray) -> Interval:
+    """As a ladder has it, of one value a start."""
+    starts = np.arange(len(values))
+    samples = resampled_means(values, starts, resample_weights(len(values)))
+    return percentile_interval(float(values.mean()), samples)
 
 
 def test_the_bootstrap_of_many_values_is_the_normal_interval() -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from concurrent.futures import Executor, Future
 from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from ladders import short_field, short_openings, untimed
+from untrained import link_untrained
 
 import agents
 from agents.agent import Agent
@@ -102,6 +104,20 @@ def test_several_processes_play_the_same_games_as_one() -> None:
     serial, parallel = (list(play_games(field, games, workers)) for workers in (1, 2))
     assert untimed(serial) == untimed(parallel)
     assert [result.game for result in serial] == games
+
+
+def test_a_policy_that_changes_meanwhile_stops_the_games(tmp_path: Path) -> None:
+    """Each game reads it anew, and a run that goes on replaces its policies."""
+    link = tmp_path / "latest"
+    link_untrained(link, 1, "classic")
+    spec = f"policy:{link}"
+    field = short_field({spec: 2, "random": 2})
+    results = play_games(field, list(field.games()), workers=1)
+    next(results)
+    link_untrained(link, 2, "classic")
+    with pytest.raises(FieldError) as error:
+        next(results)
+    assert str(error.value).startswith(f"{spec} has changed since the games began")
 
 
 def test_a_killed_worker_is_an_error_of_the_system() -> None:

@@ -334,4 +334,7 @@ def test_battles_that_cannot_be_shared_are_refused(
     monkeypatch.setattr(Ranks, "from_environment", lambda: Ranks(0, 2))
     with pytest.raises(ConfigError, match="num_games: 2 processes cannot share 7"):
         train(dataclasses.replace(SMALL_RUN, num_games=7), Console(quiet=True), tmp_path)
+    too_small = dataclasses.replace(SMALL_RUN, ppo=PPOConfig(minibatch_size=1))
+    with pytest.raises(ConfigError, match=r"ppo\.minibatch_size: 2 processes cannot share 1"):
+        train(too_small, Console(quiet=True), tmp_path)
     assert not list(tmp_path.iterdir())

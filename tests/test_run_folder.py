@@ -22,8 +22,9 @@ import torch
 import yaml
 from rich.console import Console
 from small_run import SMALL_RUN
+from untrained import link_untrained
 
-from agents.durable import make_folder
+from agents.durable import make_folder, replace_flushed
 from agents.networks.checkpoint import NotFiniteError
 from training.commands.lock import FILE, FolderLock
 from training.config import ConfigError, RunError
@@ -48,6 +49,13 @@ def _threads():
     before = torch.get_num_threads()
     yield
     torch.set_num_threads(before)
+
+
+def test_a_failed_write_names_the_file_and_not_the_temporary_one(tmp_path: Path) -> None:
+    path = tmp_path / "nowhere" / "page.md"
+    with pytest.raises(FileNotFoundError) as error:
+        replace_flushed(path, b"text")
+    assert error.value.filename == str(path)
 
 
 def test_a_disk_that_fails_as_a_folder_is_made_is_said_of_that_folder(tmp_path, monkeypatch):
@@ -392,6 +400,19 @@ def test_a_damaged_log_of_starts_is_kept_aside_and_begun_anew(
     log.write_text(text)
     assert f"{log} is damaged: it is now {log}.damaged.1" in quietly(tmp_path, resume=True)
     assert [start["decisions"] for start in json.loads(log.read_text())] == [512]
+
+
+def test_a_player_that_has_changed_since_the_last_start_is_named(tmp_path: Path) -> None:
+    link = tmp_path / "other"
+    link_untrained(link, 1, "classic")
+    spec = f"policy:{link}"
+    config = dataclasses.replace(TINY, anchors=(spec, "random"), total_decisions=256)
+    quietly(tmp_path, config)
+    longer = dataclasses.replace(config, total_decisions=512)
+    assert "has changed" not in quietly(tmp_path, longer, resume=True)
+    link_untrained(link, 2, "classic")
+    shown = quietly(tmp_path, longer, resume=True)
+    assert f"{spec} has changed since this run was last begun or resumed" in shown
 
 
 def test_a_run_goes_on_without_tensorboard(tmp_path: Path, monkeypatch) -> None:

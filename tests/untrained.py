@@ -11,6 +11,14 @@ from agents.networks.network import Network, NetworkConfig
 from thud_env.position import SIDES
 
 
+def link_untrained(link: Path, weights: int, rules: str) -> None:
+    """Write such a pair beside a link and make it point there, as a run does that goes on."""
+    folder = link.with_name(str(weights))
+    save_untrained(folder, weights, rules)
+    link.unlink(missing_ok=True)
+    link.symlink_to(folder)
+
+
 def save_untrained(folder: Path, weights: int, rules: str) -> None:
     """Write a pair of small policies whose weights were drawn with a seed."""
     torch.manual_seed(weights)

@@ -23,7 +23,7 @@ from typing import (
 import numpy as np
 
 from agents.networks.network import NetworkConfig
-from agents.ranges import Count, NotNegative, Share, StepSize
+from agents.ranges import Count, NotNegative, Positive, Share, StepSize
 from thud_env.arguments import shown
 from thud_env.errors import ThudError
 from thud_env.rules.row import new_row
@@ -50,15 +50,15 @@ class PPOConfig:
     gamma: Share = 1.0
     """Discount a decision, of either side. At 1 the rewards sum exactly to the margin."""
     gae_lambda: Share = 0.95
-    """Lambda of generalised advantage estimation (Schulman et al. 2016): it counts each decision of
-    a side that learns."""
-    clip_coef: float = 0.2
+    """Lambda of generalised advantage estimation (Schulman et al. 2016): applied once for each
+    decision of a side that learns; those of an opponent are only discounted."""
+    clip_coef: Positive = 0.2
     """Clipping range of the probability ratio."""
     ent_coef: float = 0.01
     """Weight of the entropy, taken as a share of the entropy of the uniform policy."""
     vf_coef: float = 0.5
     """Weight of the value loss."""
-    max_grad_norm: float = 0.5
+    max_grad_norm: Positive = 0.5
     """Gradients are scaled down to this norm."""
     update_epochs: Count = 2
     """Passes over each rollout."""
@@ -131,8 +131,7 @@ class RunConfig:
     with; they must be of its size, or have fewer blocks: the others begin as the identity, so that
     the networks judge as those did. Empty: random weights."""
     total_decisions: Count = 1_000_000
-    """Decisions by both roles together. Only whole rollouts are played, so it may become one of
-    them more."""
+    """Decisions by both roles together, rounded up to whole rollouts."""
     num_games: Count = 128
     """Battles played side by side."""
     rollout_decisions: Count = 64
@@ -321,12 +320,10 @@ def check_values(config: Any, where: str = "") -> None:
             raise ConfigError(f"{key}: [] must name one player or more")
         if isinstance(value, int) and value > LARGEST:
             raise ConfigError(f"{key}: {shown(value)} must be at most {LARGEST}")
-        if not isinstance(value, int | float):
-            continue
         for one in allowed:
             if not one.least <= value <= one.most or value == math.inf:
                 raise ConfigError(f"{key}: {value} must be {one}")
-        if isinstance(value, float) and not 0 <= value < math.inf:
+        if float in (kind, *get_args(kind)) and value is not None and not 0 <= value < math.inf:
             raise ConfigError(f"{key}: {value} must be a number, 0 or more")
 
 

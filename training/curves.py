@@ -16,7 +16,6 @@ import math
 import sys
 from pathlib import Path
 
-from agents.durable import replace_flushed
 from agents.strict_yaml import read_yaml
 from thud_env.command import Command
 from thud_env.errors import ThudError
@@ -25,6 +24,7 @@ from thud_env.rulesets import Ruleset, get_ruleset
 from training.config import ConfigError, ExploitConfig, RunConfig, TrainConfig
 from training.config_file import STORED, load_config
 from training.distill.config import DistillConfig
+from training.pages import check_writable, write_all
 from training.runs.metrics import FILE, whole_lines
 from training.selfplay.battle_metrics import AGAINST
 from training.svg import BLUE, RED, curve, line, picture, text
@@ -176,13 +176,14 @@ def _draw(arguments: argparse.Namespace) -> None:
     if out.suffix.lower() != ".svg":
         wanted = out.with_suffix(".svg")
         raise CurveError(f"--out {out}: an SVG is written, so {wanted} would be right")
+    check_writable(out)
     rulesets, curves = zip(*map(read_curves, arguments.runs), strict=True)
     first, ruleset = arguments.runs[0], rulesets[0]
     for run, other in zip(arguments.runs, rulesets, strict=True):
         if other != ruleset:
             games = f"{first} is of {ruleset.name}, {run} of {other.name}"
             raise CurveError(f"{games}: runs of one game would be right")
-    replace_flushed(out, curves_svg(list(curves), ruleset.largest_margin).encode())
+    write_all({out: curves_svg(list(curves), ruleset.largest_margin)})
     print(out)
 
 

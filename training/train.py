@@ -71,6 +71,10 @@ def train(
     if options.actors and ranks.size > 1:
         raise ConfigError("--actors: one learner learns from them, not several of torchrun")
     _check_shares(config, options.actors or ranks.size)
+    if config.ppo.minibatch_size < ranks.size:
+        raise ConfigError(
+            f"ppo.minibatch_size: {ranks.size} processes cannot share {config.ppo.minibatch_size}"
+        )
     with _cluster(options), open_run(config, runs, options, ranks) as (folder, config):
         if ranks.rank > 0:
             console = Console(quiet=True)

@@ -7,10 +7,10 @@ since the opponent may stand pat there. All else may miss a turn, and is done wi
   the best so far (late-move reductions);
 - quiet moves to positions that look far too bad are not searched (futility pruning; Heinz,
   "Extended futility pruning", 1998);
-- a side that stands well enough and is not threatened is not searched. The margins are measured: of
-  searches without threats, one in twenty fell short of the evaluation by 20 hundredths of a point
-  for dwarfs, by 60 for trolls, who have fewer moves;
-- neither where a limit may end the battle first: then the score counts, not the evaluation;
+- a side that stands well enough and is not threatened is not searched. The dwarfs' margin is
+  measured: of their searches without threats, one in twenty fell short of the evaluation by more
+  than 17 hundredths of a point. The trolls, who have fewer moves, get twice as much;
+- none of this where a limit may end the battle first: then the score counts, not the evaluation;
 - a side that is threatened at the end of the search, where the evaluation is least certain, gets
   one more turn if its value may matter. One threat often answers another: a search by patterns
   of at most two turns adds up to three, any other one turn, since its time is better spent

@@ -46,7 +46,7 @@ def without_tables(rules: str) -> None:
 
 def patterns_serve(rows: NDArray[np.int16]) -> NDArray[np.bool_]:
     """[...] whether to evaluate by patterns what follows from positions of one ruleset, [..., 432].
-    They do not see from afar, as those must who hunt the last dwarfs or trolls; features do.
+    Patterns see two squares far, too little to hunt the last dwarfs or trolls, as features do.
     """
     fewest = np.minimum(rows[..., NUM_DWARFS], rows[..., NUM_TROLLS])
     stone_moves = ruleset_of(rows.reshape(-1, ROW_SIZE)[0]).stone_moves

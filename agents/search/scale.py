@@ -19,8 +19,8 @@ EVEN_ODDS = 1000
 
 @compiled
 def as_share(value, by_points):
-    """A search's value, in hundredths of a point, as a share of the largest margin or, in Koom
-    Valley, of a battle won: -1 .. 1.
+    """A search's value, in hundredths of a point, as a share of 32 points or, in Koom Valley, of a
+    battle won: -1 .. 1.
     """
     if by_points:
         return min(max(value / (POINT * MOST_POINTS), -1.0), 1.0)

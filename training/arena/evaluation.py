@@ -49,9 +49,9 @@ def evaluate(
         games: how many.
         rules: the name of a ruleset.
         match: whether to play game pairs.
-        openings: whether to begin from the starts of the opening book, one after the other; None:
-            if both players play without chance, and there is a book, whose starts, as those of
-            your own, are begun from again when all have been.
+        openings: where the battles begin. True: from the opening book, a start for each. False:
+            from the setup. An ``Openings``: from its starts, repeated when they run out. None: from
+            the book, repeated, if neither player draws and there is one; else from the setup.
         watch: called after each decision with how many battles ended by it.
         **limits: ``max_quiet_turns``, ``max_turns``, ``offer_after``, ``agreement``.
 

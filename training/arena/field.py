@@ -52,8 +52,8 @@ class Field:
         most = 2 * len(self.openings.starts)
         for spec, games in self.agents.items():
             if games < 2 or games % 2:
-                reason = "every start is played in both seats, so an even number would be right"
-                raise FieldError(f"{games} games of {spec}: {reason}")
+                reason = "every start is played in both seats, so an even number, 2 or more,"
+                raise FieldError(f"{games} games of {spec}: {reason} would be right")
             if games > most:
                 reason = f"the book has {most // 2} starts, enough for {most}"
                 raise FieldError(f"{games} games of {spec}: {reason}")

@@ -24,11 +24,13 @@ from rich.console import Console
 import agents
 from agents.agent import answer_of, errors_with_traceback
 from agents.answers import checked
+from agents.registry import is_own
 from agents.threads import use_one_thread
 from thud_env.position import SIDES, Position, Termination
 from thud_env.rulesets import get_ruleset
 from training.arena.battles import play_battles
-from training.arena.field import Field, Game
+from training.arena.field import Field, FieldError, Game
+from training.arena.identity import own_files
 
 
 @dataclasses.dataclass(frozen=True)
@@ -149,7 +151,28 @@ def play_games(field: Field, games: Iterable[Game], workers: int) -> Generator[R
 
     Raises:
         ChildProcessError: if a worker was killed.
+        FieldError: if the files that an agent plays by change meanwhile: every game reads them
+            anew, and later ones would be another player's.
     """
+    files = _files_read(field)
+    with contextlib.closing(_play(field, games, workers)) as results:
+        for result in results:
+            now = _files_read(field)
+            for spec in files:
+                if now.get(spec) != files[spec]:
+                    raise FieldError(
+                        f"{spec} has changed since the games began: a path that no run writes to "
+                        "would be right"
+                    )
+            yield result
+
+
+def _files_read(field: Field) -> dict[str, str]:
+    """What agents read each time they are made; an own one's code is imported once."""
+    return own_files((spec for spec in field.agents if not is_own(spec)), field.rules)
+
+
+def _play(field: Field, games: Iterable[Game], workers: int) -> Generator[Result]:
     tasks = ((game, field.beginning(game), field.seeds(game)) for game in games)
     if workers == 1:
         use_one_thread()

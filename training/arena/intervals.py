@@ -114,13 +114,6 @@ def percentile_interval(value: float, samples: NDArray[np.float64]) -> Interval:
     return clamped(float(value), float(low), float(high), -math.inf, math.inf)
 
 
-def bootstrap_mean(values: NDArray[np.float64]) -> Interval:
-    """A mean with its bootstrap interval."""
-    chosen = np.arange(len(values))
-    samples = resampled_means(values, chosen, resample_weights(len(values)))
-    return percentile_interval(float(values.mean()), samples)
-
-
 def is_above(first: Interval, second: Interval, pairs: int) -> bool:
     """Whether ``first`` may be called higher than ``second``: the intervals are apart, and both
     rest on ``ENOUGH_PAIRS`` or more.

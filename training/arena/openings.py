@@ -43,7 +43,7 @@ OWN_FOLDER = Path("runs") / "books"
 COUNT = 500
 SEED = 1
 TURNS = range(4, 9)
-"""How many random turns lead to a start; the lengths take turns."""
+"""How many random turns lead to a start; the starts cycle through these lengths."""
 MOST_DWARFS_LOST = 1
 _MOST_IN_VAIN = 2_000
 """Draws in a row that give no other start before there are held to be no more."""

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from agents.words import counted
 from thud_env.rulesets import get_ruleset
 from training import pages
 from training.arena.intervals import ENOUGH_PAIRS, decimals
@@ -58,7 +59,8 @@ def verdict(mirror: Mirror, places: int) -> str:
     """What an agent's battles against itself show of the game."""
     margin = mirror.margin
     if mirror.battles < ENOUGH_PAIRS:
-        shown = f"{mirror.battles} battles are too few to show which side is ahead"
+        are = "is" if mirror.battles == 1 else "are"
+        shown = f"{counted(mirror.battles, 'battle')} {are} too few to show which side is ahead"
     elif margin.low <= 0 <= margin.high:
         shown = "neither side is shown to be ahead"
     else:

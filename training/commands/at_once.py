@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from concurrent.futures import CancelledError, ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, CancelledError, ThreadPoolExecutor, wait
 from threading import Event
 from typing import Any, TypeVar
 
@@ -35,7 +35,12 @@ def at_once(
             raise CancelledError
 
     with ThreadPoolExecutor(threads or available_cores()) as pool:
+        begun = [pool.submit(work, item, watch) for item in items]
         try:
-            return list(pool.map(lambda item: work(item, watch), items))
+            for one in wait(begun, return_when=FIRST_EXCEPTION).done:
+                one.result()
+            return [one.result() for one in begun]
         finally:
             interrupted.set()
+            for one in begun:
+                one.cancel()

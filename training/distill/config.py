@@ -6,7 +6,7 @@ import dataclasses
 from typing import Annotated, Literal
 
 from agents.networks.network import NetworkConfig
-from agents.ranges import Count, NotNegative, Range, Share, StepSize
+from agents.ranges import Count, NotNegative, Positive, Range, Share, StepSize
 from agents.search.lookahead import DEEPEST_LOOKAHEAD
 from agents.search.workspace import MAX_DEPTH, MAX_QUIESCENCE
 from thud_env.errors import ThudError
@@ -107,7 +107,7 @@ class StudentConfig:
     """States in a gradient step."""
     passes: Annotated[float, Range(0.01)] = 8.0
     """How often each labelled state is learnt from, on average over the run."""
-    max_grad_norm: float = 1.0
+    max_grad_norm: Positive = 1.0
     """The norm that gradients are clipped to."""
 
 

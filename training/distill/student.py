@@ -185,6 +185,6 @@ def soft_targets(lesson: Lesson, temperature: float) -> NDArray[np.float32]:
 
 
 def worth_to(side: int, lesson: Lesson) -> NDArray[np.float32]:
-    """[N] the rewards that the side still expects in each state, the largest margin being 1."""
+    """[N] the rewards that the side still expects in each state, 1 being ``margin_of_one``."""
     paid = lesson.values - current_scores(lesson.rows).astype(np.float32)
     return paid if side == DWARFS else -paid

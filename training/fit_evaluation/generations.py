@@ -71,6 +71,8 @@ class Generations:
     def __init__(self, folder: Path, plan: Plan, start: Path | None) -> None:
         self._folder = folder
         self._plan = plan
+        if start is not None:
+            _check_fits(start, plan.rules)
         self._claim()
         self._note_code()
         if not self.tables(0).exists():
@@ -129,9 +131,7 @@ class Generations:
         if start is None:
             self._write(0, np.stack([prior_values(rules, classes)] * 2, axis=1))
             return
-        of, values, constant = read_values(start)
-        if len(values) not in (classes.count, classes.without_lines):
-            raise ThudError(f"{start} has tables of {of}, which do not fit {rules.name}")
+        _, values, constant = read_values(start)
         write_tables(self.tables(0), rules.name, values, constant)
 
     def _prior(self) -> np.ndarray:
@@ -214,6 +214,14 @@ class Generations:
         rounded = np.clip(np.rint(values * POINT), -LARGEST, LARGEST)
         pieces, constant = rounded[:-2].astype(np.int16), rounded[-1].astype(np.int64)
         write_tables(self.tables(number), self._plan.rules, pieces, constant)
+
+
+def _check_fits(start: Path, rules: str) -> None:
+    """Refuse tables of another board."""
+    of, values, _ = read_values(start)
+    classes = classes_of(get_ruleset(rules).name)
+    if len(values) not in (classes.count, classes.without_lines):
+        raise ThudError(f"{start} has tables of {of}, which do not fit {rules}")
 
 
 def _read_plan(path: Path) -> dict[str, Any]:

@@ -44,6 +44,9 @@ class Anchors:
 
     def __init__(self, config: RunConfig) -> None:
         self._config = config
+        measured = SIDES if config.anchor_games else ()  # at once, each against players of its own
+        self._players = [{spec: agents.make(spec) for spec in config.anchors} for _ in measured]
+        """By side and spec. Made once: a policy of a run that goes on would be another later."""
         self.best: dict[str, Best] = {}
         """By role, once measured."""
 
@@ -91,7 +94,8 @@ class Anchors:
         """
         config = self._config
         policy = LivePolicy(roles.networks[side], roles.precision, seeds[0])
-        other = agents.make(anchor, seed=seeds[1])
+        other = self._players[side][anchor]
+        other.seed(seeds[1])
         dwarfs, trolls = (policy, other) if side == 0 else (other, policy)
         battles = play_battles(dwarfs, trolls, config.anchor_games, config.rules, **config.limits)
         return float(battles.margins.mean()) * (1 if side == 0 else -1)

@@ -1,4 +1,6 @@
-"""Checks what a run's folder holds: another person may have made it, and a run deletes there."""
+"""Checks what a run's folder holds: a run deletes files in it, and links in a stranger's folder may
+lead out of it.
+"""
 
 from __future__ import annotations
 

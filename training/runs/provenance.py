@@ -1,4 +1,6 @@
-"""``run.json``: versions, commit and machine of every start. A log; nothing depends on it."""
+"""``run.json``: versions, commit, machine and players' files of every start. A log: only notices
+depend on it.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +13,13 @@ from typing import Any
 
 from agents.durable import free_name, rename_flushed, replace_flushed
 from thud_env.errors import ThudError
+from training.arena.identity import own_files
 from training.commands.versions import checkout_commit, versions
 from training.config import RunConfig
 
 
 def add_start(path: Path, config: RunConfig, decisions: int) -> list[str]:
-    """Add versions, commit and machine.
+    """Add versions, commit, machine, and hashes of the files of the players that it names.
 
     Args:
         path: the file; it need not exist.
@@ -24,7 +27,8 @@ def add_start(path: Path, config: RunConfig, decisions: int) -> list[str]:
         decisions: how far the run is.
 
     Returns:
-        A sentence if the file was damaged, and is kept under another name.
+        A sentence if the file was damaged, and is kept under another name, and one for each player
+        whose files have changed since the last start.
     """
     starts, notices = [], []
     try:
@@ -33,6 +37,13 @@ def add_start(path: Path, config: RunConfig, decisions: int) -> list[str]:
         aside = free_name(path, ".damaged")
         rename_flushed(path, aside)
         notices = [f"{path} is damaged: it is now {aside}, and a new one begins"]
+    named = {spec for specs in config.players_named.values() for spec in specs}
+    files = own_files(sorted(named), config.rules)
+    notices += [
+        f"{spec} has changed since this run was last begun or resumed"
+        for spec, code in _files_of(starts).items()
+        if files.get(spec) != code
+    ]
     starts.append(
         {
             "decisions": decisions,
@@ -43,11 +54,19 @@ def add_start(path: Path, config: RunConfig, decisions: int) -> list[str]:
             "python": platform.python_version(),
             "machine": f"{platform.system()} {platform.machine()}",
             "versions": versions(),
+            "players": files,
             "command": sys.argv[1:],
         }
     )
     replace_flushed(path, (json.dumps(starts, indent=2) + "\n").encode())
     return notices
+
+
+def _files_of(starts: list[Any]) -> dict[str, Any]:
+    """What the last start says of the players' files."""
+    last = starts[-1] if starts else None
+    files = last.get("players") if isinstance(last, dict) else None
+    return files if isinstance(files, dict) else {}
 
 
 def _read(path: Path) -> list[Any]:

@@ -41,21 +41,28 @@ def settled_config(config: Config) -> Config:
 
 def config_to_go_on(path: Path, config: Config) -> Config:
     """The configuration that a run goes on with: the stored one, with the ``total_decisions`` that
-    are now asked for, unless more have been played.
+    are now asked for.
 
     Args:
         path: the run's folder.
         config: as it is now asked for.
 
     Raises:
-        RunError: if there is no run, or anything else is another.
+        RunError: if there is no run, more has been played, or anything else is another.
     """
     settled = stored_config(path, type(config))
     if config.precision == "auto":  # was settled then
         config = dataclasses.replace(config, precision=settled.precision)
     checkpoints = Checkpoints(path / "checkpoints", settled).numbered()
     played = int(checkpoints[-1].name) if checkpoints else 0
-    if config.total_decisions > played - settled.decisions_per_update:  # whole rollouts are played
+    # Whole rollouts are played, which may be some decisions more than were asked for.
+    least = played - settled.decisions_per_update + 1
+    if config.total_decisions != settled.total_decisions:
+        if config.total_decisions < least:
+            raise RunError(
+                f"{path}: total_decisions: {played:,} have been played: "
+                f"{least:,} or more would be right"
+            )
         settled = dataclasses.replace(settled, total_decisions=config.total_decisions)
     # Kinds of networks have other keys; that the kind is another is said then.
     changed = changes(dataclasses.asdict(settled), dataclasses.asdict(config))

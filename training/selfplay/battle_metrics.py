@@ -12,7 +12,7 @@ from training.process.ranks import Ranks
 from training.selfplay.rollout import MIRROR, Rollout
 
 AGAINST = "margin_against_"
-"""What the name of a role's margin begins with; whom it was against follows."""
+"""Begins the name of a role's margin; the opponent's name follows."""
 
 
 def battle_metrics(rollout: Rollout, ruleset: Ruleset, ranks: Ranks) -> dict[str, float]:
