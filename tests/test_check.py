@@ -16,7 +16,9 @@ import gymnasium
 import numpy as np
 import pytest
 
+import agents
 import thud_env
+from agents.networks.attacks import attack_planes
 from thud_env import RULESETS, BatchedGame, Position, RowError
 from thud_env.rules import row as fields
 from thud_env.rules.check import check_row
@@ -143,6 +145,52 @@ def unpickle_env() -> None:
 
 def unpickle_position() -> None:
     pickle.loads(pickle.dumps(Position.unchecked(changed(fields.TROLL_CELLS, 300))))
+
+
+def some_rows() -> np.ndarray:
+    """States of play, in the middle of turns too."""
+    random, position, rows = Random(4), Position.start("classic"), []
+    while len(rows) < 80 and position.outcome is None:
+        position = position.apply(random.choice(position.legal_actions().tolist()))
+        rows.append(position.row)
+    rows = np.stack(rows)
+    assert set(rows[:, fields.PENDING]) > {fields.NO_QUESTION}
+    return rows
+
+
+def read_only(rows: np.ndarray) -> np.ndarray:
+    rows = rows.copy()
+    rows.flags.writeable = False
+    return rows
+
+
+LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "a row's cells far apart": np.asfortranarray,
+    "every second cell": lambda rows: np.repeat(rows, 2, axis=1)[:, ::2],
+    "cells from the last to the first": lambda rows: rows[:, ::-1].copy()[:, ::-1],
+    "rows from the last to the first": lambda rows: rows[::-1].copy()[::-1],
+    "read only": read_only,
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_rows_may_lie_in_memory_as_they_like(layout: str) -> None:
+    """Compiled code reads several cells at once, which must lie side by side then."""
+    rows = some_rows()
+    same = LAYOUTS[layout](rows)
+    assert np.array_equal(same, rows)
+    for reader in (
+        thud_env.encode_rows,
+        thud_env.action_masks,
+        lambda rows: agents.make("greedy").act_rows(rows),
+        lambda rows: thud_env.symmetry.map_rows(3, rows),
+        attack_planes,
+        lambda rows: [Position(row) for row in rows],
+    ):
+        assert np.array_equal(reader(same), reader(rows))
+    games = BatchedGame(len(rows), masks="bits")
+    games.set_rows(same)
+    assert np.array_equal(games.rows, rows)
 
 
 @pytest.mark.parametrize(

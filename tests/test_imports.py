@@ -45,6 +45,7 @@ GRANTED: dict[str, set[str]] = {
     "symmetry": {"actions", "arguments", "board", "position", "rules", "rulesets"},
     "record": {"arguments", "board", "notation", "position", "render", "rules", "rulesets"},
     "batch": {"actions", "arguments", "board", "jit", "position", "rules", "rulesets", "views"},
+    "starts": {"arguments", "position", "rules", "rulesets"},
     "command": {"rulesets"},
     "perft": {"arguments", "command", "position", "rules", "rulesets"},
 }

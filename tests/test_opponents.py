@@ -212,7 +212,7 @@ def test_an_opponent_that_takes_games_is_told_which():
     env.step(first_legal(START))
     assert told.games == [[0]]
     told = Told()
-    envs = ThudVectorEnv(3, opponent=told, autoreset_mode="Disabled", max_turns=3)
+    envs = ThudVectorEnv(3, opponent=told, autoreset_mode="Disabled")
     starts = [START, Position.start(max_turns=1), START]
     envs.reset(options={"position": starts})
     envs.step(np.full(3, first_legal(START)))

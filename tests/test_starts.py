@@ -45,6 +45,42 @@ def test_the_setup_is_the_start_if_there_is_none_other():
     assert env.position == thud_env.Position.from_text(AFTER.text, max_turns=9)
 
 
+LIMITED = thud_env.Position.start(max_turns=4, max_quiet_turns=3)
+"""``START`` with another limit, too."""
+
+
+def test_limits_of_the_environment_come_before_those_of_a_start():
+    env = thud_env.ThudEnv(starts=[START], max_quiet_turns=3)
+    env.reset()
+    assert env.position == LIMITED
+    env.reset(options={"position": AFTER})
+    assert env.position == LIMITED.play("dE2-E6")
+    seat = thud_env.ThudSeatEnv(starts=ROWS[:1], max_quiet_turns=3)
+    seat.reset(seed=0)
+    assert seat.position == LIMITED
+    many = thud_env.ThudVectorEnv(2, starts=[START], max_quiet_turns=3)
+    many.reset(seed=0)
+    assert many.position(1) == LIMITED
+    many.reset(options={"position": ROWS[:2]})
+    assert many.position(1).limits == LIMITED.limits
+
+
+def test_without_limits_of_the_environment_those_of_a_start_stay():
+    env = thud_env.ThudEnv(starts=[LIMITED])
+    env.reset()
+    assert env.position == LIMITED
+    agreed = thud_env.Position.start(agreement=True)
+    env.reset(options={"position": agreed})
+    assert env.position == agreed
+
+
+def test_a_start_that_is_over_by_the_limits_of_the_environment_is_named():
+    with pytest.raises(ValueError, match=r"^position 2, a row, is over: turn limit"):
+        thud_env.ThudEnv(starts=ROWS, max_turns=2)
+    with pytest.raises(ValueError, match=r"^position 'dd1dd/.*' is over: turn limit"):
+        thud_env.ThudEnv(starts=STARTS, max_turns=2)
+
+
 def test_a_position_of_the_reset_comes_first_and_draws_nothing():
     env = thud_env.ThudEnv(starts=STARTS)
     env.reset(seed=1)

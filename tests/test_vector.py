@@ -256,7 +256,7 @@ def test_state_rows_that_cannot_start_a_battle_are_refused():
     for rows, error, message in (
         ([start.row, over.row], ValueError, "^position 1, a row, is over: "),
         ([start.row, damaged], thud_env.RowError, "^row 1 is damaged"),
-        ([start.row] * 3, ValueError, "^3 positions for 2 environments"),
+        ([start.row] * 3, ValueError, "^3 positions for 2 battles"),
         ([start.row[:9]] * 2, thud_env.RowError, r"^rows are integers of shape \(N, 432\)"),
     ):
         with pytest.raises(error, match=message):

@@ -206,7 +206,7 @@ class CpuDevice:
         several = self._run.threads_for(count) > 1  # one illegal action stops all
         are_checked = several or not check
         if check and several:
-            illegal = self._first_illegal(rows, games, actions, view.words)
+            illegal = self._first_illegal(rows, games, actions, view)
             if illegal >= 0:
                 return illegal
         found = self._run(
@@ -223,11 +223,12 @@ class CpuDevice:
         )
         return int(found[0])
 
-    def _first_illegal(self, rows: Any, games: NDArray[np.int64], actions: Any, words: Any) -> int:
-        count = len(games)
+    def _first_illegal(self, rows: Any, games: NDArray[np.int64], actions: Any, view: View) -> int:
+        count, words, are_ours = len(games), view.words, len(view.byte_words) > 0
         if count <= CHECKED_ALONE:
-            return int(kernels.first_illegal(rows, games, actions, words, 0, count))
-        found = self._run(kernels.first_illegal, rows, games, actions, words, num_items=count)
+            return int(kernels.first_illegal(rows, games, actions, words, are_ours, 0, count))
+        given = (rows, games, actions, words, are_ours)
+        found = self._run(kernels.first_illegal, *given, num_items=count)
         return next((int(game) for game in found if game >= 0), -1)
 
     def show(self, rows: Any, games: NDArray[np.int64], view: View) -> None:

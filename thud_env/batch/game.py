@@ -359,8 +359,7 @@ class BatchedGame:
         Raises:
             IllegalMove: if an action is not legal; no game has been changed then.
             ThudError: if ``actions`` is not [B] integers, or ``games`` not as above.
-            RuntimeError: if another thread is at work on this batch, or ``masks``, which are to be
-                read only, have been written.
+            RuntimeError: if another thread is at work on this batch.
         """
         self._begin()
         try:
@@ -435,4 +434,4 @@ class BatchedGame:
             self.position(game).apply(action)
         except IllegalMove as error:
             raise IllegalMove(f"game {game}: {error}") from None
-        raise RuntimeError(f"game {game}: action {action} is legal, but `masks` does not have it")
+        raise AssertionError(f"game {game}: action {action} is legal")

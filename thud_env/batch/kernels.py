@@ -42,30 +42,31 @@ def _show_game(row, view, game, fresh, scratch):
 
 
 @inlined
-def _is_playable(row, action, words, game):
+def _is_playable(row, action, words, are_ours, game):
     """Whether an action may be played; in a game that is over any may."""
     if row[TERMINATION] != ONGOING:
         return True
-    if words.shape[0] == 0:
+    if not are_ours:
         return is_legal(row, action)
     in_range = 0 <= action < NUM_ACTIONS
     return in_range and (words[game, action >> 6] >> (action & 63)) & 1 == 1
 
 
 @compiled
-def first_illegal(rows, games, actions, words, first, last):
+def first_illegal(rows, games, actions, words, are_ours, first, last):
     """The first of some games whose action is not legal, or -1. A game that is over takes any.
 
     Args:
         rows: [B, 432] the games.
         games: [N] int64, which of them.
         actions: [B] int64.
-        words: [B, 102] int64, of their masks, which are trusted; or [0, 102].
+        words: [B, 102] int64, of their masks, if they have any.
+        are_ours: whether there are words that nothing else can write, so that they are trusted.
         first, last: the part of ``games`` to look at.
     """
     for i in range(first, last):
         game = games[i]
-        if not _is_playable(rows[game], actions[game], words, game):
+        if not _is_playable(rows[game], actions[game], words, are_ours, game):
             return game
     return -1
 
@@ -162,7 +163,8 @@ def step_games(
     """
     view = View(shown_rows, planes, unit, words, byte_words, legal_counts, to_move)
     if not are_checked:
-        illegal = first_illegal(rows, games, actions, words, first, last)
+        are_ours = byte_words.shape[0] > 0  # masks of bits are the words, which callers see
+        illegal = first_illegal(rows, games, actions, words, are_ours, first, last)
         if illegal >= 0:
             return illegal
     results = Results(rewards, terminated, truncated, final_rows)

@@ -20,14 +20,13 @@ from thud_env.envs.common import (
     ILLEGAL_REWARD,
     IdleMask,
     IllegalAction,
-    Limits,
     Observation,
     idle_value,
     is_lost_by,
     observation_space,
 )
 from thud_env.envs.rendering import Renderer, RenderMode, Shot, is_renderers
-from thud_env.envs.reset_options import Starts, read_pool, read_start, start_option
+from thud_env.envs.reset_options import start_option
 from thud_env.envs.states import (
     BOARD_PARTS,
     board_parts,
@@ -41,6 +40,7 @@ from thud_env.position import SIDES, Position, Side
 from thud_env.rules.check import check_row
 from thud_env.rules.row import DWARFS, TERMINATION, TO_MOVE, TROLLS, TURN_LIMIT
 from thud_env.rulesets import Reward, Rules, get_ruleset
+from thud_env.starts import Limits, Starts, read_pool, read_start
 from thud_env.views.encoding import NUM_POINTS, OBSERVATION_SHAPE, Plane, encode_row
 from thud_env.views.masks import mask_of
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypedDict, get_args
+from typing import Any, Literal, get_args
 
 import gymnasium
 import numpy as np
@@ -30,15 +30,6 @@ HINTS = {
     "max_cycles": "max_turns=... cuts a battle after so many turns",
 }
 """What to say of keywords that other environments take."""
-
-
-class Limits(TypedDict):
-    """What may end a battle besides the rules, as every environment takes it."""
-
-    max_quiet_turns: int | None
-    max_turns: int | None
-    offer_after: int | None
-    agreement: bool
 
 
 def is_lost_by(illegal_action: IllegalAction) -> bool:

@@ -73,11 +73,12 @@ from thud_env.envs.common import (
 from thud_env.envs.match import MatchEnv
 from thud_env.envs.opponents import Opponent
 from thud_env.envs.rendering import RenderMode
-from thud_env.envs.reset_options import Starts, read_options
+from thud_env.envs.reset_options import read_options
 from thud_env.envs.states import check_generator, check_part, check_state
 from thud_env.errors import IllegalMove
 from thud_env.position import SIDES, Position
 from thud_env.rulesets import Reward, Rules
+from thud_env.starts import Starts
 
 _MANY_ONLY = dict.fromkeys(
     ("num_envs", "autoreset_mode"), "gymnasium.make_vec, which makes many, takes it"

@@ -25,9 +25,10 @@ and `infos["final_info"]` |
 | `"Disabled"` | stays as it is until `reset(options={"reset_mask": mask})`, mask [B] bool; until \
 then no environment can step |
 
-With `copy=False`, observations and masks are not copied: every call returns the same arrays,
-which the next call overwrites. All else is new with every call. A training loop that keeps what it
-needs in buffers of its own can do with that; docs/performance.md has what it saves.
+With `copy=False`, observations and masks are not copied: every call returns the same arrays, in
+which the next call writes what has changed. Only read them: what you write there stays. All else
+is new with every call. A training loop that keeps what it needs in buffers of its own can do with
+that; docs/performance.md has what it saves.
 
 For `render_mode` and `max_episode_steps`, pass `vectorization_mode="sync"` to `make_vec`: this
 environment does not render, and a limit on decisions would be a clock outside the observation.
@@ -56,19 +57,19 @@ from thud_env.envs.common import (
     HINTS,
     IdleMask,
     IllegalAction,
-    Limits,
     ObservationKind,
     Seat,
     idle_value,
     is_lost_by,
     observation_space,
 )
-from thud_env.envs.reset_options import Starts, read_mask, read_options, read_pool, read_starts
+from thud_env.envs.reset_options import read_mask, read_options
 from thud_env.envs.seated_games import SeatedGames
 from thud_env.envs.states import check_arrays, check_generator, check_state
 from thud_env.errors import ThudError
 from thud_env.position import Position
 from thud_env.rulesets import Reward, Rules, get_ruleset
+from thud_env.starts import Limits, Starts, read_pool, read_starts
 from thud_env.views.encoding import PLANES
 from thud_env.views.match import MATCH_PLANES
 
@@ -354,7 +355,8 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
                 "reset(options={'reset_mask': terminated | truncated}) before step()"
             )
         chosen = as_integers("actions", actions, self.num_envs)
-        outside = ((chosen < 0) | (chosen >= NUM_ACTIONS)) & ~self._ended  # which are ignored
+        ignored = self._ended | self._games.is_over
+        outside = ((chosen < 0) | (chosen >= NUM_ACTIONS)) & ~ignored
         if outside.any():
             self._games.raise_illegal("the action", outside, chosen)
         return chosen

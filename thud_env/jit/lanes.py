@@ -81,6 +81,13 @@ def _full(builder: Any, lane: Any, count: int) -> Any:
     return builder.shuffle_vector(one, blank, _order([0] * count))
 
 
+def _is_dense(*arrays: types.Array) -> bool:
+    """Whether entries that follow each other do so in memory, as a vector's do: what is not is
+    refused as it is compiled.
+    """
+    return all(array.layout == "C" for array in arrays)
+
+
 def _address(context: Any, builder: Any, array_type: Any, array: Any, index: Any, kind: Any) -> Any:
     """Where a vector of ``kind`` lies in an array, from an index on."""
     data = context.make_array(array_type)(context, builder, array).data
@@ -97,7 +104,7 @@ def _compile_on_list(
 
     @intrinsic(prefer_literal=True)  # type: ignore[arg-type, unused-ignore]
     def instruction(typing_context, array, first, size, value):
-        if not isinstance(size, types.IntegerLiteral):
+        if not isinstance(size, types.IntegerLiteral) or not _is_dense(array):
             return None
         count = size.literal_value
 
@@ -151,6 +158,8 @@ row and four of the row below, each from the left neighbour on."""
 @intrinsic  # type: ignore[arg-type, unused-ignore]
 def _neighbours(typing_context, board, cell, piece):
     """Three loads of four lanes, put into the order of the directions, and one comparison."""
+    if not _is_dense(board):
+        return None
     quarter = ir.VectorType(_LANE, 4)
 
     def generate(context, builder, signature, arguments):
@@ -184,6 +193,9 @@ def _(board, cell, piece):
 
 @intrinsic  # type: ignore[arg-type, unused-ignore]
 def _spread(typing_context, word, byte_words, first):
+    if not _is_dense(byte_words):
+        return None
+
     def generate(context, builder, signature, arguments):
         bits = builder.bitcast(arguments[0], ir.VectorType(ir.IntType(1), _WORD_BITS))
         kind = ir.VectorType(_BYTE, _WORD_BITS)
@@ -201,7 +213,7 @@ def _(word, byte_words, first):
 
 @intrinsic  # type: ignore[arg-type, unused-ignore]
 def _differing(typing_context, first_array, second_array, start):
-    if first_array.dtype != second_array.dtype:
+    if first_array.dtype != second_array.dtype or not _is_dense(first_array, second_array):
         return None
 
     def generate(context, builder, signature, arguments):

@@ -343,7 +343,8 @@ def _check_as_named(rows: NDArray[np.int16]) -> NDArray[np.int16]:
 
 
 def as_rows(given: Any) -> NDArray[np.int16]:
-    """Integers of any type as rows, [N, 432] int16. What they hold is not looked at.
+    """Integers of any type as rows, [N, 432] int16, one after the other in memory and writeable, as
+    all rows are for which the rules are compiled. What they hold is not looked at.
 
     Raises:
         RowError: if they are not of that shape, or do not fit.
@@ -357,7 +358,8 @@ def as_rows(given: Any) -> NDArray[np.int16]:
         limits = np.iinfo(np.int16)
         if given.size and (given.min() < limits.min or given.max() > limits.max):
             raise RowError(f"rows hold 16-bit integers, not {given.max()} or {given.min()}")
-    return given.astype(np.int16, copy=False)
+    rows = np.ascontiguousarray(given, np.int16)
+    return rows if rows.flags.writeable else rows.copy()
 
 
 def _as_array(name: str, given: Any) -> NDArray[Any]:

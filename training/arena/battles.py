@@ -7,8 +7,8 @@ docs/rules.md, section 6.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,8 @@ from thud_env import BatchedGame
 from thud_env.actions import MOVE_DISTANCE, NUM_MOVES
 from thud_env.arguments import nearest
 from thud_env.batch.states import margins
-from thud_env.errors import ThudError
 from thud_env.notation.turns import turns_of_decisions
-from thud_env.position import SIDES, Position
+from thud_env.position import SIDES
 from thud_env.rules.row import (
     LIMITS,
     NO_QUESTION,
@@ -32,12 +31,11 @@ from thud_env.rules.row import (
     TO_MOVE,
     TROLLS,
     TURNS,
-    limits_of,
 )
 from thud_env.rulesets import Ruleset, get_ruleset
+from thud_env.starts import Limits, Starts, read_starts
 
 Watch = Callable[[int], object]
-Starts = Sequence[Position | str] | NDArray[np.int16]
 
 
 def ignore(ended: int) -> None:
@@ -123,8 +121,9 @@ def play_battles(
         dwarfs, trolls: the players. Each gets only the battles in which it decides.
         games: how many battles.
         rules: the ruleset, or its name.
-        starts: [games] positions or their texts, or [games, 432] state rows, where they begin;
-            None: at the setup. Positions and rows keep their limits, except those given below.
+        starts: [games] positions or their texts, or [games, 432] state rows, where they begin; a
+            position or text alone: all there; None: at the setup. Positions and rows keep their
+            limits, except those given below.
         watch: called after each decision with how many battles ended by it.
         **limits: ``max_quiet_turns``, ``max_turns``, ``offer_after``, ``agreement``.
 
@@ -146,7 +145,8 @@ def play_battles(
         **limits,
     )
     if starts is not None:
-        batch.set_rows([_start_row(start, ruleset, limits) for start in starts])
+        everywhere = np.ones(games, dtype=np.bool_)
+        batch.set_rows(read_starts(starts, ruleset, cast(Limits, limits), everywhere))
     began = batch.rows.copy()
     decisions: list[list[int]] = [[] for _ in range(games)]
     strikes = np.zeros((2, games), dtype=np.int64)
@@ -180,23 +180,6 @@ def play_battles(
         starts=began,
         decisions=tuple(map(tuple, decisions)),
     )
-
-
-def _start_row(
-    start: Position | str | NDArray[np.int16], rules: Ruleset, limits: dict[str, Any]
-) -> NDArray[np.int16]:
-    """[432] the state that a battle begins in, with the limits that are given."""
-    if not isinstance(start, str):
-        row = start.row if isinstance(start, Position) else start
-        own = limits_of(row)
-        limits = own | {name: limit for name, limit in limits.items() if limit is not None}
-        if limits == own:
-            return row
-        start = Position(row).text
-    limited = Position.from_text(start, rules, **limits)
-    if limited.outcome is not None:
-        raise ThudError(f"start {start!r} is over: {limited.outcome}")
-    return limited.row
 
 
 def strikes_of(
