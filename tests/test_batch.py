@@ -11,6 +11,7 @@ from shown_batch import LIMITS, assert_same, assert_shows, play, snapshot
 
 from thud_env import RULESETS, BatchedGame, IllegalMove, Position, random_playouts
 from thud_env.actions import DONE
+from thud_env.batch import cpu
 from thud_env.batch.states import legal_lists
 from thud_env.rules.check import check_rows
 from thud_env.rules.row import ROW_SIZE
@@ -161,7 +162,8 @@ def test_the_number_of_threads_changes_nothing(num_threads):
         assert_same(many, one)
 
 
-def test_an_illegal_action_is_found_by_any_thread():
+def test_an_illegal_action_is_found_by_any_thread(monkeypatch):
+    monkeypatch.setattr(cpu, "CHECKED_ALONE", 16)  # so that several threads look
     for game in (0, 66, 70, 133, 199):
         games = BatchedGame(200, num_threads=3, observations=False, masks="bits")
         actions = games.sample_actions().copy()

@@ -1,11 +1,13 @@
 """``set_state`` of every environment refuses what is not its own, and changes nothing then."""
 
+import copy
 from functools import partial
 
 import numpy as np
 import pytest
-from seat_play import assert_same, first_legal, some_legal
+from seat_play import TROLL_LOST, assert_same, first_legal, some_legal
 
+import agents
 import thud_env
 from thud_env.envs.single import ThudSeatEnv
 from thud_env.envs.vector import ThudVectorEnv
@@ -34,6 +36,52 @@ def played(make, seed):
     env.reset(seed=seed)
     play_on(env)
     return env
+
+
+# -- states are copies ---------------------------------------------------------------------
+
+
+MANY_ALONE = partial(ThudVectorEnv, num_envs=2, side="both", opponent=None)
+
+
+@pytest.mark.parametrize("make", [*MAKERS.values(), MANY_ALONE], ids=[*MAKERS, "both seats"])
+def test_a_state_stays_as_it_was(make):
+    """Neither the environment that gave it nor one that took it writes into it."""
+    env = played(make, 1)
+    state = env.get_state()
+    before = copy.deepcopy(state)
+    play_on(env)
+    assert_same(state, before)
+    env.set_state(state)
+    play_on(env)
+    assert_same(state, before)
+
+
+def test_a_state_amid_a_turn_that_an_environment_began_with_can_be_set():
+    """Its renderer has seen no more of that turn than the environment has."""
+    several = "1ddd1/7/4T4/11/13/15/15/7R7/15/15/13/11/9/7/5 t - 0 4"
+    whole = thud_env.Position.from_text(several, "classic-any")
+    first, second, *_ = whole.decisions("TH3-H2xG1xH1")
+    env = thud_env.env("classic-any", render_mode="ansi")
+    env.reset(options={"position": whole.apply(first)})
+    env.step(second)
+    shown = env.render()
+    env.set_state(env.get_state())
+    assert env.render() == shown
+
+
+@pytest.mark.parametrize("kind", SEATS)
+def test_a_state_holds_what_the_opening_has_earned(kind):
+    options = {"side": "trolls", "opponent": agents.make("greedy"), "starts": TROLL_LOST}
+    env, other = (MAKERS[kind](**options) for _ in range(2))
+    env.reset()
+    other.reset()
+    state = env.get_state()
+    action = first_legal(env.position if kind == "seat" else env.position(0))
+    actions = action if kind == "seat" else np.full(2, action)
+    assert np.all(other.step(actions)[1] == -4 / 32)
+    other.set_state(state)
+    assert np.all(other.step(actions)[1] == -4 / 32)
 
 
 # -- states with a wrong part --------------------------------------------------------------

@@ -139,6 +139,19 @@ def test_rewards_sum_to_the_total(rules):
     assert totals != {0}
 
 
+def test_only_the_end_of_a_match_of_koom_valley_pays():
+    """Two wins pay as one does: by the sign of their sum."""
+    both_may_win = "5/2dR3/3TT4/6T4/13/15/15/12d2/15/15/13/11/9/7/5 d - 0 0"
+    env = started(rules="koom-valley")
+    env.reset(options={"position": both_may_win})
+    _, first = play(env, ["RH2-H1"])
+    assert first == {"player_0": 0, "player_1": 0}
+    _, second = play(env, ["dN8-O8", "TJ4-J3"])
+    assert [battle.margin for battle in env.battles] == [1, -1]
+    assert env.infos["player_0"]["total"] == 2
+    assert second == {"player_0": 1, "player_1": -1}
+
+
 def test_the_planes_show_the_first_battle_from_the_players_side():
     assert MATCH_PLANES[: len(PLANES)] == PLANES
     names = [plane.name for plane in MATCH_PLANES]

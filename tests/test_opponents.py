@@ -160,6 +160,17 @@ def test_after_an_opponent_has_failed_nobody_plays_for_it(kind):
 
 
 @pytest.mark.parametrize("kind", [ThudSeatEnv, ThudVectorEnv])
+def test_after_an_opening_has_failed_nobody_plays_for_it(kind):
+    single = kind is ThudSeatEnv
+    env = kind(*([] if single else [2]), side="trolls", opponent=Failing())
+    env.reset()
+    with pytest.raises(KeyboardInterrupt):
+        env.reset()
+    with pytest.raises(ResetNeeded):
+        env.step(0 if single else np.zeros(2, dtype=int))
+
+
+@pytest.mark.parametrize("kind", [ThudSeatEnv, ThudVectorEnv])
 def test_another_opponent_plays_on(kind):
     env = ThudSeatEnv() if kind is ThudSeatEnv else ThudVectorEnv(2)
     for wrong, error in ((3, TypeError), ("agents:greddy", ValueError), (None, TypeError)):

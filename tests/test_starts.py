@@ -207,6 +207,15 @@ def test_wrong_starts_are_named(make, starts, error, message):
         make(starts=starts)
 
 
+@pytest.mark.parametrize("make", [thud_env.ThudEnv, thud_env.ThudSeatEnv])
+def test_rows_may_be_changed_once_they_are_starts(make):
+    rows = ROWS[:1].copy()
+    env = make(starts=rows, **({"side": "dwarfs"} if make is thud_env.ThudSeatEnv else {}))
+    rows[:] = 0
+    env.reset(seed=0)
+    assert env.position == START
+
+
 def test_a_start_that_is_over_is_named():
     over = thud_env.Position.start(max_turns=1).play("dE2-E6")
     with pytest.raises(ValueError, match=r"is over: "):

@@ -15,6 +15,7 @@ from thud_env.envs.vector import ThudVectorEnv
 from thud_env.position import SIDES
 
 ONE_TURN_LEFT = "5/7/9/11/13/d14/T14/7R7/15/15/13/11/9/7/5 d - 199 300"
+NEAR_THE_GOAL = "1d3/2R4/9/11/13/15/15/15/15/15/13/11/9/2TTT2/5 d - 0 0"
 MODES = [mode.value for mode in AutoresetMode]
 
 
@@ -72,12 +73,21 @@ def test_a_state_knows_what_is_sampled_next():
     envs = gymnasium.make_vec("thud/Thud-v0", 4).unwrapped
     envs.reset(seed=3)
     state = envs.get_state()
+    of_the_seed = np.random.default_rng(3).bit_generator.state
+    assert state["sampling"] != of_the_seed, "sides and starts are drawn from that"
     drawn = envs.sample_actions().tolist()
     assert envs.sample_actions().tolist() != drawn
     envs.set_state(state)
     assert envs.sample_actions().tolist() == drawn
     with pytest.raises(thud_env.ThudError, match="sampling"):
         envs.set_state({**state, "sampling": {}})
+
+
+@pytest.mark.parametrize("make", [thud_env.ThudSeatEnv, lambda **how: ThudVectorEnv(2, **how)])
+def test_the_mask_of_an_info_is_an_array_of_its_own(make):
+    observation, info = make(observation="dict").reset()
+    assert np.array_equal(observation["action_mask"], info["action_mask"])
+    assert not np.shares_memory(observation["action_mask"], info["action_mask"])
 
 
 def test_rows_are_those_of_the_battles():
@@ -95,7 +105,11 @@ GAMES = [
     pytest.param("thud/Thud-v0", {"observation": "dict", "reward": "outcome"}, id="dict"),
     pytest.param("thud/ThudMatch-v0", {"observation": "dict"}, id="match"),
     pytest.param("thud/ThudMatch-v0", {"rules": "classic-all", "reward": "outcome"}, id="total"),
-    pytest.param("thud/ThudMatch-v0", {"rules": "koom-valley"}, id="match of koom-valley"),
+    pytest.param(
+        "thud/ThudMatch-v0",
+        {"rules": "koom-valley", "starts": [NEAR_THE_GOAL]},
+        id="match of koom-valley",
+    ),
 ]
 
 
@@ -122,7 +136,7 @@ def test_it_equals_a_loop_over_single_environments(mode, side, name, options):
     rng = np.random.default_rng(len(side))
     observations, infos = batch.reset(seed=1)
     assert_same((observations, infos), loop.reset(seed=1))
-    ends = 0
+    ends, paid = 0, set()
     for _ in range(90):
         actions = some_legal(infos["action_mask"], rng)
         if rng.random() < 0.05:
@@ -132,10 +146,12 @@ def test_it_equals_a_loop_over_single_environments(mode, side, name, options):
         infos = returned[-1]
         ended = returned[2] | returned[3]
         ends += ended.sum()
+        paid |= set(returned[1][actions != NUM_ACTIONS - 1])
         if mode == "Disabled" and ended.any():
             _, infos = batch.reset(options={"reset_mask": ended})
             loop.reset(options={"reset_mask": ended})
     assert ends > 10
+    assert paid - {0}, "legal actions are paid, too"
 
 
 def test_make_vec_finds_it_unasked():
@@ -202,6 +218,28 @@ def test_what_an_opening_earns_is_paid_once_and_in_its_battle():
     assert envs.step([first_legal(envs.position(0))])[1] == [0]
     envs.reset(options={"position": [TROLL_LOST]})
     assert envs.step([NUM_ACTIONS - 1])[1] == [-1 - 4 / 32]
+
+
+def test_the_step_that_restarts_a_battle_pays_nothing_of_its_opening():
+    """Learners leave that step out; what the opening earned comes with the one after it."""
+    limit = TROLL_LOST.turn_number + 2
+    envs = ThudVectorEnv(
+        1, side="trolls", opponent=agents.make("greedy"), starts=TROLL_LOST, max_turns=limit
+    )
+    envs.reset()
+    legal = [first_legal(envs.position(0))]
+    _, rewards, terminated, truncated, _ = envs.step(legal)
+    assert (rewards[0], terminated[0] | truncated[0]) == (-4 / 32, True)
+    assert envs.step(legal)[1] == [0]
+    assert envs.step(legal)[1] == [-4 / 32]
+
+
+def test_an_action_that_is_ignored_may_be_anything():
+    envs = ThudVectorEnv(1, side="trolls", max_turns=1)
+    envs.reset(seed=0)
+    assert envs.position(0).outcome is not None, "the opening has ended it"
+    assert envs.step([NUM_ACTIONS])[3] == [True]
+    envs.step([-1])  # starts the next one
 
 
 def test_a_seed_fixes_everything():
