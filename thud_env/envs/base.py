@@ -219,10 +219,9 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         self.agent_selection = self._seats[row[TO_MOVE]]
         shows = self.render_mode == "human"
         pictures = [self._picture()] if shows else []
-        if row[TERMINATION]:
-            self._battle_ended()
+        another_begins = bool(row[TERMINATION]) and self._battle_ended()
         self.infos = self._new_infos()
-        if self._row is not row:  # another battle begins
+        if another_begins:
             self._renderer.start()
             if shows:
                 pictures.append(self._picture())
@@ -383,9 +382,14 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
     def _new_game(self) -> None:
         """Forget the game before; the board has been set up."""
 
-    def _battle_ended(self) -> None:
-        """End the game, or begin the next battle; the last decision has been paid."""
+    def _battle_ended(self) -> bool:
+        """End the game, or begin the next battle; the last decision has been paid.
+
+        Returns:
+            whether another battle begins.
+        """
         self._end_game(truncated=self._row[TERMINATION] == TURN_LIMIT)
+        return False
 
     def _new_infos(self) -> dict[str, dict[str, Any]]:
         """Each agent's info: always the same keys, and numbers only."""

@@ -86,16 +86,16 @@ class MatchEnv(BoardEnv):
     def _new_game(self) -> None:
         self.battles = ()
 
-    def _battle_ended(self) -> None:
+    def _battle_ended(self) -> bool:
         outcome = self.position.outcome
         assert outcome is not None
         self.battles += (outcome,)
         if len(self.battles) == 2:
-            super()._battle_ended()
-            return
+            return super()._battle_ended()
         self._row = self._start_row.copy()
         self._seats = (PLAYERS[1], PLAYERS[0])
         self.agent_selection = self._seats[self._row[TO_MOVE]]
+        return True
 
     @property
     def _match(self) -> Match:
