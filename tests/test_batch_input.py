@@ -45,8 +45,9 @@ def read_only(array):
         np.zeros((2, 3), np.float32).T,
         read_only(np.zeros((3, 2), np.float32)),
         [[0.0, 0.0]] * 3,
+        np.ma.zeros((3, 2), np.float32),
     ],
-    ids=["dtype", "shape", "not contiguous", "read-only", "a list"],
+    ids=["dtype", "shape", "not contiguous", "read-only", "a list", "masked"],
 )
 def test_an_unfit_buffer_is_refused(wrong):
     with pytest.raises(ValueError, match=r"buffer 'rewards' .* shape \(3, 2\) and dtype float32"):

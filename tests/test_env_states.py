@@ -182,6 +182,15 @@ def test_a_state_with_a_wrong_part_is_refused_and_changes_nothing(make, part, va
     assert_same(env.get_state(), state)
 
 
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+def test_arrays_in_place_of_what_an_environment_was_made_with_are_refused(make):
+    env = played(make, seed=1)
+    state = env.get_state()
+    arrays = {name: np.zeros(2) for name in state["made"]}
+    with pytest.raises(ValueError, match="a state of an environment with"):
+        env.set_state({**state, "made": arrays})
+
+
 # -- states of other environments ----------------------------------------------------------
 
 FEW = "classic:name=few,trolls=G7"

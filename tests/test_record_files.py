@@ -94,3 +94,11 @@ def test_a_file_keeps_its_permissions_and_a_pipe_is_written_to(tmp_path):
     assert os.read(reader, 10_000) == record.text.encode()
     os.close(reader)
     assert pipe.is_fifo()
+
+
+def test_links_that_lead_in_a_circle_are_an_error_of_the_system(tmp_path: Path) -> None:
+    link = tmp_path / "battle.thud"
+    link.symlink_to(link)
+    with pytest.raises(OSError, match=r"battle\.thud"):
+        write_record(link, Record(Position.start()))
+    assert link.is_symlink()

@@ -185,6 +185,7 @@ def test_rows_are_mapped_each_by_its_own_symmetry_or_all_by_one() -> None:
 
 START = Position.start().row
 PAIR = np.stack([START, START])
+VALLEY = np.stack([Position.start("koom-valley").row] * 2)
 FULL, ASTRAY = np.ones_like(PAIR), PAIR.copy()
 ASTRAY[1, PENDING_CELL] = 30_000
 
@@ -199,6 +200,8 @@ ASTRAY[1, PENDING_CELL] = 30_000
         (0, PAIR[:, 1:], r"rows are integers of shape \(N, 432\), not int16 of \(2, 431\)"),
         (0, 1.0 * PAIR, r"rows are integers of shape \(N, 432\), not float64"),
         (1, FULL, "ruleset"),
+        (1, VALLEY, "^koom-valley is another game after symmetry 1: 0, 4 leave it as it is"),
+        ([1, 4, 2], np.concatenate([PAIR[:1], VALLEY]), "after symmetry 2"),
         (1, ASTRAY, "row 1"),
     ],
 )

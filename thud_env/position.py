@@ -358,6 +358,7 @@ class Position:
         Raises:
             ThudError: if ``turn`` is not in turn notation.
             IllegalMove: if it is not one of ``turns()``.
+            TypeError: if it is no text.
         """
         successor = self._row.copy()
         for action in self.decisions(turn):
@@ -370,6 +371,7 @@ class Position:
         Raises:
             ThudError: if ``turn`` is not in turn notation.
             IllegalMove: if it is not one of ``turns()``.
+            TypeError: if it is no text.
         """
         wanted = normalise_turn(turn)
         path = turn_decisions(self._row, wanted)

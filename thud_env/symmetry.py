@@ -35,6 +35,7 @@ from thud_env.errors import ThudError
 from thud_env.position import Position
 from thud_env.rules.check import check_rows
 from thud_env.rules.images import mapped_rows
+from thud_env.rules.row import RULESET_KEY, UNUSED, ruleset_of
 from thud_env.rulesets import Ruleset, get_ruleset
 
 Array = TypeVar("Array")
@@ -155,24 +156,27 @@ def map_rows(symmetries: int | NDArray[Any], rows: NDArray[np.int16]) -> NDArray
     """State rows mapped: of each the board and the square that it remembers.
 
     Args:
-        symmetries: [N] one for each row, or one for all; the caller sees to it that they are
-            ``symmetries_of`` the game.
+        symmetries: [N] one for each row, or one for all.
         rows: [N, 432] integers, as ``BatchedGame.rows`` has them.
 
     Returns:
         new rows, [N, 432].
 
     Raises:
-        ThudError: if a symmetry is not in 0 .. 7; a ``RowError`` if no play leads to a row.
+        ThudError: if a symmetry is not one of ``symmetries_of`` a row's game; a ``RowError`` if no
+            play leads to a row.
     """
     given = check_rows(rows)
     numbers = as_array("symmetries", symmetries)
     if numbers.ndim == 0:
         numbers = np.full(len(given), _number(symmetries))  # type: ignore[arg-type]
     numbers = as_integers("symmetries", numbers, len(given))
-    outside = numbers[(numbers < 0) | (numbers >= NUM_SYMMETRIES)]
-    if len(outside):
-        _number(int(outside[0]))  # raises
+    keys = given[:, RULESET_KEY:UNUSED]
+    _, firsts, games = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    for game, first in enumerate(firsts):
+        rules = ruleset_of(given[first])
+        for number in np.unique(numbers[games == game]):
+            _check_leaves(rules, int(number))
     return mapped_rows(numbers, given)
 
 
@@ -182,12 +186,17 @@ def map_position(symmetry: int, position: Position) -> Position:
     Raises:
         ThudError: if ``symmetry`` is not one of ``symmetries_of`` the game.
     """
-    if _number(symmetry) not in position.rules.symmetries:
-        raise ThudError(
-            f"{position.rules.name} is another game after symmetry {symmetry}: "
-            f"{', '.join(map(str, position.rules.symmetries))} leave it as it is"
-        )
+    _check_leaves(position.rules, symmetry)
     return Position.unchecked(mapped_rows(np.array([symmetry]), position.row[np.newaxis])[0])
+
+
+def _check_leaves(rules: Ruleset, symmetry: int) -> None:
+    """Refuse a symmetry after which the game is another."""
+    if _number(symmetry) not in rules.symmetries:
+        raise ThudError(
+            f"{rules.name} is another game after symmetry {symmetry}: "
+            f"{', '.join(map(str, rules.symmetries))} leave it as it is"
+        )
 
 
 def _shape(name: str, array: Any) -> tuple[int, ...]:

@@ -141,6 +141,7 @@ class CpuDevice:
             ThudError: if it is not what the batch writes.
         """
         fits = isinstance(given, np.ndarray) and given.shape == shape and given.dtype == dtype
+        fits = fits and not isinstance(given, np.ma.MaskedArray)  # whose mask nothing would see
         if not fits or not given.flags.c_contiguous or not given.flags.writeable:
             raise ThudError(
                 f"buffer {name!r} must be a writeable, contiguous NumPy array of shape {shape} "

@@ -296,6 +296,7 @@ class BatchedGame:
         Raises:
             ThudError: if ``games`` is neither, or a number is not in 0 .. B - 1; if ``seed`` is
                 not an integer, 0 or more.
+            RuntimeError: if another thread is at work on this batch.
         """
         chosen = self._chosen(games)
         self._begin()
@@ -328,6 +329,7 @@ class BatchedGame:
         Raises:
             RowError: if one is not; it names the row and the entry. No game has been changed then.
             ThudError: if ``games`` is not as above.
+            RuntimeError: if another thread is at work on this batch.
         """
         chosen = self._chosen(games)
         if check:
@@ -381,7 +383,12 @@ class BatchedGame:
             self._at_work.release()
 
     def sample_actions(self) -> NDArray[np.int64]:
-        """[B] int64 actions drawn uniformly from the legal ones, in an array that is reused."""
+        """[B] int64 actions drawn uniformly from the legal ones, 0 for battles that are over, in an
+        array that is reused.
+
+        Raises:
+            RuntimeError: if another thread is at work on this batch.
+        """
         self._begin()
         try:
             self._device.sample(self.rows, self._rng, self._sampled)

@@ -56,7 +56,7 @@ def check_state(
         raise ThudError(f"not a state of {name}: {_RIGHT}")
     for argument, own in made.items():
         given = of_made[argument]
-        if given != own:
+        if not isinstance(given, type(own)) or given != own:
             raise ThudError(
                 f"a state of an environment with {argument}={given!r} cannot be set in one with "
                 f"{argument}={own!r}"

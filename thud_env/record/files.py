@@ -45,6 +45,8 @@ before its last turn is lifted to 32767.
 from __future__ import annotations
 
 import contextlib
+import errno
+import os
 import re
 import secrets
 import shutil
@@ -251,7 +253,10 @@ def write_record(path: str | PathLike[str], record: Record) -> None:
     """
     if not isinstance(record, Record):  # a Position has a text, too
         raise TypeError(f"{type(record).__name__} cannot be written: a Record would be right")
-    target = Path(path).resolve()  # through a link, so as not to replace the link itself
+    try:
+        target = Path(path).resolve()  # through a link, so as not to replace the link itself
+    except RuntimeError:  # what Python 3.11 and 3.12 raise for links that lead in a circle
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path)) from None
     if target.exists() and not target.is_file():
         target.write_bytes(record.text.encode())
         return
