@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from agents.answers import AnswerError, checked
 from thud_env import Position
-from thud_env.arguments import shown
+from thud_env.arguments import as_count, shown
 from thud_env.errors import ThudError
 from thud_env.jit.rng import seed_generators
 from thud_env.position import Side
@@ -93,7 +93,11 @@ class Agent(ABC):
         """See ``BatchPolicy``."""
 
     def seed(self, seed: int) -> None:  # noqa: B027 (without chance there is nothing to do)
-        """Make all later decisions depend on ``seed`` alone."""
+        """Make all later decisions depend on ``seed`` alone.
+
+        Raises:
+            ThudError: if it is not an integer, 0 or more.
+        """
 
     def check_plays(  # noqa: B027 (most play every game)
         self, rules: Ruleset, side: Side
@@ -244,6 +248,11 @@ def check_going_on(position: Position, what: str) -> None:
         raise ThudError(f"the battle is over: nothing to {what} in {position.text!r}")
 
 
+def _generator(seed: int) -> NDArray[np.uint64]:
+    """[1] a generator of compiled code."""
+    return seed_generators(1, as_count("seed", seed, least=0))
+
+
 class DrawingAgent(Agent):
     """A player that draws from a generator of its own, ``_rng``, [1] uint64.
 
@@ -252,13 +261,13 @@ class DrawingAgent(Agent):
     """
 
     def __init__(self, seed: int = 0) -> None:
-        self._rng = seed_generators(1, seed)
+        self._rng = _generator(seed)
 
     stochastic = True
 
     def seed(self, seed: int) -> None:
         """See ``Agent``."""
-        self._rng[:] = seed_generators(1, seed)
+        self._rng[:] = _generator(seed)
 
     def get_state(self) -> dict[str, Any]:
         """See ``Agent``."""

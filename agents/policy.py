@@ -18,6 +18,7 @@ from agents.networks.pairs import Pair, pair_at
 from agents.ranges import check_ranges
 from thud_env import Position
 from thud_env.actions import NUM_ACTIONS
+from thud_env.arguments import as_count
 from thud_env.errors import ThudError
 from thud_env.position import SIDES, Side
 from thud_env.rules.play import margin
@@ -61,7 +62,7 @@ class PolicyAgent(Agent):
         self._pair = pair_at(path)
         self._temperature = temperature
         self.stochastic = temperature > 0
-        self._random = np.random.default_rng(seed)
+        self._random = np.random.default_rng(as_count("seed", seed, least=0))
 
     @property
     def trained_for(self) -> str | None:
@@ -70,7 +71,7 @@ class PolicyAgent(Agent):
 
     def seed(self, seed: int) -> None:
         """See ``Agent``."""
-        self._random = np.random.default_rng(seed)
+        self._random = np.random.default_rng(as_count("seed", seed, least=0))
 
     def check_plays(self, rules: Ruleset, side: Side) -> None:
         """See ``Agent``."""

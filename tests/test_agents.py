@@ -243,6 +243,14 @@ def own_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delitem(sys.modules, name, raising=False)
 
 
+@pytest.mark.parametrize("spec", ["random", "mcts:sims=2", "policy:pretrained/classic"])
+@pytest.mark.parametrize("seed", [-1, "x", 0.5])
+def test_a_wrong_seed_is_refused_later_too(spec: str, seed: Any) -> None:
+    player = agents.make(spec)
+    with pytest.raises(ThudError, match=r"^seed must be "):
+        player.seed(seed)
+
+
 @pytest.mark.usefixtures("own_module")
 def test_a_users_class_is_made_with_its_options() -> None:
     made: Any = agents.make(

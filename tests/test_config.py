@@ -252,6 +252,20 @@ def test_a_whole_number_serves_as_a_share_in_python() -> None:
     TrainConfig(ppo=PPOConfig(gamma=1), opponents=OpponentConfig(pace=1)).check()
 
 
+def test_a_section_without_keys_has_its_defaults(written) -> None:
+    """As where all its keys have been made comments."""
+    path = written("seed: 5\nppo:\nnetwork:\n")
+    assert load_config(path) == TrainConfig(seed=5)
+    assert load_config(path, ["ppo.gamma=0.5"]).ppo == PPOConfig(gamma=0.5)
+
+
+def test_a_list_is_no_configuration_whatever_is_overridden(written) -> None:
+    path = written("- seed\n")
+    for overrides in ([], ["seed=1"]):
+        with pytest.raises(ConfigError, match="the configuration must be a mapping of keys"):
+            load_config(path, overrides)
+
+
 def test_seats_are_shared_out_once(written) -> None:
     shares = ["lessons.student=0.7", "lessons.scripted=0.4"]
     with pytest.raises(ConfigError, match=r"lessons\.student and scripted are 1\.1 together"):

@@ -11,7 +11,7 @@ from positions import position_of
 from reference import BOARD, RULES, squares
 from reference import start as reference_start
 
-from thud_env import RULESETS, BatchedGame, Position, RowError
+from thud_env import RULESETS, BatchedGame, Position, RowError, Termination
 from thud_env.rules.row import PENDING_CELL
 from thud_env.views.encoding import (
     NUM_PLANES,
@@ -22,6 +22,7 @@ from thud_env.views.encoding import (
     value_at,
 )
 from thud_env.views.masks import action_masks
+from thud_env.views.results import margins, terminations
 
 NAMES = [plane.name for plane in PLANES]
 WHOLE_GAME = {
@@ -199,7 +200,16 @@ def test_rows_are_encoded_as_positions_are() -> None:
     )
 
 
-@pytest.mark.parametrize("shown", [encode_rows, action_masks])
+def test_rows_stand_and_have_ended_as_positions_have() -> None:
+    won = place("koom-valley", "G2 N8", "G3 H3 J4", rock="H2").play("RH2-H1")
+    positions = [won, Position.start().play("dE2-E6").play("TG7-F6").play("dE6-F6xF6")]
+    rows = np.stack([position.row for position in positions])
+    assert margins(rows).tolist() == [1, 4]
+    assert terminations(rows).tolist() == [Termination.GOAL.value, 0]
+    assert margins(rows).dtype == terminations(rows).dtype == np.int64
+
+
+@pytest.mark.parametrize("shown", [encode_rows, action_masks, margins, terminations])
 def test_rows_that_play_does_not_lead_to_are_refused(shown: Any) -> None:
     rows = np.stack([Position.start(rules).row for rules in ("classic", "koom-valley")])
     assert len(shown(rows.astype(np.int64))) == 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import torch
 from evaluated import FIRST, GREEDY
 
 import agents
-from thud_env import Position, read_record
+from thud_env import Position, ThudError, read_record
 from training.arena.battles import play_battles, play_pairs
 from training.arena.evaluation import evaluate
 from training.evaluate import main
@@ -134,12 +135,28 @@ def test_a_program_may_give_positions() -> None:
     assert played.turns.tolist() == [9, 2]
 
 
-@pytest.mark.parametrize("kind", ["text", "position", "row"])
+@pytest.mark.parametrize(
+    ("starts", "said"),
+    [
+        ([], "0 positions for 2 battles"),
+        (3, "position 3: position text"),
+        (Position.start().row, "position int16 of shape"),
+        (np.stack([Position.start().row] * 3), "3 positions for 2 battles"),
+    ],
+)
+def test_wrong_starts_of_a_program_are_named(starts: Any, said: str) -> None:
+    player = agents.make("greedy")
+    with pytest.raises((ThudError, TypeError), match=f"^{said}"):
+        play_battles(player, player, 2, starts=starts)
+
+
+@pytest.mark.parametrize("kind", ["text", "position", "rows"])
 def test_limits_that_are_given_replace_those_of_starts(kind: str) -> None:
     start = Position.from_text(f"{HANDICAP} d - 0 5", max_quiet_turns=50)
-    given = {"text": start.text, "position": start, "row": start.row}[kind]
+    given: dict[str, Any] = {"text": start.text, "position": [start], "rows": start.row[None]}
+    starts = given[kind]
     player = agents.make("greedy")
-    pairs = play_pairs(player, player, 1, starts=[given], max_turns=9)
+    pairs = play_pairs(player, player, 1, starts=starts, max_turns=9)
     own = 200 if kind == "text" else 50  # a text has none of its own
     wanted = Position.from_text(start.text, max_turns=9, max_quiet_turns=own)
     for played in (pairs.first, pairs.second):
@@ -147,7 +164,7 @@ def test_limits_that_are_given_replace_those_of_starts(kind: str) -> None:
         assert played.starts.tolist() == [wanted.row.tolist()]
     for limits, said in (({"max_turns": 5}, r"over: .*turn limit"), ({"max_turns": 4}, "0 .. 4")):
         with pytest.raises(ValueError, match=said):
-            play_battles(player, player, 1, starts=[given], **limits)
+            play_battles(player, player, 1, starts=starts, **limits)
 
 
 class Rows:

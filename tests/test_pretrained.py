@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import agents
-from agents.networks.checkpoint import load_policy
+from agents.networks.checkpoint import CheckpointError, load_policy
 from agents.networks.folders import PRETRAINED, policy_folder
 from thud_env import Position
 from thud_env.position import SIDES
@@ -67,3 +67,11 @@ def test_the_folder_of_a_run_means_its_latest_checkpoint(tmp_path: Path) -> None
     position = Position.start("classic")
     found, wanted = (agents.make(f"policy:{path}") for path in (tmp_path, PRETRAINED / "classic"))
     assert found.turn(position) == wanted.turn(position)
+
+
+def test_a_file_of_a_policy_is_told_its_folder() -> None:
+    model = PRETRAINED / "classic" / "dwarfs" / "model.safetensors"
+    for read in (lambda: agents.make(f"policy:{model}"), lambda: load_policy(model)):
+        with pytest.raises(CheckpointError) as error:
+            read()
+        assert str(error.value) == f"{model} is a file: its folder, {model.parent}, would be right"

@@ -157,6 +157,29 @@ def test_unknown_arguments_are_refused_as_python_does():
             maker(oponent="random")
 
 
+def test_many_made_one_by_one_are_told_where_their_autoreset_mode_goes():
+    given = {"num_envs": 2, "vectorization_mode": "sync"}
+    with pytest.raises(TypeError, match="takes autoreset_mode in vector_kwargs"):
+        gymnasium.make_vec("thud/Thud-v0", autoreset_mode="SameStep", **given)
+    kwargs = {"autoreset_mode": gymnasium.vector.AutoresetMode.SAME_STEP}
+    envs = gymnasium.make_vec("thud/Thud-v0", vector_kwargs=kwargs, **given)
+    assert envs.metadata["autoreset_mode"] is gymnasium.vector.AutoresetMode.SAME_STEP
+
+
+@pytest.mark.parametrize(
+    ("env", "names"),
+    [
+        (thud_env.env(), ["rules"]),
+        (ThudSeatEnv(), ["rules", "side"]),
+        (thud_env.ThudVectorEnv(2), ["rules", "side", "rows"]),
+    ],
+)
+def test_what_an_environment_was_made_with_cannot_be_set(env, names):
+    for name in names:
+        with pytest.raises(AttributeError):
+            setattr(env, name, "trolls")
+
+
 def test_the_mask_is_built_once_a_step(monkeypatch):
     built = []
     build = base.mask_of

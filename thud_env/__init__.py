@@ -25,6 +25,7 @@ from thud_env.rulesets import (
 )
 from thud_env.views.encoding import encode_rows
 from thud_env.views.masks import action_masks
+from thud_env.views.results import margins, terminations
 
 __all__ = [
     "CLASSIC",
@@ -53,10 +54,12 @@ __all__ = [
     "encode_rows",
     "env",
     "get_ruleset",
+    "margins",
     "match_env",
     "random_playouts",
     "read_record",
     "symmetry",
+    "terminations",
     "write_record",
 ]
 __version__ = "0.1.0"

@@ -159,7 +159,10 @@ class Ruleset:
         if self.step_captures == "one" and self.shove_captures == "all":
             raise ThudError("step_captures 'one' needs shove_captures 'any'")
         if self.reward == "outcome" and not self.stone_wins:
-            raise ThudError("reward 'outcome' needs stone_wins=True: nothing else is an object")
+            raise ThudError(
+                "reward 'outcome' needs stone_wins=True: here an environment made with "
+                "reward='outcome' pays who has won"
+            )
         self._check_start({square_named(name) for name in taken})
 
     def _check_start(self, taken: set[int]) -> None:

@@ -65,8 +65,10 @@ def load_config(
         tree = read_yaml(path)
     except YamlError as error:
         raise ConfigError(str(error)) from None
-    if tree is None:
+    if tree is None:  # an empty file: every default
         tree = {}
+    if not isinstance(tree, dict):
+        raise ConfigError(f"{path}: the configuration must be a mapping of keys to values")
     keys: set[str] = set()
     for override in overrides or []:
         key = _override(tree, override)
@@ -100,7 +102,11 @@ def _override(tree: Any, override: str) -> str:
         raise ConfigError(f"override {override!r}: key=value would be right")
     *parents, leaf = key.split(".")
     for parent in parents:
-        tree = tree.setdefault(parent, {}) if isinstance(tree, dict) else None
+        if not isinstance(tree, dict):
+            break
+        if tree.get(parent) is None:  # missing, or a section without keys
+            tree[parent] = {}
+        tree = tree[parent]
     if not isinstance(tree, dict):
         raise ConfigError(f"override {override!r}: {key!r} is not a key of the configuration")
     try:
@@ -111,9 +117,10 @@ def _override(tree: Any, override: str) -> str:
 
 
 def _build(kind: Any, tree: Any, where: str) -> Any:
+    if tree is None:  # a section without keys: every default
+        tree = {}
     if not isinstance(tree, dict):
-        what = where.rstrip(".") or "the configuration"
-        raise ConfigError(f"{what} must be a mapping of keys to values")
+        raise ConfigError(f"{where.rstrip('.')} must be a mapping of keys to values")
     hints = typing.get_type_hints(kind)
     values = {}
     for key, value in tree.items():

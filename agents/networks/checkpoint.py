@@ -214,8 +214,19 @@ def _plane_names(network: object) -> list[str]:
     return [plane.name for plane in planes_read(*read)]
 
 
+def check_no_file(folder: Path) -> None:
+    """Refuse a file where a folder is to be named, as ``model.safetensors`` instead of its own.
+
+    Raises:
+        CheckpointError: naming the folder.
+    """
+    if folder.is_file():
+        raise CheckpointError(f"{folder} is a file: its folder, {folder.parent}, would be right")
+
+
 def _read_manifest(folder: Path) -> dict[str, Any]:
     path = folder / MANIFEST
+    check_no_file(folder)
     if not folder.is_dir():
         raise CheckpointError(f"{folder} is not a policy: there is no such folder")
     roles = [str(folder / role) for role in SIDES if (folder / role / MANIFEST).is_file()]

@@ -6,7 +6,7 @@ import dataclasses
 from pathlib import Path
 from typing import Protocol
 
-from agents.networks.checkpoint import Checkpoint, CheckpointError, load_policy
+from agents.networks.checkpoint import Checkpoint, CheckpointError, check_no_file, load_policy
 from agents.networks.folders import MANIFEST, PRETRAINED, is_champion, policy_folder, shipped
 from thud_env.position import SIDES
 from thud_env.rulesets import Ruleset, get_ruleset
@@ -57,6 +57,7 @@ class FolderPair:
                     held = checkpoint.role
                     raise CheckpointError(f"{path / role} holds a policy for the {held}")
                 self._checkpoints[role] = checkpoint
+        check_no_file(path)
         if not self._checkpoints:
             raise CheckpointError(
                 f"{path} is not a policy: a folder with {MANIFEST}, or with folders "

@@ -18,9 +18,9 @@ from reliability.reach import standing_on
 from reliability.row import THE_GAME, Fault, Row
 from reliability.runs import CONFIG, trained
 from thud_env import RULESETS, BatchedGame
-from thud_env.batch.states import margins
 from thud_env.rules.check import RowError, check_rows
 from thud_env.rules.row import QUIET_TURNS
+from thud_env.views.results import margins_of
 from training.trainer import Trainer
 
 _GAMES = 128
@@ -46,11 +46,11 @@ def check_battles(size: int, random: Random, folder: Path) -> int:
         over = np.zeros(_GAMES, dtype=bool)
         by_outcome = games.rules.reward == "outcome"
         while not over.all():
-            before = margins(games.rows)
+            before = margins_of(games.rows)
             games.step(games.sample_actions())
             check_rows(games.rows, games.rules)
             over = over | games.terminated | games.truncated
-            changed = margins(games.rows) - before
+            changed = margins_of(games.rows) - before
             if by_outcome:
                 changed[games.truncated] = 0
             unit = 1 if by_outcome else 32

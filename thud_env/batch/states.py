@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from thud_env.batch.kernels import sample_games
 from thud_env.jit.compile import compiled
 from thud_env.rules.legal import legal_actions
-from thud_env.rules.play import margin
 from thud_env.rules.row import MAX_DECISIONS_AT_ONCE
 
 
@@ -29,13 +28,6 @@ def _list_each(rows: Any, starts: Any, decisions: Any) -> None:
     for game in range(rows.shape[0]):
         first = starts[game]
         starts[game + 1] = first + legal_actions(rows[game], decisions[first:])
-
-
-@compiled
-def _score_each(rows: Any, scores: Any) -> None:
-    """Write the margins of [N, 432] states, as they stand, into [N] int64."""
-    for game in range(rows.shape[0]):
-        scores[game] = margin(rows[game])
 
 
 def legal_lists(rows: NDArray[np.int16]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
@@ -62,10 +54,3 @@ def drawn_decisions(rows: NDArray[np.int16], generator: np.random.Generator) -> 
     rng = generator.integers(2**64, size=len(rows), dtype=np.uint64)
     sample_games(rows, rng, actions, 0, len(rows))
     return actions
-
-
-def margins(rows: NDArray[np.int16]) -> NDArray[np.int64]:
-    """The margins of [N, 432] states as they stand, [N], from the dwarfs' view."""
-    found = np.empty(len(rows), dtype=np.int64)
-    _score_each(rows, found)
-    return found

@@ -39,7 +39,7 @@ from thud_env.errors import IllegalMove, ThudError
 from thud_env.position import SIDES, Position, Side
 from thud_env.rules.check import check_row
 from thud_env.rules.row import DWARFS, TERMINATION, TO_MOVE, TROLLS, TURN_LIMIT
-from thud_env.rulesets import Reward, Rules, get_ruleset
+from thud_env.rulesets import Reward, Rules, Ruleset, get_ruleset
 from thud_env.starts import Limits, Starts, read_pool, read_start
 from thud_env.views.encoding import NUM_POINTS, OBSERVATION_SHAPE, Plane, encode_row
 from thud_env.views.masks import mask_of
@@ -85,12 +85,12 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
     ) -> None:
         refuse_unknown(type(self), unknown, HINTS)
         super().__init__()
-        self.rules = get_ruleset(rules)
+        self._rules = get_ruleset(rules)
         self._renderer = Renderer(render_mode)
         self.render_mode = render_mode
         self._idle_mask = idle_value(idle_mask)
         self._loses = is_lost_by(illegal_action)
-        self._by_outcome = wants_outcome(reward, self.rules)
+        self._by_outcome = wants_outcome(reward, self._rules)
         reward_kind = "outcome" if self._by_outcome else "margin"
         self._limits = Limits(
             max_quiet_turns=max_quiet_turns,
@@ -98,14 +98,14 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
             offer_after=offer_after,
             agreement=agreement,
         )
-        self._pool = read_pool(starts, self.rules, self._limits)
+        self._pool = read_pool(starts, self._rules, self._limits)
         """[S, 432] where battles start."""
         self._draws = np.random.default_rng() if len(self._pool) > 1 else None
         """Draws the starts, if there are several."""
         self._row = self._start_row = self._pool[0]
         self._made = {
             "agents": self._first_seats,
-            "rules": self.rules.spec,
+            "rules": self._rules.spec,
             "reward": reward_kind,
             "starts": len(self._pool),
         }
@@ -147,8 +147,8 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
 
         Args:
             seed: seeds the draws of ``starts``, this one and later ones; nothing else is random.
-            options: ``{"position": text}`` starts from position text or a ``Position``, which
-                keeps its own limits.
+            options: ``{"position": text}`` starts from position text or a ``Position``, with the
+                environment's limits or, where it was given none, its own.
 
         Raises:
             ThudError: if the position is damaged, of another ruleset, or over; if an option is
@@ -159,7 +159,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         if seed is not None:
             seed = as_count("seed", seed, least=0)
         start = start_option(options)
-        told = None if start is None else read_start(start, self.rules, self._limits)
+        told = None if start is None else read_start(start, self._rules, self._limits)
         if seed is not None and self._draws is not None:
             # Another stream than that of the seed alone, from which a seat's side is drawn.
             self._draws = np.random.default_rng([seed, _STREAM_OF_STARTS])
@@ -312,6 +312,11 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         return SIDES[self._seats.index(agent)]
 
     @property
+    def rules(self) -> Ruleset:
+        """The ruleset that is played."""
+        return self._rules
+
+    @property
     def position(self) -> Position:
         """The state of the battle that is being played as a ``Position``."""
         return Position.unchecked(self._row)
@@ -349,7 +354,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         check_state(self, state, self._made, kinds)
         if self._draws is not None:
             check_generator(self, "np_random", self._draws, state["np_random"])
-        parts = board_parts(self, state, self._state_parts, self.rules, self._first_seats)
+        parts = board_parts(self, state, self._state_parts, self._rules, self._first_seats)
         check_part(self, "renderer", state["renderer"], is_renderers(state["renderer"]))
         self._renderer.set_state(state["renderer"])
         if self._draws is not None:

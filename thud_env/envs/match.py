@@ -117,7 +117,7 @@ class MatchEnv(BoardEnv):
         planes = super()._planes(agent)
         match = self._match
         own_first = own_first_margin(match, self._seats.index(agent))
-        show_match(planes, match.is_second, own_first, self.rules.largest_margin)
+        show_match(planes, match.is_second, own_first, self._rules.largest_margin)
         return planes
 
     def _caption(self) -> str:

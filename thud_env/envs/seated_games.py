@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from thud_env.actions import NUM_ACTIONS
 from thud_env.batch.game import BatchedGame
 from thud_env.batch.options import wants_outcome
-from thud_env.batch.states import drawn_decisions, margins
+from thud_env.batch.states import drawn_decisions
 from thud_env.envs.common import ILLEGAL_ACTION, ILLEGAL_REWARD, Seat
 from thud_env.envs.opponents import Opponent
 from thud_env.envs.states import check_arrays, check_part, check_state
@@ -27,6 +27,7 @@ from thud_env.rules.row import DWARFS, TERMINATION, TROLLS
 from thud_env.rulesets import Reward, Ruleset
 from thud_env.views.encoding import NUM_PLANES, OBSERVATION_SHAPE
 from thud_env.views.match import MATCH_PLANES, show_match
+from thud_env.views.results import margins_of
 
 _STATE = ("_sides", "_owed", "_forfeited", "_is_second", "_first_ends", "_starts")
 """The arrays that ``get_state`` returns, beside the rows."""
@@ -311,14 +312,14 @@ class SeatedGames:
         """The games as the rules see matches: new arrays, [B] int64 and bool."""
         rows, (first_ending, first_margin) = self._battles.rows, self._first_ends.T
         ending = np.where(self._forfeited, ILLEGAL_ACTION, rows[:, TERMINATION]).astype(np.int64)
-        return Match(self._is_second, first_ending, first_margin, ending, margins(rows))
+        return Match(self._is_second, first_ending, first_margin, ending, margins_of(rows))
 
     def _begin_second(self, which: NDArray[np.bool_]) -> None:
         """Begin the second battle of the matches that a mask chooses, with the sides changed."""
         if not which.any():
             return
         ended = self._battles.rows[which]
-        self._first_ends[which] = np.column_stack((ended[:, TERMINATION], margins(ended)))
+        self._first_ends[which] = np.column_stack((ended[:, TERMINATION], margins_of(ended)))
         self._is_second[which] = True
         self._sides[which] = 1 - self._sides[which]
         self._battles.set_rows(self._starts[which], which, check=False)

@@ -77,11 +77,13 @@ from thud_env.envs.reset_options import read_options
 from thud_env.envs.states import check_generator, check_part, check_state
 from thud_env.errors import IllegalMove
 from thud_env.position import SIDES, Position
-from thud_env.rulesets import Reward, Rules
+from thud_env.rulesets import Reward, Rules, Ruleset
 from thud_env.starts import Starts
 
 _MANY_ONLY = dict.fromkeys(
-    ("num_envs", "autoreset_mode"), "gymnasium.make_vec, which makes many, takes it"
+    ("num_envs", "autoreset_mode"),
+    "gymnasium.make_vec, which makes many, takes it, and with vectorization_mode='sync' or 'async' "
+    "takes autoreset_mode in vector_kwargs",
 )
 _ONLY_GAME = np.zeros(1, dtype=np.int64)
 """[1] the number that an opponent is told."""
@@ -144,7 +146,7 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         **unknown: Never,
     ) -> None:
         refuse_unknown(type(self), unknown, {**HINTS, **_MANY_ONLY})
-        self.side: Seat = one_of("side", side, get_args(Seat))
+        self._side: Seat = one_of("side", side, get_args(Seat))
         self._is_dict = one_of("observation", observation, get_args(ObservationKind)) == "dict"
         self._loses = is_lost_by(illegal_action)
         match = one_of("match", match, (True, False))
@@ -160,7 +162,6 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
             offer_after=offer_after,
             agreement=agreement,
         )
-        self.rules = self._game.rules
         self.opponent = opponent
         self.render_mode = render_mode
         space = self._game.observation_space(self._game.possible_agents[0])
@@ -169,7 +170,7 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         self._agent = self._game.possible_agents[0]
         self._owed = 0.0
         self._needs_reset = True
-        self._made = {"side": self.side, "match": match}
+        self._made = {"side": self._side, "match": match}
         """The arguments that a state depends on, beside those of the game."""
 
     @property
@@ -185,7 +186,7 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
     @opponent.setter
     def opponent(self, opponent: Any) -> None:
         match = isinstance(self._game, MatchEnv)
-        self._opponent = Opponent(opponent, self.rules, self.side, match)
+        self._opponent = Opponent(opponent, self.rules, self._side, match)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -194,8 +195,8 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
 
         Args:
             seed: seeds the draws of sides and starts, and the opponent, if it can be seeded.
-            options: ``{"position": text}`` starts from position text or a ``Position``, which
-                keeps its own limits.
+            options: ``{"position": text}`` starts from position text or a ``Position``, with the
+                environment's limits or, where it was given none, its own.
 
         Raises:
             ThudError: if the position is damaged, of another ruleset, or over, or an option is
@@ -215,9 +216,9 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         super().reset(seed=seed)
         if seed is not None:
             self._opponent.seed(self.np_random)
-        if self.side != "both":
-            drawn = self.side == "random"
-            number = int(self.np_random.integers(2)) if drawn else SIDES.index(self.side)
+        if self._side != "both":
+            drawn = self._side == "random"
+            number = int(self.np_random.integers(2)) if drawn else SIDES.index(self._side)
             self._agent = self._game.possible_agents[number]
         self._owed = 0.0
         self._reply()
@@ -245,7 +246,7 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
             raise ResetNeeded("call reset() before step(): no battle is being played")
         index = as_action(action)
         game = self._game
-        if self.side == "both":
+        if self._side == "both":
             self._agent = game.agent_selection
         if not game.is_over:  # an opponent's opening may have ended it
             self._needs_reset = True  # until the opponent has replied
@@ -273,6 +274,16 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         """
         self._game._check_reset("action_masks")
         return self._game.mask(self._viewer)
+
+    @property
+    def rules(self) -> Ruleset:
+        """The ruleset that is played."""
+        return self._game.rules
+
+    @property
+    def side(self) -> Seat:
+        """The side that the environment was made with."""
+        return self._side
 
     @property
     def position(self) -> Position:
@@ -330,7 +341,7 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
     @property
     def _viewer(self) -> str:
         """The agent whose view is returned: the learner's, or of both the side's to move."""
-        if self.side != "both":
+        if self._side != "both":
             return self._agent
         first, second = self._game.possible_agents
         return first if self._game.side_of(first) == self.position.to_move else second
@@ -338,7 +349,7 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
     def _reply(self) -> None:
         """Let the opponent decide until the learner has to or the battle is over."""
         game = self._game
-        if self.side == "both":
+        if self._side == "both":
             return
         while game.agent_selection != self._agent and not game.is_over:
             chosen = self._opponent.choices(game.position.row[np.newaxis], _ONLY_GAME)

@@ -68,7 +68,7 @@ from thud_env.envs.seated_games import SeatedGames
 from thud_env.envs.states import check_arrays, check_generator, check_state
 from thud_env.errors import ThudError
 from thud_env.position import Position
-from thud_env.rulesets import Reward, Rules, get_ruleset
+from thud_env.rulesets import Reward, Rules, Ruleset, get_ruleset
 from thud_env.starts import Limits, Starts, read_pool, read_starts
 from thud_env.views.encoding import PLANES
 from thud_env.views.match import MATCH_PLANES
@@ -133,13 +133,13 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         if render_mode is not None:
             raise ThudError(f"render_mode {render_mode!r}: {_SINGLE_ONLY}")
         self.num_envs = num_envs = as_count("num_envs", num_envs)
-        self.side: Seat = one_of("side", side, get_args(Seat))
+        seat: Seat = one_of("side", side, get_args(Seat))
         self._is_dict = one_of("observation", observation, get_args(ObservationKind)) == "dict"
         self._loses = is_lost_by(illegal_action)
         self._idle_mask = idle_value(idle_mask)
         self.autoreset_mode = read_autoreset_mode(autoreset_mode)
         self.metadata = {"autoreset_mode": self.autoreset_mode}
-        self.rules = get_ruleset(rules)
+        ruleset = get_ruleset(rules)
         self._limits = Limits(
             max_quiet_turns=max_quiet_turns,
             max_turns=max_turns,
@@ -147,9 +147,9 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             agreement=agreement,
         )
         match = one_of("match", match, (True, False))
-        pool = read_pool(starts, self.rules, self._limits)
+        pool = read_pool(starts, ruleset, self._limits)
         self._games = SeatedGames(
-            num_envs, self.rules, self.side, opponent, match, reward, pool, num_threads
+            num_envs, ruleset, seat, opponent, match, reward, pool, num_threads
         )
         space = observation_space(len(MATCH_PLANES if match else PLANES))
         self.single_observation_space = space if self._is_dict else space["observation"]
@@ -188,9 +188,9 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         Args:
             seed: seeds the draws of sides and starts, the opponent, if it can be seeded, and
                 ``sample_actions``.
-            options: ``"position"``, to start from: position text, or a ``Position``, which keeps
-                its own limits, or a list of B of them, or [B, 432] state rows;
-                ``"reset_mask"``, [B] bool, to start these battles only.
+            options: ``"position"``, to start from: position text, or a ``Position``, or a list of B
+                of them, or [B, 432] state rows, with the environment's limits or, where it was
+                given none, their own; ``"reset_mask"``, [B] bool, to start these battles only.
 
         Raises:
             ThudError: if a position is damaged (``RowError`` for a row), of another ruleset, or
@@ -293,6 +293,16 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         are drawn does not depend on how often this is called.
         """
         return self._games.sampled(self._sampling)
+
+    @property
+    def rules(self) -> Ruleset:
+        """The ruleset that is played."""
+        return self._games.rules
+
+    @property
+    def side(self) -> Seat:
+        """The side that the environment was made with."""
+        return self._games.side
 
     @property
     def rows(self) -> NDArray[np.int16]:

@@ -17,7 +17,6 @@ from agents.agent import BatchPolicy, answer_of
 from thud_env import BatchedGame
 from thud_env.actions import MOVE_DISTANCE, NUM_MOVES
 from thud_env.arguments import nearest
-from thud_env.batch.states import margins
 from thud_env.notation.turns import turns_of_decisions
 from thud_env.position import SIDES
 from thud_env.rules.row import (
@@ -34,6 +33,7 @@ from thud_env.rules.row import (
 )
 from thud_env.rulesets import Ruleset, get_ruleset
 from thud_env.starts import Limits, Starts, read_starts
+from thud_env.views.results import margins_of
 
 Watch = Callable[[int], object]
 
@@ -171,7 +171,7 @@ def play_battles(
         strikes += alive & strikes_of(before, actions, batch.rows, batch.rules)
     return Battles(
         rules=batch.rules.spec,
-        margins=margins(batch.rows),
+        margins=margins_of(batch.rows),
         turns=(batch.rows[:, TURNS] - began[:, TURNS]).astype(np.int64),
         terminations=batch.rows[:, TERMINATION].astype(np.int64),
         strikes=dict(zip(SIDES, strikes, strict=True)),
