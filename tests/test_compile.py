@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numba.core.caching import NullCache
 
 import thud_env.jit.compile
 from agents.registry import AGENTS
@@ -315,5 +316,7 @@ def sum_of_three_widths(row, count):
 
 
 def test_integers_of_all_widths_and_constants_share_one_compilation() -> None:
+    for function in (doubled, sum_of_three_widths):
+        function._cache = NullCache()  # what another run has kept would not be compiled
     assert sum_of_three_widths(np.array([1], np.int16), np.int32(2)) == 12
     assert len(doubled.signatures) == 1

@@ -121,6 +121,18 @@ def test_agent_table() -> None:
     assert [name for name, *_ in rows] == [*AGENTS, OWN]
 
 
+def test_agent_option_table() -> None:
+    agents_of: dict[str, list[str]] = {}
+    for name, where in AGENTS.items():
+        for option in inspect.signature(agent_class(where)).parameters:
+            if option not in ("seed", "path"):
+                agents_of.setdefault(option, []).append(name)
+    _, *rows = table("agent options")
+    assert {option: of for option, of, _ in rows} == {
+        option: ", ".join(names) for option, names in agents_of.items()
+    }
+
+
 def test_the_agent_of_your_own_plays_where_the_page_says(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "agents.md").read_text(encoding="utf-8")
     name, _, rest = page.partition("<!-- file: ")[2].partition(" -->\n```python\n")

@@ -209,6 +209,12 @@ def test_name_table():
     assert {row[2] for row in rows} == ours
 
 
+def test_all_names_table():
+    _, *rows = table("all names")
+    names = [name for row in rows for name in row[0].split()]
+    assert sorted(names) == sorted(thud_env.__all__)
+
+
 @pytest.mark.parametrize(
     "name", ["thud_env.envs.aec", "thud_env.position", "thud_env.symmetry", "agents"]
 )

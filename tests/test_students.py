@@ -9,14 +9,21 @@ import pytest
 import torch
 from small_distillation import FLOAT32, TINY, networks
 
+from agents.networks.network import PolicyNetwork
 from thud_env import Position
 from training.distill.alphabeta_teacher import AlphaBetaTeacher
-from training.distill.config import StudentConfig
+from training.distill.config import DistillConfig, StudentConfig
 from training.distill.labels import Labels
 from training.distill.lessons import Lesson, Lessons
 from training.distill.student import Student, soft_targets, worth_to
 
 torch.set_num_threads(1)
+
+
+def taught(network: PolicyNetwork, how: StudentConfig) -> Student:
+    """A student of the dwarfs of classic."""
+    config = DistillConfig(student=how)
+    return Student(0, network, config, FLOAT32, np.random.default_rng(1))
 
 
 def test_targets_are_the_softmax_of_the_scores() -> None:
@@ -42,8 +49,8 @@ def test_a_student_learns_what_it_is_taught() -> None:
     teacher = AlphaBetaTeacher(config.teacher, config.rules)
     lesson = Lessons(config, pair, FLOAT32, seeds[0]).give(teacher, with_student=False)
     how = StudentConfig(minibatch_size=32, learning_rate=1e-2, temperature=30)
-    reach = config.teacher.reach
-    student = Student(1, pair[1], "classic", how, reach, FLOAT32, np.random.default_rng(seeds[1]))
+    config = dataclasses.replace(config, student=how)
+    student = Student(1, pair[1], config, FLOAT32, np.random.default_rng(seeds[1]))
     student.add(lesson)
     before, after = student.learn(3, 0.0), [student.learn(40, 0.0) for _ in range(2)][-1]
     assert after["excess"] < 0.7 * before["excess"]
@@ -56,7 +63,7 @@ def test_a_minibatch_of_one_state_is_measured_too() -> None:
         row, AlphaBetaTeacher(TINY.teacher, "classic").label(row), np.zeros(1, np.float32)
     )
     how = StudentConfig(minibatch_size=1)
-    student = Student(0, networks()[0], "classic", how, 150, FLOAT32, np.random.default_rng(1))
+    student = taught(networks()[0], how)
     student.add(lesson)
     assert np.isfinite(list(student.learn(1, 0.0).values())).all()
 
@@ -69,7 +76,7 @@ def test_a_state_in_which_several_decisions_are_best_and_likeliest_agrees_once()
     for parameter in uniform.parameters():
         torch.nn.init.zeros_(parameter)
     how = StudentConfig(minibatch_size=4, learning_rate=0.0)
-    student = Student(0, uniform, "classic", how, 150, FLOAT32, np.random.default_rng(1))
+    student = taught(uniform, how)
     student.add(Lesson(row, labels, np.zeros(1, np.float32)))
     assert student.learn(1, 0.0)["agreement"] == 1
 
@@ -82,7 +89,7 @@ def test_regret_is_what_the_policy_loses_on_average() -> None:
     for parameter in uniform.parameters():
         torch.nn.init.zeros_(parameter)
     how = StudentConfig(minibatch_size=4, policy_coef=0.0, regret_coef=1.0)
-    student = Student(0, uniform, "classic", how, 150, FLOAT32, np.random.default_rng(1))
+    student = taught(uniform, how)
     student.add(Lesson(row, labels, np.zeros(1, np.float32)))
     count = len(Position.start().legal_actions())
     first, *_, last = [student.learn(1, 0.0)["regret"] for _ in range(40)]
@@ -96,7 +103,7 @@ def test_short_lessons_are_learnt_from_as_often_as_long_ones() -> None:
         row, AlphaBetaTeacher(TINY.teacher, "classic").label(row), np.zeros(1, np.float32)
     )
     how = StudentConfig(minibatch_size=4, passes=3)
-    student = Student(0, networks()[0], "classic", how, 150, FLOAT32, np.random.default_rng(1))
+    student = taught(networks()[0], how)
     due = []
     for _ in range(8):
         student.add(lesson)

@@ -20,7 +20,7 @@ from reliability.row import Fault, Row
 from reliability.runs import CONFIG, assert_ends_as, outcome, trained
 from thud_env.position import SIDES
 from training.runs.alarms import Alarms, Collapsed
-from training.selfplay.live_policy import LivePolicy
+from training.runs.anchors import LivePolicy
 from training.trainer import Trainer
 
 

@@ -42,15 +42,7 @@ class Distillation:
         )
         self._lessons = Lessons(config, networks, precision, streams.play)
         self._students = [
-            Student(
-                side,
-                network,
-                config.rules,
-                config.student,
-                config.teacher.reach,
-                precision,
-                np.random.default_rng(seed),
-            )
+            Student(side, network, config, precision, np.random.default_rng(seed))
             for side, (network, seed) in enumerate(
                 zip(networks, (streams.dwarfs, streams.trolls), strict=True)
             )

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 import agents
 from agents.agent import answer_of, as_resumed
-from agents.networks.drawing import draw, draw_decisions
+from agents.networks.drawing import draw
 from agents.networks.network import PolicyNetwork, margin_of_one
 from agents.search.scale import as_share
 from thud_env.batch.states import legal_lists
@@ -221,11 +221,9 @@ class Lessons:
         for side, network in enumerate(self._networks):
             mine = np.flatnonzero((seats == STUDENT) & (to_move == side) & with_student)
             if len(mine):
-                inputs = self._precision.inputs(network, self._rows[mine])
-                uniforms = torch.from_numpy(drawn[0][mine]).to(self._precision.device)
-                with self._precision.autocast():
-                    chosen = draw_decisions(network, inputs, uniforms, wanted.student_temperature)
-                decided[mine] = chosen.actions.cpu().numpy()
+                decided[mine] = self._precision.draw(
+                    network, self._rows[mine], drawn[0][mine], wanted.student_temperature
+                )
         strays = np.flatnonzero(drawn[1] < wanted.random)
         if len(strays):
             decisions, starts = legal_lists(self._rows[strays])

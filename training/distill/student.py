@@ -17,7 +17,7 @@ from thud_env.rules.images import mapped_rows
 from thud_env.rules.row import DWARFS, TO_MOVE
 from thud_env.rulesets import get_ruleset
 from thud_env.symmetry import symmetries_of
-from training.distill.config import StudentConfig
+from training.distill.config import DistillConfig
 from training.distill.lessons import Lesson
 from training.distill.muon import optimisers_of
 from training.process.precision import Precision
@@ -43,9 +43,7 @@ class Student:
     Args:
         side: the side that it plays.
         network: the side's network, trained in place.
-        rules: the ruleset's name.
-        config: how it learns.
-        reach: hundredths of a point: what decisions lose at least that the labels leave out.
+        config: of the distillation.
         precision: its arithmetic.
         random: draws the examples and their symmetries.
     """
@@ -54,21 +52,19 @@ class Student:
         self,
         side: int,
         network: PolicyNetwork,
-        rules: str,
-        config: StudentConfig,
-        reach: int,
+        config: DistillConfig,
         precision: Precision,
         random: np.random.Generator,
     ) -> None:
         self.side = side
         self._network = network
-        self._config = config
-        self._reach = reach
+        self._config = config.student
+        self._reach = config.teacher.reach
         self._precision = precision
         self._random = random
-        self._symmetries = np.array(symmetries_of(rules))
-        self._points = margin_of_one(get_ruleset(rules))
-        self._optimisers = optimisers_of(network, config.learning_rate, epsilon=1e-6)
+        self._symmetries = np.array(symmetries_of(config.rules))
+        self._points = margin_of_one(get_ruleset(config.rules))
+        self._optimisers = optimisers_of(network, config.student.learning_rate, epsilon=1e-6)
         self._lessons: list[Lesson] = []
         self._sizes = np.zeros(0, dtype=np.int64)
 

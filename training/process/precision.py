@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from agents.networks.drawing import draw_decisions
 from agents.networks.inputs import Inputs
 from agents.networks.network import PolicyNetwork
 from thud_env.errors import ThudError
@@ -77,6 +78,27 @@ class Precision:
         if self.has_kernels and not isinstance(rows, Tensor):
             rows = torch.from_numpy(rows).to(self.device)
         return network.inputs(rows).to(self.device)
+
+    def draw(
+        self,
+        network: PolicyNetwork,
+        rows: NDArray[np.int16],
+        uniforms: NDArray[np.float64],
+        temperature: float = 1.0,
+    ) -> NDArray[np.int32]:
+        """Draw a decision for each of N states from a network's policy, [N].
+
+        Args:
+            network: the policy.
+            rows: [N, 432] state rows.
+            uniforms: [N] numbers in [0, 1), one for each draw.
+            temperature: 1 draws from the policy, 0 takes its most likely decision.
+        """
+        inputs = self.inputs(network, rows)
+        drawn_with = torch.from_numpy(uniforms).to(self.device)
+        with self.autocast():
+            drawn = draw_decisions(network, inputs, drawn_with, temperature)
+        return drawn.actions.int().cpu().numpy()
 
     def autocast(self) -> contextlib.AbstractContextManager[object]:
         """The context to run networks in; it concerns the calling thread only."""

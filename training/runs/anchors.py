@@ -10,18 +10,39 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+from numpy.typing import NDArray
 
 import agents
+from agents.networks.network import PolicyNetwork
 from thud_env.position import SIDES
 from training.arena.battles import play_battles
 from training.config import RunConfig
+from training.process.precision import Precision
 from training.process.roles import Roles
 from training.process.state import State, StateError
 from training.selfplay.battle_metrics import AGAINST
-from training.selfplay.live_policy import LivePolicy
 
 SCORE = "mean_anchor_margin"
 """The metric of a role that is its mean margin over the anchors."""
+
+
+class LivePolicy:
+    """Plays by a network as it is at the moment, for ``play_battles``.
+
+    Args:
+        network: of the role that plays.
+        precision: the arithmetic of the network.
+        seed: seeds the draws.
+    """
+
+    def __init__(self, network: PolicyNetwork, precision: Precision, seed: int) -> None:
+        self._network = network
+        self._precision = precision
+        self._random = np.random.default_rng(seed)
+
+    def act_rows(self, rows: NDArray[np.int16]) -> NDArray[np.int32]:
+        """See ``agents.agent.BatchPolicy``."""
+        return self._precision.draw(self._network, rows, self._random.random(len(rows)))
 
 
 @dataclasses.dataclass(frozen=True)

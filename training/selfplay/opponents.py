@@ -22,7 +22,6 @@ from thud_env.rulesets import get_ruleset
 from training.config import PlayConfig
 from training.process.precision import Precision
 from training.process.state import StateError, restore_generator, state_of_generator
-from training.selfplay.live_policy import decide
 from training.selfplay.rollout import MIRROR
 from training.selfplay.snapshots import Pool
 
@@ -114,7 +113,7 @@ class Opponents:
                 actions[mine] = answer_of(self._agents[side][name], str(name), rows[mine])
                 continue
             network = self.pools[side].network(str(name))
-            actions[mine] = decide(network, self._precision, rows[mine], uniforms[mine])
+            actions[mine] = self._precision.draw(network, rows[mine], uniforms[mine])
         return actions
 
     def finished(self, game: int, margin: int) -> None:
