@@ -47,7 +47,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import re
 import secrets
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
@@ -57,32 +56,22 @@ from pathlib import Path
 from typing import Any
 
 from thud_env.arguments import as_list, shown
-from thud_env.board import CELL_OF_SQUARE, SQUARE_NAMES
+from thud_env.board import SQUARE_NAMES
 from thud_env.notation.positions import board_text
-from thud_env.notation.turns import PIECES, normalise_turn, turns_of_decisions
+from thud_env.notation.turns import normalise_turn, turns_of_decisions
 from thud_env.position import Position, Termination
-from thud_env.record.text import RecordError, RecordText, check_tag, decode_record, format_record
-from thud_env.rules import row as fields
+from thud_env.record.tags import PLAIN_START, completed, read_limits, setup_of
+from thud_env.record.text import RecordError, RecordText, decode_record, format_record
 from thud_env.rulesets import LARGEST_LIMIT, RULESETS, Ruleset, get_ruleset
 
 __all__ = ["Record", "RecordError", "read_record", "write_record"]
 
-_PLAIN_START = " d - 0 0"
-"""The end of a start's position text where the setup line alone describes it."""
-_LIMITS = {
-    "MaxQuietTurns": ("max_quiet_turns", fields.MAX_QUIET_TURNS),
-    "MaxTurns": ("max_turns", fields.MAX_TURNS),
-    "OfferAfter": ("offer_after", fields.OFFER_AFTER),
-}
 _LIMIT_THAT_ENDS = {
     Termination.QUIET_LIMIT: "max_quiet_turns",
     Termination.TURN_LIMIT: "max_turns",
 }
-_YES_NO = {"yes": True, "no": False}
 _GUESSES = ("classic", "classic-all", "classic-any", "koom-valley", "koom-valley-football")
 """The rulesets, in the order in which they are tried on a record that names none."""
-
-_NUMBER = re.compile(r"[1-9][0-9]{0,4}")
 
 
 @dataclass(frozen=True)
@@ -119,7 +108,7 @@ class Record:
         turns, final = _replay(self.start, self.turns)
         object.__setattr__(self, "turns", turns)
         object.__setattr__(self, "final", final)
-        object.__setattr__(self, "tags", _completed(self.tags, self.start, final))
+        object.__setattr__(self, "tags", completed(self.tags, self.start, final))
 
     @property
     def rules(self) -> Ruleset:
@@ -135,7 +124,7 @@ class Record:
     @property
     def text(self) -> str:
         """The record as a ``.thud`` file holds it; ``Record.from_text`` is its inverse."""
-        return format_record(self.tags, _setup_of(self.start), self.turns)
+        return format_record(self.tags, setup_of(self.start), self.turns)
 
     def positions(self) -> Iterator[Position]:
         """The start, and the position after each turn."""
@@ -285,7 +274,7 @@ def _make_sense(source: RecordText, rules: Ruleset | None) -> Record:
     named = _named_rules(source)
     if named and rules and named != rules:
         raise RecordError(f"the record is of {named.spec}, not of {rules.spec}", tag="Rules")
-    limits = _limits(source)
+    limits = read_limits(source)
     known = rules or named
     failures = []
     for ruleset in [known] if known else _fitting_rules(source):
@@ -310,24 +299,8 @@ def _named_rules(source: RecordText) -> Ruleset | None:
 
 def _fitting_rules(source: RecordText) -> list[Ruleset]:
     all_rules = [RULESETS[name] for name in _GUESSES]
-    starts = [rules for rules in all_rules if _setup_of(Position.start(rules)) == source.setup]
+    starts = [rules for rules in all_rules if setup_of(Position.start(rules)) == source.setup]
     return starts or all_rules
-
-
-def _limits(source: RecordText) -> dict[str, Any]:
-    limits: dict[str, Any] = {}
-    for tag, (name, _) in _LIMITS.items():
-        if tag not in source.tags:
-            continue
-        value = source.tags[tag]
-        if not _NUMBER.fullmatch(value) or int(value) > LARGEST_LIMIT:
-            reason = f"{tag} {value!r}: a number in 1 .. {LARGEST_LIMIT} would be right"
-            raise RecordError(reason, tag=tag)
-        limits[name] = int(value)
-    agreement = source.tags.get("Agreement", "no")
-    if agreement not in _YES_NO:
-        raise RecordError(f"Agreement {agreement!r}: yes or no would be right", tag="Agreement")
-    return {**limits, "agreement": _YES_NO[agreement]}
 
 
 def _play_out(source: RecordText, rules: Ruleset, limits: dict[str, Any]) -> Record:
@@ -348,12 +321,12 @@ def _play_out(source: RecordText, rules: Ruleset, limits: dict[str, Any]) -> Rec
 def _start(source: RecordText, rules: Ruleset, limits: dict[str, Any]) -> Position:
     tag = "Position" if "Position" in source.tags else None
     board = board_text(source.setup.get(name, " ") for name in SQUARE_NAMES)
-    text = source.tags["Position"] if tag else board + _PLAIN_START
+    text = source.tags["Position"] if tag else board + PLAIN_START
     try:
         start = Position.from_text(text, rules, **limits)
     except ValueError as error:
         raise RecordError(str(error), tag=tag) from None
-    if _setup_of(start) != source.setup:
+    if setup_of(start) != source.setup:
         raise RecordError("the setup line is not the board of the tag Position")
     return start
 
@@ -376,64 +349,3 @@ def _replay(start: Position, words: Iterable[str]) -> tuple[tuple[str, ...], Pos
         turns.append(turn)
         position = successor
     return tuple(turns), position
-
-
-# -- what the tags and the setup line say ----------------------------------------------------
-
-
-def _facts(start: Position, final: Position) -> dict[str, str]:
-    """The value of every tag that states a fact, in the order in which they are written."""
-    limits = {tag: str(start.row[cell]) for tag, (_, cell) in _LIMITS.items()}
-    outcome = final.outcome
-    return {
-        "Rules": start.rules.spec,
-        **limits,
-        "Agreement": "yes" if start.row[fields.AGREEMENT] else "no",
-        "Position": start.text,
-        "Result": str(outcome.margin) if outcome else "*",
-        "Termination": _words_for(outcome.termination) if outcome else "unfinished",
-    }
-
-
-def _words_for(termination: Termination) -> str:
-    return termination.name.lower().replace("_", "-")
-
-
-def _completed(given: dict[str, str], start: Position, final: Position) -> dict[str, str]:
-    """The tags of a record: the facts it states or has to state, then all others."""
-    facts = _facts(start, final)
-    if "Rules" in given and _is_spelt(given["Rules"], start.rules):
-        given = {**given, "Rules": start.rules.spec}
-    for name, value in given.items():
-        check_tag(name, value)
-        if value != facts.get(name, value):
-            reason = f"tag {name} says {value!r}, but the battle {facts[name]!r}"
-            raise RecordError(reason, tag=name)
-    plain = Position.start(start.rules)
-    usual = _facts(plain, plain)
-    needed = {"Rules", *(name for name in (*_LIMITS, "Agreement") if facts[name] != usual[name])}
-    if not start.text.endswith(_PLAIN_START):
-        needed.add("Position")
-    if final.outcome is not None:
-        needed |= {"Result", "Termination"}
-    stated = {name: fact for name, fact in facts.items() if name in needed or name in given}
-    return {**stated, **{name: value for name, value in given.items() if name not in stated}}
-
-
-def _is_spelt(spec: object, rules: Ruleset) -> bool:
-    """Whether a spec, in any spelling, is that of a ruleset."""
-    try:
-        return isinstance(spec, str) and get_ruleset(spec) == rules
-    except ValueError:
-        return False
-
-
-def _setup_of(position: Position) -> dict[str, str]:
-    """What stands on which square: the dwarfs first, then the trolls, then the stone."""
-    on_squares = position.row[CELL_OF_SQUARE].tolist()
-    return {
-        SQUARE_NAMES[square]: letter
-        for piece, letter in PIECES.items()
-        for square, found in enumerate(on_squares)
-        if found == piece
-    }
