@@ -172,6 +172,7 @@ ROWS = [
             )
         },
         with_fault=50,
+        chunk=5_000,  # each begins with 500 that warm the server
         proves=standing_on("agents.web.serve"),
     ),
 ]
