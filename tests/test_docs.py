@@ -97,6 +97,18 @@ def test_links_lead_to_files(path: Path) -> None:
     assert not missing
 
 
+def anchors(path: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"(?m)^#+ (.*)$", FENCE.sub("", path.read_text(encoding="utf-8")))
+    return {re.sub(r"[^\w\- ]", "", one.lower()).replace(" ", "-") for one in headings}
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
+def test_links_lead_to_headings(path: Path) -> None:
+    links = re.findall(r"\]\(([^)#]*\.md)?#([^)]+)\)", path.read_text(encoding="utf-8"))
+    assert all(anchor in anchors(path.parent / page if page else path) for page, anchor in links)
+
+
 @pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
 def test_commands_exist(path: Path) -> None:
     shell = "\n".join(block for _, block in blocks(path, "sh"))

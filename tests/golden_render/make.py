@@ -17,7 +17,7 @@ from thud_env.render import ansi, svg
 FOLDER = Path(__file__).parent
 IMAGES = FOLDER.parents[1] / "docs" / "images"
 IN_DOCUMENTS = ("start", "hurl", "which-dwarf", "koom-valley", "tramples", "football")
-"""The pictures that docs/environment.md shows, and README."""
+"""The pictures that README and the pages of docs show."""
 
 
 @dataclass(frozen=True)
