@@ -8,6 +8,7 @@ over the anchors.
 from __future__ import annotations
 
 import dataclasses
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,11 +66,15 @@ class Anchors:
 
     def __init__(self, config: RunConfig) -> None:
         self._config = config
-        measured = SIDES if config.anchor_games else ()  # at once, each against players of its own
-        self._players = [{spec: agents.make(spec) for spec in config.anchors} for _ in measured]
-        """By side and spec. Made once: a policy of a run that goes on would be another later."""
         self.best: dict[str, Best] = {}
         """By role, once measured."""
+
+    @cached_property
+    def _players(self) -> list[dict[str, agents.Agent]]:
+        """By side, as both are measured at once, and by spec. Made once: later a policy of a run
+        that goes on would be another.
+        """
+        return [{spec: agents.make(spec) for spec in self._config.anchors} for _ in SIDES]
 
     def measure(self, roles: Roles, decisions: int) -> dict[str, float]:
         """Play, and return the mean margin of each role against each anchor, and over them all,
@@ -86,11 +91,12 @@ class Anchors:
             2 * len(SIDES) * len(config.anchors)
         )
         shares = np.split(seeds, len(SIDES))
+        players = self._players  # made here, not by both threads
 
         def play(side: int) -> list[float]:
             drawn = iter(shares[side].tolist())
             return [
-                self._margin(roles, side, anchor, next(drawn), next(drawn))
+                self._margin(roles, side, players[side][anchor], next(drawn), next(drawn))
                 for anchor in config.anchors
             ]
 
@@ -104,18 +110,17 @@ class Anchors:
                 self.best[role] = Best(score, decisions)
         return metrics
 
-    def _margin(self, roles: Roles, side: int, anchor: str, *seeds: int) -> float:
+    def _margin(self, roles: Roles, side: int, other: agents.Agent, *seeds: int) -> float:
         """The mean margin of one role against one anchor, from the role's view.
 
         Args:
             roles: their networks.
             side: the role: 0 dwarfs, 1 trolls.
-            anchor: the spec of whom it meets.
+            other: the anchor.
             seeds: of the role and of the anchor.
         """
         config = self._config
         policy = LivePolicy(roles.networks[side], roles.precision, seeds[0])
-        other = self._players[side][anchor]
         other.seed(seeds[1])
         dwarfs, trolls = (policy, other) if side == 0 else (other, policy)
         battles = play_battles(dwarfs, trolls, config.anchor_games, config.rules, **config.limits)
