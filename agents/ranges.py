@@ -2,8 +2,7 @@
 
 ::
 
-    blocks: Positive = Annotated[float, Range(1e-6)]
-NotNegative = 3
+    blocks: NotNegative = 3
     depth: Annotated[int, Range(1, MAX_DEPTH)] = 2
 """
 

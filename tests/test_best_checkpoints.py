@@ -53,6 +53,29 @@ def test_an_anchor_stays_who_it_was_as_long_as_a_run_goes(tmp_path: Path) -> Non
     roles.close()
 
 
+OWN_ANCHOR = """
+import numpy as np
+import agents
+from thud_env import Position
+
+class Drawing(agents.Agent):
+    def __init__(self, seed: int = 0):
+        self.random = np.random.default_rng(seed)  # and no method seed
+    def act_rows(self, rows):
+        return np.array([self.random.choice(Position(row).legal_actions()) for row in rows])
+"""
+
+
+def test_an_anchor_of_ones_own_carries_nothing_over(tmp_path: Path, monkeypatch) -> None:
+    (tmp_path / "own_anchor.py").write_text(OWN_ANCHOR)
+    monkeypatch.syspath_prepend(tmp_path)
+    anchors = ("python:own_anchor:Drawing",)
+    config = dataclasses.replace(TINY, anchors=anchors, anchor_games=4, max_turns=30)
+    measuring, roles = Anchors(config), self_play_trainer(config).roles
+    assert measuring.measure(roles, 512) == measuring.measure(roles, 512)
+    roles.close()
+
+
 def test_rotation_spares_the_best(tmp_path: Path) -> None:
     folder = RunFolder.begin(tmp_path / "tiny", dataclasses.replace(TINY, keep_checkpoints=1))
     trainer = self_play_trainer(TINY)

@@ -20,6 +20,7 @@ import agents
 import thud_env
 from agents.networks.attacks import attack_planes
 from thud_env import RULESETS, BatchedGame, Position, RowError
+from thud_env.batch.states import drawn_decisions, legal_lists
 from thud_env.rules import row as fields
 from thud_env.rules.check import check_row
 from thud_env.rulesets import CLASSIC
@@ -186,6 +187,8 @@ def test_rows_may_lie_in_memory_as_they_like(layout: str) -> None:
         lambda rows: thud_env.symmetry.map_rows(3, rows),
         attack_planes,
         lambda rows: [Position(row) for row in rows],
+        lambda rows: legal_lists(rows)[0],
+        lambda rows: drawn_decisions(rows, np.random.default_rng(1)),
     ):
         assert np.array_equal(reader(same), reader(rows))
     games = BatchedGame(len(rows), masks="bits")

@@ -20,7 +20,7 @@ from training.config import (
     TrainConfig,
 )
 from training.config_file import load_config
-from training.distill.config import DistillConfig, TeacherConfig
+from training.distill.config import DistillConfig, LessonConfig, TeacherConfig
 
 FOLDER = Path(__file__).parents[1] / "configs"
 CONFIGS = sorted(FOLDER.glob("*.yaml"))
@@ -230,6 +230,12 @@ def test_a_distillation_out_of_range_is_refused_before_a_search_reads_it(
     [
         (TrainConfig(ppo=PPOConfig(clip_coef="0.2")), "ppo.clip_coef: '0.2' must be of type float"),
         (TrainConfig(ppo=PPOConfig(ent_coef=-1)), "ppo.ent_coef: -1 must be a number, 0 or more"),
+        (TrainConfig(ppo=OpponentConfig()), "ppo: OpponentConfig("),
+        (
+            TrainConfig(ppo=PPOConfig),
+            "ppo: <class 'training.config.PPOConfig'> must be ",
+        ),
+        (TrainConfig(network=None), "network: None must be of type NetworkConfig"),
         (TrainConfig(num_games=1.5), "num_games: 1.5 must be of type int"),
         (TrainConfig(anchor_games=True), "anchor_games: True must be of type int"),
         (TrainConfig(device="gpu"), "device: 'gpu' is not one of auto, cpu, cuda"),
@@ -246,6 +252,19 @@ def test_types_are_checked_in_a_configuration_made_in_python(
     with pytest.raises(ConfigError) as error:
         config.check()
     assert str(error.value).startswith(refusal)
+
+
+@pytest.mark.parametrize(
+    ("make", "refusal"),
+    [
+        (lambda: OpponentConfig(frozen="x"), "frozen: 'x' must be of type float"),
+        (lambda: ExploitConfig(num_games="x"), "num_games: 'x' must be of type int"),
+        (lambda: LessonConfig(student=None), "student: None must be of type float"),
+    ],
+)
+def test_types_are_checked_before_anything_is_counted(make, refusal: str) -> None:
+    with pytest.raises(ConfigError, match=f"^{refusal}"):
+        make()
 
 
 def test_a_whole_number_serves_as_a_share_in_python() -> None:

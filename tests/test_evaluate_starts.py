@@ -139,8 +139,8 @@ def test_a_program_may_give_positions() -> None:
     ("starts", "said"),
     [
         ([], "0 positions for 2 battles"),
-        (3, "position 3: position text"),
-        (Position.start().row, "position int16 of shape"),
+        (3, "starts 3: position text"),
+        (Position.start().row, "starts int16 of shape"),
         (np.stack([Position.start().row] * 3), "3 positions for 2 battles"),
     ],
 )
@@ -148,6 +148,14 @@ def test_wrong_starts_of_a_program_are_named(starts: Any, said: str) -> None:
     player = agents.make("greedy")
     with pytest.raises((ThudError, TypeError), match=f"^{said}"):
         play_battles(player, player, 2, starts=starts)
+
+
+def test_an_agreement_that_is_not_wanted_is_none() -> None:
+    player = agents.make("greedy")
+    start = Position.start(agreement=True)
+    for starts in ([start], start.row[None]):
+        played = play_battles(player, player, 1, starts=starts, agreement=False, max_turns=2)
+        assert played.starts.tolist() == [Position.start(max_turns=2).row.tolist()]
 
 
 @pytest.mark.parametrize("kind", ["text", "position", "rows"])

@@ -13,8 +13,8 @@ from training.arena.intervals import (
     compare,
     is_above,
     mean_interval,
-    percentile_interval,
     resample_weights,
+    resampled_interval,
     resampled_means,
     resolution,
     wilson,
@@ -86,10 +86,9 @@ def test_four_times_the_games_resolve_half_the_difference() -> None:
 
 
 def bootstrap_mean(values: np.ndarray) -> Interval:
-    """As a ladder has it, of one value a start."""
+    """As in a ladder in which each start was played."""
     starts = np.arange(len(values))
-    samples = resampled_means(values, starts, resample_weights(len(values)))
-    return percentile_interval(float(values.mean()), samples)
+    return resampled_interval(values, starts, resample_weights(len(values)))
 
 
 def test_the_bootstrap_of_many_values_is_the_normal_interval() -> None:

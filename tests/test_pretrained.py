@@ -69,6 +69,12 @@ def test_the_folder_of_a_run_means_its_latest_checkpoint(tmp_path: Path) -> None
     assert found.turn(position) == wanted.turn(position)
 
 
+def test_another_file_is_told_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "notes.md").write_text("")
+    with pytest.raises(CheckpointError, match="is not a policy"):
+        agents.make(f"policy:{tmp_path / 'notes.md'}")
+
+
 def test_a_file_of_a_policy_is_told_its_folder() -> None:
     model = PRETRAINED / "classic" / "dwarfs" / "model.safetensors"
     for read in (lambda: agents.make(f"policy:{model}"), lambda: load_policy(model)):

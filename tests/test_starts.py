@@ -1,6 +1,7 @@
 """``starts``: battles that begin at positions of the user's own, by themselves, too."""
 
 import copy
+from functools import partial
 
 import gymnasium
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from seat_play import first_legal
 
 import thud_env
+from thud_env.envs.vector import ThudVectorEnv
 
 START = thud_env.Position.start(max_turns=4)
 AFTER = START.play("dE2-E6")
@@ -74,10 +76,34 @@ def test_without_limits_of_the_environment_those_of_a_start_stay():
     assert env.position == agreed
 
 
+@pytest.mark.parametrize("starts", [None, START, [START.text], ROWS])
+@pytest.mark.parametrize("limit", ["max_turns", "max_quiet_turns", "offer_after"])
+@pytest.mark.parametrize("make", [thud_env.ThudEnv, partial(thud_env.ThudVectorEnv, 2)])
+def test_limits_out_of_range_are_refused_whatever_the_starts(make, limit, starts):
+    with pytest.raises(ValueError, match=f"^{limit} must be in 1 .. 32767, not 0"):
+        make(starts=starts, **{limit: 0})
+    with pytest.raises(ValueError, match="agreement must be True or False, not None"):
+        make(starts=starts, agreement=None)
+
+
+@pytest.mark.parametrize("limits", [{"max_turns": 60}, {"max_quiet_turns": 50, "max_turns": 70}])
+@pytest.mark.parametrize("rules", thud_env.RULESETS)
+def test_rows_get_limits_as_texts_do(rules, limits):
+    games = thud_env.BatchedGame(8, rules, seed=1, agreement=True)
+    for _ in range(40):
+        games.step(games.sample_actions())
+    env = ThudVectorEnv(8, rules, side="both", opponent=None, **limits)
+    env.reset(options={"position": games.rows})
+    for number in range(8):
+        own = games.position(number)
+        wanted = thud_env.Position.from_text(own.text, rules, **{**own.limits, **limits})
+        assert env.position(number) == wanted
+
+
 def test_a_start_that_is_over_by_the_limits_of_the_environment_is_named():
-    with pytest.raises(ValueError, match=r"^position 2, a row, is over: turn limit"):
+    with pytest.raises(ValueError, match=r"^start 2, a row, is over: turn limit"):
         thud_env.ThudEnv(starts=ROWS, max_turns=2)
-    with pytest.raises(ValueError, match=r"^position 'dd1dd/.*' is over: turn limit"):
+    with pytest.raises(ValueError, match=r"^start 'dd1dd/.*' is over: turn limit"):
         thud_env.ThudEnv(starts=STARTS, max_turns=2)
 
 
@@ -195,7 +221,7 @@ def test_many_begin_at_the_only_start_there_is():
         (ROWS[:0], ValueError, "^starts has none: one at least"),
         (7, TypeError, "^starts 7: a list of position texts or Positions, or rows, "),
         (b"rows", TypeError, "^starts b'rows': a list"),
-        ([None], TypeError, "^position None: position text or a Position"),
+        ([None], TypeError, "^start None: position text or a Position"),
         (["nonsense"], ValueError, "nonsense"),
         ([thud_env.Position.start("koom-valley")], ValueError, "cannot start a battle of classic"),
         (ROWS[:, :7], thud_env.RowError, "432"),
@@ -220,5 +246,5 @@ def test_a_start_that_is_over_is_named():
     over = thud_env.Position.start(max_turns=1).play("dE2-E6")
     with pytest.raises(ValueError, match=r"is over: "):
         thud_env.ThudEnv(starts=[over])
-    with pytest.raises(ValueError, match=r"^position 1, a row, is over: "):
+    with pytest.raises(ValueError, match=r"^start 1, a row, is over: "):
         thud_env.ThudEnv(starts=np.stack([START.row, over.row]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypedDict
 
 import numpy as np
@@ -12,7 +12,17 @@ from thud_env.arguments import as_array, shown
 from thud_env.errors import ThudError
 from thud_env.position import Position
 from thud_env.rules.check import as_rows, check_rows
-from thud_env.rules.row import ROW_SIZE, new_row
+from thud_env.rules.row import (
+    LIMITS,
+    MAX_QUIET_TURNS,
+    MAX_TURNS,
+    ONGOING,
+    QUIET_TURNS,
+    ROW_SIZE,
+    TERMINATION,
+    TURNS,
+    new_row,
+)
 from thud_env.rulesets import RULESETS, Ruleset
 
 Starts = str | Position | Sequence[str | Position] | NDArray[Any]
@@ -20,9 +30,8 @@ Starts = str | Position | Sequence[str | Position] | NDArray[Any]
 
 
 class Limits(TypedDict, total=False):
-    """What may end a battle besides the rules. A limit that is left out or None is as a
-    ``Position`` or a row has it, and for a text as the ruleset has it; so is an agreement that is
-    False.
+    """What may end a battle besides the rules. What is left out or None is as a ``Position`` or a
+    row has it, and for a text as the ruleset has it.
     """
 
     max_quiet_turns: int | None
@@ -31,41 +40,50 @@ class Limits(TypedDict, total=False):
     agreement: bool
 
 
+def limits_asked_for(
+    max_quiet_turns: int | None,
+    max_turns: int | None,
+    offer_after: int | None,
+    agreement: bool,
+) -> Limits:
+    """The limits that an environment was made with; False is no wish for ``agreement``."""
+    limits = Limits(max_quiet_turns=max_quiet_turns, max_turns=max_turns, offer_after=offer_after)
+    if agreement is not False:
+        limits["agreement"] = agreement
+    return limits
+
+
 def read_start(start: str | Position, rules: Ruleset, limits: Limits) -> NDArray[np.int16]:
     """The state row of a position to start from, [432], with the limits given.
 
     Args:
         start: position text or a ``Position``.
         rules: what is played.
-        limits: of the battle.
+        limits: of the battle, in their ranges.
 
     Raises:
         TypeError: if it is neither.
         ThudError: if it is damaged, of another ruleset, or over.
     """
-    if isinstance(start, str):
-        start = _read_text(start, rules, limits)
-    if not isinstance(start, Position):
-        given = f"is of type {type(start).__name__}" if hasattr(start, "dtype") else repr(start)
-        raise TypeError(
-            f"position {given}: position text or a Position, such as Position(row), would be right"
-        )
-    if start.rules != rules:
-        raise ThudError(f"a position of {start.rules.spec} cannot start a battle of {rules.spec}")
-    return _ongoing(repr(start.text), start, limits).row
+    return _read_one("position", start, rules, limits)
 
 
 def read_starts(
-    position: Any, rules: Ruleset, limits: Limits, chosen: NDArray[np.bool_]
+    given: Any,
+    rules: Ruleset,
+    limits: Limits,
+    chosen: NDArray[np.bool_],
+    name: str = "position",
 ) -> NDArray[np.int16]:
     """The state rows that B battles start from, [B, 432]; those of battles that are not to start
     are not read.
 
     Args:
-        position: a start for all, or a sequence of B of them, or state rows, [B, 432] integers.
+        given: a start for all, or a sequence of B of them, or state rows, [B, 432] integers.
         rules: what is played.
         limits: of the battles.
         chosen: [B] the battles to start.
+        name: what the argument is called.
 
     Raises:
         TypeError: as ``read_start``.
@@ -73,22 +91,23 @@ def read_starts(
             damaged row.
     """
     count = len(chosen)
-    rows = np.tile(new_row(rules), (count, 1))
-    if isinstance(position, str | Position):
-        rows[:] = read_start(position, rules, limits)
+    rows = np.tile(new_row(rules, **limits), (count, 1))
+    if isinstance(given, str | Position):
+        rows[:] = _read_one(name, given, rules, limits)
         return rows
-    if len(getattr(position, "shape", ())) == 2:
-        given = as_rows(position)
+    if len(getattr(given, "shape", ())) == 2:
         _check_number(len(given), count)
-        return _read_rows(np.where(chosen[:, np.newaxis], given, rows), rules, limits)
-    if not isinstance(position, Sequence) or isinstance(position, bytes):
+        given = as_rows(given)
+        rows = check_rows(np.where(chosen[:, np.newaxis], given, rows), rules)
+        return _limited(lambda number: f"{name} {number}, a row,", rows, limits)
+    if not isinstance(given, Sequence) or isinstance(given, bytes):
         raise TypeError(
-            f"position {shown(position)}: position text, a Position, a list of {count} of them, or "
+            f"{name} {shown(given)}: position text, a Position, a list of {count} of them, or "
             f"rows, [{count}, {ROW_SIZE}], would be right"
         )
-    _check_number(len(position), count)
+    _check_number(len(given), count)
     for number in np.flatnonzero(chosen).tolist():
-        rows[number] = read_start(position[number], rules, limits)
+        rows[number] = _read_one(name, given[number], rules, limits)
     return rows
 
 
@@ -105,8 +124,9 @@ def read_pool(starts: Starts | None, rules: Ruleset, limits: Limits) -> NDArray[
         TypeError: as ``read_start``.
         ThudError: as ``read_start``, or if there is none; ``RowError`` for a damaged row.
     """
+    usual = new_row(rules, **limits)
     if starts is None:
-        return new_row(rules, **limits)[np.newaxis]
+        return usual[np.newaxis]
     is_array = len(getattr(starts, "shape", ())) == 2
     if isinstance(starts, str | Position):
         starts = [starts]
@@ -118,26 +138,61 @@ def read_pool(starts: Starts | None, rules: Ruleset, limits: Limits) -> NDArray[
     if not len(starts):
         raise ThudError("starts has none: one at least would be right, or None for the setup")
     if is_array:
-        return _read_rows(as_array("starts", starts), rules, limits)
-    return np.stack([read_start(start, rules, limits) for start in starts])
+        rows = check_rows(as_array("starts", starts), rules)
+        return _limited(lambda number: f"start {number}, a row,", rows, limits)
+    return np.stack([_read_one("start", start, rules, limits) for start in starts])
 
 
-def _read_rows(given: NDArray[Any], rules: Ruleset, limits: Limits) -> NDArray[np.int16]:
-    rows = check_rows(given, rules).copy()
-    for number, row in enumerate(rows):
-        row[:] = _ongoing(f"{number}, a row,", Position.unchecked(row), limits).row
-    return rows
+def _read_one(name: str, start: Any, rules: Ruleset, limits: Limits) -> NDArray[np.int16]:
+    if isinstance(start, str):
+        start = _read_text(start, rules, limits)
+    if not isinstance(start, Position):
+        given = f"is of type {type(start).__name__}" if hasattr(start, "dtype") else repr(start)
+        raise TypeError(
+            f"{name} {given}: position text or a Position, such as Position(row), would be right"
+        )
+    if start.rules != rules:
+        raise ThudError(f"a position of {start.rules.spec} cannot start a battle of {rules.spec}")
+    known: Position = start
+    return _limited(lambda _: f"{name} {known.text!r}", known.row[np.newaxis], limits)[0]
 
 
-def _ongoing(name: str, start: Position, limits: Limits) -> Position:
-    """A position with the limits given, unless it is over then."""
-    own = start.limits
-    given = {name: limit for name, limit in limits.items() if limit not in (None, False)}
-    if own | given != own:
-        start = Position.from_text(start.text, start.rules, **{**own, **given})
-    if start.outcome is not None:
-        raise ThudError(f"position {name} is over: {start.outcome}")
-    return start
+def _limited(
+    name: Callable[[int], str], rows: NDArray[np.int16], limits: Limits
+) -> NDArray[np.int16]:
+    """Copies of sound rows, [N, 432], with the limits given.
+
+    Args:
+        name: what messages call the row of a number.
+        rows: [N, 432] state rows.
+        limits: in their ranges.
+
+    Raises:
+        ThudError: if one is over then, naming it.
+    """
+    given: dict[str, Any] = {limit: most for limit, most in limits.items() if most is not None}
+    limited = rows.copy()
+    for limit, most in given.items():
+        limited[:, LIMITS[limit]] = most
+    changed = (limited != rows).any(axis=1)
+    at_once = {"max_turns", "max_quiet_turns"}
+    if given.keys() <= at_once:  # the other limits change what may be offered and when
+        at_limit = (limited[:, TURNS] >= limited[:, MAX_TURNS]) | (
+            limited[:, QUIET_TURNS] >= limited[:, MAX_QUIET_TURNS]
+        )
+        changed &= at_limit
+    for number in np.flatnonzero(changed).tolist():
+        start = Position.unchecked(rows[number])
+        try:
+            again = Position.from_text(start.text, start.rules, **{**start.limits, **given})
+        except ThudError as error:
+            raise ThudError(f"{name(number)}: {error}") from None
+        limited[number] = again.row
+    over = np.flatnonzero(limited[:, TERMINATION] != ONGOING)
+    if len(over):
+        outcome = Position.unchecked(limited[over[0]]).outcome
+        raise ThudError(f"{name(int(over[0]))} is over: {outcome}")
+    return limited
 
 
 def _check_number(found: int, count: int) -> None:

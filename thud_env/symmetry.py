@@ -172,11 +172,14 @@ def map_rows(symmetries: int | NDArray[Any], rows: NDArray[np.int16]) -> NDArray
         numbers = np.full(len(given), _number(symmetries))  # type: ignore[arg-type]
     numbers = as_integers("symmetries", numbers, len(given))
     keys = given[:, RULESET_KEY:UNUSED]
-    _, firsts, games = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    if (keys == keys[:1]).all():
+        firsts, games = np.arange(min(len(given), 1)), np.zeros(len(given), dtype=np.int64)
+    else:
+        _, firsts, games = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     for game, first in enumerate(firsts):
         rules = ruleset_of(given[first])
-        for number in np.unique(numbers[games == game]):
-            _check_leaves(rules, int(number))
+        for number in set(numbers[games == game].tolist()):
+            _check_leaves(rules, number)
     return mapped_rows(numbers, given)
 
 

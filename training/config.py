@@ -73,7 +73,8 @@ class OpponentConfig:
     """Opponents besides the other learner (training/selfplay/opponents.py).
 
     Raises:
-        ThudError: if snapshots and players are met in more than all of the battles.
+        ThudError: if a value is of another type or out of range, or snapshots and players are met
+            in more than all of the battles.
     """
 
     frozen: Share = 0.0
@@ -92,8 +93,9 @@ class OpponentConfig:
     learns from one rollout in four only, so that the other catches up; nothing: never."""
 
     def __post_init__(self) -> None:
+        check_values(self)
         shares = self.frozen + self.scripted
-        if max(self.frozen, self.scripted) <= 1 < shares:
+        if shares > 1:
             raise ThudError(f"frozen and scripted are {shares:g} together: 1 is all")
 
     def in_each_seat(self, games: int) -> tuple[int, int]:
@@ -273,6 +275,7 @@ class ExploitConfig(SelfPlayConfig):
     """Its spec (docs/agents.md)."""
 
     def __post_init__(self) -> None:
+        check_type(int, self.num_games, "num_games")
         if self.num_games % 2:
             raise ThudError(
                 f"num_games: {self.num_games} must be even: half of the battles are of each seat"
@@ -311,7 +314,9 @@ def check_values(config: Any, where: str = "") -> None:
         key, value, hint = f"{where}{field.name}", getattr(config, field.name), hints[field.name]
         if isinstance(value, np.generic):
             value = value.item()
-        if dataclasses.is_dataclass(value):
+        if isinstance(hint, type) and dataclasses.is_dataclass(hint):
+            if not isinstance(value, hint):
+                raise ConfigError(f"{key}: {shown(value)} must be of type {hint.__name__}")
             check_values(value, f"{key}.")
             continue
         kind, *(allowed) = get_args(hint) if get_origin(hint) is Annotated else (hint,)

@@ -215,12 +215,12 @@ def _plane_names(network: object) -> list[str]:
 
 
 def check_no_file(folder: Path) -> None:
-    """Refuse a file where a folder is to be named, as ``model.safetensors`` instead of its own.
+    """Refuse a file of a policy where its folder is to be named.
 
     Raises:
         CheckpointError: naming the folder.
     """
-    if folder.is_file():
+    if folder.is_file() and (folder.parent / MANIFEST).is_file():
         raise CheckpointError(f"{folder} is a file: its folder, {folder.parent}, would be right")
 
 

@@ -40,7 +40,7 @@ from thud_env.position import SIDES, Position, Side
 from thud_env.rules.check import check_row
 from thud_env.rules.row import DWARFS, TERMINATION, TO_MOVE, TROLLS, TURN_LIMIT
 from thud_env.rulesets import Reward, Rules, Ruleset, get_ruleset
-from thud_env.starts import Limits, Starts, read_pool, read_start
+from thud_env.starts import Starts, limits_asked_for, read_pool, read_start
 from thud_env.views.encoding import NUM_POINTS, OBSERVATION_SHAPE, Plane, encode_row
 from thud_env.views.masks import mask_of
 
@@ -92,12 +92,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         self._loses = is_lost_by(illegal_action)
         self._by_outcome = wants_outcome(reward, self._rules)
         reward_kind = "outcome" if self._by_outcome else "margin"
-        self._limits = Limits(
-            max_quiet_turns=max_quiet_turns,
-            max_turns=max_turns,
-            offer_after=offer_after,
-            agreement=agreement,
-        )
+        self._limits = limits_asked_for(max_quiet_turns, max_turns, offer_after, agreement)
         self._pool = read_pool(starts, self._rules, self._limits)
         """[S, 432] where battles start."""
         self._draws = np.random.default_rng() if len(self._pool) > 1 else None

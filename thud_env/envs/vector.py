@@ -69,7 +69,7 @@ from thud_env.envs.states import check_arrays, check_generator, check_state
 from thud_env.errors import ThudError
 from thud_env.position import Position
 from thud_env.rulesets import Reward, Rules, Ruleset, get_ruleset
-from thud_env.starts import Limits, Starts, read_pool, read_starts
+from thud_env.starts import Starts, limits_asked_for, read_pool, read_starts
 from thud_env.views.encoding import PLANES
 from thud_env.views.match import MATCH_PLANES
 
@@ -140,12 +140,7 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         self.autoreset_mode = read_autoreset_mode(autoreset_mode)
         self.metadata = {"autoreset_mode": self.autoreset_mode}
         ruleset = get_ruleset(rules)
-        self._limits = Limits(
-            max_quiet_turns=max_quiet_turns,
-            max_turns=max_turns,
-            offer_after=offer_after,
-            agreement=agreement,
-        )
+        self._limits = limits_asked_for(max_quiet_turns, max_turns, offer_after, agreement)
         match = one_of("match", match, (True, False))
         pool = read_pool(starts, ruleset, self._limits)
         self._games = SeatedGames(

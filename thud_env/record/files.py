@@ -232,6 +232,18 @@ def read_record(path: str | PathLike[str], rules: str | Ruleset | None = None) -
         raise
 
 
+def _behind_links(path: Path) -> Path:
+    """The file that a path means, so that a link is not replaced itself."""
+    circle = OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+    try:
+        target = path.resolve()
+    except RuntimeError:  # of links that lead in a circle, up to Python 3.12
+        raise circle from None
+    if target.is_symlink():
+        raise circle
+    return target
+
+
 def write_record(path: str | PathLike[str], record: Record) -> None:
     """Write a ``.thud`` file, whole or not at all. A file that is there already is replaced, once
     the new content is safely on the disk, and keeps its permissions; a pipe is written to.
@@ -242,10 +254,7 @@ def write_record(path: str | PathLike[str], record: Record) -> None:
     """
     if not isinstance(record, Record):  # a Position has a text, too
         raise TypeError(f"{type(record).__name__} cannot be written: a Record would be right")
-    try:
-        target = Path(path).resolve()  # through a link, so as not to replace the link itself
-    except RuntimeError:  # what Python 3.11 and 3.12 raise for links that lead in a circle
-        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path)) from None
+    target = _behind_links(Path(path))
     if target.exists() and not target.is_file():
         target.write_bytes(record.text.encode())
         return

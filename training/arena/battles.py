@@ -146,7 +146,7 @@ def play_battles(
     )
     if starts is not None:
         everywhere = np.ones(games, dtype=np.bool_)
-        batch.set_rows(read_starts(starts, ruleset, cast(Limits, limits), everywhere))
+        batch.set_rows(read_starts(starts, ruleset, cast(Limits, limits), everywhere, "starts"))
     began = batch.rows.copy()
     decisions: list[list[int]] = [[] for _ in range(games)]
     strikes = np.zeros((2, games), dtype=np.int64)

@@ -114,6 +114,13 @@ def percentile_interval(value: float, samples: NDArray[np.float64]) -> Interval:
     return clamped(float(value), float(low), float(high), -math.inf, math.inf)
 
 
+def resampled_interval(
+    values: NDArray[np.float64], starts: NDArray[np.int64], weights: NDArray[np.int64]
+) -> Interval:
+    """The mean of values, one a start, with its bootstrap interval: see ``resampled_means``."""
+    return percentile_interval(float(values.mean()), resampled_means(values, starts, weights))
+
+
 def is_above(first: Interval, second: Interval, pairs: int) -> bool:
     """Whether ``first`` may be called higher than ``second``: the intervals are apart, and both
     rest on ``ENOUGH_PAIRS`` or more.

@@ -10,7 +10,7 @@ from agents.ranges import Count, NotNegative, Positive, Range, Share, StepSize
 from agents.search.lookahead import DEEPEST_LOOKAHEAD
 from agents.search.workspace import MAX_DEPTH, MAX_QUIESCENCE
 from thud_env.errors import ThudError
-from training.config import RunConfig
+from training.config import RunConfig, check_values
 
 REACH = 32_767
 """The largest reach: what decisions lose is kept in 16 bits."""
@@ -55,7 +55,8 @@ class LessonConfig:
     """The battles in which states are labelled (training/distill/lessons.py).
 
     Raises:
-        ThudError: if students and players have more than all of the seats.
+        ThudError: if a value is of another type or out of range, or students and players have more
+            than all of the seats.
     """
 
     book: Share = 0.25
@@ -80,8 +81,9 @@ class LessonConfig:
     """Temperature at which the teacher draws among its decisions, in hundredths of a point."""
 
     def __post_init__(self) -> None:
+        check_values(self)
         shares = self.student + self.scripted
-        if max(self.student, self.scripted) <= 1 < shares:
+        if shares > 1:
             raise ThudError(f"student and scripted are {shares:g} together: 1 is all")
 
 

@@ -21,6 +21,7 @@ from training.arena.intervals import (
     Interval,
     percentile_interval,
     resample_weights,
+    resampled_interval,
     resampled_means,
     wilson,
 )
@@ -186,7 +187,6 @@ def cell_of(dwarfs: str, trolls: str, games: dict[int, Result], weights: NDArray
     """
     results = list(games.values())
     margins = _margins(games)
-    samples = resampled_means(margins, np.array(list(games)), weights)
     endings = Counter(result.ending for result in results)
     return Cell(
         dwarfs,
@@ -195,7 +195,7 @@ def cell_of(dwarfs: str, trolls: str, games: dict[int, Result], weights: NDArray
         draws=int((margins == 0).sum()),
         losses=int((margins < 0).sum()),
         distinct=_count_distinct(results),
-        margin=percentile_interval(margins.mean(), samples),
+        margin=resampled_interval(margins, np.array(list(games)), weights),
         limited=sum(endings[limit] for limit in LIMITS) / len(results),
         moves=sum(sum(result.moves) for result in results) / len(results),
         effort=_effort(results, results),

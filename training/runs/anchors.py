@@ -8,13 +8,13 @@ over the anchors.
 from __future__ import annotations
 
 import dataclasses
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 import agents
 from agents.networks.network import PolicyNetwork
+from agents.registry import is_own
 from thud_env.position import SIDES
 from training.arena.battles import play_battles
 from training.config import RunConfig
@@ -62,19 +62,19 @@ class Anchors:
     Args:
         config: who the anchors are and how many battles each plays; its seed, with the number of
             decisions, seeds all draws: nothing is carried over.
+        measures: whether this process is the one of the run that measures.
     """
 
-    def __init__(self, config: RunConfig) -> None:
+    def __init__(self, config: RunConfig, measures: bool = True) -> None:
         self._config = config
         self.best: dict[str, Best] = {}
         """By role, once measured."""
-
-    @cached_property
-    def _players(self) -> list[dict[str, agents.Agent]]:
-        """By side, as both are measured at once, and by spec. Made once: later a policy of a run
-        that goes on would be another.
+        kept = [spec for spec in config.anchors if not is_own(spec)]
+        made = SIDES if measures and config.anchor_games else ()
+        self._players = [{spec: agents.make(spec) for spec in kept} for _ in made]
+        """By side, as both are measured at once, and by spec: those of the checkout. Made once, as
+        a policy of a run that goes on would be another later.
         """
-        return [{spec: agents.make(spec) for spec in self._config.anchors} for _ in SIDES]
 
     def measure(self, roles: Roles, decisions: int) -> dict[str, float]:
         """Play, and return the mean margin of each role against each anchor, and over them all,
@@ -91,12 +91,11 @@ class Anchors:
             2 * len(SIDES) * len(config.anchors)
         )
         shares = np.split(seeds, len(SIDES))
-        players = self._players  # made here, not by both threads
 
         def play(side: int) -> list[float]:
             drawn = iter(shares[side].tolist())
             return [
-                self._margin(roles, side, players[side][anchor], next(drawn), next(drawn))
+                self._margin(roles, side, anchor, next(drawn), next(drawn))
                 for anchor in config.anchors
             ]
 
@@ -110,21 +109,31 @@ class Anchors:
                 self.best[role] = Best(score, decisions)
         return metrics
 
-    def _margin(self, roles: Roles, side: int, other: agents.Agent, *seeds: int) -> float:
+    def _margin(self, roles: Roles, side: int, anchor: str, *seeds: int) -> float:
         """The mean margin of one role against one anchor, from the role's view.
 
         Args:
             roles: their networks.
             side: the role: 0 dwarfs, 1 trolls.
-            other: the anchor.
+            anchor: the spec of whom it meets.
             seeds: of the role and of the anchor.
         """
         config = self._config
         policy = LivePolicy(roles.networks[side], roles.precision, seeds[0])
-        other.seed(seeds[1])
+        other = self._player(side, anchor, seeds[1])
         dwarfs, trolls = (policy, other) if side == 0 else (other, policy)
         battles = play_battles(dwarfs, trolls, config.anchor_games, config.rules, **config.limits)
         return float(battles.margins.mean()) * (1 if side == 0 else -1)
+
+    def _player(self, side: int, anchor: str, seed: int) -> agents.Agent:
+        """An anchor whose decisions depend on a seed alone. One of the user's own may draw by the
+        seed that it was made with.
+        """
+        player = self._players[side].get(anchor)
+        if player is None:
+            return agents.make(anchor, seed=seed)
+        player.seed(seed)
+        return player
 
     def state(self) -> State:
         """The best so far."""

@@ -5,7 +5,7 @@
     runs/NAME/
         config.yaml            the configuration, in full
         lock                   names the process that writes the run
-        run.json               versions, commit and machine of every start
+        run.json               of every start: versions, commit, machine, hashes of players' files
         metrics.jsonl          one line an update
         tensorboard/           the same for TensorBoard
         checkpoints/

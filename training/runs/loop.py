@@ -87,7 +87,7 @@ def run(
     """
     config, ranks = trainer.config, trainer.ranks
     checkpoints, writes = folder.checkpoints, ranks.rank == 0
-    anchors, foresight = Anchors(config), Foresight(config)
+    anchors, foresight = Anchors(config, measures=writes), Foresight(config)
     alarms = Alarms(config.rules, checkpoints)
     try:
         if folder.resumed:
