@@ -16,6 +16,7 @@ from by_hand import decide, place, turns_of
 from positions import random_position
 
 import agents
+from agents.networks.network import Network
 from agents.policy import PolicyAgent
 from agents.simple import GreedyAgent, RandomAgent
 from thud_env import RULESETS, Position, RowError, ThudError
@@ -509,3 +510,23 @@ def test_only_a_position_is_played_in(wrong) -> None:
     for choose in (agents.make("greedy").act, agents.make("greedy").turn):
         with pytest.raises(TypeError, match="is not a position"):
             choose(wrong)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_no_margin_beyond_the_largest_is_expected(
+    sign: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forward = Network.forward
+    monkeypatch.setattr(
+        Network,
+        "forward",
+        lambda network, inputs: (judged := forward(network, inputs))._replace(
+            values=0 * judged.values + 9.0 * sign
+        ),
+    )
+    policy = agents.make("policy:pretrained/classic")
+    start = Position.start()
+    assert policy.judge(start).margin == 32 * sign
+    after = start.play("dE2-E6")
+    expected = policy.expected_margins(np.stack([start.row, after.row]))
+    assert expected.tolist() == [32 * sign, -32 * sign]

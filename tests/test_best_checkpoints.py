@@ -107,3 +107,13 @@ def test_a_best_checkpoint_that_is_gone_is_no_longer_the_best(tmp_path: Path) ->
     assert checkpoints.still_there({"dwarfs": Best(1.0, 1)}) == {}
     checkpoints.point_to_best({})
     assert not (checkpoints.best / "dwarfs").is_symlink()
+
+
+def test_each_measurement_draws_anew() -> None:
+    config = dataclasses.replace(TINY, anchors=("random",), anchor_games=8, max_turns=40)
+    roles = self_play_trainer(config).roles
+    measuring = Anchors(config)
+    found = [measuring.measure(roles, decisions) for decisions in (512, 512, 1024)]
+    roles.close()
+    assert found[0] == found[1]
+    assert found[0] != found[2]

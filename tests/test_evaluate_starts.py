@@ -185,3 +185,13 @@ class Rows:
 def test_what_answers_for_rows_can_be_evaluated() -> None:
     found = evaluate((Rows(), Rows()), 2, "classic", openings=False, max_turns=4)
     assert found.played.turns.tolist() == [4]
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_one_player_that_draws_is_enough_to_begin_from_the_setup(turned: bool) -> None:
+    players = [agents.make("greedy", 1), agents.make("policy:pretrained/classic,temperature=0")]
+    assert [player.stochastic for player in players] == [True, False]
+    found = evaluate(tuple(players[::-1] if turned else players), 3, "classic", max_turns=1)
+    assert found.openings is None
+    assert not any("neither" in note or "not counted" in note for note in found.notes)
+    assert len(found.played.margins) == 3

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import CancelledError
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -37,7 +38,7 @@ from training.fit_evaluation import generations, match
 from training.fit_evaluation.__main__ import main
 from training.fit_evaluation.generations import Generations, Plan
 from training.fit_evaluation.match import MATCH_STARTS
-from training.fit_evaluation.positions import CARELESS, SEES_LITTLE, Positions, SearchPlay
+from training.fit_evaluation.positions import CARELESS, SEARCHES, SEES_LITTLE, Positions, SearchPlay
 from training.fit_evaluation.regression import class_numbers, fit, predict, prior_values
 
 SHIPPED_NODES = match.MATCH_NODES
@@ -377,3 +378,76 @@ def test_tables_of_another_setup_are_refused_as_a_start(tmp_path: Path, capsys) 
 def test_the_report_is_never_written_over_the_tables(tmp_path, capsys):
     assert main(command(tmp_path, "--out", str(tmp_path / "tables.json"))) == 2
     assert "tables.json: NAME.npz would be right" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("low", "won"), [(-0.1, False), (0.0, False), (0.1, True)])
+def test_a_match_is_won_by_more_than_its_interval(
+    low: float, won: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_tables(tmp_path / "newest.npz", "classic", *read_values(tables_path("classic"))[1:])
+    found = SimpleNamespace(total=Interval(1, low, 2), margins={})
+    monkeypatch.setattr(match, "play_pairs", lambda *_, **__: None)
+    monkeypatch.setattr(match.PairFigures, "of", lambda _: found)
+    assert match.play_match(tmp_path / "newest.npz", "classic", ENOUGH_PAIRS)["won"] == won
+
+
+def test_the_error_of_a_fit_is_of_battles_that_it_has_not_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fitted, foretold = [], []
+    fit, predict = generations.fit, generations.predict
+
+    def noted_fit(numbers, *others):
+        fitted.append(len(numbers))
+        return fit(numbers, *others)
+
+    def noted_predict(numbers, values):
+        foretold.append(len(numbers))
+        return predict(numbers, values)
+
+    monkeypatch.setattr(generations, "SHARD", 150)
+    monkeypatch.setattr(match, "MATCH_NODES", 500)
+    monkeypatch.setattr(generations, "fit", noted_fit)
+    monkeypatch.setattr(generations, "predict", noted_predict)
+    assert main(command(tmp_path, "--generations", "1")) == 0
+    trials, finals = fitted[::2], fitted[1::2]
+    assert len(foretold) == 2
+    assert min(foretold) > 0
+    assert [one + other for one, other in zip(trials, foretold, strict=True)] == finals
+
+
+def test_the_values_of_a_battle_are_for_the_dwarfs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(training.fit_evaluation.positions, "MANNERS", (SEARCHES,))
+    searcher = Searcher(published_weights(), seed_generators(1, 1))
+    few = "5/7/9/11/13/15/7T7/4T2R7/15/15/13/2d8/9/7/5 {} - 0 0"  # the trolls are far ahead
+    start = Position.from_text(few.format("d"), max_turns=20).row
+    play = SearchPlay(searcher, SearchOptions(depth=1), [start], 0.8, np.random.default_rng(1))
+    rows, values, _, _ = play._battle()
+    assert {int(row[TO_MOVE]) for row in rows} == {0, 1}
+    assert max(values) < 0
+
+
+@pytest.mark.parametrize(("depth", "shallow"), [(3, 2), (2, 2), (1, 1)])
+def test_some_battles_are_searched_to_the_full_depth_and_others_a_turn_less(
+    depth: int, shallow: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    positions = training.fit_evaluation.positions
+    for name, value in {"MANNERS": (SEARCHES,), "OPENINGS": (0,), "LONGEST": 2}.items():
+        monkeypatch.setattr(positions, name, value)
+    seen: list[set[int]] = []
+
+    class Noted(Searcher):
+        def search(self, row, options):
+            seen[-1].add(options.depth)
+            return super().search(row, replace(options, depth=1))
+
+    searcher = Noted(published_weights(), seed_generators(1, 1))
+    options = SearchOptions(depth=depth)
+    start = Position.start().row
+    play = SearchPlay(searcher, options, [start], 0.8, np.random.default_rng(1))
+    for _ in range(200):
+        seen.append(set())
+        play._battle()
+    assert {frozenset(one) for one in seen} == {frozenset({depth}), frozenset({shallow})}
+    if depth != shallow:
+        assert np.mean([one == {depth} for one in seen]) == pytest.approx(0.3, abs=0.1)

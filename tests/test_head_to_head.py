@@ -12,11 +12,13 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+import agents
 from thud_env.rulesets import RULESETS
 from training.arena.battles import Battles, Watch
 from training.arena.intervals import ENOUGH_PAIRS, Interval
 from training.arena.summary import BattleFigures
 from training.runs import head_to_head
+from training.runs import head_to_head as table
 from training.runs.head_to_head import caption, verdicts
 
 
@@ -86,3 +88,41 @@ def test_it_says_how_large_margins_of_the_ruleset_are() -> None:
     six = RULESETS["classic"].replace(name="six", trolls="G7 H7 J7 G9 H9 J9")
     assert "-24 to +32;" in caption(six)
     assert caption(RULESETS["koom-valley"]).startswith("result: 1 if the dwarfs won")
+
+
+def test_the_players_of_a_table_are_seeded_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    seeds = []
+    make = agents.make
+    monkeypatch.setattr(
+        table.agents,
+        "make",
+        lambda spec, seed: seeds.append(seed) or make("random", seed),
+    )
+    console = Console(file=io.StringIO(), width=200)
+    table.head_to_head("nowhere", "classic", 2, console, max_turns=2)  # type: ignore[arg-type]
+    assert len(seeds) == 12
+    assert len(set(seeds)) == 12
+
+
+@pytest.mark.parametrize(
+    ("dwarfs", "trolls", "said"),
+    [
+        ((2, 1.5, 2.5), (-2, -2.5, -1.5), ["do better than", "do better than"]),
+        ((2, 1, 2.5), (-2, -2.5, -1), ["are not shown to"] * 2),
+        ((-2, -2.5, -1.5), (2, 1.5, 2.5), ["are not shown to"] * 2),
+        ((2, 1.5, 2.5), (2, 1.5, 2.5), ["do better than", "are not shown to"]),
+        ((-2, -2.5, -1.5), (-2, -2.5, -1.5), ["are not shown to", "do better than"]),
+    ],
+)
+def test_a_role_does_better_if_the_intervals_are_apart_its_way(dwarfs, trolls, said) -> None:
+    margins = {
+        ("random", "random"): (0, -1.0, 1.0),
+        ("mine", "random"): dwarfs,
+        ("random", "mine"): trolls,
+    }
+    found = {
+        pair: BattleFigures(ENOUGH_PAIRS, 0, Interval(*m), 9.0, sides={}, endings={})
+        for pair, m in margins.items()
+    }
+    lines = table.verdicts(found, "mine")
+    assert [words in line for words, line in zip(said, lines, strict=True)] == [True, True]

@@ -191,3 +191,12 @@ def test_an_illegal_decision_is_an_error_that_names_the_agent(monkeypatch) -> No
     monkeypatch.setitem(agents.AGENTS, "cheat", f"{__name__}:Cheat")
     with pytest.raises(AnswerError, match=r"cheat: action 6469 .* is illegal"):
         play_game(Game("cheat", "random", 0), BEGINNING, (1, 2))
+
+
+@pytest.mark.parametrize("moves", [("dE2-E6",), ()])
+def test_the_turns_of_each_side_are_counted_from_who_begins(moves: tuple[str, ...]) -> None:
+    start = Position.start(max_turns=3 + len(moves))
+    for move in moves:
+        start = start.play(move)
+    result = play_game(Game("random", "random", 0), start, (1, 2))
+    assert result.moves == ((1, 2) if moves else (2, 1))

@@ -11,6 +11,7 @@ from random import Random
 import pytest
 
 import agents
+from agents import play
 from agents.play import main, seats
 from agents.policy import PolicyAgent
 from agents.simple import RandomAgent
@@ -524,3 +525,13 @@ def test_the_page_is_asked_for_the_battle_that_the_words_ask_for(monkeypatch) ->
     assert plain == {}
     assert (agreed["rules"], agreed["agreement"]) == ("classic", "yes")
     assert (valley["rules"], valley["agreement"]) == ("koom-valley", "no")
+
+
+def test_a_seed_of_a_battle_seeds_both_players_apart(monkeypatch, capsys) -> None:
+    seeds = []
+    make = play.make
+    monkeypatch.setattr(play, "make", lambda spec, seed: seeds.append(seed) or make(spec, seed))
+    for seed in ("1", "2"):
+        words = ["--dwarfs", "random", "--trolls", "random", "--max-turns", "2", "--seed", seed]
+        assert play.main(words) == 0
+    assert len(set(seeds)) == 4

@@ -18,6 +18,9 @@ from thud_env.position import SIDES
 from training.config import OpponentConfig, PPOConfig, TrainConfig
 from training.learner.batches import batches_of
 from training.process.precision import Precision
+from training.process.roles import two_networks
+from training.process.state import State
+from training.runs.checkpoints import Checkpoints
 from training.selfplay.opponents import Opponents
 from training.selfplay.rollout import MIRROR
 from training.selfplay.snapshots import Pool, write_snapshot
@@ -219,3 +222,29 @@ def test_a_run_with_frozen_opponents_needs_a_folder_and_one_with_scripted_ones_n
     trainer.roles.close()
     with pytest.raises(ValueError, match="need a folder"):
         self_play_trainer(CONFIG)
+
+
+def test_fewer_snapshots_than_updates_are_taken_at_even_intervals(tmp_path: Path) -> None:
+    opponents = dataclasses.replace(CONFIG.opponents, snapshots=4)
+    trainer = self_play_trainer(dataclasses.replace(CONFIG, opponents=opponents), tmp_path)
+    for _ in range(10):
+        trainer.update()
+    trainer.roles.close()
+    assert trainer.decisions == 4000
+    for role in SIDES:
+        taken = sorted(int(path.name) for path in (tmp_path / "pool" / role).iterdir())
+        assert taken == [1200, 2000, 3200, 4000]
+
+
+@pytest.mark.parametrize("agreement", [False, True])
+def test_the_policies_of_a_run_know_whether_they_have_learnt_to_agree(
+    agreement: bool, tmp_path: Path
+) -> None:
+    config = dataclasses.replace(CONFIG, agreement=agreement)
+    networks = two_networks(config.network)
+    write_snapshot(tmp_path, networks, config, 40)
+    Checkpoints(tmp_path / "checkpoints", config).write(40, networks, [State()], {})
+    for folder in (tmp_path, tmp_path / "checkpoints" / "latest"):
+        for role in SIDES:
+            path = folder / role if folder.name == "latest" else folder / role / f"{40:012d}"
+            assert load_policy(path).agreement == agreement

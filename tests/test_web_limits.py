@@ -1,0 +1,97 @@
+"""What the page's server adds up, keeps, grants and lets in."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from by_hand import place
+from starlette.responses import PlainTextResponse
+
+from agents.agent import Opinion
+from agents.web import thinking
+from agents.web.app import Table
+from agents.web.guard import Guard
+from agents.web.insight import best_turns
+from agents.web.players import players
+from agents.web.protocol import MOST_SECONDS, BadRequest
+from thud_env import Position
+from thud_env.actions import NUM_ACTIONS
+
+
+def test_the_chances_of_all_orders_of_a_turn_are_added() -> None:
+    position = place("classic-any", "D6 E6 A9", "E8", "t")
+    step = position.decisions("TE8-E7xD6xE6")[0]
+
+    def judge(here: Position) -> Opinion:
+        chances = np.zeros(NUM_ACTIONS)
+        legal = [step] if here is position else here.legal_actions()
+        chances[legal] = 1 / len(legal)
+        return Opinion(chances, 0.0)
+
+    wanted: dict[str, float] = defaultdict(float)
+    orders: dict[str, int] = defaultdict(int)
+    waiting = [(1.0, [step], position.apply(step))]
+    while waiting:
+        chance, actions, here = waiting.pop()
+        if here.to_move != position.to_move or here.outcome is not None:
+            wanted[position.turn_of(actions)] += chance
+            orders[position.turn_of(actions)] += 1
+            continue
+        legal = here.legal_actions().tolist()
+        waiting += [(chance / len(legal), [*actions, one], here.apply(one)) for one in legal]
+    assert max(orders.values()) > 1
+    assert dict(best_turns(judge, position)) == pytest.approx(wanted)
+
+
+def test_only_so_many_players_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(thinking, "make", lambda spec, seed: spec)
+
+    async def ask() -> list[str]:
+        thinkers = thinking.Thinkers()
+        for number in range(thinking.MOST_IDLE + 3):
+            await thinkers.ask(f"player-{number}", str)
+        return [spec for spec, _ in thinkers._idle]
+
+    kept = asyncio.run(ask())
+    assert kept == [f"player-{number}" for number in range(3, thinking.MOST_IDLE + 3)]
+
+
+@pytest.mark.parametrize("question", ["think", "analyse"])
+def test_a_client_may_not_ask_for_more_than_the_most_seconds(question: str) -> None:
+    table = Table(players())
+    asked = {"rules": "classic", "player": "greedy", "id": "name-0001"}
+
+    async def ask(seconds: float) -> object:
+        return await anext(getattr(table, question)({**asked, "seconds": seconds}))
+
+    assert asyncio.run(ask(MOST_SECONDS)) is not None
+    with pytest.raises(BadRequest, match=r"'seconds' must be a number in 0\.1 \.\. 30"):
+        asyncio.run(ask(MOST_SECONDS + 1))
+
+
+@pytest.mark.parametrize(
+    ("hosts", "status"),
+    [([b"127.0.0.1"], 200), ([b"127.0.0.1", b"127.0.0.1"], 421), ([b"there", b"127.0.0.1"], 421)],
+)
+def test_a_request_has_one_host(hosts: list[bytes], status: int) -> None:
+    scope = {
+        "type": "http",
+        "method": "GET",
+        "scheme": "http",
+        "path": "/",
+        "query_string": b"",
+        "headers": [(b"host", host) for host in hosts],
+    }
+    sent: list[dict[str, object]] = []
+
+    async def send(message: dict[str, object]) -> None:
+        sent.append(message)
+
+    async def receive() -> dict[str, object]:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    asyncio.run(Guard(PlainTextResponse("here"), ["127.0.0.1"])(scope, receive, send))
+    assert sent[0]["status"] == status
