@@ -319,7 +319,7 @@ def check_values(config: Any, where: str = "") -> None:
                 raise ConfigError(f"{key}: {shown(value)} must be of type {hint.__name__}")
             check_values(value, f"{key}.")
             continue
-        kind, *(allowed) = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+        kind, *allowed = get_args(hint) if get_origin(hint) is Annotated else (hint,)
         check_type(kind, value, key)
         if isinstance(value, tuple | list) and not value:
             raise ConfigError(f"{key}: [] must name one player or more")
