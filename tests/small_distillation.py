@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import torch
 
 from agents.networks.network import Network, NetworkConfig
@@ -30,3 +32,10 @@ TINY = DistillConfig(
 def networks() -> tuple[Network, Network]:
     torch.manual_seed(1)
     return Network(TINY.network), Network(TINY.network)
+
+
+def likeliest(lessons: LessonConfig) -> LessonConfig:
+    """The same lessons, in which students take their likeliest decisions. No run may ask for that."""
+    surely = dataclasses.replace(lessons)
+    object.__setattr__(surely, "student_temperature", 0.0)
+    return surely

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from small_distillation import FLOAT32, SMALL, TINY, TREE, networks
+from small_distillation import FLOAT32, SMALL, TINY, TREE, likeliest, networks
 
 from agents.networks.drawing import draw_decisions
 from thud_env.batch.states import legal_lists
@@ -35,12 +35,9 @@ class PlaysTheLast:
 def seated(seats: list[list[int]], **lessons: Any) -> Lessons:
     """Lessons of one battle for each pair of seats, a turn in, where all is decided surely."""
     how = LessonConfig(book=1.0, random=0.0, teacher_temperature=0.01)
-    config = dataclasses.replace(
-        TINY, num_games=len(seats), lessons=dataclasses.replace(how, **lessons)
-    )
+    how = likeliest(dataclasses.replace(how, **lessons))
+    config = dataclasses.replace(TINY, num_games=len(seats), lessons=how)
     made = Lessons(config, networks(), FLOAT32, np.random.SeedSequence(1))
-    # No run draws by 0, at which nothing is left to chance.
-    object.__setattr__(made._config.lessons, "student_temperature", 0.0)
     made._seats[:] = seats
     return made
 
