@@ -34,8 +34,8 @@ def networks() -> tuple[Network, Network]:
     return Network(TINY.network), Network(TINY.network)
 
 
-def likeliest(lessons: LessonConfig) -> LessonConfig:
-    """The same lessons, in which students take their likeliest decisions. No run may ask for that."""
+def without_chance(lessons: LessonConfig) -> LessonConfig:
+    """The same, with students that take their likeliest decisions, which no run may ask for."""
     surely = dataclasses.replace(lessons)
     object.__setattr__(surely, "student_temperature", 0.0)
     return surely

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from small_distillation import FLOAT32, SMALL, TINY, TREE, likeliest, networks
+from small_distillation import FLOAT32, SMALL, TINY, TREE, networks, without_chance
 
 from agents.networks.drawing import draw_decisions
 from thud_env.batch.states import legal_lists
@@ -35,7 +35,7 @@ class PlaysTheLast:
 def seated(seats: list[list[int]], **lessons: Any) -> Lessons:
     """Lessons of one battle for each pair of seats, a turn in, where all is decided surely."""
     how = LessonConfig(book=1.0, random=0.0, teacher_temperature=0.01)
-    how = likeliest(dataclasses.replace(how, **lessons))
+    how = without_chance(dataclasses.replace(how, **lessons))
     config = dataclasses.replace(TINY, num_games=len(seats), lessons=how)
     made = Lessons(config, networks(), FLOAT32, np.random.SeedSequence(1))
     made._seats[:] = seats

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import torch
-from small_distillation import FLOAT32, SMALL, TINY, likeliest, networks
+from small_distillation import FLOAT32, SMALL, TINY, networks, without_chance
 
 from thud_env import Position
 from thud_env.rules.row import ONGOING, TERMINATION, TO_MOVE
@@ -63,7 +63,9 @@ def test_a_result_is_in_the_unit_of_the_labels(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_student_draws_at_the_temperature_of_the_lessons() -> None:
-    config = dataclasses.replace(TINY, lessons=likeliest(LessonConfig(student=1.0, random=0.0)))
+    config = dataclasses.replace(
+        TINY, lessons=without_chance(LessonConfig(student=1.0, random=0.0))
+    )
     pair = networks()
     lessons = Lessons(config, pair, FLOAT32, np.random.SeedSequence(1))
     given = lessons.give(AlphaBetaTeacher(SMALL, "classic"), with_student=True)
