@@ -1,4 +1,4 @@
-"""How many battles stand, and which are over."""
+"""How battles stand and how they ended, many at once."""
 
 from __future__ import annotations
 
