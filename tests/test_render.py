@@ -1,6 +1,7 @@
 import re
 import subprocess
 import sys
+from functools import partial
 from xml.etree import ElementTree
 
 import numpy as np
@@ -10,7 +11,7 @@ from golden_render.make import FOLDER, IMAGES, IN_DOCUMENTS, PICTURES
 import thud_env
 from thud_env import Position
 from thud_env.board import COLUMNS, NUM_SQUARES, SQUARE_BY_NAME, SQUARE_POSITIONS
-from thud_env.render import ansi, rgb_array, svg
+from thud_env.render import ansi, heat, rgb_array, svg
 from thud_env.render.font import GLYPH_HEIGHT, GLYPH_WIDTH, glyph
 from thud_env.render.picture import GOALS, SQUARES
 
@@ -201,6 +202,27 @@ def test_meaningless_arguments_are_refused():
         rgb_array(START, size=50)
     with pytest.raises(ValueError, match="size must be 1 or more, not -3"):
         svg(START, size=-3)
+
+
+@pytest.mark.parametrize("draw", [svg, rgb_array, ansi])
+@pytest.mark.parametrize("targets", [5, np.array("H8")])
+def test_targets_that_are_no_list_are_refused(draw, targets):
+    with pytest.raises(TypeError, match=r"targets .*: a list of them would be right"):
+        draw(START, targets=targets)
+
+
+@pytest.mark.parametrize(
+    ("draw", "misspelt", "named"),
+    [
+        (ansi, "colour", "color"),
+        (svg, "last_turns", "last_turn"),
+        (rgb_array, "target", "targets"),
+        (partial(heat, probabilities=START.action_mask()), "sizes", "size"),
+    ],
+)
+def test_a_misspelt_argument_is_named(draw, misspelt, named):
+    with pytest.raises(TypeError, match=f"argument '{misspelt}': did you mean '{named}'"):
+        draw(START, **{misspelt: 5})
 
 
 def test_the_font_has_all_that_is_written():

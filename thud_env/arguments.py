@@ -92,9 +92,11 @@ def as_list(name: str, given: Iterable[_T]) -> list[_T]:
     Raises:
         TypeError: if it is not iterable.
     """
-    if not isinstance(given, Iterable):
-        raise TypeError(f"{name} {shown(given)}: a list of them would be right")
-    return list(given)
+    try:
+        found = iter(given)
+    except TypeError:  # an array of no dimension has __iter__, too
+        raise TypeError(f"{name} {shown(given)}: a list of them would be right") from None
+    return list(found)
 
 
 def check_integers(name: str, array: Any, count: int) -> None:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Protocol
 
 from thud_env.actions import CAPTURE, CAPTURE_ALL, MOVE_FROM, MOVE_TO, NUM_MOVES
-from thud_env.arguments import shown
+from thud_env.arguments import as_list, shown
 from thud_env.board import (
     CELL_OF_SQUARE,
     CELL_STEP,
@@ -81,7 +81,7 @@ def scene_of(
 
     Raises:
         ThudError: if a turn or a square cannot be read.
-        TypeError: if it is not a position.
+        TypeError: if it is not a position, or ``targets`` are neither text nor a list.
     """
     if not hasattr(position, "row"):
         raise TypeError(
@@ -96,7 +96,7 @@ def scene_of(
         deciding = square_named(targets)
         marked = _targets_of(row, deciding)
     elif targets is not None:
-        marked = tuple(square_named(name) for name in targets)
+        marked = tuple(square_named(name) for name in as_list("targets", targets))
     else:
         marked = () if deciding is None else _targets_of(row, deciding)
     path, captured = _read_turn(last_turn)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Never
 
+from thud_env.arguments import refuse_unknown
 from thud_env.board import COLUMNS, SIZE, SQUARE_POSITIONS
 from thud_env.notation.turns import PIECES
 from thud_env.render.scene import HasRow, Scene, scene_of
@@ -25,6 +27,7 @@ def ansi(
     last_turn: str | None = None,
     targets: str | Iterable[str] | None = None,
     color: bool = True,
+    **unknown: Never,
 ) -> str:
     """A position as text, with the escape sequences that colour it.
 
@@ -46,7 +49,9 @@ def ansi(
 
     Raises:
         ThudError: if a turn or a square cannot be read.
+        TypeError: as for ``svg``.
     """
+    refuse_unknown(ansi, unknown)
     scene = scene_of(position, last_turn, targets)
     names = "   " + "".join(f" {name} " for name in COLUMNS)
     lines = [names.rstrip()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Never
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +17,7 @@ from thud_env.actions import (
     NUM_MOVES,
     describe_action,
 )
-from thud_env.arguments import as_array
+from thud_env.arguments import as_array, refuse_unknown
 from thud_env.board import NUM_SQUARES, SQUARE_OF_CELL
 from thud_env.errors import ThudError
 from thud_env.render.picture import centre_of, tile
@@ -32,7 +33,9 @@ _LEAST = 0.002
 """Probabilities below this are not drawn."""
 
 
-def heat(position: HasRow, probabilities: ArrayLike, *, size: int = 480) -> Picture:
+def heat(
+    position: HasRow, probabilities: ArrayLike, *, size: int = 480, **unknown: Never
+) -> Picture:
     """A position with a policy's probabilities over it, as an SVG document.
 
     Orange squares are those that it moves from, blue discs those that it moves to or captures on:
@@ -47,7 +50,9 @@ def heat(position: HasRow, probabilities: ArrayLike, *, size: int = 480) -> Pict
 
     Raises:
         ThudError: if these are no probabilities of the legal actions.
+        TypeError: for any other keyword, naming the nearest there is.
     """
+    refuse_unknown(heat, unknown)
     scene = scene_of(position, targets=())
     chances = _checked(position, probabilities)
     likeliest = int(np.argmax(chances))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import Never
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thud_env.arguments import as_count
+from thud_env.arguments import as_count, refuse_unknown
 from thud_env.render.font import GLYPH_HEIGHT, GLYPH_WIDTH, glyph
 from thud_env.render.picture import (
     board_shapes,
@@ -34,6 +35,7 @@ def rgb_array(
     last_turn: str | None = None,
     targets: str | Iterable[str] | None = None,
     size: int = 544,
+    **unknown: Never,
 ) -> NDArray[np.uint8]:
     """A position as pixels, [size, size, 3] uint8.
 
@@ -44,7 +46,9 @@ def rgb_array(
 
     Raises:
         ThudError: if a turn or a square cannot be read, or ``size`` is not such a number.
+        TypeError: as for ``svg``.
     """
+    refuse_unknown(rgb_array, unknown)
     check_size(size)
     return still(scene_of(position, last_turn, targets), size)
 

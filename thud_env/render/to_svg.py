@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from html import escape
+from typing import Never
 
-from thud_env.arguments import as_count
+from thud_env.arguments import as_count, refuse_unknown
 from thud_env.board import SQUARE_NAMES
 from thud_env.render.picture import (
     board_shapes,
@@ -43,6 +44,7 @@ def svg(
     last_turn: str | None = None,
     targets: str | Iterable[str] | None = None,
     size: int = 480,
+    **unknown: Never,
 ) -> Picture:
     """A position as an SVG document: text, which notebooks show as a picture.
 
@@ -55,7 +57,10 @@ def svg(
 
     Raises:
         ThudError: if a turn or a square cannot be read, or ``size`` is not an integer, 1 or more.
+        TypeError: if ``targets`` are no list, or for any other keyword, naming the nearest there
+            is.
     """
+    refuse_unknown(svg, unknown)
     scene = scene_of(position, last_turn, targets)
     marks = (*marks_above(scene), *marks_beside(scene))
     return document(scene, size, marks_below(scene), marks, _title(scene))
