@@ -273,6 +273,13 @@ def test_an_outcome_names_its_winner(margin: int, winner: str | None) -> None:
     assert Outcome(Termination.TURN_LIMIT, margin).winner == winner
 
 
+@pytest.mark.parametrize("value", [-1, 0, 7, "goal"])
+def test_a_number_of_infos_that_is_no_ending_is_explained(value: Any) -> None:
+    said = f"termination {value!r}: 1 to 6 would be right; in infos 0 means that the battle goes on"
+    with pytest.raises(ThudError, match=said):
+        Termination(value)
+
+
 def test_a_message_is_shorter_than_what_it_is_about():
     row = Position.start().row
     for wrong in (row, list(range(10_000)), "x" * 100_000, 10**5000, [10**5000], np.ndarray):

@@ -69,6 +69,18 @@ class Termination(Enum):
     SURROUNDED = fields.SURROUNDED
     """Three trolls stood beside the Rock or ball."""
 
+    @classmethod
+    def _missing_(cls, value: object) -> Never:
+        """Refuse what is no ending by the rules; the infos of environments have two such numbers.
+
+        Raises:
+            ThudError: always.
+        """
+        raise ThudError(
+            f"termination {shown(value)}: 1 to {len(cls)} would be right; in infos 0 means that "
+            "the battle goes on, and -1 that an illegal action has lost"
+        )
+
 
 @dataclass(frozen=True)
 class Outcome:
