@@ -182,6 +182,27 @@ def test_a_state_with_a_wrong_part_is_refused_and_changes_nothing(make, part, va
     assert_same(env.get_state(), state)
 
 
+@pytest.mark.parametrize("kind", BOARDS)
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        ("rewards", "1"),
+        ("_cumulative_rewards", None),
+        ("terminations", 0),
+        ("truncations", "no"),
+        ("infos", 3),
+    ],
+)
+def test_a_state_with_a_wrong_value_for_an_agent_is_refused(kind, part, value):
+    env = played(MAKERS[kind], seed=1)
+    state = env.get_state()
+    wrong = dict.fromkeys(env.agents, value)
+    with pytest.raises(
+        thud_env.ThudError, match=f"not a state of {type(env).__name__}, as its {part} is"
+    ):
+        env.set_state({**state, part: wrong})
+
+
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 def test_arrays_in_place_of_what_an_environment_was_made_with_are_refused(make):
     env = played(make, seed=1)

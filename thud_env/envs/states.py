@@ -32,6 +32,14 @@ BOARD_PARTS = {
     "infos": dict,
 }
 """The attributes of a ``BoardEnv`` that are its state, and their types."""
+_OF_AGENTS = {
+    "rewards": float,
+    "_cumulative_rewards": float,
+    "terminations": bool,
+    "truncations": bool,
+    "infos": dict,
+}
+"""Of those that hold something for each agent, its type."""
 _RIGHT = "what get_state() returned would be right"
 
 
@@ -102,8 +110,11 @@ def board_parts(
         elif name == "agent_selection":
             to_move = seats[parts["_row"][TO_MOVE]]
             is_right = given in players if parts["is_over"] else given == to_move
+        elif name in _OF_AGENTS:
+            kind = _OF_AGENTS[name]
+            is_right = list(given) == agents and all(isinstance(of, kind) for of in given.values())
         else:
-            is_right = not isinstance(given, dict) or list(given) == agents
+            is_right = True
         check_part(whose, name, given, is_right)
     return parts
 
