@@ -131,42 +131,30 @@ _WORDS = {
 }
 
 
-def as_index(action: Any) -> int:
-    """An action as an int. Refuses a bool, which would be action 0 or 1.
+def as_action(action: Any) -> int:
+    """An action as an int in 0 .. 6469. Refuses a bool, which would be action 0 or 1.
 
     Raises:
+        IllegalMove: if it is out of range.
         TypeError: if it is not one integer.
     """
     # The name of a dtype is slow to make (docs/log.md), and integers come with every step.
     dtype = "" if isinstance(action, np.integer) else str(getattr(action, "dtype", ""))
     is_bool = isinstance(action, bool) or dtype.endswith("bool")
     try:
-        if not is_bool:
-            return operator.index(action)
+        if is_bool:
+            raise TypeError
+        index = operator.index(action)
     except TypeError:
-        pass
-    what = "a bool" if is_bool else "not one integer"
-    raise TypeError(
-        f"action {shown(action)} is {what}: an int in 0 .. {NUM_ACTIONS - 1} would be right"
-    )
-
-
-def as_action(action: Any) -> int:
-    """An action as an int in 0 .. 6469.
-
-    Raises:
-        IllegalMove: if it is out of range.
-        TypeError: if it is not one integer.
-    """
-    index = as_index(action)
+        what = "a bool" if is_bool else "not one integer"
+        raise TypeError(
+            f"action {shown(action)} is {what}: an int in 0 .. {NUM_ACTIONS - 1} would be right"
+        ) from None
     if not 0 <= index < NUM_ACTIONS:
-        raise IllegalMove(out_of_range(index))
+        raise IllegalMove(
+            f"action {shown(index)} is out of range: actions are 0 to {NUM_ACTIONS - 1}"
+        )
     return index
-
-
-def out_of_range(index: int) -> str:
-    """What is wrong with an action that is not in 0 .. 6469."""
-    return f"action {shown(index)} is out of range: actions are 0 to {NUM_ACTIONS - 1}"
 
 
 def describe_action(action: int) -> str:
