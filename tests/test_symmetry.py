@@ -158,6 +158,11 @@ def test_wrong_shapes_and_symmetries_are_refused() -> None:
             map_action(1, action)
 
 
+def test_what_is_no_position_is_not_mapped() -> None:
+    with pytest.raises(TypeError, match=r"int16 of shape \(432,\) is no position: map_rows maps"):
+        map_position(1, Position.start().row)
+
+
 def test_actions_are_mapped_whatever_holds_them():
     image = map_action(1, 100)
     for kind in (np.int8, np.uint8, np.int16, np.uint64):

@@ -188,7 +188,10 @@ def map_position(symmetry: int, position: Position) -> Position:
 
     Raises:
         ThudError: if ``symmetry`` is not one of ``symmetries_of`` the game.
+        TypeError: if it is no ``Position``.
     """
+    if not isinstance(position, Position):
+        raise TypeError(f"{shown(position)} is no position: map_rows maps rows")
     _check_leaves(position.rules, symmetry)
     return Position.unchecked(mapped_rows(np.array([symmetry]), position.row[np.newaxis])[0])
 
