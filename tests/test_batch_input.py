@@ -57,6 +57,8 @@ def test_an_unfit_buffer_is_refused(wrong):
 def test_a_buffer_that_nothing_is_written_to_is_refused():
     with pytest.raises(ValueError, match="reward'"):
         BatchedGame(3, buffers={"reward": np.zeros((3, 2), np.float32)})
+    with pytest.raises(ThudError, match="buffers has 5: no array of that name is written"):
+        BatchedGame(3, buffers={5: np.zeros((3, 2), np.float32), "reward": None})
     with pytest.raises(ValueError, match="masks"):
         BatchedGame(3, masks=None, buffers={"masks": np.zeros((3, NUM_ACTIONS), np.int8)})
     with pytest.raises(ThudError, match=r"'legal_counts'.*no array of that name is written"):

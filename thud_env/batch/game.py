@@ -201,8 +201,8 @@ class BatchedGame:
                 else array("masks", (NUM_BIT_BYTES,), np.uint8)
             )
         if given:
-            wrong = min(given)
-            hint = nearest(wrong, [*written, "masks"] if self._with_masks else written)
+            wrong = next(iter(given))
+            hint = nearest(str(wrong), [*written, "masks"] if self._with_masks else written)
             raise ThudError(f"buffers has {wrong!r}: {hint}no array of that name is written")
 
     def _make_views(self) -> None:
