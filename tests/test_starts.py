@@ -67,6 +67,25 @@ def test_limits_of_the_environment_come_before_those_of_a_start():
     assert many.position(1).limits == LIMITED.limits
 
 
+@pytest.mark.parametrize("ended", ["max_turns", "max_quiet_turns"])
+@pytest.mark.parametrize("others", [{}, {"offer_after": 7}])
+def test_a_start_that_its_own_limit_has_ended_goes_on_where_the_environments_is_higher(
+    ended, others
+):
+    start = thud_env.Position.start(**{ended: 1}).play("dE2-E6")
+    assert start.outcome is not None
+    limits = {ended: 9, **others}
+    wanted = thud_env.Position.from_text(start.text, **limits)
+    env = thud_env.ThudEnv(starts=[start], **limits)
+    env.reset()
+    assert env.position == wanted
+    many = ThudVectorEnv(2, side="both", opponent=None, **limits)
+    many.reset(options={"position": np.stack([start.row] * 2)})
+    assert many.position(1) == wanted
+    with pytest.raises(thud_env.ThudError, match=r"is over: .* limit"):
+        thud_env.ThudEnv(starts=[start])
+
+
 def test_without_limits_of_the_environment_those_of_a_start_stay():
     env = thud_env.ThudEnv(starts=[LIMITED])
     env.reset()

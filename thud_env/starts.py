@@ -180,7 +180,8 @@ def _limited(
         at_limit = (limited[:, TURNS] >= limited[:, MAX_TURNS]) | (
             limited[:, QUIET_TURNS] >= limited[:, MAX_QUIET_TURNS]
         )
-        changed &= at_limit
+        was_over = limited[:, TERMINATION] != ONGOING  # by limits of its own, perhaps
+        changed &= at_limit | was_over
     for number in np.flatnonzero(changed).tolist():
         start = Position.unchecked(rows[number])
         try:
