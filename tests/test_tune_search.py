@@ -150,6 +150,28 @@ def test_the_gain_is_over_the_base_start_by_start(tmp_path: Path, worth: dict[st
     assert figures["time"] == 1
 
 
+def test_the_time_is_that_of_the_candidates_own_turns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seconds = {"mcts:sims=10": 1.0, "mcts:sims=10,c=1": 2.0, "greedy": 100.0}
+    # Slower players' battles are longer here, so that only the time a turn is as expected.
+    moves = {"mcts:sims=10": 4, "mcts:sims=10,c=1": 6, "greedy": 5}
+
+    def play(field: Field, games: list[Game], workers: int) -> Generator[Result]:
+        for game in games:
+            seats = game.dwarfs, game.trolls
+            turns = moves[seats[0]], moves[seats[1]]
+            spent = seconds[seats[0]] * turns[0], seconds[seats[1]] * turns[1]
+            yield Result(*game, 0, "quiet_limit", "", turns, spent, (None, None))
+
+    monkeypatch.setattr(ladder, "try_players", lambda *_: None)
+    monkeypatch.setattr(ladder, "play_games", play)
+    words = ["classic", "mcts:sims=10", "c=1", "--opponents", "greedy", "mcts:sims=10"]
+    assert main([*words, "--pairs", "2", "--out", str(tmp_path)]) == 0
+    result = json.loads((tmp_path / RESULT).read_text(encoding="utf-8"))
+    assert result[SEARCH]["mcts:sims=10,c=1"]["time"] == 2
+
+
 def test_what_is_worse_is_dropped_and_what_is_better_recommended(
     tmp_path: Path, worth: dict[str, float]
 ) -> None:

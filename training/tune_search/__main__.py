@@ -14,7 +14,8 @@ there is above 0.
 
 All battles are kept in ``runs/tune/RULES-PLAYER``, as those of a ladder are. After a stop the same
 command goes on from there, also with more options or pairs. The result is ``result.json`` there.
-Candidates are not compared at equal time: the result also gives the ratio of CPU times.
+Candidates are not compared at equal time: ``time`` in the result is the ratio of a candidate's CPU
+time a turn to the base's.
 """
 
 from __future__ import annotations
