@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from ladders import made_up_results, short_field, short_openings, store_results
+from reliability.power import Disk
 
 from agents.networks.folders import PRETRAINED
 from training.arena import identity
@@ -35,6 +36,22 @@ def test_what_is_added_is_read_back(folder: Path) -> None:
     assert games.header == header_of(FIELD)
     assert games.codes == 1
     assert not games.whole.dropped
+
+
+def test_a_ladder_that_has_ended_outlasts_a_power_cut(tmp_path: Path, monkeypatch) -> None:
+    root = tmp_path / "runs"
+    root.mkdir()
+    disk, fsync = Disk(root), os.fsync
+
+    def flush(file: int) -> None:
+        fsync(file)
+        disk.flushed(file)
+
+    monkeypatch.setattr(os, "fsync", flush)
+    store_results(root / "ladder", FIELD, RESULTS)
+    disk.image(tmp_path / "left")
+    disk.close()
+    assert read_games(tmp_path / "left" / "ladder").results == RESULTS
 
 
 def test_every_line_is_json_and_the_first_is_the_header(folder: Path) -> None:

@@ -115,6 +115,7 @@ class Store:
         try:
             make_folder(folder)
             self._journal = Journal(folder / FILE)
+            flush_folder(folder)  # the file may be new, and its name is to outlast a power cut
         except BlockingIOError:
             raise FieldError(
                 f"{folder} is being written by another process: --out DIR names another"
@@ -144,7 +145,6 @@ class Store:
                 self.notes.append(f"{spec} has changed {_SINCE}")
         if games.header != header:
             self._write(dataclasses.asdict(header))
-            flush_folder(self.folder)
         return games.results
 
     def add(self, result: Result) -> None:
