@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from small_run import SMALL_RUN
 
 from agents.networks.checkpoint import CheckpointError, load_policy
 from agents.networks.network import Network, NetworkConfig
@@ -67,11 +68,31 @@ def test_a_damaged_snapshot_is_noticed_when_a_run_goes_on_and_written_anew(tmp_p
         pool.restore({"scores": {name: 0.5}})
     write_snapshot(tmp_path, networks, CONFIG, 40)
     assert weights.read_bytes() == whole
-    assert len(list((tmp_path / "dwarfs").glob(f"{name}.damaged*"))) == 1
     pool.restore({"scores": {name: 0.5}})
     shutil.rmtree(tmp_path / "dwarfs" / name)
     with pytest.raises(CheckpointError, match=name):
         Pool(tmp_path / "dwarfs").restore({"scores": {name: 0.5}})
+
+
+def test_a_snapshot_of_a_length_that_is_given_up_is_replaced(tmp_path: Path) -> None:
+    longer = dataclasses.replace(SMALL_RUN, total_decisions=2 * SMALL_RUN.total_decisions)
+    snapshots = []
+    for updates in (2, 3):
+        trainer = self_play_trainer(SMALL_RUN, tmp_path / str(updates))
+        trainer.update()
+        trainer.update()
+        kept = trainer.state()
+        kept = dataclasses.replace(kept, tensors={k: v.clone() for k, v in kept.tensors.items()})
+        for _ in range(2, updates):  # by a run that is killed then
+            trainer.update()
+        trainer.roles.close()
+        trainer = self_play_trainer(longer, tmp_path / str(updates))
+        trainer.restore(kept)
+        trainer.update()
+        trainer.roles.close()
+        path = tmp_path / str(updates) / "pool" / "trolls" / "000000000768"
+        snapshots.append((path / "model.safetensors").read_bytes())
+    assert snapshots[0] == snapshots[1]
 
 
 # -- the pool ------------------------------------------------------------------------------

@@ -10,13 +10,13 @@ always win, are seldom drawn.
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from agents.durable import free_name, rename_flushed
-from agents.networks.checkpoint import CheckpointError, load_policy
+from agents.networks.checkpoint import load_policy
 from agents.networks.network import PolicyNetwork
 from thud_env.position import SIDES
 from training.config import RunConfig
@@ -37,23 +37,15 @@ def pool_folder(folder: Path | None) -> Path | None:
 def write_snapshot(
     folder: Path, networks: tuple[PolicyNetwork, PolicyNetwork], config: RunConfig, decisions: int
 ) -> None:
-    """Freeze both roles as they are, in ``dwarfs/NAME`` and ``trolls/NAME``. One that is there
-    already, and whole, stays: a run that goes on takes the same ones again.
+    """Freeze both roles as they are, in ``dwarfs/NAME`` and ``trolls/NAME``. One that is there is
+    of a run that was killed before its next checkpoint, and may have gone on by another length: no
+    checkpoint names it, and it is replaced.
     """
     for role, network in zip(SIDES, networks, strict=True):
         path = folder / role / name_after(decisions)
-        if path.exists() and not _is_whole(path):
-            rename_flushed(path, free_name(path, ".damaged"))
-        if not path.exists():
-            save_role(path, role, network, config, decisions)
-
-
-def _is_whole(path: Path) -> bool:
-    try:
-        load_policy(path)
-    except CheckpointError:
-        return False
-    return True
+        if path.exists():
+            shutil.rmtree(path)
+        save_role(path, role, network, config, decisions)
 
 
 class Pool:
