@@ -7,14 +7,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
 from two_battles import LIMITS, LOST_BY_7, WON_BY_3
 
 import agents
-from thud_env import RULESETS, Position, Termination
+from thud_env import RULESETS, Position, Termination, ThudError
 from thud_env.actions import CAPTURE, describe_action
 from thud_env.board import SQUARE_BY_NAME, SQUARE_POSITIONS
 from thud_env.rules.row import TURNS
 from training.arena.battles import Battles, GamePairs, play_battles, play_pairs
+from training.arena.games import try_players
 from training.arena.intervals import wilson
 from training.arena.openings import read_openings
 from training.arena.summary import BattleFigures, PairFigures, print_pairs
@@ -147,6 +149,44 @@ def test_each_player_is_asked_for_its_own_side_only() -> None:
     play_battles(recorders[0], recorders[1], 1, "classic", max_turns=30)
     sides = [{position.to_move for position, _ in log} for log in logs]
     assert sides == [{"dwarfs"}, {"trolls"}]
+
+
+class TrollsOnly(agents.Agent):
+    """Says that it does not play the dwarfs."""
+
+    def check_plays(self, rules, side) -> None:
+        if side == "dwarfs":
+            raise ValueError(f"TrollsOnly has no dwarfs of {rules.name}")
+
+    def act_rows(self, rows: np.ndarray) -> np.ndarray:
+        return np.array([Position(row).legal_actions()[0] for row in rows], np.int32)
+
+
+def test_a_player_that_does_not_play_a_side_is_refused_before_anything_is_played() -> None:
+    choosy, log = TrollsOnly(), []
+    recorder = Recorder(agents.make("greedy"), log)
+    for play, players in (
+        (play_battles, (choosy, recorder)),
+        (play_pairs, (choosy, recorder)),
+        (play_pairs, (recorder, choosy)),
+    ):
+        with pytest.raises(ThudError, match="TrollsOnly has no dwarfs of koom-valley"):
+            play(*players, 1, "koom-valley", max_turns=6)
+    assert log == []
+    assert len(play_battles(recorder, choosy, 1, max_turns=6).margins) == 1
+
+
+def test_a_ladder_refuses_a_player_that_does_not_play_a_side(tmp_path, monkeypatch) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "choosy_in_ladder.py").write_text(
+        "from agents.simple import GreedyAgent\n\n"
+        "class Choosy(GreedyAgent):\n"
+        "    def check_plays(self, rules, side):\n"
+        "        if side == 'trolls':\n"
+        "            raise ValueError('no trolls')\n"
+    )
+    with pytest.raises(ThudError, match="no trolls"):
+        try_players(["greedy", "python:choosy_in_ladder:Choosy"], "classic", Console())
 
 
 # -- figures -------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.agent import BatchPolicy, answer_of
+from agents.agent import BatchPolicy, answer_of, check_seat
 from thud_env import BatchedGame
 from thud_env.actions import MOVE_DISTANCE, NUM_MOVES
 from thud_env.arguments import nearest
@@ -129,13 +129,16 @@ def play_battles(
 
     Raises:
         AnswerError: if a player does not answer with a legal action for each battle.
-        ThudError: if a start is damaged, of another ruleset, or over.
+        ThudError: if a start is damaged, of another ruleset, or over, or a player does not play
+            this game or this side.
         TypeError: if a player cannot play, or there is no such limit.
     """
     for name in limits.keys() - LIMITS:
         known = f"{nearest(name, LIMITS)}the limits are {', '.join(LIMITS)}"
         raise TypeError(f"battles have no limit {name!r}: {known}")
     ruleset = get_ruleset(rules)
+    check_seat(dwarfs, ruleset, "dwarfs")
+    check_seat(trolls, ruleset, "trolls")
     batch = BatchedGame(
         games,
         ruleset,
@@ -249,6 +252,9 @@ def play_pairs(
         watch: called after each decision with how many battles ended by it.
         **limits: ``max_quiet_turns``, ``max_turns``, ``offer_after``, ``agreement``.
     """
+    for side in SIDES:  # both, before any battle is played
+        for player in (first, second):
+            check_seat(player, get_ruleset(rules), side)
     return GamePairs(
         first=play_battles(first, second, games, rules, starts=starts, watch=watch, **limits),
         second=play_battles(second, first, games, rules, starts=starts, watch=watch, **limits),

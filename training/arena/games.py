@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 import agents
-from agents.agent import answer_of, errors_with_traceback
+from agents.agent import answer_of, check_seat, errors_with_traceback
 from agents.answers import checked
 from agents.registry import is_own
 from agents.threads import use_one_thread
@@ -111,10 +111,12 @@ def _warm_up(spec: str, rules: str, side: int) -> None:
     """Let an agent load what it needs, once in a process, so that the times of its first game are
     like those of the others.
     """
-    position = Position.start(get_ruleset(rules))
+    player, ruleset = agents.make(spec), get_ruleset(rules)
+    check_seat(player, ruleset, SIDES[side])
+    position = Position.start(ruleset)
     if side:
         position = position.play(position.turns()[0])
-    answer_of(agents.make(spec), spec, position.row[np.newaxis])
+    answer_of(player, spec, position.row[np.newaxis])
 
 
 class Timed:
