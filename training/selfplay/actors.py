@@ -180,6 +180,7 @@ class Actors:
         values = state.part("orders").values
         self._states = [state.part(str(number)) for number in range(len(self.handles))]
         self._change = Change(tuple(values["snapshots"]), values["redraw"])
+        self._order, self._under_way = None, []  # of a newer checkpoint that could not be read
         if "order" in values:
             steps, snapshots, redraw = values["order"]
             change = Change(tuple(snapshots), redraw)
