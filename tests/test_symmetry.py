@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -102,6 +103,20 @@ def test_many_map_as_each_of_them() -> None:
         )
 
 
+@pytest.mark.parametrize("kind", [np.asarray, torch.from_numpy])
+def test_each_of_a_batch_maps_by_its_own_symmetry(kind: Any) -> None:
+    rng = np.random.default_rng(1)
+    planes, policies = rng.random((9, 2, 3, 15, 15)), rng.random((9, 6470))
+    symmetries = np.array([0, 3, 7, 1, 1, 2, 6, 5, 4])
+    there = map_together(symmetries, kind(planes), kind(policies))
+    assert [type(one) for one in there] == [type(kind(planes))] * 2
+    for number, symmetry in enumerate(symmetries):
+        for mapped, one in zip(there, (planes, policies), strict=True):
+            wanted = map_together(int(symmetry), planes[number], policies[number])
+            assert np.array_equal(mapped[number], wanted[one is policies])
+    assert all(len(one) == 0 for one in map_together(symmetries[:0], planes[:0], policies[:0]))
+
+
 def test_the_inverse_undoes() -> None:
     rng = np.random.default_rng(2)
     planes, policy = rng.random((13, 15, 15)), rng.random(6470)
@@ -153,6 +168,11 @@ def test_wrong_shapes_and_symmetries_are_refused() -> None:
         for take in (map_policy, map_observation):
             with pytest.raises(ValueError, match=r"symmetry must be .*in 0 \.\. 7, not"):
                 take(wrong_symmetry, np.zeros(6470) if take is map_policy else np.zeros((15, 15)))
+    for few in ([1], [1, 2, 3], [[1, 2]], [1.0, 2.0]):
+        with pytest.raises(ValueError, match=r"^symmetries are .*: integers of shape \(2,\) would"):
+            map_policy(few, np.zeros((2, 6470)))
+    with pytest.raises(ValueError, match=r"symmetry must be .*in 0 \.\. 7, not 8"):
+        map_together(np.array([1, 8]), np.zeros((2, 14, 15, 15)))
     for action in (-1, 6470, np.array([3, 6470])):
         with pytest.raises(ValueError, match="actions are 0 to 6469"):
             map_action(1, action)

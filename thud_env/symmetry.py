@@ -15,11 +15,12 @@ True
 Observations, masks and policies are NumPy arrays, torch tensors or anything else that reshapes and
 is indexed as those are, with any number of leading dimensions; what is returned is a new one of the
 same kind. ``map_action`` takes and returns integers and NumPy arrays only, and ``map_rows`` the
-state rows of a batch, each of which may have a symmetry of its own.
+state rows of a batch. Of a batch each may have a symmetry of its own, but for actions.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any, TypeVar
 
 import numpy as np
@@ -79,11 +80,12 @@ def symmetries_of(rules: str | Ruleset) -> tuple[int, ...]:
     return get_ruleset(rules).symmetries
 
 
-def map_observation(symmetry: int, observation: Array) -> Array:
-    """An observation mapped, [..., C, 15, 15] of any dtype, whatever its planes.
+def map_observation(symmetry: int | NDArray[Any], observation: Array) -> Array:
+    """An observation mapped, [..., C, 15, 15] of any dtype, whatever its planes; or [B, ..., C, 15,
+    15], each by its own of [B] symmetries.
 
     Raises:
-        ThudError: if ``symmetry`` is not in 0 .. 7, or the shape is another.
+        ThudError: if a symmetry is not in 0 .. 7, or a shape is another.
         TypeError: if it is no array.
     """
     planes: Any = observation
@@ -91,22 +93,23 @@ def map_observation(symmetry: int, observation: Array) -> Array:
     if shape[-2:] != (SIZE, SIZE):
         raise ThudError(f"planes of shape {shape}: [..., 15, 15] would be right")
     points = planes.reshape(*shape[:-2], SIZE * SIZE)
-    mapped: Array = points[..., _POINT_SOURCE[_number(symmetry)]].reshape(shape)
+    mapped: Array = _taken(points, _POINT_SOURCE, symmetry).reshape(shape)
     return mapped
 
 
-def map_policy(symmetry: int, policy: Array) -> Array:
-    """A policy, its logits or a mask mapped, [..., 6470] of any dtype: a number for each action.
+def map_policy(symmetry: int | NDArray[Any], policy: Array) -> Array:
+    """A policy, its logits or a mask mapped, [..., 6470] of any dtype: a number for each action; or
+    [B, ..., 6470], each by its own of [B] symmetries.
 
     Raises:
-        ThudError: if ``symmetry`` is not in 0 .. 7, or the shape is another.
+        ThudError: if a symmetry is not in 0 .. 7, or a shape is another.
         TypeError: if it is no array.
     """
     values: Any = policy
     shape = _shape("a policy", values)
     if shape[-1:] != (NUM_ACTIONS,):
         raise ThudError(f"policy of shape {shape}: [..., {NUM_ACTIONS}] would be right")
-    mapped: Array = values[..., _ACTION_SOURCE[_number(symmetry)]]
+    mapped: Array = _taken(values, _ACTION_SOURCE, symmetry)
     return mapped
 
 
@@ -134,16 +137,18 @@ def map_action(symmetry: int, action: Any) -> Any:
     return images[actions].astype(actions.dtype) if fits else images[actions]
 
 
-def map_together(symmetry: int, observation: Array, *policies: Array) -> tuple[Array, ...]:
-    """An observation, its mask and policies for it, mapped by one symmetry.
+def map_together(
+    symmetry: int | NDArray[Any], observation: Array, *policies: Array
+) -> tuple[Array, ...]:
+    """An observation, its mask and policies for it, mapped together.
 
     Args:
-        symmetry: 0 .. 7, an index of ``board.SYMMETRIES``.
-        observation: [..., C, 15, 15].
-        *policies: each [..., 6470].
+        symmetry: 0 .. 7, an index of ``board.SYMMETRIES``; or [B], one for each of a batch.
+        observation: [..., C, 15, 15]; or [B, ..., C, 15, 15].
+        *policies: each [..., 6470]; or [B, ..., 6470].
 
     Raises:
-        ThudError: if ``symmetry`` is not in 0 .. 7, or a shape is another.
+        ThudError: if a symmetry is not in 0 .. 7, or a shape is another.
         TypeError: if one of them is no array.
     """
     return (
@@ -209,6 +214,20 @@ def _shape(name: str, array: Any) -> tuple[int, ...]:
     if not hasattr(array, "shape"):
         raise TypeError(f"{name} is an array, not {shown(array)}: numpy.asarray makes one")
     return tuple(array.shape)
+
+
+def _taken(values: Any, sources: NDArray[np.int64], symmetry: int | NDArray[Any]) -> Any:
+    """The last axis of an array in the order that a symmetry gives it, or each of [B] its own."""
+    numbers, shape = as_array("symmetry", symmetry), tuple(values.shape)
+    if numbers.ndim == 0 or len(shape) == 1:
+        return values[..., sources[_number(symmetry)]]  # type: ignore[arg-type]
+    count = shape[0]
+    for number in set(as_integers("symmetries", numbers, count).tolist()):
+        _number(number)
+    planes = math.prod(shape[1:-1])
+    each = values.reshape(count, planes, shape[-1])
+    one, plane = np.arange(count)[:, np.newaxis, np.newaxis], np.arange(planes)[:, np.newaxis]
+    return each[one, plane, sources[numbers][:, np.newaxis]].reshape(shape)
 
 
 def _number(symmetry: int) -> int:
