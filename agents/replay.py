@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import re
 import shutil
 import subprocess
 import sys
@@ -85,8 +86,10 @@ def _captioner(record: Record, size: int) -> Any:
         draw = pil.ImageDraw.Draw(strip)
         words = f"{turn}. {record.turns[turn - 1]}" if turn else ""
         room = size - height
-        while words and draw.textlength(words, font=font) > room:
-            words = words.rpartition("x")[0].removesuffix("x ...") + "x ..."
+        squares = re.split(r"(?=[-x])", words)
+        while len(squares) > 1 and draw.textlength(words, font=font) > room:
+            squares.pop()
+            words = f"{''.join(squares)} ..."
         width = draw.textlength(words, font=font)
         draw.text((height / 2, height / 2), words, INK, font, "lm")
         if width + draw.textlength(players, font=font) + height < room:
