@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 from page_server import ROOT, serving
+from untrained import save_untrained
 
 import agents
 import thud_env
@@ -18,7 +19,7 @@ from agents.web import players as players_module
 from agents.web.players import players
 from agents.web.protocol import BadRequest, NamedRulesets
 from agents.web.records import load
-from thud_env import RULESETS, Position, Record, ThudError
+from thud_env import CLASSIC, RULESETS, Position, Record, ThudError, get_ruleset
 
 START = Position.start()
 RECORD = json.dumps(Record(START, ("dF1-F5",)).text)[1:-1]
@@ -148,6 +149,20 @@ def test_the_page_is_told_which_game_a_player_named_at_the_start_has_learnt(name
     told = asyncio.run(named_valley.welcome({}))["players"]
     assert [player["rules"] for player in told if player["spec"] == VALLEY] == [("koom-valley",)]
     json.dumps(told)
+
+
+def test_a_policy_of_a_ruleset_of_ones_own_is_offered_for_it(tmp_path):
+    ruleset = CLASSIC.replace(name="seven-trolls", trolls=CLASSIC.trolls[:7])
+    save_untrained(tmp_path / "pair", 1, ruleset.spec)
+    spec = f"policy:{tmp_path / 'pair'}"
+    table = app.Table(players([spec]))
+    shown = asyncio.run(table.ruleset({"rules": ruleset.spec}))
+    told = asyncio.run(table.welcome({}))["players"]
+    assert [player["rules"] for player in told if player["spec"] == spec] == [(shown["name"],)]
+    for other in ("classic", "classic:name=seven-trolls,trolls=G7+H7"):
+        with pytest.raises(BadRequest, match="does not play"):
+            asyncio.run(table.player({"player": spec}, Position.start(get_ruleset(other))))
+    assert asyncio.run(table.player({"player": spec}, Position.start(ruleset))).spec == spec
 
 
 def test_a_player_named_at_the_start_may_refuse_a_game_itself(monkeypatch):

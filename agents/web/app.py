@@ -170,7 +170,7 @@ class Table:
         if spec not in self._players:
             raise BadRequest("there is no player of that name", 404)
         player = self._players[spec]
-        if player.rules is not None and position.rules.name not in player.rules:
+        if player.rules is not None and position.rules.spec not in player.rules:
             raise BadRequest(f"{player.name} does not play {position.rules.title}")
         if player.agent is not None:  # in a thread: it may have to read a network
             await run_in_threadpool(check_seat, player.agent, position.rules, position.to_move)

@@ -46,7 +46,8 @@ class Player:
     line: str
     """What it does, and how strong it is, in a line."""
     rules: tuple[str, ...] | None = None
-    """The names of the rulesets that it plays; None: all, unless ``agent`` refuses one."""
+    """The rulesets that it plays, as their specs, which the page names them by; None: all, unless
+    ``agent`` refuses one."""
     is_policy: bool = False
     """Whether it is a network without a search, whose probabilities can be shown."""
     quick: bool = False
@@ -95,7 +96,7 @@ def players(extra: Iterable[str] = ()) -> dict[str, Player]:
             continue
         agent = make(spec)  # fail now, not when it is chosen
         learnt = agent.trained_for
-        rules = None if learnt is None else (get_ruleset(learnt).name,)
+        rules = None if learnt is None else (get_ruleset(learnt).spec,)
         is_policy = spec.startswith("policy:")
         found[spec] = Player(spec, spec, "named at the start", rules, is_policy, is_policy, agent)
     return found
