@@ -68,7 +68,8 @@ class Analysis:
 
     Args:
         spec: the player. A search runs once if its spec names a limit, as ``depth=3``, ``sims=100``
-            or ``time=2.5``. Without one it goes on, ever deeper, until ``stop()``.
+            or ``time=2.5``, or ``root=gumbel``. Without one it goes on, ever deeper, until
+            ``stop()``.
         position: not over.
         endless: go on past the limits of the spec, as the page does.
 
@@ -218,7 +219,11 @@ def _judged(agent: Agent, position: Position) -> Finding:
 
 
 def endless_spec(spec: str) -> str:
-    """What goes on past the limits of a spec; the same if it is no search."""
+    """What goes on past the limits of a spec; the same if it is no search, or if it halves its
+    candidates, which is planned for a number of simulations and shows nothing before its end.
+    """
+    if Spec.of(spec).value("root") == "gumbel":
+        return spec
     unlimited = _unlimited(spec)
     if unlimited.name == "alphabeta":
         return str(unlimited.given("nodes", _NO_END).given("depth", DEEPEST))

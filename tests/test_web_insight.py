@@ -364,6 +364,20 @@ def test_an_open_offer_is_answered_within_the_limits_of_the_player(monkeypatch, 
     assert made == [spec]
 
 
+@pytest.mark.parametrize(("limit", "endless", "sims"), [("", False, 200), (",sims=16", True, 16)])
+def test_an_analysis_that_halves_its_candidates_ends(limit, endless, sims):
+    spec = f"policy+mcts:pretrained/classic,root=gumbel,lookahead=0{limit}"
+    analysis = Analysis(spec, LESSONS[1].start, endless=endless)
+    thread = threading.Thread(target=analysis.run, daemon=True)
+    thread.start()
+    thread.join(60)
+    found = analysis.finding
+    analysis.stop()
+    thread.join()
+    assert found is not None
+    assert found.visits == sims - 1  # the first values the root
+
+
 @pytest.mark.parametrize("spec", ["alphabeta:depth=1", "mcts:sims=10", "greedy"])
 def test_a_battle_that_is_over_is_not_analysed(spec):
     over = Position.start(max_turns=2).play("dE2-E6").play("TG7-F6")
