@@ -200,13 +200,13 @@ AIMED_AT = place("classic", "D6 E6 F6 A9", "J6 P8")
 )
 def test_a_search_judges_a_position_and_then_plays_as_if_it_had_not(spec: str) -> None:
     player: Any = agents.make(spec, seed=1)
-    before = player.get_state()
+    before, searched = player.get_state(), player.searched
     opinion = player.judge(AIMED_AT)
     assert isinstance(opinion, Opinion)
     assert opinion.probabilities.shape == (NUM_ACTIONS,)
     assert opinion.probabilities[AIMED_AT.legal_actions()].sum() == pytest.approx(1)
     assert opinion.probabilities.sum() == pytest.approx(1)
-    assert player.get_state() == before
+    assert (player.get_state(), player.searched) == (before, searched)
     assert player.act(AIMED_AT) == opinion.probabilities.argmax()
 
 

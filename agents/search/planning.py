@@ -180,12 +180,13 @@ class PlanningAgent(DrawingAgent):
             TypeError: if it is not a ``Position``.
         """
         check_going_on(position, "judge")
-        row, rng = position.row.copy(), self._rng.copy()
+        row, rng, counted = position.row.copy(), self._rng.copy(), self.searched
         searched = _without_offer(row)
         try:
             [thought] = self.think_rows([searched])
         finally:
             self._rng[:] = rng
+            self.searched = counted  # which is of its turns alone
         found = opinion_of(searched, thought)
         if row[PENDING] != ANSWER_OFFER:
             return found
