@@ -288,6 +288,23 @@ def test_the_page_fits_by_day_and_by_night(visit, width, scheme):
     shoot(page, f"page-{width}-{scheme}")
 
 
+@pytest.mark.parametrize(
+    ("number", "words"), [(3, "Capture no more"), (4, "Accept: end the battle")]
+)
+def test_what_is_to_be_decided_is_in_sight_on_a_phone(visit, number, words):
+    page = visit(first=True, viewport={"width": 390, "height": 664})
+    for before in range(number):
+        page.get_by_role("heading", name=f"{before + 1} of 6").wait_for()
+        page.get_by_role("button", name="Skip").click()
+    page.get_by_role("heading", name=f"{number + 1} of 6").wait_for()
+    if number == 3:
+        press(page, "K7", "can move")
+        press(page, "H7", "shove to H7")
+        press(page, "G7", "capture")
+    expect(page.get_by_role("button", name=words)).to_be_in_viewport(ratio=1)
+    shoot(page, f"phone-decision-{number + 1}")
+
+
 def stands_in_one_line(page):
     first, last = (page.locator(name).bounding_box() for name in ("#first", "#flip"))
     assert first["y"] == pytest.approx(last["y"], abs=2), "the buttons stand in one line"
