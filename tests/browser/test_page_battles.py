@@ -22,6 +22,7 @@ from at_the_page import (
     wait_for_turns,
 )
 
+from agents.web.lessons import LESSONS
 from thud_env import RULESETS, Position
 
 
@@ -274,6 +275,19 @@ def test_trampling_goes_on_and_stops(visit):
     page.get_by_role("button", name="Stop here").click()
     wait_for_turns(page, 1)
     assert turn_texts(page) == ["TB6-D6-F6xC6xE6"]
+
+
+@pytest.mark.parametrize(
+    ("battle", "words"),
+    [
+        (asked(), "Choose a dwarf."),
+        (asked("koom-valley"), "Choose a dwarf or the Rock."),
+        (asked("koom-valley-football"), "Choose a dwarf or the ball."),
+        (asked("koom-valley", LESSONS[5].position), "Choose a dwarf or the Rock."),
+    ],
+)
+def test_the_line_under_the_board_names_what_may_be_chosen(visit, battle, words):
+    expect(visit(battle).locator("#about")).to_have_text(words)
 
 
 def test_an_offer_is_made_and_accepted(visit):

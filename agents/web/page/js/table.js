@@ -113,6 +113,9 @@ export class Table {
     if (view.asks === "capture") return "Choose what to capture.";
     if (view.asks === "trample") return "Trample on, or stop.";
     if (view.asks === "answer") return "";
-    return this.selected === null ? `Choose ${view.toMove === "trolls" ? "a troll" : "a dwarf"}.` : "Choose where it goes.";
+    if (this.selected !== null) return "Choose where it goes.";
+    const kinds = new Set([...this.#movable()].map((square) => view.pieces[square]));
+    const names = { d: "a dwarf", T: "a troll", R: `the ${this.game.rules.stoneName}` };
+    return `Choose ${["d", "T", "R"].filter((kind) => kinds.has(kind)).map((kind) => names[kind]).join(" or ")}.`;
   }
 }
