@@ -16,6 +16,7 @@ from at_the_page import (
     turn_texts,
     wait_for_turns,
 )
+from page_server import ROOT
 
 from thud_env import CLASSIC, Position, Record, read_record, write_record
 
@@ -100,6 +101,17 @@ def test_undo_in_the_middle_of_a_record_keeps_the_turns_that_come_later(visit):
     page.get_by_role("button", name="Undo").click()
     expect(current).to_have_text(record.turns[1])
     wait_for_turns(page, len(record.turns))
+
+
+def test_a_record_that_is_opened_while_another_is_played_back_stands_at_its_start(visit):
+    page, record = opened(visit)
+    page.get_by_role("button", name="Play on").click()
+    expect(page.locator("[aria-current]")).to_have_text(record.turns[0])
+    open_record(page, ROOT / "tests/data/records/koom-valley.thud")
+    expect(page.locator("#title")).to_have_text("Koom Valley Thud")
+    expect(page.get_by_role("button", name="Play on")).to_be_enabled()
+    page.wait_for_timeout(1000)
+    expect(page.locator("[aria-current]")).to_have_count(0)
 
 
 def test_a_wrong_link_is_refused_in_a_line_and_a_battle_begins(visit):

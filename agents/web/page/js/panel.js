@@ -36,6 +36,7 @@ export class Panel {
     this.game = game;
     this.table = table;
     this.playing = 0;
+    this.root = null; // where the battle that is shown begins
     this.turns = new TurnList(game, () => this.#halt());
     this.seated = "";
     game.addEventListener("change", () => this.show());
@@ -47,6 +48,8 @@ export class Panel {
   show() {
     const { game } = this;
     const { view } = game;
+    if (game.root !== this.root) this.#halt(); // another battle has begun
+    this.root = game.root;
     byId("title").textContent = game.rules.title;
     byId("standing").textContent = view.verdict ?? view.standing;
     this.#seats();
