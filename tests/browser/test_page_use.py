@@ -126,6 +126,21 @@ def test_a_battle_is_still_there_after_a_reload_and_after_a_lesson(visit):
     expect(state(page)).to_contain_text("Turn 131")
 
 
+def test_agents_that_were_paused_are_paused_after_a_reload(visit):
+    page = visit(asked(dwarfs="greedy", trolls="random"))
+    wait_for_turns(page, 2)
+    page.get_by_role("button", name="Pause").click()
+    count = page.get_by_role("list", name="Turns").get_by_role("listitem").count()
+    page.reload()
+    wait_for_turns(page, count)
+    play_on = page.get_by_role("button", name="Play on")
+    expect(play_on).to_be_enabled()
+    page.wait_for_timeout(1000)
+    wait_for_turns(page, count)
+    play_on.click()
+    wait_for_turns(page, count + 2)
+
+
 def test_an_address_may_name_the_players_alone_and_no_player_that_is_not_there(visit):
     page = visit({"rules": "koom-valley", "trolls": "random"})
     expect(page.get_by_label("Who plays the trolls")).to_have_value("random")

@@ -72,7 +72,7 @@ export class Game extends EventTarget {
   /** Begin a battle: at a position, or with a record's turns. Returns false if another one was begun
    * before the view of this one had come.
    */
-  async begin({ rules, limits = {}, position = "", turns = [], positions = [], seats, players = null, match = null }) {
+  async begin({ rules, limits = {}, position = "", turns = [], positions = [], seats, players = null, match = null, running = true }) {
     this.stop();
     const opening = await this.#opening(rules, limits, position);
     if (!opening) return false;
@@ -93,7 +93,7 @@ export class Game extends EventTarget {
     this.node = this.root;
     this.going = null;
     this.partial = null;
-    this.running = true;
+    this.running = running;
     this.#changed({ slide: false });
     await this.proceed();
     return true;
@@ -222,6 +222,13 @@ export class Game extends EventTarget {
     this.thinking?.dropped.abort();
     this.thinking = null;
     this.loop = null;
+  }
+
+  /** Let no agent play until a person wishes it. */
+  pause() {
+    this.running = false;
+    this.stop();
+    this.#changed();
   }
 
   /** Go to another node of the tree. */

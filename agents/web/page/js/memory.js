@@ -23,7 +23,7 @@ export class Memory {
   }
 
   #keep() {
-    const { rules, limits, root, node, line, seats, match } = this.game;
+    const { rules, limits, root, node, line, seats, match, running } = this.game;
     const turns = line.map(({ turn }) => turn);
     const battle = {
       address: location.hash,
@@ -31,6 +31,7 @@ export class Memory {
       limits,
       seats,
       match,
+      running,
       players: this.game.recordedPlayers(turns),
       position: root.position,
       turns,

@@ -137,9 +137,7 @@ export class Panel {
     const { game } = this;
     if (this.playing || game.loop) {
       this.#halt();
-      game.running = false;
-      game.stop();
-      this.show();
+      game.pause();
       return;
     }
     const mine = (this.playing = performance.now());
