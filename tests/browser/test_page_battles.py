@@ -299,6 +299,19 @@ def test_an_offer_is_made_and_accepted(visit):
     assert turn_texts(page) == ["offer", "accept"]
 
 
+def test_two_players_of_one_name_are_told_apart_in_the_score(visit):
+    page = visit()
+    page.get_by_role("button", name="New game").click()
+    dialog = page.get_by_role("dialog", name="New game")
+    dialog.get_by_role("radiogroup", name="Trolls").get_by_role(
+        "radio", name=re.compile("^You")
+    ).check()
+    dialog.get_by_role("checkbox", name=re.compile("^A whole game")).check()
+    dialog.get_by_role("button", name="Begin").click()
+    score = "First battle. Score: You (dwarfs first) 0, You (trolls first) 0."
+    expect(state(page)).to_contain_text(score)
+
+
 def test_a_game_of_two_battles_comes_to_its_score(visit):
     page = visit()
     page.get_by_role("button", name="New game").click()
