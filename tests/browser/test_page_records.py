@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from at_the_page import (
     SHOVE,
     TRAMPLES,
@@ -18,6 +19,7 @@ from at_the_page import (
 )
 from page_server import ROOT
 
+from agents.web.lessons import LESSONS
 from thud_env import CLASSIC, Position, Record, read_record, write_record
 
 
@@ -90,6 +92,23 @@ def test_a_damaged_record_is_refused_in_a_line(visit):
     (refused,) = visit.complaints  # by the browser itself
     assert "400" in refused
     visit.complaints.clear()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        ((" d ", " D "), "side 'D'"),
+        (("7R7", "7r7"), "'r' in row 8"),
+        ((" d - 0 0", " d"), "has 2 fields"),
+    ],
+)
+def test_a_damaged_position_is_refused_as_a_position(visit, wrong, why):
+    page = visit()
+    page.get_by_role("button", name="Open").click()
+    page.get_by_label("Or pasted here").fill(LESSONS[0].position.replace(*wrong))
+    page.get_by_role("dialog").get_by_role("button", name="Open").click()
+    expect(page.get_by_role("dialog").get_by_role("alert")).to_contain_text(why)
+    visit.complaints.clear()  # by the browser itself
 
 
 def test_undo_in_the_middle_of_a_record_keeps_the_turns_that_come_later(visit):

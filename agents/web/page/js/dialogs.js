@@ -127,7 +127,7 @@ export class Dialogs {
   async load(text, rules) {
     const { game } = this;
     const seats = { dwarfs: YOU, trolls: YOU };
-    if (/^[0-9dTR/]+ [dt] \S/.test(text.trim())) {
+    if (/^[^\s,"]+\/\S*( |$)/.test(text.trim())) {
       await game.begin({ rules, limits: { agreement: true }, position: text.trim(), seats });
     } else {
       await this.#openRecord(text, seats);
