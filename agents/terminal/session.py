@@ -25,9 +25,11 @@ HELP = """\
 dF1-F5     a dwarf moves; dA6-A9xA9: a dwarf is hurled at the troll on A9
 TG7-F6xE5  a troll moves and captures the dwarf on E5; TG7-F6: it captures none
 RH8-H7     the Rock or ball moves (Koom Valley)
-TF3-F5-H7xF4xG6  a troll tramples: each square it goes to, then what it captures
-f1-f5      the letter in front may be left out; if several turns begin so, they are listed
-offer      to end the battle as it stands, then accept or decline (with --agreement)
+TF3-F5-H7xF4xG6
+           a troll tramples: the squares it goes to, then what it captures
+f1-f5      the letter in front may be left out; turns that begin so are listed
+offer      ends the battle if the other side answers accept, not decline
+           (only with --agreement)
 
 moves      lists the legal turns; moves F1: those of the piece on F1
 hint       says what a searching agent would play
