@@ -535,3 +535,14 @@ def test_a_seed_of_a_battle_seeds_both_players_apart(monkeypatch, capsys) -> Non
         words = ["--dwarfs", "random", "--trolls", "random", "--max-turns", "2", "--seed", seed]
         assert play.main(words) == 0
     assert len(set(seeds)) == 4
+
+
+def test_the_page_is_asked_for_the_agents_alone(monkeypatch) -> None:
+    """It seats a person where its address names no player."""
+    serve = pytest.importorskip("agents.web.serve")
+    called: list[dict[str, str]] = []
+    monkeypatch.setattr(serve, "serve", lambda *_, asked, **__: called.append(asked))
+    assert main(["--web", "--trolls", "greedy"]) == 0
+    (asked,) = called
+    assert "dwarfs" not in asked
+    assert asked["trolls"] == "greedy"
