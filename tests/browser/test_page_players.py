@@ -136,6 +136,18 @@ def test_a_policy_shows_its_heat_map_and_a_search_its_main_line(visit):
     other.get_by_role("button", name="Think").wait_for()
 
 
+def test_a_policy_that_could_not_be_asked_is_asked_again(visit):
+    page = visit(asked())
+    page.route("**/api/insight", lambda route: route.abort())
+    page.get_by_role("tab", name="Insight").click()
+    expect(page.get_by_role("alert")).to_contain_text("The server does not answer")
+    page.unroute("**/api/insight")
+    page.get_by_role("tab", name="Turns").click()
+    page.get_by_role("tab", name="Insight").click()
+    expect(page.get_by_role("img", name=re.compile("^Heat map"))).to_be_visible()
+    visit.complaints.clear()  # by the browser itself
+
+
 def test_what_a_player_thought_is_of_one_game_only(visit):
     page = visit(asked())
     page.get_by_role("tab", name="Insight").click()

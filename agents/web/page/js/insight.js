@@ -62,6 +62,9 @@ class View {
     try {
       const found = await ask("insight", { ...game.battle, position, player: this.player });
       if (this.asked === key) this.#show(found);
+    } catch (error) {
+      if (this.asked === key) this.asked = null; // to ask again when the tab is shown anew
+      throw error;
     } finally {
       note.remove();
     }
