@@ -122,6 +122,14 @@ def test_undo_in_the_middle_of_a_record_keeps_the_turns_that_come_later(visit):
     wait_for_turns(page, len(record.turns))
 
 
+def test_undo_stops_what_is_played_back(visit):
+    page, record = opened(visit)
+    page.get_by_role("button", name="Play on").click()
+    expect(page.locator("[aria-current]")).to_have_text(record.turns[0])
+    page.get_by_role("button", name="Undo").click()
+    page.get_by_role("button", name="Play on").wait_for()
+
+
 def test_a_record_that_is_opened_while_another_is_played_back_stands_at_its_start(visit):
     page, record = opened(visit)
     page.get_by_role("button", name="Play on").click()

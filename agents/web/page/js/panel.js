@@ -92,7 +92,10 @@ export class Panel {
         game.go(place()).catch(complain);
       });
     }
-    byId("undo").addEventListener("click", () => game.undo().catch(complain));
+    byId("undo").addEventListener("click", () => {
+      this.#halt();
+      game.undo().catch(complain);
+    });
     byId("hint").addEventListener("click", () => this.hint().catch(complain));
     byId("run").addEventListener("click", () => this.#run().catch(complain));
     byId("flip").addEventListener("click", () => {
