@@ -217,6 +217,12 @@ def test_a_chosen_subset_is_captured_after_a_shove(visit):
     assert turn_texts(page) == ["TK7-H7xG6xH6"]
 
 
+def test_a_double_click_chooses_a_piece_as_one_does(visit):
+    page = visit(asked())
+    page.get_by_role("button", name=re.compile("^E2, .*can move")).dblclick()
+    expect(page.locator("#about")).to_have_text("Choose where it goes.")
+
+
 def test_undo_that_is_pressed_twice_at_once_takes_back_no_turn_before(visit):
     page = visit(asked(position=SHOVE.replace(" t ", " d ")))
     press(page, "E10", "can move")

@@ -222,7 +222,7 @@ export class Board {
       if (square === null) return;
       this.focus(square);
       if (this.dropped) this.dropped = false; // the click that ends a drag
-      else this.handlers.chosen(square);
+      else if (event.detail < 2) this.handlers.chosen(square); // not again for a double click
     });
     this.grid.addEventListener("pointerover", (event) =>
       this.handlers.over(squareOf(event.target)),
