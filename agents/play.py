@@ -77,17 +77,18 @@ def serve_page(arguments: argparse.Namespace) -> None:
             f'--web needs {error.name}: pip install ".[web]" in the checkout would be right'
         ) from None
     names = seats(arguments.dwarfs, arguments.trolls)
-    agents = {side: names[side] for side in SIDES if names[side] != HUMAN}
-    for side, name in agents.items():
-        check_seat(make(name), get_ruleset(arguments.rules), side)
+    for side in SIDES:
+        if names[side] != HUMAN:
+            check_seat(make(names[side]), get_ruleset(arguments.rules), side)
+    seated = {side: name for side, name in names.items() if name != HUMAN}
     asked = {}
     chosen = (arguments.dwarfs, arguments.trolls, arguments.position, arguments.agreement)
     if any(chosen) or arguments.rules != "classic":
         agreement = "yes" if arguments.agreement else "no"
         position = arguments.position or ""
-        asked = {"rules": arguments.rules, "position": position, "agreement": agreement, **agents}
+        asked = {"rules": arguments.rules, "position": position, "agreement": agreement, **seated}
     host = arguments.host or "127.0.0.1"
-    serve(host, arguments.port or 0, extra=agents.values(), asked=asked)
+    serve(host, arguments.port or 0, extra=seated.values(), asked=asked)
 
 
 def main(words: list[str] | None = None, ask: Callable[[str], str] = input) -> int:
