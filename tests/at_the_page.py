@@ -93,10 +93,19 @@ def let_go(page, held):
     page.wait_for_timeout(300)
 
 
-def begin(page, title=None):
-    """Begin a new game, of that title if there is one."""
+def open_new_game(page, **players):
+    """Open the dialog for a new game, and choose players by how they begin, ``trolls="You"``."""
     page.get_by_role("button", name="New game").click()
     dialog = page.get_by_role("dialog", name="New game")
+    for side, player in players.items():
+        radios = dialog.get_by_role("radiogroup", name=side.title())
+        radios.get_by_role("radio", name=re.compile(f"^{player}")).check()
+    return dialog
+
+
+def begin(page, title=None):
+    """Begin a new game, of that title if there is one."""
+    dialog = open_new_game(page)
     if title:
         dialog.get_by_label("Game", exact=True).select_option(title)
     dialog.get_by_role("button", name="Begin").click()

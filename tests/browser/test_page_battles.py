@@ -13,6 +13,7 @@ from at_the_page import (
     expect,
     hold_first,
     let_go,
+    open_new_game,
     opened,
     play_another,
     press,
@@ -36,12 +37,8 @@ def shorten(route):
 @pytest.mark.parametrize("rules", RULESETS)
 def test_every_ruleset_is_chosen_and_played(visit, rules):
     page = visit()
-    page.get_by_role("button", name="New game").click()
-    dialog = page.get_by_role("dialog", name="New game")
+    dialog = open_new_game(page, trolls="Greedy takes")
     dialog.get_by_label("Game", exact=True).select_option(RULESETS[rules].title)
-    dialog.get_by_role("radiogroup", name="Trolls").get_by_role(
-        "radio", name=re.compile("^Greedy takes")
-    ).check()
     dialog.get_by_role("button", name="Begin").click()
     turn = next(t for t in Position.start(rules).turns() if t.startswith("d"))
     start, end = turn[1:].split("-")
@@ -58,8 +55,7 @@ def test_the_battle_before_is_not_played_on_while_another_begins(visit):
     expect(movable).not_to_have_count(0)
     held = []
     page.route("**/api/view", lambda route: held.append(route))
-    page.get_by_role("button", name="New game").click()
-    page.get_by_role("dialog", name="New game").get_by_role("button", name="Begin").click()
+    begin(page)
     expect(movable).to_have_count(0)
     held[0].continue_()
     expect(movable).not_to_have_count(0)
@@ -91,14 +87,7 @@ def test_an_agent_begins_a_battle_although_another_thinks_in_the_one_before(visi
     page = visit(asked(trolls="greedy"))
     held = hold_first(page, "**/api/view")
     thought = hold_first(page, "**/api/think")
-    page.get_by_role("button", name="New game").click()
-    dialog = page.get_by_role("dialog", name="New game")
-    dialog.get_by_role("radiogroup", name="Dwarfs").get_by_role(
-        "radio", name=re.compile("^Random")
-    ).check()
-    dialog.get_by_role("radiogroup", name="Trolls").get_by_role(
-        "radio", name=re.compile("^You")
-    ).check()
+    dialog = open_new_game(page, dwarfs="Random", trolls="You")
     dialog.get_by_role("button", name="Begin").click()
     page.get_by_label("Who plays the dwarfs").select_option("greedy")
     expect(page.get_by_role("button", name="Pause")).to_be_enabled()
@@ -307,11 +296,7 @@ def test_an_offer_is_made_and_accepted(visit):
 
 def test_two_players_of_one_name_are_told_apart_in_the_score(visit):
     page = visit()
-    page.get_by_role("button", name="New game").click()
-    dialog = page.get_by_role("dialog", name="New game")
-    dialog.get_by_role("radiogroup", name="Trolls").get_by_role(
-        "radio", name=re.compile("^You")
-    ).check()
+    dialog = open_new_game(page, trolls="You")
     dialog.get_by_role("checkbox", name=re.compile("^A whole game")).check()
     dialog.get_by_role("button", name="Begin").click()
     score = "First battle. Score: You (dwarfs first) 0, You (trolls first) 0."
@@ -320,11 +305,7 @@ def test_two_players_of_one_name_are_told_apart_in_the_score(visit):
 
 def test_a_game_of_two_battles_comes_to_its_score(visit):
     page = visit()
-    page.get_by_role("button", name="New game").click()
-    dialog = page.get_by_role("dialog", name="New game")
-    dialog.get_by_role("radiogroup", name="Dwarfs").get_by_role(
-        "radio", name=re.compile("^Random")
-    ).check()
+    dialog = open_new_game(page, dwarfs="Random")
     dialog.get_by_role("checkbox", name=re.compile("^A whole game")).check()
     shoot(page, "new-game")
     # Two agents that watch nothing: short battles, ended by the limit below.
