@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
@@ -80,6 +81,11 @@ def test_distinct_games_differ_in_start_or_turns() -> None:
     assert FIGURES.distinct == len(RESULTS)
 
 
+def test_a_draw_is_half_a_win_in_the_ratings() -> None:
+    drawn = compute_figures(["a", "b"], made_up_results(["a", "b"], 20, lambda *_: 0))
+    assert drawn.ratings.advantage.value == pytest.approx(0)
+
+
 def test_effort_is_a_turn_and_by_side() -> None:
     for effort in (FIGURES.effort[0], FIGURES.cell(0, 1).effort):
         assert effort.seconds == pytest.approx((0.1, 0.05))
@@ -90,6 +96,13 @@ def test_times_are_written_in_full(folder: Path) -> None:
     report = (folder / "report.md").read_text()
     assert "| 100, 50 " in report
     assert "| 100, - " in report  # nodes, which only the dwarfs counted
+
+
+def test_times_below_ten_milliseconds_have_two_digits(tmp_path: Path) -> None:
+    results = made_up_results(["a", "b"], 2, lambda *_: 1)
+    quick = [dataclasses.replace(result, seconds=(0.025, 0.06)) for result in results]
+    store_results(tmp_path, short_field({"a": 4, "b": 4}), quick)
+    assert "| 2.5, 12 " in write_report(tmp_path)
 
 
 def test_figures_do_not_depend_on_the_order_of_the_games() -> None:
@@ -149,6 +162,27 @@ def test_few_games_show_nothing(tmp_path: Path) -> None:
     assert words.count("not compared") == 5
 
 
+def test_only_what_rests_on_enough_pairs_is_compared(tmp_path: Path) -> None:
+    worth = {"a": 18, "b": 12, "c": 6, "d": 0}
+    results = made_up_results(list(worth), 30, lambda d, t, start: worth[d] - worth[t] + start % 3)
+    few = [r for r in results if r.start < 5 or {r.dwarfs, r.trolls} != {"c", "d"}]
+    store_results(tmp_path, short_field(dict.fromkeys(worth, 60)), few)
+    words = write_report(tmp_path)
+    assert words.count("- a is above b") == 5
+    for pair in ("b and c", "c and d"):
+        assert words.count(f"- {pair}: fewer than 20 game pairs: not compared") == 5
+
+
+def test_the_margin_of_a_game_is_half_the_score_of_a_pair(folder: Path) -> None:
+    report = " ".join((folder / "report.md").read_text().split())
+    assert "| -12.0 (-12.0 to -12.0) | -6.00 (-6.00 to -6.00) |" in report
+
+
+def test_the_payoff_matrix_has_a_row_for_the_dwarfs_of_an_agent(folder: Path) -> None:
+    report = " ".join((folder / "report.md").read_text().split())
+    assert "| weak | -2.0 | -8.0 | -14.0 |" in report
+
+
 def test_the_report_is_made_from_the_games_alone(folder: Path, tmp_path: Path) -> None:
     lines = (folder / "games.jsonl").read_text().splitlines()
     (tmp_path / "games.jsonl").write_text("\n".join([lines[0], *reversed(lines[1:])]) + "\n")
@@ -199,6 +233,12 @@ def test_the_picture_has_every_agent_twice_and_every_cell() -> None:
     for cell in FIGURES.cells:
         assert f"{cell.margin.value:+.1f}" in words
     assert words.count("14 / 14 / 71") == 3  # the diagonal
+
+
+def test_the_picture_has_a_row_for_the_dwarfs_of_an_agent() -> None:
+    root = ElementTree.fromstring(payoff_svg(FIGURES, "", 32))
+    margins = [words.text for words in root.iter(f"{SVG}text") if words.get("font-size") == "16"]
+    assert margins[:3] == ["-2.0", "-8.0", "-14.0"]  # of the weak agent's dwarfs
 
 
 def test_everything_in_the_picture_is_inside_it() -> None:
