@@ -28,7 +28,7 @@ from training.arena.intervals import Z95, Interval
 
 ELO = 400 / np.log(10)
 ADDED_DRAWS = 1.0
-"""Drawn games added to every cell that has any."""
+"""Drawn games added to every cell."""
 _ITERATIONS = 100_000
 _TOLERANCE = 1e-9
 
@@ -53,8 +53,7 @@ def rate(points: NDArray[np.float64], games: NDArray[np.float64]) -> Ratings:
             draw.
         games: [K, K] how many games these are.
     """
-    added = ADDED_DRAWS * (games > 0)
-    played, won = games + added, points + added / 2
+    played, won = games + ADDED_DRAWS, points + ADDED_DRAWS / 2
     size = len(games)
     strengths = _maximise(won, played)
     covariance = _covariance(strengths, played)
