@@ -216,6 +216,12 @@ def test_an_illegal_turn_says_why(word: str, why: str) -> None:
     assert str(refusal.value).endswith(why)
 
 
+def test_a_path_that_ends_elsewhere_begins_where_the_piece_may_go() -> None:
+    position = place("koom-valley", "B8 D8", "A8", "t", rock="H12")
+    with pytest.raises(IllegalMove, match="the troll on A8 may go there, but not with these"):
+        position.play("TA8-C8-J12xB8")
+
+
 def test_a_turn_of_agreement_that_is_not_legal_says_why() -> None:
     start = Position.start(agreement=True, offer_after=2)
     moved = start.play("dF1-F2").play("TG7-F6")
@@ -223,6 +229,7 @@ def test_a_turn_of_agreement_that_is_not_legal_says_why() -> None:
     declined = offered.play("decline")
     for position, word, why in (
         (start, "offer", "2 quiet turns come first, 2 more"),
+        (start.play("dF1-F2"), "offer", "2 quiet turns come first, 1 more"),
         (start, "accept", "nothing has been offered"),
         (offered, "TF6-F5", "an offer comes first: accept or decline"),
         (offered, "offer", "one is to be answered first, by accept or decline"),

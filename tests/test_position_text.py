@@ -145,6 +145,10 @@ BOARD = "5/7/9/11/13/6d8/6Td7/d6R7/15/15/13/11/9/7/5"
         (f"{BOARD} t G7:any+7 0 0", "cannot be: 2 dwarfs"),
         (f"{BOARD} t G7:any+32 0 0", "cannot be"),
         (f"{BOARD} t G7:any+100 0 0", "pending 'G7:any+100'"),
+        (
+            f"{BOARD.replace('/15/15/', '/ddddddddddddddd/dddddddddddddd1/')} t G7:any+1 0 0",
+            "cannot be: 2 dwarfs stand beside G7, 32 on the board",
+        ),
         (f"{BOARD.replace('6d8/6Td7', '15/6T8')} t G7:one 0 0", "cannot be: 0 dwarfs"),
         (f"{BOARD} t G7:one 200 0", "the battle was over before this turn"),
     ],
