@@ -11,11 +11,12 @@ import pytest
 from ladders import made_up, short_field
 
 from thud_env.rulesets import RULESETS
+from training.arena.field import Game
 from training.arena.intervals import Interval
 from training.balance.__main__ import FIELD, main, mirrors
-from training.balance.figures import Balance, Mirror, balance_of
+from training.balance.figures import FIRST_TURN, LAST_TURN, Balance, Mirror, balance_of
 from training.balance.page import documents, verdict
-from training.ladder.fields import read_field
+from training.ladder.fields import make_field, read_field
 from training.ladder.store import read_games
 
 ROOT = Path(__file__).parents[1]
@@ -72,6 +73,23 @@ def test_where_pieces_stand_is_that_of_the_last_agent_in_mid_battle(tmp_path: Pa
     assert 20 < sum(dwarfs.values()) <= 32  # random trolls capture few in 60 turns
     assert 7 < sum(trolls.values()) < 8.01
     assert dwarfs["A6"] == pytest.approx(dwarfs["F1"])  # mirror images are averaged
+
+
+def test_where_pieces_stand_is_noted_after_the_first_turn_to_the_last() -> None:
+    field = make_field(["random"], games=2)
+    position, turns = field.beginning(Game("random", "random", 0)), []
+    while len(turns) <= LAST_TURN:
+        turns.append(position.turns()[0])
+        position = position.play(turns[-1])
+
+    def standing(count: int) -> dict[str, float]:
+        battle = made_up("random", "random", 0, 1, " ".join(turns[:count]))
+        return balance_of(field, [battle]).standing["dwarfs"]
+
+    assert sum(standing(FIRST_TURN - 1).values()) == 0
+    assert sum(standing(FIRST_TURN).values()) > 0
+    assert standing(LAST_TURN - 1) != standing(LAST_TURN)
+    assert standing(LAST_TURN + 1) == standing(LAST_TURN)
 
 
 def test_a_page_is_made_and_goes_on(tmp_path: Path, capsys) -> None:
