@@ -57,6 +57,15 @@ def test_a_role_that_falls_back_is_named_with_its_last_good_checkpoint(tmp_path:
     ]
 
 
+def test_a_role_has_fallen_a_fifth_of_the_range_of_margins_below_its_best(tmp_path: Path) -> None:
+    folder = RunFolder.begin(tmp_path / "small", QUICK)
+    alarms = Alarms("classic", folder.checkpoints)
+    best = {role: Best(20.0, 100) for role in SIDES}
+    said = [alarms.check(200, measured_at(score, 20.0), best) for score in (7.3, 7.3, 7.1, 7.1)]
+    folder.close()
+    assert [len(lines) for lines in said] == [0, 0, 0, 1]
+
+
 def test_a_policy_that_is_certain_of_everything_is_named_once(tmp_path: Path) -> None:
     folder = RunFolder.begin(tmp_path / "small", QUICK)
     alarms = Alarms("classic", folder.checkpoints)

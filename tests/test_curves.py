@@ -80,6 +80,16 @@ def test_every_run_and_anchor_is_a_line_in_each_sides_panel(tmp_path: Path, caps
             assert 0 < y < height
 
 
+def test_the_longest_run_fills_its_panel_wherever_it_is_named(tmp_path: Path) -> None:
+    runs = [a_run(tmp_path / f"run{measured}", measured=measured) for measured in (1, 3)]
+    pictures = []
+    for order in (runs, runs[::-1]):
+        assert main([*map(str, order), "--out", str(tmp_path / "curves.svg")]) == 0
+        root = ElementTree.parse(tmp_path / "curves.svg").getroot()
+        pictures.append(sorted(line.attrib["points"] for line in root.iter(f"{SVG}polyline")))
+    assert pictures[0] == pictures[1]
+
+
 def test_runs_with_other_anchors_share_the_colours_of_those_they_have_in_common(
     tmp_path: Path,
 ) -> None:

@@ -37,6 +37,14 @@ def test_plain_lines_come_now_and_then_and_say_how_long_it_takes(clock: list[flo
     ]
 
 
+def test_how_long_it_takes_is_by_the_pace_since_the_first_line(clock: list[float]) -> None:
+    shown = io.StringIO()
+    with Progress(Console(file=shown), "evaluate", "battles", 40) as counted:
+        for clock[0] in (60.0, 120.0):
+            counted.advance(10)
+    assert shown.getvalue().splitlines() == ["10 of 40 battles", "20 of 40 battles, 2.0 min left"]
+
+
 def test_what_is_done_at_once_prints_no_line(clock: list[float]) -> None:
     shown = io.StringIO()
     with Progress(Console(file=shown), "evaluate", "battles", 2) as counted:
