@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from by_hand import place
 
 from agents.replay import WRITERS, pictures, shortened, write_gif
 from agents.replay import main as replay
@@ -67,6 +68,12 @@ def test_an_animation_shows_turn_after_turn_without_a_script():
         if one.get("keyTimes")
     ]
     assert all(line == sorted(line) and line[0] == 0 and line[-1] <= 1 for line in times)
+
+
+def test_each_step_of_a_trample_takes_its_part_of_the_slide():
+    start = place("koom-valley", "H4 J5 A8", "H3", "t")
+    moving = animation(Record(start, ("TH3-H5-K5xH4xJ5",)), seconds=1)
+    assert 'keyTimes="0;0.25;0.3;0.35;1"' in moving  # of 4 s; it slides for 0.4
 
 
 def test_a_stepper_stands_in_a_frame_of_its_own():
@@ -133,6 +140,13 @@ def test_a_battle_as_gif(tmp_path, capsys):
     with Image.open(out) as picture:
         assert picture.size == (170, 182)
         assert picture.n_frames > 3
+
+
+def test_a_gif_shows_a_position_for_the_seconds_of_a_turn(tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    write_gif(tmp_path / "turn.gif", Record(START, ("dF1-F2",)), 102, 0.5, False)
+    with image.open(tmp_path / "turn.gif") as gif:
+        assert gif.info["duration"] == 500
 
 
 def test_the_position_after_some_turns_as_png(tmp_path):
