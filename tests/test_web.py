@@ -63,6 +63,19 @@ def test_a_step_that_captures_one_of_two_says_so():
     assert (move["may"], move["most"]) == (squares("E4", "E5", "E6"), 1)
 
 
+@pytest.mark.parametrize(
+    ("rules", "pending", "name"),
+    [
+        ("classic-any", "G6:any", "Capture none"),
+        ("classic-any", "G6:any+1", "Capture no more"),
+        ("koom-valley", "G6:trample+1", "Stop here"),
+    ],
+)
+def test_the_end_of_a_turn_is_called_what_it_means(rules, pending, name):
+    text = f"5/7/9/11/4ddd6/6T8/15/7R7/15/15/13/11/9/7/5 t {pending} 0 0"
+    assert views.view(Position.from_text(text, rules))["words"][-1]["name"] == name
+
+
 def test_a_trample_names_the_dwarf_it_jumps():
     text = "5/7/9/11/13/4Td9/15/15/7R3d3/15/13/11/9/7/5 t - 0 0"
     view = views.view(Position.from_text(text, "koom-valley"))
