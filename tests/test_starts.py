@@ -124,6 +124,9 @@ def test_a_start_that_is_over_by_the_limits_of_the_environment_is_named():
         thud_env.ThudEnv(starts=ROWS, max_turns=2)
     with pytest.raises(ValueError, match=r"^start 'dd1dd/.*' is over: turn limit"):
         thud_env.ThudEnv(starts=STARTS, max_turns=2)
+    quiet = thud_env.Position.from_text("5/7/9/11/13/d14/T14/7R7/15/15/13/11/9/7/5 d - 30 40")
+    with pytest.raises(ValueError, match="is over: quiet limit"):
+        thud_env.ThudEnv(starts=quiet.row[np.newaxis], max_quiet_turns=30)
 
 
 def test_a_position_of_the_reset_comes_first_and_draws_nothing():
