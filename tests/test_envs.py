@@ -218,6 +218,16 @@ def test_a_seed_that_is_negative_or_no_integer_is_refused(make, seed):
     assert not env.agents
 
 
+def test_an_open_offer_neither_hides_the_ruleset_of_a_text_nor_names_another(make):
+    env = make(rules="classic")
+    rock_on_h4 = "5/7/9/5R5/13/15/15/3dT10/15/5d9/13/5d5/9/7/5 d offer 60 131"
+    with pytest.raises(ValueError, match=r"on H8; rules='koom-valley' would read it$"):
+        env.reset(options={"position": rock_on_h4})
+    stone_on_h8 = "5/7/9/11/13/6d8/6Td7/d6R7/15/15/13/11/9/7/5 d offer 60 131"
+    with pytest.raises(ValueError, match=r"is played with agreement=False$"):
+        env.reset(options={"position": stone_on_h8})
+
+
 def test_position_text_of_another_game_is_refused_and_its_ruleset_named(make):
     env = make(rules="classic")
     rock_on_h4 = "5/7/9/5R5/13/15/15/3dT10/15/5d9/13/5d5/9/7/5 d - 0 0"

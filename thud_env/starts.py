@@ -205,12 +205,15 @@ def _read_text(text: str, rules: Ruleset, limits: Limits) -> Position:
     try:
         return Position.from_text(text, rules, **limits)
     except ValueError as error:
-        readers = [name for name, other in RULESETS.items() if _reads(text, other, limits)]
-        hint = f"; rules={readers[0]!r} would read it" if readers else ""
+        hint = ""
+        if not _reads(text, rules, limits):  # if it does, an open offer is all that was refused
+            readers = [name for name, other in RULESETS.items() if _reads(text, other, limits)]
+            hint = f"; rules={readers[0]!r} would read it" if readers else ""
         raise ThudError(f"{error}{hint}") from None
 
 
 def _reads(text: str, rules: Ruleset, limits: Limits) -> bool:
+    """Whether a ruleset has such a position, if need be by agreement."""
     with_agreement: Limits = {**limits, "agreement": True}
     try:
         Position.from_text(text, rules, **with_agreement)
