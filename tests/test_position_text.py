@@ -14,6 +14,7 @@ from reference import RULES
 from thud_env import Position, Termination
 from thud_env.actions import DECLINE, OFFER
 from thud_env.notation.positions import board_diagram
+from thud_env.rulesets import CLASSIC
 
 LIMITS: dict[str, Any] = {
     "max_quiet_turns": 60,
@@ -156,6 +157,15 @@ BOARD = "5/7/9/11/13/6d8/6Td7/d6R7/15/15/13/11/9/7/5"
 def test_damaged_text_is_refused_by_what_is_wrong(text: str, complaint: str) -> None:
     with pytest.raises(ValueError, match=re.escape(complaint)):
         Position.from_text(text, "classic")
+
+
+def test_a_stone_that_never_moves_stands_where_the_ruleset_has_it() -> None:
+    own = CLASSIC.replace(name="stone-on-h4", stone="H4")
+    elsewhere = f"{BOARD} d - 0 0"
+    with pytest.raises(ValueError, match="R on H8: in stone-on-h4 the stone stands on H4"):
+        Position.from_text(elsewhere, own)
+    with pytest.raises(ValueError, match="R on G8: in classic-all the stone stands on H8"):
+        Position.from_text(elsewhere.replace("d6R7", "d5R8"), "classic-all")
 
 
 @pytest.mark.parametrize(
