@@ -69,6 +69,8 @@ def test_a_game_that_cannot_be_played_is_refused_in_one_line(
         ("classic:trolls=G7", "that name is taken"),
         ("classic:name=x,max_turns=5,max_turns=900", "max_turns is there twice: once would be"),
         ("classic:name=x,max_turns=many", "max_turns must be an integer"),
+        ("classic:name=x,max_turns=²", "max_turns must be an integer"),
+        ("classic:name=x,max_turns=٣", "max_turns must be an integer"),
     ],
 )
 def test_a_spec_that_cannot_be_read_is_refused_in_one_line(spec: str, said: str) -> None:
