@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from agents.web.app import Table
 from agents.web.guard import Guard
 from agents.web.insight import best_turns
 from agents.web.players import players
-from agents.web.protocol import MOST_SECONDS, BadRequest
+from agents.web.protocol import MOST_BYTES, MOST_SECONDS, BadRequest
 from thud_env import Position
 from thud_env.actions import NUM_ACTIONS
 
@@ -72,26 +73,70 @@ def test_a_client_may_not_ask_for_more_than_the_most_seconds(question: str) -> N
         asyncio.run(ask(MOST_SECONDS + 1))
 
 
-@pytest.mark.parametrize(
-    ("hosts", "status"),
-    [([b"127.0.0.1"], 200), ([b"127.0.0.1", b"127.0.0.1"], 421), ([b"there", b"127.0.0.1"], 421)],
-)
-def test_a_request_has_one_host(hosts: list[bytes], status: int) -> None:
+def answer_of(
+    headers: list[tuple[bytes, bytes]],
+    method: str = "GET",
+    listens: str = "127.0.0.1",
+    reached: str = "127.0.0.1",
+) -> tuple[object, dict[bytes, bytes]]:
+    """The status and the headers of the answer to a request, behind a guard."""
     scope = {
         "type": "http",
-        "method": "GET",
+        "method": method,
         "scheme": "http",
         "path": "/",
         "query_string": b"",
-        "headers": [(b"host", host) for host in hosts],
+        "headers": headers,
+        "server": (reached, 8015),
     }
-    sent: list[dict[str, object]] = []
+    sent: list[Any] = []
 
-    async def send(message: dict[str, object]) -> None:
+    async def send(message: Any) -> None:
         sent.append(message)
 
     async def receive() -> dict[str, object]:
         return {"type": "http.request", "body": b"", "more_body": False}
 
-    asyncio.run(Guard(PlainTextResponse("here"), ["127.0.0.1"])(scope, receive, send))
-    assert sent[0]["status"] == status
+    asyncio.run(Guard(PlainTextResponse("here"), [listens])(scope, receive, send))
+    return sent[0]["status"], dict(sent[0]["headers"])
+
+
+@pytest.mark.parametrize(
+    ("hosts", "status"),
+    [([b"127.0.0.1"], 200), ([b"127.0.0.1", b"127.0.0.1"], 421), ([b"there", b"127.0.0.1"], 421)],
+)
+def test_a_request_has_one_host(hosts: list[bytes], status: int) -> None:
+    assert answer_of([(b"host", host) for host in hosts])[0] == status
+
+
+@pytest.mark.parametrize(
+    ("length", "status"),
+    [(b"0", 200), (b"-1", 413), (b"many", 413), (str(MOST_BYTES + 1).encode(), 413)],
+)
+def test_the_length_of_a_body_is_a_number_that_is_not_too_large(length: bytes, status: int) -> None:
+    kind = (b"content-type", b"application/json")
+    given = [(b"host", b"127.0.0.1"), kind, (b"content-length", length)]
+    assert answer_of(given, "POST")[0] == status
+
+
+@pytest.mark.parametrize(("host", "status"), [(b"127.0.0.1", 200), (b"there", 421)])
+def test_no_answer_is_kept_or_shown_in_the_frame_of_another_page(host: bytes, status: int) -> None:
+    answered, headers = answer_of([(b"host", host)])
+    assert answered == status
+    assert headers[b"cache-control"] == b"no-store"
+    assert b"frame-ancestors 'none'" in headers[b"content-security-policy"]
+
+
+@pytest.mark.parametrize(
+    ("host", "reached", "status"),
+    [
+        (b"192.0.2.7", "::ffff:192.0.2.7", 200),
+        (b"192.0.2.8", "::ffff:192.0.2.7", 421),
+        (b"[2001:db8::7]", "2001:db8::7", 200),
+        (b"[2001:db8::8]:8015", "2001:db8::7", 421),
+    ],
+)
+def test_a_server_of_all_ipv6_addresses_answers_by_ipv4_too(
+    host: bytes, reached: str, status: int
+) -> None:
+    assert answer_of([(b"host", host)], listens="::", reached=reached)[0] == status
