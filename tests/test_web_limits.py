@@ -17,7 +17,7 @@ from agents.web.app import Table
 from agents.web.guard import Guard
 from agents.web.insight import best_turns
 from agents.web.players import players
-from agents.web.protocol import MOST_BYTES, MOST_SECONDS, BadRequest
+from agents.web.protocol import MOST_BYTES, MOST_SECONDS, BadRequest, number, read_message
 from thud_env import Position
 from thud_env.actions import NUM_ACTIONS
 
@@ -52,8 +52,8 @@ def test_only_so_many_players_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
     async def ask() -> list[str]:
         thinkers = thinking.Thinkers()
-        for number in range(thinking.MOST_IDLE + 3):
-            await thinkers.ask(f"player-{number}", str)
+        for one in range(thinking.MOST_IDLE + 3):
+            await thinkers.ask(f"player-{one}", str)
         return [spec for spec, _ in thinkers._idle]
 
     kept = asyncio.run(ask())
@@ -71,6 +71,18 @@ def test_a_client_may_not_ask_for_more_than_the_most_seconds(question: str) -> N
     assert asyncio.run(ask(MOST_SECONDS)) is not None
     with pytest.raises(BadRequest, match=r"'seconds' must be a number in 0\.1 \.\. 30"):
         asyncio.run(ask(MOST_SECONDS + 1))
+
+
+@pytest.mark.parametrize("body", [b"[" * 100_000, b"{", b"\xff"])
+def test_a_body_that_is_no_json_is_refused_however_deep(body: bytes) -> None:
+    with pytest.raises(BadRequest, match="the body is not JSON"):
+        read_message(body)
+
+
+@pytest.mark.parametrize("given", [True, "1", None, float("nan"), 0.09])
+def test_only_a_number_in_its_range_is_one(given: object) -> None:
+    with pytest.raises(BadRequest, match=r"'seconds' must be a number in 0\.1 \.\. 30"):
+        number({"seconds": given}, "seconds", 0.1, MOST_SECONDS, 10.0)
 
 
 def answer_of(
