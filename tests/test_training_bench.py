@@ -92,6 +92,8 @@ def test_it_names_the_time_that_it_measures(device: str, capsys, monkeypatch) ->
         f"networks_own_per_{per}",
     }
     assert of_processor == (device == "cpu")
+    reached, allowed = (result[f"{name}_per_{per}"] for name in ("decisions", "networks_own"))
+    assert result["share_of_networks_own"] == pytest.approx(reached / allowed)
 
 
 @pytest.mark.parametrize(
