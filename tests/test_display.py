@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 
 import pytest
 from rich.console import Console
@@ -55,6 +56,19 @@ def test_a_live_display_in_a_terminal() -> None:
     assert "time in environment, forward, learn" in shown
     last = shown[shown.rindex("margin against greedy") :]
     assert "-12.34" in last, "what was measured at a checkpoint stays shown"
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_each_role_is_shown_by_its_own_figures(terminal: bool) -> None:
+    own = {"dwarfs/margin_against_greedy": 12.3, "trolls/margin_against_greedy": -4.5}
+    console = Console(file=io.StringIO(), force_terminal=terminal, width=200)
+    with Display(console, "tiny", 1000, ["greedy"]) as display:
+        display.update(1000, {**SHOWN, **own})
+    shown = console.file.getvalue()  # type: ignore[attr-defined]
+    if terminal:
+        assert re.search(r"margin against greedy +\+12\.30 +-4\.50", shown)
+    else:
+        assert "dwarfs against greedy +12.3, trolls against greedy -4.5" in shown
 
 
 @pytest.mark.parametrize("words", ["policy:runs/[x]", "a [/] path", "python:fire:Agent {0} [red]"])
