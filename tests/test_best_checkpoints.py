@@ -5,14 +5,16 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from resumed_run import TINY, lines, unbroken_run
 from untrained import link_untrained
 
 from thud_env.position import SIDES
 from training.process.state import State
-from training.runs.anchors import Anchors, Best
+from training.runs.anchors import SCORE, Anchors, Best
 from training.runs.folder import RunFolder
 from training.trainer import self_play_trainer
 
@@ -117,3 +119,16 @@ def test_each_measurement_draws_anew() -> None:
     roles.close()
     assert found[0] == found[1]
     assert found[0] != found[2]
+
+
+def test_each_role_is_measured_from_its_own_view(monkeypatch: pytest.MonkeyPatch) -> None:
+    played = SimpleNamespace(margins=np.array([3, 4]))
+    monkeypatch.setattr("training.runs.anchors.play_battles", lambda *_, **__: played)
+    config = dataclasses.replace(TINY, anchors=("random",), anchor_games=2)
+    roles = self_play_trainer(config).roles
+    measuring = Anchors(config)
+    found = measuring.measure(roles, 512)
+    roles.close()
+    for name in ("margin_against_random", SCORE):
+        assert (found[f"dwarfs/{name}"], found[f"trolls/{name}"]) == (3.5, -3.5)
+    assert measuring.best == {"dwarfs": Best(3.5, 512), "trolls": Best(-3.5, 512)}
