@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from concurrent.futures import CancelledError
 from itertools import count
 from pathlib import Path
@@ -47,6 +48,19 @@ def test_the_figures_are_the_same_in_any_number_of_threads(
     monkeypatch.setattr("training.commands.at_once.available_cores", lambda: 3)
     assert the_table() == alone
     assert alone[0]["mean_margin"] != alone[1]["mean_margin"]
+
+
+@pytest.mark.usefixtures("random_alone")
+def test_the_table_shows_how_often_each_side_won_and_the_figures_by_which_limits() -> None:
+    console = Console(file=io.StringIO(), width=200)
+    results = head_to_head.head_to_head(Path("unread"), "classic", 4, console, max_turns=30)
+    shown = console.file.getvalue()  # type: ignore[attr-defined]
+    assert any(one["dwarfs"]["win_rate"] != one["trolls"]["win_rate"] for one in results)
+    for one in results:
+        assert one["limits"]["max_turns"] == 30
+        cells = [one["dwarfs_agent"], one["trolls_agent"]]
+        cells += [f"{one[side]['win_rate']:.0%}" for side in ("dwarfs", "trolls")]
+        assert re.search(" +│ +".join(cells), shown), cells
 
 
 @pytest.mark.usefixtures("random_alone")
