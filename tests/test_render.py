@@ -6,14 +6,17 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from by_hand import place
 from golden_render.make import FOLDER, IMAGES, IN_DOCUMENTS, PICTURES
 
 import thud_env
 from thud_env import Position
+from thud_env.actions import NUM_ACTIONS
 from thud_env.board import COLUMNS, NUM_SQUARES, SQUARE_BY_NAME, SQUARE_POSITIONS
 from thud_env.render import ansi, heat, rgb_array, svg
 from thud_env.render.font import GLYPH_HEIGHT, GLYPH_WIDTH, glyph
 from thud_env.render.picture import GOALS, SQUARES
+from thud_env.render.to_heat import FROM, TO
 
 REMEDY = "if this change is meant, run: python tests/golden_render/make.py, and look"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -245,3 +248,40 @@ def test_pictures_need_no_pygame():
 def test_what_is_no_position_is_not_drawn(drawn):
     with pytest.raises(TypeError, match=r"a str is no position: Position\.from_text\(text\)"):
         drawn("text")
+
+
+def drawn(picture, tag, fill):
+    """The attributes of a picture's shapes of a colour, in its order."""
+    shapes = ElementTree.fromstring(picture).findall(f"{SVG}{tag}")
+    return [shape.attrib for shape in shapes if shape.get("fill") == fill]
+
+
+def centre(name):
+    row, col = SQUARE_POSITIONS[SQUARE_BY_NAME[name]]
+    return col + 1.5, row + 1.5
+
+
+def place_of(disc):
+    return float(disc["cx"]), float(disc["cy"])
+
+
+def test_a_heat_map_has_an_arrow_for_a_move_as_strong_as_it_is_likely():
+    chances = np.zeros(NUM_ACTIONS)
+    chances[START.decisions("dF1-F5")[0]] = 0.8
+    chances[START.decisions("dA6-D6")[0]] = 0.2
+    picture = heat(START, chances)
+    assert len(drawn(picture, "path", FROM)) == 2
+    discs = {place_of(disc): disc["opacity"] for disc in drawn(picture, "circle", TO)}
+    assert discs == {centre("F5"): "0.75", centre("D6"): "0.5"}
+    arrows = drawn(picture, "path", TO)
+    assert [arrow["opacity"] for arrow in arrows] == ["0.85", "0.5"]
+    tips = [arrow["d"].split("M")[-1].split("L")[0] for arrow in arrows]
+    (x, y), (to_x, to_y) = centre("F5"), centre("D6")
+    assert tips == [f"{x:g} {y - 0.3:g}", f"{to_x - 0.3:g} {to_y:g}"]
+
+
+def test_a_heat_map_marks_what_may_be_captured():
+    position = place("classic-any", "D6 E6 A9", "E8", "t")
+    asked = position.apply(position.decisions("TE8-E7xD6xE6")[0])
+    discs = drawn(heat(asked, asked.action_mask()), "circle", TO)
+    assert {place_of(disc) for disc in discs} == {centre("D6"), centre("E6")}
