@@ -220,11 +220,14 @@ def test_several_opponents_make_a_table_of_what_each_would_show(capsys) -> None:
     for line, report in zip(lines, reports, strict=True):
         assert main(["--match", "greedy", report["second_agent"], *words, "--json"]) == 0
         assert json.loads(capsys.readouterr().out) == report
-        opponent, games, margin, as_dwarfs, won, *_ = (cell.strip() for cell in line[1:].split("|"))
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        opponent, games, margin, as_dwarfs, won, as_trolls, won_as_trolls = cells
         assert (opponent, games) == (report["second_agent"], "3")
         assert margin.startswith(f"{report['mean_total']:+.2f} (")
         assert as_dwarfs.startswith(f"{report['mean_as_dwarfs']:+.2f} (")
         assert won == f"{report['first_battles']['dwarfs']['win_rate']:.0%}"
+        assert as_trolls.startswith(f"{report['mean_as_trolls']:+.2f} (")
+        assert won_as_trolls == f"{report['second_battles']['trolls']['win_rate']:.0%}"
 
 
 def test_one_of_several_opponents_that_cannot_play_is_found_before_any_battle(capsys) -> None:
