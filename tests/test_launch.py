@@ -272,11 +272,27 @@ def test_a_run_that_is_stopped_says_once_how_it_goes_on_as_it_began(
     assert capsys.readouterr().err == (said and f"the time is up; to go on: {said}")
 
 
-def stopped(folder: RunFolder, **options: Any) -> None:
+def stopped(folder: RunFolder, reason: str = "time", **options: Any) -> int:
     def stop(*_: object) -> None:
-        raise Stopped(folder, "time", Ranks())
+        raise Stopped(folder, reason, Ranks())
 
-    start_run("training.train", stop, folder.config, Path("runs"), Options(**options))
+    return start_run("training.train", stop, folder.config, Path("runs"), Options(**options))
+
+
+@pytest.mark.parametrize(
+    ("reason", "code", "said"),
+    [
+        ("time", 0, "the time is up; to go on: "),
+        ("SIGINT", 130, "stopped by SIGINT; to go on: "),
+        ("SIGTERM", 143, "stopped by SIGTERM; to go on: "),
+    ],
+)
+def test_a_run_that_is_stopped_ends_as_its_signal_says(
+    reason: str, code: int, said: str, capsys
+) -> None:
+    folder = RunFolder(Path("runs/x"), TrainConfig(), None, resumed=False)
+    assert stopped(folder, reason) == code
+    assert capsys.readouterr().err.startswith(said)
 
 
 def test_the_folder_of_a_run_that_is_stopped_can_be_pasted(capsys) -> None:
