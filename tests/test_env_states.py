@@ -216,10 +216,12 @@ def test_arrays_in_place_of_what_an_environment_was_made_with_are_refused(make):
 
 FEW = "classic:name=few,trolls=G7"
 OF_BOTH_GAMES = "'player_0'.*'dwarf_0'|'dwarf_0'.*'player_0'"
+TWO_STARTS = [thud_env.Position.start()] * 2
 MADE_OTHERWISE = {
     BOARDS: (
         ({"rules": "koom-valley"}, "with rules='koom-valley' cannot .* with rules='classic'"),
         ({"reward": "outcome"}, "with reward='outcome' cannot .* with reward='margin'"),
+        ({"starts": TWO_STARTS}, "with starts=2 cannot .* with starts=1"),
     ),
     SEATS: (
         ({"side": "both", "opponent": None}, "with side='both' cannot .* with side='dwarfs'"),
@@ -227,6 +229,7 @@ MADE_OTHERWISE = {
         ({"reward": "outcome"}, "with reward='outcome' cannot .* with reward='margin'"),
         ({"rules": "classic-all"}, "with rules='classic-all' cannot .* with rules='classic'"),
         ({"match": True}, "with match=True cannot .* with match=False"),
+        ({"starts": TWO_STARTS}, "with starts=2 cannot .* with starts=1"),
         ({"opponent": "agents:greedy"}, "state of another one"),
         ({"opponent": first_legal}, "holds no"),
     ),
