@@ -60,6 +60,25 @@ def test_only_so_many_players_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     assert kept == [f"player-{number}" for number in range(3, thinking.MOST_IDLE + 3)]
 
 
+def test_only_who_has_no_seat_yet_stands_in_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(thinking, "MOST_IN_LINE", 1)
+
+    async def come_and_go() -> None:
+        room = thinking.Room(1)
+        for _ in range(3):
+            await room.enter()
+            room.leave()
+        await room.enter()
+        waiting = asyncio.ensure_future(room.enter())
+        await asyncio.sleep(0)
+        with pytest.raises(BadRequest, match="too many players are thinking"):
+            await room.enter()
+        room.leave()
+        await waiting
+
+    asyncio.run(come_and_go())
+
+
 @pytest.mark.parametrize("question", ["think", "analyse"])
 def test_a_client_may_not_ask_for_more_than_the_most_seconds(question: str) -> None:
     table = Table(players())
