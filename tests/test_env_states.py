@@ -57,6 +57,20 @@ def test_a_state_stays_as_it_was(make):
     assert_same(state, before)
 
 
+@pytest.mark.parametrize("kind", BOARDS)
+def test_a_state_of_a_battle_that_agents_have_left_can_be_set(kind):
+    """PettingZoo pays 0, an int, where an agent steps that is done."""
+    env, other = (MAKERS[kind](max_turns=2) for _ in range(2))
+    env.reset(seed=1)
+    other.reset(seed=2)
+    while env.agents:
+        is_done = env.terminations[env.agent_selection] or env.truncations[env.agent_selection]
+        env.step(None if is_done else int(np.flatnonzero(env.action_masks())[0]))
+        other.set_state(env.get_state())
+        assert_same(other.get_state(), env.get_state())
+    assert env.is_over
+
+
 def test_a_state_amid_a_turn_that_an_environment_began_with_can_be_set():
     """Its renderer has seen no more of that turn than the environment has."""
     several = "1ddd1/7/4T4/11/13/15/15/7R7/15/15/13/11/9/7/5 t - 0 4"

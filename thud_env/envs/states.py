@@ -32,14 +32,14 @@ BOARD_PARTS = {
     "infos": dict,
 }
 """The attributes of a ``BoardEnv`` that are its state, and their types."""
-_OF_AGENTS = {
-    "rewards": float,
-    "_cumulative_rewards": float,
+_OF_AGENTS: dict[str, type | tuple[type, ...]] = {
+    "rewards": (float, int),  # PettingZoo sets them to 0 where an agent steps that is done
+    "_cumulative_rewards": (float, int),
     "terminations": bool,
     "truncations": bool,
     "infos": dict,
 }
-"""Of those that hold something for each agent, its type."""
+"""Of those that hold something for each agent, its type, or its types."""
 _RIGHT = "what get_state() returned would be right"
 
 
