@@ -173,6 +173,9 @@ def test_wrong_shapes_and_symmetries_are_refused() -> None:
             map_policy(few, np.zeros((2, 6470)))
     with pytest.raises(ValueError, match=r"symmetry must be .*in 0 \.\. 7, not 8"):
         map_together(np.array([1, 8]), np.zeros((2, 14, 15, 15)))
+    for take, one in ((map_observation, (14, 15, 15)), (map_policy, (6470,))):
+        with pytest.raises(ValueError, match=r"symmetry must be .*in 0 \.\. 7, not int64 of shape"):
+            take(np.zeros(14, np.int64), np.zeros(one))
     for action in (-1, 6470, np.array([3, 6470])):
         with pytest.raises(ValueError, match="actions are 0 to 6469"):
             map_action(1, action)

@@ -93,7 +93,7 @@ def map_observation(symmetry: int | NDArray[Any], observation: Array) -> Array:
     if shape[-2:] != (SIZE, SIZE):
         raise ThudError(f"planes of shape {shape}: [..., 15, 15] would be right")
     points = planes.reshape(*shape[:-2], SIZE * SIZE)
-    mapped: Array = _taken(points, _POINT_SOURCE, symmetry).reshape(shape)
+    mapped: Array = _taken(points, _POINT_SOURCE, symmetry, 2).reshape(shape)
     return mapped
 
 
@@ -109,7 +109,7 @@ def map_policy(symmetry: int | NDArray[Any], policy: Array) -> Array:
     shape = _shape("a policy", values)
     if shape[-1:] != (NUM_ACTIONS,):
         raise ThudError(f"policy of shape {shape}: [..., {NUM_ACTIONS}] would be right")
-    mapped: Array = _taken(values, _ACTION_SOURCE, symmetry)
+    mapped: Array = _taken(values, _ACTION_SOURCE, symmetry, 1)
     return mapped
 
 
@@ -216,10 +216,19 @@ def _shape(name: str, array: Any) -> tuple[int, ...]:
     return tuple(array.shape)
 
 
-def _taken(values: Any, sources: NDArray[np.int64], symmetry: int | NDArray[Any]) -> Any:
-    """The last axis of an array in the order that a symmetry gives it, or each of [B] its own."""
+def _taken(
+    values: Any, sources: NDArray[np.int64], symmetry: int | NDArray[Any], dimensions: int
+) -> Any:
+    """The last axis of an array in the order that a symmetry gives it, or each of [B] its own.
+
+    Args:
+        values: the array.
+        sources: by symmetry, where each number comes from.
+        symmetry: one, or [B].
+        dimensions: how many one of a batch has: two for planes, which are mapped together.
+    """
     numbers, shape = as_array("symmetry", symmetry), tuple(values.shape)
-    if numbers.ndim == 0 or len(shape) == 1:
+    if numbers.ndim == 0 or len(shape) <= dimensions:
         return values[..., sources[_number(symmetry)]]  # type: ignore[arg-type]
     count = shape[0]
     for number in set(as_integers("symmetries", numbers, count).tolist()):
