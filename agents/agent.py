@@ -102,7 +102,8 @@ class Agent(ABC):
     def check_plays(  # noqa: B027 (most play every game)
         self, rules: Ruleset, side: Side
     ) -> None:
-        """Refuse a game that it does not play. Environments and runs ask when they are made.
+        """Refuse a game that it does not play. Environments, runs, battles and ladders ask before
+        they begin.
 
         Args:
             rules: the ruleset.

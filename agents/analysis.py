@@ -71,7 +71,7 @@ class Analysis:
             or ``time=2.5``, or ``root=gumbel``. Without one it goes on, ever deeper, until
             ``stop()``.
         position: not over.
-        endless: go on past the limits of the spec, as the page does.
+        endless: go on past the limits of the spec, as the page does; not with ``root=gumbel``.
 
     Raises:
         ThudError: as ``make`` does, if the battle is over, or the player does not play this game.
