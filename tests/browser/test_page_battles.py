@@ -303,6 +303,25 @@ def test_two_players_of_one_name_are_told_apart_in_the_score(visit):
     expect(state(page)).to_contain_text(score)
 
 
+def test_the_score_is_that_of_the_position_shown_whatever_answer_comes_last(visit):
+    page = visit()
+    dialog = open_new_game(page, trolls="You")
+    dialog.get_by_role("checkbox", name=re.compile("^A whole game")).check()
+    dialog.get_by_role("button", name="Begin").click()
+    for start, end in ("E2", "E6"), ("G7", "F6"):
+        press(page, start, "can move")
+        press(page, end, "move to")
+    held = hold_first(page, "**/api/score")
+    page.get_by_role("button", name="Capture none").click()
+    wait_for_turns(page, 2)
+    press(page, "E6", "can move")
+    press(page, "F6", "hurl to")
+    score = "You (dwarfs first) +4, You (trolls first) -4"
+    expect(state(page)).to_contain_text(score)
+    let_go(page, held)
+    expect(state(page)).to_contain_text(score, timeout=1000)
+
+
 def test_a_game_of_two_battles_comes_to_its_score(visit):
     page = visit()
     dialog = open_new_game(page, dwarfs="Random")

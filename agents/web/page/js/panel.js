@@ -216,16 +216,18 @@ export class Panel {
 
   async #match() {
     const { game, world } = this;
+    const { view } = game;
     byId("match").hidden = !game.match;
     if (!game.match) return;
     const { first, names } = game.match;
-    const margins = first === null ? [game.view.margin] : [first, game.view.margin];
+    const margins = first === null ? [view.margin] : [first, view.margin];
     const { points } = await ask("score", { margins });
+    if (game.view !== view) return;
     const signed = points.map((value) => (value > 0 ? `+${value}` : String(value)));
     const alike = names[0] === names[1]; // told apart by the side that each had first
     const called = names.map((name, i) => nameOf(world, name) + (alike ? ` (${SIDES[i]} first)` : ""));
     const shown = called.map((name, i) => `${name} ${signed[i]}`).join(", ");
-    const done = game.view.toMove === null && first !== null;
+    const done = view.toMove === null && first !== null;
     const winner = points[0] === points[1] ? "drawn" : `won by ${called[points[0] > 0 ? 0 : 1]}`;
     const battle = first === null ? "First battle" : "Second battle";
     byId("match").textContent = done ? `The game is ${winner}: ${shown}.` : `${battle}. Score: ${shown}.`;
