@@ -178,6 +178,18 @@ def test_a_curve_is_asked_for_once_however_many_turns_are_stepped_through(visit)
     assert len(curves) == 1
 
 
+def test_a_curve_that_could_not_be_had_is_asked_for_again(visit):
+    page, _ = opened(visit)
+    page.route("**/api/curve", lambda route: route.abort())
+    page.get_by_role("tab", name="Insight").click()
+    expect(page.get_by_role("alert")).to_contain_text("The server does not answer")
+    page.unroute("**/api/curve")
+    page.get_by_role("tab", name="Turns").click()
+    page.get_by_role("tab", name="Insight").click()
+    page.locator(".curve path.here").wait_for(state="attached", timeout=20_000)
+    visit.complaints.clear()  # by the browser itself
+
+
 @pytest.mark.parametrize(("player", "measure"), list(zip(PATIENT, ("deep", "tries"), strict=True)))
 def test_a_search_that_plays_shows_what_it_thinks_and_is_stopped(visit, player, measure):
     kind, _, _ = player.partition(":")

@@ -186,8 +186,9 @@ export class Insight {
     const { curves } = this;
     const found = [];
     for (const { player } of policies) found.push(await this.#curve(curves, message, player).catch(complain));
-    if (this.drawn !== key || found.some((one) => !one)) return;
-    this.#plot(found, policies, here, turns.length);
+    if (this.drawn !== key) return;
+    if (found.every(Boolean)) this.#plot(found, policies, here, turns.length);
+    else this.drawn = null; // to ask again when the tab is shown anew
   }
 
   /** What a policy expected over the battle: asked for once, as each turn of it is evaluated. */
