@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -223,13 +223,6 @@ def as_resumed(players: Iterable[Agent]) -> None:
     """
     for player in players:
         player.set_state(player.get_state())
-
-
-def judge_of(player: Agent) -> Callable[[Position], Opinion] | None:
-    """The method by which a player says what a position is worth, which policies and searches have,
-    and players of the user's own may have; None if it has none.
-    """
-    return getattr(player, "judge", None)
 
 
 def check_going_on(position: Position, what: str) -> None:

@@ -9,23 +9,20 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.agent import Agent, check_going_on, check_seat, errors_with_traceback, judge_of
+from agents.agent import Agent, check_going_on, check_seat, errors_with_traceback
 from agents.mcts import MOST_IN_TIME
 from agents.registry import make
+from agents.search.planning import PlanningAgent, Thought, opinion_of
 from agents.specs import Spec
 from thud_env import Position
 from thud_env.actions import NUM_ACTIONS
 from thud_env.arguments import shown
 from thud_env.rules import row as fields
 from thud_env.rules.row import is_between_turns
-
-if TYPE_CHECKING:
-    from agents.search.planning import Thought
 
 ADVISER = "alphabeta:depth=2"
 """The player that gives hints: strong enough, and quick."""
@@ -119,9 +116,6 @@ class Analysis:
                     return
 
     def _findings(self) -> Iterator[Finding]:
-        # Imported here because importing searches takes a while.
-        from agents.search.planning import PlanningAgent
-
         position, agent = self._position, self._thinking
         if not isinstance(agent, PlanningAgent) or self._is_offer:
             yield _judged(agent, position)
@@ -165,9 +159,6 @@ class Analysis:
 
     def _expected(self, spec: str, here: Position) -> list[int]:
         """The turn that a search finds, or begins with if it is stopped."""
-        # Imported here because importing searches takes a while.
-        from agents.search.planning import PlanningAgent
-
         search = self._thinking = make(spec)
         assert isinstance(search, PlanningAgent)
         found: list[int] = []
@@ -192,9 +183,6 @@ def glimpse(agent: Agent, position: Position) -> Finding | None:
 
 
 def _finding(position: Position, thought: Thought, line: tuple[str, ...]) -> Finding:
-    # Imported here because importing searches takes a while.
-    from agents.search.planning import opinion_of
-
     opinion = opinion_of(position.row, thought)
     visits = thought.simulations or None
     return Finding(line, opinion.probabilities, opinion.margin, thought.depth, visits)
@@ -204,7 +192,7 @@ def _judged(agent: Agent, position: Position) -> Finding:
     """What a player that need not search finds: by its ``judge``, if it has one, else by its turn.
     The line is the turn that it judges likeliest, decision by decision.
     """
-    judge = judge_of(agent)
+    judge = getattr(agent, "judge", None)
     if judge is None:
         actions = _turn_of(agent, position)
         return Finding((position.turn_of(actions),), _one(actions[0]))
