@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from agents.ranges import check_ranges
-from agents.search.deepening import Searcher, SearchOptions, SearchResult
-from agents.search.planning import PlanningAgent
+from agents.search.deepening import Searcher, SearchOptions
+from agents.search.planning import PlanningAgent, Thought
 from agents.search.published import read_evaluation
 from agents.search.weights import material_weights
 from agents.search.workspace import MAX_DEPTH, MAX_QUIESCENCE
@@ -74,7 +74,7 @@ class AlphaBetaAgent(PlanningAgent):
         """Make a search in another thread return the best found so far."""
         self._searcher.stop()
 
-    def glimpse(self, row: Row) -> SearchResult | None:
+    def glimpse(self, row: Row) -> Thought | None:
         """See ``PlanningAgent``."""
         so_far = self._searcher.so_far
         if so_far is None:
@@ -82,14 +82,14 @@ class AlphaBetaAgent(PlanningAgent):
         about, found = so_far
         return found if np.array_equal(about, row) else None
 
-    def deepen(self, row: Row) -> Iterator[SearchResult]:
+    def deepen(self, row: Row) -> Iterator[Thought]:
         """See ``PlanningAgent``. With a limit of time it yields once."""
         if self.timed:
             yield self.think(row)
         else:
             yield from self._searcher.deepen(row, self._options)
 
-    def think(self, row: Row) -> SearchResult:
+    def think(self, row: Row) -> Thought:
         """See ``PlanningAgent``."""
         found = self._searcher.search(row, self._options)
         self.searched += found.nodes
@@ -106,7 +106,7 @@ class Greedy2Agent(PlanningAgent):
         self.searched: int = 0
         self._searcher = Searcher(material_weights(), self._rng)
 
-    def think(self, row: Row) -> SearchResult:
+    def think(self, row: Row) -> Thought:
         """See ``PlanningAgent``."""
         found = self._searcher.search(row, SearchOptions(depth=2, quiescence=0))
         self.searched += found.nodes

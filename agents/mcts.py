@@ -9,7 +9,7 @@ from agents.ranges import check_ranges
 from agents.search import growth as growths
 from agents.search.growth import Growth
 from agents.search.judge import judging
-from agents.search.planning import PlanningAgent, stopping_after
+from agents.search.planning import PlanningAgent, Thought, stopping_after
 from agents.search.playouts import (
     BY_EVALUATION,
     BY_GREEDY_PLAY,
@@ -18,13 +18,7 @@ from agents.search.playouts import (
 )
 from agents.search.priors import FROM_CAPTURES, FROM_CHECKED_EVALUATION, FROM_EVALUATION
 from agents.search.published import patterns_serve, read_evaluation
-from agents.search.reading import (
-    TreeResult,
-    best_line,
-    glimpse_of,
-    result_so_far,
-    tree_result,
-)
+from agents.search.reading import glimpse_of, result_so_far, tree_result
 from agents.search.tree import Tree, clear
 from agents.search.weights import material_weights
 from agents.search.workspace import Workspace
@@ -133,17 +127,17 @@ class MctsAgent(PlanningAgent):
         """Make a search in another thread return the best found so far."""
         self._growth.control[growths.STOP] = 1
 
-    def glimpse(self, row: Row) -> TreeResult | None:
+    def glimpse(self, row: Row) -> Thought | None:
         """See ``PlanningAgent``."""
         return glimpse_of(self._tree, row)
 
-    def think(self, row: Row) -> TreeResult:
+    def think(self, row: Row) -> Thought:
         """See ``PlanningAgent``."""
         for _ in self._grow(row, self._sims):
             pass
-        return tree_result(self._tree, 0, *best_line(self._tree, 0))
+        return tree_result(self._tree, 0)
 
-    def deepen(self, row: Row) -> Iterator[TreeResult]:
+    def deepen(self, row: Row) -> Iterator[Thought]:
         """See ``PlanningAgent``. It yields whenever the simulations have doubled."""
         for _ in self._grow(row, FIRST_LOOK):
             yield result_so_far(self._tree)

@@ -22,10 +22,8 @@ from agents.search import tree as trees
 from agents.search.gumbel import GumbelRoot
 from agents.search.leaves import Leaves, absorb_all, descend_all, descend_ripe
 from agents.search.lookahead import DEEPEST_LOOKAHEAD
-from agents.search.planning import PlanningAgent
+from agents.search.planning import PlanningAgent, Thought
 from agents.search.reading import (
-    TreeResult,
-    best_line,
     edges_of,
     glimpse_of,
     read_root,
@@ -173,26 +171,25 @@ class PolicyMctsAgent(PlanningAgent):
         """Make a search in another thread return the best found so far."""
         self._stopped = True
 
-    def glimpse(self, row: Row) -> TreeResult | None:
+    def glimpse(self, row: Row) -> Thought | None:
         """See ``PlanningAgent``. Of several positions, only the first is shown."""
         tree = self._tree  # the thread that searches gives it back
         return None if tree is None else glimpse_of(tree, row)
 
-    def think(self, row: Row) -> TreeResult:
+    def think(self, row: Row) -> Thought:
         """See ``PlanningAgent``."""
         return self.think_rows([row])[0]
 
-    def think_rows(self, rows: Sequence[Row]) -> list[TreeResult]:
+    def think_rows(self, rows: Sequence[Row]) -> list[Thought]:
         """See ``PlanningAgent``."""
-        thoughts: list[TreeResult] = []
+        thoughts: list[Thought] = []
         self._begin(rows)
         for first in range(0, len(rows), _GAMES_AT_ONCE):
             for tree in self._grow(rows[first : first + _GAMES_AT_ONCE]):
-                for game, edge in enumerate(tree.first_edge.tolist()):
-                    thoughts.append(tree_result(tree, game, *best_line(tree, game, edge)))
+                thoughts += [tree_result(tree, game) for game in range(len(tree.root))]
         return thoughts
 
-    def deepen(self, row: Row) -> Iterator[TreeResult]:
+    def deepen(self, row: Row) -> Iterator[Thought]:
         """See ``PlanningAgent``. It yields whenever the simulations have doubled, with
         ``root=gumbel``, which halves its candidates, at the end.
         """

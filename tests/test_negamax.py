@@ -15,7 +15,7 @@ from positions import constructed, from_play, position_of
 
 from agents.search import workspace
 from agents.search.captures import capturable_by, capturing_moves, quiet_moves, threatens
-from agents.search.deepening import Searcher, SearchOptions, SearchResult
+from agents.search.deepening import Searcher, SearchOptions
 from agents.search.evaluation import (
     CLASSIC_FEATURES,
     INFINITE,
@@ -30,6 +30,7 @@ from agents.search.evaluation import (
 from agents.search.lines import CODES_SIZE
 from agents.search.pattern_files import classes_of
 from agents.search.patterns import Tables, judge_afresh
+from agents.search.planning import Thought
 from agents.search.table import AT_LEAST, position_key, store
 from agents.search.weights import feature_names, material_weights, published_weights
 from thud_env import RULESETS, Position
@@ -121,7 +122,7 @@ def small_positions(rules: str, depth: int, count: int, most: int) -> tuple[Posi
     return tuple(found)
 
 
-def search(position: Position, **options: object) -> SearchResult:
+def search(position: Position, **options: object) -> Thought:
     plain: dict[str, object] = {"quiescence": 0, **options}
     searcher = Searcher(WEIGHTS, seed_generators(1, 1), random_tables)
     return searcher.search(position.row, SearchOptions(**plain))  # type: ignore[arg-type]

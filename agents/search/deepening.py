@@ -50,14 +50,6 @@ class SearchOptions:
     """Whether to use the transposition table. Changes no value without reductions."""
 
 
-@dataclasses.dataclass(frozen=True)
-class SearchResult(Thought):
-    """What a search found."""
-
-    nodes: int
-    """Nodes searched."""
-
-
 class Searcher:
     """An alpha-beta search with its arrays, ready to be used again and again.
 
@@ -77,7 +69,7 @@ class Searcher:
         self._weights = weights
         self._rng = rng
         self._tables = tables
-        self.so_far: tuple[Row, SearchResult] | None = None
+        self.so_far: tuple[Row, Thought] | None = None
         """The position of the current search, and what it has found so far. One object, since
         another thread reads it.
         """
@@ -86,7 +78,7 @@ class Searcher:
         """Make a search in another thread return the best found so far, one turn ahead at least."""
         self._work.control[workspace.STOP] = 1
 
-    def search(self, row: Row, options: SearchOptions) -> SearchResult:
+    def search(self, row: Row, options: SearchOptions) -> Thought:
         """Search one turn deeper each time, until the depth, the time or the nodes are used up. The
         time begins after the first turn, which takes milliseconds once it is compiled.
 
@@ -101,7 +93,7 @@ class Searcher:
                 result = found
         return result
 
-    def deepen(self, row: Row, options: SearchOptions) -> Iterator[SearchResult]:
+    def deepen(self, row: Row, options: SearchOptions) -> Iterator[Thought]:
         """Yield what a search finds, one turn deeper each time. Nothing limits its time. Until its
         end the searcher must search nothing else.
         """
@@ -125,7 +117,7 @@ class Searcher:
                     value = int(judge_position(searched, work))
                 finished = turns if done else finished
                 nodes = int(work.control[workspace.NODES])
-                result = SearchResult(line, value, nodes, depth=finished)
+                result = Thought(line, value, finished, nodes)
                 self.so_far = row, result
                 yield result
                 if not done or abs(value) >= WIN:

@@ -43,11 +43,16 @@ class Thought:
     is searched for when it is due."""
     value: int
     """For the side to move, in hundredths of a point."""
-    visits: dict[int, int] = dataclasses.field(default_factory=dict, kw_only=True)
-    """How often each decision was tried; empty if the search does not count it."""
-    depth: int | None = dataclasses.field(default=None, kw_only=True)
+    depth: int | None = None
     """The depth of the deepest finished search, 0: none; None if it does not count turns."""
-    expected: list[list[int]] = dataclasses.field(default_factory=list, kw_only=True)
+    nodes: int = 0
+    """Nodes searched; 0 if it does not count any."""
+    visits: dict[int, int] = dataclasses.field(default_factory=dict)
+    """How often each decision was tried; empty if the search does not count it."""
+    values: dict[int, int] = dataclasses.field(default_factory=dict)
+    """What each decision that was tried is worth to the side that decides, in hundredths of a
+    point; empty if the search does not say."""
+    expected: list[list[int]] = dataclasses.field(default_factory=list)
     """The turns expected next, each by its decisions; empty if the search does not say."""
 
     @property

@@ -27,15 +27,6 @@ from thud_env.rules.traits import scored_by_points
 from thud_env.rulesets import MOST_POINTS
 
 
-@dataclasses.dataclass(frozen=True)
-class TreeResult(Thought):
-    """What a tree search found."""
-
-    values: dict[int, int]
-    """What each decision that was tried is worth to the side that decides, in hundredths of a
-    point."""
-
-
 def edges_of(tree: Tree, game: int, node: int = 0) -> slice:
     """Where the edges of a node are, by default those of the root."""
     first, count = (int(tree.nodes[game, node, column]) for column in (FIRST_EDGE, EDGE_COUNT))
@@ -70,18 +61,18 @@ def _result(
     read: tuple[NDArray[np.int16], NDArray[np.int32], NDArray[np.float64]],
     line: list[int],
     value: float,
-) -> TreeResult:
+) -> Thought:
     """The result of a search from a row: what was read of its root, the best line and its value."""
     decisions, visits, totals = (array.tolist() for array in read)
-    return TreeResult(
+    return Thought(
         line,
         in_hundredths(value, row),
-        {
+        visits=dict(zip(decisions, visits, strict=True)),
+        values={
             decision: in_hundredths(_share(total / tried), row)
             for decision, tried, total in zip(decisions, visits, totals, strict=True)
             if tried
         },
-        visits=dict(zip(decisions, visits, strict=True)),
     )
 
 
@@ -99,33 +90,36 @@ def best_edge(tree: Tree, game: int, node: int) -> int:
     return int(ties[np.argmax(keys)])
 
 
-def best_line(tree: Tree, game: int, edge: int = -1) -> tuple[list[int], float]:
-    """The best decisions from the root, or from one of its edges, to the end of the turn or as far
-    as the tree goes; and their value for the side that decides, -1 .. 1.
+def _chosen_edge(tree: Tree, game: int) -> int:
+    """The edge that a root has chosen or, if it has not, its best one."""
+    chosen = int(tree.first_edge[game])
+    return chosen if chosen >= 0 else best_edge(tree, game, 0)
+
+
+def tree_result(tree: Tree, game: int) -> Thought:
+    """The result at the root of a tree: the best decisions to the end of the turn, or as far as the
+    tree goes.
     """
-    if edge < 0:
-        edge = best_edge(tree, game, 0)
+    edge = _chosen_edge(tree, game)
     value = float(tree.totals[game, edge]) / max(int(tree.visits[game, edge]), 1)
     line = []
     for decision, ends_turn in _best_decisions(tree, game, edge):
         line.append(decision)
         if ends_turn:
             break
-    return line, value
+    return _result(tree.root[game], read_decisions(tree, game), line, value)
 
 
-def expected_turns(tree: Tree, edge: int) -> list[list[int]]:
-    """The turns tried most often after the first root's best one or, from 0 on, the one that begins
-    with an edge: each whole, by its decisions, as far as the tree goes.
+def result_so_far(tree: Tree) -> Thought:
+    """The result at the first root, with the turns tried most often after its turn: each whole, by
+    its decisions, as far as the tree goes.
     """
-    if edge < 0:
-        edge = best_edge(tree, 0, 0)
     turns: list[list[int]] = [[]]
-    for decision, ends_turn in _best_decisions(tree, 0, edge):
+    for decision, ends_turn in _best_decisions(tree, 0, _chosen_edge(tree, 0)):
         turns[-1].append(decision)
         if ends_turn:
             turns.append([])
-    return turns[1:-1]
+    return dataclasses.replace(tree_result(tree, 0), expected=turns[1:-1])
 
 
 def _best_decisions(tree: Tree, game: int, edge: int) -> Iterator[tuple[int, bool]]:
@@ -147,21 +141,7 @@ def _best_decisions(tree: Tree, game: int, edge: int) -> Iterator[tuple[int, boo
             return
 
 
-def tree_result(tree: Tree, game: int, line: list[int], value: float) -> TreeResult:
-    """The result at the root of a tree: a line, its value, -1 .. 1, and all visits."""
-    return _result(tree.root[game], read_decisions(tree, game), line, value)
-
-
-def result_so_far(tree: Tree) -> TreeResult:
-    """The result at the first root, of the edge that it has chosen if it has, and the turns that
-    are expected next.
-    """
-    edge = int(tree.first_edge[0])
-    found = tree_result(tree, 0, *best_line(tree, 0, edge))
-    return dataclasses.replace(found, expected=expected_turns(tree, edge))
-
-
-def glimpse_of(tree: Tree, row: Row) -> TreeResult | None:
+def glimpse_of(tree: Tree, row: Row) -> Thought | None:
     """The result so far of a tree that another thread grows; None if its root is another row.
 
     Reads only the root's edges, which stay in place while the tree grows.

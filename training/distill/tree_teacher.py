@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from agents.networks.checkpoint import Checkpoint
 from agents.networks.network import PolicyNetwork
 from agents.policy_mcts import PolicyMctsAgent
-from agents.search.reading import TreeResult
+from agents.search.planning import Thought
 from thud_env.batch.cpu import available_cores
 from thud_env.position import SIDES
 from thud_env.rules.row import DWARFS, TO_MOVE
@@ -97,7 +97,7 @@ class TreeTeacher:
         )
 
 
-def _near(found: TreeResult, reach: int) -> dict[int, int]:
+def _near(found: Thought, reach: int) -> dict[int, int]:
     """The decisions, ascending, whose worth comes within reach of the chosen one's, and how much
     less each is worth. One of which few simulations say that it is worth more counts as equal.
     """
