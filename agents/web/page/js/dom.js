@@ -33,6 +33,15 @@ export function say(text) {
   byId("live").textContent = text;
 }
 
+/** What some work with the browser's storage returns; null if there is none, or it is full. */
+export function stored(work) {
+  try {
+    return work();
+  } catch {
+    return null;
+  }
+}
+
 let clock;
 
 /** Show an error for some seconds. */

@@ -1,25 +1,13 @@
 // The game in six pictures that are played.
 
-import { byId, complain, make, say } from "./dom.js";
+import { byId, complain, make, say, stored } from "./dom.js";
 import { YOU } from "./game.js";
 
 const SEEN = "thud-lessons-seen";
 
-const remember = () => {
-  try {
-    localStorage.setItem(SEEN, "yes");
-  } catch {
-    // a browser without storage shows them again
-  }
-};
+const remember = () => stored(() => localStorage.setItem(SEEN, "yes"));
 
-export const isFirstVisit = () => {
-  try {
-    return localStorage.getItem(SEEN) === null;
-  } catch {
-    return false;
-  }
-};
+export const isFirstVisit = () => stored(() => localStorage.getItem(SEEN) === null);
 
 export class Lessons {
   constructor(world, game, board, leave) {

@@ -1,17 +1,9 @@
 // Keeps the battle of this tab, so that it is still there after a reload.
 
+import { stored } from "./dom.js";
 import { YOU } from "./game.js";
 
 const KEY = "thud-battle";
-
-/** Work with the tab's storage; null if the browser has none, or it is full. */
-const stored = (work) => {
-  try {
-    return work(sessionStorage);
-  } catch {
-    return null;
-  }
-};
 
 export class Memory {
   constructor(world, game, lessons) {
@@ -38,14 +30,14 @@ export class Memory {
       positions: [root, ...line].map(({ position }) => position),
       at: node === root ? 0 : line.indexOf(node) + 1,
     };
-    stored((storage) => storage.setItem(KEY, JSON.stringify(battle)));
+    stored(() => sessionStorage.setItem(KEY, JSON.stringify(battle)));
   }
 
   /** Go on with the battle that was kept at this address, unless another one begins meanwhile.
    * Returns whether there was one.
    */
   async recall() {
-    const battle = stored((storage) => JSON.parse(storage.getItem(KEY)));
+    const battle = stored(() => JSON.parse(sessionStorage.getItem(KEY)));
     if (!battle || battle.address !== location.hash) return false;
     try {
       const known = (player) => this.world.players.some(({ spec }) => spec === player);
@@ -57,7 +49,7 @@ export class Memory {
       await this.game.proceed();
       return true;
     } catch {
-      stored((storage) => storage.removeItem(KEY)); // it is of another version, or of a game that is not known any longer
+      stored(() => sessionStorage.removeItem(KEY)); // it is of another version, or of a game that is not known any longer
       return false;
     }
   }
