@@ -17,7 +17,7 @@ from agents.web.app import Table
 from agents.web.guard import Guard
 from agents.web.insight import best_turns
 from agents.web.players import players
-from agents.web.protocol import MOST_BYTES, MOST_SECONDS, BadRequest, number, read_message
+from agents.web.protocol import MOST_BYTES, MOST_SECONDS, BadRequest, read_message, read_seconds
 from thud_env import Position
 from thud_env.actions import NUM_ACTIONS
 
@@ -101,7 +101,7 @@ def test_a_body_that_is_no_json_is_refused_however_deep(body: bytes) -> None:
 @pytest.mark.parametrize("given", [True, "1", None, float("nan"), 0.09])
 def test_only_a_number_in_its_range_is_one(given: object) -> None:
     with pytest.raises(BadRequest, match=r"'seconds' must be a number in 0\.1 \.\. 30"):
-        number({"seconds": given}, "seconds", 0.1, MOST_SECONDS, 10.0)
+        read_seconds({"seconds": given})
 
 
 def answer_of(

@@ -24,7 +24,7 @@ from agents.web import insight, protocol, views
 from agents.web.guard import Guard
 from agents.web.lessons import lessons_view
 from agents.web.players import Player, players
-from agents.web.protocol import MOST_SECONDS, BadRequest, field
+from agents.web.protocol import BadRequest, field
 from agents.web.records import load, points, positions_of, save
 from agents.web.thinking import Thinkers
 from thud_env import Position
@@ -69,7 +69,7 @@ class Table:
 
     async def view(self, message: dict[str, Any]) -> Any:
         """A position, with the turn that led to it."""
-        turn = protocol.read_turn(message, "last")
+        turn = protocol.read_last_turn(message)
         return views.view(self._position(message), turn)
 
     async def play(self, message: dict[str, Any]) -> Any:
@@ -101,7 +101,7 @@ class Table:
         """An agent's turn, and its findings until it plays."""
         position = self._going_on(message)
         player = await self.player(message, position)
-        seconds = protocol.number(message, "seconds", 0.1, MOST_SECONDS, 10.0)
+        seconds = protocol.read_seconds(message)
         name = protocol.read_name(message)
         thoughts = self.thinkers.turn(player.spec, position, seconds, name, quick=player.quick)
         async with aclosing(thoughts):
@@ -132,7 +132,7 @@ class Table:
         """A search's findings about a position, while it goes on."""
         position = self._going_on(message)
         spec = (await self.player(message, position)).spec
-        seconds = protocol.number(message, "seconds", 0.1, MOST_SECONDS, 10.0)
+        seconds = protocol.read_seconds(message)
         name = protocol.read_name(message)
         findings = self.thinkers.analyse(spec, position, seconds, name)
         async with aclosing(findings):

@@ -70,18 +70,6 @@ def field(
     return value
 
 
-def number(message: dict[str, Any], name: str, least: float, most: float, default: float) -> float:
-    """A number of a message, in ``least`` .. ``most``.
-
-    Raises:
-        BadRequest: if it is not a number, or out of range.
-    """
-    value = message.get(name, default)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
-        raise BadRequest(f"{name!r} must be a number in {least:g} .. {most:g}")
-    return float(value)
-
-
 class NamedRulesets:
     """The rulesets that clients have named: their number is limited, because ``thud_env`` keeps
     every ruleset as long as the process runs.
@@ -148,11 +136,9 @@ def read_decisions(message: dict[str, Any]) -> list[int]:
     return actions
 
 
-def read_turn(message: dict[str, Any], name: str) -> str | None:
-    """A turn in notation, or None if there is none."""
-    if message.get(name) is None:
-        return None
-    return _turn(field(message, name, str))
+def read_last_turn(message: dict[str, Any]) -> str | None:
+    """The turn that led to a position, in notation, or None if a message has none."""
+    return None if message.get("last") is None else _turn(field(message, "last", str))
 
 
 def read_turns(message: dict[str, Any]) -> list[str]:
@@ -170,6 +156,15 @@ def _turn(turn: Any) -> str:
         return normalise_turn(turn)
     except ThudError as error:
         raise BadRequest(str(error)) from None
+
+
+def read_seconds(message: dict[str, Any]) -> float:
+    """The seconds that an agent may think."""
+    seconds = message.get("seconds", 10.0)
+    is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+    if not is_number or not 0.1 <= seconds <= MOST_SECONDS:
+        raise BadRequest(f"'seconds' must be a number in 0.1 .. {MOST_SECONDS:g}")
+    return float(seconds)
 
 
 def read_name(message: dict[str, Any]) -> str:
