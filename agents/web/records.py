@@ -34,12 +34,12 @@ def load(text: str, named: NamedRulesets) -> dict[str, Any]:
         "rules": record.rules.spec,
         **record.start.limits,
         "turns": list(record.turns),
-        "positions": [position.text for position in positions_of(record.start, record.turns)],
+        "positions": [position.text for position in record.positions()],
         "tags": record.tags,
     }
 
 
-def positions_of(start: Position, turns: tuple[str, ...] | list[str]) -> list[Position]:
+def positions_of(start: Position, turns: list[str]) -> list[Position]:
     """The positions of a battle, the first and the last included.
 
     Raises:
