@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from agents.answers import AnswerError, checked
 from thud_env import Position
+from thud_env.actions import NUM_ACTIONS
 from thud_env.arguments import as_count, shown
 from thud_env.errors import ThudError
 from thud_env.jit.rng import seed_generators
@@ -52,6 +53,13 @@ class Opinion:
     margin: float
     """The expected margin at the end, from the dwarfs' view; in Koom Valley games 1 is a win of the
     dwarfs and -1 one of the trolls."""
+
+
+def all_on(action: int) -> NDArray[np.float64]:
+    """The probabilities of an ``Opinion`` that are all on one action."""
+    probabilities = np.zeros(NUM_ACTIONS)
+    probabilities[action] = 1.0
+    return probabilities
 
 
 def read_rows(given: ArrayLike) -> NDArray[np.int16]:

@@ -13,13 +13,12 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.agent import Agent, check_going_on, check_seat, errors_with_traceback
+from agents.agent import Agent, all_on, check_going_on, check_seat, errors_with_traceback
 from agents.mcts import MOST_IN_TIME
 from agents.registry import make
 from agents.search.planning import PlanningAgent, Thought, opinion_of
 from agents.specs import Spec
 from thud_env import Position
-from thud_env.actions import NUM_ACTIONS
 from thud_env.arguments import shown
 from thud_env.rules import row as fields
 from thud_env.rules.row import is_between_turns
@@ -195,7 +194,7 @@ def _judged(agent: Agent, position: Position) -> Finding:
     judge = getattr(agent, "judge", None)
     if judge is None:
         actions = _turn_of(agent, position)
-        return Finding((position.turn_of(actions),), _one(actions[0]))
+        return Finding((position.turn_of(actions),), all_on(actions[0]))
     opinion = judge(position)
     actions = [int(opinion.probabilities.argmax())]
     here = position.apply(actions[0])
@@ -248,9 +247,3 @@ def _turn_of(agent: Agent, position: Position, planned: list[int] | None = None)
         actions.append(planned.pop(0) if planned else agent.act(here))
         here = here.apply(actions[-1])
     return actions
-
-
-def _one(action: int) -> NDArray[np.float64]:
-    chances = np.zeros(NUM_ACTIONS)
-    chances[action] = 1.0
-    return chances

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.agent import DrawingAgent, Opinion, check_going_on, read_rows
+from agents.agent import DrawingAgent, Opinion, all_on, check_going_on, read_rows
 from agents.search.evaluation import POINT, final_value
 from agents.search.scale import as_share
 from thud_env import Position
@@ -71,12 +71,12 @@ def opinion_of(row: Row, thought: Thought) -> Opinion:
         row: [432] a state row, its battle not over and no offer open.
         thought: what the search found.
     """
-    probabilities = np.zeros(NUM_ACTIONS)
     if thought.simulations > 0:
+        probabilities = np.zeros(NUM_ACTIONS)
         probabilities[list(thought.visits)] = list(thought.visits.values())
         probabilities /= probabilities.sum()
     else:
-        probabilities[thought.decisions[0]] = 1.0
+        probabilities = all_on(thought.decisions[0])
     by_points = scored_by_points(row)
     expected = thought.value / POINT if by_points else as_share(float(thought.value), False)
     most = float(ruleset_of(row).largest_margin)
@@ -196,9 +196,8 @@ class PlanningAgent(DrawingAgent):
         if row[PENDING] != ANSWER_OFFER:
             return found
         answer = self._decide(row, thought)
-        probabilities = np.zeros(NUM_ACTIONS)
-        probabilities[answer] = 1.0
-        return Opinion(probabilities, float(margin(row)) if answer == ACCEPT else found.margin)
+        expected = float(margin(row)) if answer == ACCEPT else found.margin
+        return Opinion(all_on(answer), expected)
 
     def act_rows(self, rows: NDArray[np.int16]) -> NDArray[np.int32]:
         """See ``BatchPolicy``."""
