@@ -69,9 +69,6 @@ class _Cache(Generic[_Found]):
         self._recent: dict[bytes, _Found] = {}
         self._older: dict[bytes, _Found] = {}
 
-    def __len__(self) -> int:
-        return len(self._recent) + len(self._older)
-
     def clear(self) -> None:
         self._recent, self._older = {}, {}
 

@@ -340,7 +340,8 @@ def test_the_cache_drops_positions_that_are_not_met_again(
         judge.judge(position.row[np.newaxis])
         legal = position.legal_actions()
         position = position.apply(int(legal[number % len(legal)]))
-    assert 20 <= len(judge._opinions) <= 41
+    kept = judge._opinions
+    assert 20 <= len(kept._recent) + len(kept._older) <= 41
 
 
 def test_leaves_are_judged_as_the_policy_judges_them(folder: Path) -> None:
