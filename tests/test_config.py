@@ -41,7 +41,7 @@ def written(tmp_path: Path):
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
 def test_every_configuration_loads_under_its_own_name(path: Path) -> None:
-    config = load_config(path)
+    config = load_config(path, TrainConfig)
     assert config.name == path.stem
     assert any(line.startswith("#") for line in path.read_text().splitlines()), "say why"
 
@@ -51,28 +51,28 @@ def test_there_is_a_smoke_configuration() -> None:
 
 
 def test_missing_keys_have_their_defaults(written) -> None:
-    assert load_config(written("")) == TrainConfig()
-    config = load_config(written("seed: 7\nppo:\n  clip_coef: 0.3\n"))
+    assert load_config(written(""), TrainConfig) == TrainConfig()
+    config = load_config(written("seed: 7\nppo:\n  clip_coef: 0.3\n"), TrainConfig)
     ppo = dataclasses.replace(TrainConfig().ppo, clip_coef=0.3)
     assert config == dataclasses.replace(TrainConfig(), seed=7, ppo=ppo)
 
 
 def test_a_saved_configuration_loads_as_itself(written) -> None:
     words = ["seed=5", "max_turns=90", "offer_after=3", "agreement=true", "network.channels=9"]
-    config = load_config(SMOKE, words)
+    config = load_config(SMOKE, TrainConfig, words)
     assert config.limits == {
         "max_quiet_turns": 60,
         "max_turns": 90,
         "offer_after": 3,
         "agreement": True,
     }
-    assert load_config(written(yaml.safe_dump(dataclasses.asdict(config)))) == config
+    assert load_config(written(yaml.safe_dump(dataclasses.asdict(config))), TrainConfig) == config
 
 
 def test_overrides_come_last_and_in_order(written) -> None:
     path = written("seed: 7\nnetwork:\n  channels: 8\n  blocks: 1\n")
     words = ["seed=9", "name=a-b_c.1", "network={blocks: 1}", "network.channels=4"]
-    config = load_config(path, [*words, "ppo.learning_rate=3e-4"])
+    config = load_config(path, TrainConfig, [*words, "ppo.learning_rate=3e-4"])
     assert (config.seed, config.name) == (9, "a-b_c.1")
     assert (config.network.channels, config.network.blocks) == (4, 1)
     assert config.ppo.learning_rate == 3e-4
@@ -82,13 +82,13 @@ def test_overrides_come_last_and_in_order(written) -> None:
 def test_a_key_that_is_given_twice_is_refused(key: str) -> None:
     words = [f"{key}=8", "seed=1", f"{key}=4"]
     with pytest.raises(ConfigError) as error:
-        load_config(SMOKE, words)
+        load_config(SMOKE, TrainConfig, words)
     assert str(error.value) == f"override '{key}=4': '{key}' is given twice: once would be right"
 
 
 def test_a_key_whose_part_is_given_before_is_refused() -> None:
     with pytest.raises(ConfigError, match="'network' is given twice: once would be right"):
-        load_config(SMOKE, ["network.channels=8", "network={blocks: 1}"])
+        load_config(SMOKE, TrainConfig, ["network.channels=8", "network={blocks: 1}"])
 
 
 @pytest.mark.parametrize(
@@ -97,22 +97,22 @@ def test_a_key_whose_part_is_given_before_is_refused() -> None:
 )
 def test_numbers_are_read_in_every_notation(written, text: str, read: float) -> None:
     """YAML 1.1 takes 1e-3 for a string."""
-    config = load_config(written(f"ppo: {{learning_rate: {text}}}"))
+    config = load_config(written(f"ppo: {{learning_rate: {text}}}"), TrainConfig)
     assert config.ppo.learning_rate == read
     assert type(config.ppo.learning_rate) is float
 
 
 @pytest.mark.parametrize("text", ["2e6", "2.0e+6", "2_000_000", "2000000"])
 def test_counts_are_read_as_they_are_meant(written, text: str) -> None:
-    config = load_config(written("name: x"), [f"total_decisions={text}"])
+    config = load_config(written("name: x"), TrainConfig, [f"total_decisions={text}"])
     assert config.total_decisions == 2_000_000
     assert type(config.total_decisions) is int
 
 
 def test_a_limit_may_be_left_to_the_ruleset(written) -> None:
     path = written("max_turns: 50\n")
-    assert load_config(path).max_turns == 50
-    assert load_config(path, ["max_turns=null"]).max_turns is None
+    assert load_config(path, TrainConfig).max_turns == 50
+    assert load_config(path, TrainConfig, ["max_turns=null"]).max_turns is None
 
 
 # -- mistakes ------------------------------------------------------------------------------
@@ -195,7 +195,7 @@ MISTAKES = [
 @pytest.mark.parametrize(("override", "said"), MISTAKES, ids=[one for one, _ in MISTAKES])
 def test_a_mistake_in_an_override_is_named(override: str, said: str) -> None:
     with pytest.raises(ConfigError) as error:
-        load_config(SMOKE, [override])
+        load_config(SMOKE, TrainConfig, [override])
     assert str(error.value).startswith(said)
 
 
@@ -221,7 +221,7 @@ def test_a_distillation_out_of_range_is_refused_before_a_search_reads_it(
 ) -> None:
     for value in wrong:
         with pytest.raises(ConfigError) as error:
-            load_config(written(""), [f"{key}={value}"], DistillConfig)
+            load_config(written(""), DistillConfig, [f"{key}={value}"])
         assert str(error.value) == f"{key}: {value.lstrip('.')} must be {right}"
 
 
@@ -274,26 +274,26 @@ def test_a_whole_number_serves_as_a_share_in_python() -> None:
 def test_a_section_without_keys_has_its_defaults(written) -> None:
     """As where all its keys have been made comments."""
     path = written("seed: 5\nppo:\nnetwork:\n")
-    assert load_config(path) == TrainConfig(seed=5)
-    assert load_config(path, ["ppo.gamma=0.5"]).ppo == PPOConfig(gamma=0.5)
+    assert load_config(path, TrainConfig) == TrainConfig(seed=5)
+    assert load_config(path, TrainConfig, ["ppo.gamma=0.5"]).ppo == PPOConfig(gamma=0.5)
 
 
 def test_a_list_is_no_configuration_whatever_is_overridden(written) -> None:
     path = written("- seed\n")
     for overrides in ([], ["seed=1"]):
         with pytest.raises(ConfigError, match="the configuration must be a mapping of keys"):
-            load_config(path, overrides)
+            load_config(path, TrainConfig, overrides)
 
 
 def test_seats_are_shared_out_once(written) -> None:
     shares = ["lessons.student=0.7", "lessons.scripted=0.4"]
     with pytest.raises(ConfigError, match=r"lessons\.student and scripted are 1\.1 together"):
-        load_config(written(""), shares, DistillConfig)
+        load_config(written(""), DistillConfig, shares)
 
 
 @pytest.mark.parametrize("kind", [TrainConfig, DistillConfig])
 def test_every_default_is_in_its_range(written, kind: type[RunConfig]) -> None:
-    assert load_config(written(yaml.safe_dump(dataclasses.asdict(kind()))), kind=kind) == kind()
+    assert load_config(written(yaml.safe_dump(dataclasses.asdict(kind()))), kind) == kind()
 
 
 def test_a_mistake_in_a_file_is_named(written) -> None:
@@ -301,7 +301,7 @@ def test_a_mistake_in_a_file_is_named(written) -> None:
     with pytest.raises(
         ConfigError, match=r"unknown key ppo\.clip_ceof: did you mean ppo.clip_coef"
     ):
-        load_config(path)
+        load_config(path, TrainConfig)
 
 
 def test_a_configuration_of_another_command_names_that_command() -> None:
@@ -313,9 +313,9 @@ def test_a_configuration_of_another_command_names_that_command() -> None:
     assert set(KEYS_OF_ONE["training.exploit"]) == exploit - playing
     assert set(KEYS_OF_ONE["training.distill"]) == distil - common
     with pytest.raises(ConfigError, match=r"unknown key ppo: .* python -m training\.train,"):
-        load_config(SMOKE, kind=DistillConfig)
+        load_config(SMOKE, DistillConfig)
     with pytest.raises(ConfigError, match=r"unknown key teacher: .* python -m training\.distill,"):
-        load_config(SMOKE, ["teacher.depth=1"])
+        load_config(SMOKE, TrainConfig, ["teacher.depth=1"])
 
 
 @pytest.mark.parametrize(
@@ -325,7 +325,7 @@ def test_a_configuration_of_another_command_names_that_command() -> None:
 def test_what_is_not_yaml_is_named_in_one_line(written, content: str | bytes) -> None:
     path = written(content)
     with pytest.raises(ConfigError) as error:
-        load_config(path)
+        load_config(path, TrainConfig)
     assert str(error.value).startswith(f"{path} is not YAML: ")
     assert "\n" not in str(error.value)
 
@@ -333,14 +333,14 @@ def test_what_is_not_yaml_is_named_in_one_line(written, content: str | bytes) ->
 @pytest.mark.parametrize("content", ["- seed", "5", "seed"])
 def test_a_file_that_is_not_a_mapping_is_refused(written, content: str) -> None:
     with pytest.raises(ConfigError, match="the configuration must be a mapping"):
-        load_config(written(content))
+        load_config(written(content), TrainConfig)
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"nope\.yaml cannot be read: No such file"):
-        load_config(tmp_path / "nope.yaml")
+        load_config(tmp_path / "nope.yaml", TrainConfig)
     with pytest.raises(ConfigError, match="cannot be read: Is a directory"):
-        load_config(tmp_path)
+        load_config(tmp_path, TrainConfig)
 
 
 @pytest.mark.parametrize(
@@ -356,4 +356,4 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 )
 def test_integers_of_any_length_are_refused_in_a_line(key: str, value: str, said: str) -> None:
     with pytest.raises(ConfigError, match=f"^{key}: .*{said}"):
-        load_config(CONFIGS[0], [f"{key}={value}"])
+        load_config(CONFIGS[0], TrainConfig, [f"{key}={value}"])

@@ -91,7 +91,7 @@ def test_the_trunks_are_of_one_size(compared) -> None:
 def test_the_command_writes_what_is_published(learners, compared, monkeypatch, tmp_path, capsys):
     import publish
 
-    monkeypatch.setattr(learners, "load_config", lambda path: CONFIG)
+    monkeypatch.setattr(learners, "load_config", lambda path, kind: CONFIG)
     monkeypatch.setattr(learners, "FIGURES", tmp_path / "learners.json")
     assert learners.main(["--updates", "1", "--write"]) == 0
     header, *lines = capsys.readouterr().out.splitlines()

@@ -93,7 +93,7 @@ def test_it_is_trained_and_its_policies_carry_its_definition(
     monkeypatch.chdir(tmp_path)
     config = dataclasses.replace(SMALL_RUN, rules=OWN.spec, anchor_games=0)
     Path("own.yaml").write_text(json.dumps(dataclasses.asdict(config)))
-    assert load_config(Path("own.yaml")) == config
+    assert load_config(Path("own.yaml"), type(config)) == config
     assert train(["own.yaml"]) == 0
     agent = agents.make("policy:runs/small/checkpoints/latest")
     assert agent.act(Position.start(OWN)) in Position.start(OWN).legal_actions()

@@ -24,7 +24,7 @@ from resumed_run import (
 )
 
 from agents.networks.symmetric import SymmetricConfig
-from training.config import OpponentConfig, PPOConfig, RunError
+from training.config import OpponentConfig, PPOConfig, RunError, TrainConfig
 from training.config_file import load_config
 from training.process.state import State
 from training.runs.folder import RunFolder
@@ -67,7 +67,7 @@ def test_a_run_that_has_ended_may_be_made_longer(tmp_path: Path) -> None:
     assert "total_decisions was 1,500, and is 2,000 now" in shown
     assert lines(ended)[: len(before)] == before
     assert len(lines(ended)) == len(before) + 2
-    assert load_config(ended / "config.yaml").total_decisions == 2000
+    assert load_config(ended / "config.yaml", TrainConfig).total_decisions == 2000
     with pytest.MonkeyPatch.context() as patch:
         stopping(patch, 1, lambda: os.kill(os.getpid(), signal.SIGINT))
         with pytest.raises(Stopped):
@@ -85,7 +85,7 @@ def test_a_longer_plan_is_kept_only_by_a_run_that_goes_on(tmp_path: Path) -> Non
         slip = dataclasses.replace(TINY, total_decisions=total)
         with contextlib.suppress(Stopped):
             quietly(tmp_path, slip, resume=True, minutes=0)
-        assert load_config(run / "config.yaml").total_decisions == total
+        assert load_config(run / "config.yaml", TrainConfig).total_decisions == total
     assert (run / "config.yaml").read_bytes() == stored
     for state in run.glob("checkpoints/0*/state.json"):
         state.write_text("{}")

@@ -27,7 +27,7 @@ from untrained import link_untrained
 from agents.durable import make_folder, replace_flushed
 from agents.networks.checkpoint import NotFiniteError
 from training.commands.lock import FILE, FolderLock
-from training.config import ConfigError, RunError
+from training.config import ConfigError, RunError, TrainConfig
 from training.config_file import load_config
 from training.process.state import State, StateError, load_state, save_state
 from training.process.stopping import asked_to_stop
@@ -487,7 +487,7 @@ def test_a_run_keeps_the_arithmetic_that_it_began_with(tmp_path: Path, monkeypat
         monkeypatch.setattr(has, lambda supported=supported: supported)
         monkeypatch.setattr(also, lambda: False)
         quietly(tmp_path, automatic, resume=True)
-        assert load_config(tmp_path / "tiny" / "config.yaml").precision == "float32"
+        assert load_config(tmp_path / "tiny" / "config.yaml", TrainConfig).precision == "float32"
 
 
 @pytest.mark.parametrize("ignored", [False, True])

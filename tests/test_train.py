@@ -107,7 +107,7 @@ def test_a_run_writes_these_and_nothing_else(finished: Finished) -> None:
 
 
 def test_the_configuration_is_kept_in_full(finished: Finished) -> None:
-    assert load_config(finished.folder / "config.yaml") == TINY
+    assert load_config(finished.folder / "config.yaml", TrainConfig) == TINY
 
 
 def test_every_update_is_a_line_of_metrics(finished: Finished) -> None:
@@ -211,7 +211,7 @@ TINY_WORDS = (
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
 def test_every_configuration_trains(path: Path, tmp_path: Path) -> None:
-    config = load_config(path, list(TINY_WORDS))
+    config = load_config(path, TrainConfig, list(TINY_WORDS))
     console = plain_console()
     folder = train(config, console, tmp_path).path
     assert {load_policy(folder / "checkpoints/latest" / role).rules for role in SIDES} == {
@@ -248,7 +248,7 @@ def test_progress_is_paid_less_and_less_until_halfway() -> None:
 
 
 def test_every_ruleset_has_a_configuration() -> None:
-    assert {load_config(path).rules for path in CONFIGS} == set(RULESETS)
+    assert {load_config(path, TrainConfig).rules for path in CONFIGS} == set(RULESETS)
 
 
 # -- what a run shows ----------------------------------------------------------------------

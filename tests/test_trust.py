@@ -17,7 +17,7 @@ import agents
 from agents.strict_yaml import YamlError, parse_yaml
 from thud_env import Record, ThudError
 from training.arena.field import FieldError
-from training.config import ConfigError
+from training.config import ConfigError, TrainConfig
 from training.config_file import load_config
 from training.ladder.__main__ import main as ladder_main
 from training.ladder.entries import Header
@@ -71,12 +71,12 @@ def test_a_strangers_run_that_names_code_is_not_gone_on_with(theirs: Path, capsy
 def test_code_that_the_user_names_or_allows_is_let_in(theirs: Path) -> None:
     path = theirs / "small.yaml"
     path.write_text("anchors: ['python:theirs:Agent']")
-    allowed = load_config(path, allow_python=True)
+    allowed = load_config(path, TrainConfig, allow_python=True)
     assert allowed.anchors == ("python:theirs:Agent",)
     path.write_text("name: small")
-    named = load_config(path, ["opponents.players=['python:theirs:Agent']"])
+    named = load_config(path, TrainConfig, ["opponents.players=['python:theirs:Agent']"])
     assert named.opponents.players == ("python:theirs:Agent",)
-    named = load_config(path, ["opponents={players: ['python:theirs:Agent']}"])
+    named = load_config(path, TrainConfig, ["opponents={players: ['python:theirs:Agent']}"])
     assert named.opponents.players == ("python:theirs:Agent",)
 
 
@@ -95,7 +95,7 @@ def test_code_that_the_user_names_elsewhere_does_not_let_a_files_in(
     path = theirs / "small.yaml"
     path.write_text("anchors: ['python:theirs:Agent']")
     with pytest.raises(ConfigError, match=r"^anchors: .* names python:theirs:Agent, whose code"):
-        load_config(path, [override])
+        load_config(path, TrainConfig, [override])
 
 
 def test_a_field_that_names_code_is_refused_unless_allowed(theirs: Path, capsys) -> None:
@@ -151,7 +151,7 @@ def test_numbers_of_any_length_are_refused(key: str, tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     path.write_text("name: a")
     with pytest.raises(ConfigError, match=rf"{key}: 12345678901234567890123456 must be at most"):
-        load_config(path, [f"{key}=12345678901234567890123456"])
+        load_config(path, TrainConfig, [f"{key}=12345678901234567890123456"])
 
 
 # -- ladders -------------------------------------------------------------------------------

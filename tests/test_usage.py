@@ -43,9 +43,9 @@ def test_the_keys_shown_are_a_configuration_and_its_defaults(tmp_path: Path) -> 
     assert "ppo.learning_rate=0.001" in [key for key, _ in entries]
     of_one_kind = [key for key, meaning in entries if "With kind=symmetric:" in meaning]
     common = [key for key, meaning in entries if "With kind=" not in meaning]
-    assert load_config(tmp_path / "empty.yaml", common) == TrainConfig()
+    assert load_config(tmp_path / "empty.yaml", TrainConfig, common) == TrainConfig()
     symmetric = load_config(
-        tmp_path / "empty.yaml", ["name=run", "network.kind=symmetric", *of_one_kind]
+        tmp_path / "empty.yaml", TrainConfig, ["name=run", "network.kind=symmetric", *of_one_kind]
     )
     assert symmetric == TrainConfig(network=SymmetricConfig())
 

@@ -7,8 +7,9 @@ import dataclasses
 import difflib
 import types
 import typing
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, overload
+from typing import Any
 
 from agents.networks.kinds import config_class
 from agents.networks.network import NetworkConfig
@@ -17,45 +18,25 @@ from agents.strict_yaml import YamlError, parse_yaml, read_yaml
 from thud_env.arguments import shown
 from thud_env.command import whole_number
 from thud_env.errors import ThudError
-from training.config import (
-    KEYS_OF_ONE,
-    LARGEST,
-    Config,
-    ConfigError,
-    RunConfig,
-    TrainConfig,
-    check_type,
-)
+from training.config import KEYS_OF_ONE, LARGEST, Config, ConfigError, RunConfig, check_type
 
 STORED = "config.yaml"
 """The file in a run's folder with its configuration."""
 
 
-@overload
-def load_config(
-    path: Path, overrides: list[str] | None = None, *, allow_python: bool = False
-) -> TrainConfig: ...
-@overload
 def load_config(
     path: Path,
-    overrides: list[str] | None = None,
-    kind: type[Config] = ...,
+    kind: type[Config],
+    overrides: Sequence[str] = (),
     *,
     allow_python: bool = False,
-) -> Config: ...
-def load_config(
-    path: Path,
-    overrides: list[str] | None = None,
-    kind: type[Any] = TrainConfig,
-    *,
-    allow_python: bool = False,
-) -> Any:
+) -> Config:
     """Read a YAML file, then apply overrides such as ``ppo.learning_rate=3e-4``.
 
     Args:
         path: the file. Another person may have written it.
-        overrides: ``key=value`` words, each with a key of its own.
         kind: the class of the configuration.
+        overrides: ``key=value`` words, each with a key of its own.
         allow_python: whether the file may name agents ``python:MODULE:CLASS``, whose code will run.
 
     Raises:
@@ -70,12 +51,12 @@ def load_config(
     if not isinstance(tree, dict):
         raise ConfigError(f"{path}: the configuration must be a mapping of keys to values")
     keys: set[str] = set()
-    for override in overrides or []:
+    for override in overrides:
         key = _override(tree, override)
         if key in keys or any(given.startswith(f"{key}.") for given in keys):
             raise ConfigError(f"override {override!r}: {key!r} is given twice: once would be right")
         keys.add(key)
-    config = _build(kind, tree, "")
+    config: Config = _build(kind, tree, "")
     if not allow_python:
         _refuse_code(config, path, keys)
     config.check()

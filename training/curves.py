@@ -74,7 +74,7 @@ def _config(path: Path) -> RunConfig:
     kinds: dict[str, type[RunConfig]] = {"teacher": DistillConfig, "agent": ExploitConfig}
     kind = next((kinds[key] for key in kinds if key in keys), TrainConfig)
     try:
-        return load_config(path, None, kind, allow_python=True)
+        return load_config(path, kind, allow_python=True)
     except ConfigError as error:
         raise CurveError(f"{path}: {error}") from None
 

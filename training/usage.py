@@ -44,9 +44,9 @@ def read_config(arguments: argparse.Namespace, default: Path, kind: type[Config]
     """
     words = [*filter(None, [arguments.config]), *arguments.overrides]
     if not words or "=" in words[0]:
-        return load_config(default, words, kind)
+        return load_config(default, kind, words)
     path = _path_of_config(Path(words[0]))
-    return load_config(path, words[1:], kind, allow_python=arguments.allow_python)
+    return load_config(path, kind, words[1:], allow_python=arguments.allow_python)
 
 
 def _path_of_config(path: Path) -> Path:
@@ -88,10 +88,10 @@ def read_run(
     Raises:
         ConfigError: naming the key, or the folder, and what would be right.
     """
-    config = load_config(_path_of_config(path), overrides, kind, allow_python=allow_python)
+    config = load_config(_path_of_config(path), kind, overrides, allow_python=allow_python)
     if not path.is_dir():
         return config, Path("runs"), False
-    stored = load_config(path / STORED, None, kind, allow_python=True).name  # nothing is made of it
+    stored = load_config(path / STORED, kind, allow_python=True).name  # nothing is made of it
     if config.name != stored:
         raise ConfigError(f"name: {path} goes on as {stored}: leave out name={config.name}")
     if stored != path.resolve().name:

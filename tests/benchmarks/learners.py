@@ -124,7 +124,7 @@ def main(words: list[str] | None = None) -> int:
 
 
 def compare(arguments: argparse.Namespace) -> None:
-    config = load_config(DEFAULT)
+    config = load_config(DEFAULT, TrainConfig)
     keep_freed_memory()  # for all of them, before any has threads
     try:
         compared = learners(config)

@@ -89,13 +89,13 @@ def check_configs(size: int, random: Random, folder: Path) -> int:
             text = random.choice(texts)
             whole = random.random() < 0.1  # the others a few lines, which are read sooner
             path.write_bytes(damaged(text if whole else _lines(text, random), texts, random))
-            _in_a_line(lambda: load_config(path), ConfigError)
+            _in_a_line(lambda: load_config(path, TrainConfig), ConfigError)
         else:
             path.write_bytes(b"name: one\n")
             override = f"{random.choice(_KEYS)}={random.choice(_VALUES)}"
             text = damaged(override.encode(), [b"=", b"ppo."], random)
             words = [text.decode(errors="surrogateescape")]
-            _in_a_line(lambda words=words: load_config(path, words), ConfigError)
+            _in_a_line(lambda words=words: load_config(path, TrainConfig, words), ConfigError)
     return size
 
 

@@ -16,7 +16,7 @@ from reliability.reach import standing_on
 from reliability.row import Fault, Row
 from reliability.runs import CONFIG, trained
 from thud_env.errors import ThudError
-from training.config import ConfigError, RunError
+from training.config import ConfigError, RunError, TrainConfig
 from training.config_file import load_config
 from training.ladder.fields import read_field
 from training.train import main as train_main
@@ -47,7 +47,7 @@ def check_specs(size: int, random: Random, folder: Path) -> int:
                 with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
                     train_main([str(path)])
                     with contextlib.suppress(ConfigError):
-                        load_config(path / "config.yaml")
+                        load_config(path / "config.yaml", TrainConfig)
             else:
                 agents = [spec, "random"] if kind == 2 else [{"spec": spec, "games": 2}, "random"]
                 (path / "field.yaml").write_text(yaml.safe_dump({"agents": agents, "games": 2}))

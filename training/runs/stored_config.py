@@ -24,7 +24,7 @@ def stored_config(path: Path, kind: type[Config]) -> Config:
     """
     try:
         # Nothing is made of it here, so that no code of others runs.
-        return load_config(path / STORED, None, kind, allow_python=True)
+        return load_config(path / STORED, kind, allow_python=True)
     except ConfigError as error:
         raise RunError(f"{path} is not a run to resume: {error}") from None
 
