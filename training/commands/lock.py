@@ -12,7 +12,6 @@ import os
 import platform
 import time
 from pathlib import Path
-from types import TracebackType
 
 from agents.durable import naming
 from training.config import RunError
@@ -68,12 +67,7 @@ class FolderLock:
     def __enter__(self) -> FolderLock:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.release()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import TracebackType
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -63,17 +62,12 @@ class Display:
     def __enter__(self) -> Display:
         if self._console.is_terminal:
             self._live = Live(self._progress, console=self._console, refresh_per_second=4)
-            self._live.__enter__()
+            self._live.start(refresh=True)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._live is not None:
-            self._live.__exit__(kind, error, trace)
+            self._live.stop()
 
     def update(self, decisions: int, metrics: dict[str, float]) -> None:
         """Show the numbers after an update."""
