@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -18,7 +17,7 @@ import agents
 from training.checks import check_players, check_run
 from training.config import Config, ConfigError, ExploitConfig, OpponentConfig, TrainConfig
 from training.distill.config import DistillConfig, LessonConfig
-from training.launch import run_command, start_run
+from training.launch import run_command
 from training.options import Options, add_options
 from training.process.ranks import Ranks
 from training.runs.folder import RunFolder
@@ -244,6 +243,16 @@ def test_the_module_runs_as_a_command(tmp_path: Path) -> None:
     assert done.stderr == "train: nope.yaml cannot be read: No such file or directory\n"
 
 
+def stopped(
+    folder: RunFolder, *options: str, reason: str = "time", ranks: Ranks | None = None
+) -> int:
+    def stop(*_: object) -> None:
+        raise Stopped(folder, reason, ranks or Ranks())
+
+    words = [str(ROOT / "configs" / "smoke.yaml"), *options]
+    return run_command("training.train", "", TrainConfig(), stop, add_options, words)
+
+
 @pytest.mark.parametrize(
     ("words", "ranks", "said"),
     [
@@ -259,24 +268,11 @@ def test_the_module_runs_as_a_command(tmp_path: Path) -> None:
     ],
 )
 def test_a_run_that_is_stopped_says_once_how_it_goes_on_as_it_began(
-    words: list[str], ranks: Ranks, said: str, monkeypatch, capsys
+    words: list[str], ranks: Ranks, said: str, capsys
 ) -> None:
     folder = RunFolder(Path("runs/x"), TrainConfig(), None, resumed=False)
-
-    def stop(*_: object) -> None:
-        raise Stopped(folder, "time", ranks)
-
-    monkeypatch.chdir(ROOT)
-    words = ["configs/smoke.yaml", *words]
-    assert run_command("training.train", "", TrainConfig(), stop, add_options, words) == 0
+    assert stopped(folder, *words, ranks=ranks) == 0
     assert capsys.readouterr().err == (said and f"the time is up; to go on: {said}")
-
-
-def stopped(folder: RunFolder, reason: str = "time", **options: Any) -> int:
-    def stop(*_: object) -> None:
-        raise Stopped(folder, reason, Ranks())
-
-    return start_run("training.train", stop, folder.config, Path("runs"), Options(**options))
 
 
 @pytest.mark.parametrize(
@@ -291,7 +287,7 @@ def test_a_run_that_is_stopped_ends_as_its_signal_says(
     reason: str, code: int, said: str, capsys
 ) -> None:
     folder = RunFolder(Path("runs/x"), TrainConfig(), None, resumed=False)
-    assert stopped(folder, reason) == code
+    assert stopped(folder, reason=reason) == code
     assert capsys.readouterr().err.startswith(said)
 
 
@@ -304,5 +300,5 @@ def test_the_folder_of_a_run_that_is_stopped_can_be_pasted(capsys) -> None:
 def test_a_run_with_a_player_of_ones_own_says_what_lets_it_go_on(capsys) -> None:
     config = TrainConfig(anchors=("random", "python:mine:Mine"))
     folder = RunFolder(Path("runs/x"), config, None, resumed=False)
-    stopped(folder, actors=2)
+    stopped(folder, "--actors", "2")
     assert capsys.readouterr().err.endswith(" runs/x --actors 2 --allow-python\n")

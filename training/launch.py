@@ -75,7 +75,8 @@ def run_work(
     work: Callable[[Config, Console, Path, Options], Any],
     words: list[str] | None,
 ) -> int:
-    """Run a command line that makes a run; returns the exit code.
+    """Run a command line that makes a run, and say how one that was stopped goes on; returns the
+    exit code.
 
     Args:
         module: the full name of the command.
@@ -89,29 +90,18 @@ def run_work(
         options = given_options(arguments)
         config, runs, goes_on = read(arguments)
         options = dataclasses.replace(options, resume=options.resume or goes_on)
-        return start_run(module, work, config, runs, options)
+        keep_freed_memory()
+        try:
+            work(config, CommandConsole(), runs, options)
+        except Stopped as stop:
+            return _say_how_to_go_on(stop, module, options.of_cluster)
+        except KeyboardInterrupt:
+            if Checkpoints(runs / config.name / "checkpoints", config).numbered():
+                raise
+            return say("stopped; no checkpoint was written yet", 130)
+        return 0
 
     return command.run(start, words, stopped=STOPPED)
-
-
-def start_run(
-    module: str,
-    work: Callable[[Config, Console, Path, Options], Any],
-    config: Config,
-    runs: Path,
-    options: Options,
-) -> int:
-    """Do a command's work; returns the exit code, and says how a run that was stopped goes on."""
-    keep_freed_memory()
-    try:
-        work(config, CommandConsole(), runs, options)
-    except Stopped as stop:
-        return _say_how_to_go_on(stop, module, options.of_cluster)
-    except KeyboardInterrupt:
-        if Checkpoints(runs / config.name / "checkpoints", config).numbered():
-            raise
-        return say("stopped; no checkpoint was written yet", 130)
-    return 0
 
 
 def _say_how_to_go_on(stop: Stopped, module: str, options: str) -> int:
