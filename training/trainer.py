@@ -18,7 +18,7 @@ from training.process.roles import Roles, by_role
 from training.process.state import State, StateError
 from training.selfplay.battle_metrics import battle_metrics
 from training.selfplay.play import Change, LocalPlay, Play
-from training.selfplay.snapshots import pool_folder, write_snapshot
+from training.selfplay.snapshots import write_snapshot
 
 
 class Trainer:
@@ -37,13 +37,13 @@ class Trainer:
         config: PlayConfig,
         roles: Roles,
         play: Play,
-        ranks: Ranks | None = None,
-        snapshots: Path | None = None,
+        ranks: Ranks,
+        snapshots: Path | None,
     ) -> None:
         self.config = config
         self.roles = roles
         self.play = play
-        self.ranks = ranks or Ranks()
+        self.ranks = ranks
         self.learners = ppo_learners(config, roles, self.ranks)
         """The dwarfs' and the trolls'."""
         self.pace = Pace(config, self.ranks)
@@ -151,7 +151,8 @@ def self_play_trainer(
         ConfigError: if the run cannot start from its ``start_from``.
     """
     ranks = ranks or Ranks()
-    roles, snapshots = Roles.of(config), pool_folder(folder)
+    roles = Roles.of(config)
+    snapshots = folder.resolve() / "pool" if folder else None  # actors may be elsewhere
     if actors:
         from training.selfplay.actors import Actors
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 from torch.utils.tensorboard import SummaryWriter
 
 from training.commands.journal import Journal
-from training.runs.metrics import FILE, metrics_line
+from training.runs.metrics import FILE
 
 
 class RunLog:
@@ -43,7 +44,7 @@ class RunLog:
 
     def add(self, decisions: int, metrics: dict[str, float]) -> None:
         """Write one update's numbers, each named ``group/name``."""
-        self._metrics.add(metrics_line(decisions, metrics))
+        self._metrics.add(json.dumps({"decisions": decisions, **metrics}))
         with self._tensorboard_may_fail():
             if self._tensorboard is not None:
                 # If it is gone, its own thread would say so in a traceback.

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from agents.durable import replace_flushed
 
 FILE = "metrics.jsonl"
-
-
-def metrics_line(decisions: int, metrics: Mapping[str, float]) -> str:
-    """The line of one update's numbers."""
-    return json.dumps({"decisions": decisions, **metrics})
 
 
 def keep_until(path: Path, decisions: int, step: int) -> list[str]:

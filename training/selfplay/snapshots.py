@@ -29,11 +29,6 @@ LEAST_WEIGHT = 1e-3
 """The least weight of a snapshot, so that each may be drawn again."""
 
 
-def pool_folder(folder: Path | None) -> Path | None:
-    """Where a run keeps its snapshots: in ``pool``, by all that play, wherever they run."""
-    return folder.resolve() / "pool" if folder else None
-
-
 def write_snapshot(
     folder: Path, networks: tuple[PolicyNetwork, PolicyNetwork], config: RunConfig, decisions: int
 ) -> None:
