@@ -46,9 +46,10 @@ def write_report(folder: Path) -> str:
     figures = compute_figures(list(games.header.agents), games.results)
     ruleset = get_ruleset(games.header.rules)
     most = ruleset.largest_margin
-    summary = "\n".join(_summary(games, figures, most))
+    places = decimals(most)
+    summary = "\n".join(_summary(games, figures, places))
     title = f"{ruleset.name}: {figures.games:,} games"
-    details = "\n".join(_details(figures, most))
+    details = "\n".join(_details(figures, places))
     numbers = json.dumps({"rules": games.header.rules, **as_json(figures)}, indent=1)
     write_all(
         {
@@ -63,7 +64,7 @@ def write_report(folder: Path) -> str:
 # -- the summary ---------------------------------------------------------------------------
 
 
-def _summary(games: Games, figures: Figures, most: float) -> Iterator[str]:
+def _summary(games: Games, figures: Figures, places: int) -> Iterator[str]:
     pairs = [pair.pairs for pair in figures.pair_scores]
     yield (
         f"{figures.games:,} games of {games.header.rules}, {figures.distinct:,} of them distinct; "
@@ -83,7 +84,7 @@ def _summary(games: Games, figures: Figures, most: float) -> Iterator[str]:
         "the field alike, itself included, with its 95% interval."
     )
     yield ""
-    yield from _standings(figures, most)
+    yield from _standings(figures, places)
     yield "\n## Side by side\n"
     yield (
         "Ratings are Bradley-Terry ratings in Elo points by games won and lost, 0 the mean of the "
@@ -95,7 +96,7 @@ def _summary(games: Games, figures: Figures, most: float) -> Iterator[str]:
     ratings = (figures.ratings.dwarfs, figures.ratings.trolls)
     for side, rated, margins in zip(SIDES, ratings, figures.margins, strict=True):
         yield ""
-        yield from _side(figures, side, rated, margins, decimals(most))
+        yield from _side(figures, side, rated, margins, places)
 
 
 def resolution_words(games: int) -> str:
@@ -108,9 +109,8 @@ def resolution_words(games: int) -> str:
     )
 
 
-def _standings(figures: Figures, most: float) -> Iterator[str]:
+def _standings(figures: Figures, places: int) -> Iterator[str]:
     order = _ranked(figures.scores)
-    places = decimals(most)
     rows = [
         [
             str(place),
@@ -167,8 +167,7 @@ def _ranked(intervals: Sequence[Interval]) -> list[int]:
 # -- the details ---------------------------------------------------------------------------
 
 
-def _details(figures: Figures, most: float) -> Iterator[str]:
-    places = decimals(most)
+def _details(figures: Figures, places: int) -> Iterator[str]:
     yield "\n## Agent against agent\n"
     yield "Game pairs, from the first one's view; the share of pairs won has a Wilson interval."
     yield ""
