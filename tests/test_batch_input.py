@@ -32,6 +32,25 @@ def test_our_own_arrays_are_never_reallocated():
     assert all(getattr(games, name) is array for name, array in arrays.items())
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "instead"),
+    [
+        *((name, 0, "another batch") for name in ("num_games", "rules", "autoreset_mode")),
+        *((name, np.zeros((1, ROW_SIZE), np.int16), "set_rows") for name in ARRAYS),
+    ],
+)
+def test_what_a_batch_is_made_of_cannot_be_replaced(name, value, instead):
+    """Compiled loops would read beyond arrays of another shape, and masks would show other rows."""
+    games = BatchedGame(3)
+    before = getattr(games, name)
+    said = "property" if isinstance(vars(BatchedGame).get(name), property) else instead
+    with pytest.raises(AttributeError, match=said):
+        setattr(games, name, value)
+    assert getattr(games, name) is before
+    games.note = 1  # a user's own attribute
+    games.note = 2
+
+
 def read_only(array):
     array.flags.writeable = False
     return array

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from threading import Lock
-from typing import Any, Literal, Never
+from typing import TYPE_CHECKING, Any, Literal, Never
 
 import numpy as np
 from gymnasium.vector import AutoresetMode
@@ -32,6 +32,13 @@ from thud_env.rules.row import ONGOING, ROW_SIZE, TERMINATION, new_row
 from thud_env.rulesets import Reward, Rules, get_ruleset
 from thud_env.views.encoding import BYTE_UNIT, NUM_PLANES, NUM_POINTS, OBSERVATION_SHAPE
 from thud_env.views.masks import NUM_BIT_BYTES, NUM_BYTE_WORDS, bits_view, bytes_view
+
+_MADE_WITH = ("num_games", "rules", "autoreset_mode")
+_ARRAYS = ("rows", "final_rows", "to_move", "rewards", "terminated", "truncated")
+_FIXED = frozenset((*_MADE_WITH, *_ARRAYS))
+"""The attributes that stay as they are made: compiled loops trust the arrays to have B entries. The
+other arrays are properties.
+"""
 
 
 class BatchedGame:
@@ -129,7 +136,7 @@ class BatchedGame:
         self._unit = BYTE_UNIT if observations == "uint8" else 1.0
         self._with_masks = masks is not None
         self._as_bytes = masks == "bytes"
-        self._counted = False
+        self._counted = self._with_masks
         self._device = make_device(device, num_games, num_threads)
         start_row = new_row(
             self.rules,
@@ -225,6 +232,16 @@ class BatchedGame:
 
     __copy__ = refuse_copy
 
+    if not TYPE_CHECKING:  # which would let any name be set
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            if name in _FIXED and name in self.__dict__:
+                instead = "another batch" if name in _MADE_WITH else "set_rows, which sets states,"
+                raise AttributeError(
+                    f"{name} of a BatchedGame cannot be replaced: {instead} would be right"
+                )
+            super().__setattr__(name, value)
+
     def __getstate__(self) -> dict[str, Any]:
         # A view would be copied as an array of its own, and never written again; a lock cannot be,
         # nor can an array of a GPU.
@@ -239,9 +256,9 @@ class BatchedGame:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         on_device = state.pop("on_device")
-        self.__dict__.update(state)
         for name in on_device:
-            setattr(self, name, self._device.copy(state[name]))
+            state[name] = state["_device"].copy(state[name])
+        self.__dict__.update(state)
         self._at_work = Lock()
         for rows in (self.rows, self.final_rows):
             check_rows(self._device.to_host(rows), self.rules)
@@ -432,7 +449,8 @@ class BatchedGame:
         self._after_showing()
 
     def _after_showing(self) -> None:
-        self._counted = self._with_masks
+        if self._counted and not self._with_masks:
+            self._counted = False
         if self._given_masks is not None:
             self._device.assign(self._given_masks, self._own_masks)
 
