@@ -53,19 +53,32 @@ def limits_asked_for(
     return limits
 
 
-def read_start(start: str | Position, rules: Ruleset, limits: Limits) -> NDArray[np.int16]:
+def read_start(
+    start: str | Position, rules: Ruleset, limits: Limits, name: str = "position"
+) -> NDArray[np.int16]:
     """The state row of a position to start from, [432], with the limits given.
 
     Args:
         start: position text or a ``Position``.
         rules: what is played.
         limits: of the battle, in their ranges.
+        name: what the argument is called.
 
     Raises:
         TypeError: if it is neither.
         ThudError: if it is damaged, of another ruleset, or over.
     """
-    return _read_one("position", start, rules, limits)
+    if isinstance(start, str):
+        start = _read_text(start, rules, limits)
+    if not isinstance(start, Position):
+        given = f"is of type {type(start).__name__}" if hasattr(start, "dtype") else repr(start)
+        raise TypeError(
+            f"{name} {given}: position text or a Position, such as Position(row), would be right"
+        )
+    if start.rules != rules:
+        raise ThudError(f"a position of {start.rules.spec} cannot start a battle of {rules.spec}")
+    known: Position = start
+    return _limited(lambda _: f"{name} {known.text!r}", known.row[np.newaxis], limits)[0]
 
 
 def read_starts(
@@ -93,7 +106,7 @@ def read_starts(
     count = len(chosen)
     rows = np.tile(new_row(rules, **limits), (count, 1))
     if isinstance(given, str | Position):
-        rows[:] = _read_one(name, given, rules, limits)
+        rows[:] = read_start(given, rules, limits, name)
         return rows
     if len(getattr(given, "shape", ())) == 2:
         _check_number(len(given), count)
@@ -107,7 +120,7 @@ def read_starts(
         )
     _check_number(len(given), count)
     for number in np.flatnonzero(chosen).tolist():
-        rows[number] = _read_one(name, given[number], rules, limits)
+        rows[number] = read_start(given[number], rules, limits, name)
     return rows
 
 
@@ -140,21 +153,7 @@ def read_pool(starts: Starts | None, rules: Ruleset, limits: Limits) -> NDArray[
     if is_array:
         rows = check_rows(as_array("starts", starts), rules)
         return _limited(lambda number: f"start {number}, a row,", rows, limits)
-    return np.stack([_read_one("start", start, rules, limits) for start in starts])
-
-
-def _read_one(name: str, start: Any, rules: Ruleset, limits: Limits) -> NDArray[np.int16]:
-    if isinstance(start, str):
-        start = _read_text(start, rules, limits)
-    if not isinstance(start, Position):
-        given = f"is of type {type(start).__name__}" if hasattr(start, "dtype") else repr(start)
-        raise TypeError(
-            f"{name} {given}: position text or a Position, such as Position(row), would be right"
-        )
-    if start.rules != rules:
-        raise ThudError(f"a position of {start.rules.spec} cannot start a battle of {rules.spec}")
-    known: Position = start
-    return _limited(lambda _: f"{name} {known.text!r}", known.row[np.newaxis], limits)[0]
+    return np.stack([read_start(start, rules, limits, "start") for start in starts])
 
 
 def _limited(
