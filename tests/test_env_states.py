@@ -101,6 +101,7 @@ def test_a_state_holds_what_the_opening_has_earned(kind):
 # -- states with a wrong part --------------------------------------------------------------
 
 KOOM_VALLEY = thud_env.Position.start("koom-valley").row
+OVER = thud_env.Position.from_text(f"{thud_env.Position.start().text.split()[0]} t - 0 800").row
 MT19937 = np.random.Generator(np.random.MT19937(1)).bit_generator.state
 OF_A_BOARD = (
     ("_row", "None", None),
@@ -108,6 +109,8 @@ OF_A_BOARD = (
     ("_start_row", "of koom-valley", KOOM_VALLEY),
     ("_seats", "of both games", ("troll_0", "player_0")),
     ("is_over", "None", None),
+    ("is_over", "amid a battle", True),
+    ("_row", "of a battle that is over", OVER),
     ("agents", "unknown", ["x", "y"]),
     ("agent_selection", "unknown", "x"),
     ("rewards", "empty", {}),
@@ -141,6 +144,7 @@ WRONG = {
         ("game", "empty", {}),
         ("agent", "unknown", "x"),
         ("owed", "text", "1"),
+        ("owed", "NaN", np.nan),
         ("needs_reset", "None", None),
         ("np_random", "None", None),
         ("np_random", "empty", {}),
@@ -157,6 +161,7 @@ WRONG = {
         ("_sides", "too long", np.zeros(3, dtype=np.int64)),
         ("_sides", "out of range", np.full(2, 2)),
         ("_owed", "integers", np.zeros(2, dtype=np.int64)),
+        ("_owed", "infinite", np.full(2, np.inf)),
         ("_starts", "of koom-valley", np.stack([KOOM_VALLEY] * 2)),
         ("rows", "of koom-valley", np.stack([KOOM_VALLEY] * 2)),
         ("rows", "None", None),
@@ -201,7 +206,9 @@ def test_a_state_with_a_wrong_part_is_refused_and_changes_nothing(make, part, va
     ("part", "value"),
     [
         ("rewards", "1"),
+        ("rewards", np.nan),
         ("_cumulative_rewards", None),
+        ("_cumulative_rewards", -np.inf),
         ("terminations", 0),
         ("truncations", "no"),
         ("infos", 3),

@@ -283,6 +283,8 @@ class SeatedGames:
         check_rows(state["_starts"], self.rules)
         sides = state["_sides"]
         check_part(self, "_sides", sides, bool(np.isin(sides, (DWARFS, TROLLS)).all()))
+        owed = state["_owed"]
+        check_part(self, "_owed", owed, bool(np.isfinite(owed).all()))
         with self._opponent.restored(state["opponent"]):
             self._battles.set_rows(state["rows"])
         for name in _STATE:

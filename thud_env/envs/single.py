@@ -51,6 +51,7 @@ An action that is not legal loses: the battle ends, terminated, with a reward of
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any, Never, get_args
 
 import gymnasium
@@ -330,6 +331,7 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         check_state(self, state, self._made, _STATE)
         agent = state["agent"]
         check_part(self, "agent", agent, agent in self._game.possible_agents)
+        check_part(self, "owed", state["owed"], isfinite(state["owed"]))
         check_generator(self, "np_random", self.np_random, state["np_random"])
         with self._opponent.restored(state["opponent"]):
             self._game.set_state(state["game"])

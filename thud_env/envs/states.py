@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from thud_env.arguments import shown
 from thud_env.errors import ThudError
 from thud_env.position import Outcome
 from thud_env.rules.check import check_rows
-from thud_env.rules.row import TO_MOVE
+from thud_env.rules.row import ONGOING, TERMINATION, TO_MOVE
 from thud_env.rulesets import Ruleset
 
 BOARD_PARTS = {
@@ -92,30 +93,28 @@ def board_parts(
         players: the agents.
 
     Raises:
-        ThudError: if a row is damaged or of another ruleset, or if others play than ``players``.
+        ThudError: if a row is damaged or of another ruleset, if others play than ``players``, if a
+            reward is not finite, or if the battle is over and the environment is not.
     """
     parts = {name: copied(state[name]) for name in names}
     for name in ("_row", "_start_row"):
         parts[name] = check_rows(parts[name][np.newaxis], rules)[0]
-    agents = parts["agents"]
-    battles = parts.get("battles", ())
+    row, agents, battles = parts["_row"], parts["agents"], parts.get("battles", ())
     seats = players[::-1] if battles else players
-    for name, given in parts.items():
-        if name == "_seats":
-            is_right = given == seats
-        elif name == "battles":
-            is_right = len(given) <= 2 and all(isinstance(one, Outcome) for one in given)
-        elif name == "agents":
-            is_right = given in (list(players), [players[0]], [players[1]], [])
-        elif name == "agent_selection":
-            to_move = seats[parts["_row"][TO_MOVE]]
-            is_right = given in players if parts["is_over"] else given == to_move
-        elif name in _OF_AGENTS:
-            kind = _OF_AGENTS[name]
-            is_right = list(given) == agents and all(isinstance(of, kind) for of in given.values())
-        else:
-            is_right = True
-        check_part(whose, name, given, is_right)
+    deciding = players if parts["is_over"] else (seats[row[TO_MOVE]],)
+    right = {
+        "_seats": parts["_seats"] == seats,
+        "battles": len(battles) <= 2 and all(isinstance(one, Outcome) for one in battles),
+        "is_over": parts["is_over"] == (parts["_forfeited"] or bool(row[TERMINATION] != ONGOING)),
+        "agents": agents in (list(players), [players[0]], [players[1]], []),
+        "agent_selection": parts["agent_selection"] in deciding,
+    }
+    for name, kind in _OF_AGENTS.items():
+        values = parts[name].values()
+        are_right = list(parts[name]) == agents and all(isinstance(of, kind) for of in values)
+        right[name] = are_right and (kind is dict or all(map(isfinite, values)))
+    for name, is_right in right.items():
+        check_part(whose, name, parts.get(name), is_right)
     return parts
 
 
