@@ -129,10 +129,10 @@ def frames(
     slide = slide_of(seconds)
     count = max(1, round(slide * fps))
     for number, step in enumerate(steps, start=1):
-        frames = count - 1 if len(step.after.path) > 1 else 0
-        for i in range(1, frames + 1):
+        moving = count - 1 if len(step.after.path) > 1 else 0
+        for i in range(1, moving + 1):
             yield sliding(step, ease(i / count), size), slide / count, number - 1
-        yield still(step.after, size), seconds - slide * frames / count, number
+        yield still(step.after, size), seconds - slide * moving / count, number
 
 
 def sliding(step: Step, part: float, size: int) -> NDArray[np.uint8]:

@@ -137,8 +137,7 @@ class _Times:
 
     def _at(self, turn: int, slid: float) -> str:
         """When a turn's piece has done a part, 0 .. 1, of its way."""
-        part = (turn * self._seconds + slid * self._slide) / self._whole
-        return f"{part:.5f}".rstrip("0").rstrip(".") or "0"
+        return number((turn * self._seconds + slid * self._slide) / self._whole, digits=5)
 
     def _clock(self) -> str:
         return f'dur="{number(self._whole)}s" repeatCount="indefinite"'

@@ -134,9 +134,9 @@ def _title(scene: Scene) -> str:
     return f"{scene.rules.title}: {state}" + (f", after {last}" if last else "")
 
 
-def number(value: float) -> str:
-    """A coordinate, to a thousandth of a square."""
-    return f"{value:.3f}".rstrip("0").rstrip(".")
+def number(value: float, digits: int = 3) -> str:
+    """A number rounded; of a coordinate three digits are a thousandth of a square."""
+    return f"{value:.{digits}f}".rstrip("0").rstrip(".")
 
 
 def element(shape: Shape) -> Element:
