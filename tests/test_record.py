@@ -443,6 +443,21 @@ def test_a_bad_turn_given_by_hand_is_named():
     assert caught.value.position == Position.start().play("dF1-F5")
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("Rules", "koom-valley"), ("Result", "3"), ("No name", "x"), ("Event", "\n")],
+)
+def test_a_tag_that_was_changed_to_a_wrong_one_is_not_written(name, value, tmp_path):
+    record = Record(Position.start("classic"), ("dF1-F5",))
+    record.tags["Event"] = "A test"
+    write_record(tmp_path / "a.thud", record)
+    before = record.text
+    record.tags[name] = value
+    with pytest.raises(RecordError, match=name):
+        write_record(tmp_path / "a.thud", record)
+    assert [path.read_text() for path in tmp_path.iterdir()] == [before]
+
+
 def test_a_false_tag_given_by_hand_is_named():
     with pytest.raises(RecordError, match="tag MaxTurns says '9', but the battle '800'") as caught:
         Record(Position.start(), (), {"MaxTurns": "9"})

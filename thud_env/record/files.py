@@ -123,8 +123,13 @@ class Record:
 
     @property
     def text(self) -> str:
-        """The record as a ``.thud`` file holds it; ``Record.from_text`` is its inverse."""
-        return format_record(self.tags, setup_of(self.start), self.turns)
+        """The record as a ``.thud`` file holds it; ``Record.from_text`` is its inverse.
+
+        Raises:
+            RecordError: if a tag was changed to what is malformed or contradicts the battle.
+        """
+        tags = completed(self.tags, self.start, self.final)
+        return format_record(tags, setup_of(self.start), self.turns)
 
     def positions(self) -> Iterator[Position]:
         """The start, and the position after each turn."""
@@ -250,6 +255,7 @@ def write_record(path: str | PathLike[str], record: Record) -> None:
 
     Raises:
         TypeError: if ``record`` is not a ``Record``.
+        RecordError: as its ``text`` does.
         OSError: if the file cannot be written; it names ``path``.
     """
     if not isinstance(record, Record):  # a Position has a text, too
