@@ -160,9 +160,16 @@ def test_bad_input_is_one_line_and_exit_code_2(wrong: list[str], capsys) -> None
     assert len(capsys.readouterr().err.splitlines()) == 1
 
 
-def test_a_ruleset_without_enough_starts_is_told() -> None:
-    with pytest.raises(OpeningsError, match=r"max_turns=6: only \d+ starts of 4 to 8 turns"):
+def test_a_ruleset_whose_battles_are_too_short_is_told_at_once() -> None:
+    with pytest.raises(OpeningsError, match=r"max_turns=6: only 2 starts of 4 to 8 turns"):
         generate_openings("classic:name=short,max_turns=6", 5)
+    assert len(generate_openings("classic:name=short,max_turns=6", 2)) == 2
+
+
+def test_a_ruleset_without_enough_starts_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openings, "_MOST_IN_VAIN", 20)
+    with pytest.raises(OpeningsError, match=r"max_quiet_turns=3: only \d+ starts of 4 to 8 turns"):
+        generate_openings("classic:name=short,max_quiet_turns=3", 5)
 
 
 def test_no_starts_at_all_are_refused() -> None:

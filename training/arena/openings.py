@@ -199,12 +199,13 @@ def generate_openings(rules: str | Ruleset, count: int = COUNT, seed: int = SEED
     in_vain = 0
     while len(found) < count:
         in_vain += 1
-        if in_vain > _MOST_IN_VAIN:
+        turns = TURNS[len(found) % len(TURNS)]
+        if in_vain > _MOST_IN_VAIN or turns >= ruleset.max_turns:
             raise OpeningsError(
                 f"{ruleset.spec}: only {len(found)} starts of {TURNS[0]} to {TURNS[-1]} turns were "
                 "found: fewer, or a ruleset of longer battles, would be right"
             )
-        position = _after_random_turns(start, TURNS[len(found) % len(TURNS)], draws)
+        position = _after_random_turns(start, turns, draws)
         if position.outcome is not None or not _is_balanced(position, start):
             continue
         name = _name_up_to_symmetry(position, symmetries)
