@@ -351,8 +351,9 @@ def as_rows(given: Any) -> NDArray[np.int16]:
     """
     given = _as_array("rows", given)
     if given.ndim != 2 or given.shape[1] != ROW_SIZE or given.dtype.kind not in "iu":
+        one = ": row[np.newaxis] would be right" if given.shape == (ROW_SIZE,) else ""
         raise RowError(
-            f"rows are integers of shape (N, {ROW_SIZE}), not {given.dtype} of {given.shape}"
+            f"rows are integers of shape (N, {ROW_SIZE}), not {given.dtype} of {given.shape}{one}"
         )
     if given.dtype != np.int16:
         limits = np.iinfo(np.int16)
