@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from concurrent.futures import CancelledError
 from dataclasses import replace
 from pathlib import Path
@@ -85,15 +86,26 @@ def test_a_run_that_was_stopped_ends_as_one_that_was_not(rules: str, tmp_path: P
     assert (report["match"]["pairs"], report["match"]["nodes"]) == (2, match.MATCH_NODES)
 
 
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a fit whose match was won."""
+    folder = tmp_path_factory.mktemp("fitted")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(generations, "SHARD", 150)
+        patched.setattr(fit_evaluation, "play_match", lambda *_: {"won": True})
+        assert main(command(folder)) == 0
+    return folder
+
+
 @pytest.mark.parametrize(
     "name", ["positions-1-0.npz", "generation-1.json", "generation-2.json", "report.json"]
 )
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"[]", b'{"generation": 1}'])
 def test_a_damaged_file_is_named_and_made_anew_without_it(
-    name: str, content: bytes, tmp_path: Path, monkeypatch, capsys
+    name: str, content: bytes, fitted: Path, tmp_path: Path, monkeypatch, capsys
 ) -> None:
     monkeypatch.setattr(fit_evaluation, "play_match", lambda *_: {"won": True})
-    assert main(command(tmp_path)) == 0
+    shutil.copytree(fitted, tmp_path, dirs_exist_ok=True)
     whole = (tmp_path / name).read_bytes()
     (tmp_path / name).write_bytes(content)
     (tmp_path / "generation-2.npz").unlink()  # it is fitted again

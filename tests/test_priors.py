@@ -111,7 +111,7 @@ def test_decisions_are_worth_the_positions_after_them(rules: str, learned: bool)
 @EACH_RULESET
 def test_the_most_promising_are_worth_what_is_left_after_captures(rules: str) -> None:
     changed = 0
-    for row in positions_of(rules, 6):
+    for row in positions_of(rules, 3):
         ruleset = ruleset_of(row)
         tables = published_tables(ruleset.spec)
         work = judging(tables, published_weights().of(ruleset), QUIESCENCE)

@@ -15,6 +15,8 @@ FEW = 24
 """In positions with at most this many turns, every successor is compared."""
 SAMPLE = 10
 """In other positions, this many successors."""
+CONSTRUCTED, PLAYED = 400, 200
+"""Positions of each ruleset; 10,000 and more are compared by `make reliability`."""
 
 
 def ending(position: Position) -> tuple[str, int] | None:
@@ -46,13 +48,13 @@ def compare(states: Iterable[State], random: Random) -> int:
 @pytest.mark.parametrize("rules", RULES)
 def test_constructed_positions_agree_with_the_reference(rules: str) -> None:
     random = Random(f"constructed {rules}")
-    assert compare(constructed(rules, 1_250, random), random) == 1_250
+    assert compare(constructed(rules, CONSTRUCTED, random), random) == CONSTRUCTED
 
 
 @pytest.mark.parametrize("rules", RULES)
 def test_positions_from_play_agree_with_the_reference(rules: str) -> None:
     random = Random(f"play {rules}")
-    assert compare(from_play(rules, 850, random), random) == 850
+    assert compare(from_play(rules, PLAYED, random), random) == PLAYED
 
 
 @pytest.mark.soak
@@ -71,7 +73,7 @@ def test_constructed_positions_cover_the_awkward_cases(rules: str) -> None:
     captures: set[int] = set()
     jumps: set[int] = set()
     returns = False
-    for state in constructed(rules, 1_250, Random(f"constructed {rules}")):
+    for state in constructed(rules, CONSTRUCTED, Random(f"constructed {rules}")):
         ended = outcome(state)
         endings.add(ended[0] if ended else "")
         for turn in turns(state).values():

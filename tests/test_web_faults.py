@@ -146,7 +146,7 @@ def server():
         yield found
 
 
-@pytest.mark.parametrize("requests", [300, pytest.param(10_000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("requests", [100, pytest.param(10_000, marks=pytest.mark.soak)])
 def test_broken_requests_get_4xx_and_a_game_goes_on(server, requests):
     answer_broken_requests(server, requests, seed=8)
 
@@ -173,7 +173,7 @@ def answer_broken_requests(server, requests, seed):
         await asyncio.gather(*rude_ones)
         return games
 
-    asyncio.run(asyncio.wait_for(some_requests(server.port, rng, 500), 600))
+    asyncio.run(asyncio.wait_for(some_requests(server.port, rng, min(500, 2 * requests)), 600))
     before = server.memory
     games = asyncio.run(all_at_once())
     assert len(statuses) >= requests
