@@ -59,13 +59,18 @@ def update_byte_mask(fresh, words, byte_words):
 
 
 @compiled_with_arrays
-def _write_masks(rows, byte_words):
+def _write_mask(row, byte_words):
     words = np.empty(NUM_WORDS + 1, dtype=np.int64)
     scratch = np.empty(MAX_ANSWERS, dtype=np.int32)
+    legal_words(row, words, scratch)
+    for i in range(NUM_WORDS):
+        spread(words[i], byte_words, 8 * i)
+
+
+@compiled_with_arrays
+def _write_masks(rows, byte_words):
     for game in range(rows.shape[0]):
-        legal_words(rows[game], words, scratch)
-        for i in range(NUM_WORDS):
-            spread(words[i], byte_words[game], 8 * i)
+        _write_mask(rows[game], byte_words[game])
 
 
 def bits_view(words: NDArray[np.int64]) -> NDArray[np.uint8]:
@@ -97,4 +102,6 @@ def masks_of(rows: NDArray[np.int16]) -> NDArray[np.int8]:
 
 def mask_of(row: NDArray[np.int16]) -> NDArray[np.int8]:
     """The same of one state row, [6470] int8."""
-    return masks_of(row[np.newaxis])[0]
+    byte_words = np.empty(NUM_BYTE_WORDS, dtype=np.uint64)
+    _write_mask(row, byte_words)
+    return byte_words.view(np.int8)[:NUM_ACTIONS]
