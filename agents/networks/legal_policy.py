@@ -28,10 +28,10 @@ from thud_env.actions import (
     MOVE_TO,
     NUM_ACTIONS,
 )
-from thud_env.board import CELL_OF_SQUARE, SIZE, STRIDE
+from thud_env.board import CELL_OF_SQUARE, SIZE
 from thud_env.jit.compile import compiled_with_arrays
+from thud_env.views.encoding import NUM_POINTS, POINT_OF_CELL
 
-NUM_POINTS = SIZE * SIZE
 _CAPTURE_BIAS = 8 * (SIZE - 1)
 _SQUARELESS_BIAS = _CAPTURE_BIAS + 1
 NUM_SQUARELESS = NUM_ACTIONS - CAPTURE_ALL
@@ -39,18 +39,13 @@ NUM_SQUARELESS = NUM_ACTIONS - CAPTURE_ALL
 NUM_BIASES = _SQUARELESS_BIAS + NUM_SQUARELESS
 
 
-def _points(cells: np.ndarray) -> np.ndarray:
-    """Points of the 15 x 15 grid, row * 15 + col, of cells of a state row."""
-    return (cells // STRIDE - 1) * SIZE + cells % STRIDE
-
-
 def _decision_tables() -> np.ndarray:
     """[3, 6470] each action's from-point, to-point and the number of its bias."""
     tables = np.zeros((3, NUM_ACTIONS), dtype=np.int64)
     start, end, bias = tables
-    start[:CAPTURE], end[:CAPTURE] = _points(MOVE_FROM), _points(MOVE_TO)
+    start[:CAPTURE], end[:CAPTURE] = POINT_OF_CELL[MOVE_FROM], POINT_OF_CELL[MOVE_TO]
     bias[:CAPTURE] = MOVE_DIRECTION.astype(np.int64) * (SIZE - 1) + MOVE_DISTANCE - 1
-    start[CAPTURE:CAPTURE_ALL] = end[CAPTURE:CAPTURE_ALL] = _points(CELL_OF_SQUARE)
+    start[CAPTURE:CAPTURE_ALL] = end[CAPTURE:CAPTURE_ALL] = POINT_OF_CELL[CELL_OF_SQUARE]
     bias[CAPTURE:CAPTURE_ALL] = _CAPTURE_BIAS
     bias[CAPTURE_ALL:] = _SQUARELESS_BIAS + np.arange(NUM_SQUARELESS)
     return tables

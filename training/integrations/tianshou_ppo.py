@@ -31,8 +31,9 @@ BATCH = 2048
 """Decisions between two updates."""
 
 
-def hidden_layer(inputs: int = math.prod(OBSERVATION_SHAPE), width: int = 64) -> nn.Sequential:
+def hidden_layer(width: int) -> nn.Sequential:
     """A layer from planes to features."""
+    inputs = math.prod(OBSERVATION_SHAPE)
     return nn.Sequential(nn.Flatten(), nn.Linear(inputs, width), nn.ReLU())
 
 
@@ -46,7 +47,7 @@ class Actor(AbstractDiscreteActor):
 
     def __init__(self, num_actions: int, width: int = 64) -> None:
         super().__init__(num_actions)
-        self.body = hidden_layer(width=width)
+        self.body = hidden_layer(width)
         self.head = nn.Linear(width, num_actions)
         nn.init.orthogonal_(self.head.weight, 0.01)
 
@@ -65,7 +66,7 @@ class Critic(nn.Module):
 
     def __init__(self, width: int = 64) -> None:
         super().__init__()
-        self.layers = nn.Sequential(hidden_layer(width=width), nn.Linear(width, 1))
+        self.layers = nn.Sequential(hidden_layer(width), nn.Linear(width, 1))
 
     def forward(self, obs: Any, **_: Any) -> Tensor:
         """Compute values; ``obs`` is the actor's."""
