@@ -320,6 +320,7 @@ def test_no_opponent_is_needed_where_the_learner_plays_both_sides():
 @pytest.mark.parametrize("kind", [ThudSeatEnv, ThudVectorEnv])
 @pytest.mark.parametrize("player", ["policy", "policy+mcts"])
 def test_a_policy_of_another_game_is_refused_before_the_game_begins(kind, player):
+    pytest.importorskip("torch")
     spec = f"{player}:pretrained/koom-valley"
     for opponent in (f"agents:{spec}", agents.make(spec)):
         with pytest.raises(ValueError, match="was trained for koom-valley, not classic"):
