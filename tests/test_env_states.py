@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from pettingzoo.utils.wrappers import TerminateIllegalWrapper
 from seat_play import TROLL_LOST, assert_same, first_legal, some_legal
 
 import agents
@@ -69,6 +70,25 @@ def test_a_state_of_a_battle_that_agents_have_left_can_be_set(kind):
         other.set_state(env.get_state())
         assert_same(other.get_state(), env.get_state())
     assert env.is_over
+
+
+@pytest.mark.parametrize("turns", [0, 1])
+@pytest.mark.parametrize("kind", BOARDS)
+def test_a_state_of_a_battle_that_a_wrapper_has_ended_can_be_set(kind, turns):
+    """Its agents step in their own order, whichever side is to move on the board."""
+    board, other = MAKERS[kind](), MAKERS[kind]()
+    env = TerminateIllegalWrapper(board, illegal_reward=-1)
+    env.reset(seed=1)
+    other.reset(seed=1)
+    for _ in range(turns):
+        env.step(int(np.flatnonzero(board.action_masks())[0]))
+    env.step(thud_env.actions.ACCEPT)  # which is not legal
+    while env.agents:
+        other.set_state(board.get_state())
+        assert_same(other.get_state(), board.get_state())
+        env.step(None)
+    other.set_state(board.get_state())
+    assert not other.is_over
 
 
 def test_a_state_amid_a_turn_that_an_environment_began_with_can_be_set():

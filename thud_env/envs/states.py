@@ -101,7 +101,9 @@ def board_parts(
         parts[name] = check_rows(parts[name][np.newaxis], rules)[0]
     row, agents, battles = parts["_row"], parts["agents"], parts.get("battles", ())
     seats = players[::-1] if battles else players
-    deciding = players if parts["is_over"] else (seats[row[TO_MOVE]],)
+    # A wrapper may end a game: then agents step in their own order, though the battle is not over.
+    ended = any(_all_true(parts[name]) for name in ("terminations", "truncations"))
+    deciding = players if ended or parts["is_over"] else (seats[row[TO_MOVE]],)
     right = {
         "_seats": parts["_seats"] == seats,
         "battles": len(battles) <= 2 and all(isinstance(one, Outcome) for one in battles),
@@ -116,6 +118,10 @@ def board_parts(
     for name, is_right in right.items():
         check_part(whose, name, parts.get(name), is_right)
     return parts
+
+
+def _all_true(values: Mapping[str, Any]) -> bool:
+    return all(value is True for value in values.values())
 
 
 def copied(part: Any) -> Any:
