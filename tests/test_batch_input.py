@@ -51,6 +51,14 @@ def test_what_a_batch_is_made_of_cannot_be_replaced(name, value, instead):
     games.note = 2
 
 
+def test_an_operator_that_changes_an_array_in_place_is_not_refused_after_it():
+    games = BatchedGame(3)
+    rewards = games.rewards
+    games.rewards += 0.5
+    assert games.rewards is rewards
+    assert (rewards == 0.5).all()
+
+
 def read_only(array):
     array.flags.writeable = False
     return array

@@ -232,10 +232,11 @@ class BatchedGame:
 
     __copy__ = refuse_copy
 
-    if not TYPE_CHECKING:  # which would let any name be set
+    if not TYPE_CHECKING:  # type checkers would let any name be set
 
         def __setattr__(self, name: str, value: Any) -> None:
-            if name in _FIXED and name in self.__dict__:
+            # games.rewards += 1 changes the array in place, and then sets what is set already.
+            if name in _FIXED and self.__dict__.get(name, value) is not value:
                 instead = "another batch" if name in _MADE_WITH else "set_rows, which sets states,"
                 raise AttributeError(
                     f"{name} of a BatchedGame cannot be replaced: {instead} would be right"
