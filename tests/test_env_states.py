@@ -227,6 +227,7 @@ def test_a_state_with_a_wrong_part_is_refused_and_changes_nothing(make, part, va
     [
         ("rewards", "1"),
         ("rewards", np.nan),
+        pytest.param("rewards", 10**400, id="rewards-beyond floats"),
         ("_cumulative_rewards", None),
         ("_cumulative_rewards", -np.inf),
         ("terminations", 0),

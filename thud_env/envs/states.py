@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping
-from math import isfinite
+from sys import float_info
 from typing import Any
 
 import numpy as np
@@ -114,10 +114,15 @@ def board_parts(
     for name, kind in _OF_AGENTS.items():
         values = parts[name].values()
         are_right = list(parts[name]) == agents and all(isinstance(of, kind) for of in values)
-        right[name] = are_right and (kind is dict or all(map(isfinite, values)))
+        right[name] = are_right and (kind is dict or all(map(_is_finite, values)))
     for name, is_right in right.items():
         check_part(whose, name, parts.get(name), is_right)
     return parts
+
+
+def _is_finite(value: float) -> bool:
+    # math.isfinite raises for integers beyond the floats.
+    return abs(value) <= float_info.max
 
 
 def _all_true(values: Mapping[str, Any]) -> bool:
