@@ -245,6 +245,18 @@ def test_a_state_with_a_wrong_value_for_an_agent_is_refused(kind, part, value):
         env.set_state({**state, part: wrong})
 
 
+def test_a_state_of_a_second_battle_that_goes_on_after_both_is_refused():
+    """Another battle would follow it, and so on."""
+    env = thud_env.match_env(max_turns=2)
+    env.reset()
+    while not env.battles:
+        env.step(int(np.flatnonzero(env.action_masks())[0]))
+    state = env.get_state()
+    env.set_state(state)
+    with pytest.raises(thud_env.ThudError, match="not a state of MatchEnv, as its battles is"):
+        env.set_state({**state, "battles": env.battles * 2})
+
+
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 def test_arrays_in_place_of_what_an_environment_was_made_with_are_refused(make):
     env = played(make, seed=1)

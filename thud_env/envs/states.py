@@ -101,12 +101,13 @@ def board_parts(
         parts[name] = check_rows(parts[name][np.newaxis], rules)[0]
     row, agents, battles = parts["_row"], parts["agents"], parts.get("battles", ())
     seats = players[::-1] if battles else players
+    most_battles = 1 + parts["is_over"]
     # A wrapper may end a game: then agents step in their own order, though the battle is not over.
     ended = any(_all_true(parts[name]) for name in ("terminations", "truncations"))
     deciding = players if ended or parts["is_over"] else (seats[row[TO_MOVE]],)
     right = {
         "_seats": parts["_seats"] == seats,
-        "battles": len(battles) <= 2 and all(isinstance(one, Outcome) for one in battles),
+        "battles": len(battles) <= most_battles and all(isinstance(o, Outcome) for o in battles),
         "is_over": parts["is_over"] == (parts["_forfeited"] or bool(row[TERMINATION] != ONGOING)),
         "agents": agents in (list(players), [players[0]], [players[1]], []),
         "agent_selection": parts["agent_selection"] in deciding,
