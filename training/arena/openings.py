@@ -188,7 +188,7 @@ def generate_openings(rules: str | Ruleset, count: int = COUNT, seed: int = SEED
     Draws are by ``random.random()``, whose sequence Python keeps from version to version.
 
     Raises:
-        OpeningsError: if hardly any draw gives another start.
+        OpeningsError: if battles end before the starts, or hardly any draw gives another one.
     """
     ruleset = get_ruleset(rules)
     draws = random.Random(seed)

@@ -1,4 +1,4 @@
-// Makes elements, and announces text to screen readers.
+// Makes elements, announces text to screen readers, and asks for the storage of the browser.
 
 const SVG = "http://www.w3.org/2000/svg";
 
