@@ -143,6 +143,14 @@ def distance(action: int) -> int:
     return max(abs(int(a) - int(b)) for a, b in zip(start, end, strict=True))
 
 
+def test_some_battles_are_chosen_by_number_or_by_a_mask() -> None:
+    pairs = play_pairs(agents.make("random"), agents.make("greedy"), 3, max_turns=4)
+    last = pairs.chosen(np.array([1, 2]))
+    masked = pairs.chosen(np.array([False, True, True]))
+    assert masked.courses == last.courses == pairs.courses[1:]
+    assert masked.totals.tolist() == pairs.totals[1:].tolist()
+
+
 def test_each_player_is_asked_for_its_own_side_only() -> None:
     logs: tuple[list, list] = ([], [])
     recorders = [Recorder(agents.make("random", seed=n), log) for n, log in enumerate(logs)]

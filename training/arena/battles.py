@@ -90,8 +90,9 @@ class Battles:
         """The complete turns of one battle, in turn notation."""
         return turns_of_decisions(self.starts[battle], self.decisions[battle])
 
-    def chosen(self, numbers: NDArray[np.int64]) -> Battles:
-        """Some of the battles."""
+    def chosen(self, numbers: NDArray[np.int64] | NDArray[np.bool_]) -> Battles:
+        """Some of the battles: their numbers, or a mask, [N] bool."""
+        numbers = np.arange(len(self.margins))[numbers]
         return Battles(
             rules=self.rules,
             margins=self.margins[numbers],
@@ -227,8 +228,8 @@ class GamePairs:
         """The courses of both battles: game pairs with the same courses are one."""
         return list(zip(self.first.courses, self.second.courses, strict=True))
 
-    def chosen(self, numbers: NDArray[np.int64]) -> GamePairs:
-        """Some of the pairs."""
+    def chosen(self, numbers: NDArray[np.int64] | NDArray[np.bool_]) -> GamePairs:
+        """Some of the pairs: their numbers, or a mask, [N] bool."""
         return GamePairs(self.first.chosen(numbers), self.second.chosen(numbers))
 
 
