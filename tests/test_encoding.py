@@ -221,6 +221,8 @@ def test_rows_that_play_does_not_lead_to_are_refused(shown: Any) -> None:
         shown(np.stack([rows[1], damaged[1]]))
     with pytest.raises(RowError, match=r"not int16 of \(432,\): row\[np.newaxis\] would be right"):
         shown(rows[0])
+    with pytest.raises(RowError, match=r"of \(2,\): np\.stack\(\[position\.row for position in"):
+        shown([Position.start(), Position.start()])
     random = np.random.default_rng(1).integers(-(2**15), 2**15, (64, 432)).astype(np.int16)
     with pytest.raises(RowError, match="a row of a ruleset unknown to this process"):
         shown(random)

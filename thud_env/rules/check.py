@@ -351,9 +351,13 @@ def as_rows(given: Any) -> NDArray[np.int16]:
     """
     given = _as_array("rows", given)
     if given.ndim != 2 or given.shape[1] != ROW_SIZE or given.dtype.kind not in "iu":
-        one = ": row[np.newaxis] would be right" if given.shape == (ROW_SIZE,) else ""
+        right = ""
+        if given.shape == (ROW_SIZE,):
+            right = ": row[np.newaxis] would be right"
+        elif given.size and hasattr(given.flat[0], "row"):  # Positions
+            right = ": np.stack([position.row for position in positions]) would be right"
         raise RowError(
-            f"rows are integers of shape (N, {ROW_SIZE}), not {given.dtype} of {given.shape}{one}"
+            f"rows are integers of shape (N, {ROW_SIZE}), not {given.dtype} of {given.shape}{right}"
         )
     if given.dtype != np.int16:
         limits = np.iinfo(np.int16)
