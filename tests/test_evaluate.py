@@ -311,7 +311,7 @@ def test_the_module_runs_as_a_command() -> None:
     [
         (["--trolls", "randm"], "unknown agent 'randm': did you mean 'random'?"),
         (["--rules", "clasic"], "unknown ruleset 'clasic': did you mean 'classic'?"),
-        (["--dwarfs", "policy:/no/such"], "/no/such is not a policy"),
+        (["--dwarfs", "policy:/no/such"], "/no/such is not a policy: there is no such folder"),
         (["--dwarfs", "policy"], "agent 'policy' needs a path"),
         (["--dwarfs", "greedy:depth=2"], "has no option 'depth'"),
         (["--dwarfs", f"policy:{'x' * 300}"], "File name too long"),

@@ -58,6 +58,8 @@ class FolderPair:
                     raise CheckpointError(f"{path / role} holds a policy for the {held}")
                 self._checkpoints[role] = checkpoint
         check_no_file(path)
+        if not path.exists():
+            raise CheckpointError(f"{path} is not a policy: there is no such folder")
         if not self._checkpoints:
             raise CheckpointError(
                 f"{path} is not a policy: a folder with {MANIFEST}, or with folders "
