@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections import defaultdict
+from collections.abc import Callable
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,7 +16,7 @@ from by_hand import place
 from starlette.responses import PlainTextResponse
 
 from agents.agent import Opinion
-from agents.web import thinking
+from agents.web import patience, thinking
 from agents.web.app import Table
 from agents.web.guard import Guard
 from agents.web.insight import best_turns
@@ -77,6 +81,220 @@ def test_only_who_has_no_seat_yet_stands_in_line(monkeypatch: pytest.MonkeyPatch
         await waiting
 
     asyncio.run(come_and_go())
+
+
+def test_who_has_waited_too_long_is_refused_and_waits_no_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(thinking, "SECONDS_IN_LINE", 0)
+
+    async def come() -> None:
+        thinkers = thinking.Thinkers()
+        monkeypatch.setattr(thinkers, "_slow", thinking.Room(1))
+        await thinkers._slow.enter()
+        for _ in range(2):  # the name is free again
+            with pytest.raises(BadRequest, match="the players are busy"):
+                await anext(thinkers.analyse("greedy", Position.start(), 1, "name-0001"))
+        assert thinkers._slow._in_line == 0
+        assert not thinkers.stop("name-0001")
+
+    asyncio.run(come())
+
+
+def test_quick_questions_do_not_wait_for_slow_ones() -> None:
+    async def ask() -> str:
+        thinkers = thinking.Thinkers()
+        for _ in range(thinking.SLOW_AT_ONCE):
+            await thinkers._slow.enter()
+        async with asyncio.timeout(30):
+            return await thinkers.ask("random", lambda agent: "answered")
+
+    assert asyncio.run(ask()) == "answered"
+
+
+def test_an_agent_that_thinks_is_not_lent_to_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(thinking, "make", lambda spec, seed: object())
+    together = threading.Barrier(2, timeout=30)
+
+    def itself(agent: object) -> object:
+        together.wait()
+        return agent
+
+    async def ask() -> tuple[object, list[object]]:
+        thinkers = thinking.Thinkers()
+        kept = await thinkers.ask("random", lambda agent: agent)
+        return kept, await asyncio.gather(*(thinkers.ask("random", itself) for _ in range(2)))
+
+    kept, both = asyncio.run(ask())
+    assert len(set(both)) == 2
+    assert kept in both
+
+
+def test_a_player_is_kept_after_its_turn() -> None:
+    async def think() -> tuple[object, list[str]]:
+        thinkers = thinking.Thinkers()
+        turns = thinkers.turn("random", Position.start(), 60, "name-0001", quick=True)
+        *_, last = [told async for told in turns]
+        return last, [spec for spec, _ in thinkers._idle]
+
+    last, kept = asyncio.run(think())
+    assert last.keys() == {"turn"}
+    assert kept == ["random"]
+
+
+def test_an_agent_is_stopped_again_until_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a search has to be that has not begun, which forgets it."""
+    stops, let_go = [], threading.Event()
+
+    def stop() -> None:
+        stops.append(True)
+        if len(stops) == 2:
+            let_go.set()
+
+    agent = SimpleNamespace(turn=lambda position: let_go.wait(10) and "dF1-F5", stop=stop)
+    monkeypatch.setattr(thinking, "make", lambda spec, seed: agent)
+    monkeypatch.setattr(thinking, "TICK", 0.01)
+
+    async def think() -> object:
+        turn = thinking.Thinkers().turn("own", Position.start(), 0, "name-0001", quick=True)
+        return [told async for told in turn][-1]
+
+    assert asyncio.run(think()) == {"turn": "dF1-F5"}
+
+
+def test_an_agent_that_fails_as_it_is_stopped_keeps_no_seat(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    let_go = threading.Event()
+
+    def stop() -> None:
+        let_go.set()
+        raise ValueError
+
+    agent = SimpleNamespace(turn=lambda position: let_go.wait(30), stop=stop)
+    monkeypatch.setattr(thinking, "make", lambda spec, seed: agent)
+
+    async def leave() -> None:
+        thinkers = thinking.Thinkers()
+        thoughts = thinkers.turn("own", Position.start(), 60, "name-0001", quick=True)
+        assert await anext(thoughts) == {"finding": None}
+        await thoughts.aclose()
+        await asyncio.wait(thinkers._clearing)
+        assert not thinkers.stop("name-0001")
+        assert thinkers._quick._seats._value == thinking.QUICK_AT_ONCE
+
+    asyncio.run(leave())
+
+
+def test_an_analysis_has_its_name_to_itself_and_says_the_same_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Unmoved:
+        def __init__(self, *_: object, **__: object) -> None:
+            self.looks, self.seen_often = 0, threading.Event()
+
+        @property
+        def finding(self) -> str:
+            self.looks += 1
+            if self.looks > 5:
+                self.seen_often.set()
+            return "found"
+
+        def run(self) -> None:
+            self.seen_often.wait(30)
+
+    monkeypatch.setattr(thinking, "Analysis", Unmoved)
+    monkeypatch.setattr(thinking, "TICK", 0.01)
+
+    async def watch() -> list[object]:
+        thinkers = thinking.Thinkers()
+        analyse = partial(thinkers.analyse, "mcts", Position.start(), 60, "name-0001")
+        thoughts = analyse()
+        told = [await anext(thoughts)]
+        with pytest.raises(BadRequest, match="there is a thought of that name"):
+            await anext(analyse())
+        return told + [thought async for thought in thoughts]
+
+    assert [told["finding"] for told in asyncio.run(watch())] == [None, "found", "found"]
+
+
+class Connection:
+    """One of the server's, which notes that it is closed."""
+
+    def __init__(self) -> None:
+        self.cycle: Any = None
+        self.closed = False
+        self.transport = self
+
+    def abort(self) -> None:
+        self.closed = True
+
+    def asks(self) -> None:
+        self.cycle = SimpleNamespace(response_complete=False)
+
+    def is_answered(self) -> None:
+        self.cycle.response_complete = True
+
+
+def sweep_at(
+    monkeypatch: pytest.MonkeyPatch,
+    connections: set[Connection],
+    happening: dict[float, Callable[[], object]],
+) -> None:
+    """Sweep at these times, just after something has happened."""
+    server: Any = SimpleNamespace(server_state=SimpleNamespace(connections=connections))
+    server.should_exit = False
+    times = iter(happening)
+
+    def now() -> float:
+        time = next(times)
+        happening[time]()
+        server.should_exit = time == max(happening)
+        return time
+
+    monkeypatch.setattr(patience, "_SWEEP", 0)
+    monkeypatch.setattr(patience, "SECONDS", 15)
+    monkeypatch.setattr(patience, "monotonic", now)
+    asyncio.run(patience.hang_up_on_the_silent(server))
+
+
+def test_only_connections_that_stay_silent_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    silent, asking, asking_later, late = (Connection() for _ in range(4))
+    connections = {silent, asking_later}
+    happening: dict[float, Callable[[], object]] = {
+        0: lambda: None,
+        1: lambda: (asking.asks(), connections.add(asking)),
+        2: lambda: connections.add(late),
+        9: asking_later.asks,
+        10: asking_later.is_answered,
+        16: lambda: None,
+    }
+    sweep_at(monkeypatch, connections, happening)
+    assert [connection for connection in connections if connection.closed] == [silent]
+
+
+def test_a_connection_may_be_silent_as_long_after_its_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    one = Connection()
+    happening: dict[float, Callable[[], object]] = {0: one.asks, 9: one.is_answered}
+    sweep_at(monkeypatch, {one}, {**happening, 24: lambda: None})
+    assert not one.closed
+    sweep_at(monkeypatch, {one}, {**happening, 25: lambda: None})
+    assert one.closed
+
+
+def test_of_too_many_connections_the_longest_silent_are_closed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(patience, "MOST_CONNECTIONS", 3)
+    made = [Connection() for _ in range(5)]
+    *silent, asking = made[::-1]  # in another order than that of their addresses
+    asking.asks()
+    connections: set[Connection] = {asking}
+    happening = {time: partial(connections.add, one) for time, one in enumerate(silent)}
+    sweep_at(monkeypatch, connections, happening)
+    assert [one.closed for one in (*silent, asking)] == [True, True, False, False, False]
 
 
 @pytest.mark.parametrize("question", ["think", "analyse"])
