@@ -189,6 +189,29 @@ def test_every_lesson_can_be_solved_and_shows_its_point(lesson):
         assert len(lesson.solutions) < len(lesson.start.turns())
 
 
+def captured(piece, fewest):
+    """Whether a turn captures so many pieces."""
+    return lambda before, after: (
+        before.text.split()[0].count(piece) - after.text.split()[0].count(piece) >= fewest
+    )
+
+
+@pytest.mark.parametrize(
+    ("title", "does"),
+    [
+        ("Dwarfs are hurled", captured("T", 1)),
+        ("Trolls plod and crush", captured("d", 1)),
+        ("Trolls are shoved", captured("d", 2)),
+        ("A battle is scored", lambda before, after: after.outcome is not None),
+        ("Koom Valley", lambda before, after: after.outcome is not None),
+    ],
+)
+def test_a_lesson_is_solved_by_all_turns_that_do_what_it_asks_for(title, does):
+    (lesson,) = (lesson for lesson in LESSONS if lesson.title == title)
+    wanted = [turn for turn in lesson.start.turns() if does(lesson.start, lesson.start.play(turn))]
+    assert lesson.solutions == wanted
+
+
 def test_the_score_that_a_lesson_tells_is_that_of_its_position():
     (lesson,) = (lesson for lesson in LESSONS if lesson.title == "A battle is scored")
     dwarfs, trolls, lead = 13, 2, 5
