@@ -24,6 +24,7 @@ from thud_env.command import say
 from thud_env.errors import ThudError
 
 PORT = 8015
+_RIGHT = "127.0.0.1, 0.0.0.0 or another address of this machine would be right"
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -44,9 +45,11 @@ def _listen(host: str, port: int) -> socket.socket:
         except OSError as error:
             listener.close()
             if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
-                right = "127.0.0.1, 0.0.0.0 or another address of this machine would be right"
-                raise ThudError(f"--host {host}: {error.strerror}: {right}") from None
+                raise ThudError(f"--host {host}: {error.strerror}: {_RIGHT}") from None
             failure = error
+        except TypeError:  # from a name with letters that no host's name can have
+            listener.close()
+            raise ThudError(f"--host {host}: this is not a host's name: {_RIGHT}") from None
     raise ThudError(f"{host} port {ports[-1]}: {failure.strerror}; --port N names another")
 
 
