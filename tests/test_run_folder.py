@@ -26,6 +26,7 @@ from untrained import link_untrained
 
 from agents.durable import make_folder, replace_flushed
 from agents.networks.checkpoint import NotFiniteError
+from thud_env.position import SIDES
 from training.commands.lock import FILE, FolderLock
 from training.config import ConfigError, RunError, TrainConfig
 from training.config_file import load_config
@@ -121,6 +122,25 @@ def test_a_run_goes_on_by_its_name_alone(run: Path, capsys) -> None:
 def test_a_run_that_is_through_lets_go_of_its_folder(run: Path, tmp_path: Path) -> None:
     assert "an earlier run of that name is now" in quietly(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {"tiny", "tiny.1"}
+
+
+@pytest.mark.parametrize("kind", ["file", "broken link"])
+def test_what_has_the_name_of_a_run_and_is_no_folder_is_moved_aside(
+    kind: str, tmp_path: Path
+) -> None:
+    path, aside = tmp_path / "tiny", tmp_path / "tiny.1"
+    path.write_text("mine") if kind == "file" else path.symlink_to("nowhere")
+    with RunFolder.begin(path, TINY) as folder:
+        assert f"an earlier run of that name is now {aside}" in folder.notices
+    assert (aside.read_text() == "mine") if kind == "file" else (str(aside.readlink()) == "nowhere")
+    assert (path / "metrics.jsonl").read_text() == ""
+
+
+def test_a_run_that_may_not_go_on_is_let_go(run: Path) -> None:
+    with pytest.raises(RunError) as refused:
+        RunFolder.resume(run, dataclasses.replace(TINY, seed=4))
+    FolderLock(run).release()  # although the error is kept, and with it all that it came by
+    assert "seed" in str(refused.value)
 
 
 def test_the_table_at_the_end_is_made_before_the_folder_is_let_go(tmp_path, monkeypatch) -> None:
@@ -238,7 +258,9 @@ def test_going_on_says_which_metrics_are_lost(run: Path, tmp_path: Path) -> None
 def test_what_killed_processes_left_is_swept(run: Path, tmp_path: Path) -> None:
     left = [run / ".config.yaml.7.tmp", run / "checkpoints" / ".000000000512.7.tmp"]
     left += [run / "checkpoints" / ".latest.7.tmp", run / "checkpoints" / "best" / ".trolls.7.tmp"]
-    left[3].parent.mkdir(exist_ok=True)
+    left += [run / "pool" / role / ".000000000512.7.tmp" for role in SIDES]
+    for folder in {path.parent for path in left[3:]}:
+        folder.mkdir(parents=True, exist_ok=True)
     for link in left[2:]:
         link.symlink_to("000000000512")
     left[0].write_text("")
@@ -247,7 +269,7 @@ def test_what_killed_processes_left_is_swept(run: Path, tmp_path: Path) -> None:
     mine = run / ".notes.tmp"
     mine.write_text("the user's own")
     quietly(tmp_path, resume=True)
-    assert [os.path.lexists(path) for path in (*left, mine)] == [False] * 4 + [True]
+    assert [os.path.lexists(path) for path in (*left, mine)] == [False] * 6 + [True]
 
 
 # -- states --------------------------------------------------------------------------------
