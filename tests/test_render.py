@@ -16,6 +16,7 @@ from thud_env.board import COLUMNS, NUM_SQUARES, SQUARE_BY_NAME, SQUARE_POSITION
 from thud_env.render import ansi, heat, rgb_array, svg
 from thud_env.render.font import GLYPH_HEIGHT, GLYPH_WIDTH, glyph
 from thud_env.render.picture import GOALS, SQUARES
+from thud_env.render.shapes import Disc, polygon
 from thud_env.render.to_heat import FROM, TO
 
 REMEDY = "if this change is meant, run: python tests/golden_render/make.py, and look"
@@ -168,6 +169,13 @@ def test_empty_squares_have_the_colours_of_the_board():
     assert {tuple(tile(valley, name)[5, 5]) for name in ("F1", "G1", "H1", "J1", "K1")} == {
         tuple(colour(fill)) for fill in GOALS
     }
+
+
+def test_a_shape_is_placed_and_scaled_as_a_whole():
+    ring = Disc(0.5, -0.25, 1, "#fff", hole=0.5)
+    assert ring.placed(2, 3, 0.5) == Disc(2.25, 2.875, 0.5, "#fff", hole=0.25)
+    area = polygon((0.5, -0.25), (1, 0), (0, 1), fill="#fff")
+    assert area.placed(2, 3, 0.5) == polygon((2.25, 2.875), (2.5, 3), (2, 3.5), fill="#fff")
 
 
 def test_a_move_changes_its_two_squares_only():
