@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from concurrent.futures import Executor, Future
 from concurrent.futures.process import BrokenProcessPool
+from itertools import count
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -172,6 +174,53 @@ def test_nodes_are_summed_if_the_agent_counts_them(monkeypatch) -> None:
 def test_one_search_that_serves_several_decisions_counts_once(monkeypatch) -> None:
     monkeypatch.setitem(agents.AGENTS, "once", f"{__name__}:Once")
     assert play_game(Game("once", "once", 0), BEGINNING, (1, 2)).nodes == (7, 7)
+
+
+class Scribbler(Fake):
+    """Writes into the rows that it is asked about."""
+
+    def act_rows(self, rows: np.ndarray) -> np.ndarray:
+        actions = super().act_rows(rows)
+        rows.fill(0)
+        return actions
+
+
+def test_an_agent_that_writes_into_its_rows_changes_no_game(monkeypatch) -> None:
+    for name in ("Fake", "Scribbler"):
+        monkeypatch.setitem(agents.AGENTS, name.lower(), f"{__name__}:{name}")
+    one, other = (
+        play_game(Game(name, name, 0), BEGINNING, (1, 2)) for name in ("fake", "scribbler")
+    )
+    assert one.turns == other.turns
+
+
+class Noting(Fake):
+    """Notes for which sides each one that is made is asked."""
+
+    asked: ClassVar[list[list[str]]] = []
+
+    def __init__(self, seed: int = 0) -> None:
+        super().__init__()
+        self.asked.append([])
+        self._mine = self.asked[-1]
+
+    def act_rows(self, rows: np.ndarray) -> np.ndarray:
+        self._mine.append(Position(rows[0]).to_move)
+        return super().act_rows(rows)
+
+
+def test_the_seconds_of_a_side_are_those_of_all_its_decisions_and_of_no_loading(
+    monkeypatch,
+) -> None:
+    monkeypatch.setitem(agents.AGENTS, "noting", f"{__name__}:Noting")
+    monkeypatch.setattr(Noting, "asked", [])
+    monkeypatch.setattr(play_module, "time", SimpleNamespace(process_time=count().__next__))
+    play_module._warm_up.cache_clear()
+    first, second = (play_game(Game("noting", "noting", 0), BEGINNING, (1, 2)) for _ in range(2))
+    tried, *played = Noting.asked[:2], *Noting.asked[2:]
+    assert tried == [["dwarfs"], ["trolls"]]
+    assert [len(asked) for asked in played] == [*first.seconds, *second.seconds]
+    assert min(first.seconds) > 1
 
 
 class Unsure(Fake):
