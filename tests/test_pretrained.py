@@ -33,9 +33,9 @@ def test_a_folder_has_both_roles_of_the_ruleset_it_is_named_after(rules: str) ->
 @pytest.mark.parametrize(
     ("rules", "opponent", "by_dwarfs", "by_trolls"),
     [
-        ("classic", "greedy", 14, 14),
-        ("koom-valley", "greedy", 12, 14),
-        ("koom-valley-football", "random", 8, 14),
+        ("classic", "greedy", 15, 15),
+        ("koom-valley", "greedy", 15, 15),
+        ("koom-valley-football", "random", 15, 15),
     ],
 )
 def test_both_beat_simple_play(
