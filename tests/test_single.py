@@ -166,6 +166,21 @@ def test_many_made_one_by_one_are_told_where_their_autoreset_mode_goes():
     assert envs.metadata["autoreset_mode"] is gymnasium.vector.AutoresetMode.SAME_STEP
 
 
+@pytest.mark.parametrize("make", [thud_env.env, thud_env.match_env, ThudSeatEnv])
+def test_what_is_written_into_the_metadata_of_one_changes_no_other(make):
+    env, other = make(), make()
+    env.metadata["autoreset_mode"] = "as vector environments of Gymnasium 1.2 do"
+    for metadata in (other.metadata, type(env).metadata, thud_env.env().metadata):
+        assert "autoreset_mode" not in metadata
+
+
+def test_the_metadata_of_a_seat_are_those_of_its_game():
+    assert ThudSeatEnv(match=True).metadata["name"] == "thud_match_v0"
+    env = copy.deepcopy(ThudSeatEnv(render_mode="rgb_array"))
+    env.metadata["render_fps"] = 30
+    assert env._game.metadata["render_fps"] == 30
+
+
 @pytest.mark.parametrize(
     ("env", "names"),
     [

@@ -85,6 +85,8 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
     ) -> None:
         refuse_unknown(type(self), unknown, HINTS)
         super().__init__()
+        # Its own: vector environments of Gymnasium 1.2 write their autoreset mode into it.
+        self.metadata = dict(self.metadata)  # type: ignore[misc]
         self._rules = get_ruleset(rules)
         self._renderer = Renderer(render_mode)
         self.render_mode = render_mode

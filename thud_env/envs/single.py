@@ -163,6 +163,7 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
             offer_after=offer_after,
             agreement=agreement,
         )
+        self.metadata = self._game.metadata
         self.opponent = opponent
         self.render_mode = render_mode
         space = self._game.observation_space(self._game.possible_agents[0])
