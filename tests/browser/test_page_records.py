@@ -1,12 +1,14 @@
 """A person opens records and links on the page, and goes back and on in them."""
 
 import re
+from urllib.parse import urlencode
 
 import pytest
 from at_the_page import (
     SHOVE,
     TRAMPLES,
     asked,
+    begin,
     expect,
     open_record,
     opened,
@@ -72,6 +74,37 @@ def test_a_link_opens_the_same_position_elsewhere(visit):
     other.goto(link)
     other.reload()
     other.get_by_role("button", name=re.compile("^K7, troll, can move")).wait_for()
+
+
+def test_the_buttons_back_and_forward_lead_to_the_battles_that_a_link_was_followed_from(visit):
+    page = visit(asked())
+    press(page, "E2", "can move")
+    press(page, "E7", "move to")
+    wait_for_turns(page, 1)
+    page.evaluate("address => location.hash = address", urlencode(asked(position=SHOVE)))
+    chosen = page.get_by_role("button", name=re.compile("^K7, troll, can move"))
+    chosen.wait_for()
+    page.go_back()
+    wait_for_turns(page, 1)
+    assert turn_texts(page) == ["dE2-E7"]
+    page.go_forward()
+    chosen.wait_for()
+    page.evaluate("address => location.hash = address", urlencode(asked()))
+    expect(state(page)).to_contain_text("Turn 1, the dwarfs to move")
+    wait_for_turns(page, 0)
+
+
+def test_back_from_a_game_begun_after_a_link_leads_to_the_battle_before_the_link(visit):
+    page = visit()
+    press(page, "E2", "can move")
+    press(page, "E7", "move to")
+    wait_for_turns(page, 2)
+    page.evaluate("address => location.hash = address", urlencode(asked(position=SHOVE)))
+    page.get_by_role("button", name=re.compile("^K7, troll, can move")).wait_for()
+    begin(page)
+    wait_for_turns(page, 0)
+    page.go_back()
+    wait_for_turns(page, 2)
 
 
 def test_a_position_that_is_opened_leaves_no_other_in_the_address(visit):

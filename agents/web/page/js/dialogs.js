@@ -85,7 +85,7 @@ export class Dialogs {
     const dialog = this.#show("new", "New game", form);
     form.addEventListener("submit", () => {
       const chosen = Object.fromEntries(SIDES.map((side) => [side, seats[side].querySelector(":checked").value]));
-      history.replaceState(null, "", location.pathname);
+      history.replaceState(history.state, "", location.pathname);
       game.begin({
         rules: rules.value,
         limits: { agreement: agreement.checked },
@@ -132,7 +132,7 @@ export class Dialogs {
     } else {
       await this.#openRecord(text, seats);
     }
-    history.replaceState(null, "", location.pathname); // what it names is no longer shown
+    history.replaceState(history.state, "", location.pathname); // what it names is no longer shown
   }
 
   async #openRecord(text, seats) {

@@ -27,7 +27,7 @@ async function main() {
     (before ? game.resume(before) : game.begin(FIRST)).catch(complain);
   });
   const memory = new Memory(world, game, lessons);
-  addEventListener("hashchange", () => dialogs.follow().catch(complain));
+  addEventListener("popstate", ({ state }) => memory.turn(state, () => dialogs.follow()).catch(complain));
   addEventListener("unhandledrejection", ({ reason }) => complain(reason));
   document.body.dataset.ready = "yes";
   if (await memory.recall()) return;

@@ -1,4 +1,5 @@
-// Keeps the battle of this tab, so that it is still there after a reload.
+// Keeps the battle of this tab, so that it is still there after a reload, and those that it left by
+// a link, so that the browser's buttons Back and Forward lead to them.
 
 import { stored } from "./dom.js";
 import { YOU } from "./game.js";
@@ -9,9 +10,29 @@ export class Memory {
   constructor(world, game, lessons) {
     this.world = world;
     this.game = game;
+    this.lessons = lessons;
+    this.left = new Map(); // by the tab's history: the battle that an entry was left with
+    this.#mark(history.state);
     game.addEventListener("change", () => {
       if (!game.beginning && !lessons.starting) this.#keep();
     });
+  }
+
+  /** Give the current entry of the tab's history a name, unless it has one. */
+  #mark(state) {
+    this.entry = state?.entry ?? crypto.getRandomValues(new Uint32Array(1))[0];
+    history.replaceState({ entry: this.entry }, "");
+  }
+
+  /** The tab has come to another entry of its history: go on with the battle that it was left with;
+   * without one, `follow` the address.
+   */
+  async turn(state, follow) {
+    const { game, lessons, left } = this;
+    if (game.node) left.set(this.entry, lessons.before ?? game.kept);
+    this.#mark(state);
+    if (left.has(this.entry)) await game.resume(left.get(this.entry));
+    else await follow();
   }
 
   #keep() {
