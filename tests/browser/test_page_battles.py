@@ -303,6 +303,15 @@ def test_two_players_of_one_name_are_told_apart_in_the_score(visit):
     expect(state(page)).to_contain_text(score)
 
 
+def test_the_score_names_the_players_who_have_the_seats_now(visit):
+    page = visit()
+    dialog = open_new_game(page, trolls="You")
+    dialog.get_by_role("checkbox", name=re.compile("^A whole game")).check()
+    dialog.get_by_role("button", name="Begin").click()
+    page.get_by_label("Who plays the trolls").select_option("greedy")
+    expect(state(page)).to_contain_text("First battle. Score: You 0, Greedy 0.")
+
+
 def test_the_score_is_that_of_the_position_shown_whatever_answer_comes_last(visit):
     page = visit()
     dialog = open_new_game(page, trolls="You")

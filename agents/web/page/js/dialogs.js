@@ -90,7 +90,7 @@ export class Dialogs {
         rules: rules.value,
         limits: { agreement: agreement.checked },
         seats: chosen,
-        match: match.checked ? { first: null, names: [chosen.dwarfs, chosen.trolls] } : null,
+        match: match.checked ? { first: null } : null,
       }).catch(complain);
       dialog.close();
     });

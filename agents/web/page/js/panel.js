@@ -209,9 +209,8 @@ export class Panel {
   async #second() {
     const { game } = this;
     const seats = { dwarfs: game.seats.trolls, trolls: game.seats.dwarfs };
-    const match = { ...game.match, first: game.view.margin };
-    const { rules, limits } = game;
-    await game.begin({ rules: rules.name, limits, seats, match });
+    const { rules, limits, view } = game;
+    await game.begin({ rules: rules.name, limits, seats, match: { first: view.margin } });
   }
 
   async #match() {
@@ -219,10 +218,12 @@ export class Panel {
     const { view } = game;
     byId("match").hidden = !game.match;
     if (!game.match) return;
-    const { first, names } = game.match;
+    const { first } = game.match;
     const margins = first === null ? [view.margin] : [first, view.margin];
     const { points } = await ask("score", { margins });
     if (game.view !== view) return;
+    const names = SIDES.map((side) => game.seats[side]);
+    if (first !== null) names.reverse(); // the sides have been changed
     const signed = points.map((value) => (value > 0 ? `+${value}` : String(value)));
     const alike = names[0] === names[1]; // told apart by the side that each had first
     const called = names.map((name, i) => nameOf(world, name) + (alike ? ` (${SIDES[i]} first)` : ""));
