@@ -48,7 +48,10 @@ def test_help_lists_the_options_and_the_keys(words: list[str], capsys) -> None:
             [str(ROOT / "docs")],
             "a folder without a run: the folder of a run, or a file such as conf",
         ),
-        (["configs/nope.yaml"], "configs/nope.yaml cannot be read: No such file"),
+        (
+            ["configs/nope.yaml"],
+            "configs/nope.yaml: there is no such file or folder: the folder of a run, or a file",
+        ),
         (["{}", "lerning_rate=1"], "unknown key lerning_rate"),
         (["{}", "ppo.lerning_rate=1"], "did you mean ppo.learning_rate?"),
         (["{}", "rules=clasic"], "unknown ruleset 'clasic': did you mean 'classic'?"),
@@ -240,7 +243,10 @@ def test_the_module_runs_as_a_command(tmp_path: Path) -> None:
         check=False,
     )
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "train: nope.yaml cannot be read: No such file or directory\n"
+    assert done.stderr == (
+        "train: nope.yaml: there is no such file or folder: the folder of a run, or a file such as "
+        "configs/smoke.yaml, would be right\n"
+    )
 
 
 def stopped(

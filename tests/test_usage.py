@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from pathlib import Path
 
 import pytest
@@ -30,10 +31,23 @@ def test_only_the_configuration_is_said_to_be_missing(capsys) -> None:
 def test_a_misspelt_configuration_is_named_with_the_nearest(tmp_path: Path, capsys) -> None:
     (tmp_path / "smoke.yaml").write_text("name: smoke")
     assert main([str(tmp_path / "smoek.yaml")]) == 2
-    said = f"train: {tmp_path}/smoek.yaml: there is no such file: did you mean 'smoke.yaml'?\n"
+    meant = "did you mean 'smoke.yaml'?"
+    said = f"train: {tmp_path}/smoek.yaml: there is no such file or folder: {meant}\n"
     assert capsys.readouterr().err == said
     assert main([str(tmp_path / "none" / "other.yaml")]) == 2
-    assert "No such file or directory" in capsys.readouterr().err
+    assert "the folder of a run, or a file such as configs/sm" in capsys.readouterr().err
+
+
+def test_a_run_that_is_not_there_is_named_with_those_that_are(tmp_path: Path, capsys) -> None:
+    for number, name in enumerate(("first", "second", "third")):
+        (tmp_path / name).mkdir()
+        stored = tmp_path / name / "config.yaml"
+        stored.write_text(f"name: {name}")
+        os.utime(stored, (number, number))
+    assert main([str(tmp_path / "nothere")]) == 2
+    there = f"{tmp_path} has the runs third, second, first"
+    said = f"train: {tmp_path}/nothere: there is no such file or folder: {there}\n"
+    assert capsys.readouterr().err == said
 
 
 def test_the_keys_shown_are_a_configuration_and_its_defaults(tmp_path: Path) -> None:
@@ -63,7 +77,7 @@ def test_a_file_of_the_checkout_is_named_to_one_who_is_elsewhere(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     smoke = Path(__file__).parents[1] / "configs" / "smoke.yaml"
-    for word in ("configs/smoke.yaml", "smoke.yaml", "smoke"):
+    for word in ("configs/smoke.yaml", "confgs/smoke.yaml", "smoke.yaml", "smoke"):
         assert main([word]) == 2
         said = f"train: {word}: there is no such file here: {smoke} would be right\n"
         assert capsys.readouterr().err == said

@@ -56,12 +56,12 @@ def _path_of_config(path: Path) -> Path:
         ConfigError: if it is a folder without a run, or misspelt.
     """
     if not path.exists():
-        for ours in (path, Path("configs", path), Path("configs", f"{path}.yaml")):
+        for ours in (path, *(Path("configs", one) for one in (path, path.name, f"{path}.yaml"))):
             if (_CHECKOUT / ours).is_file():
                 there = ours if ours.is_file() else _CHECKOUT / ours
                 raise ConfigError(f"{path}: there is no such file here: {there} would be right")
-        if near := nearest(path.name, _names_beside(path)):
-            raise ConfigError(f"{path}: there is no such file: {near.strip()}")
+        hint = nearest(path.name, _names_beside(path)).strip() or _what_there_is(path)
+        raise ConfigError(f"{path}: there is no such file or folder: {hint}")
     if not path.is_dir():
         return path
     if not (path / STORED).exists():
@@ -77,6 +77,14 @@ def _path_of_config(path: Path) -> Path:
 
 def _names_beside(path: Path) -> list[str]:
     return [one.name for one in path.parent.iterdir()] if path.parent.is_dir() else []
+
+
+def _what_there_is(path: Path) -> str:
+    """The newest runs beside a path that does not exist, or what would be right."""
+    runs = sorted(path.parent.glob(f"*/{STORED}"), key=lambda one: one.stat().st_mtime)
+    if runs:
+        return f"{path.parent} has the runs {', '.join(one.parent.name for one in runs[:-6:-1])}"
+    return "the folder of a run, or a file such as configs/smoke.yaml, would be right"
 
 
 def read_run(
