@@ -24,6 +24,14 @@ def test_every_option_is_read() -> None:
     assert options_of(*words, "--cluster", "auto").cluster == "auto"
 
 
+def test_the_help_of_every_option_has_the_same_form(capsys) -> None:
+    assert main(["--help"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert " --resume go on with the run of that name, if there is one --minutes N stop" in shown
+    assert "instead of this process --cluster ADDRESS HOST:PORT of the cluster's head" in shown
+    assert "one of this machine alone is started keys of a configuration" in shown
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

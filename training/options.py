@@ -42,20 +42,24 @@ DEFAULTS = Options()
 
 def add_running_options(command: Command) -> None:
     """Add ``--resume`` and ``--minutes`` to a command line, with their docstrings as their help."""
-    command.add_argument("--resume", action="store_true", help=meanings(Options)["resume"])
-    command.add_argument(
-        "--minutes", type=bounded(float, 0), metavar="N", help=meanings(Options)["minutes"]
-    )
+    command.add_argument("--resume", action="store_true", help=_help("resume"))
+    command.add_argument("--minutes", type=bounded(float, 0), metavar="N", help=_help("minutes"))
 
 
 def add_options(command: Command) -> None:
     """Add every option to a command line, with its docstring as its help."""
     add_running_options(command)
-    meaning = meanings(Options)
     command.add_argument(
-        "--actors", type=bounded(int, 1), default=0, metavar="N", help=meaning["actors"]
+        "--actors", type=bounded(int, 1), default=0, metavar="N", help=_help("actors")
     )
-    command.add_argument("--cluster", metavar="ADDRESS", help=meaning["cluster"])
+    command.add_argument("--cluster", metavar="ADDRESS", help=_help("cluster"))
+
+
+def _help(name: str) -> str:
+    """The docstring of an option, in the form of the help of all others: no sentence."""
+    meaning = meanings(Options)[name].removesuffix(".")
+    word, _, rest = meaning.partition(" ")
+    return f"{word.lower() if word.istitle() else word} {rest}"
 
 
 def given_options(arguments: argparse.Namespace) -> Options:
