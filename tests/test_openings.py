@@ -119,7 +119,7 @@ def test_a_book_that_cannot_be_read_is_refused(
 
 
 def test_the_book_of_a_ruleset_of_your_own_is_made_where_you_are_and_found_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     mine, other = "classic:name=mine,max_turns=40", "classic:name=mine,max_turns=50"
@@ -129,6 +129,7 @@ def test_the_book_of_a_ruleset_of_your_own_is_made_where_you_are_and_found_there
     assert words
     assert words[1].endswith("--out runs/books/openings-mine.txt")
     assert main([*words[1].split(), "--count", "3"]) == 0
+    assert capsys.readouterr().out == f"runs/books/openings-mine.txt: 3 starts of {mine}\n"
     book = read_openings(mine)
     assert (len(book.starts), book.rules) == (3, mine)
     assert book.digest == Openings.of(generate_openings(mine, 3)).digest

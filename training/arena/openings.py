@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.durable import make_folder, replace_flushed
+from agents.words import counted
 from thud_env import Position
 from thud_env.board import CELL_OF_SQUARE, SQUARE_SYMMETRY
 from thud_env.command import Command, bounded
@@ -273,6 +274,7 @@ def _write_book(arguments: argparse.Namespace) -> None:
     else:
         make_folder(out.parent)
         replace_flushed(out, "".join(f"{line}\n" for line in lines).encode())
+        print(f"{out}: {counted(count, 'start')} of {rules}")
 
 
 if __name__ == "__main__":
