@@ -283,6 +283,17 @@ def test_the_players_change_sides_after_the_first_battle() -> None:
         assert [side for side, _ in groupby(sides)] == order
 
 
+def test_figures_of_the_wrong_kind_are_refused_and_those_of_either_named() -> None:
+    player = agents.make("random", seed=1)
+    battles = play_battles(player, player, 1, max_turns=4)
+    pairs = play_pairs(player, player, 1, max_turns=4)
+    hint = "figures_of takes Battles and GamePairs"
+    with pytest.raises(TypeError, match=f"a Battles is not GamePairs, which play_pairs .*{hint}"):
+        PairFigures.of(battles)
+    with pytest.raises(TypeError, match=f"a GamePairs is not Battles, which play_battles .*{hint}"):
+        BattleFigures.of(pairs)
+
+
 def test_a_summary_of_games_by_hand() -> None:
     def battles(*margins: int) -> Battles:
         zeros = np.zeros(len(margins), np.int64)

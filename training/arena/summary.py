@@ -78,7 +78,12 @@ class BattleFigures:
 
     @classmethod
     def of(cls, battles: Battles) -> BattleFigures:
-        """The figures of battles."""
+        """The figures of battles.
+
+        Raises:
+            TypeError: if they are game pairs, or anything else.
+        """
+        _check_kind(battles, Battles, "play_battles")
         ruleset, margins = get_ruleset(battles.rules), battles.margins
         names = strike_names(ruleset)
         won = {"dwarfs": margins > 0, "trolls": margins < 0}
@@ -132,7 +137,12 @@ class PairFigures:
 
     @classmethod
     def of(cls, pairs: GamePairs) -> PairFigures:
-        """The figures of game pairs."""
+        """The figures of game pairs.
+
+        Raises:
+            TypeError: if they are battles, or anything else.
+        """
+        _check_kind(pairs, GamePairs, "play_pairs")
         totals = pairs.totals
         largest = get_ruleset(pairs.first.rules).largest_margin
         return cls(
@@ -167,6 +177,14 @@ class PairFigures:
 def figures_of(played: Battles | GamePairs) -> BattleFigures | PairFigures:
     """The figures of battles, or of game pairs."""
     return BattleFigures.of(played) if isinstance(played, Battles) else PairFigures.of(played)
+
+
+def _check_kind(played: object, kind: type, made_by: str) -> None:
+    if not isinstance(played, kind):
+        raise TypeError(
+            f"a {type(played).__name__} is not {kind.__name__}, which {made_by} returns: "
+            "figures_of takes Battles and GamePairs"
+        )
 
 
 def _with_interval(name: str, interval: Interval) -> dict[str, Any]:
