@@ -158,7 +158,12 @@ def sweep(folder: Path) -> None:
     """Remove what killed writers left in a folder; only one process may write in it."""
     for path in folder.iterdir() if folder.is_dir() else ():
         if is_temporary(path):
-            if path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path)
-            else:
-                path.unlink()
+            remove(path)
+
+
+def remove(path: Path) -> None:
+    """Remove a folder with all that is in it, a file, or a link but not what it points to."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink()

@@ -94,6 +94,23 @@ def test_rotation_spares_the_best(tmp_path: Path) -> None:
     assert kept == {"000000000001", "000000000002", "000000000004", "latest", "best"}
 
 
+def test_an_old_checkpoint_that_is_a_link_is_removed_but_not_what_it_points_to(
+    tmp_path: Path,
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    folder = RunFolder.begin(tmp_path / "tiny", dataclasses.replace(TINY, keep_checkpoints=1))
+    trainer = self_play_trainer(TINY)
+    folder.checkpoint(2, trainer.roles.networks, [State()], {})
+    old = folder.checkpoints.path / "000000000001"
+    old.symlink_to(elsewhere)
+    folder.checkpoint(3, trainer.roles.networks, [State()], {})
+    trainer.roles.close()
+    folder.close()
+    assert not old.is_symlink()
+    assert elsewhere.is_dir()
+
+
 def test_a_best_checkpoint_that_is_gone_is_no_longer_the_best(tmp_path: Path) -> None:
     """A newer one took its place, and was then damaged and set aside."""
     folder = RunFolder.begin(tmp_path / "tiny", dataclasses.replace(TINY, keep_checkpoints=1))

@@ -74,6 +74,23 @@ def test_a_damaged_snapshot_is_noticed_when_a_run_goes_on_and_written_anew(tmp_p
         Pool(tmp_path / "dwarfs").restore({"scores": {name: 0.5}})
 
 
+@pytest.mark.parametrize("there", [True, False])
+def test_a_snapshot_that_is_a_link_is_replaced_but_not_what_it_points_to(
+    there: bool, tmp_path: Path
+) -> None:
+    elsewhere, name = tmp_path / "elsewhere", "000000000040"
+    if there:
+        elsewhere.mkdir()
+        (elsewhere / "kept").touch()
+    link = tmp_path / "dwarfs" / name
+    link.parent.mkdir()
+    link.symlink_to(elsewhere)
+    write_snapshot(tmp_path, (Network(SMALL), Network(SMALL)), CONFIG, 40)
+    assert not link.is_symlink()
+    assert (link / "model.safetensors").exists()
+    assert (elsewhere / "kept").exists() == there
+
+
 def test_a_snapshot_of_a_length_that_is_given_up_is_replaced(tmp_path: Path) -> None:
     longer = dataclasses.replace(SMALL_RUN, total_decisions=2 * SMALL_RUN.total_decisions)
     snapshots = []

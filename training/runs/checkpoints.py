@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from agents.durable import (
     link_flushed,
     make_folder,
     new_folder,
+    remove,
     rename_flushed,
 )
 from agents.networks.checkpoint import CheckpointError, load_policy
@@ -136,7 +136,7 @@ class Checkpoints:
         kept = {name_after(one.decisions) for one in best.values()}
         for old in self.numbered()[: -self._config.keep_checkpoints]:
             if old.name not in kept:
-                shutil.rmtree(old)
+                remove(old)
 
     def still_there(self, best: Mapping[str, Best]) -> dict[str, Best]:
         """Those of the best checkpoints that have not been removed since."""

@@ -10,12 +10,12 @@ always win, are seldom drawn.
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from agents.durable import remove
 from agents.networks.checkpoint import load_policy
 from agents.networks.network import PolicyNetwork
 from thud_env.position import SIDES
@@ -38,8 +38,8 @@ def write_snapshot(
     """
     for role, network in zip(SIDES, networks, strict=True):
         path = folder / role / name_after(decisions)
-        if path.exists():
-            shutil.rmtree(path)
+        if path.exists() or path.is_symlink():
+            remove(path)
         save_role(path, role, network, config, decisions)
 
 
