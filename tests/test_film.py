@@ -190,7 +190,17 @@ def test_a_gif_is_written_without_all_its_rgb_frames_in_memory(tmp_path):
     assert peak < whole / 3
 
 
-def test_the_caption_of_a_long_turn_is_cut_after_a_square():
+def test_the_caption_of_a_long_turn_is_cut_after_a_square(monkeypatch):
+    from PIL import ImageDraw
+
+    measure, widths = ImageDraw.ImageDraw.textlength, []
+
+    def measured(*args, **options):
+        widths.append(measure(*args, **options))
+        assert len(widths) < 1000, "a caption is cut without end"
+        return widths[-1]
+
+    monkeypatch.setattr(ImageDraw.ImageDraw, "textlength", measured)
     text = "5/7/9/11/13/Td1d1d1d1d1d1d1/15/7R7/15/15/13/11/9/7/2ddd t - 0 0"
     start = Position.from_text(text, "koom-valley")
     long = Record(start, ("TA6-C6-E6-G6-J6-L6-N6-P6xB6xD6xF6xH6xK6xM6xO6",))
