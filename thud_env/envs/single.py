@@ -178,7 +178,8 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
     @property
     def opponent(self) -> Any:
         """The opponent as it was given. Another that is set here, of any kind that can be given,
-        plays from its next decision on; ``reset(seed=...)`` seeds it.
+        plays from its next decision on; ``reset(seed=...)`` seeds it. Of an environment of
+        ``gymnasium.make`` set ``env.unwrapped.opponent``: its wrappers would keep it to themselves.
 
         Raises:
             ThudError, TypeError: for one that could not be given; the one before plays on.
