@@ -141,11 +141,9 @@ def _options(
                 )
             if key.strip() in options:
                 raise ThudError(f"agent {shown(spec)}: {key.strip()!r} without spaces is right")
-            known = ", ".join(options) or "none"
+            known = f"{nearest(key, options)}its options are {', '.join(options) or 'none'}"
             hint = "" if "=" in word else ", as KEY=VALUE"
-            raise ThudError(
-                f"agent {shown(spec)} has no option {key!r}: its options are {known}{hint}"
-            )
+            raise ThudError(f"agent {shown(spec)} has no option {key!r}: {known}{hint}")
         if key in given:
             raise ThudError(
                 f"agent {shown(spec)} has its option {key!r} twice: once would be right"

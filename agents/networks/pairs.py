@@ -7,7 +7,15 @@ from pathlib import Path
 from typing import Protocol
 
 from agents.networks.checkpoint import Checkpoint, CheckpointError, check_no_file, load_policy
-from agents.networks.folders import MANIFEST, PRETRAINED, is_champion, policy_folder, shipped
+from agents.networks.folders import (
+    CHAMPION,
+    MANIFEST,
+    PRETRAINED,
+    is_champion,
+    policy_folder,
+    shipped,
+)
+from thud_env.arguments import nearest
 from thud_env.position import SIDES
 from thud_env.rulesets import Ruleset, get_ruleset
 
@@ -59,7 +67,9 @@ class FolderPair:
                 self._checkpoints[role] = checkpoint
         check_no_file(path)
         if not path.exists():
-            raise CheckpointError(f"{path} is not a policy: there is no such folder")
+            near = nearest(path.name, _names_beside(path)).rstrip()
+            hint = f": {near}" if near else ""
+            raise CheckpointError(f"{path} is not a policy: there is no such folder{hint}")
         if not self._checkpoints:
             raise CheckpointError(
                 f"{path} is not a policy: a folder with {MANIFEST}, or with folders "
@@ -126,3 +136,9 @@ def pair_at(path: str | Path | Pair) -> Pair:
         return FolderPair(policy_folder(path))
     except OSError as error:  # a name that is too long, or a folder that may not be entered
         raise CheckpointError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def _names_beside(path: Path) -> list[str]:
+    """What the last part of a path to a pair could have been."""
+    beside = [one.name for one in path.parent.iterdir()] if path.parent.is_dir() else []
+    return [CHAMPION, *beside] if path.parent == Path() else beside
