@@ -118,6 +118,21 @@ def test_a_server_that_does_not_answer_leaves_the_battle_to_go_on(visit):
     visit.complaints.clear()
 
 
+@pytest.mark.parametrize("first_seen", [True, False])
+def test_a_battle_stays_where_an_agent_of_it_fails(visit, first_seen):
+    page = visit(asked("koom-valley", dwarfs="greedy", trolls="greedy"))
+    expect(turns(page).nth(1)).to_be_attached()
+    address = page.url
+    page = page.context.new_page() if first_seen else page
+    page.route("**/api/think", lambda route: route.fulfill(status=500, json={"error": "it fails"}))
+    page.goto(address) if first_seen else page.reload()
+    expect(page.get_by_role("alert")).to_contain_text("it fails")
+    page.wait_for_timeout(300)
+    expect(page.locator("#title")).to_have_text("Koom Valley Thud")
+    expect(page.get_by_role("button", name="Play on")).to_be_enabled()
+    visit.complaints.clear()  # the browser's own
+
+
 def test_a_policy_shows_its_heat_map_and_a_search_its_main_line(visit):
     page = visit(asked())
     page.get_by_role("tab", name="Insight").click()

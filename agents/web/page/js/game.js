@@ -3,6 +3,7 @@
 // The server checks every decision; only its answers are kept here.
 
 import { ask, listen } from "./api.js";
+import { complain } from "./dom.js";
 
 export const YOU = "you";
 export const SIDES = ["dwarfs", "trolls"];
@@ -70,7 +71,7 @@ export class Game extends EventTarget {
   }
 
   /** Begin a battle: at a position, or with a record's turns. Returns false if another one was begun
-   * before the view of this one had come.
+   * before the view of this one had come; true once it has begun, whatever becomes of its agents' turns.
    */
   async begin({ rules, limits = {}, position = "", turns = [], positions = [], seats, players = null, match = null, running = true }) {
     this.stop();
@@ -95,7 +96,7 @@ export class Game extends EventTarget {
     this.partial = null;
     this.running = running;
     this.#changed({ slide: false });
-    await this.proceed();
+    this.proceed().catch(complain);
     return true;
   }
 

@@ -1,7 +1,7 @@
 // Keeps the battle of this tab, so that it is still there after a reload, and those that it left by
 // a link, so that the browser's buttons Back and Forward lead to them.
 
-import { stored } from "./dom.js";
+import { complain, stored } from "./dom.js";
 import { YOU } from "./game.js";
 
 const KEY = "thud-battle";
@@ -67,7 +67,7 @@ export class Memory {
       }
       if (!(await this.game.begin(battle))) return true;
       if (battle.at > 0) await this.game.go(this.game.line[battle.at - 1]);
-      await this.game.proceed();
+      this.game.proceed().catch(complain);
       return true;
     } catch {
       stored(() => sessionStorage.removeItem(KEY)); // it is of another version, or of a game that is not known any longer
