@@ -73,6 +73,14 @@ def test_agents_that_are_watched_play_on_where_they_were_stopped(visit):
     expect(page.get_by_role("button", name="Undo")).to_be_disabled()
 
 
+def test_a_player_can_be_chosen_while_the_others_play(visit):
+    page = visit(asked(dwarfs="greedy", trolls="greedy"))
+    choice = page.get_by_label("Who plays the dwarfs").element_handle()
+    expect(turns(page).nth(1)).to_be_attached()
+    choice.select_option("random")  # its list of players stays open meanwhile
+    expect(page.get_by_label("Who plays the dwarfs")).to_have_value("random")
+
+
 def test_the_panel_names_who_thinks_only_where_that_takes_a_while(visit):
     page = visit(asked(trolls="greedy"))
     held = []

@@ -160,28 +160,36 @@ export class Panel {
   }
 
   #seats() {
-    const { game, world } = this;
+    const { game } = this;
     const { view } = game;
-    const counts = SIDES.map((side) => view[side]);
-    const key = JSON.stringify([game.rules.name, game.seats, view.toMove, counts]);
-    if (key === this.seated) return;
+    const key = JSON.stringify([game.rules.name, game.seats]);
+    if (key !== this.seated) this.#seat();
     this.seated = key;
-    const rows = SIDES.map((side) => {
-      const select = make(
-        "select",
-        { "aria-label": `Who plays the ${side}`, onchange: ({ target }) => game.seat(side, target.value).catch(complain) },
-        ...playerOptions(world, game.rules.name, game.seats[side]),
-      );
-      const turn = view.toMove === side;
-      return make(
+    SIDES.forEach((side, i) => {
+      const row = byId("seats").children[i];
+      row.classList.toggle("turn", view.toMove === side);
+      row.lastElementChild.textContent = view[side];
+      row.lastElementChild.title = `${view[side]} ${side} left`;
+    });
+  }
+
+  /** Draw the rows of the players: not at every turn, which would close the choice of a player. */
+  #seat() {
+    const { game, world } = this;
+    const rows = SIDES.map((side) =>
+      make(
         "div",
-        { class: `seat${turn ? " turn" : ""}` },
+        { class: "seat" },
         pieceIcon(world, LETTER[side]),
         make("span", { class: "side" }, upper(side)),
-        select,
-        make("span", { class: "count", title: `${view[side]} ${side} left` }, String(view[side])),
-      );
-    });
+        make(
+          "select",
+          { "aria-label": `Who plays the ${side}`, onchange: ({ target }) => game.seat(side, target.value).catch(complain) },
+          ...playerOptions(world, game.rules.name, game.seats[side]),
+        ),
+        make("span", { class: "count" }),
+      ),
+    );
     const focused = document.activeElement?.getAttribute("aria-label");
     byId("seats").replaceChildren(...rows);
     if (focused?.startsWith("Who plays")) {
