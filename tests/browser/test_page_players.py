@@ -1,6 +1,7 @@
 """A person watches players on the page, asks them for advice and sees what they think."""
 
 import re
+from urllib.parse import urlencode
 
 import pytest
 from at_the_page import (
@@ -14,7 +15,7 @@ from at_the_page import (
     turns,
     wait_for_turns,
 )
-from page_server import PATIENT
+from page_server import PATIENT, serving
 
 import agents
 from thud_env import RULESETS, Position
@@ -124,6 +125,17 @@ def test_a_server_that_does_not_answer_leaves_the_battle_to_go_on(visit):
     wait_for_turns(page, 2)
     assert all("ERR_FAILED" in complaint for complaint in visit.complaints)
     visit.complaints.clear()
+
+
+def test_a_server_that_ends_while_a_player_thinks_is_named(browser):
+    dwarfs, _ = PATIENT
+    with serving("--dwarfs", dwarfs) as ending:
+        page = browser.new_page()
+        page.goto(ending.address + f"#{urlencode(asked(dwarfs=dwarfs))}")
+        expect(page.locator("#thinking")).to_contain_text("is thinking")
+    expect(page.get_by_role("alert")).to_contain_text("The server does not answer")
+    expect(page.get_by_role("button", name="Play on")).to_be_enabled()
+    page.close()
 
 
 @pytest.mark.parametrize("first_seen", [True, False])

@@ -1,15 +1,18 @@
 // Sends requests to the server, which alone knows the rules.
 
+/** A connection that fails, or breaks while an answer comes, in words. */
+function unanswered(error) {
+  if (error.name === "AbortError") throw error;
+  throw new Error("The server does not answer.");
+}
+
 async function post(name, message, signal) {
   const answer = await fetch(`api/${name}`, {
     method: "POST",
     headers: { "Content-Type": "application/json" },
     body: JSON.stringify(message),
     signal,
-  }).catch((error) => {
-    if (error.name === "AbortError") throw error;
-    throw new Error("The server does not answer.");
-  });
+  }).catch(unanswered);
   if (!answer.ok) {
     const refused = await answer.json().catch(() => ({}));
     throw new Error(refused.error ?? `The server answered ${answer.status}.`);
@@ -28,7 +31,7 @@ export async function* listen(name, message, signal) {
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   for (;;) {
-    const { value, done } = await reader.read();
+    const { value, done } = await reader.read().catch(unanswered);
     if (done) return;
     const lines = (rest + value).split("\n");
     rest = lines.pop();
