@@ -155,6 +155,18 @@ def test_undo_in_the_middle_of_a_record_keeps_the_turns_that_come_later(visit):
     wait_for_turns(page, len(record.turns))
 
 
+def test_a_playback_that_fails_can_be_tried_again_at_once(visit):
+    page, record = opened(visit)
+    play_on = page.get_by_role("button", name="Play on")
+    page.route("**/api/view", lambda route: route.abort())
+    play_on.click()
+    expect(page.get_by_role("alert")).to_contain_text("The server does not answer")
+    page.unroute("**/api/view")
+    play_on.click()
+    expect(page.locator("[aria-current]")).to_have_text(record.turns[0])
+    visit.complaints.clear()  # the browser's own
+
+
 def test_undo_stops_what_is_played_back(visit):
     page, record = opened(visit)
     page.get_by_role("button", name="Play on").click()

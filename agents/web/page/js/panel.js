@@ -144,9 +144,15 @@ export class Panel {
       return;
     }
     const mine = (this.playing = performance.now());
-    while (this.playing === mine && game.node.next) {
-      await game.go(game.node.next);
-      await pause(700);
+    try {
+      while (this.playing === mine && game.node.next) {
+        await game.go(game.node.next);
+        await pause(700);
+      }
+    } catch (error) {
+      this.#halt();
+      this.show();
+      throw error;
     }
     if (this.playing !== mine) return;
     this.playing = 0;
