@@ -114,6 +114,8 @@ def test_a_position_that_is_opened_leaves_no_other_in_the_address(visit):
     page.get_by_role("dialog").get_by_role("button", name="Open").click()
     page.get_by_role("button", name=re.compile("^B6, troll")).wait_for()
     expect(page).to_have_url(re.compile("/$"))
+    page.reload()
+    page.get_by_role("button", name=re.compile("^B6, troll")).wait_for()
 
 
 def test_a_damaged_record_is_refused_in_a_line(visit):

@@ -171,7 +171,10 @@ def test_a_battle_is_kept_after_a_lesson_that_could_not_begin(visit):
 @pytest.mark.parametrize("kept", ["{", '{"address": ""}'])
 def test_what_was_kept_and_cannot_be_read_is_forgotten(visit, kept):
     page = visit()
-    page.evaluate("kept => sessionStorage.setItem('thud-battle', kept)", kept)
+    page.evaluate(
+        "kept => addEventListener('pagehide', () => sessionStorage.setItem('thud-battle', kept))",
+        kept,
+    )
     page.reload()
     expect(state(page)).to_contain_text("Turn 1, the dwarfs to move: 32 dwarfs")
 

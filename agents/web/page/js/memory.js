@@ -13,9 +13,11 @@ export class Memory {
     this.lessons = lessons;
     this.left = new Map(); // by the tab's history: the battle that an entry was left with
     this.#mark(history.state);
-    game.addEventListener("change", () => {
-      if (!game.beginning && !lessons.starting) this.#keep();
-    });
+    const keep = () => {
+      if (game.node && !game.beginning && !lessons.starting) this.#keep();
+    };
+    game.addEventListener("change", keep);
+    addEventListener("pagehide", keep); // by its last address
   }
 
   /** Give the current entry of the tab's history a name, unless it has one. */
