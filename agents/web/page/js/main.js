@@ -20,6 +20,10 @@ async function main() {
   const table = new Table(world, game);
   new Panel(world, game, table);
   new Insight(world, game);
+  document.querySelector(".skip").addEventListener("click", (event) => {
+    event.preventDefault(); // the address names a battle, and no place on the page
+    table.board.focus();
+  });
   const dialogs = new Dialogs(world, game, () => (lessons.starting ? lessons.before ?? FIRST : game));
   const lessons = new Lessons(world, game, table.board, () => {
     const { before } = lessons;
