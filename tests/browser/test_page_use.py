@@ -252,6 +252,17 @@ def test_the_keyboard_is_enough(visit):
     wait_for_turns(page, 0)
 
 
+def test_the_keys_of_the_browser_work_on_the_board(visit):
+    page = visit(asked())
+    press(page, "E2", "can move")
+    page.evaluate("address => location.hash = address", urlencode(asked("koom-valley")))
+    expect(page.locator("#title")).to_have_text("Koom Valley Thud")
+    page.get_by_role("button", name=re.compile("^H8, ")).focus()
+    arrow = """grid => grid.dispatchEvent(new KeyboardEvent(
+        "keydown", { key: "ArrowLeft", altKey: true, cancelable: true }))"""
+    assert page.locator(".grid").evaluate(arrow), "Alt and an arrow are the browser's Back"
+
+
 def test_the_focus_goes_on_where_the_button_that_had_it_goes(visit):
     page = visit(first=True)
     focused = page.locator(":focus")

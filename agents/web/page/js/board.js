@@ -234,6 +234,7 @@ export class Board {
   }
 
   #key(event) {
+    if (event.altKey || event.ctrlKey || event.metaKey) return; // the browser's own
     const step = { ArrowUp: [0, -1], ArrowDown: [0, 1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] }[event.key];
     if (step) {
       const [x, y] = this.#at(this.focused);
