@@ -252,6 +252,16 @@ def test_the_keyboard_is_enough(visit):
     wait_for_turns(page, 0)
 
 
+def test_the_square_that_the_keyboard_comes_to_is_in_sight(visit):
+    page = visit(asked(), viewport={"width": 640, "height": 320})  # as at 200%
+    page.get_by_role("button", name=re.compile("^H8, ")).focus()
+    for square in ["H15", "H1"]:
+        for _ in range(14):
+            page.keyboard.press("ArrowDown" if square == "H15" else "ArrowUp")
+        expect(page.locator(":focus")).to_have_attribute("aria-label", re.compile(f"^{square}, "))
+        expect(page.locator(":focus")).to_be_in_viewport(ratio=1)
+
+
 def test_the_keys_of_the_browser_work_on_the_board(visit):
     page = visit(asked())
     press(page, "E2", "can move")

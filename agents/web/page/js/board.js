@@ -242,7 +242,10 @@ export class Board {
         const [a, b] = this.#at(square);
         return a === x + step[0] && b === y + step[1];
       });
-      if (next >= 0) this.focus(next);
+      if (next >= 0) {
+        this.focus(next);
+        this.buttons[next].scrollIntoView({ block: "nearest" });
+      }
       event.preventDefault();
     } else if (event.key === "Escape") {
       this.handlers.cancelled();
