@@ -273,6 +273,14 @@ def test_the_keys_of_the_browser_work_on_the_board(visit):
     assert page.locator(".grid").evaluate(arrow), "Alt and an arrow are the browser's Back"
 
 
+def test_the_positions_that_are_stepped_through_are_said(visit):
+    page = after_two_turns(visit)
+    page.keyboard.press("[")
+    expect(page.get_by_role("status")).to_contain_text("Turn 2, the trolls to move")
+    page.keyboard.press("u")
+    expect(page.get_by_role("status")).to_contain_text("Turn 1, the dwarfs to move")
+
+
 def test_the_focus_goes_on_where_the_button_that_had_it_goes(visit):
     page = visit(first=True)
     focused = page.locator(":focus")

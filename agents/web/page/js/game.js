@@ -294,7 +294,7 @@ export class Game extends EventTarget {
     this.node = node.children[index];
     this.node.view = view;
     this.going = null;
-    this.#changed({ slide, played: true });
+    this.#changed({ slide });
   }
 
   #changed(detail = {}) {

@@ -10,6 +10,7 @@ export class Table {
     this.game = game;
     this.words = new Words(world);
     this.selected = null;
+    this.node = null; // the one that was last shown
     this.board = new Board(byId("board"), world, {
       chosen: (square) => this.choose(square),
       over: (square) => this.#preview(square),
@@ -62,15 +63,16 @@ export class Table {
     };
   }
 
-  #show({ slide = false, played = false }) {
+  #show({ slide = false }) {
     const { game } = this;
     this.selected = null;
     this.board.setRules(game.rules);
     this.board.show(game.view, slide);
     this.#offer();
-    if (played) {
-      const after = game.view.verdict ?? game.view.standing;
-      say(`${game.node.turn}. ${after}`);
+    if (game.node !== this.node) {
+      this.node = game.node;
+      const { verdict, standing } = game.view;
+      say([game.node.turn, verdict ?? standing].filter(Boolean).join(". "));
     } else if (game.partial) {
       say(game.view.asks === "trample" ? "Trample on, or stop." : "Choose what to capture.");
     }
