@@ -281,6 +281,17 @@ def test_the_positions_that_are_stepped_through_are_said(visit):
     expect(page.get_by_role("status")).to_contain_text("Turn 1, the dwarfs to move")
 
 
+def test_the_players_that_are_proposed_are_in_sight(visit):
+    page = visit(asked(trolls="champion"))
+    page.get_by_role("button", name="New game").click()
+    dialog = page.get_by_role("dialog", name="New game")
+    chosen = dialog.get_by_role("radiogroup", name="Trolls").get_by_role("radio", checked=True)
+    expect(chosen).to_have_value("champion")
+    expect(chosen).to_be_in_viewport()
+    dialog.get_by_label("Game", exact=True).select_option("Koom Valley Thud")
+    expect(chosen).to_be_in_viewport()
+
+
 def test_the_focus_goes_on_where_the_button_that_had_it_goes(visit):
     page = visit(first=True)
     focused = page.locator(":focus")

@@ -69,9 +69,10 @@ export class Dialogs {
           make("label", { class: "player" },
             make("input", { type: "radio", name: side, value: spec, checked: spec === known }),
             make("span", {}, make("b", {}, name), make("small", {}, line)))));
+        const { parentElement } = seats[side].querySelector(":checked");
+        seats[side].scrollTop = parentElement.offsetTop - seats[side].clientHeight / 2;
       }
     };
-    fill();
     rules.addEventListener("change", fill);
     const match = make("input", { type: "checkbox", name: "match" });
     const agreement = make("input", { type: "checkbox", name: "agreement", checked: true });
@@ -83,6 +84,7 @@ export class Dialogs {
       make("label", { class: "check" }, agreement, "The players may agree to end a battle"),
       make("menu", {}, make("button", { class: "primary", value: "begin" }, "Begin")));
     const dialog = this.#show("new", "New game", form);
+    fill(); // now that there is room to scroll to those who are chosen
     form.addEventListener("submit", () => {
       const chosen = Object.fromEntries(SIDES.map((side) => [side, seats[side].querySelector(":checked").value]));
       history.replaceState(history.state, "", location.pathname);
