@@ -71,6 +71,7 @@ def test_agents_that_are_watched_play_on_where_they_were_stopped(visit):
     page.get_by_role("button", name="Play on").click()
     expect(turns(page).nth(count)).to_be_attached()
     expect(page.get_by_role("button", name="Pause")).to_be_enabled()
+    expect(page.get_by_role("button", name="Pause", pressed=True)).to_have_count(0)
     expect(page.get_by_role("button", name="Undo")).to_be_disabled()
 
 

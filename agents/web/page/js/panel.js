@@ -66,7 +66,7 @@ export class Panel {
     const running = Boolean(this.playing || game.loop);
     byId("run").disabled = !running && !game.node.next && !waiting;
     byId("run").setAttribute("aria-label", running ? "Pause" : "Play on");
-    byId("run").setAttribute("aria-pressed", String(running));
+    byId("run").classList.toggle("running", running);
   }
 
   /** Ask for advice, and show it on the board. */
