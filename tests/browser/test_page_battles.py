@@ -308,6 +308,7 @@ def test_the_score_names_the_players_who_have_the_seats_now(visit):
     dialog = open_new_game(page, trolls="You")
     dialog.get_by_role("checkbox", name=re.compile("^A whole game")).check()
     dialog.get_by_role("button", name="Begin").click()
+    expect(state(page)).to_contain_text("First battle")
     page.get_by_label("Who plays the trolls").select_option("greedy")
     expect(state(page)).to_contain_text("First battle. Score: You 0, Greedy 0.")
 
