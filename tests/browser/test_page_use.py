@@ -15,6 +15,7 @@ from at_the_page import (
     shoot,
     state,
     turn_texts,
+    turns,
     wait_for_turns,
 )
 
@@ -128,9 +129,9 @@ def test_a_battle_is_still_there_after_a_reload_and_after_a_lesson(visit):
 
 def test_agents_that_were_paused_are_paused_after_a_reload(visit):
     page = visit(asked(dwarfs="greedy", trolls="random"))
-    wait_for_turns(page, 2)
+    expect(turns(page).nth(1)).to_be_attached()
     page.get_by_role("button", name="Pause").click()
-    count = page.get_by_role("list", name="Turns").get_by_role("listitem").count()
+    count = turns(page).count()
     page.reload()
     wait_for_turns(page, count)
     play_on = page.get_by_role("button", name="Play on")
@@ -138,7 +139,7 @@ def test_agents_that_were_paused_are_paused_after_a_reload(visit):
     page.wait_for_timeout(1000)
     wait_for_turns(page, count)
     play_on.click()
-    wait_for_turns(page, count + 2)
+    expect(turns(page).nth(count + 1)).to_be_attached()
 
 
 def test_an_address_may_name_the_players_alone_and_no_player_that_is_not_there(visit):
