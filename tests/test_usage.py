@@ -45,7 +45,8 @@ def test_a_run_that_is_not_there_is_named_with_those_that_are(tmp_path: Path, ca
         stored.write_text(f"name: {name}")
         os.utime(stored, (number, number))
     assert main([str(tmp_path / "nothere")]) == 2
-    there = f"{tmp_path} has the runs third, second, first"
+    newest = ", ".join(f"{tmp_path}/{name}" for name in ("third", "second", "first"))
+    there = f"the newest runs there: {newest}"
     said = f"train: {tmp_path}/nothere: there is no such file or folder: {there}\n"
     assert capsys.readouterr().err == said
 
@@ -77,10 +78,14 @@ def test_a_file_of_the_checkout_is_named_to_one_who_is_elsewhere(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     smoke = Path(__file__).parents[1] / "configs" / "smoke.yaml"
-    for word in ("configs/smoke.yaml", "confgs/smoke.yaml", "smoke.yaml", "smoke"):
+    known = ("configs/smoke.yaml", "confgs/smoke.yaml", "configs/smoke", "smoke.yaml", "smoke")
+    for word in known:
         assert main([word]) == 2
         said = f"train: {word}: there is no such file here: {smoke} would be right\n"
         assert capsys.readouterr().err == said
-    assert main(["distill/classic"]) == 2
-    assert "configs/distill/classic.yaml would be right" in capsys.readouterr().err
+    for word in ("distill/koom-valley", "confgs/distill/koom-valley.yaml"):
+        assert main([word]) == 2
+        assert "configs/distill/koom-valley.yaml would be right" in capsys.readouterr().err
+    assert main(["configs/distil/koom-valley.yaml"]) == 2  # not the other one of that name
+    assert "a file such as configs/smoke.yaml, would be right" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())

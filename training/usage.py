@@ -56,7 +56,9 @@ def _path_of_config(path: Path) -> Path:
         ConfigError: if it is a folder without a run, or misspelt.
     """
     if not path.exists():
-        for ours in (path, *(Path("configs", one) for one in (path, path.name, f"{path}.yaml"))):
+        within = Path("configs", *path.parts[1:])  # for confgs/smoke.yaml, or runs/smoke.yaml
+        written = (path, Path("configs", path))
+        for ours in (*written, *(Path(f"{one}.yaml") for one in written), within):
             if (_CHECKOUT / ours).is_file():
                 there = ours if ours.is_file() else _CHECKOUT / ours
                 raise ConfigError(f"{path}: there is no such file here: {there} would be right")
@@ -83,7 +85,7 @@ def _what_there_is(path: Path) -> str:
     """The newest runs beside a path that does not exist, or what would be right."""
     runs = sorted(path.parent.glob(f"*/{STORED}"), key=lambda one: one.stat().st_mtime)
     if runs:
-        return f"{path.parent} has the runs {', '.join(one.parent.name for one in runs[:-6:-1])}"
+        return f"the newest runs there: {', '.join(str(one.parent) for one in runs[:-6:-1])}"
     return "the folder of a run, or a file such as configs/smoke.yaml, would be right"
 
 
