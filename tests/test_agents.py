@@ -106,6 +106,11 @@ def test_the_error_for_a_wrong_spec_names_the_mistake(spec: str, said: str) -> N
     assert "\n" not in str(error.value)
 
 
+def test_a_file_is_not_the_nearest_policy() -> None:
+    with pytest.raises(ValueError, match=r"there is no such folder$"):
+        agents.make("policy:pretrained/README.m")
+
+
 PLAYERS = ["random", "greedy", "alphabeta:depth=1", "policy:pretrained/classic"]
 
 

@@ -140,5 +140,6 @@ def pair_at(path: str | Path | Pair) -> Pair:
 
 def _names_beside(path: Path) -> list[str]:
     """What the last part of a path to a pair could have been."""
-    beside = [one.name for one in path.parent.iterdir()] if path.parent.is_dir() else []
+    there = path.parent.iterdir() if path.parent.is_dir() else ()
+    beside = [one.name for one in there if one.is_dir()]
     return [CHAMPION, *beside] if path.parent == Path() else beside
