@@ -181,6 +181,15 @@ def test_the_metadata_of_a_seat_are_those_of_its_game():
     assert env._game.metadata["render_fps"] == 30
 
 
+def test_the_metadata_of_a_class_derived_from_the_seat_hold() -> None:
+    class Faster(ThudSeatEnv):
+        metadata = ThudSeatEnv.metadata | {"render_fps": 30}
+
+    env = Faster()
+    assert env.metadata["render_fps"] == env._game.metadata["render_fps"] == 30
+    assert ThudSeatEnv().metadata["render_fps"] != 30
+
+
 @pytest.mark.parametrize(
     ("env", "names"),
     [

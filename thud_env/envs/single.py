@@ -163,6 +163,8 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
             offer_after=offer_after,
             agreement=agreement,
         )
+        if type(self).metadata is not ThudEnv.metadata:  # a subclass's
+            self._game.metadata.update(type(self).metadata)
         self.metadata = self._game.metadata
         self.opponent = opponent
         self.render_mode = render_mode
