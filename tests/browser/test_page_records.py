@@ -10,6 +10,8 @@ from at_the_page import (
     asked,
     begin,
     expect,
+    hold_first,
+    let_go,
     open_record,
     opened,
     play_another,
@@ -105,6 +107,21 @@ def test_back_from_a_game_begun_after_a_link_leads_to_the_battle_before_the_link
     wait_for_turns(page, 0)
     page.go_back()
     wait_for_turns(page, 2)
+
+
+def test_back_before_a_link_is_followed_keeps_the_battle_and_forward_follows_it(visit):
+    page = visit(asked())
+    press(page, "E2", "can move")
+    press(page, "E7", "move to")
+    wait_for_turns(page, 1)
+    held = hold_first(page, "**/api/view")
+    with page.expect_request("**/api/view"):
+        page.evaluate("address => location.hash = address", urlencode(asked(position=SHOVE)))
+    page.go_back()
+    let_go(page, held)
+    assert turn_texts(page) == ["dE2-E7"]
+    page.go_forward()
+    page.get_by_role("button", name=re.compile("^K7, troll, can move")).wait_for()
 
 
 def test_a_position_that_is_opened_leaves_no_other_in_the_address(visit):

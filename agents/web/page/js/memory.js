@@ -31,7 +31,8 @@ export class Memory {
    */
   async turn(state, follow) {
     const { game, lessons, left } = this;
-    if (game.node) left.set(this.entry, lessons.before ?? game.kept);
+    const now = lessons.starting ? lessons.before : game.kept;
+    if (now?.root && !game.beginning) left.set(this.entry, now);
     this.#mark(state);
     if (left.has(this.entry)) await game.resume(left.get(this.entry));
     else await follow();
