@@ -182,7 +182,7 @@ def test_where_there_are_no_locks_each_process_compiles_for_itself(call, tmp_pat
     assert said.stdout.split()[:2] == ["20", "-20"]
 
 
-@pytest.mark.parametrize("decorator", ["compiled", "inlined", "compiled_with_arrays"])
+@pytest.mark.parametrize("decorator", ["compiled", "inlined", "merged", "compiled_with_arrays"])
 def test_compiled_functions_release_the_interpreter_lock(decorator: str) -> None:
     """Or threads would not share the work (``batch/cpu.py``)."""
 
@@ -191,6 +191,20 @@ def test_compiled_functions_release_the_interpreter_lock(decorator: str) -> None
         return 0
 
     assert nothing.targetoptions["nogil"] is True
+
+
+def test_what_is_merged_is_compiled_with_its_callers_only() -> None:
+    @thud_env.jit.compile.merged
+    def inner(x):
+        return x + 1
+
+    @thud_env.jit.compile.compiled
+    def outer(x):
+        return 2 * inner(x)
+
+    assert outer(3) == 8
+    assert inner.signatures == []
+    assert not inner._cache._cache_file._load_index()
 
 
 def test_compiling_that_takes_long_is_announced_once_a_module(call, tmp_path: Path) -> None:

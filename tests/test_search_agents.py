@@ -15,7 +15,7 @@ import agents
 from agents.agent import Agent, Opinion
 from agents.alphabeta import Greedy2Agent
 from agents.mcts import MctsAgent
-from agents.search import negamax, playouts, priors
+from agents.search import growth, negamax
 from agents.search.deepening import Searcher, SearchOptions
 from agents.search.weights import published_weights
 from thud_env import CLASSIC, RULESETS, Position
@@ -307,7 +307,7 @@ def test_a_search_is_compiled_for_numbers_and_not_for_each_constant() -> None:
     for spec in ("alphabeta:depth=1", "mcts:sims=2"):
         agents.make(spec).act(start)
     teacher.AlphaBetaTeacher(TeacherConfig(), "classic").label(np.array([start.row]))
-    for function in (negamax.search, playouts.leaf_value, priors.check_best, teacher._score):
+    for function in (negamax.search, growth.grow, teacher._label_each):
         forms = [str(key[0]) for key in function._cache._cache_file._load_index()]
         assert forms, "what is called by compiled code only is in the cache's index"
         assert not [form for form in forms if "Literal" in form], forms

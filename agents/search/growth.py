@@ -29,7 +29,7 @@ from agents.search.tree import (
     list_decisions,
 )
 from agents.search.workspace import Workspace
-from thud_env.jit.compile import compiled
+from thud_env.jit.compile import compiled, merged
 from thud_env.jit.rng import random_below
 from thud_env.rules.row import (
     MAX_DECISIONS_AT_ONCE,
@@ -78,7 +78,7 @@ class Growth(NamedTuple):
         )
 
 
-@compiled
+@merged
 def _expand(tree, growth, game, row, last_captured, rng):
     """Add a node for a position, with priors from captures or from the evaluation."""
     decisions, values, work = tree.decisions, growth.values, growth.work
@@ -114,7 +114,7 @@ def _expand(tree, growth, game, row, last_captured, rng):
     return node
 
 
-@compiled
+@merged
 def _reach(tree, growth, rng):
     """Descend in the tree of game 0, and on through a node that is added where a decision was tried
     before.

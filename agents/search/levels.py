@@ -57,12 +57,12 @@ from agents.search.workspace import (
     USE_TABLE,
 )
 from thud_env.actions import OFFER
-from thud_env.jit.compile import inlined
+from thud_env.jit.compile import inlined, merged
 from thud_env.rules.legal import is_legal, legal_actions
 from thud_env.rules.row import NO_QUESTION, PENDING, TAKEN, TO_MOVE
 
 
-@inlined
+@merged
 def _list_answers(work, level):
     """List the decisions in the middle of a turn; returns how many."""
     row, frame, decisions = work.rows[level], work.frames[level], work.moves[level]
@@ -72,7 +72,7 @@ def _list_answers(work, level):
     return keep_hungry_answers(decisions, count, row[TAKEN])
 
 
-@inlined
+@merged
 def _settle_quietly(work, level):
     """Beyond the depth the side to move may stand pat or capture. Returns whether it is settled."""
     row, frame = work.rows[level], work.frames[level]
@@ -83,7 +83,7 @@ def _settle_quietly(work, level):
     return frame[COUNT] == 0
 
 
-@inlined
+@merged
 def _settle_by_table(work, level):
     """Whether the table has the position's value at the depth wanted here. A deeper result is not
     the minimax value of this depth: it is used only with reductions, which give that up.
@@ -104,7 +104,7 @@ def _settle_by_table(work, level):
     return bound == EXACT or frame[BEST] <= frame[ALPHA]
 
 
-@inlined
+@merged
 def _list_promising_moves(work, level, first):
     """List the moves at the start of a turn that cut off most levels: the one to try first, if it
     is legal, and the captures. To list and judge all the others would take most of the time.
@@ -202,7 +202,7 @@ def open_level(work, level):
     return False
 
 
-@inlined
+@merged
 def close_level(work, level):
     """Store the result of a finished level in the table, and note what caused a cutoff."""
     row, frame = work.rows[level], work.frames[level]

@@ -46,7 +46,7 @@ from agents.search.workspace import (
     UNLISTED,
 )
 from thud_env.actions import CAPTURE, CAPTURE_ALL
-from thud_env.jit.compile import compiled, inlined
+from thud_env.jit.compile import compiled, inlined, merged
 from thud_env.jit.rng import random_below
 from thud_env.rules.play import apply
 from thud_env.rules.row import (
@@ -59,7 +59,7 @@ from thud_env.rules.row import (
 )
 
 
-@inlined
+@merged
 def _carry_out(work, level):
     """Play the decision to be tried now on the next level, and set HURRY to how to search it.
 
@@ -97,7 +97,7 @@ def _carry_out(work, level):
     return False
 
 
-@inlined
+@merged
 def _open_child(work, level):
     """Open the next level, whose row is in place, as HURRY says.
 
@@ -127,7 +127,7 @@ def _settled_value(work, level):
     return value if work.rows[level + 1, TO_MOVE] == work.rows[level, TO_MOVE] else -value
 
 
-@inlined
+@merged
 def _wants_another_look(work, level):
     """Whether the child just settled with a null window or less deep exceeds FLOOR, so that it must
     be searched again. Sets HURRY to the search that is wanted.
@@ -147,7 +147,7 @@ def _wants_another_look(work, level):
     return True
 
 
-@inlined
+@merged
 def _take_child(work, level, in_first_turn):
     """Compare a settled child's value with the best so far."""
     frame, child_frame = work.frames[level], work.frames[level + 1]

@@ -17,7 +17,7 @@ from agents.search.judge import judge_position
 from agents.search.scale import current_score, share_for_dwarfs
 from agents.search.workspace import BEST
 from thud_env.actions import OFFER
-from thud_env.jit.compile import compiled
+from thud_env.jit.compile import compiled, merged
 from thud_env.jit.rng import random_below
 from thud_env.rules.draw import draw_legal
 from thud_env.rules.legal import legal_actions
@@ -60,7 +60,7 @@ def evaluated_value(row, work):
     return share_for_dwarfs(row, judge_position(row, work))
 
 
-@compiled
+@merged
 def searched_value(row, depth, work, rng):
     """Value a position for the dwarfs by a search, a turn that is pending counting as one.
 
@@ -103,7 +103,7 @@ def _greedy_move(row, decisions, rng, game):
     return chosen if chosen >= 0 else _random_move(row, decisions, rng, game)
 
 
-@compiled
+@merged
 def leaf_value(row, how, length, work, decisions, rng, game):
     """Value a position for the dwarfs as ``how`` says.
 

@@ -18,7 +18,7 @@ from agents.search.patterns import UNKNOWN, has_replies, judge_afresh, judge_mov
 from agents.search.playouts import finish_turn
 from agents.search.table import clocks_matter
 from agents.search.workspace import BEST, BY_PATTERNS
-from thud_env.jit.compile import compiled
+from thud_env.jit.compile import compiled, merged
 from thud_env.rules.play import apply
 from thud_env.rules.row import NO_QUESTION, ONGOING, PENDING, TERMINATION, TO_MOVE, copy_row
 
@@ -78,7 +78,7 @@ def judge_decisions(row, decisions, count, values, work, child, scratch, rng, ga
         values[i] = value if child[TO_MOVE] == row[TO_MOVE] else -value
 
 
-@compiled
+@merged
 def check_best(row, decisions, count, values, work, child, scratch, rng, game):
     """Bring the most promising decisions to the front, and put the value after the best captures in
     place of theirs. Arguments as for ``judge_decisions``.

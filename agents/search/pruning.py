@@ -41,7 +41,7 @@ from agents.search.workspace import (
     TRIED,
     TURNS_LEFT,
 )
-from thud_env.jit.compile import inlined
+from thud_env.jit.compile import inlined, merged
 from thud_env.rules.row import DWARFS, NO_QUESTION, PENDING, TO_MOVE
 
 LATE, VERY_LATE = 4, 15
@@ -78,7 +78,7 @@ def static_value(work, level):
     return value if side == DWARFS else -value
 
 
-@inlined
+@merged
 def is_calm(work, level):
     """Whether the side to move, with one turn left and a null window, stands well enough and is not
     threatened. BEST is then its evaluation.
@@ -94,7 +94,7 @@ def is_calm(work, level):
     return True
 
 
-@inlined
+@merged
 def is_in_doubt(work, level):
     """Whether the side to move, with no turn left, is threatened and its value may matter."""
     row, frame = work.rows[level], work.frames[level]
@@ -107,7 +107,7 @@ def is_in_doubt(work, level):
     return threatens(row, work.moves[level])
 
 
-@inlined
+@merged
 def margin_of_quiet_moves(work, level):
     """By how much an evaluated quiet move must look too bad to be left out; -1: none is.
 
@@ -125,7 +125,7 @@ def margin_of_quiet_moves(work, level):
     return FUTILE + FUTILE_TURN * (turns_left - 2)
 
 
-@inlined
+@merged
 def next_is_hopeless(work, level):
     """Bring the most promising decision left to the front. If even that is a quiet move to a
     position that looks too bad, count all decisions left as tried and return True.
@@ -152,7 +152,7 @@ def next_is_hopeless(work, level):
     return True
 
 
-@inlined
+@merged
 def may_be_reduced(work, level):
     """Whether the decision to be tried now may be searched less deep at first. A search of two
     turns tries all of its first moves in full.
@@ -167,7 +167,7 @@ def may_be_reduced(work, level):
     )
 
 
-@inlined
+@merged
 def reduction(work, level):
     """By how many turns less deep it is searched."""
     frame = work.frames[level]

@@ -66,13 +66,20 @@ def source_hash(source: Path) -> str:
     return digest.hexdigest()
 
 
-def _compile(function: Callable[..., Any], *, counts_references: bool, forceinline: bool) -> Any:
+def _compile(
+    function: Callable[..., Any],
+    *,
+    counts_references: bool = False,
+    forceinline: bool = False,
+    merges: bool = False,
+) -> Any:
     # Options that are left out would be taken over from whichever caller compiles first.
     options: dict[str, Any] = {
         "cache": True,
         "nogil": True,
         "error_model": "numpy",
         "forceinline": forceinline,
+        "inline": "always" if merges else "never",
         "_nrt": counts_references,
     }
     try:
@@ -167,14 +174,24 @@ def compiled(function: Callable[..., Any]) -> Any:
     Such a function needs no reference counts of the arrays it is handed, and counting them,
     two atomic operations a call, would take longer than most of the rules' functions.
     """
-    return _compile(function, counts_references=False, forceinline=False)
+    return _compile(function)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
     """``compiled`` for the small functions of inner loops, which their callers take in whole."""
-    return _compile(function, counts_references=False, forceinline=True)
+    return _compile(function, forceinline=True)
+
+
+def merged(function: Callable[..., Any]) -> Any:
+    """``compiled`` for a function with one caller, or one that calls much: its callers take in its
+    source, and it is not compiled by itself unless Python calls it.
+
+    Numba optimises and keeps all that a compiled function calls once more for each function that
+    calls it in turn: five functions between a tree and its search were five more searches.
+    """
+    return _compile(function, merges=True)
 
 
 def compiled_with_arrays(function: Callable[..., Any]) -> Any:
     """The same for functions that make arrays or assign whole ones: the outer loops."""
-    return _compile(function, counts_references=True, forceinline=False)
+    return _compile(function, counts_references=True)

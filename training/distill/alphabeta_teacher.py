@@ -17,7 +17,7 @@ from agents.search.lookahead import begin_afresh, exact_search
 from agents.search.published import patterns_serve
 from agents.search.workspace import BEST, BY_PATTERNS
 from thud_env.batch.cpu import available_cores
-from thud_env.jit.compile import compiled
+from thud_env.jit.compile import compiled, merged
 from thud_env.rules.check import check_rows
 from thud_env.rules.legal import legal_actions
 from thud_env.rules.play import apply
@@ -38,7 +38,7 @@ from training.distill.config import TeacherConfig
 from training.distill.labels import Labels, labelled_at_once
 
 
-@compiled
+@merged
 def _value(work, row, child, decision, depth, alpha, rng):
     """The value of a decision for the side that makes it, searched ``depth`` turns deep including
     the current turn; if it is not above ``alpha``, only a bound that is not above ``alpha`` either.
@@ -69,7 +69,7 @@ def _sort(order, scores, count):
         order[j + 1] = number
 
 
-@compiled
+@merged
 def _score(work, row, child, decisions, scores, order, tried, depth, reach, rng):
     """Score the first ``tried`` decisions of an order, ``depth`` turns deep; returns the best."""
     best = -INFINITE
@@ -81,7 +81,7 @@ def _score(work, row, child, decisions, scores, order, tried, depth, reach, rng)
     return best
 
 
-@compiled
+@merged
 def label_row(work, row, depth, reach, considered, child, decisions, scores, order, rng):
     """Score every legal decision of a state.
 
