@@ -99,7 +99,7 @@ def test_it_names_the_time_that_it_measures(device: str, capsys, monkeypatch) ->
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["nope.yaml"], "nope.yaml cannot be read"),
+        (["nope.yaml"], "nope.yaml: there is no such file or folder: "),
         ([SMOKE, "--updates", "0"], "--updates: '0': a whole number, 1 or more, would be right"),
         (
             [SMOKE, "opponents.scripted=0.25", "opponents.players=[greedi]"],
