@@ -24,7 +24,7 @@ def test_every_option_is_read() -> None:
     assert options_of(*words, "--cluster", "auto").cluster == "auto"
 
 
-def test_the_help_of_every_option_has_the_same_form(capsys) -> None:
+def test_the_help_of_what_a_run_can_be_told_is_no_sentence(capsys) -> None:
     assert main(["--help"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert " --resume go on with the run of that name, if there is one --minutes N stop" in shown

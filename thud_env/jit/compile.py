@@ -183,8 +183,8 @@ def inlined(function: Callable[..., Any]) -> Any:
 
 
 def merged(function: Callable[..., Any]) -> Any:
-    """``compiled`` for a function with one caller, or one that calls much: its callers take in its
-    source, and it is not compiled by itself unless Python calls it.
+    """``compiled`` for a function with a caller or two that calls much: they take in its source,
+    and it is not compiled by itself unless Python calls it.
 
     Numba optimises and keeps all that a compiled function calls once more for each function that
     calls it in turn: five functions between a tree and its search were five more searches.
