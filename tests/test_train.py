@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 import torch
 import yaml
+from flat_network import FlatNetwork
 from rich.console import Console
 from test_config import CONFIGS
 
@@ -382,14 +383,14 @@ def test_a_run_that_breaks_off_keeps_what_it_has_written(tmp_path: Path, monkeyp
 
 def test_a_second_architecture_is_one_file(tmp_path: Path, monkeypatch) -> None:
     """It is trained, saved, loaded, played and resumed."""
-    monkeypatch.setitem(NETWORKS, "flat", "flat_network:FlatNetwork")
+    monkeypatch.setitem(NETWORKS, "flat", FlatNetwork)
     config = dataclasses.replace(QUICK, network=NetworkConfig(kind="flat"))
     with pytest.raises(Stopped):
         train(config, plain_console(), tmp_path, Options(minutes=1e-9))
     folder = train(config, plain_console(), tmp_path, Options(resume=True)).path
     latest = folder / "checkpoints" / "latest"
     network = load_policy(latest / "trolls").network
-    assert type(network).__name__ == "FlatNetwork"
+    assert isinstance(network, FlatNetwork)
     assert network.scores.abs().max() > 0
     assert agents.make(f"policy:{latest}").turn(Position.start()) in Position.start().turns()
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from agents.networks.kinds import NETWORKS, network_class
+from agents.networks.kinds import NETWORKS
 from agents.networks.network import NetworkConfig
 from thud_env.command import plain
 from training.config import RunConfig
@@ -86,8 +86,8 @@ def _key(kind: type[Any], name: str, value: Any, where: str) -> tuple[str, str]:
 def _keys_of_other_kinds(config: NetworkConfig, where: str) -> Iterator[tuple[str, str]]:
     """The keys that networks of another kind have alone, or with other defaults."""
     defaults = {field.name: field.default for field in dataclasses.fields(config)}
-    for kind in NETWORKS:
-        other = network_class(kind).Config()
+    for kind, network in NETWORKS.items():
+        other = network.Config()
         for field in dataclasses.fields(other):
             value = getattr(other, field.name)
             if kind != config.kind and field.name != "kind" and value != defaults.get(field.name):

@@ -6,18 +6,15 @@ To add an architecture, write a class like ``network.Network`` and add a line to
 from __future__ import annotations
 
 import dataclasses
-import importlib
 from collections.abc import Mapping
 from typing import Any
 
-from agents.networks.network import NetworkConfig, PolicyNetwork
+from agents.networks.network import Network, NetworkConfig, PolicyNetwork
+from agents.networks.symmetric import SymmetricNetwork
 from thud_env.errors import ThudError
 
-NETWORKS = {
-    "residual": "agents.networks.network:Network",
-    "symmetric": "agents.networks.symmetric:SymmetricNetwork",
-}
-"""``module:Class`` by kind: the only classes that a file can name."""
+NETWORKS: dict[str, type[PolicyNetwork]] = {"residual": Network, "symmetric": SymmetricNetwork}
+"""The classes by kind: the only ones that a file can name."""
 _GONE = {"trunk": "separate", "result_head": False, "survival_head": False}
 """Former settings that older manifests have, and the only values that can still be read."""
 
@@ -30,9 +27,7 @@ def network_class(kind: object) -> type[PolicyNetwork]:
     """
     if not isinstance(kind, str) or kind not in NETWORKS:
         raise ThudError(f"no kind of network is called {kind!r}: there is {', '.join(NETWORKS)}")
-    module, _, name = NETWORKS[kind].partition(":")
-    found: type[PolicyNetwork] = getattr(importlib.import_module(module), name)
-    return found
+    return NETWORKS[kind]
 
 
 def config_class(settings: Mapping[str, Any]) -> type[NetworkConfig]:
