@@ -237,15 +237,12 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     try:
         with path.open("rb") as file:
             text = file.read(_MOST_BYTES + 1)
-        if len(text) > _MOST_BYTES:
-            raise CheckpointError(
-                f"{path} is not a manifest: it is longer than {_MOST_BYTES} bytes"
-            )
-        manifest = json.loads(text)
     except OSError as error:
         raise CheckpointError(f"{path} cannot be read: {error.strerror}") from None
-    except CheckpointError:
-        raise
+    if len(text) > _MOST_BYTES:
+        raise CheckpointError(f"{path} is not a manifest: it is longer than {_MOST_BYTES} bytes")
+    try:
+        manifest = json.loads(text)
     except (ValueError, RecursionError):
         raise CheckpointError(f"{path} is damaged: it is not JSON") from None
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
