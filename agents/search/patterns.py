@@ -13,7 +13,7 @@ A pattern's code has a trinary digit for each of its nine squares, counted from 
                                                                                           6 7 8
 
 The stone and what is off the board count as empty, and a pattern whose centre is on the perimeter,
-off the board or the stone has codes of its own (``CODE_OF_CELL``, ``STONE_CODE``).
+off the board or the stone has codes of its own (``CODE_OF_CELL``, ``AT_STONE``).
 
 A piece that moves changes at most 18 patterns and 40 lines. So the value of a position is updated
 from move to move, and all quiet moves of a position are evaluated without playing one
@@ -162,12 +162,6 @@ def _would_put(codes, patterns, cell, piece, side):
 
 
 @inlined
-def _move_stone(codes, cell, sign):
-    """Mark the pattern around the stone, or unmark it."""
-    codes[cell] += sign * (AT_STONE - CODE_OF_CELL[cell])
-
-
-@inlined
 def _have_lines(tables):
     """Whether lines count."""
     return tables.lines.shape[0] > 0
@@ -229,7 +223,7 @@ def judge_afresh(row, tables, codes, sums):
         codes[cell] = CODE_OF_CELL[cell]
     for side in range(2):
         sums[side] = tables.constant[side] + _by_counts(row, tables, side)
-    _move_stone(codes, stone, 1)
+    codes[stone] = AT_STONE
     for cell in range(STRIDE, NUM_CELLS - STRIDE):
         piece = natural(row[cell])
         if piece == EMPTY or piece > STONE:
