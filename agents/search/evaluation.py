@@ -29,7 +29,7 @@ from agents.search.bitboards import (
     without,
 )
 from thud_env.board import CELL_STEP, STRIDE
-from thud_env.jit.compile import compiled
+from thud_env.jit.compile import compiled, inlined
 from thud_env.rules.moves import count_adjacent
 from thud_env.rules.play import margin
 from thud_env.rules.row import (
@@ -220,6 +220,15 @@ def features(row, out):
         _classic_features(row, out)
 
 
+@inlined
+def to_mover(row, value):
+    """The evaluation for the side to move, from its value for the dwarfs: cut, so that no
+    evaluation counts as a win.
+    """
+    value = min(max(value, -LARGEST_EVALUATION), LARGEST_EVALUATION)
+    return value if row[TO_MOVE] == DWARFS else -value
+
+
 @compiled
 def evaluate(row, weights, scratch):
     """Evaluate a position for the side to move, in hundredths of a point.
@@ -234,8 +243,7 @@ def evaluate(row, weights, scratch):
     value = 0
     for i in range(NUM_FEATURES):
         value += weights[side, i] * scratch[i]
-    value = min(max(value, -LARGEST_EVALUATION), LARGEST_EVALUATION)
-    return value if side == DWARFS else -value
+    return to_mover(row, value)
 
 
 @compiled

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.search.evaluation import LARGEST_EVALUATION, evaluate
+from agents.search.evaluation import evaluate, to_mover
 from agents.search.pattern_files import empty_tables
 from agents.search.patterns import Tables, judge_afresh
 from agents.search.workspace import (
@@ -21,7 +21,7 @@ from agents.search.workspace import (
     Workspace,
 )
 from thud_env.jit.compile import compiled
-from thud_env.rules.row import DWARFS, TO_MOVE
+from thud_env.rules.row import TO_MOVE
 
 _TABLE_BITS = 4  # the table is not used: so short a search hardly meets a position twice
 
@@ -56,6 +56,4 @@ def judge_position(row, work):
         return evaluate(row, work.weights, work.scratch)
     sums = work.sums[0]
     judge_afresh(row, work.tables, work.codes[0], sums)
-    side = int(row[TO_MOVE])
-    value = min(max(sums[side], -LARGEST_EVALUATION), LARGEST_EVALUATION)
-    return value if side == DWARFS else -value
+    return to_mover(row, sums[int(row[TO_MOVE])])

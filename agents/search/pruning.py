@@ -20,7 +20,7 @@ since the opponent may stand pat there. All else may miss a turn, and is done wi
 from __future__ import annotations
 
 from agents.search.captures import threatens
-from agents.search.evaluation import LARGEST_EVALUATION, evaluate
+from agents.search.evaluation import LARGEST_EVALUATION, evaluate, to_mover
 from agents.search.ordering import QUIET, SORTED, bring_best_forward
 from agents.search.patterns import has_replies
 from agents.search.table import clocks_matter
@@ -73,9 +73,7 @@ def static_value(work, level):
     row = work.rows[level]
     if work.control[BY_PATTERNS] == 0:
         return evaluate(row, work.weights, work.scratch)
-    side = int(row[TO_MOVE])
-    value = min(max(work.sums[level, side], -LARGEST_EVALUATION), LARGEST_EVALUATION)
-    return value if side == DWARFS else -value
+    return to_mover(row, work.sums[level, int(row[TO_MOVE])])
 
 
 @merged
