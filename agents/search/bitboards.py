@@ -63,22 +63,23 @@ def all_pieces(row):
 @inlined
 def all_trolls(row):
     """The squares that trolls stand on."""
-    a = b = c = d = np.uint64(0)
+    none = np.uint64(0)
+    trolls = (none, none, none, none)
     for i in range(TROLL_CELLS, TROLL_CELLS + int(row[NUM_TROLLS])):
-        place = int(row[i]) - FIRST_CELL
-        bit = BIT_OF_CELL[place & 63]
-        word = place >> 6
-        a |= bit if word == 0 else np.uint64(0)
-        b |= bit if word == 1 else np.uint64(0)
-        c |= bit if word == 2 else np.uint64(0)
-        d |= bit if word == 3 else np.uint64(0)
-    return a, b, c, d
+        trolls = either(trolls, _square_of(row[i]))
+    return trolls
 
 
 @inlined
 def the_stone(row):
     """The square of the stone."""
-    place = int(row[STONE_CELL]) - FIRST_CELL
+    return _square_of(row[STONE_CELL])
+
+
+@inlined
+def _square_of(cell):
+    """One square alone."""
+    place = int(cell) - FIRST_CELL
     bit = BIT_OF_CELL[place & 63]
     none = np.uint64(0)
     word = place >> 6
