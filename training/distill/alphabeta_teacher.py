@@ -82,7 +82,7 @@ def _score(work, row, child, decisions, scores, order, tried, depth, reach, rng)
 
 
 @merged
-def label_row(work, row, depth, reach, considered, child, decisions, scores, order, rng):
+def _score_all(work, row, depth, reach, considered, child, decisions, scores, order, rng):
     """Score every legal decision of a state.
 
     Args:
@@ -93,12 +93,13 @@ def label_row(work, row, depth, reach, considered, child, decisions, scores, ord
         considered: how many decisions are searched deeper than one turn.
         child: [432] scratch space for trying a decision.
         decisions, scores: [>= 2048] written: the legal decisions, ascending, and their values for
-            the side that decides, in hundredths of a point.
+            the side that decides, in hundredths of a point; a value that is not within reach of the
+            best may be any other such.
         order: [>= 2048] scratch space.
         rng: [1] uint64.
 
     Returns:
-        how many decisions there are.
+        how many decisions there are, and the value of the best.
     """
     count = legal_actions(row, decisions)
     tried = count
@@ -110,10 +111,9 @@ def label_row(work, row, depth, reach, considered, child, decisions, scores, ord
         _sort(order, scores, count)
         tried = min(count, considered)
         best = _score(work, row, child, decisions, scores, order, tried, depth, reach, rng)
-    for k in range(count):
-        i = order[k]
-        scores[i] = max(scores[i], best - reach) if k < tried else best - reach
-    return count
+    for k in range(tried, count):
+        scores[order[k]] = best - reach
+    return count, best
 
 
 @compiled
@@ -125,12 +125,9 @@ def _label_each(
     kept = 0
     for n in range(rows.shape[0]):
         begin_afresh(work, by_patterns[n], rng)
-        count = label_row(
+        count, best = _score_all(
             work, rows[n], depth, reach, considered, child, listed, scores, order, rng
         )
-        best = scores[0]
-        for i in range(1, count):
-            best = max(best, scores[i])
         counts[n] = 0
         for i in range(count):
             if scores[i] > best - reach:
