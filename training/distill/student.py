@@ -66,23 +66,22 @@ class Student:
         self._points = margin_of_one(get_ruleset(config.rules))
         self._optimisers = optimisers_of(network, config.student.learning_rate, epsilon=1e-6)
         self._lessons: list[Lesson] = []
-        self._sizes = np.zeros(0, dtype=np.int64)
 
     def add(self, lesson: Lesson) -> None:
         """Keep the states of a lesson in which the side decides."""
         self._lessons.append(lesson[np.flatnonzero(lesson.rows[:, TO_MOVE] == self.side)])
-        self._sizes = np.array([len(one.rows) for one in self._lessons])
 
     def forget(self) -> None:
         """Forget all lessons."""
-        self._lessons, self._sizes = [], np.zeros(0, dtype=np.int64)
+        self._lessons = []
 
     @property
     def due(self) -> int:
         """The gradient steps that the newest lesson brings. What is left over of a step counts for
         the next, so that short lessons are learnt from, too.
         """
-        return self._steps_for(self._sizes.sum()) - self._steps_for(self._sizes[:-1].sum())
+        sizes = self._sizes
+        return self._steps_for(sum(sizes)) - self._steps_for(sum(sizes[:-1]))
 
     def learn(self, steps: int, progress: float) -> dict[str, float]:
         """Take gradient steps on examples from all lessons.
@@ -102,13 +101,18 @@ class Student:
         means = np.mean(seen, axis=0).tolist() if seen else ()
         return {**dict(zip(MEASURED, means, strict=bool(seen))), "learning_rate": rate}
 
+    @property
+    def _sizes(self) -> list[int]:
+        """How many states each lesson has."""
+        return [len(lesson.rows) for lesson in self._lessons]
+
     def _steps_for(self, states: int) -> int:
         return int(self._config.passes * states / self._config.minibatch_size)
 
     def _draw(self) -> Lesson:
         """Draw a minibatch, each state with the same probability."""
-        numbers = self._random.integers(self._sizes.sum(), size=self._config.minibatch_size)
-        firsts = np.concatenate(([0], np.cumsum(self._sizes)))
+        firsts = np.cumsum([0, *self._sizes])
+        numbers = self._random.integers(firsts[-1], size=self._config.minibatch_size)
         which = np.searchsorted(firsts, numbers, side="right") - 1
         return Lesson.joined(
             [self._lessons[one][numbers[which == one] - firsts[one]] for one in np.unique(which)]
