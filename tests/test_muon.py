@@ -39,7 +39,7 @@ def test_a_weight_without_a_gradient_stays_as_it_is() -> None:
 
 def test_every_weight_has_one_optimiser_and_hidden_convolutions_have_muon() -> None:
     network = Network(NetworkConfig(channels=8, blocks=2))
-    optimisers = optimisers_of(network, 1e-3, epsilon=1e-6)
+    optimisers = optimisers_of(network, 1e-3)
     trained = {
         name: [id(one) for group in optimiser.param_groups for one in group["params"]]
         for name, optimiser in optimisers.items()

@@ -145,7 +145,7 @@ def test_a_manifest_that_asks_for_another_size_ties_no_weights(
 
 def test_muon_trains_its_tied_convolutions() -> None:
     network = a_network()
-    (group,) = optimisers_of(network, 1e-3, epsilon=1e-6)["muon"].param_groups
+    (group,) = optimisers_of(network, 1e-3)["muon"].param_groups
     assert [one.shape for one in group["params"]] == [(2, 16, 3, 3)] * 4
 
 

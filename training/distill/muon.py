@@ -67,22 +67,19 @@ def orthogonal(matrix: Tensor) -> Tensor:
     return found if wide is matrix else found.T
 
 
-def optimisers_of(
-    network: nn.Module, learning_rate: float, epsilon: float
-) -> dict[str, torch.optim.Optimizer]:
+def optimisers_of(network: nn.Module, learning_rate: float) -> dict[str, torch.optim.Optimizer]:
     """Muon for the convolutions of a network's ``trunk``, if it has one, Adam for all else, both
     with the same step size.
 
     Args:
         network: what they train.
         learning_rate: their step size.
-        epsilon: Adam's.
     """
     named = dict(network.named_parameters())
     hidden = {name for name, one in named.items() if name.startswith("trunk.") and one.ndim == 4}
     others = [one for name, one in named.items() if name not in hidden]
     optimisers: dict[str, torch.optim.Optimizer] = {
-        "optimiser": torch.optim.Adam(others, learning_rate, eps=epsilon)
+        "optimiser": torch.optim.Adam(others, learning_rate, eps=1e-6)
     }
     if hidden:
         optimisers["muon"] = Muon(

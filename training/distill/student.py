@@ -64,7 +64,7 @@ class Student:
         self._random = random
         self._symmetries = np.array(symmetries_of(config.rules))
         self._points = margin_of_one(get_ruleset(config.rules))
-        self._optimisers = optimisers_of(network, config.student.learning_rate, epsilon=1e-6)
+        self._optimisers = optimisers_of(network, config.student.learning_rate)
         self._lessons: list[Lesson] = []
 
     def add(self, lesson: Lesson) -> None:
