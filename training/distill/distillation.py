@@ -85,14 +85,23 @@ class Distillation:
 
     def _keep(self, lesson: Lesson) -> None:
         """Write a lesson into the run's folder: a resumed run learns from it again."""
-        labels = lesson.labels
-        arrays = (lesson.rows, lesson.values, *vars(labels).values())
-        names = ("rows", "followed", *vars(labels))
-        tensors = {name: torch.from_numpy(one) for name, one in zip(names, arrays, strict=True)}
+        arrays = {"rows": lesson.rows, "followed": lesson.values, **vars(lesson.labels)}
+        tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
         make_folder(self._folder)
         rules: dict[str, str] = {"rules": get_ruleset(self.config.rules).spec}
         save_state(self._folder, State(tensors), name_after(self.decisions), rules)
         flush_folder(self._folder)
+
+    def _kept_lesson(self, decisions: int) -> Lesson:
+        """The lesson that was kept after so many decisions.
+
+        Raises:
+            StateError: if it is missing or damaged.
+        """
+        tensors = load_state(self._folder, name_after(decisions)).tensors
+        arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
+        rows, followed = arrays.pop("rows"), arrays.pop("followed")
+        return Lesson(rows, Labels(**arrays), followed)
 
     def state(self) -> State:
         """All that the next update depends on, except the lessons, which the folder keeps."""
@@ -112,9 +121,7 @@ class Distillation:
         counts = state.part("counts").values
         size = self.config.decisions_per_update
         before = range(size, (counts["updates"] + 1) * size, size)
-        lessons = [
-            _kept_lesson(self._folder / f"{name_after(decisions)}.json") for decisions in before
-        ]
+        lessons = [self._kept_lesson(decisions) for decisions in before]
         self.updates, self._taught = counts["updates"], counts["taught"]
         self._lessons.restore(state.part("lessons"))
         for role, student in zip(SIDES, self._students, strict=True):
@@ -122,15 +129,3 @@ class Distillation:
             for lesson in lessons:
                 student.add(lesson)
             student.restore(state.part(role))
-
-
-def _kept_lesson(path: Path) -> Lesson:
-    """A lesson that a run has written.
-
-    Raises:
-        StateError: if it is missing or damaged.
-    """
-    tensors = load_state(path.parent, path.stem).tensors
-    arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
-    rows, followed = arrays.pop("rows"), arrays.pop("followed")
-    return Lesson(rows, Labels(**arrays), followed)
