@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from agents.agent import Opinion
 from agents.analysis import Finding
-from agents.web.views import turn_is_over
 from thud_env import Position
 from thud_env.render import heat
+from thud_env.rules.row import is_between_turns
 
 if TYPE_CHECKING:  # imports torch
     from agents.policy import PolicyAgent
@@ -45,7 +45,7 @@ def best_turns(judge: Callable[[Position], Opinion], position: Position) -> list
     looks = 0
     while waiting and looks < _LOOKS:
         negative, _, actions, here = heapq.heappop(waiting)
-        if actions and turn_is_over(here):
+        if actions and is_between_turns(here.row):
             turn = position.turn_of(actions)
             found[turn] = found.get(turn, 0.0) - negative
             if len(found) >= _TURNS:

@@ -236,12 +236,7 @@ def decide(position: Position, actions: list[int]) -> tuple[str | None, Position
     """
     here = position
     for number, action in enumerate(actions):
-        if number and turn_is_over(here):
+        if number and is_between_turns(here.row):
             raise ThudError("the turn is over before the last of its decisions")
         here = here.apply(action)
-    return (position.turn_of(actions) if turn_is_over(here) else None), here
-
-
-def turn_is_over(position: Position) -> bool:
-    """Whether a position is between turns."""
-    return bool(is_between_turns(position.row))
+    return (position.turn_of(actions) if is_between_turns(here.row) else None), here
