@@ -10,7 +10,6 @@ import yaml
 
 from agents.search.workspace import MAX_DEPTH, MAX_QUIESCENCE
 from training.config import (
-    KEYS_OF_ONE,
     ConfigError,
     ExploitConfig,
     OpponentConfig,
@@ -19,7 +18,7 @@ from training.config import (
     SelfPlayConfig,
     TrainConfig,
 )
-from training.config_file import load_config
+from training.config_file import KEYS_OF_ONE, load_config
 from training.distill.config import DistillConfig, LessonConfig, TeacherConfig
 
 FOLDER = Path(__file__).parents[1] / "configs"

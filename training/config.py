@@ -361,11 +361,3 @@ def check_type(kind: Any, value: Any, key: str) -> None:
                 ": text that YAML reads as something else needs quotes" if str in allowed else ""
             )
             raise ConfigError(f"{key}: {shown(value)} must be of type {names}{quoted}")
-
-
-KEYS_OF_ONE = {
-    "training.train": ("shaping", "starts", "symmetric_frames", "ppo", "opponents"),
-    "training.distill": ("teacher", "lessons", "student"),
-    "training.exploit": ("agent",),
-}
-"""The keys that not every command reads, by one that does."""

@@ -18,10 +18,17 @@ from agents.strict_yaml import YamlError, parse_yaml, read_yaml
 from thud_env.arguments import shown
 from thud_env.command import whole_number
 from thud_env.errors import ThudError
-from training.config import KEYS_OF_ONE, LARGEST, Config, ConfigError, RunConfig, check_type
+from training.config import LARGEST, Config, ConfigError, RunConfig, check_type
 
 STORED = "config.yaml"
 """The file in a run's folder with its configuration."""
+
+KEYS_OF_ONE = {
+    "training.train": ("shaping", "starts", "symmetric_frames", "ppo", "opponents"),
+    "training.distill": ("teacher", "lessons", "student"),
+    "training.exploit": ("agent",),
+}
+"""The keys that not every command reads, by one that does."""
 
 
 def load_config(

@@ -27,7 +27,7 @@ from training.process.stopping import TIME
 from training.runs.checkpoints import Checkpoints
 from training.runs.folder import RunFolder
 from training.runs.head_to_head import head_to_head
-from training.runs.loop import STOPPED, Learning, Stopped, run
+from training.runs.loop import Learning, Stopped, run
 from training.runs.stored_config import config_to_go_on
 from training.usage import add_config, read_run
 
@@ -101,7 +101,8 @@ def run_work(
             return say("stopped; no checkpoint was written yet", 130)
         return 0
 
-    return command.run(start, words, stopped=STOPPED)
+    stopped = "stopped; the checkpoints written so far are kept"
+    return command.run(start, words, stopped=stopped)
 
 
 def _say_how_to_go_on(stop: Stopped, module: str, options: str) -> int:

@@ -22,8 +22,6 @@ from training.runs.display import Display
 from training.runs.folder import RunFolder
 from training.runs.foresight import Foresight
 
-STOPPED = "stopped; the checkpoints written so far are kept"
-
 
 class Stopped(Exception):  # noqa: N818 (nothing went wrong)
     """A run was stopped on request; its newest checkpoint continues it.
