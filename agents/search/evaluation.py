@@ -91,13 +91,6 @@ VALLEY_FEATURES = (
 )
 NUM_FEATURES = 16
 
-_FIRST_WORD, _SECOND_WORD, _THIRD_WORD, _FOURTH_WORD = BOARD
-
-
-@compiled
-def _board():
-    return _FIRST_WORD, _SECOND_WORD, _THIRD_WORD, _FOURTH_WORD
-
 
 @compiled
 def _aim_up(dwarfs, empty, step):
@@ -129,10 +122,10 @@ def _threes_along(pieces, step):
 
 @compiled
 def _classic_features(row, out):
-    taken = both(all_pieces(row), _board())
+    taken = both(all_pieces(row), BOARD)
     trolls = all_trolls(row)
     dwarfs = without(taken, either(trolls, the_stone(row)))
-    empty = without(_board(), taken)
+    empty = without(BOARD, taken)
     by_dwarfs = beside(dwarfs)
     aims = either(
         either(
@@ -198,7 +191,7 @@ def _valley_features(row, out):
         out[7] += 1 if distance <= 2 else 0
         out[9] += 1 if cell // STRIDE < stone_row else 0
     trolls = all_trolls(row)
-    dwarfs = without(both(all_pieces(row), _board()), either(trolls, the_stone(row)))
+    dwarfs = without(both(all_pieces(row), BOARD), either(trolls, the_stone(row)))
     out[12] = size(without(dwarfs, beside(dwarfs)))
     out[13] = size(both(dwarfs, beside(trolls)))
 
