@@ -29,6 +29,7 @@ from agents.search.patterns import (
     NUM_PIECES,
     NUM_PLACES,
     RIM,
+    SAME_PLACE,
     Tables,
 )
 from thud_env.board import CELL_OF_SQUARE, NUM_CELLS, SQUARE_SYMMETRY, SYMMETRIES
@@ -123,13 +124,12 @@ def _smallest_codes(symmetries: range | list[int]) -> NDArray[np.int64]:
 def _smallest_places(symmetries: list[int]) -> NDArray[np.int64]:
     """[1024] for each place, the smallest that the symmetries map it to."""
     smallest = np.arange(NUM_PLACES)
-    middle = NUM_PLACES // 2 + 16
     for place in range(NUM_PLACES):
-        rows, columns = divmod(place - middle + 16, 32)
+        rows, columns = divmod(place - SAME_PLACE + 16, 32)
         columns -= 16
         for number in symmetries:
             row, column = SYMMETRIES[number][1](7 + rows, 7 + columns)
-            image = middle + 32 * (row - 7) + column - 7
+            image = SAME_PLACE + 32 * (row - 7) + column - 7
             if 0 <= image < NUM_PLACES:
                 smallest[place] = min(smallest[place], image)
     return smallest
