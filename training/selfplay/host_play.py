@@ -50,7 +50,7 @@ class HostPlay:
             final_games=np.empty(0, dtype=np.int64),
             final_rows=np.empty((0, ROW_SIZE), dtype=np.int16),
         )
-        final_games, final_rows = [], []
+        final_games, final_rows = [rollout.final_games], [rollout.final_rows]
         for t in range(steps):
             with self._roles.clock.on(ENVIRONMENT):
                 rollout.rows[t] = mapped_rows(battles.frames, games.rows)
@@ -69,13 +69,11 @@ class HostPlay:
         rollout.last_movers[:] = games.to_move
         rollout.last_rows[:] = mapped_rows(battles.frames, games.rows)
         self._decide(rollout.last_rows, np.empty(count, np.float32), rollout.last_values)
-        if final_games:
-            rollout = dataclasses.replace(
-                rollout,
-                final_games=np.concatenate(final_games),
-                final_rows=np.concatenate(final_rows),
-            )
-        return rollout
+        return dataclasses.replace(
+            rollout,
+            final_games=np.concatenate(final_games),
+            final_rows=np.concatenate(final_rows),
+        )
 
     def _decide(
         self,
