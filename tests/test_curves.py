@@ -146,7 +146,9 @@ def test_names_are_written_in_utf8_wherever_it_runs(tmp_path: Path, monkeypatch)
 @pytest.mark.parametrize(
     ("runs", "said"),
     [
-        (["nothing"], "config.yaml cannot be read"),
+        (["nothing"], "{}/nothing is no run: the newest runs there: {}/"),
+        (["clasic"], "{}/clasic is no run: did you mean 'classic'?"),
+        (["."], "{} is no run: the folder of one would be right"),
         (["empty"], "nothing has been measured against random or greedy yet"),
         (["unmeasured"], "it was run with anchor_games=0"),
         (["classic", "classic", "valley"], "/classic is of classic, {}/valley of koom-valley: "),
@@ -166,7 +168,7 @@ def test_a_run_without_curves_is_refused_in_one_line(
     stale.write_text(stale.read_text().replace("student:\n", "student:\n  old_key: 1\n"))
     out = tmp_path / "curves.svg"
     assert main([*(str(tmp_path / run) for run in runs), "--out", str(out)]) == 2
-    assert said.format(tmp_path) in capsys.readouterr().err
+    assert said.format(tmp_path, tmp_path) in capsys.readouterr().err
     assert not out.exists()
 
 

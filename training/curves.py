@@ -28,6 +28,7 @@ from training.pages import check_writable, write_all
 from training.runs.metrics import FILE, whole_lines
 from training.selfplay.battle_metrics import AGAINST
 from training.svg import BLUE, RED, curve, line, picture, text
+from training.usage import instead_of
 
 _WIDTH, _HEIGHT, _LEFT, _TOP, _GAP = 330, 240, 52, 46, 60
 _COLOURS = (BLUE, RED, "#1b7837", "#e08214", "#762a83", "#666666")
@@ -44,10 +45,11 @@ def read_curves(run: Path) -> tuple[Ruleset, dict[tuple[str, str], Points]]:
     """A run's ruleset, and by role and anchor its decisions and margins.
 
     Raises:
-        YamlError: if the folder holds no run.
-        CurveError: if its configuration is not one of this version, or nothing has been measured.
+        CurveError: if the folder holds no run, or one whose configuration is not one of this
+            version, or nothing has been measured.
+        YamlError: if its configuration is damaged.
     """
-    config = _config(run / STORED)
+    config = _config(run)
     lines = [entry for entry, _ in whole_lines(run / FILE)]
     curves: dict[tuple[str, str], Points] = {
         (role, anchor): [
@@ -65,10 +67,14 @@ def read_curves(run: Path) -> tuple[Ruleset, dict[tuple[str, str], Points]]:
     return get_ruleset(config.rules), curves
 
 
-def _config(path: Path) -> RunConfig:
+def _config(run: Path) -> RunConfig:
     """The configuration of a run, whichever command made it. No agent is made of it here, so that
     no code of others runs.
     """
+    path = run / STORED
+    if not path.exists():
+        hint = "" if run.exists() else instead_of(run)
+        raise CurveError(f"{run} is no run: {hint or 'the folder of one would be right'}")
     tree = read_yaml(path)
     keys = tree if isinstance(tree, dict) else {}
     kinds: dict[str, type[RunConfig]] = {"teacher": DistillConfig, "agent": ExploitConfig}

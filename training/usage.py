@@ -62,8 +62,8 @@ def _path_of_config(path: Path) -> Path:
             if (_CHECKOUT / ours).is_file():
                 there = ours if ours.is_file() else _CHECKOUT / ours
                 raise ConfigError(f"{path}: there is no such file here: {there} would be right")
-        hint = nearest(path.name, _names_beside(path)).strip() or _what_there_is(path)
-        raise ConfigError(f"{path}: there is no such file or folder: {hint}")
+        right = "the folder of a run, or a file such as configs/smoke.yaml, would be right"
+        raise ConfigError(f"{path}: there is no such file or folder: {instead_of(path) or right}")
     if not path.is_dir():
         return path
     if not (path / STORED).exists():
@@ -77,16 +77,14 @@ def _path_of_config(path: Path) -> Path:
     return path / STORED
 
 
-def _names_beside(path: Path) -> list[str]:
-    return [one.name for one in path.parent.iterdir()] if path.parent.is_dir() else []
-
-
-def _what_there_is(path: Path) -> str:
-    """The newest runs beside a path that does not exist, or what would be right."""
+def instead_of(path: Path) -> str:
+    """What a path that does not exist may stand for: a name beside it, if one is near, or else the
+    newest runs there. Empty if there is nothing.
+    """
+    beside = [one.name for one in path.parent.iterdir()] if path.parent.is_dir() else []
     runs = sorted(path.parent.glob(f"*/{STORED}"), key=lambda one: one.stat().st_mtime)
-    if runs:
-        return f"the newest runs there: {', '.join(str(one.parent) for one in runs[:-6:-1])}"
-    return "the folder of a run, or a file such as configs/smoke.yaml, would be right"
+    newest = ", ".join(str(one.parent) for one in runs[:-6:-1])
+    return nearest(path.name, beside).strip() or (newest and f"the newest runs there: {newest}")
 
 
 def read_run(
