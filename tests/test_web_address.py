@@ -49,6 +49,14 @@ def test_the_address_of_the_page_names_its_server_and_its_battle(
     assert capsys.readouterr().out == f"Thud is at http://{address}  (Ctrl-C ends it)\n"
 
 
+def test_on_windows_a_port_is_not_shared(monkeypatch) -> None:
+    """There, reusing an address would let a second server listen on the port of the first."""
+    monkeypatch.setattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_KEEPALIVE, raising=False)
+    with serve._listen("127.0.0.1", 0) as listener:
+        assert listener.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+        assert not listener.getsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR)
+
+
 def test_a_port_that_is_taken_is_named_and_the_next_one_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -35,9 +35,11 @@ def _listen(host: str, port: int) -> socket.socket:
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     ports = range(PORT, PORT + 20) if port == 0 else [port]
+    # To reuse an address is to start again at once, but on Windows to share the port of another.
+    how = getattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_REUSEADDR)
     for candidate in ports:
         listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.setsockopt(socket.SOL_SOCKET, how, 1)
         try:
             listener.bind((host, candidate))
             listener.listen(128)  # an early visitor waits, and is not refused
