@@ -169,7 +169,7 @@ def write_mp4(path: Path, record: Record, size: int, seconds: float, captions: b
 def write_svg(path: Path, record: Record, size: int, seconds: float, captions: bool) -> None:
     """Write an animated SVG."""
     picture = animation(record, size=size, seconds=seconds, captions=captions)
-    path.write_text(picture, encoding="utf-8")
+    path.write_bytes(picture.encode())
 
 
 def write_png(path: Path, record: Record, size: int, seconds: float, captions: bool) -> None:

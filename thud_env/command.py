@@ -13,6 +13,7 @@ import contextlib
 import difflib
 import errno
 import inspect
+import io
 import math
 import os
 import sys
@@ -114,6 +115,8 @@ class Command(argparse.ArgumentParser):
             the exit code.
         """
         _open_closed_streams()
+        if isinstance(sys.stdout, io.TextIOWrapper):  # which, in a file, may know few characters
+            sys.stdout.reconfigure(errors="backslashreplace")
         try:
             code = work(self._read(sys.argv[1:] if words is None else list(words))) or 0
         except SystemExit as end:  # argparse has printed the help, or the error
