@@ -1,7 +1,7 @@
 """Writes files so that a power cut leaves the old file or the new one, never a part.
 
-A file is on the disk once it has been flushed; its name is once its folder has been flushed too. An
-``OSError`` from here names the file.
+A file is on the disk once it has been flushed; its name is once its folder has been flushed too,
+which Windows leaves to itself. An ``OSError`` from here names the file.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+
+from agents import system
 
 _TEMPORARY = re.compile(r"\..+\.\d+\.tmp")
 
@@ -30,25 +32,18 @@ def naming(path: Path) -> Iterator[None]:
 def flush_folder(folder: Path) -> None:
     """Wait until the names in a folder are on the disk."""
     with naming(folder):
-        _flush(folder)
-
-
-def _flush(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        system.flush_folder(folder)
 
 
 def make_folder(folder: Path) -> None:
     """Make a folder, and those above it, unless they exist; wait until they are on the disk."""
     if folder.is_dir():
         return
-    make_folder(folder.parent)
+    if folder.parent != folder:  # a drive that is not there is its own
+        make_folder(folder.parent)
     folder.mkdir(exist_ok=True)
     with naming(folder):  # the one above it may be ".", which says nothing
-        _flush(folder.parent)
+        system.flush_folder(folder.parent)
 
 
 def write_all(file: int, path: Path, data: bytes) -> None:
@@ -70,7 +65,7 @@ def write_flushed(path: Path, data: bytes) -> None:
 
 def rename_flushed(source: Path, target: Path) -> None:
     """Rename within a folder, and wait until that is on the disk."""
-    source.rename(target)
+    system.rename(source, target)
     flush_folder(target.parent)
 
 
@@ -133,11 +128,11 @@ def replace_flushed(path: Path, data: bytes) -> None:
 
 
 def link_flushed(link: Path, target: Path) -> None:
-    """Replace a symbolic link, in one step."""
+    """Replace a symbolic link to a folder, in one step; where there are no links, a copy of it."""
     temporary = temporary_path(link)
-    temporary.unlink(missing_ok=True)
-    temporary.symlink_to(target)
-    temporary.replace(link)
+    if os.path.lexists(temporary):  # of a killed process of this number
+        remove(temporary)
+    system.link(temporary, link, target)
     flush_folder(link.parent)
 
 

@@ -53,6 +53,7 @@ GRANTED: dict[str, set[str]] = {
 # those that stand before it. Commands stand in the last line.
 ROOMS = {
     "agents": [
+        "system",
         "durable",
         "strict_yaml",
         "ranges",

@@ -24,6 +24,7 @@ from rich.console import Console
 from small_run import SMALL_RUN
 from untrained import link_untrained
 
+from agents import system
 from agents.durable import make_folder, replace_flushed
 from agents.networks.checkpoint import NotFiniteError
 from thud_env.position import SIDES
@@ -33,7 +34,6 @@ from training.config_file import load_config
 from training.process.state import State, StateError, load_state, save_state
 from training.process.stopping import asked_to_stop
 from training.runs import checkpoints
-from training.runs import folder as run_module
 from training.runs.alarms import Collapsed
 from training.runs.folder import RunFolder
 from training.runs.metrics import keep_until
@@ -184,13 +184,13 @@ def test_a_failing_disk_does_not_keep_a_lock(tmp_path: Path, monkeypatch) -> Non
 def test_a_lock_of_a_folder_that_was_moved_meanwhile_is_refused(tmp_path, monkeypatch) -> None:
     run = tmp_path / "run"
     run.mkdir()
-    flock = run_module.FolderLock.__init__.__globals__["fcntl"].flock
+    lock = system.lock
 
-    def moved_first(file: int, how: int) -> None:
+    def moved_first(file: int) -> None:
         run.rename(tmp_path / "run.1")
-        flock(file, how)
+        lock(file)
 
-    monkeypatch.setattr("training.commands.lock.fcntl.flock", moved_first)
+    monkeypatch.setattr(system, "lock", moved_first)
     with pytest.raises(RunError, match="was moved just now"):
         FolderLock(run)
 

@@ -157,7 +157,7 @@ ROWS = [
         100,
         {
             "no lock": Fault(
-                lambda: mock.patch("training.commands.lock.fcntl.flock", lambda *_: None),
+                lambda: mock.patch("agents.system.lock", lambda *_: None),
                 "was moved aside",
             )
         },

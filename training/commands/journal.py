@@ -6,13 +6,13 @@ one write: a stop leaves at most one unfinished line, at the end.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from agents import system
 from agents.durable import naming, write_all
 from thud_env.errors import ThudError
 
@@ -89,10 +89,10 @@ class Journal:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        self._file = system.open_to_lock(path, os.O_APPEND)
         try:
             with naming(path):
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                system.lock(self._file)
         except BaseException:
             os.close(self._file)
             raise

@@ -7,12 +7,12 @@ process. The lock ends with the process, however that ends, so no lock is ever s
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import platform
 import time
 from pathlib import Path
 
+from agents import system
 from agents.durable import naming
 from training.config import RunError
 
@@ -21,7 +21,8 @@ _MOST_BYTES = 200
 
 
 class FolderLock:
-    """Holds a folder; it stays held when the folder is renamed. A context manager.
+    """Holds a folder; it stays held when the folder is renamed, as ``let_move`` allows. A context
+    manager.
 
     Args:
         folder: the folder, in which the lock file is made if it is missing.
@@ -34,10 +35,10 @@ class FolderLock:
     def __init__(self, folder: Path, instead: str = "give this run another name") -> None:
         self._file: int | None = None
         path = folder / FILE
-        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+        file = system.open_to_lock(path, system.NO_LINK)
         try:
             try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                system.lock(file)
             except BlockingIOError:
                 holder = _words(os.read(file, _MOST_BYTES)) or "another process"
                 raise RunError(
@@ -53,6 +54,19 @@ class FolderLock:
             os.close(file)
             raise
         self._file = file
+
+    def let_move(self) -> None:
+        """Let the folder be renamed: on Windows it must not be held meanwhile."""
+        if not system.IS_POSIX:
+            self.release()
+
+    def moved_to(self, folder: Path) -> FolderLock:
+        """The lock of the folder under its new name: taken anew if it was let go of.
+
+        Raises:
+            RunError: if another process holds it.
+        """
+        return FolderLock(folder) if self._file is None else self
 
     def release(self) -> None:
         """Release the folder."""

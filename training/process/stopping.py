@@ -13,7 +13,8 @@ from rich.console import Console
 
 from training.process.ranks import Ranks
 
-STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_HANG_UP: signal.Signals | None = getattr(signal, "SIGHUP", None)  # Windows has none
+STOPPING = (signal.SIGINT, signal.SIGTERM, *([_HANG_UP] if _HANG_UP else []))
 """The signals that ask a run to stop: Ctrl-C, a scheduler, a terminal that is closed."""
 
 TIME = "time"
@@ -50,12 +51,12 @@ def asked_to_stop(console: Console) -> Iterator[list[str]]:
     def ask(number: int, frame: FrameType | None) -> None:
         asked.append(signal.Signals(number).name)
         signal.signal(number, before[signal.Signals(number)])
-        if number == signal.SIGHUP:
+        if number == _HANG_UP:
             console.quiet = True  # the terminal is gone, and writing to it fails
 
     before = {number: signal.getsignal(number) for number in STOPPING}
-    if before[signal.SIGHUP] == signal.SIG_IGN:  # by nohup
-        del before[signal.SIGHUP]
+    if _HANG_UP and before[_HANG_UP] == signal.SIG_IGN:  # by nohup
+        del before[_HANG_UP]
     for number in before:
         signal.signal(number, ask)
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -151,8 +152,8 @@ class Checkpoints:
         for role in SIDES:
             if role in best:
                 self._point(f"best/{role}", Path("..", name_after(best[role].decisions), role))
-            else:
-                (self.best / role).unlink(missing_ok=True)
+            elif os.path.lexists(self.best / role):
+                remove(self.best / role)
 
     def _point(self, name: str, target: Path) -> None:
         link = self.path / name

@@ -19,7 +19,8 @@
         exploit.json           of training.exploit: how strong the best response is
 
 Whatever a checkpoint needs is on the disk before the checkpoint has its name, so that a run goes on
-after a power cut at any moment. The links shown here are the only ones there may be.
+after a power cut at any moment. The links shown here are the only ones there may be; on Windows
+copies stand in their place.
 """
 
 from __future__ import annotations
@@ -97,7 +98,8 @@ class RunFolder:
             write_flushed(temporary / METRICS, b"")
             add_start(temporary / "run.json", config, 0)
             moved_to = _move_aside_unused(path)
-        folder = cls(path, config, lock, resumed=False)
+            lock.let_move()
+        folder = cls(path, config, lock.moved_to(path), resumed=False)
         if moved_to is not None:
             folder.notices.append(f"an earlier run of that name is now {moved_to}")
         folder._log = RunLog(path, None, folder.notices)
@@ -192,7 +194,9 @@ def _move_aside_unused(path: Path) -> Path | None:
     """Rename a run that no process is writing."""
     if not os.path.lexists(path):
         return None
-    with FolderLock(path) if path.is_dir() else contextlib.nullcontext():
+    with FolderLock(path) if path.is_dir() else contextlib.nullcontext() as lock:
         aside = free_name(path)
+        if lock is not None:
+            lock.let_move()
         path.rename(aside)
     return aside
