@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import shutil
 import subprocess
@@ -15,6 +16,7 @@ from agents.durable import make_folder
 from thud_env.position import SIDES
 
 HERE = Path(__file__).parent
+SHORT, LONGER = (dataclasses.replace(TINY, total_decisions=size) for size in (512, 1024))
 IMPORT_ALL = """
 import importlib, pkgutil
 import agents, thud_env, training
@@ -28,10 +30,11 @@ for package in (thud_env, agents, training):
             assert missing.name in ("ray", "cuda"), missing
 """
 TRAIN = """
-import dataclasses, sys
 from pathlib import Path
-from resumed_run import TINY, quietly
-print(quietly(Path(), dataclasses.replace(TINY, total_decisions=int(sys.argv[1])), resume=True)[1])
+from resumed_run import quietly
+from test_as_windows import LONGER, SHORT
+for config, resume in ((SHORT, False), (SHORT, False), (LONGER, True)):
+    print(quietly(Path(), config, resume=resume)[1])
 """
 LOCK_TWICE = """
 from pathlib import Path
@@ -90,13 +93,14 @@ def test_a_ladder_is_played_by_several_processes_and_gone_on_with(tmp_path: Path
 
 
 @pytest.mark.slow
-def test_a_run_is_trained_and_gone_on_with_as_here(tmp_path: Path) -> None:
-    for windows in (True, False):
-        for decisions in ("512", "1024"):
-            done = python(tmp_path / str(windows), "-c", TRAIN, decisions, windows=windows)
-            assert done.returncode == 0, done.stderr
-        assert "going on from 512 decisions" in done.stdout
-    here, there = (tmp_path / str(windows) / TINY.name for windows in (False, True))
+def test_a_run_is_moved_aside_trained_anew_and_gone_on_with_as_here(tmp_path: Path) -> None:
+    done = python(tmp_path / "there", "-c", TRAIN)
+    assert done.returncode == 0, done.stderr
+    assert "an earlier run of that name is now tiny.1" in done.stdout
+    assert "going on from 512 decisions" in done.stdout
+    for config in (SHORT, LONGER):
+        quietly(tmp_path / "here", config, resume=True)
+    here, there = (tmp_path / folder / TINY.name for folder in ("here", "there"))
     assert last_checkpoint(there) == last_checkpoint(here)
     assert lines(there) == lines(here)
     assert b"\r" not in (there / "metrics.jsonl").read_bytes()
@@ -104,15 +108,6 @@ def test_a_run_is_trained_and_gone_on_with_as_here(tmp_path: Path) -> None:
     for role in SIDES:
         best = Path("checkpoints", "best", role, "manifest.json")
         assert (there / best).read_bytes() == (here / best).read_bytes()
-
-
-@pytest.mark.slow
-def test_an_earlier_run_is_moved_aside(tmp_path: Path) -> None:
-    train_anew = TRAIN.replace("resume=True", "resume=False")
-    for _ in range(2):
-        done = python(tmp_path, "-c", train_anew, "256")
-        assert done.returncode == 0, done.stderr
-    assert "an earlier run of that name is now tiny.1" in done.stdout
 
 
 def test_one_process_holds_a_folder(tmp_path: Path) -> None:
