@@ -2,9 +2,9 @@
 
 By earlier tables ``mcts`` lost to ``alphabeta`` in equal time in Koom Valley Thud and
 ``classic-all``; on their ladders and that of ``classic`` it is not above ``alphabeta:depth=3`` in
-two to four times the time. ``policy+mcts``, which needs PyTorch, loses to it in Koom Valley and is
-not told apart from it in ``classic``; in football, where the dwarfs nearly always win, it loses one
-battle in six less as trolls. In ``classic-any`` they have not been compared (docs/log.md,
+two to four times the time. ``policy+mcts``, which needs PyTorch, loses to it in Koom Valley and
+``classic-any``, as ``mcts`` does there, and is not told apart from it in ``classic``; in football,
+where the dwarfs nearly always win, it loses one battle in six less as trolls (docs/log.md,
 docs/strength.md).
 """
 
