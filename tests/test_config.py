@@ -10,7 +10,6 @@ import yaml
 
 from agents.search.workspace import MAX_DEPTH, MAX_QUIESCENCE
 from training.config import (
-    ConfigError,
     ExploitConfig,
     OpponentConfig,
     PPOConfig,
@@ -19,6 +18,7 @@ from training.config import (
     TrainConfig,
 )
 from training.config_file import KEYS_OF_ONE, load_config
+from training.config_values import ConfigError
 from training.distill.config import DistillConfig, LessonConfig, TeacherConfig
 
 FOLDER = Path(__file__).parents[1] / "configs"

@@ -83,6 +83,7 @@ ROOMS = {
     "training": [
         "svg",
         "pages",
+        "config_values",
         "config",
         "config_file",
         "usage",

@@ -8,7 +8,7 @@ from by_hand import place
 
 from agents.search import lookahead
 from agents.search.deepening import Searcher, SearchOptions
-from agents.search.lookahead import Lookahead, exact_search
+from agents.search.lookahead import Lookahead, short_search
 from agents.search.pruning import most_extensions
 from agents.search.scale import as_share
 from agents.search.weights import published_weights
@@ -56,7 +56,7 @@ def test_the_last_pieces_are_hunted_by_features() -> None:
 
 
 def test_no_decision_has_refuted_anything_before_a_search() -> None:
-    assert (exact_search("classic").killers == -1).all()  # 0 is the number of a decision
+    assert (short_search("classic").killers == -1).all()  # 0 is the number of a decision
 
 
 def test_what_is_found_does_not_depend_on_what_was_searched_before() -> None:

@@ -9,7 +9,7 @@ from agents.mcts import WHOLE_BATTLE
 from agents.search.deepening import Searcher, SearchOptions
 from agents.search.evaluation import WIN
 from agents.search.judge import judging
-from agents.search.lookahead import exact_search
+from agents.search.lookahead import short_search
 from agents.search.playouts import (
     BY_EVALUATION,
     BY_GREEDY_PLAY,
@@ -87,7 +87,7 @@ def test_without_a_playout_the_position_is_evaluated_at_once(rules: str) -> None
 def test_a_leaf_is_searched(rules: str) -> None:
     rows = read_openings(rules).rows(4)
     decisions = np.empty(MAX_DECISIONS_AT_ONCE, dtype=np.int32)
-    work = exact_search(ruleset_of(rows[0]).spec)
+    work = short_search(ruleset_of(rows[0]).spec)
     values = [
         leaf_value(row, BY_SEARCH, 0, work, decisions, seed_generators(1, 1), 0) for row in rows
     ]

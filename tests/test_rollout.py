@@ -20,7 +20,8 @@ from thud_env.rules.row import TO_MOVE
 from thud_env.rulesets import RULESETS
 from training.arena.battles import strikes_of
 from training.arena.openings import read_openings
-from training.config import ConfigError, PPOConfig, TrainConfig
+from training.config import PPOConfig, TrainConfig
+from training.config_values import ConfigError
 from training.learner.advantage import gae
 from training.learner.batches import batches_of
 from training.process.roles import Roles

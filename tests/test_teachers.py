@@ -19,7 +19,7 @@ from thud_env import BatchedGame, Position, RowError, ThudError
 from thud_env.jit.rng import seed_generators
 from thud_env.rules.row import NO_QUESTION, ONGOING, PENDING, TERMINATION, TO_MOVE
 from thud_env.symmetry import map_action, map_rows, symmetries_of
-from training.config import ConfigError
+from training.config_values import ConfigError
 from training.distill import alphabeta_teacher
 from training.distill.alphabeta_teacher import AlphaBetaTeacher
 from training.distill.config import TeacherConfig

@@ -28,8 +28,9 @@ from agents.networks.network import Network, NetworkConfig
 from thud_env import RULESETS, Position
 from thud_env.command import BROKEN_PIPE
 from thud_env.position import SIDES
-from training.config import ConfigError, PPOConfig, TrainConfig
+from training.config import PPOConfig, TrainConfig
 from training.config_file import load_config
+from training.config_values import ConfigError
 from training.learner.batches import with_progress_paid
 from training.learner.ppo import MEASURED
 from training.options import Options

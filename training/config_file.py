@@ -18,7 +18,8 @@ from agents.strict_yaml import YamlError, parse_yaml, read_yaml
 from thud_env.arguments import shown
 from thud_env.command import whole_number
 from thud_env.errors import ThudError
-from training.config import LARGEST, Config, ConfigError, RunConfig, check_type
+from training.config import Config, RunConfig
+from training.config_values import LARGEST, ConfigError, check_type
 
 STORED = "config.yaml"
 """The file in a run's folder with its configuration."""

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from thud_env.arguments import nearest
 from thud_env.command import Command
-from training.config import Config, ConfigError
+from training.config import Config
 from training.config_file import STORED, load_config
+from training.config_values import ConfigError
 
 _CHECKOUT = Path(__file__).resolve().parents[1]
 ALLOW_PYTHON = "let the file name agents python:MODULE:CLASS, and their code run"

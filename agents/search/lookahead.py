@@ -20,7 +20,7 @@ LOOKAHEAD_EXTENSIONS = 1
 """The most turns that ``Lookahead`` adds. More cost more than they make the values better."""
 
 
-def exact_search(rules: str, learned: bool = True, quiescence: int = 4) -> Workspace:
+def short_search(rules: str, learned: bool = True, quiescence: int = 4) -> Workspace:
     """The arrays of a search without table and reductions.
 
     Args:
@@ -66,7 +66,7 @@ class Lookahead:
     """
 
     def __init__(self, rules: str, depth: int) -> None:
-        self._work = exact_search(rules)
+        self._work = short_search(rules)
         self._has_tables = bool(self._work.control[BY_PATTERNS])
         self._work.control[REDUCTIONS] = 1
         self._work.control[EXTENSIONS] = LOOKAHEAD_EXTENSIONS

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from training.arena.openings import OpeningsError, read_openings
-from training.config import ConfigError, RunConfig
+from training.config import RunConfig
+from training.config_values import ConfigError
 
 
 def book_starts(config: RunConfig, key: str) -> NDArray[np.int16]:

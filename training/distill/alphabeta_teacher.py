@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from agents.agent import read_rows
 from agents.search import negamax
 from agents.search.evaluation import INFINITE, WIDEST, final_value
-from agents.search.lookahead import begin_afresh, exact_search
+from agents.search.lookahead import begin_afresh, short_search
 from agents.search.published import patterns_serve
 from agents.search.workspace import BEST, BY_PATTERNS
 from thud_env.batch.cpu import available_cores
@@ -33,7 +33,7 @@ from thud_env.rules.row import (
     copy_row,
 )
 from thud_env.rulesets import get_ruleset
-from training.config import check_values
+from training.config_values import check_values
 from training.distill.config import TeacherConfig
 from training.distill.labels import Labels, labelled_at_once
 
@@ -170,7 +170,7 @@ class _Desk:
 
     def __init__(self, config: TeacherConfig, rules: str) -> None:
         self._config = config
-        self._work = exact_search(rules, config.evaluation == "learned", config.quiescence)
+        self._work = short_search(rules, config.evaluation == "learned", config.quiescence)
         self._has_tables = bool(self._work.control[BY_PATTERNS])
         size = MAX_DECISIONS_AT_ONCE
         self._scratch = (

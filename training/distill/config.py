@@ -10,7 +10,8 @@ from agents.ranges import Count, NotNegative, Positive, Range, Share, StepSize
 from agents.search.lookahead import DEEPEST_LOOKAHEAD
 from agents.search.workspace import MAX_DEPTH, MAX_QUIESCENCE
 from thud_env.errors import ThudError
-from training.config import RunConfig, check_values
+from training.config import RunConfig
+from training.config_values import check_values
 
 REACH = 32_767
 """The largest reach: what decisions lose is kept in 16 bits."""

@@ -24,7 +24,8 @@ from thud_env.rules.row import DWARFS, ROW_SIZE, TO_MOVE
 from thud_env.rulesets import get_ruleset
 from training.arena.battles import play_battles
 from training.arena.book import book_starts
-from training.config import ConfigError, RunConfig
+from training.config import RunConfig
+from training.config_values import ConfigError
 from training.process.precision import Precision
 from training.process.roles import Roles
 
