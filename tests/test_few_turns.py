@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 import pytest
+from positions import text_of
+from reference import State, named
 from test_turns import FEW_TURNS
 
-from thud_env import Position
+from thud_env import CLASSIC, Position
 from thud_env.perft import perft
 from thud_env.rules.row import NO_QUESTION, NUM_DWARFS, PENDING, ROW_SIZE
 from thud_env.rules.turns import MAX_TRAMPLES, count_endings, count_turns, most_captures
@@ -51,6 +54,32 @@ def test_three_turns(name: str) -> None:
     position = STARTS[name]
     after = [position.play(turn) for turn in position.turns()]
     assert perft(position, 3) == sum(perft(one, 2) for one in after if one.outcome is None)
+
+
+def test_no_turns() -> None:
+    assert perft(STARTS["hurls"], 0) == 1
+
+
+def test_a_troll_that_tramples_all_dwarfs() -> None:
+    """One after the other, to and fro: as many jumps as scratch space has been made for."""
+    walk = (
+        "F1-H1-K1-K3-H3-F3-D3-D5-F5-H5-K5-M5-O5-O7-M7-K7-H7-F7-D7-B7"
+        "-B9-D9-F9-H9-K9-M9-O9-O11-M11-K11-H11-F11-D11"
+    )
+    stops = [named(name) for name in walk.split("-")]
+    dwarfs = frozenset(((a + c) // 2, (b + d) // 2) for (a, b), (c, d) in pairwise(stops))
+    state = State("classic", dwarfs, frozenset(stops[:1]), named("H8"), "t", 0, 0)
+    rules = CLASSIC.replace(name="trampling", trolls_capture="trample")
+    position = Position.from_text(text_of(state), rules)
+    turns = position.turns()
+    assert count_turns(position.row, SCRATCH) == len(turns)
+    [all_taken] = [turn for turn in turns if turn.count("x") == MAX_TRAMPLES]
+    assert all_taken.startswith(f"T{walk}x")
+    first, *later = position.decisions(all_taken)
+    trampling = position.apply(first)
+    assert count_endings(trampling.row, SCRATCH) == len(later) + 1 == MAX_TRAMPLES
+    assert most_captures(trampling.row, SCRATCH) == MAX_TRAMPLES - 1
+    assert not position.play(all_taken).row[NUM_DWARFS]
 
 
 @pytest.mark.parametrize("name", STARTS)
