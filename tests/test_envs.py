@@ -61,6 +61,16 @@ def test_pettingzoos_own_conversion_gives_the_parallel_api(make):
     assert 32 * paid == earned != 0
 
 
+def test_an_action_drawn_for_the_agent_that_does_not_decide_is_ignored(make):
+    env = turn_based_aec_to_parallel(make(max_turns=10, idle_mask="ones"))
+    observations, _ = env.reset()
+    while env.agents:
+        masks = {agent: observations[agent]["action_mask"] for agent in env.agents}
+        assert sorted(mask.all() for mask in masks.values()) == [False, True]
+        drawn = {agent: env.action_space(agent).sample(mask) for agent, mask in masks.items()}
+        observations, *_ = env.step(drawn)
+
+
 NAMES = ("thud", "koom-valley", "koom-valley-football", "thud-match")
 
 

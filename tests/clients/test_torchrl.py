@@ -14,6 +14,7 @@ import torch
 from tensordict import TensorDict
 from torchrl.collectors import Collector
 from torchrl.envs import GymEnv, GymWrapper, PettingZooWrapper
+from torchrl.envs.gym_like import default_info_dict_reader
 from torchrl.envs.transforms import ActionMask, TransformedEnv
 from torchrl.envs.utils import check_env_specs
 
@@ -52,6 +53,14 @@ def test_rollouts_by_the_mask_end_as_battles_do() -> None:
     assert last["truncated"].item()
     legal = data["action_mask"].gather(-1, data["action"].unsqueeze(-1))
     assert legal.all()
+
+
+def test_the_mask_may_come_from_the_infos() -> None:
+    env = GymEnv("thud/Thud-v0", max_turns=10, categorical_action_encoding=True)
+    env.set_info_dict_reader(default_info_dict_reader(["action_mask"]))
+    data = masked(env).rollout(1000)
+    assert data[-1]["next", "truncated"].item()
+    assert data["action_mask"].gather(-1, data["action"].unsqueeze(-1)).all()
 
 
 def test_a_collector_goes_on_from_battle_to_battle() -> None:
