@@ -259,14 +259,14 @@ def test_every_ruleset_has_a_configuration() -> None:
 def test_plain_lines_where_there_is_no_terminal(finished: Finished) -> None:
     assert "\x1b" not in finished.shown
     assert finished.shown.startswith("training tiny: Classic Thud")
-    assert "1,024 of 1,000 decisions" in finished.shown
+    assert "1,024 of 1,024 decisions" in finished.shown
     assert f"dwarfs: {finished.folder / 'checkpoints' / 'latest' / 'dwarfs'}" in finished.shown
     assert "head to head, 2 battles each" in finished.shown
     assert "do better than" not in finished.shown  # two battles show nothing
 
 
 def test_plain_lines_have_the_margins_against_the_anchors(finished: Finished) -> None:
-    (line,) = [line for line in finished.shown.splitlines() if "1,024 of 1,000" in line]
+    (line,) = [line for line in finished.shown.splitlines() if "1,024 of 1,024" in line]
     for role in SIDES:
         for anchor in ("random", "greedy"):
             assert f"{role} against {anchor} " in line

@@ -183,6 +183,12 @@ class RunConfig:
         return self.num_games * self.rollout_decisions
 
     @property
+    def whole_decisions(self) -> int:
+        """``total_decisions``, rounded up to whole rollouts."""
+        each = self.decisions_per_update
+        return -(-self.total_decisions // each) * each
+
+    @property
     def limits(self) -> dict[str, Any]:
         """The limits of battles, as keyword arguments."""
         return {

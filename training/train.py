@@ -84,7 +84,7 @@ def train(
             together = f", {options.actors} actors play"
         console.print(
             f"training {config.name}: {get_ruleset(config.rules).title}, "
-            f"{config.total_decisions:,} decisions, {config.decisions_per_update:,} an update, "
+            f"{config.whole_decisions:,} decisions, {config.decisions_per_update:,} an update, "
             f"on {counted(available_cores(), 'core')}{together}",
             soft_wrap=True,
         )

@@ -61,7 +61,7 @@ def distil(
     with open_run(config, runs, options) as (folder, config):
         console.print(
             f"distilling {config.name}: {get_ruleset(config.rules).title}, "
-            f"{config.total_decisions:,} labelled states",
+            f"{config.whole_decisions:,} labelled states",
             soft_wrap=True,
         )
         complete(Distillation(config, folder.path), folder, console, options.minutes)

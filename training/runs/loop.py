@@ -96,7 +96,7 @@ def run(
         with (
             asked_to_stop(console) as asked,
             Display(
-                console, config.name, config.total_decisions, config.anchors, trainer.decisions
+                console, config.name, config.whole_decisions, config.anchors, trainer.decisions
             ) as display,
         ):
             while trainer.decisions < config.total_decisions:
