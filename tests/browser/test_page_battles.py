@@ -190,6 +190,29 @@ def test_a_finger_that_drags_a_piece_out_and_back_may_tap_at_once(visit):
     expect(other).to_have_attribute("aria-label", re.compile("chosen"))
 
 
+def test_two_fingers_drag_no_piece(visit):
+    page = visit(asked(), viewport={"width": 390, "height": 844}, has_touch=True)
+    box = page.get_by_role("button", name=re.compile("^E2, ")).bounding_box()
+    x, y = box["x"] + 9, box["y"] + 9
+    finger = page.context.new_cdp_session(page)
+
+    def touch(kind, *at):
+        points = [{"x": x, "y": y, "id": number} for number, (x, y) in enumerate(at)]
+        finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    touch("touchStart", (x, y))
+    touch("touchMove", (x, y + 40))
+    expect(page.locator(".piece.held")).to_have_count(1)
+    touch("touchStart", (x, y + 40), (x + 90, y + 90))
+    expect(page.locator(".piece.held")).to_have_count(0)
+    expect(page.locator("#about")).to_have_text("Choose a dwarf.")
+    touch("touchMove", (x, y + 60), (x + 120, y + 120))
+    touch("touchEnd")
+    page.wait_for_timeout(300)
+    wait_for_turns(page, 0)
+    expect(page.locator("#about")).to_have_text("Choose a dwarf.")
+
+
 def test_a_chosen_subset_is_captured_after_a_shove(visit):
     page = visit(asked(position=SHOVE))
     press(page, "K7", "can move")

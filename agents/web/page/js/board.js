@@ -255,11 +255,12 @@ export class Board {
   #drag(event, squareOf) {
     this.dropped = false; // no click follows where a touch drags a piece out and back
     const from = squareOf(event.target);
-    if (from === null || event.button !== 0 || !this.handlers.canDrag(from)) return;
+    if (from === null || event.button !== 0 || !event.isPrimary || !this.handlers.canDrag(from)) return;
     const { element } = this.pieces.get(from);
     const start = [event.clientX, event.clientY];
     let dragging = false;
     const move = (moved) => {
+      if (moved.pointerId !== event.pointerId) return;
       const [dx, dy] = [moved.clientX - start[0], moved.clientY - start[1]];
       if (!dragging && Math.hypot(dx, dy) < 6) return;
       if (!dragging) {
@@ -276,6 +277,10 @@ export class Board {
       if (legal && moved.pointerType === "touch") this.#mark(over, "aim preview");
     };
     const stop = (ended) => {
+      // A second finger begins a pinch, which drags nothing.
+      const pinches = ended.type === "pointerdown";
+      if (pinches === (ended.pointerId === event.pointerId)) return;
+      removeEventListener("pointerdown", stop);
       removeEventListener("pointermove", move);
       removeEventListener("pointerup", stop);
       removeEventListener("pointercancel", stop);
@@ -283,11 +288,16 @@ export class Board {
       element.classList.remove("held");
       this.handlers.over(null);
       this.#put(element, from);
+      if (ended.type !== "pointerup") {
+        this.handlers.cancelled();
+        return;
+      }
       const to = squareOf(document.elementFromPoint(ended.clientX, ended.clientY));
       // The browser sends a click after it only if it ends where it began.
       this.dropped = to === from;
-      if (ended.type === "pointerup" && to !== null && to !== from) this.handlers.chosen(to);
+      if (to !== null && to !== from) this.handlers.chosen(to);
     };
+    addEventListener("pointerdown", stop);
     addEventListener("pointermove", move);
     addEventListener("pointerup", stop);
     addEventListener("pointercancel", stop);
