@@ -214,6 +214,26 @@ def test_a_curve_is_asked_for_once_however_many_turns_are_stepped_through(visit)
     assert len(curves) == 1
 
 
+def test_a_policy_is_not_asked_about_positions_that_are_stepped_through_fast(visit):
+    page, record = opened(visit)
+    page.get_by_role("tab", name="Insight").click()
+    image = page.get_by_role("img", name=re.compile("^Heat map"))
+    image.wait_for()
+    page.clock.install(time=0)
+    page.clock.pause_at(1000)
+    looks = []
+    page.on("request", lambda request: "/api/insight" in request.url and looks.append(request))
+    current = page.locator("[aria-current]")
+    for turn in record.turns[:4]:
+        page.keyboard.press("]")
+        expect(current).to_have_text(turn)
+    page.wait_for_timeout(100)
+    assert not looks
+    page.clock.run_for(500)
+    image.wait_for()
+    assert len(looks) == 1
+
+
 def test_a_curve_that_could_not_be_had_is_asked_for_again(visit):
     page, _ = opened(visit)
     page.route("**/api/curve", lambda route: route.abort())

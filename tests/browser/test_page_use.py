@@ -311,7 +311,8 @@ def test_what_is_awaited_is_said_until_it_comes(visit):
     page = visit(asked())
     held = []
     page.route("**/api/insight", lambda route: held.append(route))
-    page.get_by_role("tab", name="Insight").click()
+    with page.expect_request("**/api/insight"):
+        page.get_by_role("tab", name="Insight").click()
     one, other = (page.get_by_role("region", name=f"{n} player") for n in ("First", "Second"))
     expect(one).to_contain_text("It looks at the position")
     held[0].continue_()

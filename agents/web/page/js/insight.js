@@ -7,6 +7,7 @@ import { effort, expected } from "./words.js";
 
 const NO_PLAYER = "";
 const SECONDS = 20;
+const PASSING_MS = 150;
 let thoughts = 0;
 
 /** One player's view of the position. */
@@ -46,19 +47,22 @@ class View {
     const key = JSON.stringify([this.player, game.battle, game.view.position]);
     if (key === this.asked && !force) return;
     this.asked = key;
+    clearTimeout(this.clock);
     this.dropped?.abort();
     this.dropped = null;
     this.body.replaceChildren();
     const over = game.view.toMove === null;
     this.button.hidden = !this.player || this.chosen?.is_policy || over;
     this.button.textContent = "Think";
-    if (this.chosen?.is_policy && !over) this.#look(key).catch(complain);
+    if (!this.chosen?.is_policy || over) return;
+    const note = this.#note("It looks at the position …");
+    // Not at positions that are stepped through fast.
+    this.clock = setTimeout(() => this.#look(key, note).catch(complain), PASSING_MS);
   }
 
-  async #look(key) {
+  async #look(key, note) {
     const { game } = this.owner;
     const { position } = game.view;
-    const note = this.#note("It looks at the position …");
     try {
       const found = await ask("insight", { ...game.battle, position, player: this.player });
       if (this.asked === key) this.#show(found);
