@@ -336,6 +336,24 @@ def test_the_score_names_the_players_who_have_the_seats_now(visit):
     expect(state(page)).to_contain_text("First battle. Score: You 0, Greedy 0.")
 
 
+def test_the_score_names_those_who_played_each_battle(visit):
+    page = visit()
+    page.route("**/api/*", shorten)
+    dialog = open_new_game(page, dwarfs="Random")
+    dialog.get_by_role("checkbox", name=re.compile("^A whole game")).check()
+    dialog.get_by_role("button", name="Begin").click()
+    second = page.get_by_role("button", name="Change sides: second battle")
+    second.wait_for()
+    page.get_by_label("Who plays the dwarfs").select_option("greedy2")
+    expect(page.get_by_label("Who plays the dwarfs")).to_have_value("greedy2")
+    page.wait_for_timeout(300)
+    score = page.locator("#match")
+    expect(score).to_have_text(re.compile(r"^First battle\. Score: Random \S+, Greedy \S+$"))
+    second.click()
+    both = r"^The game is .*: Random, then Greedy, with a second look \S+, Greedy \S+$"
+    expect(score).to_have_text(re.compile(both))
+
+
 def test_the_score_is_that_of_the_position_shown_whatever_answer_comes_last(visit):
     page = visit()
     dialog = open_new_game(page, trolls="You")

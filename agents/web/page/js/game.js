@@ -294,6 +294,8 @@ export class Game extends EventTarget {
     this.node = node.children[index];
     this.node.view = view;
     this.going = null;
+    // Its players: before the next battle others may be seated.
+    if (this.match && view.toMove === null) this.match.ended = { ...this.seats };
     this.#changed({ slide });
   }
 

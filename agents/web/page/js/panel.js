@@ -224,7 +224,8 @@ export class Panel {
     const { game } = this;
     const seats = { dwarfs: game.seats.trolls, trolls: game.seats.dwarfs };
     const { rules, limits, view } = game;
-    await game.begin({ rules: rules.name, limits, seats, match: { first: view.margin } });
+    const players = { ...(game.match.ended ?? game.seats) };
+    await game.begin({ rules: rules.name, limits, seats, match: { first: view.margin, players } });
   }
 
   async #match() {
@@ -232,15 +233,19 @@ export class Panel {
     const { view } = game;
     byId("match").hidden = !game.match;
     if (!game.match) return;
-    const { first } = game.match;
+    const { first, players, ended } = game.match;
     const margins = first === null ? [view.margin] : [first, view.margin];
     const { points } = await ask("score", { margins });
     if (game.view !== view) return;
-    const names = SIDES.map((side) => game.seats[side]);
-    if (first !== null) names.reverse(); // the sides have been changed
+    const seats = (view.toMove === null && ended) || game.seats;
+    let called = SIDES.map((side, i) => {
+      const now = nameOf(world, seats[players ? SIDES[1 - i] : side]); // the sides have been changed
+      const before = players ? nameOf(world, players[side]) : now;
+      return before === now ? now : `${before}, then ${now}`;
+    });
+    // Told apart by the side that each had first.
+    if (called[0] === called[1]) called = called.map((name, i) => `${name} (${SIDES[i]} first)`);
     const signed = points.map((value) => (value > 0 ? `+${value}` : String(value)));
-    const alike = names[0] === names[1]; // told apart by the side that each had first
-    const called = names.map((name, i) => nameOf(world, name) + (alike ? ` (${SIDES[i]} first)` : ""));
     const shown = called.map((name, i) => `${name} ${signed[i]}`).join(", ");
     const done = view.toMove === null && first !== null;
     const winner = points[0] === points[1] ? "drawn" : `won by ${called[points[0] > 0 ? 0 : 1]}`;
