@@ -18,6 +18,7 @@ from at_the_page import (
     turns,
     wait_for_turns,
 )
+from page_server import PATIENT
 
 from agents.web.lessons import LESSONS
 from thud_env import Position
@@ -362,6 +363,17 @@ def test_what_is_to_be_decided_is_in_sight_on_a_phone(visit, number, words):
         press(page, "G7", "capture")
     expect(page.get_by_role("button", name=words)).to_be_in_viewport(ratio=1)
     shoot(page, f"phone-decision-{number + 1}")
+
+
+@pytest.mark.parametrize("height", [560, 844])
+def test_a_search_can_be_stopped_on_a_phone_without_scrolling(visit, height):
+    page = visit(asked(dwarfs=PATIENT[0]), viewport={"width": 360, "height": height})
+    stop = page.get_by_role("button", name="Stop")
+    expect(stop).to_be_in_viewport(ratio=1)
+    expect(page.get_by_role("note", name="Its best turn so far")).to_contain_text("deep")
+    expect(stop).to_be_in_viewport(ratio=1)
+    shoot(page, f"phone-thinks-{height}")
+    page.get_by_role("button", name="Pause").click()
 
 
 def stands_in_one_line(page):
