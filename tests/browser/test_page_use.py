@@ -376,6 +376,20 @@ def test_a_search_can_be_stopped_on_a_phone_without_scrolling(visit, height):
     page.get_by_role("button", name="Pause").click()
 
 
+def test_the_title_says_what_goes_on(visit):
+    page = visit(asked(trolls="greedy", max_turns="2"))
+    expect(page).to_have_title("Your turn · Thud")
+    held = hold_first(page, "**/api/think")
+    press(page, "E2", "can move")
+    press(page, "E6", "move to")
+    expect(page).to_have_title("Greedy to move · Thud")
+    let_go(page, held)
+    expect(page).to_have_title("Trolls win · Thud")
+    page.get_by_role("button", name="One turn back").click()
+    page.get_by_label("Who plays the trolls").select_option("You")
+    expect(page).to_have_title("Trolls to move · Thud")
+
+
 def stands_in_one_line(page):
     first, last = (page.locator(name).bounding_box() for name in ("#first", "#flip"))
     assert first["y"] == pytest.approx(last["y"], abs=2), "the buttons stand in one line"

@@ -52,6 +52,7 @@ export class Panel {
     this.root = game.root;
     byId("title").textContent = game.rules.title;
     byId("standing").textContent = view.verdict ?? view.standing;
+    document.title = `${this.#now()} · Thud`;
     this.#seats();
     this.#words();
     this.turns.show();
@@ -67,6 +68,14 @@ export class Panel {
     byId("run").disabled = !running && !game.node.next && !waiting;
     byId("run").setAttribute("aria-label", running ? "Pause" : "Play on");
     byId("run").classList.toggle("running", running);
+  }
+
+  /** What goes on, in a few words for the browser's tab. */
+  #now() {
+    const { seats, view } = this.game;
+    if (view.toMove === null) return view.margin ? `${view.margin > 0 ? "Dwarfs" : "Trolls"} win` : "A draw";
+    if (seats[view.toMove] !== YOU) return `${nameOf(this.world, seats[view.toMove])} to move`;
+    return seats.dwarfs === seats.trolls ? `${upper(view.toMove)} to move` : "Your turn";
   }
 
   /** Ask for advice, and show it on the board. */
