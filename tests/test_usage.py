@@ -12,6 +12,7 @@ from agents.networks.network import NetworkConfig
 from agents.networks.symmetric import SymmetricConfig
 from training.config import OpponentConfig, PPOConfig, TrainConfig
 from training.config_file import load_config
+from training.distill.__main__ import main as distil
 from training.keys_help import keys_help, meanings
 from training.options import Options
 from training.train import main
@@ -88,4 +89,12 @@ def test_a_file_of_the_checkout_is_named_to_one_who_is_elsewhere(
         assert "configs/distill/koom-valley.yaml would be right" in capsys.readouterr().err
     assert main(["configs/distil/koom-valley.yaml"]) == 2  # not the other one of that name
     assert "a file such as configs/smoke.yaml, would be right" in capsys.readouterr().err
+    distilling = smoke.parent / "distill" / "classic.yaml"
+    assert distil(["classic"]) == 2
+    assert f"no such file here: {distilling} would be right" in capsys.readouterr().err
+    assert distil(["mine.yaml"]) == 2
+    assert "a file such as configs/distill/classic.yaml" in capsys.readouterr().err
+    monkeypatch.chdir(smoke.parents[1])
+    assert distil(["configs"]) == 2
+    assert "a file such as configs/distill/classic.yaml" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())

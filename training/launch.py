@@ -29,7 +29,7 @@ from training.runs.folder import RunFolder
 from training.runs.head_to_head import head_to_head
 from training.runs.loop import Learning, Stopped, run
 from training.runs.stored_config import config_to_go_on
-from training.usage import add_config, read_run
+from training.usage import SMOKE, add_config, read_run
 
 
 def run_command(
@@ -39,6 +39,7 @@ def run_command(
     work: Callable[[Config, Console, Path, Options], Any],
     add_options: Callable[[Command], None],
     words: list[str] | None,
+    example: Path = SMOKE,
 ) -> int:
     """The command line ``python -m MODULE CONFIG|RUN [KEY=VALUE ...]`` of a run.
 
@@ -50,6 +51,7 @@ def run_command(
             of runs and the options.
         add_options: adds the command's options.
         words: the words; None for those that the process was started with.
+        example: a CONFIG of the checkout that is right, to be named where another is wrong.
 
     Returns:
         the exit code.
@@ -57,7 +59,8 @@ def run_command(
 
     def read(arguments: argparse.Namespace) -> tuple[Config, Path, bool]:
         path, python = Path(arguments.config), arguments.allow_python
-        return read_run(path, arguments.overrides, type(default), allow_python=python)
+        kind = type(default)
+        return read_run(path, arguments.overrides, kind, allow_python=python, example=example)
 
     command = Command(module, docstring, keys_help(default))
     add_config(

@@ -12,6 +12,7 @@ from training.config_file import STORED, load_config
 from training.config_values import ConfigError
 
 _CHECKOUT = Path(__file__).resolve().parents[1]
+SMOKE = Path("configs/smoke.yaml")
 ALLOW_PYTHON = "let the file name agents python:MODULE:CLASS, and their code run"
 
 
@@ -46,34 +47,37 @@ def read_config(arguments: argparse.Namespace, default: Path, kind: type[Config]
     words = [*filter(None, [arguments.config]), *arguments.overrides]
     if not words or "=" in words[0]:
         return load_config(default, kind, words)
-    path = _path_of_config(Path(words[0]))
+    path = _path_of_config(Path(words[0]), Path(default.parent.name, default.name))
     return load_config(path, kind, words[1:], allow_python=arguments.allow_python)
 
 
-def _path_of_config(path: Path) -> Path:
-    """The file that a CONFIG means: that file, or the one in the folder of a run.
+def _path_of_config(path: Path, example: Path) -> Path:
+    """The file that a CONFIG means: that file, or the one in the folder of a run. In the checkout,
+    the command takes ``example``.
 
     Raises:
         ConfigError: if it is a folder without a run, or misspelt.
     """
     if not path.exists():
         within = Path("configs", *path.parts[1:])  # for confgs/smoke.yaml, or runs/smoke.yaml
-        written = (path, Path("configs", path))
+        written = (path, example.parent / path, Path("configs", path))
         for ours in (*written, *(Path(f"{one}.yaml") for one in written), within):
             if (_CHECKOUT / ours).is_file():
                 there = ours if ours.is_file() else _CHECKOUT / ours
                 raise ConfigError(f"{path}: there is no such file here: {there} would be right")
-        right = "the folder of a run, or a file such as configs/smoke.yaml, would be right"
+        right = f"the folder of a run, or a file such as {example}, would be right"
         raise ConfigError(f"{path}: there is no such file or folder: {instead_of(path) or right}")
     if not path.is_dir():
         return path
     if not (path / STORED).exists():
-        smoke = path / "smoke.yaml"
-        files = [smoke] if smoke.exists() else path.glob("*.yaml")
-        example = min(files, default=Path("configs/smoke.yaml"))
+        ours, folder = _CHECKOUT / example, path.resolve()
+        if ours.is_relative_to(folder):
+            shown = path / ours.relative_to(folder)
+        else:
+            shown = min(path.glob("*.yaml"), default=example)
         raise ConfigError(
             f"{path} is a folder without a run: the folder of a run, or a file such as "
-            f"{example}, would be right"
+            f"{shown}, would be right"
         )
     return path / STORED
 
@@ -89,15 +93,21 @@ def instead_of(path: Path) -> str:
 
 
 def read_run(
-    path: Path, overrides: list[str], kind: type[Config], *, allow_python: bool
+    path: Path,
+    overrides: list[str],
+    kind: type[Config],
+    *,
+    allow_python: bool,
+    example: Path = SMOKE,
 ) -> tuple[Config, Path, bool]:
     """The configuration of a command line on which CONFIG may be a run's folder; the folder of runs
-    that it is in; and whether the run goes on. The arguments are those of ``load_config``.
+    that it is in; and whether the run goes on. The arguments are those of ``load_config``, and a
+    file of the checkout that is right, to be named where the path is wrong.
 
     Raises:
         ConfigError: naming the key, or the folder, and what would be right.
     """
-    config = load_config(_path_of_config(path), kind, overrides, allow_python=allow_python)
+    config = load_config(_path_of_config(path, example), kind, overrides, allow_python=allow_python)
     if not path.is_dir():
         return config, Path("runs"), False
     stored = load_config(path / STORED, kind, allow_python=True).name  # nothing is made of it

@@ -71,7 +71,13 @@ def distil(
 def main(words: list[str] | None = None) -> int:
     """The command line; returns the exit code."""
     return run_command(
-        "training.distill", __doc__, DistillConfig(), distil, add_running_options, words
+        "training.distill",
+        __doc__,
+        DistillConfig(),
+        distil,
+        add_running_options,
+        words,
+        example=Path("configs/distill/classic.yaml"),
     )
 
 
