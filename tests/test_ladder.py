@@ -286,6 +286,7 @@ def test_a_file_that_is_not_a_field_is_refused(tmp_path: Path, text: str, compla
         (["random", "greedi"], "did you mean 'greedy'"),
         (["random", "policy:none"], "not a policy"),
         (["random"], "two agents or more"),
+        (["configs/mine.yaml"], "configs/mine.yaml is no agent: --field configs/mine.yaml would"),
         ([], "two agents or more"),
         (["random", "random"], "named twice"),
         (["random", "greedy", "--games", "0"], "--games 0"),

@@ -93,6 +93,9 @@ def _ladder(arguments: argparse.Namespace) -> None:
 def _field(options: argparse.Namespace) -> Field:
     given = {name: getattr(options, name) for name in _SETTINGS}
     if options.field is None:
+        for spec in options.specs:
+            if spec.endswith(".yaml") and ":" not in spec:  # after one, it is an option's value
+                raise ThudError(f"{spec} is no agent: --field {spec} would be right")
         _check_two(options.specs)
         known = {name: value for name, value in given.items() if value is not None}
         return make_field(options.specs, **known)
