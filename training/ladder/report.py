@@ -87,8 +87,8 @@ def _summary(games: Games, figures: Figures, places: int) -> Iterator[str]:
     yield from _standings(figures, places)
     yield "\n## Side by side\n"
     yield (
-        "Ratings are Bradley-Terry ratings in Elo points by games won and lost, 0 the mean of the "
-        "field on that side; the average dwarfs are rated "
+        "Ratings are Bradley-Terry ratings in Elo points by games won and lost, a draw half of "
+        "each, 0 the mean of the field on that side; the average dwarfs are rated "
         f"{figures.ratings.advantage.text(0)} against the average trolls. Margins are from the "
         "agent's view, the mean over all agents of the field alike, itself included. All with "
         "their 95% intervals."
