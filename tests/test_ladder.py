@@ -259,7 +259,7 @@ def test_the_limits_of_a_ladder_are_in_its_report(tmp_path: Path) -> None:
     ("text", "complaint"),
     [
         ("agents: [random", "not YAML"),
-        ("games: 4", "names no agents"),
+        ("games: 4", "names no agents: a list called agents would be right"),
         ("agents: random", "must be of type list"),
         ("agents: [random, greedy]\ngames: many", "must be of type int"),
         ("agents: [random, greedy]\ngames: 1", r"field\.yaml: games: 1: an even number"),

@@ -86,7 +86,7 @@ def read_field(path: Path, *, allow_python: bool = False, **overrides: Any) -> F
     except YamlError as error:
         raise FieldError(str(error)) from None
     if not isinstance(tree, dict) or "agents" not in tree:
-        raise FieldError(f"{path} names no agents: a list called agents would")
+        raise FieldError(f"{path} names no agents: a list called agents would be right")
     for key, value in tree.items():
         if key not in _KEYS:
             raise FieldError(f"{path}: unknown key {key!r}: there are {', '.join(_KEYS)}")
