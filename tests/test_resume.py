@@ -246,5 +246,6 @@ def test_a_search_evaluates_the_same_positions_together_after_a_resume(
 
 def test_resuming_a_run_that_is_through_changes_nothing(unbroken: Path) -> None:
     before = last_checkpoint(unbroken), lines(unbroken)
-    folder, _ = quietly(unbroken.parent, resume=True)
+    folder, shown = quietly(unbroken.parent, resume=True)
+    assert "decisions, which are all: a larger total_decisions= would add some" in shown
     assert (last_checkpoint(folder), lines(folder)) == before

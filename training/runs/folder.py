@@ -136,7 +136,10 @@ class RunFolder:
         step = self.config.decisions_per_update
         notices += keep_until(self.path / METRICS, decisions, step)
         notices += add_start(self.path / "run.json", self.config, decisions)
-        self.notices += [*notices, f"going on from {decisions:,} decisions"]
+        begins = f"going on from {decisions:,} decisions"
+        if decisions >= self.config.total_decisions:
+            begins += ", which are all: a larger total_decisions= would add some"
+        self.notices += [*notices, begins]
         self._log = RunLog(self.path, decisions, self.notices)
 
     @property
