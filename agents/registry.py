@@ -207,7 +207,7 @@ def agent_class(where: str) -> type[Agent]:
     module = module_named(module_name)
     found = getattr(module, name, None)
     if not isinstance(found, type):
-        raise ThudError(f"module {module_name!r} has no class {name!r}: {module.__file__}")
+        raise ThudError(f"module {module_name!r} has no class {name!r}: {module!r}")
     if not issubclass(found, Agent):
         raise ThudError(f"{where} cannot play: class {name}(agents.Agent) would be right")
     if found.act_rows is Agent.act_rows:

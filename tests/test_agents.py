@@ -292,6 +292,7 @@ def test_a_users_class_need_not_take_a_seed_to_be_made() -> None:
         (":no_such:Own", "there is no module 'no_such': not in"),
         (":own_player.part:Own", "there is no module 'own_player.part'"),
         (":own_player:Other", "module 'own_player' has no class 'Other'"),
+        (":sys:Other", "module 'sys' has no class 'Other': <module 'sys' (built-in)>"),
         (":own_player:number", "module 'own_player' has no class 'number'"),
         (":own_player:NoAgent", "class NoAgent(agents.Agent) would be right"),
         (":own_player:NoAct", "own_player:NoAct cannot play: it has no method act_rows"),

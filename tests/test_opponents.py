@@ -272,6 +272,7 @@ def test_nothing_has_to_be_imported_before_a_player_is_named():
         ),
         ("agent:greedy", "no module 'agent': not in .* such as 'agents:greedy'"),
         ("math:greedy", "module 'math' has no function make"),
+        ("sys:greedy", "module 'sys' has no function make.*built-in"),  # of no file
         ("wanting:player", "module 'wanting' cannot be imported: .* No module named 'no_such_"),
     ],
 )

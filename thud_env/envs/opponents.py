@@ -126,8 +126,7 @@ def _from_module(opponent: str) -> Any:
         raise ThudError(f"opponent {shown(opponent)}: {error}{hint}") from error.__cause__
     if not callable(getattr(module, "make", None)):
         raise ThudError(
-            f"opponent {shown(opponent)}: module {name!r} has no function make(spec): "
-            f"{module.__file__}"
+            f"opponent {shown(opponent)}: module {name!r} has no function make(spec): {module!r}"
         )
     made = module.make(spec)
     _seed(made, np.random.default_rng())
