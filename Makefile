@@ -18,7 +18,7 @@ TESTS ?=
 STEPS ?= 8192
 MINUTES ?= 5
 JOBS ?= 2
-LANES ?= lowest 3.11 3.12 3.13
+LANES ?= lowest 3.11 3.12 3.13 3.14
 # The tests that need nothing but the core dependencies: no torch.
 NEED_MORE := $(patsubst %,tests/test_%.py,\
 	command environment_page tactics batch_cuda device_play notebook reliability web_faults)
@@ -136,7 +136,7 @@ cluster: $(RLLIB)/.done ## train RLlib, and test what runs on Ray
 bare: $(BARE)/.done ## play every environment with nothing but the core dependencies installed
 	cd $(BARE) && bin/python -I ../../tests/bare_play.py
 
-lanes: ## test thud_env on Python 3.11 to 3.13, and with the lowest versions that it allows
+lanes: ## test thud_env on Python 3.11 to 3.14, and with the lowest versions that it allows
 	@rm -f build/lane-*/signature
 	@$(foreach lane,$(LANES),$(call run_lane,$(lane),$(subst lowest,3.11,$(lane))))
 	@[ "$$(cat build/lane-*/signature | sort -u | wc -l)" = 1 ] || { \
@@ -217,7 +217,7 @@ $(VENV)/.lint: $(VENV)/.play
 # Installs an extra into an environment of its own, with its own pins, and what the tests need.
 define install_extra
 $(1)/bin/python -m pip --disable-pip-version-check install --constraint $(2) --upgrade pip
-$(1)/bin/python -m pip --disable-pip-version-check install --constraint $(2) hatchling editables pytest pygame
+$(1)/bin/python -m pip --disable-pip-version-check install --constraint $(2) hatchling editables pytest pygame-ce
 $(call install_torch,$(1)/bin/python)
 $(1)/bin/python -m pip --disable-pip-version-check install --constraint $(2) \
 	--no-build-isolation --editable ".[$(3)]"
@@ -268,7 +268,7 @@ build/lane-%/.done: build/lane-%/constraints.txt
 	$(call make_venv,$(@D))
 	$(@D)/bin/python -m pip install --quiet --constraint $< --upgrade pip
 	$(@D)/bin/python -m pip install --quiet --constraint $< \
-		hatchling editables pytest pytest-xdist pygame
+		hatchling editables pytest pytest-xdist pygame-ce
 	$(@D)/bin/python -m pip install --quiet --constraint $< --no-build-isolation --editable .
 	@touch $@
 
@@ -315,8 +315,8 @@ EVERYTHING := --editable ".[train,cluster,export,render,web]" --group dev
 
 lock: ## pin afresh, in constraints*.txt, everything that the targets install
 	$(call lock_in,constraints.txt,$(EVERYTHING))
-	$(call lock_in,constraints-integrations.txt,--editable ".[integrations]" pytest pygame $(CLIENTS_NEED),$(AGILERL))
-	$(call lock_in,constraints-rllib.txt,--editable ".[rllib]" pytest pygame)
+	$(call lock_in,constraints-integrations.txt,--editable ".[integrations]" pytest pygame-ce $(CLIENTS_NEED),$(AGILERL))
+	$(call lock_in,constraints-rllib.txt,--editable ".[rllib]" pytest pygame-ce)
 	$(call lock_in,constraints-cuda.txt,--editable ".[cuda]" pytest,,nvidia-)
 
 # Keeps the comment at the top of a file of pins, and the version of torch. The fourth argument says
