@@ -5,12 +5,10 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from rich.console import Console
 from small_run import SMALL_RUN
 
@@ -56,13 +54,11 @@ def assert_same(one: Path, other: Path) -> None:
     assert bests(one) == bests(other)
 
 
-def unbroken_run(runs: Path) -> Iterator[Path]:
+def unbroken_run(runs: Path) -> Path:
     """The body of a fixture: a run that was never stopped."""
-    before = torch.get_num_threads()
     folder, _ = quietly(runs)
     assert len(lines(folder)) == UPDATES
-    yield folder
-    torch.set_num_threads(before)
+    return folder
 
 
 class PowerCut(BaseException):

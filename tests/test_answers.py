@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 import agents
 from agents.agent import OwnAgentError, answer_of
@@ -34,7 +33,6 @@ from training.process.precision import Precision
 from training.selfplay.opponents import Opponents
 from training.train import main as train
 
-torch.set_num_threads(1)
 FLOAT32 = Precision(bfloat16=False)
 START = Position.start("classic")
 GAMES = 4

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -20,8 +19,8 @@ from training.trainer import self_play_trainer
 
 
 @pytest.fixture(scope="module")
-def unbroken(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    yield from unbroken_run(tmp_path_factory.mktemp("unbroken"))
+def unbroken(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return unbroken_run(tmp_path_factory.mktemp("unbroken"))
 
 
 def test_the_best_of_each_role_is_kept_and_pointed_to(unbroken: Path) -> None:

@@ -33,8 +33,6 @@ from thud_env import CLASSIC, BatchedGame, Position, ThudError
 from thud_env.actions import describe_action
 from thud_env.position import SIDES
 
-torch.set_num_threads(1)
-
 
 def a_network(seed: int = 1) -> Network:
     torch.manual_seed(seed)

@@ -25,7 +25,6 @@ from training.distill.config import DistillConfig, TeacherConfig
 from training.distill.distillation import Distillation
 from training.options import Options
 
-torch.set_num_threads(1)
 ROOT = Path(__file__).parents[1]
 
 

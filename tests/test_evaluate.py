@@ -24,7 +24,6 @@ from training.arena.openings import read_openings
 from training.commands.versions import versions
 from training.evaluate import main
 
-torch.set_num_threads(1)
 ROOT = Path(__file__).parents[1]
 
 

@@ -7,7 +7,6 @@ import json
 from pathlib import Path
 
 import pytest
-import torch
 from evaluated import GREEDY
 
 from agents.durable import temporary_path
@@ -15,8 +14,6 @@ from thud_env import Record, read_record, write_record
 from training.arena import records
 from training.arena.openings import read_openings
 from training.evaluate import main
-
-torch.set_num_threads(1)
 
 
 @pytest.mark.parametrize("match", [False, True])

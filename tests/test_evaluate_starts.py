@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from evaluated import FIRST, GREEDY
 
 import agents
@@ -16,8 +15,6 @@ from thud_env import Position, ThudError, read_record
 from training.arena.battles import play_battles, play_pairs
 from training.arena.evaluation import evaluate
 from training.evaluate import main
-
-torch.set_num_threads(1)
 
 
 @pytest.mark.parametrize("players", [["--dwarfs", FIRST, "--trolls", FIRST], ["--match"]])

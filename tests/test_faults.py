@@ -196,7 +196,6 @@ IN_FRAMES: dict[str, Any] = {
 @contextlib.contextmanager
 def trained(folder: Path) -> Iterator[tuple[Trainer, Rollout]]:
     """A short run, and the rollout after it."""
-    before = torch.get_num_threads()
     made = self_play_trainer(CONFIG, folder)
     try:
         for _ in range(4):
@@ -207,7 +206,6 @@ def trained(folder: Path) -> Iterator[tuple[Trainer, Rollout]]:
         yield made, played
     finally:
         made.roles.close()
-        torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="module")

@@ -34,12 +34,10 @@ def size(*modules: nn.Module) -> int:
 
 @pytest.fixture
 def learners(monkeypatch) -> Iterator[Any]:
-    threads = torch.get_num_threads()
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     import learners
 
     yield learners
-    torch.set_num_threads(threads)
     torch.distributions.Distribution.set_default_validate_args(__debug__)
 
 

@@ -7,7 +7,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-import torch
 from small_distillation import FLOAT32, SMALL, TINY, networks, without_chance
 
 from thud_env import Position
@@ -16,8 +15,6 @@ from thud_env.rulesets import CLASSIC, RULESETS
 from training.distill.alphabeta_teacher import AlphaBetaTeacher
 from training.distill.config import LessonConfig
 from training.distill.lessons import Lesson, Lessons, followed_values
-
-torch.set_num_threads(1)
 
 
 def test_followed_values_by_hand() -> None:

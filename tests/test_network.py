@@ -21,8 +21,6 @@ from thud_env import Position, RowError
 from thud_env.actions import CAPTURE, CAPTURE_ALL, NUM_ACTIONS, describe_action
 from thud_env.board import SQUARE_BY_NAME, SQUARE_POSITIONS
 
-torch.set_num_threads(1)
-
 
 def a_network(seed: int = 1, **sizes: int) -> Network:
     """Small, and with every weight drawn: at the start some are zero and would hide faults."""

@@ -42,11 +42,9 @@ CONFIG = TrainConfig(
 
 @pytest.fixture
 def trainer(tmp_path: Path) -> Iterator[Trainer]:
-    before = torch.get_num_threads()
     made = self_play_trainer(CONFIG, tmp_path)
     yield made
     made.roles.close()
-    torch.set_num_threads(before)
 
 
 def a_pool(folder: Path, scores: dict[int, float]) -> Pool:

@@ -24,8 +24,6 @@ from training.learner.ppo import (
 )
 from training.process.precision import Precision
 
-torch.set_num_threads(1)
-
 ONE_OR_NONE = decide(place("classic", "G6 H6", "H4", "t"), "H4-H5")
 """A lone troll beside two dwarfs: capture G6, capture H6, done."""
 

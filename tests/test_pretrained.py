@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-import torch
 
 import agents
 from agents.networks.checkpoint import CheckpointError, load_policy
@@ -13,14 +12,6 @@ from thud_env.position import SIDES
 from training.arena.battles import play_battles
 
 RULESETS = sorted(path.name for path in PRETRAINED.iterdir() if path.is_dir())
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.mark.parametrize("rules", RULESETS)

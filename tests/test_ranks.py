@@ -46,13 +46,6 @@ DECISIONS = (64, 40)
 """Of the dwarfs and the trolls in the doubled batch; an odd share of the latter falls to each."""
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _threads():
-    before = torch.get_num_threads()
-    yield
-    torch.set_num_threads(before)
-
-
 def batches() -> dict[int, Batch]:
     games = BatchedGame(512, observations=False, masks=None, seed=1)
     for _ in range(31):
@@ -75,7 +68,6 @@ def learn(ranks: Ranks) -> torch.Tensor:
     """Three updates of a batch in one minibatch, this process's share, and one of the dwarfs alone;
     the weights.
     """
-    torch.set_num_threads(1)
     torch.manual_seed(3)
     config = NetworkConfig(channels=4, blocks=1, key_size=2)
     networks = [Network(config), Network(config)]

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +45,8 @@ ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture(scope="module")
-def unbroken(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    yield from unbroken_run(tmp_path_factory.mktemp("unbroken"))
+def unbroken(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return unbroken_run(tmp_path_factory.mktemp("unbroken"))
 
 
 @pytest.mark.parametrize("at", [1, 2, 3, 4, 6])

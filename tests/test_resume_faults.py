@@ -8,7 +8,6 @@ import json
 import os
 import shutil
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -34,8 +33,8 @@ from training.trainer import self_play_trainer
 
 
 @pytest.fixture(scope="module")
-def unbroken(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    yield from unbroken_run(tmp_path_factory.mktemp("unbroken"))
+def unbroken(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return unbroken_run(tmp_path_factory.mktemp("unbroken"))
 
 
 def test_a_run_does_not_go_on_with_another_configuration(unbroken: Path) -> None:

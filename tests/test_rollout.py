@@ -31,8 +31,6 @@ from training.selfplay.battles import OngoingBattles
 from training.selfplay.host_play import HostPlay
 from training.selfplay.rollout import Rollout, joined
 
-torch.set_num_threads(1)
-
 GAMES, STEPS, TURNS = 6, 30, 16
 
 

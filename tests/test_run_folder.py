@@ -46,13 +46,6 @@ TINY = dataclasses.replace(
 )
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _threads():
-    before = torch.get_num_threads()
-    yield
-    torch.set_num_threads(before)
-
-
 def test_a_failed_write_names_the_file_and_not_the_temporary_one(tmp_path: Path) -> None:
     path = tmp_path / "nowhere" / "page.md"
     with pytest.raises(FileNotFoundError) as error:

@@ -17,8 +17,6 @@ from training.distill.labels import Labels
 from training.distill.lessons import Lesson, Lessons
 from training.distill.student import Student, soft_targets, worth_to
 
-torch.set_num_threads(1)
-
 
 def taught(network: PolicyNetwork, how: StudentConfig) -> Student:
     """A student of the dwarfs of classic."""

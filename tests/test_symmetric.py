@@ -27,8 +27,6 @@ from training.options import Options
 from training.runs.loop import Stopped
 from training.train import main, train
 
-torch.set_num_threads(1)
-
 
 def drawn(network: PolicyNetwork) -> PolicyNetwork:
     """With every weight drawn: at the start some are zero and would hide faults."""

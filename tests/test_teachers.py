@@ -26,8 +26,6 @@ from training.distill.config import TeacherConfig
 from training.distill.labels import Labels
 from training.distill.tree_teacher import TreeTeacher, _Students
 
-torch.set_num_threads(1)
-
 
 def some_rows(rules: str, seed: int = 3) -> np.ndarray:
     """A few states of random play, in the middle of turns too."""

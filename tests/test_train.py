@@ -10,7 +10,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -82,13 +81,11 @@ class Finished:
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Finished]:
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
     """One whole run, that the tests below look at."""
-    before = torch.get_num_threads()
     console = plain_console()
     runs = tmp_path_factory.mktemp("runs")
-    yield Finished(train(TINY, console, runs).path, shown_by(console))
-    torch.set_num_threads(before)
+    return Finished(train(TINY, console, runs).path, shown_by(console))
 
 
 # -- what a run writes ---------------------------------------------------------------------

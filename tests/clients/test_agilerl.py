@@ -12,8 +12,6 @@ from agilerl.components.data import Transition
 from agilerl.components.replay_buffer import ReplayBuffer
 from agilerl.utils.utils import make_vect_envs
 
-torch.set_num_threads(1)
-
 NUM_ENVS = 2
 
 

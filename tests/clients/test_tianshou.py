@@ -26,8 +26,6 @@ from tianshou.env import DummyVectorEnv, PettingZooEnv
 from tianshou.trainer import OffPolicyTrainerParams
 from tianshou.utils.net.common import Net
 
-torch.set_num_threads(1)
-
 
 def get_env() -> PettingZooEnv:
     return PettingZooEnv(thud_env.env(max_turns=12))

@@ -10,15 +10,12 @@ import thud_env
 pytest.importorskip("torchrl", reason="TorchRL has a virtual environment of its own")
 
 import gymnasium
-import torch
 from tensordict import TensorDict
 from torchrl.collectors import Collector
 from torchrl.envs import GymEnv, GymWrapper, PettingZooWrapper
 from torchrl.envs.gym_like import default_info_dict_reader
 from torchrl.envs.transforms import ActionMask, TransformedEnv
 from torchrl.envs.utils import check_env_specs
-
-torch.set_num_threads(1)
 
 
 def masked(env: GymEnv) -> TransformedEnv:
