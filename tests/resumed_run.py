@@ -65,6 +65,10 @@ class PowerCut(BaseException):
     """A stop at which no code can clean up."""
 
 
+def power_cut() -> None:
+    raise PowerCut
+
+
 def stopping(monkeypatch: pytest.MonkeyPatch, at: int, how: Any) -> None:
     """Let ``how`` happen in the update of that number, counted from 1 and over all starts."""
     update, seen = Trainer.update, []

@@ -6,8 +6,6 @@ import dataclasses
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import yaml
 from numpy.typing import NDArray
 from resumed_run import (
     TINY,
@@ -23,6 +20,7 @@ from resumed_run import (
     assert_same,
     last_checkpoint,
     lines,
+    power_cut,
     quietly,
     stopping,
     unbroken_run,
@@ -41,22 +39,17 @@ from training.process.stopping import STOPPING
 from training.runs.loop import Stopped
 from training.trainer import self_play_trainer
 
-ROOT = Path(__file__).parents[1]
-
 
 @pytest.fixture(scope="module")
 def unbroken(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return unbroken_run(tmp_path_factory.mktemp("unbroken"))
 
 
-@pytest.mark.parametrize("at", [1, 2, 3, 4, 6])
+@pytest.mark.parametrize("at", [1, 2, 3, 6])
 def test_a_run_cut_off_anywhere_ends_as_the_unbroken_one(
     at: int, unbroken: Path, tmp_path: Path, monkeypatch
 ) -> None:
-    def cut() -> None:
-        raise PowerCut
-
-    stopping(monkeypatch, at, cut)
+    stopping(monkeypatch, at, power_cut)
     with pytest.raises(PowerCut):
         quietly(tmp_path)
     folder, shown = quietly(tmp_path, resume=True)
@@ -64,21 +57,23 @@ def test_a_run_cut_off_anywhere_ends_as_the_unbroken_one(
     assert_same(folder, unbroken)
 
 
-@pytest.mark.parametrize("number", STOPPING)
 def test_a_signal_stops_after_the_update_and_loses_nothing(
-    number: signal.Signals, unbroken: Path, tmp_path: Path, monkeypatch
+    unbroken: Path, tmp_path: Path, monkeypatch
 ) -> None:
-    # A shell, or nohup, lets what it runs in the background ignore some of these.
-    at_first = signal.signal(number, signal.SIG_DFL)
-    try:
-        handlers = [signal.getsignal(one) for one in STOPPING]
-        stopping(monkeypatch, 3, lambda: os.kill(os.getpid(), number))
-        with pytest.raises(Stopped, match=number.name) as stopped:
-            quietly(tmp_path)
-        assert [signal.getsignal(one) for one in STOPPING] == handlers
-    finally:
-        signal.signal(number, at_first)
-    assert len(lines(stopped.value.folder.path)) == 3
+    """One of each kind in turn, after an update each."""
+    for number in STOPPING:
+        # A shell, or nohup, lets what it runs in the background ignore some of these.
+        at_first = signal.signal(number, signal.SIG_DFL)
+        try:
+            handlers = [signal.getsignal(one) for one in STOPPING]
+            with monkeypatch.context() as patch:
+                stopping(patch, 1, lambda number=number: os.kill(os.getpid(), number))
+                with pytest.raises(Stopped, match=number.name):
+                    quietly(tmp_path, resume=True)
+            assert [signal.getsignal(one) for one in STOPPING] == handlers
+        finally:
+            signal.signal(number, at_first)
+    assert len(lines(tmp_path / "tiny")) == len(STOPPING) == 3
     folder, shown = quietly(tmp_path, resume=True)
     assert "going on from 768 decisions" in shown
     assert_same(folder, unbroken)
@@ -120,8 +115,10 @@ def test_chunks_of_time_go_on_from_one_another(unbroken: Path, tmp_path: Path) -
     assert_same(folder, unbroken)
 
 
-def test_frozen_opponents_go_on_too(tmp_path: Path, monkeypatch) -> None:
-    """The opponents, the scores against them, and the players' generators and plans."""
+def test_everything_that_may_be_asked_for_goes_on_too(tmp_path: Path, monkeypatch) -> None:
+    """The opponents, the scores against them, and the players' generators and plans; starts from
+    the book, frames, values tested, half the precision, attack planes.
+    """
     config = dataclasses.replace(
         TINY,
         max_turns=12,
@@ -134,28 +131,6 @@ def test_frozen_opponents_go_on_too(tmp_path: Path, monkeypatch) -> None:
             redraw_every=1,
             pace=0.0,
         ),
-    )
-    unbroken, _ = quietly(tmp_path / "unbroken", config)
-
-    def cut() -> None:
-        raise PowerCut
-
-    with monkeypatch.context() as patch:
-        stopping(patch, 4, cut)
-        with pytest.raises(PowerCut):
-            quietly(tmp_path, config)
-    folder, _ = quietly(tmp_path, config, resume=True)
-    assert_same(folder, unbroken)
-    state = json.loads((folder / "checkpoints" / "latest" / "state.json").read_text())
-    names = state["values"]["trainer"]["play"]["opponents"]["names"]
-    assert any(name.isdigit() for name in names)
-    assert "dwarfs/margin_against_opponents" in lines(folder)[-1]
-
-
-def test_every_option_of_the_learner_goes_on_too(tmp_path: Path, monkeypatch) -> None:
-    """Starts from the book, frames, values tested, half the precision, attack planes."""
-    config = dataclasses.replace(
-        TINY,
         starts="book",
         value_battles=2,
         symmetric_frames=True,
@@ -164,35 +139,17 @@ def test_every_option_of_the_learner_goes_on_too(tmp_path: Path, monkeypatch) ->
     )
     unbroken, _ = quietly(tmp_path / "unbroken", config)
     with monkeypatch.context() as patch:
-        stopping(patch, 4, lambda: os.kill(os.getpid(), signal.SIGTERM))
-        with pytest.raises(Stopped):
+        stopping(patch, 6, power_cut)  # when opponents have scores
+        with pytest.raises(PowerCut):
             quietly(tmp_path, config)
     folder, _ = quietly(tmp_path, config, resume=True)
     assert_same(folder, unbroken)
-    assert "dwarfs/value_correlation" in lines(folder)[-1]
-
-
-@pytest.mark.slow
-def test_a_killed_process_goes_on(unbroken: Path, tmp_path: Path) -> None:
-    config = tmp_path / "tiny.yaml"
-    config.write_text(yaml.safe_dump(dataclasses.asdict(TINY)))
-    command = [sys.executable, "-m", "training.train", str(config)]
-    process = subprocess.Popen(
-        command,
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    metrics = tmp_path / "runs" / "tiny" / "metrics.jsonl"
-    while process.poll() is None:
-        if metrics.exists() and metrics.read_text().count("\n") >= 3:
-            break
-        time.sleep(0.01)
-    process.kill()
-    assert process.wait() == -signal.SIGKILL, "the run came to its end before"
-    folder, _ = quietly(tmp_path / "runs", resume=True)
-    assert_same(folder, unbroken)
+    state = json.loads((folder / "checkpoints" / "latest" / "state.json").read_text())
+    names = state["values"]["trainer"]["play"]["opponents"]["names"]
+    assert any(name.isdigit() for name in names)
+    assert {"dwarfs/margin_against_opponents", "dwarfs/value_correlation"} < lines(folder)[
+        -1
+    ].keys()
 
 
 def some_play(command: str, player: str) -> tuple[Any, Callable[[], Any]]:
