@@ -297,6 +297,22 @@ def test_of_too_many_connections_the_longest_silent_are_closed(
     assert [one.closed for one in (*silent, asking)] == [True, True, False, False, False]
 
 
+def test_of_too_many_connections_none_is_closed_before_it_could_ask(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(patience, "MOST_CONNECTIONS", 2)
+    made = [Connection() for _ in range(5)]
+
+    def one_asks() -> None:
+        assert not any(one.closed for one in made)
+        made[2].asks()
+
+    happening: dict[float, Callable[[], object]] = {0: lambda: None, 1: one_asks}
+    sweep_at(monkeypatch, set(made), happening)
+    assert [one.closed for one in made].count(True) == 3
+    assert not made[2].closed
+
+
 @pytest.mark.parametrize("question", ["think", "analyse"])
 def test_a_client_may_not_ask_for_more_than_the_most_seconds(question: str) -> None:
     table = Table(players())

@@ -31,8 +31,10 @@ async def hang_up_on_the_silent(server: uvicorn.Server) -> None:
             if connection.cycle is None or connection.cycle.response_complete
         }
         too_many = max(0, len(connections) - MOST_CONNECTIONS)
-        for number, connection in enumerate(sorted(waiting, key=waiting.__getitem__)):
-            if number < too_many or now - waiting[connection] > SECONDS:
+        # Those that have come since the last sweep may have asked for something already.
+        silent = sorted(since.keys() & waiting.keys(), key=since.__getitem__)
+        for number, connection in enumerate(silent):
+            if number < too_many or now - since[connection] > SECONDS:
                 connection.transport.abort()
         since = waiting
         await asyncio.sleep(_SWEEP)
