@@ -11,8 +11,10 @@ from positions import constructed, position_of
 
 from thud_env import RULESETS, Position
 from thud_env.actions import NUM_ACTIONS, NUM_MOVES
+from thud_env.board import CELL_STEP, NUM_DIRECTIONS
 from thud_env.rules import row as fields
 from thud_env.rules.legal import is_legal
+from thud_env.rules.moves import faced_by
 
 MOVES_TRIED = 100
 """Of the moves that are not legal, which are many and alike."""
@@ -65,6 +67,29 @@ def test_the_pieces_that_may_move_are_those_on_the_board(rules: str) -> None:
         first, count = fields.movable_pieces(row)
         (cells,) = np.isin(row[: fields.NUM_CELLS], theirs).nonzero()
         assert sorted(row[first : first + count].tolist()) == cells.tolist()
+
+
+def near_or_supported(row: np.ndarray, cell: int, step: int) -> bool:
+    """Whether the first piece from a cell is a dwarf beside it, or with another behind it."""
+    front = cell + step
+    while row[front] == fields.EMPTY:
+        front += step
+    near = front == cell + step
+    return row[front] == fields.DWARF and (near or row[front + step] == fields.DWARF)
+
+
+@pytest.mark.parametrize("rules", RULESETS)
+def test_trolls_are_faced_from_where_they_may_be_hurled_at(rules: str) -> None:
+    random = Random(f"faced {rules}")
+    seen = set()
+    for state in constructed(rules, 20, random):
+        row = position_of(state).row
+        for troll in row[fields.TROLL_CELLS :][: row[fields.NUM_TROLLS]].tolist():
+            faced = faced_by(row, troll)
+            seen |= {d for d in range(NUM_DIRECTIONS) if faced >> d & 1}
+            for direction, step in enumerate(CELL_STEP.tolist()):
+                assert faced >> direction & 1 == near_or_supported(row, troll, step)
+    assert seen == set(range(NUM_DIRECTIONS))
 
 
 def test_an_open_offer_is_answered_before_anything_else() -> None:

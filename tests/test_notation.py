@@ -15,6 +15,7 @@ from thud_env.notation.turns import (
     normalise_turn,
     turn_decisions,
     turn_notation,
+    turns_of_decisions,
     walk_turns,
 )
 
@@ -93,6 +94,7 @@ def test_whole_battles_come_back_from_their_turns(rules: str) -> None:
     for decision in decisions:
         from_decisions = from_decisions.apply(decision)
     assert from_turns == from_decisions == position
+    assert turns_of_decisions(start.row, decisions) == turns
     assert {"offer", "decline"} <= set(turns)
 
 

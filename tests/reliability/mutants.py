@@ -54,6 +54,15 @@ EXPLAINED = {
         "while captures < count and decisions[captures] < CAPTURE_ALL:",
         "captures < count -> captures <= count",
     ): "after the captures comes the decision to take all",
+    (
+        "tried = np.zeros(MAX_TRAMPLES + 1, dtype=np.int64)",
+        "MAX_TRAMPLES + 1 -> MAX_TRAMPLES - 1",
+    ): "a walk begins after a jump, and nothing is tried after the last",
+    (
+        "child = rows[MAX_TRAMPLES + 1]",
+        "MAX_TRAMPLES + 1 -> MAX_TRAMPLES - 1",
+    ): "a walk copies where it begins, so any row of scratch space would do",
+    ("last_captured[0] = -1", "0 -> 1"): "no turn begins with a capture",
     ("last_captured[0] = -1", "-1 -> +1"): "no capture has so low a number",
     (
         "last_captured[level] = decision if CAPTURE <= decision < CAPTURE_ALL else -1",
