@@ -161,7 +161,8 @@ class Command(argparse.ArgumentParser):
                 self.error(f"unknown option {option}: {hint}there are {', '.join(self._options)}")
         arguments, others = self.parse_known_intermixed_args(words)
         if others:
-            self.error(f"unexpected argument {others[0]!r}: --help lists the arguments")
+            options = ", ".join(self._options)
+            self.error(f"unexpected argument {others[0]!r}: the options are {options}")
         return arguments
 
 
