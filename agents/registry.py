@@ -182,7 +182,9 @@ def _value(spec: str, parameter: inspect.Parameter, value: str) -> Any:
                 f"{', '.join(_TYPES)}, would be right"
             )
         annotation = type(parameter.default)
-    named = str(getattr(annotation, "__name__", annotation)).removesuffix(" | None")
+    # A name as it is written, in a module that does not evaluate its annotations.
+    named = annotation.__name__ if isinstance(annotation, type) else str(annotation)
+    named = named.removesuffix(" | None")
     if named not in _TYPES:
         raise ThudError(
             f"agent {shown(spec)}: option {key!r} is of type {named}, which a spec cannot give: "

@@ -23,6 +23,12 @@ from thud_env import RULESETS, Position, RowError, ThudError
 from thud_env.envs.opponents import make_opponent
 from thud_env.rules.row import ROW_SIZE
 
+# Python 3.14 asks no further whether a path exists that cannot.
+TOO_LONG = (
+    "cannot be read: File name too long"
+    if sys.version_info < (3, 14)
+    else "is not a policy: there is no such folder"
+)
 BOTH = pytest.mark.parametrize("name", ["random", "greedy"])
 
 
@@ -95,8 +101,8 @@ def test_a_spec_makes_the_agent_that_it_names() -> None:
         ("policy:x,temperature=-1", "temperature=-1.0 must be 0 or more"),
         ("policy:x,temperature=nan", "temperature=nan must be 0 or more"),
         ("policy:/no/such/folder", "/no/such/folder is not a policy"),
-        (f"policy:{'x' * 300}", "xxx cannot be read: File name too long"),
-        (f"policy:pretrained/{'x' * 300}", "xxx cannot be read: File name too long"),
+        (f"policy:{'x' * 300}", f"xxx {TOO_LONG}"),
+        (f"policy:pretrained/{'x' * 300}", f"xxx {TOO_LONG}"),
     ],
 )
 def test_the_error_for_a_wrong_spec_names_the_mistake(spec: str, said: str) -> None:

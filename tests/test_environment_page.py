@@ -169,7 +169,7 @@ def test_batch_table():
         assert (shape, dtype) == (f"[{sizes}]", str(array.dtype)), name
         own = np.zeros(array.shape, array.dtype)
         assert getattr(thud_env.BatchedGame(7, buffers={name: own}), name) is own
-    documented = re.findall(r"^    ``(\w+)`` ", thud_env.BatchedGame.__doc__, re.MULTILINE)
+    documented = re.findall(r"^``(\w+)`` ", inspect.getdoc(thud_env.BatchedGame), re.MULTILINE)
     assert [name for name, *_ in rows] == documented
     parameters = {name: default for name, default, _ in table("batch parameters")[1:]}
     assert parameters | defaults_of(new_row) == defaults_of(thud_env.BatchedGame)
