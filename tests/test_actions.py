@@ -168,12 +168,14 @@ def test_a_move_passes_the_points_of_its_line_between_its_ends() -> None:
 
 
 def test_what_is_no_action_is_not_described():
-    with pytest.raises(TypeError, match="'x' is not one integer"):
+    with pytest.raises(TypeError, match=r"'x' is not one integer: an int in 0 \.\. 6469 would"):
         describe_action("x")
     with pytest.raises(TypeError, match="True is a bool"):
         describe_action(True)
     with pytest.raises(ValueError, match="integer of 16610 bits is out of range"):
         describe_action(10**5000)
+    with pytest.raises(ValueError, match=r"6470 is out of range: actions are 0 to 6469$"):
+        describe_action(6470)
 
 
 @pytest.mark.parametrize(

@@ -229,6 +229,7 @@ def test_a_turn_of_agreement_that_is_not_legal_says_why() -> None:
     moved = start.play("dF1-F2").play("TG7-F6")
     offered = moved.play("offer")
     declined = offered.play("decline")
+    theirs_declined = moved.play("dF2-F1").play("offer").play("decline")
     for position, word, why in (
         (start, "offer", "2 quiet turns come first, 2 more"),
         (start.play("dF1-F2"), "offer", "2 quiet turns come first, 1 more"),
@@ -236,6 +237,11 @@ def test_a_turn_of_agreement_that_is_not_legal_says_why() -> None:
         (offered, "TF6-F5", "an offer comes first: accept or decline"),
         (offered, "offer", "one is to be answered first, by accept or decline"),
         (declined, "offer", "the last one was declined; turns of one's own until the next: 2"),
+        (
+            theirs_declined,
+            "offer",
+            "the last one was declined; turns of one's own until the next: 2",
+        ),
     ):
         with pytest.raises(IllegalMove, match=f": {why}$"):
             position.play(word)

@@ -292,7 +292,9 @@ def test_the_turn_limit_is_distinguished_from_the_quiet_limit() -> None:
 
 
 def test_the_limits_are_the_callers() -> None:
-    position = place("classic", "A8", "H4", max_quiet_turns=2, max_turns=9)
+    limits = {"max_quiet_turns": 2, "max_turns": 9, "offer_after": 3, "agreement": True}
+    position = place("classic", "A8", "H4", **limits)
+    assert position.limits == limits
     position = position.play("dA8-A9").play("TH4-H5")
     assert ended(position) == (Termination.QUIET_LIMIT, -3)
     position = place("classic", "A8", "H4", max_quiet_turns=9, max_turns=1).play("dA8-A9")

@@ -50,6 +50,19 @@ EXPLAINED = {
         "axis + NUM_AXES -> axis - NUM_AXES",
     ): "four from the end of eight is four from the beginning",
     ("MAX_TRAMPLES = 32", "32 -> 33"): "scratch space may be larger",
+    ("MAX_ANSWERS = 16", "16 -> 17"): "scratch space may be larger",
+    (
+        "return path if decide(_AGREEMENT_ACTIONS.get(turn, -1)) else None",
+        "1 -> 2",
+    ): "no action has a number below 0",
+    (
+        "for number, (line, columns) in enumerate(zip(lines, _ROW_COLUMNS, strict=True), start=1):",
+        "True -> False",
+    ): "the lines have been counted",
+    (
+        "for action, cells in enumerate(zip(MOVE_FROM.tolist(), MOVE_TO.tolist(), strict=True))",
+        "True -> False",
+    ): "both have an entry for every move",
     (
         "while captures < count and decisions[captures] < CAPTURE_ALL:",
         "captures < count -> captures <= count",
