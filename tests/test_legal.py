@@ -7,6 +7,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from by_hand import place
 from positions import constructed, position_of
 
 from thud_env import RULESETS, Position
@@ -67,6 +68,13 @@ def test_the_pieces_that_may_move_are_those_on_the_board(rules: str) -> None:
         first, count = fields.movable_pieces(row)
         (cells,) = np.isin(row[: fields.NUM_CELLS], theirs).nonzero()
         assert sorted(row[first : first + count].tolist()) == cells.tolist()
+
+
+def test_nothing_is_legal_once_a_battle_is_over() -> None:
+    before = place("classic", "A8", "H4", max_quiet_turns=1)
+    after = before.play("dA8-A9")
+    assert after.outcome is not None
+    assert not any(is_legal(after.row, action) for action in range(-1, NUM_ACTIONS + 1))
 
 
 def near_or_supported(row: np.ndarray, cell: int, step: int) -> bool:

@@ -130,7 +130,7 @@ BOARD = "5/7/9/11/13/6d8/6Td7/d6R7/15/15/13/11/9/7/5"
         (f"{BOARD} d - 00 0", "quiet turns '00'"),
         (f"{BOARD} d - 0 007", "turns played '007'"),
         (f"{BOARD} d - 0 0 3", "turns without offers '3'"),
-        (f"{BOARD} d - 0 0 3,0", "turns without offers"),
+        (f"{BOARD} d - 0 0 1,0", "turns without offers"),
         (f"{BOARD} d offer 0 0", "'offer', but the battle is played with agreement=False"),
         (f"{BOARD} d agreed 0 0", "'agreed', but"),
         (f"{BOARD} t later 0 0", "pending 'later'"),
