@@ -14,7 +14,7 @@ from thud_env import RULESETS, Position
 from thud_env.actions import NUM_ACTIONS, NUM_MOVES
 from thud_env.board import CELL_STEP, NUM_DIRECTIONS
 from thud_env.rules import row as fields
-from thud_env.rules.legal import is_legal
+from thud_env.rules.legal import NUM_WORDS, is_legal, legal_words
 from thud_env.rules.moves import faced_by
 
 MOVES_TRIED = 100
@@ -41,6 +41,8 @@ def check(position: Position, random: Random) -> None:
     tried = {*listed, *range(NUM_MOVES, NUM_ACTIONS), *random.sample(range(NUM_MOVES), MOVES_TRIED)}
     assert {action for action in tried if is_legal(position.row, action)} == listed
     assert set(np.flatnonzero(position.action_mask()).tolist()) == listed
+    words, scratch = np.empty(NUM_WORDS + 1, np.int64), np.empty(fields.MAX_ANSWERS, np.int32)
+    assert legal_words(position.row, words, scratch) == len(legal)
 
 
 @pytest.mark.parametrize("rules", RULESETS)

@@ -50,7 +50,13 @@ EXPLAINED = {
         "axis + NUM_AXES -> axis - NUM_AXES",
     ): "four from the end of eight is four from the beginning",
     ("MAX_TRAMPLES = 32", "32 -> 33"): "scratch space may be larger",
+    ("captured += 1", "1 -> 2"): "it is only asked whether there were any",
     ("MAX_ANSWERS = 16", "16 -> 17"): "scratch space may be larger",
+    ("MAX_DECISIONS_AT_ONCE = 2048", "2048 -> 2049"): "scratch space may be larger",
+    (
+        "for _cell, _rays in zip(CELL_OF_SQUARE, RAY_LENGTH, strict=True):",
+        "True -> False",
+    ): "both have an entry for every square",
     (
         "return path if decide(_AGREEMENT_ACTIONS.get(turn, -1)) else None",
         "1 -> 2",
