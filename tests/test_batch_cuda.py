@@ -35,8 +35,7 @@ def run(program, *arguments, **environment):
     )
 
 
-# A ruleset of each kind here, one of our own in test_own_ruleset.py; a row of reliability has all.
-@pytest.mark.parametrize("rules", ["classic-all", "koom-valley-football"])
+@pytest.mark.parametrize("rules", RULESETS)
 def test_simulated_kernels_play_as_the_cpu_does(rules, tmp_path):
     path = tmp_path / "shown.npz"
     simulator = {"NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1"}

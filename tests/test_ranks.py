@@ -255,22 +255,35 @@ def torchrun(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.slow
-def test_a_run_of_two_processes_stops_and_goes_on(tmp_path: Path) -> None:
-    """To the end of one that was never stopped: a row of make reliability."""
-    done = torchrun(tmp_path, "--minutes", "0.001")
+def test_a_run_of_two_processes_stops_and_goes_on_exactly(tmp_path: Path) -> None:
+    unbroken, broken = tmp_path / "unbroken", tmp_path / "broken"
+    for folder in (unbroken, broken):
+        folder.mkdir()
+    done = torchrun(unbroken)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("2 processes together") == 1, "one process speaks"
+    done = torchrun(broken, "--minutes", "0.001")
+    assert done.returncode == 0, done.stderr
     assert done.stderr.count("the time is up; to go on: torchrun ... -m training.train") == 1
-    done = torchrun(tmp_path, "--resume")
+    done = torchrun(broken, "--resume")
     assert done.returncode == 0, done.stderr
     assert "going on from" in done.stdout
-    run = tmp_path / "runs" / "small"
-    kept = {path.name for path in (run / "checkpoints" / "latest").iterdir()}
-    assert {"state.json", "state-1.json"} < kept
-    decisions = [json.loads(line)["decisions"] for line in (run / "metrics.jsonl").open()]
-    assert decisions == list(range(256, 1537, 256))
+    files = []
+    for folder in (unbroken, broken):
+        run = folder / "runs" / "small"
+        newest = (run / "checkpoints" / "latest").resolve()
+        lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+        files.append(
+            (
+                {str(p.relative_to(newest)): p.read_bytes() for p in newest.rglob("*.*")},
+                [{k: v for k, v in line.items() if "speed/" not in k} for line in lines],
+            )
+        )
+    assert files[0] == files[1]
+    assert {"state.json", "state-1.json"} < set(files[0][0])
+    assert files[0][1][-1]["decisions"] == 1536
     with pytest.raises(RunError, match=r"trained by 2 processes together, not by 1$"):
-        train(SMALL_RUN, Console(quiet=True), tmp_path / "runs", Options(resume=True))
+        train(SMALL_RUN, Console(quiet=True), broken / "runs", Options(resume=True))
 
 
 @pytest.mark.parametrize(("local_rank", "gpu"), [("0", 0), ("3", 3), ("5", 1), (None, 0)])

@@ -6,6 +6,8 @@ import dataclasses
 import json
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 from numpy.typing import NDArray
 from resumed_run import (
     TINY,
@@ -39,13 +42,15 @@ from training.process.stopping import STOPPING
 from training.runs.loop import Stopped
 from training.trainer import self_play_trainer
 
+ROOT = Path(__file__).parents[1]
+
 
 @pytest.fixture(scope="module")
 def unbroken(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return unbroken_run(tmp_path_factory.mktemp("unbroken"))
 
 
-@pytest.mark.parametrize("at", [1, 2, 3, 6])
+@pytest.mark.parametrize("at", [1, 2, 3, 4, 6])
 def test_a_run_cut_off_anywhere_ends_as_the_unbroken_one(
     at: int, unbroken: Path, tmp_path: Path, monkeypatch
 ) -> None:
@@ -168,6 +173,29 @@ def some_play(command: str, player: str) -> tuple[Any, Callable[[], Any]]:
         met = OpponentConfig(scripted=1.0, players=(player,))
         trainer = self_play_trainer(TrainConfig(**short, opponents=met))
     return trainer.play, lambda: trainer.play.collect(8)
+
+
+@pytest.mark.slow
+def test_a_killed_process_goes_on(unbroken: Path, tmp_path: Path) -> None:
+    config = tmp_path / "tiny.yaml"
+    config.write_text(yaml.safe_dump(dataclasses.asdict(TINY)))
+    command = [sys.executable, "-m", "training.train", str(config)]
+    process = subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    metrics = tmp_path / "runs" / "tiny" / "metrics.jsonl"
+    while process.poll() is None:
+        if metrics.exists() and metrics.read_text().count("\n") >= 3:
+            break
+        time.sleep(0.01)
+    process.kill()
+    assert process.wait() == -signal.SIGKILL, "the run came to its end before"
+    folder, _ = quietly(tmp_path / "runs", resume=True)
+    assert_same(folder, unbroken)
 
 
 @pytest.mark.parametrize("command", ["train", "exploit", "distill"])
