@@ -48,19 +48,26 @@ class Command(argparse.ArgumentParser):
     Args:
         module: its full name.
         docstring: what ``--help`` shows above the arguments, the module's docstring.
-        more: what ``--help`` shows below them.
+        more: returns what ``--help`` shows below them.
     """
 
-    def __init__(self, module: str, docstring: str | None, more: str = "") -> None:
+    def __init__(
+        self, module: str, docstring: str | None, more: Callable[[], str] = lambda: ""
+    ) -> None:
         self._name = module.rpartition(".")[2]
         self._options: list[str] = []
+        self._more = more
         super().__init__(
             prog=f"python -m {module}",
             description=plain(docstring),
-            epilog=more,
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
         )
+
+    def format_help(self) -> str:
+        """As argparse's."""
+        self.epilog = self._more()
+        return super().format_help()
 
     def add_argument(self, *names: str, **how: Any) -> argparse.Action:
         """As argparse's."""

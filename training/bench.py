@@ -111,7 +111,9 @@ def measure(config: TrainConfig, updates: int) -> dict[str, float]:
 
 def main(words: list[str] | None = None) -> int:
     """The command line; returns the exit code."""
-    command = Command("training.bench", __doc__, keys_help(load_config(DEFAULT, TrainConfig)))
+    command = Command(
+        "training.bench", __doc__, lambda: keys_help(load_config(DEFAULT, TrainConfig))
+    )
     add_config(command, "a YAML file, or the folder of a run", DEFAULT)
     command.add_argument(
         "--updates", type=bounded(int, 1), default=5, metavar="N", help="how many (5)"

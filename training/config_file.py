@@ -19,7 +19,7 @@ from thud_env.arguments import shown
 from thud_env.command import whole_number
 from thud_env.errors import ThudError
 from training.config import Config, RunConfig
-from training.config_values import LARGEST, ConfigError, check_type
+from training.config_values import LARGEST, ConfigError, check_type, field_types
 
 STORED = "config.yaml"
 """The file in a run's folder with its configuration."""
@@ -110,7 +110,7 @@ def _build(kind: Any, tree: Any, where: str) -> Any:
         tree = {}
     if not isinstance(tree, dict):
         raise ConfigError(f"{where.rstrip('.')} must be a mapping of keys to values")
-    hints = typing.get_type_hints(kind)
+    hints = field_types(kind)
     values = {}
     for key, value in tree.items():
         if key not in hints:
@@ -127,12 +127,12 @@ def _hint(kind: Any, key: str, where: str) -> str:
     for command, keys in KEYS_OF_ONE.items():
         if not where and key in keys:
             return f"this is for python -m {command}, which has it"
-    known = typing.get_type_hints(kind)
+    known = field_types(kind)
     near = [f"{where}{name}" for name in difflib.get_close_matches(key, known, n=1)]
     near = near or [
         f"{where}{group}.{key}"
         for group, hint in known.items()
-        if dataclasses.is_dataclass(hint) and key in typing.get_type_hints(hint)
+        if dataclasses.is_dataclass(hint) and key in field_types(hint)
     ]
     return f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}"
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable
+from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
@@ -20,6 +22,16 @@ class ConfigError(ThudError):
     """A configuration that is missing, misspelt or out of range."""
 
 
+_type_hints: Callable[..., dict[str, Any]] = cache(get_type_hints)
+
+
+def field_types(kind: Any, *, ranges: bool = False) -> dict[str, Any]:
+    """The types of a dataclass's fields, by field; on request, with the ranges of their values
+    (agents/ranges.py). Python evaluates the annotations of a class anew whenever it is asked.
+    """
+    return _type_hints(kind, include_extras=ranges)
+
+
 def check_values(config: Any, where: str = "") -> None:
     """Refuse values of a configuration, or of a part of one, that are of another type or out of
     range.
@@ -31,7 +43,7 @@ def check_values(config: Any, where: str = "") -> None:
     Raises:
         ConfigError: naming the key and what would be right.
     """
-    hints = get_type_hints(type(config), include_extras=True)
+    hints = field_types(type(config), ranges=True)
     for field in dataclasses.fields(config):
         key, value, hint = f"{where}{field.name}", getattr(config, field.name), hints[field.name]
         if isinstance(value, np.generic):

@@ -53,7 +53,7 @@ def main(words: list[str] | None = None) -> int:
     command = Command(
         "training.evaluate",
         __doc__,
-        "A SPEC is greedy, policy:PATH or another player of docs/agents.md.",
+        lambda: "A SPEC is greedy, policy:PATH or another player of docs/agents.md.",
     )
     add = command.add_argument
     add("--dwarfs", metavar="SPEC", help="who plays the dwarfs")

@@ -18,6 +18,7 @@ from agents.networks.kinds import NETWORKS
 from agents.networks.network import NetworkConfig
 from thud_env.command import plain
 from training.config import RunConfig
+from training.config_values import field_types
 
 WIDTH, COLUMN = 98, 30
 """Of a line, and of what stands left in it."""
@@ -37,9 +38,6 @@ def keys_help(config: RunConfig, without: str = "") -> str:
             ),
         )
     )
-
-
-_hints = cache(typing.get_type_hints)
 
 
 @cache
@@ -76,7 +74,7 @@ def _key(kind: type[Any], name: str, value: Any, where: str) -> tuple[str, str]:
     """A key as it could be given; its meaning, and its values if they are a few words."""
     default = list(value) if isinstance(value, tuple) else value
     text = yaml.safe_dump(default, default_flow_style=True).partition("\n")[0]
-    hint = _hints(kind)[name]  # type: ignore[arg-type]  # a class is hashable
+    hint = field_types(kind)[name]
     words = typing.get_args(hint) if typing.get_origin(hint) is typing.Literal else ()
     choice = f" One of {', '.join(map(str, words))}." if words else ""
     described = meanings(kind)  # type: ignore[arg-type]  # a class is hashable

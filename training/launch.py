@@ -62,7 +62,7 @@ def run_command(
         kind = type(default)
         return read_run(path, arguments.overrides, kind, allow_python=python, example=example)
 
-    command = Command(module, docstring, keys_help(default))
+    command = Command(module, docstring, lambda: keys_help(default))
     add_config(
         command,
         "a YAML file, whose run begins anew without --resume, or a run's folder, which goes on",
