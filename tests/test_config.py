@@ -18,8 +18,8 @@ from training.config import (
     TrainConfig,
 )
 from training.config_file import KEYS_OF_ONE, load_config
-from training.config_values import ConfigError
 from training.distill.config import DistillConfig, LessonConfig, TeacherConfig
+from training.errors import ConfigError
 
 FOLDER = Path(__file__).parents[1] / "configs"
 CONFIGS = sorted(FOLDER.glob("*.yaml"))

@@ -19,10 +19,10 @@ from small_distillation import TINY, TREE
 from test_docs import table
 
 from thud_env.position import SIDES
-from training.config_values import ConfigError
 from training.distill.__main__ import distil, main
 from training.distill.config import DistillConfig, TeacherConfig
 from training.distill.distillation import Distillation
+from training.errors import ConfigError
 from training.options import Options
 
 ROOT = Path(__file__).parents[1]

@@ -12,7 +12,7 @@ from small_run import SMALL_RUN
 from agents.networks.inputs import Inputs
 from agents.networks.network import Judgement, Network, NetworkConfig
 from thud_env.position import SIDES, Position
-from training.config_values import ConfigError
+from training.errors import ConfigError
 from training.process.roles import Roles
 from training.runs.foresight import Foresight
 

@@ -83,6 +83,7 @@ ROOMS = {
     "training": [
         "svg",
         "pages",
+        "errors",
         "config_values",
         "config",
         "config_file",

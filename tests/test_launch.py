@@ -16,8 +16,8 @@ from rich.console import Console
 import agents
 from training.checks import check_players, check_run
 from training.config import Config, ExploitConfig, OpponentConfig, TrainConfig
-from training.config_values import ConfigError
 from training.distill.config import DistillConfig, LessonConfig
+from training.errors import ConfigError
 from training.launch import run_command
 from training.options import Options, add_options
 from training.process.ranks import Ranks

@@ -26,8 +26,8 @@ from small_run import SMALL_RUN
 from agents.networks.network import Network, NetworkConfig
 from thud_env import CLASSIC, BatchedGame
 from thud_env.position import SIDES
-from training.config import OpponentConfig, PPOConfig, RunError
-from training.config_values import ConfigError
+from training.config import OpponentConfig, PPOConfig
+from training.errors import ConfigError, RunError
 from training.learner.batches import Batch
 from training.learner.ppo import Learner
 from training.options import Options

@@ -23,8 +23,9 @@ from resumed_run import (
 )
 
 from agents.networks.symmetric import SymmetricConfig
-from training.config import OpponentConfig, PPOConfig, RunError, TrainConfig
+from training.config import OpponentConfig, PPOConfig, TrainConfig
 from training.config_file import load_config
+from training.errors import RunError
 from training.process.state import State
 from training.runs.folder import RunFolder
 from training.runs.loop import Stopped

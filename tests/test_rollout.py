@@ -21,7 +21,7 @@ from thud_env.rulesets import RULESETS
 from training.arena.battles import strikes_of
 from training.arena.openings import read_openings
 from training.config import PPOConfig, TrainConfig
-from training.config_values import ConfigError
+from training.errors import ConfigError
 from training.learner.advantage import gae
 from training.learner.batches import batches_of
 from training.process.roles import Roles

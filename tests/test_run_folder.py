@@ -29,9 +29,9 @@ from agents.durable import make_folder, replace_flushed
 from agents.networks.checkpoint import NotFiniteError
 from thud_env.position import SIDES
 from training.commands.lock import FILE, FolderLock
-from training.config import RunError, TrainConfig
+from training.config import TrainConfig
 from training.config_file import load_config
-from training.config_values import ConfigError
+from training.errors import ConfigError, RunError
 from training.process.state import State, StateError, load_state, save_state
 from training.process.stopping import asked_to_stop
 from training.runs import checkpoints

@@ -19,12 +19,12 @@ from thud_env import BatchedGame, Position, RowError, ThudError
 from thud_env.jit.rng import seed_generators
 from thud_env.rules.row import NO_QUESTION, ONGOING, PENDING, TERMINATION, TO_MOVE
 from thud_env.symmetry import map_action, map_rows, symmetries_of
-from training.config_values import ConfigError
 from training.distill import alphabeta_teacher
 from training.distill.alphabeta_teacher import AlphaBetaTeacher
 from training.distill.config import TeacherConfig
 from training.distill.labels import Labels
 from training.distill.tree_teacher import TreeTeacher, _Students
+from training.errors import ConfigError
 
 
 def some_rows(rules: str, seed: int = 3) -> np.ndarray:

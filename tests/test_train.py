@@ -29,7 +29,7 @@ from thud_env.command import BROKEN_PIPE
 from thud_env.position import SIDES
 from training.config import PPOConfig, TrainConfig
 from training.config_file import load_config
-from training.config_values import ConfigError
+from training.errors import ConfigError
 from training.learner.batches import with_progress_paid
 from training.learner.ppo import MEASURED
 from training.options import Options

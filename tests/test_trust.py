@@ -19,7 +19,7 @@ from thud_env import Record, ThudError
 from training.arena.field import FieldError
 from training.config import TrainConfig
 from training.config_file import load_config
-from training.config_values import ConfigError
+from training.errors import ConfigError
 from training.ladder.__main__ import main as ladder_main
 from training.ladder.entries import Header
 from training.ladder.fields import make_field, read_field

@@ -13,7 +13,7 @@ from thud_env.rulesets import get_ruleset
 from training.arena.book import book_starts
 from training.arena.identity import files_of
 from training.config import RunConfig
-from training.config_values import ConfigError
+from training.errors import ConfigError
 from training.options import Options
 from training.process.precision import device_named
 from training.process.roles import two_networks

@@ -16,11 +16,8 @@ from agents.ranges import Count, NotNegative, Positive, Share, StepSize
 from thud_env.errors import ThudError
 from thud_env.rules.row import new_row
 from thud_env.rulesets import get_ruleset
-from training.config_values import ConfigError, check_type, check_values
-
-
-class RunError(ThudError):
-    """A run that cannot begin, or cannot go on as asked."""
+from training.config_values import check_type, check_values
+from training.errors import ConfigError
 
 
 @dataclasses.dataclass(frozen=True)

@@ -19,7 +19,8 @@ from thud_env.arguments import shown
 from thud_env.command import whole_number
 from thud_env.errors import ThudError
 from training.config import Config, RunConfig
-from training.config_values import LARGEST, ConfigError, check_type, field_types
+from training.config_values import LARGEST, check_type, field_types
+from training.errors import ConfigError
 
 STORED = "config.yaml"
 """The file in a run's folder with its configuration."""

@@ -12,14 +12,10 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 import numpy as np
 
 from thud_env.arguments import shown
-from thud_env.errors import ThudError
+from training.errors import ConfigError
 
 LARGEST = 2**63 - 1
 """The largest whole number of a configuration."""
-
-
-class ConfigError(ThudError):
-    """A configuration that is missing, misspelt or out of range."""
 
 
 _type_hints: Callable[..., dict[str, Any]] = cache(get_type_hints)

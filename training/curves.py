@@ -23,8 +23,8 @@ from thud_env.position import SIDES
 from thud_env.rulesets import Ruleset, get_ruleset
 from training.config import ExploitConfig, RunConfig, TrainConfig
 from training.config_file import STORED, load_config
-from training.config_values import ConfigError
 from training.distill.config import DistillConfig
+from training.errors import ConfigError
 from training.pages import check_writable, write_all
 from training.runs.metrics import FILE, whole_lines
 from training.selfplay.battle_metrics import AGAINST

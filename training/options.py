@@ -7,7 +7,7 @@ import dataclasses
 from pathlib import Path
 
 from thud_env.command import Command, bounded
-from training.config_values import ConfigError
+from training.errors import ConfigError
 from training.keys_help import meanings
 
 

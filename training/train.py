@@ -35,7 +35,7 @@ from thud_env.batch.cpu import available_cores
 from thud_env.rulesets import get_ruleset
 from training.checks import check_run
 from training.config import TrainConfig
-from training.config_values import ConfigError
+from training.errors import ConfigError
 from training.launch import complete, open_run, run_command
 from training.options import DEFAULTS, Options, add_options
 from training.process.ranks import Ranks

@@ -9,7 +9,7 @@ from thud_env.arguments import nearest
 from thud_env.command import Command
 from training.config import Config
 from training.config_file import STORED, load_config
-from training.config_values import ConfigError
+from training.errors import ConfigError
 
 _CHECKOUT = Path(__file__).resolve().parents[1]
 SMOKE = Path("configs/smoke.yaml")

@@ -13,7 +13,7 @@ from reliability.rounds import prove_for, prove_once
 from reliability.tree import ROOT
 from thud_env.command import say
 from training.commands.lock import FolderLock
-from training.config import RunError
+from training.errors import RunError
 
 
 def main() -> int:

@@ -22,7 +22,7 @@ from reliability.reach import standing_on
 from reliability.row import Fault, Row
 from reliability.runs import trained
 from training.arena.field import FieldError
-from training.config import RunError
+from training.errors import RunError
 from training.ladder.entries import Header
 from training.ladder.fields import make_field
 from training.ladder.store import FILE, read_games

@@ -10,7 +10,7 @@ from reliability import disk, power, stops
 from reliability.reach import standing_on
 from reliability.row import Fault, Row
 from reliability.runs import DISTILLED
-from training.config import RunError
+from training.errors import RunError
 
 
 def check_kills(size: int, random: Random, folder: Path) -> int:

@@ -32,7 +32,7 @@ from thud_env.record.text import decode_record
 from thud_env.rulesets import RULESETS
 from training.config import TrainConfig
 from training.config_file import load_config
-from training.config_values import ConfigError
+from training.errors import ConfigError
 from training.ladder.fields import read_field
 
 _PROMISE = "Any input is read or refused by name"

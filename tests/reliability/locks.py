@@ -18,7 +18,7 @@ from reliability.row import Fault, Row
 from reliability.runs import trained
 from training.arena.field import FieldError
 from training.commands.lock import FolderLock
-from training.config import RunError
+from training.errors import RunError
 from training.fit_evaluation import __main__ as fit_evaluation
 from training.ladder.store import Store
 

@@ -17,7 +17,8 @@ from unittest import mock
 from reliability.reach import standing_on
 from reliability.row import Fault, Row
 from reliability.runs import CONFIG, assert_ends_as, gone_on_from, outcome, trained
-from training.config import RunConfig, RunError
+from training.config import RunConfig
+from training.errors import RunError
 
 Names = dict[str, tuple[int, str]]
 """Of a folder: by name, the number of what it leads to, and the target if it is a link."""

@@ -15,7 +15,8 @@ from unittest import mock
 from reliability.reach import standing_on
 from reliability.row import Fault, Row
 from reliability.runs import CONFIG, UPDATES, assert_ends_as, gone_on_from, outcome, trained
-from training.config import RunConfig, RunError
+from training.config import RunConfig
+from training.errors import RunError
 from training.process.stopping import STOPPING
 
 STOPPED = "However a run ends, it goes on to the same end, byte for byte"

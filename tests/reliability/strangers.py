@@ -16,9 +16,9 @@ from reliability.reach import standing_on
 from reliability.row import Fault, Row
 from reliability.runs import CONFIG, trained
 from thud_env.errors import ThudError
-from training.config import RunError, TrainConfig
+from training.config import TrainConfig
 from training.config_file import load_config
-from training.config_values import ConfigError
+from training.errors import ConfigError, RunError
 from training.ladder.fields import read_field
 from training.train import main as train_main
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from training.arena.openings import OpeningsError, read_openings
 from training.config import RunConfig
-from training.config_values import ConfigError
+from training.errors import ConfigError
 
 
 def book_starts(config: RunConfig, key: str) -> NDArray[np.int16]:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from agents import system
 from agents.durable import naming
-from training.config import RunError
+from training.errors import RunError
 
 FILE = "lock"
 _MOST_BYTES = 200

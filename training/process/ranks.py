@@ -24,7 +24,7 @@ import torch
 import torch.distributed as dist
 from numpy.typing import NDArray
 
-from training.config import RunError
+from training.errors import RunError
 from training.process.state import State
 
 

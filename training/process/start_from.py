@@ -10,7 +10,7 @@ from agents.networks.network import PolicyNetwork
 from thud_env.errors import ThudError
 from thud_env.position import SIDES
 from thud_env.rulesets import get_ruleset
-from training.config_values import ConfigError
+from training.errors import ConfigError
 
 
 def start_from(folder: str, networks: tuple[PolicyNetwork, PolicyNetwork], rules: str) -> None:

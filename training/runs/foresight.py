@@ -25,7 +25,7 @@ from thud_env.rulesets import get_ruleset
 from training.arena.battles import play_battles
 from training.arena.book import book_starts
 from training.config import RunConfig
-from training.config_values import ConfigError
+from training.errors import ConfigError
 from training.process.precision import Precision
 from training.process.roles import Roles
 

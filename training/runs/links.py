@@ -11,7 +11,7 @@ from pathlib import Path
 
 from agents.durable import is_temporary
 from thud_env.position import SIDES
-from training.config import RunError
+from training.errors import RunError
 from training.process.state import NUMBERED
 
 _OWN_LINKS = {

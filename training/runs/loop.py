@@ -11,7 +11,8 @@ from rich.console import Console
 
 from agents.networks.checkpoint import NotFiniteError
 from thud_env.position import SIDES
-from training.config import RunConfig, RunError
+from training.config import RunConfig
+from training.errors import RunError
 from training.process.ranks import Ranks
 from training.process.roles import Roles
 from training.process.state import State

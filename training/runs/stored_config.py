@@ -6,9 +6,9 @@ import dataclasses
 from pathlib import Path
 
 from training.commands.changes import changes
-from training.config import Config, RunError
+from training.config import Config
 from training.config_file import STORED, load_config
-from training.config_values import ConfigError
+from training.errors import ConfigError, RunError
 from training.process.precision import Precision, device_named
 from training.runs.checkpoints import Checkpoints
 

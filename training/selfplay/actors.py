@@ -30,8 +30,8 @@ import numpy as np
 import ray
 
 from agents.networks.network import PolicyNetwork
-from training.config import PlayConfig, RunError
-from training.config_values import ConfigError
+from training.config import PlayConfig
+from training.errors import ConfigError, RunError
 from training.process.memory import keep_freed_memory
 from training.process.roles import Roles
 from training.process.state import State, restore_network, state_of_network

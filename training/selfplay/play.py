@@ -8,7 +8,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from thud_env.batch.options import Device
-from training.config import PlayConfig, RunError
+from training.config import PlayConfig
+from training.errors import RunError
 from training.process.roles import Roles
 from training.process.state import State
 from training.selfplay.battles import OngoingBattles
