@@ -36,6 +36,15 @@ def test_the_help_of_what_a_run_can_be_told_is_no_sentence(capsys) -> None:
     ("words", "said"),
     [
         (["--resum"], "unknown option --resum: did you mean --resume? there are --help, --allow"),
+        (
+            ["--ppo.epochs=2"],
+            "unknown option --ppo.epochs: a key is given as ppo.epochs=VALUE; there are --help",
+        ),
+        (
+            ["--total-decisions", "9"],
+            "unknown option --total-decisions: a key is given as total_decisions=VALUE; there are",
+        ),
+        (["--9"], "unknown option --9: there are --help, --allow"),
         (["--minutes", "soon"], "--minutes: 'soon': a number, 0 or more, would be right"),
         (["--minutes", "-1"], "--minutes: '-1': a number, 0 or more, would be right"),
         (["--actors", "2.5"], "--actors: '2.5': a whole number, 1 or more, would be right"),

@@ -57,6 +57,7 @@ class Command(argparse.ArgumentParser):
         self._name = module.rpartition(".")[2]
         self._options: list[str] = []
         self._more = more
+        self._takes_keys = False
         super().__init__(
             prog=f"python -m {module}",
             description=plain(docstring),
@@ -74,6 +75,16 @@ class Command(argparse.ArgumentParser):
         action = super().add_argument(*names, **how)
         self._options += [name for name in action.option_strings if name.startswith("--")]
         return action
+
+    def add_keys(self, meaning: str) -> None:
+        """Add ``KEY=VALUE ...``, as ``overrides``: a list of words, which may be empty.
+
+        Args:
+            meaning: what the help says of them.
+        """
+        self._takes_keys = True
+        # Without a default argparse calls it required.
+        self.add_argument("overrides", nargs="*", default=[], metavar="KEY=VALUE", help=meaning)
 
     def add_rules(self, otherwise: str | None = None) -> None:
         """Add ``--rules``, the name of a ruleset.
@@ -163,14 +174,23 @@ class Command(argparse.ArgumentParser):
         for word in words:
             option = word.partition("=")[0]
             if word.startswith("--") and option not in (*self._options, "--"):
-                near = difflib.get_close_matches(option, self._options, n=1)
-                hint = f"did you mean {near[0]}? " if near else ""
+                hint = self._hint(option)
                 self.error(f"unknown option {option}: {hint}there are {', '.join(self._options)}")
         arguments, others = self.parse_known_intermixed_args(words)
         if others:
             options = ", ".join(self._options)
             self.error(f"unexpected argument {others[0]!r}: the options are {options}")
         return arguments
+
+    def _hint(self, option: str) -> str:
+        """What would be right in place of an option that there is not."""
+        near = difflib.get_close_matches(option, self._options, n=1)
+        if near:
+            return f"did you mean {near[0]}? "
+        key = option.removeprefix("--").replace("-", "_")
+        if self._takes_keys and all(map(str.isidentifier, key.split("."))):
+            return f"a key is given as {key}=VALUE; "
+        return ""
 
 
 def _open_closed_streams() -> None:

@@ -28,13 +28,7 @@ def add_config(command: Command, meaning: str, default: Path | None = None) -> N
     command.add_argument(
         "config", nargs="?" if default else None, metavar="CONFIG", help=f"{meaning}{where}"
     )
-    command.add_argument(
-        "overrides",
-        nargs="*",
-        default=[],  # or argparse calls it required
-        metavar="KEY=VALUE",
-        help="other values for keys of the configuration: total_decisions=50_000",
-    )
+    command.add_keys("other values for keys of the configuration: total_decisions=50_000")
     command.add_argument("--allow-python", action="store_true", help=ALLOW_PYTHON)
 
 
