@@ -8,13 +8,15 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from random import Random
 
 import pytest
-from reliability import distillation, mutants
+from reliability import commands, distillation, mutants
 from reliability.every import ROWS
 from reliability.reach import standing_on
 from reliability.report import PAGE, page, read_results
 from reliability.row import (
+    PACKAGES,
     Fault,
     NotProvenError,
     Row,
@@ -46,6 +48,22 @@ def test_mutants_that_are_no_mistakes_are_of_lines_that_there_are() -> None:
     sources = "".join((mutants.ROOT / path).read_text("utf-8") for path in mutants.SOURCES)
     lines = {line.strip() for line in sources.splitlines()}
     assert {before for before, _ in mutants.EXPLAINED} <= lines
+
+
+def test_command_lines_prove_all_that_is_run(tmp_path: Path) -> None:
+    commands.check(1, Random(1), tmp_path)  # what runs once, as it is imported, aside
+    ran: set[str] = set()
+    sys.setprofile(lambda frame, _event, _argument: ran.add(frame.f_code.co_filename))
+    try:
+        commands.check(300, Random(1), tmp_path)
+    finally:
+        sys.setprofile(None)
+    root = Path(__file__).parents[1]
+    sources = {path: str(path.relative_to(root)) for path in map(Path, ran) if root in path.parents}
+    ours = {name for name in sources.values() if name.startswith(PACKAGES)}
+    (row,) = commands.ROWS
+    assert "training/usage.py" in ours
+    assert ours <= set(row.proves)
 
 
 _LIES = {"on": False}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from reliability import (
+    commands,
     damage,
     dependencies,
     disk,
@@ -32,6 +33,7 @@ ROWS: list[Row] = [
         paths,
         signature,
         inputs,
+        commands,
         stops,
         matches,
         together,

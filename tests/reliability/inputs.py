@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import io
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,7 +13,6 @@ from unittest import mock
 
 import yaml
 from test_check import TRIES
-from test_command import MODULES, main_of
 from test_fuzz import LIMITS, attempt, battles, check_position, check_reads, damaged
 
 import agents
@@ -25,7 +23,6 @@ from reliability.reach import standing_on
 from reliability.row import THE_ENVIRONMENTS, THE_GAME, Fault, Row
 from reliability.tree import PLAIN, ROOT, edited, run
 from thud_env import Position, Record, RecordError
-from thud_env.command import Command
 from thud_env.errors import ThudError
 from thud_env.position import SIDES
 from thud_env.record.text import decode_record
@@ -130,42 +127,6 @@ def _save_pair(folder: Path, rules: str) -> None:
 
 _KEYS = [*(field.name for field in dataclasses.fields(TrainConfig)), "ppo.gamma", "network.blocks"]
 _VALUES = ["", "0", "-1", "1e999", "nan", "null", "[]", "{a: [1]}", "true", "classic", "9" * 5000]
-
-
-def check_command_lines(size: int, random: Random, folder: Path) -> int:
-    """Of every command: read, or refused in one line with exit code 2; the work is not done."""
-    run, options = Command.run, []
-    mains = [main_of(module) for module in MODULES if not module.startswith(_OTHER_LIBRARIES)]
-    for main in mains:
-        shown = io.StringIO()
-        with contextlib.redirect_stdout(shown):
-            main(["--help"])
-        options.append(re.findall(r"--[a-z-]+", shown.getvalue()))
-    with mock.patch.object(
-        Command,
-        "run",
-        lambda self, _work, *words, **how: run(self, lambda _arguments: 0, *words, **how),
-    ):
-        for _ in range(size):
-            command = random.randrange(len(mains))
-            words = [
-                random.choice(options[command]) if random.random() < 0.5 else random.choice(_WORDS)
-                for _ in range(random.randrange(6))
-            ]
-            said, out = io.StringIO(), io.StringIO()
-            with contextlib.redirect_stderr(said), contextlib.redirect_stdout(out):
-                code = mains[command](words)
-            assert (code, said.getvalue().count("\n")) in ((0, 0), (2, 1)), (words, said.getvalue())
-            assert len(said.getvalue()) < 3000, words
-    return size
-
-
-_OTHER_LIBRARIES = "training.integrations."
-_WORDS = [
-    *("", " ", "-", "--", "-x", "-1", "0", "1", "2.5", "1e3", "1e999", "nan", "x" * 5000, "@x"),
-    *("\x00", "a\nb", "\x1b[2J", "\ud800", "=", "--=", "a=b", "--games=2", "--rules=chess"),
-    *("classic", "koom-valley", "random", "greedy", "policy:nowhere", "configs/smoke.yaml", "/"),
-]
 
 
 def check_rows(size: int, random: Random, folder: Path) -> int:
@@ -299,19 +260,6 @@ ROWS = [
             )
         },
         proves=standing_on("agents.registry"),
-    ),
-    Row(
-        "command lines",
-        _PROMISE,
-        "fuzzed inputs",
-        check_command_lines,
-        20_000,
-        10_000_000,
-        {
-            "numbers raise raw": Fault(
-                lambda: mock.patch("thud_env.command.whole_number", _raw), "a raw error", _Raw
-            )
-        },
     ),
     Row(
         "state rows",
