@@ -51,6 +51,11 @@ EXPLAINED = {
     ): "four from the end of eight is four from the beginning",
     ("MAX_TRAMPLES = 32", "32 -> 33"): "scratch space may be larger",
     ("captured += 1", "1 -> 2"): "it is only asked whether there were any",
+    ("captured = 1", "1 -> 2"): "it is only asked whether there were any",
+    (
+        "moves = decisions[decisions < NUM_MOVES]",
+        "decisions < NUM_MOVES -> decisions <= NUM_MOVES",
+    ): "between turns no capture is legal",
     ("MAX_ANSWERS = 16", "16 -> 17"): "scratch space may be larger",
     ("MAX_DECISIONS_AT_ONCE = 2048", "2048 -> 2049"): "scratch space may be larger",
     (
