@@ -11,7 +11,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from reliability import commands, distillation, mutants
+from reliability import distillation, mutants
 from reliability.every import ROWS
 from reliability.reach import standing_on
 from reliability.report import PAGE, page, read_results
@@ -50,19 +50,24 @@ def test_mutants_that_are_no_mistakes_are_of_lines_that_there_are() -> None:
     assert {before for before, _ in mutants.EXPLAINED} <= lines
 
 
-def test_command_lines_prove_all_that_is_run(tmp_path: Path) -> None:
-    commands.check(1, Random(1), tmp_path)  # what runs once, as it is imported, aside
+@pytest.mark.parametrize(
+    ("name", "size"), [("command lines", 300), ("configurations and overrides", 3000)]
+)
+def test_rows_that_name_what_they_prove_name_all_that_is_run(
+    name: str, size: int, tmp_path: Path
+) -> None:
+    (row,) = [row for row in ROWS if row.name == name]
+    row.check(10, Random(1), tmp_path)  # what runs once, as it is imported, aside
     ran: set[str] = set()
     sys.setprofile(lambda frame, _event, _argument: ran.add(frame.f_code.co_filename))
     try:
-        commands.check(300, Random(1), tmp_path)
+        row.check(size, Random(1), tmp_path)
     finally:
         sys.setprofile(None)
     root = Path(__file__).parents[1]
-    sources = {path: str(path.relative_to(root)) for path in map(Path, ran) if root in path.parents}
-    ours = {name for name in sources.values() if name.startswith(PACKAGES)}
-    (row,) = commands.ROWS
-    assert "training/usage.py" in ours
+    sources = [str(path.relative_to(root)) for path in map(Path, ran) if root in path.parents]
+    ours = {source for source in sources if source.startswith(PACKAGES)}
+    assert "thud_env/arguments.py" in ours
     assert ours <= set(row.proves)
 
 

@@ -14,21 +14,16 @@ from unittest import mock
 from test_command import MODULES, main_of
 from test_imports import ROOT, SOURCES
 
+from reliability.reach import CONFIGURATIONS
 from reliability.row import Fault, Row
 from thud_env.command import Command
 
 _OTHER_LIBRARIES = "training.integrations."
 _OURS = [module for module in MODULES if not module.startswith(_OTHER_LIBRARIES)]
-_READ_BY_ALL = (
-    *(f"thud_env/{name}.py" for name in ("arguments", "board", "command", "rules/row", "rulesets")),
-    *(f"agents/networks/{name}.py" for name in ("kinds", "network", "symmetric")),
-    *(f"agents/{name}.py" for name in ("registry", "specs", "strict_yaml")),
-    *(
-        f"training/{name}.py"
-        for name in ("config", "config_file", "config_values", "distill/config")
-    ),
-    *(f"training/{name}.py" for name in ("arena/intervals", "keys_help", "launch", "options")),
-    "training/usage.py",
+_SHARED = (
+    *CONFIGURATIONS,
+    *(f"training/{name}.py" for name in ("arena/intervals", "distill/config", "keys_help")),
+    *(f"training/{name}.py" for name in ("launch", "options", "usage")),
 )
 """What is run while the commands read their words, and show their help, besides themselves."""
 _WORDS = [
@@ -94,6 +89,6 @@ ROWS = [
                 _RawError,
             )
         },
-        proves=(*map(_source, _OURS), *_READ_BY_ALL),
+        proves=(*map(_source, _OURS), *_SHARED),
     ),
 ]

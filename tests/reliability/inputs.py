@@ -19,7 +19,7 @@ import agents
 from agents.networks.checkpoint import save_policy
 from agents.networks.network import Network, NetworkConfig
 from agents.registry import AGENTS
-from reliability.reach import standing_on
+from reliability.reach import CONFIGURATIONS, standing_on
 from reliability.row import THE_ENVIRONMENTS, THE_GAME, Fault, Row
 from reliability.tree import PLAIN, ROOT, edited, run
 from thud_env import Position, Record, RecordError
@@ -231,7 +231,7 @@ ROWS = [
                 "a raw ValueError",
             )
         },
-        proves=standing_on("training.config_file"),
+        proves=CONFIGURATIONS,
     ),
     Row(
         "fields of ladders",

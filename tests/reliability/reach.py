@@ -13,6 +13,15 @@ _BY_NAME = re.compile(r"([\w.]+):\w+")
 """A class as registries name it, which import its module when they are asked for it."""
 
 
+CONFIGURATIONS = (
+    *(f"thud_env/{name}.py" for name in ("arguments", "board", "command", "rules/row", "rulesets")),
+    *(f"agents/{name}.py" for name in ("ranges", "registry", "specs", "strict_yaml")),
+    *(f"agents/networks/{name}.py" for name in ("kinds", "network", "symmetric")),
+    *(f"training/{name}.py" for name in ("config", "config_file", "config_values")),
+)
+"""What is run while a configuration is read: far less than it stands on, which has all players."""
+
+
 def standing_on(*modules: str) -> tuple[str, ...]:
     """The paths, from the root, of modules and of all sources that they stand on.
 
