@@ -42,6 +42,10 @@ EXPLAINED = {
         "1 -> 2",
     ): "what stands where a ray has no square is not read",
     (
+        "MOVE_BASE: NDArray[np.int16] = np.full((NUM_CELLS, NUM_DIRECTIONS), -1, dtype=np.int16)",
+        "-1 -> +1",
+    ): "what stands where a ray has no square is not read",
+    (
         "if action < 0 or action >= NUM_ACTIONS or row[TERMINATION] != ONGOING:",
         "action >= NUM_ACTIONS -> action > NUM_ACTIONS",
     ): "a number beyond the last is no answer to any question, and is refused there",
