@@ -90,6 +90,14 @@ EXPLAINED = {
         "child = rows[MAX_TRAMPLES + 1]",
         "MAX_TRAMPLES + 1 -> MAX_TRAMPLES - 1",
     ): "a walk copies where it begins, so any row of scratch space would do",
+    (
+        "square_pairs = np.full((NUM_SQUARES, NUM_SQUARES), -1, dtype=np.int16)",
+        "1 -> 2",
+    ): "moves have moves for images, so only their pairs are read",
+    (
+        "square_pairs = np.full((NUM_SQUARES, NUM_SQUARES), -1, dtype=np.int16)",
+        "-1 -> +1",
+    ): "moves have moves for images, so only their pairs are read",
     ("last_captured[0] = -1", "0 -> 1"): "no turn begins with a capture",
     ("last_captured[0] = -1", "-1 -> +1"): "no capture has so low a number",
     (
