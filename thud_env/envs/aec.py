@@ -134,8 +134,9 @@ class ThudEnv(BoardEnv):
             and changes nothing; ``"lose"`` terminates the game and pays its agent -1, as
             PettingZoo's own board games do, and the other 1.
         starts: what battles start from: position text or a ``Position``, a list of them, or state
-            rows, [S, 432] integers. Every ``reset`` draws one of several; None for the setup. Text
-            gets the limits below, a ``Position`` and a row keep their own.
+            rows, [S, 432] integers. Every ``reset`` draws one of several; None for the setup. A
+            limit given below counts for all of them; others are the ruleset's for text, and their
+            own for a ``Position`` and a row.
         max_quiet_turns: turns in a row without a capture or a move of the stone that end a battle;
             None for the ruleset's 200.
         max_turns: turns that truncate a battle; None for the ruleset's 800.
