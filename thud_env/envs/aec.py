@@ -61,8 +61,8 @@ dwarf 1/32 to the trolls, a troll 4/32 to the dwarfs |
 | `classic`, `classic-any`, `classic-all` | `outcome` | the end: 1, 0 or -1; nothing if truncated |
 | `koom-valley`, `koom-valley-football` | `outcome`, the default | the end: 1, 0 or -1 |
 
-What one agent is paid the other pays. The rewards of a battle that `margin` pays sum to its
-final margin / 32, since the margin begins at 0.
+Rewards are zero-sum. The *margin* is the dwarfs on the board minus four times the trolls. The
+dwarfs' rewards by `margin` sum to the final margin / 32, since the margin begins at 0.
 
 ### Endings
 

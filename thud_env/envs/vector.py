@@ -7,7 +7,8 @@ within a turn; each is one call of ``act_rows`` for all games that wait for one.
 
 | returned | shape and dtype |
 |---|---|
-| observations | [B, 14, 15, 15] float32, or a dictionary of that and [B, 6470] int8 |
+| observations | [B, 14, 15, 15] float32 (of matches 16 planes), or a dictionary of that and \
+[B, 6470] int8 |
 | rewards | [B] float64 |
 | terminations, truncations | [B] bool |
 | `infos["action_mask"]` | [B, 6470] int8 |
@@ -20,8 +21,8 @@ instead of `termination` and `margin`.
 | `autoreset_mode` | a battle that ended |
 |---|---|
 | `"NextStep"` | is started anew by the next step, which ignores its action (the default) |
-| `"SameStep"` | is started anew in the same step; its end is in `infos["final_obs"]`, [B] object, \
-and `infos["final_info"]` |
+| `"SameStep"` | is started anew in the same step; its last observation and infos are in \
+`infos["final_obs"]`, [B] object, and `infos["final_info"]` |
 | `"Disabled"` | stays as it is until `reset(options={"reset_mask": mask})`, mask [B] bool; until \
 then no environment can step |
 
@@ -301,8 +302,8 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
 
     @property
     def rows(self) -> NDArray[np.int16]:
-        """[B, 432] int16 state rows of the battles on the boards, new: what ``agents.Agent``,
-        ``encode_rows`` and teachers take, and ``Position`` one by one.
+        """[B, 432] int16 state rows of the battles on the boards, new: what ``act_rows``
+        and ``encode_rows`` take, and ``Position`` one by one.
         """
         return self._games.rows
 
