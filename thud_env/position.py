@@ -1,4 +1,4 @@
-"""Position: one immutable state of a battle, for people and for tests.
+"""Position: one immutable state of a battle, for searches, analysis and tests.
 
 The fast paths work on state rows directly; a ``Position`` wraps one, with checks.
 """

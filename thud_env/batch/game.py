@@ -58,7 +58,7 @@ class BatchedGame:
     ``rows``            [B, 432]              int16     the games (``rules/row.py``)
     ``observations``    [B, C, 15, 15]        float32   ``encoding.PLANES``
     .. as uint8         [B, C, 15, 15]        uint8     the same times 255, rounded
-    ``masks``           [B, 6470]             int8      1 where a decision is legal
+    ``masks``           [B, 6470]             int8      1 where a decision is legal; 0 after the end
     .. as bits          [B, 809]              uint8     the same, least significant bit first
     ``legal_counts``    [B]                   int32     how many decisions are legal
     ``to_move``         [B]                   int8      who decides: 0 dwarfs, 1 trolls
@@ -68,7 +68,8 @@ class BatchedGame:
     ``final_rows``      [B, 432]              int16     the last state of the last battle ended
     ==================  ====================  ========  ======================================
 
-    A battle has ended if it did so in the last step; with ``"Disabled"`` until its game is reset.
+    How a battle ended is there after the step that ended it; with ``"Disabled"`` until its game is
+    reset.
 
     Args:
         num_games: B.
