@@ -67,6 +67,10 @@ EXPLAINED = {
         "True -> False",
     ): "both have an entry for every square",
     (
+        "for _direction, (_step, _length) in enumerate(zip(CELL_STEP, _rays, strict=True)):",
+        "True -> False",
+    ): "both have an entry for every direction",
+    (
         "return path if decide(_AGREEMENT_ACTIONS.get(turn, -1)) else None",
         "1 -> 2",
     ): "no action has a number below 0",
