@@ -225,6 +225,15 @@ def test_a_shove_may_not_be_done_before_it_captures() -> None:
     assert decisions(position) == ["capture G7", "capture H7", "capture all", "done"]
 
 
+def test_what_a_troll_has_captured_in_its_turn_is_counted() -> None:
+    position = decide(place("classic-any", "G6 H6 J6 A8", "H4", side="t"), "H4-H5")
+    assert position.text.split()[2] == "H5:any"
+    position = decide(position, "capture H6")
+    assert position.text.split()[2] == "H5:any+1"
+    position = decide(position, "capture G6")
+    assert position.text.split()[2] == "H5:any+2"
+
+
 def test_a_shove_beside_one_dwarf_asks_nothing() -> None:
     position = decide(place("classic", "G7 A8", "H4 H3", side="t"), "H4-H6")
     assert position.to_move == "dwarfs"
