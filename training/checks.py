@@ -87,7 +87,7 @@ def check_players(config: RunConfig) -> None:
                     "repeated: depth, nodes or sims would be right"
                 )
             silent = type(player).get_state is agents.Agent.get_state
-            # Anchors are made anew for each measurement: nothing of them is carried over.
+            # Anchors are seeded anew for each measurement: nothing of them is carried over.
             if player.stochastic and silent and key != "anchors":
                 raise ConfigError(
                     f"{key}: {spec} draws, and does not say where it is, so a run that was stopped "
