@@ -21,8 +21,8 @@ ray = pytest.importorskip("ray", reason="ray has a virtual environment of its ow
 
 from agents.networks.inputs import Inputs  # noqa: E402 (what follows needs Ray)
 from agents.networks.network import Network  # noqa: E402
-from training.config import OpponentConfig, RunError  # noqa: E402
-from training.config_values import ConfigError  # noqa: E402
+from training.config import OpponentConfig  # noqa: E402
+from training.errors import ConfigError, RunError  # noqa: E402
 from training.options import Options  # noqa: E402
 from training.process.state import State  # noqa: E402
 from training.runs.loop import Stopped  # noqa: E402
