@@ -167,11 +167,22 @@ def test_a_move_passes_the_points_of_its_line_between_its_ends() -> None:
         assert {int(LINE_OF_CELL[cell, axis]) for cell in between} <= {MOVE_LINE[action]}
 
 
+class OneBool:
+    """As PyTorch has them."""
+
+    dtype = "torch.bool"
+
+    def __index__(self) -> int:
+        return 1
+
+
 def test_what_is_no_action_is_not_described():
     with pytest.raises(TypeError, match=r"'x' is not one integer: an int in 0 \.\. 6469 would"):
         describe_action("x")
     with pytest.raises(TypeError, match="True is a bool"):
         describe_action(True)
+    with pytest.raises(TypeError, match="is a bool"):
+        describe_action(OneBool())
     with pytest.raises(ValueError, match="integer of 16610 bits is out of range"):
         describe_action(10**5000)
     with pytest.raises(ValueError, match=r"6470 is out of range: actions are 0 to 6469$"):

@@ -15,6 +15,7 @@ from pettingzoo.utils.conversions import turn_based_aec_to_parallel
 from pettingzoo.utils.wrappers import TerminateIllegalWrapper
 from random_play import play_randomly
 from seat_play import assert_same
+from test_actions import OneBool
 
 import thud_env
 from thud_env.actions import DONE, NUM_ACTIONS
@@ -189,15 +190,6 @@ def test_steps_out_of_place_are_refused(make):
 def test_bad_arguments_are_named(make, arguments, named):
     with pytest.raises(ValueError, match=named):
         make(**arguments)
-
-
-class OneBool:
-    """As PyTorch has them."""
-
-    dtype = "torch.bool"
-
-    def __index__(self) -> int:
-        return 1
 
 
 @pytest.mark.parametrize(

@@ -77,6 +77,7 @@ def test_nothing_is_legal_once_a_battle_is_over() -> None:
     after = before.play("dA8-A9")
     assert after.outcome is not None
     assert not any(is_legal(after.row, action) for action in range(-1, NUM_ACTIONS + 1))
+    check(after, Random(1))
 
 
 def near_or_supported(row: np.ndarray, cell: int, step: int) -> bool:
