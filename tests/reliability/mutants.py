@@ -71,6 +71,14 @@ EXPLAINED = {
         "True -> False",
     ): "both have an entry for every direction",
     (
+        "return (directions << 4 | directions >> 4) & 0xFF",
+        "(directions << 4 | directions >> 4) & 255 -> directions << 4 | directions >> 4 | 255",
+    ): "what is set too much is looked at in vain: the line behind is counted, too",
+    (
+        "NUM_WORDS = (NUM_ACTIONS + 63) // 64",
+        "63 -> 64",
+    ): "it is the same number",
+    (
         "return path if decide(_AGREEMENT_ACTIONS.get(turn, -1)) else None",
         "1 -> 2",
     ): "no action has a number below 0",
