@@ -234,6 +234,13 @@ def test_what_a_troll_has_captured_in_its_turn_is_counted() -> None:
     assert position.text.split()[2] == "H5:any+2"
 
 
+def test_what_keeps_trolls_off_the_edge_keeps_a_line_of_them_off_it() -> None:
+    text = place("classic", "G1 A8", "H2 H3", side="t").text
+    assert turns_of(Position.from_text(text), "TH2-H1") == ["TH2-H1", "TH2-H1xG1"]
+    inside = CLASSIC.replace(name="inside", trolls_keep_off_edge=True)
+    assert turns_of(Position.from_text(text, inside), "TH2-H1") == []
+
+
 def test_a_shove_beside_one_dwarf_asks_nothing() -> None:
     position = decide(place("classic", "G7 A8", "H4 H3", side="t"), "H4-H6")
     assert position.to_move == "dwarfs"
