@@ -75,6 +75,11 @@ EXPLAINED = {
         "(directions << 4 | directions >> 4) & 255 -> directions << 4 | directions >> 4 | 255",
     ): "what is set too much is looked at in vain: the line behind is counted, too",
     (
+        "shoved = neighbours(row, cell, EMPTY) & _where_shove_has_two_trolls(row, cell)",
+        "neighbours(row, cell, EMPTY) & _where_shove_has_two_trolls(row, cell)"
+        " -> neighbours(row, cell, EMPTY) | _where_shove_has_two_trolls(row, cell)",
+    ): "what is set too much is looked at in vain: squares and lines are counted, too",
+    (
         "NUM_WORDS = (NUM_ACTIONS + 63) // 64",
         "63 -> 64",
     ): "it is the same number",
