@@ -23,97 +23,12 @@ EMPTY_FROM_ROW_8 = "7R7/15/15/13/11/9/7/5"
 DWARF_BESIDE_TROLL = f"5/7/9/11/13/d14/T14/{EMPTY_FROM_ROW_8}"
 
 
-@pytest.mark.parametrize("rules", RULESETS)
-def test_following_a_turn_gives_the_decisions_that_searching_gives(rules: str) -> None:
-    random = Random(rules)
-    seen: list[str] = []
-    refused = 0
-    for _ in range(2):
-        position = Position.start(rules, agreement=True, max_turns=120, offer_after=3)
-        while position.outcome is None:
-            position = position.apply(random.choice(position.legal_actions().tolist()))
-            in_a_turn = position.text.split()[2] not in ("-", "agreed")
-            if not in_a_turn and random.random() < 0.9:
-                continue
-            found = dict(walk_turns(position.row))
-            for turn, decisions in found.items():
-                assert turn_decisions(position.row, turn) == decisions
-            seen = [*seen, *random.sample(sorted(found), min(len(found), 5))][-100:]
-            less = {turn.split("x")[0] for turn in seen}
-            more = {f"{turn}xE6" for turn in seen if "-" in turn}
-            for turn in {*seen, *less, *more} - found.keys():
-                assert turn_decisions(position.row, turn) is None
-                refused += 1
-    assert refused > 1000
-
-
 def test_a_finished_turn_is_not_continued() -> None:
     # The second step is legal for neither side; the third word is the other side's piece.
     start = Position.from_text(f"5/7/9/11/13/d14/d13T/{EMPTY_FROM_ROW_8} d - 0 0")
     for turn in ("dA6-B6-C6", "dA6-B6-B7", "TP7-P6", "dA6"):
         with pytest.raises(IllegalMove):
             start.play(turn)
-
-
-@pytest.mark.parametrize("rules", RULES)
-def test_turns_come_back_as_the_decisions_they_name(rules: str) -> None:
-    random = Random(f"notation {rules}")
-    for state in [*constructed(rules, 80, random), *from_play(rules, 40, random)]:
-        position = position_of(state)
-        walked = dict(walk_turns(position.row))
-        assert sorted(walked) == position.turns()
-        for turn in random.sample(sorted(walked), min(8, len(walked))):
-            assert normalise_turn(turn) == turn
-            decisions = position.decisions(turn)
-            assert decisions == walked[turn]
-            assert turn_notation(position.row, decisions) == turn
-            played = position
-            for decision in decisions:
-                played = played.apply(decision)
-            assert played == position.play(turn)
-
-
-@pytest.mark.parametrize("rules", RULES)
-def test_whole_battles_come_back_from_their_turns(rules: str) -> None:
-    random = Random(f"battle {rules}")
-    start = Position.start(rules, offer_after=2, agreement=True)
-    turns: list[str] = []
-    decisions: list[int] = []
-    position = start
-    while position.outcome is None and len(turns) < 200:
-        choices = position.turns()
-        turn = random.choice(choices)
-        if len(turns) < 100:
-            turn = next((word for word in ("offer", "decline") if word in choices), turn)
-        turns.append(turn)
-        decisions += position.decisions(turn)
-        position = position.play(turn)
-    from_turns = from_decisions = start
-    for turn in turns:
-        from_turns = from_turns.play(turn)
-    for decision in decisions:
-        from_decisions = from_decisions.apply(decision)
-    assert from_turns == from_decisions == position
-    assert turns_of_decisions(start.row, decisions) == turns
-    assert {"offer", "decline"} <= set(turns)
-
-
-@pytest.mark.parametrize("rules", RULES[:-1])
-def test_the_rest_of_a_turn_is_a_turn(rules: str) -> None:
-    """Written from the square of the troll that is deciding."""
-    random = Random(f"rest {rules}")
-    rests = 0
-    for state in constructed(rules, 120, random):
-        position = position_of(state)
-        for turn in position.turns():
-            first, *others = position.decisions(turn)
-            if others:
-                middle = position.apply(first)
-                rest = turn_notation(middle.row, others)
-                assert rest in middle.turns()
-                assert middle.play(rest) == position.play(turn)
-                rests += 1
-    assert rests > 20
 
 
 def test_captures_are_read_in_any_order() -> None:
@@ -282,3 +197,88 @@ def test_tramples_are_played_as_written_or_not_at_all(word: str) -> None:
     assert "TH3-H5-K5xH4xJ5" in position.turns()
     with pytest.raises(IllegalMove):
         position.play(word)
+
+
+@pytest.mark.parametrize("rules", RULESETS)
+def test_following_a_turn_gives_the_decisions_that_searching_gives(rules: str) -> None:
+    random = Random(rules)
+    seen: list[str] = []
+    refused = 0
+    for _ in range(2):
+        position = Position.start(rules, agreement=True, max_turns=120, offer_after=3)
+        while position.outcome is None:
+            position = position.apply(random.choice(position.legal_actions().tolist()))
+            in_a_turn = position.text.split()[2] not in ("-", "agreed")
+            if not in_a_turn and random.random() < 0.9:
+                continue
+            found = dict(walk_turns(position.row))
+            for turn, decisions in found.items():
+                assert turn_decisions(position.row, turn) == decisions
+            seen = [*seen, *random.sample(sorted(found), min(len(found), 5))][-100:]
+            less = {turn.split("x")[0] for turn in seen}
+            more = {f"{turn}xE6" for turn in seen if "-" in turn}
+            for turn in {*seen, *less, *more} - found.keys():
+                assert turn_decisions(position.row, turn) is None
+                refused += 1
+    assert refused > 1000
+
+
+@pytest.mark.parametrize("rules", RULES)
+def test_turns_come_back_as_the_decisions_they_name(rules: str) -> None:
+    random = Random(f"notation {rules}")
+    for state in [*constructed(rules, 80, random), *from_play(rules, 40, random)]:
+        position = position_of(state)
+        walked = dict(walk_turns(position.row))
+        assert sorted(walked) == position.turns()
+        for turn in random.sample(sorted(walked), min(8, len(walked))):
+            assert normalise_turn(turn) == turn
+            decisions = position.decisions(turn)
+            assert decisions == walked[turn]
+            assert turn_notation(position.row, decisions) == turn
+            played = position
+            for decision in decisions:
+                played = played.apply(decision)
+            assert played == position.play(turn)
+
+
+@pytest.mark.parametrize("rules", RULES)
+def test_whole_battles_come_back_from_their_turns(rules: str) -> None:
+    random = Random(f"battle {rules}")
+    start = Position.start(rules, offer_after=2, agreement=True)
+    turns: list[str] = []
+    decisions: list[int] = []
+    position = start
+    while position.outcome is None and len(turns) < 200:
+        choices = position.turns()
+        turn = random.choice(choices)
+        if len(turns) < 100:
+            turn = next((word for word in ("offer", "decline") if word in choices), turn)
+        turns.append(turn)
+        decisions += position.decisions(turn)
+        position = position.play(turn)
+    from_turns = from_decisions = start
+    for turn in turns:
+        from_turns = from_turns.play(turn)
+    for decision in decisions:
+        from_decisions = from_decisions.apply(decision)
+    assert from_turns == from_decisions == position
+    assert turns_of_decisions(start.row, decisions) == turns
+    assert {"offer", "decline"} <= set(turns)
+
+
+@pytest.mark.parametrize("rules", RULES[:-1])
+def test_the_rest_of_a_turn_is_a_turn(rules: str) -> None:
+    """Written from the square of the troll that is deciding."""
+    random = Random(f"rest {rules}")
+    rests = 0
+    for state in constructed(rules, 120, random):
+        position = position_of(state)
+        for turn in position.turns():
+            first, *others = position.decisions(turn)
+            if others:
+                middle = position.apply(first)
+                rest = turn_notation(middle.row, others)
+                assert rest in middle.turns()
+                assert middle.play(rest) == position.play(turn)
+                rests += 1
+    assert rests > 20

@@ -20,7 +20,7 @@ from test_rules_reference import compare
 import thud_env
 from thud_env import CLASSIC, KOOM_VALLEY, RULESETS, Position, Record, Ruleset
 from thud_env.rules.row import ruleset_of
-from thud_env.rulesets import get_ruleset
+from thud_env.rulesets import Rules, get_ruleset
 
 SIX_TROLLS = CLASSIC.replace(name="six-trolls", trolls="G7 H7 J7 G9 H9 J9", max_turns=120)
 
@@ -136,6 +136,11 @@ def test_a_pickle_carries_the_definition_and_a_bare_row_does_not(tmp_path: Path)
     said = run(STRANGER, "row.npy")
     assert "ruleset unknown to this process" in said
     assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize("rules", [*RULESETS, SIX_TROLLS])
+def test_a_state_row_is_of_one_size_whatever_is_played(rules: Rules) -> None:
+    assert Position.start(rules).row.shape == (432,)
 
 
 def test_symmetries_follow_from_what_stays_in_place() -> None:

@@ -36,15 +36,22 @@ _SWAPS: dict[type, type] = {
 }
 
 EXPLAINED = {
-    ("RULESET_KEY = _FIELDS + 17", "17 -> 18"): "cells behind the key are spare",
+    (
+        "RULESET_KEY = _FIELDS + 17",
+        "_FIELDS + 17 -> _FIELDS + 18",
+    ): "cells behind the key are spare",
     (
         "MOVE_BASE: NDArray[np.int16] = np.full((NUM_CELLS, NUM_DIRECTIONS), -1, dtype=np.int16)",
-        "1 -> 2",
+        "-1 -> -2",
     ): "what stands where a ray has no square is not read",
     (
         "MOVE_BASE: NDArray[np.int16] = np.full((NUM_CELLS, NUM_DIRECTIONS), -1, dtype=np.int16)",
         "-1 -> +1",
     ): "what stands where a ray has no square is not read",
+    (
+        "_ray = [bool(IS_PERIMETER_CELL[_cell + i * _step]) for i in range(1, _length + 1)]",
+        "_length + 1 -> _length + 2",
+    ): "only a ray without a square gets one too many, and nothing is free there",
     (
         "if action < 0 or action >= NUM_ACTIONS or row[TERMINATION] != ONGOING:",
         "action >= NUM_ACTIONS -> action > NUM_ACTIONS",
@@ -53,22 +60,29 @@ EXPLAINED = {
         "moves |= ((1 << down) - 1) << natural(MOVE_OFFSET[cell, axis + NUM_AXES])",
         "axis + NUM_AXES -> axis - NUM_AXES",
     ): "four from the end of eight is four from the beginning",
-    ("MAX_TRAMPLES = 32", "32 -> 33"): "scratch space may be larger",
-    ("captured += 1", "1 -> 2"): "it is only asked whether there were any",
-    ("captured = 1", "1 -> 2"): "it is only asked whether there were any",
+    ("MAX_TRAMPLES = 32", "MAX_TRAMPLES = 32 -> MAX_TRAMPLES = 33"): "scratch space may be larger",
+    (
+        "levels = depth * (MAX_TRAMPLES + 1)",
+        "MAX_TRAMPLES + 1 -> MAX_TRAMPLES + 2",
+    ): "scratch space may be larger",
+    ("captured += 1", "captured += 1 -> captured += 2"): "it is only asked whether there were any",
+    ("captured = 1", "captured = 1 -> captured = 2"): "it is only asked whether there were any",
     (
         "moves = decisions[decisions < NUM_MOVES]",
         "decisions < NUM_MOVES -> decisions <= NUM_MOVES",
     ): "between turns no capture is legal",
-    ("MAX_ANSWERS = 16", "16 -> 17"): "scratch space may be larger",
-    ("MAX_DECISIONS_AT_ONCE = 2048", "2048 -> 2049"): "scratch space may be larger",
+    ("MAX_ANSWERS = 16", "MAX_ANSWERS = 16 -> MAX_ANSWERS = 17"): "scratch space may be larger",
+    (
+        "MAX_DECISIONS_AT_ONCE = 2048",
+        "MAX_DECISIONS_AT_ONCE = 2048 -> MAX_DECISIONS_AT_ONCE = 2049",
+    ): "scratch space may be larger",
     (
         "for _cell, _rays in zip(CELL_OF_SQUARE, RAY_LENGTH, strict=True):",
-        "True -> False",
+        "strict=True -> strict=False",
     ): "both have an entry for every square",
     (
         "for _direction, (_step, _length) in enumerate(zip(CELL_STEP, _rays, strict=True)):",
-        "True -> False",
+        "strict=True -> strict=False",
     ): "both have an entry for every direction",
     (
         "return (directions << 4 | directions >> 4) & 0xFF",
@@ -81,19 +95,19 @@ EXPLAINED = {
     ): "what is set too much is looked at in vain: squares and lines are counted, too",
     (
         "NUM_WORDS = (NUM_ACTIONS + 63) // 64",
-        "63 -> 64",
+        "NUM_ACTIONS + 63 -> NUM_ACTIONS + 64",
     ): "it is the same number",
     (
         "return path if decide(_AGREEMENT_ACTIONS.get(turn, -1)) else None",
-        "1 -> 2",
+        "-1 -> -2",
     ): "no action has a number below 0",
     (
         "for number, (line, columns) in enumerate(zip(lines, _ROW_COLUMNS, strict=True), start=1):",
-        "True -> False",
+        "strict=True -> strict=False",
     ): "the lines have been counted",
     (
         "for action, cells in enumerate(zip(MOVE_FROM.tolist(), MOVE_TO.tolist(), strict=True))",
-        "True -> False",
+        "strict=True -> strict=False",
     ): "both have an entry for every move",
     (
         "while captures < count and decisions[captures] < CAPTURE_ALL:",
@@ -109,13 +123,16 @@ EXPLAINED = {
     ): "a walk copies where it begins, so any row of scratch space would do",
     (
         "square_pairs = np.full((NUM_SQUARES, NUM_SQUARES), -1, dtype=np.int16)",
-        "1 -> 2",
+        "-1 -> -2",
     ): "moves have moves for images, so only their pairs are read",
     (
         "square_pairs = np.full((NUM_SQUARES, NUM_SQUARES), -1, dtype=np.int16)",
         "-1 -> +1",
     ): "moves have moves for images, so only their pairs are read",
-    ("last_captured[0] = -1", "0 -> 1"): "no turn begins with a capture",
+    (
+        "last_captured[0] = -1",
+        "last_captured[0] -> last_captured[1]",
+    ): "no turn begins with a capture",
     ("last_captured[0] = -1", "-1 -> +1"): "no capture has so low a number",
     (
         "last_captured[level] = decision if CAPTURE <= decision < CAPTURE_ALL else -1",
@@ -182,6 +199,10 @@ def _nodes(tree: ast.Module) -> list[ast.AST]:
     ]
 
 
+def _parent(tree: ast.Module, node: ast.AST) -> ast.AST:
+    return next(one for one in ast.walk(tree) if node in ast.iter_child_nodes(one))
+
+
 def places() -> list[tuple[str, int]]:
     """Of every source, the numbers of the nodes that may be wrong."""
     return [
@@ -197,10 +218,11 @@ def mutant(path: str, number: int) -> Mutant:
     source = (ROOT / path).read_text(encoding="utf-8")
     tree = ast.parse(source)
     node: Any = _nodes(tree)[number]
-    before = ast.unparse(node)
+    shown = _parent(tree, node) if isinstance(node, ast.Constant) else node
+    before = ast.unparse(shown)
     next(_changes(node))(node)
     ast.fix_missing_locations(tree)
-    change = " -> ".join(text.splitlines()[0] for text in (before, ast.unparse(node)))
+    change = " -> ".join(text.splitlines()[0] for text in (before, ast.unparse(shown)))
     line = source.splitlines()[node.lineno - 1].strip()
     return Mutant(path, node.lineno, line, change, ast.unparse(tree))
 
@@ -250,6 +272,6 @@ ROWS = [
         },
         with_fault=4,
         chunk=20,
-        proves=("thud_env", "training/learner"),
+        proves=SOURCES,
     )
 ]
