@@ -69,6 +69,7 @@ def test_endings_are_counted_as_they_are_listed(rules: str) -> None:
 FEW_TURNS = {
     "captures of one or none": place("classic", "G6 H6 J6 A8", "H4", "t"),
     "captures of any": place("classic-any", "G6 H6 J6 A8", "H4", "t"),
+    "captures from the first square on": place("classic-any", "F1 H1 A8", "H3", "t"),
     "captures of any of five": place("classic-any", "G4 J4 G5 H5 J5 A8", "H3", "t"),
     "a shove that captures some": place("classic", "G7 H7 J7 A8", "H4 H3", "t"),
     "all or none": place("classic-all", "G6 H6 J6 G7 J7 A8", "H4 H3", "t"),

@@ -65,6 +65,54 @@ EXPLAINED = {
         "levels = depth * (MAX_TRAMPLES + 1)",
         "MAX_TRAMPLES + 1 -> MAX_TRAMPLES + 2",
     ): "scratch space may be larger",
+    (
+        "longest = 0",
+        "longest = 0 -> longest = 1",
+    ): "it is only asked where a jump is legal",
+    (
+        "captures = 0",
+        "captures = 0 -> captures = 1",
+    ): "it is only asked where a capture is legal",
+    (
+        "return decisions[count - 1]",
+        "count - 1 -> count - 2",
+    ): "one of the tickets has been drawn by then",
+    (
+        "return decisions[count - 1]",
+        "count - 1 -> count + 1",
+    ): "one of the tickets has been drawn by then",
+    (
+        "scratch = np.empty((MAX_TRAMPLES + 2, ROW_SIZE), dtype=np.int16)",
+        "MAX_TRAMPLES + 2 -> MAX_TRAMPLES + 3",
+    ): "scratch space may be larger",
+    (
+        "tried = np.zeros(MAX_TRAMPLES + 1, dtype=np.int64)",
+        "MAX_TRAMPLES + 1 -> MAX_TRAMPLES + 2",
+    ): "scratch space may be larger",
+    (
+        "levels = depth * (MAX_TRAMPLES + 1)",
+        "MAX_TRAMPLES + 1 -> MAX_TRAMPLES - 1",
+    ): "of two turns and more not all capture 32 dwarfs",
+    (
+        "for more in range(1, captures + 1):",
+        "captures + 1 -> captures + 2",
+    ): "no set is larger than all: both counts grow alike",
+    (
+        "last_captured[0] = -1",
+        "-1 -> -2",
+    ): "no capture has so low a number",
+    (
+        "last_captured[level] = decision if CAPTURE <= decision < CAPTURE_ALL else -1",
+        "-1 -> -2",
+    ): "no capture has so low a number",
+    (
+        "last_captured[level] = decision if CAPTURE <= decision < CAPTURE_ALL else -1",
+        "CAPTURE <= decision < CAPTURE_ALL -> CAPTURE < decision < CAPTURE_ALL",
+    ): "no capture comes before the first",
+    (
+        "return CAPTURE <= decision < CAPTURE_ALL and decision < last_captured",
+        "decision < last_captured -> decision <= last_captured",
+    ): "no dwarf is captured twice",
     ("captured += 1", "captured += 1 -> captured += 2"): "it is only asked whether there were any",
     ("captured = 1", "captured = 1 -> captured = 2"): "it is only asked whether there were any",
     (
