@@ -128,9 +128,7 @@ learners: $(LIBRARIES)/.done ## train those of one environment: SB3, CleanRL, To
 
 cluster: $(RLLIB)/.done ## train RLlib, and test what runs on Ray
 	$(RLLIB)/bin/python -m pytest tests/test_integrations.py tests/test_scaling.py \
-		tests/test_actors.py \
-		tests/test_envs.py tests/test_single.py tests/test_vector.py \
-		tests/test_copies.py tests/test_env_states.py # with an older Gymnasium
+		tests/test_actors.py tests/test_vector.py tests/test_copies.py # with an older Gymnasium
 	$(RLLIB)/bin/python -m training.integrations.rllib_ppo --steps $(STEPS)
 
 bare: $(BARE)/.done ## play every environment with nothing but the core dependencies installed
