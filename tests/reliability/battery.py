@@ -22,15 +22,17 @@ import pytest
 
 TESTS = Path(__file__).resolve().parents[1]
 QUICK_ONES = "not every_state"
-SECONDS = 150
-"""Of processor time. What takes longer does not end."""
+SECONDS = 60
+SECONDS_OF_NOTATION = 150
+"""Of processor time. What takes longer does not end; what survives takes a third of it."""
 
 
 def survives(path: str, folder: Path) -> None:
     """Try the sources in a folder, in which ``path`` is changed. Returns if nothing is wrong with
     them; raises or exits with another code than 0 if something is.
     """
-    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+    seconds = SECONDS_OF_NOTATION if "notation" in path else SECONDS
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     sys.path[:0] = [str(folder), str(TESTS)]
     os.chdir(folder)
     nowhere = os.open(os.devnull, os.O_WRONLY)
