@@ -25,7 +25,8 @@ it ([rules.md](rules.md), section 6).
 The fair margin depends on how well both sides play. Each table begins with the weakest agent and
 ends with the strongest. All is from the dwarfs' view: in Classic Thud a margin is dwarfs less four
 times trolls, -32 to +32; in the Koom Valley games it is 1 for a battle won, 0 for one drawn and -1
-for one lost. Intervals are 95%.
+for one lost. Intervals are 95%. *By limit* is the share of battles that a limit ended; turns, of
+both sides together, and captures are means of a battle.
 
 ![The mean margin between equals](images/{margins})
 
