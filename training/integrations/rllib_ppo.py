@@ -163,7 +163,10 @@ def main() -> int:
     """Read the command line, and run."""
     words = command("rllib_ppo", __doc__, steps=20_480)
     add, count = words.add_argument, bounded(int, 0)
-    add("--address", help="the cluster to join, 'auto' for this machine's; else one is started")
+    where = (
+        "the cluster to join: 'auto' for this machine's, 'local' to start one (default %(default)s)"
+    )
+    add("--address", default="local", help=where)
     add("--env-runners", type=count, default=2, help="processes that play (default %(default)s)")
     return words.run(run)
 
