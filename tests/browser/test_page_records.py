@@ -78,6 +78,29 @@ def test_a_link_opens_the_same_position_elsewhere(visit):
     other.get_by_role("button", name=re.compile("^K7, troll, can move")).wait_for()
 
 
+def test_a_link_that_was_not_answered_is_followed_after_a_reload(visit):
+    page = visit(asked())
+    page.route("**/api/view", lambda route: route.abort())
+    page.evaluate("address => location.hash = address", urlencode(asked(position=SHOVE)))
+    expect(page.get_by_role("alert")).to_contain_text("The server does not answer.")
+    page.unroute("**/api/view")
+    page.reload()
+    page.get_by_role("button", name=re.compile("^K7, troll, can move")).wait_for()
+    visit.complaints.clear()  # of the browser itself: what was not answered
+
+
+def test_a_wrong_link_leaves_the_battle_as_it_stands(visit):
+    page = visit(asked())
+    press(page, "E2", "can move")
+    press(page, "E7", "move to")
+    wait_for_turns(page, 1)
+    page.evaluate("address => location.hash = address", urlencode(asked(position="nonsense")))
+    expect(page.get_by_role("alert")).to_contain_text("position 'nonsense'")
+    page.reload()
+    wait_for_turns(page, 1)
+    visit.complaints.clear()  # of the browser itself: what was refused
+
+
 def test_the_buttons_back_and_forward_lead_to_the_battles_that_a_link_was_followed_from(visit):
     page = visit(asked())
     press(page, "E2", "can move")

@@ -1,9 +1,12 @@
 // Sends requests to the server, which alone knows the rules.
 
+/** The server is not there, or the tab has left the page before the answer. */
+export class Unanswered extends Error {}
+
 /** A connection that fails, or breaks while an answer comes, in words. */
 function unanswered(error) {
   if (error.name === "AbortError") throw error;
-  throw new Error("The server does not answer.");
+  throw new Unanswered("The server does not answer.");
 }
 
 async function post(name, message, signal) {

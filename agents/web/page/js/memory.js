@@ -1,6 +1,7 @@
 // Keeps the battle of this tab, so that it is still there after a reload, and those that it left by
 // a link, so that the browser's buttons Back and Forward lead to them.
 
+import { Unanswered } from "./api.js";
 import { complain, stored } from "./dom.js";
 import { YOU } from "./game.js";
 
@@ -12,9 +13,11 @@ export class Memory {
     this.game = game;
     this.lessons = lessons;
     this.left = new Map(); // by the tab's history: the battle that an entry was left with
+    this.replaced = null; // the first position of the battle that the address is to replace
     this.#mark(history.state);
     const keep = () => {
-      if (game.node && !game.beginning && !lessons.starting) this.#keep();
+      const isHere = history.state?.entry === this.entry && game.root !== this.replaced;
+      if (game.node && !game.beginning && !lessons.starting && isHere) this.#keep();
     };
     game.addEventListener("change", keep);
     addEventListener("pagehide", keep); // by its last address
@@ -34,8 +37,15 @@ export class Memory {
     const now = lessons.starting ? lessons.before : game.kept;
     if (now?.root && !game.beginning) left.set(this.entry, now);
     this.#mark(state);
-    if (left.has(this.entry)) await game.resume(left.get(this.entry));
-    else await follow();
+    this.replaced = null;
+    if (left.has(this.entry)) return game.resume(left.get(this.entry));
+    this.replaced = game.root;
+    try {
+      if (!(await follow())) this.replaced = null; // the address names none: the battle stays
+    } catch (error) {
+      if (!(error instanceof Unanswered)) this.replaced = null; // else the tab may be reloading
+      throw error;
+    }
   }
 
   #keep() {
