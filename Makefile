@@ -74,7 +74,8 @@ test: $(VENV)/.test ## run all tests but the longest
 	$(PY) -m pytest -n auto --maxprocesses 4 $(TESTS)
 
 chromium: ## install Debian's Chromium for the tests of the page, which are skipped without it
-	@command -v chromium > /dev/null || { apt-get update -qq && apt-get install -y -qq chromium; }
+	@command -v chromium-headless-shell > /dev/null || command -v chromium > /dev/null || { \
+		apt-get update -qq && apt-get install -y -qq chromium-headless-shell; }
 
 soak: $(VENV)/.test ## run the long tests, which `make test` leaves out
 	$(PY) -m pytest -m soak $(TESTS)

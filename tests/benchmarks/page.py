@@ -110,7 +110,8 @@ _ONE_MOVE = """async () => {
 
 def measure(arguments: argparse.Namespace) -> None:
     """Measure and print."""
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    names = ("chromium", "chromium-browser", "chromium-headless-shell")
+    chromium = next(filter(None, map(shutil.which, names)), None)
     if chromium is None:
         raise SystemExit("no Chromium here: make chromium installs Debian's")
     boards: list[float] = []

@@ -7,7 +7,9 @@ from urllib.parse import urlencode
 import pytest
 from page_server import PATIENT, serving
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser")
+"""The first takes a third of the others' processor time."""
+CHROMIUM = next(filter(None, map(shutil.which, NAMES)), None)
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
 FLAGS += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
 PATIENCE = 120_000
@@ -24,7 +26,7 @@ def server():
 @pytest.fixture(scope="module")
 def browser():
     if CHROMIUM is None:
-        pytest.skip("no Chromium here: Debian's package chromium would be right")
+        pytest.skip("no Chromium here: Debian's package chromium-headless-shell would be right")
     playwright = pytest.importorskip("playwright.sync_api")
     playwright.expect.set_options(timeout=PATIENCE)
     with playwright.sync_playwright() as driver:
