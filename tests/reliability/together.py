@@ -40,7 +40,8 @@ def check_ranks(size: int, random: Random, folder: Path) -> int:
         runs = folder / str(number)
         ranks = _start(runs)
         one, other = random.sample(ranks, RANKS)
-        _wait_until_some_updates(runs, random, one.is_alive)
+        least = 0 if gone_on or done + 1 < size else 1
+        _wait_until_some_updates(runs, random, one.is_alive, least)
         killed = one.is_alive()
         one.kill()
         other.join(random.random())
@@ -96,8 +97,11 @@ def _wait_for(ranks: list[BaseProcess], runs: Path) -> None:
         assert rank.exitcode == 0, f"rank {number}: {_errors(runs, number).read_text()}"
 
 
-def _wait_until_some_updates(runs: Path, random: Random, is_alive: Callable[[], bool]) -> None:
-    metrics, lines = runs / "small" / "metrics.jsonl", random.randrange(UPDATES)
+def _wait_until_some_updates(
+    runs: Path, random: Random, is_alive: Callable[[], bool], least: int
+) -> None:
+    """After fewer updates than there are, and ``least`` or more, and up to half a second."""
+    metrics, lines = runs / "small" / "metrics.jsonl", random.randrange(least, UPDATES)
     while is_alive() and not (metrics.exists() and metrics.read_bytes().count(b"\n") >= lines):
         time.sleep(0.001)
     time.sleep(random.random() / 2)
@@ -123,7 +127,10 @@ def check_actors(size: int, random: Random, folder: Path) -> int:
     while number < size or not gone_on:
         inside = folder / str(number)
         learner = _learner(inside)
-        _wait_until_some_updates(inside / "runs", random, lambda one=learner: one.poll() is None)
+        least = 0 if gone_on or number + 1 < size else 1
+        _wait_until_some_updates(
+            inside / "runs", random, lambda one=learner: one.poll() is None, least
+        )
         with contextlib.suppress(ProcessLookupError):
             os.killpg(learner.pid, signal.SIGKILL)
         learner.communicate()
