@@ -113,6 +113,14 @@ EXPLAINED = {
         "return CAPTURE <= decision < CAPTURE_ALL and decision < last_captured",
         "decision < last_captured -> decision <= last_captured",
     ): "no dwarf is captured twice",
+    (
+        "if turn_is_over or not decide(_MOVE_BETWEEN.get(step, -1)):",
+        "-1 -> +1",
+    ): "what has been played must read as the turn, whatever it was",
+    (
+        "if turn_is_over or not decide(_MOVE_BETWEEN.get(step, -1)):",
+        "-1 -> -2",
+    ): "no action has a number below 0",
     ("captured += 1", "captured += 1 -> captured += 2"): "it is only asked whether there were any",
     ("captured = 1", "captured = 1 -> captured = 2"): "it is only asked whether there were any",
     (
