@@ -199,6 +199,10 @@ def test_tramples_are_played_as_written_or_not_at_all(word: str) -> None:
         position.play(word)
 
 
+def test_what_is_not_a_turn_has_no_decisions() -> None:
+    assert turn_decisions(place("classic", "F1", "P8").row, "nonsense") is None
+
+
 @pytest.mark.parametrize("rules", RULESETS)
 def test_following_a_turn_gives_the_decisions_that_searching_gives(rules: str) -> None:
     random = Random(rules)

@@ -216,10 +216,10 @@ def test_the_rock_may_stand_anywhere_in_the_valley() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (f"{DWARF_BESIDE_TROLL} t A7:one 0 800", "the battle was over before this turn"),
+        (f"{DWARF_BESIDE_TROLL} t A7:one 0 800", "pending 'A7:one' cannot be: the battle was over"),
         (f"{DWARF_BESIDE_TROLL} t A7:one 200 200", "the battle was over before this turn"),
         (f"5/7/9/11/13/15/T14/{EMPTY_FROM_ROW_8} t offer 30 30", "the battle was over before"),
-        (f"{DWARF_BESIDE_TROLL} t offer 19 30", "the other side might not offer yet"),
+        (f"{DWARF_BESIDE_TROLL} t offer 19 30", "pending 'offer' cannot be: the other side"),
         (f"{DWARF_BESIDE_TROLL} t offer 30 30 4,0", "the other side might not offer yet"),
         (f"{DWARF_BESIDE_TROLL} t agreed 0 0", "the other side might not offer yet"),
         (f"{DWARF_BESIDE_TROLL} t agreed 19 30", "the other side might not offer yet"),

@@ -121,6 +121,10 @@ EXPLAINED = {
         "if turn_is_over or not decide(_MOVE_BETWEEN.get(step, -1)):",
         "-1 -> -2",
     ): "no action has a number below 0",
+    (
+        "last_captured = path[-1] if path and path[-1] >= CAPTURE else -1",
+        "-1 -> +1",
+    ): "no capture has so low a number",
     ("captured += 1", "captured += 1 -> captured += 2"): "it is only asked whether there were any",
     ("captured = 1", "captured = 1 -> captured = 2"): "it is only asked whether there were any",
     (
