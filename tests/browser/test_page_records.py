@@ -89,6 +89,19 @@ def test_a_link_that_was_not_answered_is_followed_after_a_reload(visit):
     visit.complaints.clear()  # of the browser itself: what was not answered
 
 
+def test_a_link_that_the_page_has_not_heard_of_is_followed_after_a_reload(visit):
+    page = visit(asked())
+    page.add_init_script(
+        "addEventListener('popstate', event => window.deaf && event.stopImmediatePropagation())"
+    )
+    page.reload()
+    page.get_by_role("button", name=re.compile("^H8, ")).wait_for()
+    address = urlencode(asked(position=SHOVE))
+    page.evaluate("address => { window.deaf = true; location.hash = address; }", address)
+    page.reload()
+    page.get_by_role("button", name=re.compile("^K7, troll, can move")).wait_for(timeout=10_000)
+
+
 def test_a_wrong_link_leaves_the_battle_as_it_stands(visit):
     page = visit(asked())
     press(page, "E2", "can move")
