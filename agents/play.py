@@ -110,7 +110,7 @@ def main(words: list[str] | None = None, ask: Callable[[str], str] = input) -> i
         "--port",
         type=bounded(int, 0, 65535),
         metavar="N",
-        help="with --web: the port (a free one)",
+        help="with --web: the port (the first free one from 8015)",
     )
     return command.run(lambda arguments: _play(arguments, ask), words)
 

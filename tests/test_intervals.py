@@ -69,7 +69,7 @@ def test_400_games_resolve_about_5_points() -> None:
     assert resolution(400) == pytest.approx((high - low) / 2, rel=0.01)
     assert "400: 5" in games_help()
     assert "N / 2 starts, each in both seats, which is N / 2 game pairs" in games_help()
-    assert "by 5 points or more" in resolution_words(400)
+    assert "by 5 percentage points or more" in resolution_words(400)
     assert "too few" in resolution_words(2 * ENOUGH_PAIRS - 2)
 
 

@@ -299,7 +299,7 @@ def test_a_file_that_is_not_a_field_is_refused(tmp_path: Path, text: str, compla
         ),
         (["random", "greedy", "--workers", "0"], "--workers: '0': a whole number, 1 or more,"),
         (["random", "--field", "x.yaml"], "either on the command line or by --field"),
-        (["--field", "none.yaml"], "cannot be read"),
+        (["--field", "none.yaml"], "there is no such file"),
         (["--report", "none"], "cannot be read"),
         (["random", "--report", "none"], "--report DIR plays nothing: without SPEC it is right"),
         (["--games", "4", "--report", "none"], "plays nothing: without --games it is right"),

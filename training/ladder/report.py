@@ -80,15 +80,16 @@ def _summary(games: Games, figures: Figures, places: int) -> Iterator[str]:
         )
     yield "\n## Game pairs\n"
     yield (
-        "Score: the sum of an agent's margins in a game pair; the mean over all agents of "
-        "the field alike, itself included, with its 95% interval."
+        "Score: the margins of a game pair added up, from the agent's view; the mean over its "
+        "opponents, each counted alike and itself included, with its 95% interval."
     )
     yield ""
     yield from _standings(figures, places)
     yield "\n## Side by side\n"
     yield (
         "Ratings are Bradley-Terry ratings in Elo points by games won and lost, a draw half of "
-        "each, 0 the mean of the field on that side; the average dwarfs are rated "
+        "each. A drawn game of each agent's dwarfs against each agent's trolls is added, so that "
+        "all are finite. 0 is the mean of the field on that side; the average dwarfs are rated "
         f"{figures.ratings.advantage.text(0)} against the average trolls. Margins are from the "
         "agent's view, the mean over all agents of the field alike, itself included. All with "
         "their 95% intervals."
@@ -105,7 +106,7 @@ def resolution_words(games: int) -> str:
         return f"{games} games of two agents are too few to tell them apart."
     return (
         f"{games} games of two agents can show that a share of wins differs from one half if it "
-        f"does by {100 * resolution(games):.0f} points or more."
+        f"does by {100 * resolution(games):.0f} percentage points or more."
     )
 
 
