@@ -299,7 +299,7 @@ def test_a_file_that_is_not_a_field_is_refused(tmp_path: Path, text: str, compla
         ),
         (["random", "greedy", "--workers", "0"], "--workers: '0': a whole number, 1 or more,"),
         (["random", "--field", "x.yaml"], "either on the command line or by --field"),
-        (["--field", "none.yaml"], "there is no such file"),
+        (["--field", "none.yaml"], "no such file: configs/ladder/classic.yaml would be right"),
         (["--report", "none"], "cannot be read"),
         (["random", "--report", "none"], "--report DIR plays nothing: without SPEC it is right"),
         (["--games", "4", "--report", "none"], "plays nothing: without --games it is right"),
@@ -317,6 +317,13 @@ def test_bad_input_is_one_line_and_exit_code_2(
     assert line.startswith("ladder: ")
     assert complaint in line
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_misspelt_field_is_named_with_the_nearest(tmp_path: Path, capsys) -> None:
+    (tmp_path / "classic.yaml").touch()
+    assert main(["--field", str(tmp_path / "clasic.yaml")]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.endswith("clasic.yaml: there is no such file: did you mean 'classic.yaml'?")
 
 
 def test_results_of_another_field_or_ruleset_are_refused(unbroken: Path, capsys) -> None:

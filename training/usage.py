@@ -80,10 +80,15 @@ def instead_of(path: Path) -> str:
     """What a path that does not exist may stand for: a name beside it, if one is near, or else the
     newest runs there. Empty if there is nothing.
     """
-    beside = [one.name for one in path.parent.iterdir()] if path.parent.is_dir() else []
     runs = sorted(path.parent.glob(f"*/{STORED}"), key=lambda one: one.stat().st_mtime)
     newest = ", ".join(str(one.parent) for one in runs[:-6:-1])
-    return nearest(path.name, beside).strip() or (newest and f"the newest runs there: {newest}")
+    return near_name(path) or (newest and f"the newest runs there: {newest}")
+
+
+def near_name(path: Path) -> str:
+    """A question for the name beside a path that does not exist, if one is near; else empty."""
+    beside = [one.name for one in path.parent.iterdir()] if path.parent.is_dir() else []
+    return nearest(path.name, beside).strip()
 
 
 def read_run(

@@ -30,7 +30,7 @@ from training.ladder.publish import check_page, publish
 from training.ladder.report import NUMBERS, PICTURE, REPORT, write_report
 from training.ladder.store import read_games, refuse_others
 from training.ladder.tournament import play_missing
-from training.usage import ALLOW_PYTHON, instead_of
+from training.usage import ALLOW_PYTHON, near_name
 
 _SETTINGS = ("games", "rules", "seed", *BATTLE_LIMITS)
 """The options that a field may set, too."""
@@ -102,7 +102,7 @@ def _field(options: argparse.Namespace) -> Field:
     if options.specs:
         raise ThudError("agents are named either on the command line or by --field")
     if not options.field.exists():
-        right = instead_of(options.field) or "configs/ladder/classic.yaml would be right"
+        right = near_name(options.field) or "configs/ladder/classic.yaml would be right"
         raise ThudError(f"--field {options.field}: there is no such file: {right}")
     field = read_field(options.field, allow_python=options.allow_python, **given)
     _check_two(field.agents)
