@@ -48,6 +48,9 @@ LIBRARIES := .venv-integrations
 RLLIB := .venv-rllib
 BARE := build/venv-bare
 CUDA := .venv-cuda
+# Modules are compiled as they are first imported, rather than all of torch's as it is installed:
+# a minute and more of every set-up. Where Python keeps no bytecode, pip has to.
+export PIP_COMPILE := $(if $(PYTHONDONTWRITEBYTECODE),1,0)
 # Ray reports its use unless it is switched off.
 export RAY_USAGE_STATS_ENABLED := 0
 PY := $(VENV)/bin/python

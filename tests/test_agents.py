@@ -144,12 +144,12 @@ def test_rows_that_no_play_leads_to_are_refused(spec: str) -> None:
 
 @pytest.mark.parametrize("temperature", [0, 0.2, 1, 3])
 def test_a_policy_judges_as_it_plays(temperature: float) -> None:
-    position = Position.start()
-    spec = f"policy:pretrained/classic,temperature={temperature}"
+    position = Position.start("koom-valley-football")
+    spec = f"policy:pretrained/koom-valley-football,temperature={temperature}"
     judged = agents.make(spec).judge(position).probabilities
     assert judged.sum() == pytest.approx(1)
     assert (judged[position.action_mask() == 0] == 0).all()
-    even = agents.make("policy:pretrained/classic").judge(position).probabilities
+    even = agents.make("policy:pretrained/koom-valley-football").judge(position).probabilities
     if temperature:
         wanted = even ** (1 / temperature)
         assert judged == pytest.approx(wanted / wanted.sum(), abs=1e-9)
