@@ -20,11 +20,12 @@ from thud_env.jit.rng import seed_generators
 from training.arena.openings import read_openings
 
 
-@pytest.mark.parametrize("spec", ["mcts", "policy+mcts:pretrained/classic"])
+@pytest.mark.parametrize("spec", ["mcts", "policy+mcts:pretrained/koom-valley-football"])
 def test_first_play_urgency_keeps_a_search_to_what_it_has_tried(spec: str) -> None:
     def tried(fpu: str) -> int:
         agent = agents.make(f"{spec}{',' if '/' in spec else ':'}sims=100,{fpu}")
-        return sum(visits > 0 for visits in agent.think(Position.start().row).visits.values())
+        row = Position.start("koom-valley-football").row
+        return sum(visits > 0 for visits in agent.think(row).visits.values())
 
     assert tried("fpu=2") < tried("fpu=0") / 2
 
@@ -39,9 +40,9 @@ def test_playouts_without_a_length_go_to_the_end_of_the_battle() -> None:
 
 
 def test_at_scale_0_only_the_priors_count_and_above_the_values_too() -> None:
-    spec = "policy+mcts:pretrained/classic,root=gumbel,sims=32,lookahead=0"
-    rows = read_openings("classic").rows(12)
-    likeliest = agents.make("policy:pretrained/classic,temperature=0").act_rows(rows)
+    spec = "policy+mcts:pretrained/koom-valley-football,root=gumbel,sims=32,lookahead=0"
+    rows = read_openings("koom-valley-football").rows(12)
+    likeliest = agents.make("policy:pretrained/koom-valley-football,temperature=0").act_rows(rows)
     by_priors, by_values = (
         [found.decisions[0] for found in agents.make(f"{spec},scale={scale}").think_rows(rows)]
         for scale in (0, 1)
