@@ -90,7 +90,11 @@ def ppo(num_env_runners: int, seed: int = 1) -> PPOConfig:
         PPOConfig()
         # RLlib's environment check ignores masks.
         .environment(RllibThud, env_config=limits, disable_env_checking=True)
-        .env_runners(num_env_runners=num_env_runners, num_envs_per_env_runner=8)
+        .env_runners(
+            num_env_runners=num_env_runners,
+            num_envs_per_env_runner=8,
+            sample_timeout_s=600,  # after which RLlib learns from nothing: busy cores need minutes
+        )
         .fault_tolerance(restart_failed_env_runners=True)
         .multi_agent(
             policies=set(MODULES.values()),
