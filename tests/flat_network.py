@@ -5,9 +5,10 @@ from __future__ import annotations
 import torch
 from torch import nn
 
+from agents.networks.config import NetworkConfig
 from agents.networks.inputs import Inputs
 from agents.networks.legal_policy import log_softmax_by_game
-from agents.networks.network import Judgement, NetworkConfig, PolicyNetwork
+from agents.networks.network import Judgement, PolicyNetwork
 from thud_env.actions import NUM_ACTIONS
 
 

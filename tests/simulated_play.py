@@ -21,9 +21,9 @@ from opposed import against
 from simulator import run_one_by_one
 
 from agents.networks import on_device
+from agents.networks.config import NetworkConfig
 from agents.networks.inputs import Inputs
 from agents.networks.kinds import make_network
-from agents.networks.network import NetworkConfig
 from thud_env import BatchedGame
 from training.process.roles import Roles
 from training.selfplay import device_play

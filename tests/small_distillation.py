@@ -6,7 +6,8 @@ import dataclasses
 
 import torch
 
-from agents.networks.network import Network, NetworkConfig
+from agents.networks.config import NetworkConfig
+from agents.networks.network import Network
 from training.distill.config import DistillConfig, LessonConfig, StudentConfig, TeacherConfig
 from training.process.precision import Precision
 

@@ -1,6 +1,6 @@
 """A training run of seconds that has all that a run has."""
 
-from agents.networks.network import NetworkConfig
+from agents.networks.config import NetworkConfig
 from training.config import OpponentConfig, PPOConfig, TrainConfig
 
 SMALL_RUN = TrainConfig(

@@ -14,7 +14,8 @@ import pytest
 import agents
 from agents.agent import OwnAgentError, answer_of
 from agents.answers import AnswerError, checked
-from agents.networks.network import Network, NetworkConfig
+from agents.networks.config import NetworkConfig
+from agents.networks.network import Network
 from agents.play import main as play
 from thud_env import Position
 from thud_env.actions import DONE, NUM_ACTIONS

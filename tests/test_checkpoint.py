@@ -25,9 +25,10 @@ from agents.networks.checkpoint import (
     load_policy,
     save_policy,
 )
+from agents.networks.config import NetworkConfig, config_class
 from agents.networks.folders import MANIFEST, MODEL
-from agents.networks.kinds import config_class, make_network, network_config
-from agents.networks.network import Network, NetworkConfig
+from agents.networks.kinds import make_network, network_config
+from agents.networks.network import Network
 from agents.policy import PolicyAgent
 from thud_env import CLASSIC, BatchedGame, Position, ThudError
 from thud_env.actions import describe_action

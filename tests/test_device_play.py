@@ -15,9 +15,10 @@ import torch
 from opposed import against, mirror_play
 from test_batch_cuda import run
 
+from agents.networks.config import NetworkConfig
 from agents.networks.inputs import Inputs
 from agents.networks.kinds import make_network
-from agents.networks.network import NetworkConfig, PolicyNetwork
+from agents.networks.network import PolicyNetwork
 from agents.networks.on_device import inputs_on_device
 from thud_env import BatchedGame
 from thud_env.rulesets import RULESETS

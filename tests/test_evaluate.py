@@ -14,8 +14,9 @@ from evaluated import FIRST, GREEDY
 
 import agents
 from agents.networks.checkpoint import save_policy
+from agents.networks.config import NetworkConfig
 from agents.networks.folders import MODEL
-from agents.networks.network import Network, NetworkConfig
+from agents.networks.network import Network
 from agents.play import main as play
 from thud_env import CLASSIC
 from training import evaluate

@@ -13,9 +13,10 @@ import agents
 from agents.export import DensePolicy, main
 from agents.networks.attacks import attack_planes
 from agents.networks.checkpoint import load_policy, save_policy
+from agents.networks.config import NetworkConfig
 from agents.networks.folders import PRETRAINED
 from agents.networks.kinds import make_network
-from agents.networks.network import Network, NetworkConfig, PolicyNetwork
+from agents.networks.network import Network, PolicyNetwork
 from agents.networks.symmetric import SymmetricConfig
 from thud_env import BatchedGame, Position
 from thud_env.views.encoding import NUM_PLANES, encode_rows

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 import torch
 
+from agents.networks.config import NetworkConfig
 from agents.networks.inputs import Inputs
-from agents.networks.network import NetworkConfig
 from thud_env import IllegalMove
 from thud_env.actions import NUM_ACTIONS
 from training.config import OpponentConfig, PPOConfig, TrainConfig

@@ -9,8 +9,9 @@ import pytest
 import torch
 from small_run import SMALL_RUN
 
+from agents.networks.config import NetworkConfig
 from agents.networks.inputs import Inputs
-from agents.networks.network import Judgement, Network, NetworkConfig
+from agents.networks.network import Judgement, Network
 from thud_env.position import SIDES, Position
 from training.errors import ConfigError
 from training.process.roles import Roles

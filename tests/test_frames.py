@@ -10,7 +10,8 @@ import pytest
 import torch
 from opposed import against, mirror_play
 
-from agents.networks.network import Network, NetworkConfig
+from agents.networks.config import NetworkConfig
+from agents.networks.network import Network
 from thud_env import BatchedGame, Position
 from thud_env.symmetry import map_action, map_position, map_rows, symmetries_of
 from training.process.roles import Roles

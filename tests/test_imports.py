@@ -114,6 +114,7 @@ ROOMS = {
 }
 CORE_DEPENDENCIES = {"numpy", "numba", "gymnasium", "pettingzoo"}
 BROUGHT_BY_CORE = {"llvmlite"}  # part of numba, released with it
+COMMANDS_OF_SEARCHES = ("evaluate", "ladder", "balance", "fit_evaluation", "tune_search")
 RULE_PREDICATES = {"piece_moves", "can_trample", "line_length", "empty_run", "count_adjacent"}
 """What decides how pieces move and capture, in ``thud_env/rules/moves.py``."""
 
@@ -153,6 +154,19 @@ def run_at_import(node: ast.AST) -> Iterator[ast.AST]:
         yield from run_at_import(child)
 
 
+def loaded_with(module: str) -> set[str]:
+    """All that is loaded when a module is imported."""
+    found: set[str] = set()
+    waiting = [module]
+    while waiting:
+        name = waiting.pop()
+        if name and name not in found:
+            found.add(name)
+            waiting.append(name.rpartition(".")[0])
+            waiting += imports(name, everywhere=False) if name in SOURCES else []
+    return found
+
+
 def in_package(package: str) -> list[str]:
     return [module for module in SOURCES if module.split(".")[0] == package]
 
@@ -179,6 +193,14 @@ def test_agents_never_import_training(module: str) -> None:
     # Only a policy, which is read from a checkpoint, may reach for it, and only when made.
     tops = {name.split(".")[0] for name in imports(module, everywhere=False)}
     assert "training" not in tops
+
+
+@pytest.mark.parametrize("command", COMMANDS_OF_SEARCHES)
+def test_where_searches_play_torch_is_not_waited_for(command: str) -> None:
+    main = f"training.{command}.__main__"
+    loaded = loaded_with(main if main in SOURCES else f"training.{command}")
+    assert {"agents.registry", "thud_env.rules.row"} <= loaded
+    assert "torch" not in loaded
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import pytest
 import torch
 from torch import nn
 
-from agents.networks.network import NetworkConfig
+from agents.networks.config import NetworkConfig
 from training.config import OpponentConfig, PPOConfig, TrainConfig
 
 BENCHMARKS = Path(__file__).parent / "benchmarks"

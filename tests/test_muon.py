@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from agents.networks.network import Network, NetworkConfig
+from agents.networks.config import NetworkConfig
+from agents.networks.network import Network
 from training.distill.muon import Muon, optimisers_of, orthogonal
 
 

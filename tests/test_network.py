@@ -13,10 +13,11 @@ import torch
 from by_hand import decide, place
 
 from agents.networks.attacks import attack_planes
+from agents.networks.config import NetworkConfig
 from agents.networks.drawing import draw, draw_decisions, weights_at
 from agents.networks.inputs import Inputs
 from agents.networks.legal_policy import TABLES, gathered_policy, legal_policy, log_softmax_by_game
-from agents.networks.network import GRAIN, Network, NetworkConfig, _filled_up
+from agents.networks.network import GRAIN, Network, _filled_up
 from thud_env import Position, RowError
 from thud_env.actions import CAPTURE, CAPTURE_ALL, NUM_ACTIONS, describe_action
 from thud_env.board import SQUARE_BY_NAME, SQUARE_POSITIONS

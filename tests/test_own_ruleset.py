@@ -24,7 +24,8 @@ from test_rules_reference import compare
 import agents
 import thud_env
 from agents.networks.checkpoint import save_policy
-from agents.networks.network import Network, NetworkConfig
+from agents.networks.config import NetworkConfig
+from agents.networks.network import Network
 from thud_env import BatchedGame, Position
 from thud_env.render import ansi, rgb_array, svg
 from thud_env.rulesets import KOOM_VALLEY

@@ -21,7 +21,8 @@ from agents.leaf_judge import FAVOUR, LeafJudge
 from agents.mcts import MOST_SIMULATIONS
 from agents.networks import pairs
 from agents.networks.checkpoint import CheckpointError, save_policy
-from agents.networks.network import Network, NetworkConfig
+from agents.networks.config import NetworkConfig
+from agents.networks.network import Network
 from agents.policy import PolicyAgent
 from agents.policy_mcts import PolicyMctsAgent
 from agents.search.leaves import Leaves

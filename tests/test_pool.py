@@ -14,7 +14,8 @@ import torch
 from small_run import SMALL_RUN
 
 from agents.networks.checkpoint import CheckpointError, load_policy
-from agents.networks.network import Network, NetworkConfig
+from agents.networks.config import NetworkConfig
+from agents.networks.network import Network
 from thud_env.position import SIDES
 from training.config import OpponentConfig, PPOConfig, TrainConfig
 from training.learner.batches import batches_of

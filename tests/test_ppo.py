@@ -10,9 +10,10 @@ import pytest
 import torch
 from by_hand import decide, place
 
+from agents.networks.config import NetworkConfig
 from agents.networks.inputs import Inputs
 from agents.networks.legal_policy import TABLES
-from agents.networks.network import Judgement, Network, NetworkConfig
+from agents.networks.network import Judgement, Network
 from thud_env import BatchedGame, Position
 from training.config import PPOConfig
 from training.learner.batches import Batch

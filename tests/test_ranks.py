@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 from rich.console import Console
 from small_run import SMALL_RUN
 
-from agents.networks.network import Network, NetworkConfig
+from agents.networks.config import NetworkConfig
+from agents.networks.network import Network
 from thud_env import CLASSIC, BatchedGame
 from thud_env.position import SIDES
 from training.config import OpponentConfig, PPOConfig

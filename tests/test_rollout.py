@@ -12,8 +12,9 @@ import torch
 from opposed import against, mirror_play
 from small_run import SMALL_RUN
 
+from agents.networks.config import NetworkConfig
 from agents.networks.inputs import Inputs
-from agents.networks.network import Network, NetworkConfig
+from agents.networks.network import Network
 from thud_env import BatchedGame, Position
 from thud_env.position import SIDES
 from thud_env.rules.row import TO_MOVE

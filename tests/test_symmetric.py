@@ -15,8 +15,9 @@ from test_checkpoint import edit_manifest
 
 import agents
 from agents.networks.checkpoint import CheckpointError, load_policy, save_policy
+from agents.networks.config import NetworkConfig
 from agents.networks.folders import LATEST
-from agents.networks.network import Network, NetworkConfig, PolicyNetwork
+from agents.networks.network import Network, PolicyNetwork
 from agents.networks.symmetric import SymmetricConfig, SymmetricNetwork
 from thud_env import CLASSIC, Position, ThudError
 from thud_env.actions import NUM_ACTIONS

@@ -22,8 +22,9 @@ from test_config import CONFIGS
 
 import agents
 from agents.networks.checkpoint import load_policy, save_policy
-from agents.networks.kinds import NETWORKS, config_class
-from agents.networks.network import Network, NetworkConfig
+from agents.networks.config import CONFIG_CLASSES, NetworkConfig, config_class
+from agents.networks.kinds import NETWORKS
+from agents.networks.network import Network
 from thud_env import RULESETS, Position
 from thud_env.command import BROKEN_PIPE
 from thud_env.position import SIDES
@@ -381,6 +382,7 @@ def test_a_run_that_breaks_off_keeps_what_it_has_written(tmp_path: Path, monkeyp
 
 def test_a_second_architecture_is_one_file(tmp_path: Path, monkeypatch) -> None:
     """It is trained, saved, loaded, played and resumed."""
+    monkeypatch.setitem(CONFIG_CLASSES, "flat", NetworkConfig)
     monkeypatch.setitem(NETWORKS, "flat", FlatNetwork)
     config = dataclasses.replace(QUICK, network=NetworkConfig(kind="flat"))
     with pytest.raises(Stopped):

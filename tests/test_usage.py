@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.networks.network import NetworkConfig
+from agents.networks.config import NetworkConfig
 from agents.networks.symmetric import SymmetricConfig
 from training.config import OpponentConfig, PPOConfig, TrainConfig
 from training.config_file import load_config

@@ -7,7 +7,8 @@ from pathlib import Path
 import torch
 
 from agents.networks.checkpoint import save_policy
-from agents.networks.network import Network, NetworkConfig
+from agents.networks.config import NetworkConfig
+from agents.networks.network import Network
 from thud_env.position import SIDES
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
-from agents.networks.network import NetworkConfig
+from agents.networks.config import NetworkConfig
 from agents.ranges import Count, NotNegative, Positive, Share, StepSize
 from thud_env.errors import ThudError
 from thud_env.rules.row import new_row

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from agents.networks.kinds import config_class
-from agents.networks.network import NetworkConfig
+from agents.networks.config import NetworkConfig, config_class
 from agents.registry import is_own
 from agents.strict_yaml import YamlError, parse_yaml, read_yaml
 from thud_env.arguments import shown

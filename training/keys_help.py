@@ -14,8 +14,7 @@ from typing import Any
 
 import yaml
 
-from agents.networks.kinds import NETWORKS
-from agents.networks.network import NetworkConfig
+from agents.networks.config import CONFIG_CLASSES, NetworkConfig
 from thud_env.command import plain
 from training.config import RunConfig
 from training.config_values import field_types
@@ -84,8 +83,8 @@ def _key(kind: type[Any], name: str, value: Any, where: str) -> tuple[str, str]:
 def _keys_of_other_kinds(config: NetworkConfig, where: str) -> Iterator[tuple[str, str]]:
     """The keys that networks of another kind have alone, or with other defaults."""
     defaults = {field.name: field.default for field in dataclasses.fields(config)}
-    for kind, network in NETWORKS.items():
-        other = network.Config()
+    for kind, sizes in CONFIG_CLASSES.items():
+        other = sizes()
         for field in dataclasses.fields(other):
             value = getattr(other, field.name)
             if kind != config.kind and field.name != "kind" and value != defaults.get(field.name):

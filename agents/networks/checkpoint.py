@@ -17,10 +17,11 @@ from torch import Tensor
 
 import thud_env
 from agents.durable import new_folder, write_flushed
+from agents.networks.config import NetworkConfig
 from agents.networks.folders import MANIFEST, MODEL, policy_folder
 from agents.networks.inputs import planes_read
 from agents.networks.kinds import make_network, network_config
-from agents.networks.network import NetworkConfig, PolicyNetwork
+from agents.networks.network import PolicyNetwork
 from thud_env.actions import NUM_ACTIONS
 from thud_env.arguments import as_count, one_of
 from thud_env.errors import ThudError

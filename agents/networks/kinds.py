@@ -1,6 +1,7 @@
 """Finds a network's class by its kind, which configurations and manifests name.
 
-To add an architecture, write a class like ``network.Network`` and add a line to ``NETWORKS``.
+To add an architecture, write a class like ``network.Network`` and add a line to ``NETWORKS``, and
+one to ``config.CONFIG_CLASSES``.
 """
 
 from __future__ import annotations
@@ -9,34 +10,15 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from agents.networks.network import Network, NetworkConfig, PolicyNetwork
+from agents.networks.config import NetworkConfig, config_class
+from agents.networks.network import Network, PolicyNetwork
 from agents.networks.symmetric import SymmetricNetwork
 from thud_env.errors import ThudError
 
 NETWORKS: dict[str, type[PolicyNetwork]] = {"residual": Network, "symmetric": SymmetricNetwork}
-"""The classes by kind: the only ones that a file can name."""
+"""The classes by kind, as ``config.CONFIG_CLASSES``: the only ones that a file can name."""
 _GONE = {"trunk": "separate", "result_head": False, "survival_head": False}
 """Former settings that older manifests have, and the only values that can still be read."""
-
-
-def network_class(kind: object) -> type[PolicyNetwork]:
-    """The class of a kind.
-
-    Raises:
-        ThudError: if there is no such kind.
-    """
-    if not isinstance(kind, str) or kind not in NETWORKS:
-        raise ThudError(f"no kind of network is called {kind!r}: there is {', '.join(NETWORKS)}")
-    return NETWORKS[kind]
-
-
-def config_class(settings: Mapping[str, Any]) -> type[NetworkConfig]:
-    """The configuration class of the ``kind`` that settings name, or of the default kind.
-
-    Raises:
-        ThudError: if there is no such kind.
-    """
-    return network_class(settings.get("kind", NetworkConfig.kind)).Config
 
 
 def network_config(settings: Mapping[str, Any]) -> NetworkConfig:
@@ -59,5 +41,10 @@ def network_config(settings: Mapping[str, Any]) -> NetworkConfig:
 
 
 def make_network(config: NetworkConfig) -> PolicyNetwork:
-    """Build a network with random weights."""
-    return network_class(config.kind)(config)
+    """Build a network with random weights.
+
+    Raises:
+        ThudError: if there is no such kind.
+    """
+    config_class({"kind": config.kind})
+    return NETWORKS[config.kind](config)

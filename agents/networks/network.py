@@ -6,8 +6,7 @@ each of the 6,470. N is the number of games, L that of the legal decisions of al
 
 from __future__ import annotations
 
-import dataclasses
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -15,60 +14,16 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
+from agents.networks.config import NetworkConfig
 from agents.networks.inputs import Inputs, planes_read
 from agents.networks.legal_policy import NUM_BIASES, NUM_SQUARELESS, legal_policy
 from agents.networks.on_device import inputs_on_device
-from agents.ranges import Count, NotNegative
 from thud_env.board import SIZE
-from thud_env.errors import ThudError
 from thud_env.rulesets import MOST_POINTS, Ruleset
 
 GRAIN = 256
 """A GPU is given multiples of so many states: for every number that it has not met, cuDNN plans its
 convolutions anew."""
-
-
-@dataclasses.dataclass(frozen=True)
-class NetworkConfig:
-    """The size of a network; other kinds derive theirs from it, with defaults of their own.
-
-    Raises:
-        ThudError: for threat planes without attack planes.
-    """
-
-    kind: str = "residual"
-    """Its architecture: residual or symmetric (``kinds.NETWORKS``)."""
-    channels: Count = 32
-    """Feature planes of the trunk."""
-    blocks: NotNegative = 3
-    """Residual blocks of two 3 x 3 convolutions."""
-    key_size: Count = 16
-    """Length of the queries and keys that score moves."""
-    pool_layer: bool = False
-    """Whether a layer of its own, of twice the channels, leads to what the value is computed from;
-    else the value and the policy share the trunk's last planes."""
-    attack_planes: bool = False
-    """Whether to read, beside the observation, what each side could reach, strike and lose."""
-    threat_planes: bool = False
-    """Whether to read, beside the attack planes, what could be captured after the next move."""
-
-    def __post_init__(self) -> None:
-        if self.threat_planes and not self.attack_planes:
-            raise ThudError("threat_planes needs attack_planes, too")
-
-    def check_rules(self, rules: Ruleset) -> None:
-        """Check that the network can learn a game.
-
-        Raises:
-            ThudError: if it cannot.
-        """
-
-    def check_weights(self, weights: int) -> None:
-        """Check that a file of so many weights can hold the network, before that is built.
-
-        Raises:
-            ThudError: if it is too large for them.
-        """
 
 
 class Judgement(NamedTuple):
@@ -94,9 +49,6 @@ class PolicyNetwork(nn.Module):
     Args:
         config: its size.
     """
-
-    Config: ClassVar[type[NetworkConfig]] = NetworkConfig
-    """The class of its configuration."""
 
     def __init__(self, config: NetworkConfig) -> None:
         super().__init__()

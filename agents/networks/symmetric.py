@@ -15,7 +15,7 @@ import dataclasses
 from collections.abc import Sequence
 from functools import cache
 from operator import attrgetter
-from typing import Any, ClassVar, Literal
+from typing import Any
 
 import numpy as np
 import torch
@@ -23,65 +23,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.utils import parametrize
 
+from agents.networks.config import GROUPS, NetworkConfig, SymmetricConfig
 from agents.networks.legal_policy import NUM_BIASES, NUM_SQUARELESS, TABLES
-from agents.networks.network import Network, NetworkConfig
-from agents.ranges import Count
+from agents.networks.network import Network
 from thud_env.actions import ACTION_SYMMETRY
-from thud_env.board import MIRROR_LEFT_RIGHT, SIZE, SYMMETRIES
-from thud_env.errors import ThudError
-from thud_env.rulesets import Ruleset
-
-_GROUPS = {8: tuple(range(len(SYMMETRIES))), 2: (0, MIRROR_LEFT_RIGHT)}
-"""The numbers of the symmetries, by how many there are."""
-
-
-@dataclasses.dataclass(frozen=True)
-class SymmetricConfig(NetworkConfig):
-    """The size of a symmetric network. Channels and keys are counted as a residual network's.
-
-    Raises:
-        ThudError: if channels or keys are no fields of one for each symmetry, or as
-            ``NetworkConfig``.
-    """
-
-    kind: str = "symmetric"
-    """See ``NetworkConfig``."""
-    channels: Count = 64
-    """Feature planes of the trunk, a multiple of ``symmetries``."""
-    key_size: Count = 32
-    """Length of the queries and keys that score moves, a multiple of ``symmetries``."""
-    pool_layer: bool = True
-    """See ``NetworkConfig``. Without it a symmetric network's value is learnt slowly."""
-    symmetries: Literal[2, 8] = 8
-    """8: all of the board; 2: left and right alone, for games with a goal."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.symmetries not in (2, 8):
-            raise ThudError(f"symmetries={self.symmetries}: 2 or 8 would be right")
-        for name in ("channels", "key_size"):
-            size = getattr(self, name)
-            if size % self.symmetries:
-                raise ThudError(f"{name}={size} must be a multiple of symmetries={self.symmetries}")
-
-    def check_rules(self, rules: Ruleset) -> None:
-        """See ``NetworkConfig``."""
-        most = len(rules.symmetries)
-        if self.symmetries > most:
-            raise ThudError(f"symmetries={self.symmetries}: {rules.name} has {most}")
-        if not set(_GROUPS[self.symmetries]) <= set(rules.symmetries):
-            raise ThudError(
-                f"symmetries={self.symmetries}: {rules.name} has another than left-right"
-            )
-
-    def check_weights(self, weights: int) -> None:
-        """See ``NetworkConfig``: to tie weights takes memory for all."""
-        heads = 2 * self.key_size + 4 * self.channels
-        if self.channels * (heads + 18 * self.channels * self.blocks) > self.symmetries * weights:
-            raise ThudError(
-                f"it has too few weights for {self.channels} channels, {self.blocks} blocks and "
-                f"key_size {self.key_size}"
-            )
+from thud_env.board import SIZE, SYMMETRIES
 
 
 class SymmetricNetwork(Network):
@@ -91,11 +37,9 @@ class SymmetricNetwork(Network):
         config: its size.
     """
 
-    Config: ClassVar[type[NetworkConfig]] = SymmetricConfig
-
     def __init__(self, config: SymmetricConfig) -> None:
         super().__init__(config)
-        group = _GROUPS[config.symmetries]
+        group = GROUPS[config.symmetries]
         channels, twice, keys, pooled = (
             _channel_images(group, size)
             for size in (

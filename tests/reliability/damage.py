@@ -17,7 +17,8 @@ import torch
 from ladders import made_up
 
 from agents.networks.checkpoint import CheckpointError, load_policy, save_policy
-from agents.networks.network import Network, NetworkConfig
+from agents.networks.config import NetworkConfig
+from agents.networks.network import Network
 from reliability.reach import standing_on
 from reliability.row import Fault, Row
 from reliability.runs import trained

@@ -17,7 +17,8 @@ from test_fuzz import LIMITS, attempt, battles, check_position, check_reads, dam
 
 import agents
 from agents.networks.checkpoint import save_policy
-from agents.networks.network import Network, NetworkConfig
+from agents.networks.config import NetworkConfig
+from agents.networks.network import Network
 from agents.registry import AGENTS
 from reliability.reach import CONFIGURATIONS, standing_on
 from reliability.row import THE_ENVIRONMENTS, THE_GAME, Fault, Row

@@ -16,7 +16,7 @@ _BY_NAME = re.compile(r"([\w.]+):\w+")
 CONFIGURATIONS = (
     *(f"thud_env/{name}.py" for name in ("arguments", "board", "command", "rules/row", "rulesets")),
     *(f"agents/{name}.py" for name in ("ranges", "registry", "specs", "strict_yaml")),
-    *(f"agents/networks/{name}.py" for name in ("kinds", "network", "symmetric")),
+    "agents/networks/config.py",
     *(f"training/{name}.py" for name in ("config", "config_file", "config_values")),
 )
 """What is run while a configuration is read: far less than it stands on, which has all players."""

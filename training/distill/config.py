@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Annotated, Literal
 
-from agents.networks.network import NetworkConfig
+from agents.networks.config import NetworkConfig
 from agents.ranges import Count, NotNegative, Positive, Range, Share, StepSize
 from agents.search.lookahead import DEEPEST_LOOKAHEAD
 from agents.search.workspace import MAX_DEPTH, MAX_QUIESCENCE

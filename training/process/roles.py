@@ -11,8 +11,9 @@ from typing import TypeVar
 import torch
 
 from agents.networks.checkpoint import save_policy
+from agents.networks.config import NetworkConfig
 from agents.networks.kinds import make_network
-from agents.networks.network import NetworkConfig, PolicyNetwork
+from agents.networks.network import PolicyNetwork
 from thud_env.position import SIDES, Side
 from training.config import RunConfig
 from training.process.clock import Clock
