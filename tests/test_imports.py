@@ -114,7 +114,8 @@ ROOMS = {
 }
 CORE_DEPENDENCIES = {"numpy", "numba", "gymnasium", "pettingzoo"}
 BROUGHT_BY_CORE = {"llvmlite"}  # part of numba, released with it
-COMMANDS_OF_SEARCHES = ("evaluate", "ladder", "balance", "fit_evaluation", "tune_search")
+WITHOUT_TORCH = ("evaluate", "ladder", "balance", "curves", "fit_evaluation", "tune_search")
+"""Commands in which searches play, or nothing does."""
 RULE_PREDICATES = {"piece_moves", "can_trample", "line_length", "empty_run", "count_adjacent"}
 """What decides how pieces move and capture, in ``thud_env/rules/moves.py``."""
 
@@ -195,8 +196,8 @@ def test_agents_never_import_training(module: str) -> None:
     assert "training" not in tops
 
 
-@pytest.mark.parametrize("command", COMMANDS_OF_SEARCHES)
-def test_where_searches_play_torch_is_not_waited_for(command: str) -> None:
+@pytest.mark.parametrize("command", WITHOUT_TORCH)
+def test_where_no_network_plays_torch_is_not_waited_for(command: str) -> None:
     main = f"training.{command}.__main__"
     loaded = loaded_with(main if main in SOURCES else f"training.{command}")
     assert {"agents.registry", "thud_env.rules.row"} <= loaded

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
 from thud_env.position import SIDES
 from thud_env.rulesets import Ruleset
 from training.arena.battles import strike_names, strikes_of
-from training.process.ranks import Ranks
 from training.selfplay.rollout import MIRROR, Rollout
+
+if TYPE_CHECKING:  # imports torch, for which curves need not wait
+    from training.process.ranks import Ranks
 
 AGAINST = "margin_against_"
 """Begins the name of a role's margin; the opponent's name follows."""
