@@ -137,6 +137,27 @@ def test_a_match_changes_sides_and_pays_the_total(side):
     assert sum(step[1] for step in seen) * 32 == seen[-1][-1]["total"]
 
 
+def test_in_a_match_of_both_sides_the_sign_changes_with_the_player():
+    env = gymnasium.make("thud/ThudMatch-v0", side="both", max_turns=40)
+    match = thud_env.match_env(max_turns=40)
+    _, info = env.reset(seed=1)
+    match.reset()
+    rng = np.random.default_rng(1)
+    over, paid = False, dict.fromkeys(match.agents, 0.0)
+    while not over:
+        player = info["side"] ^ (info["first_termination"] != 0)
+        assert match.agent_selection == f"player_{player}"
+        action = rng.choice(np.flatnonzero(match.action_masks()))
+        match.step(action)
+        _, reward, terminated, truncated, info = env.step(action)
+        paid[f"player_{player}"] += reward
+        paid[f"player_{1 - player}"] -= reward
+        over = terminated or truncated
+    first, second = (battle.margin for battle in match.battles)
+    assert first != second
+    assert paid["player_0"] * 32 == first - second
+
+
 def test_infos_always_have_the_same_keys_and_numbers_only():
     for name in IDS:
         env = gymnasium.make(name, side="random", max_turns=20)

@@ -11,6 +11,9 @@ is that of the same decisions with all inputs at hand: forward once, in the batc
 played, and forward and backward as often as they are learnt from, without loss or optimiser.
 Times are of processor, not of clock: what else the machine does matters less. With a GPU they are
 of clock, and the shares are of the GPU's time, its pauses included. Medians of updates.
+
+In the seats of snapshots scripted players play, as at the beginning of a run: so early there is no
+snapshot. Later their networks take time, too.
 """
 
 from __future__ import annotations
