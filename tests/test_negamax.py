@@ -21,6 +21,7 @@ from agents.search.evaluation import (
     INFINITE,
     NUM_FEATURES,
     POINT,
+    SEEN_WIN,
     VALLEY_FEATURES,
     WIN,
     evaluate,
@@ -31,11 +32,12 @@ from agents.search.lines import CODES_SIZE
 from agents.search.pattern_files import classes_of
 from agents.search.patterns import Tables, judge_afresh
 from agents.search.planning import Thought
+from agents.search.stone import wins_by_stone
 from agents.search.table import AT_LEAST, position_key, store
 from agents.search.weights import feature_names, material_weights, published_weights
 from thud_env import RULESETS, Position
 from thud_env.actions import MOVE_FROM, NUM_MOVES, OFFER
-from thud_env.board import CELL_OF_SQUARE, SQUARE_SYMMETRY
+from thud_env.board import CELL_OF_SQUARE, IS_GOAL_CELL, SQUARE_SYMMETRY
 from thud_env.jit.rng import seed_generators
 from thud_env.notation.turns import turn_notation
 from thud_env.perft import perft
@@ -44,6 +46,7 @@ from thud_env.rules.play import apply
 from thud_env.rules.row import (
     DWARF,
     DWARFS,
+    GOAL,
     MAX_DECISIONS_AT_ONCE,
     MAX_TURNS,
     NO_QUESTION,
@@ -51,9 +54,12 @@ from thud_env.rules.row import (
     NUM_TROLLS,
     ONGOING,
     PENDING,
+    STONE_CELL,
+    SURROUNDED,
     TERMINATION,
     TO_MOVE,
     TROLL,
+    TROLLS,
     TURNS,
     Row,
     index_row,
@@ -81,6 +87,8 @@ def random_tables(rules: str) -> Tables:
 
 
 def by_patterns(row: Row) -> int:
+    if wins_by_stone(row, row[TO_MOVE]):
+        return SEEN_WIN
     sums = np.zeros(2, dtype=np.int64)
     tables = random_tables(ruleset_of(row).name)
     judge_afresh(row, tables, np.zeros(CODES_SIZE, dtype=np.int32), sums)
@@ -250,6 +258,23 @@ def test_quiescence_sees_the_recapture() -> None:
 # -- the search's limits -------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_a_win_in_one_is_found_by_a_search_that_does_not_deepen(depth: int) -> None:
+    wins = "5/7/1T7/dRTT2T4/9T3/15/2d2d2d6/15/7d7/15/8T4/1d9/2d6/7/d4 t - 2 61"  # by TF4-E5
+    options = SearchOptions(depth=depth, learned=True, reductions=1)
+    searcher = Searcher(published_weights(), seed_generators(1, 1))
+    assert searcher.value(Position.from_text(wins, "koom-valley").row, options) == WIN
+
+
+def test_a_win_beyond_the_depth_is_seen_and_a_quicker_one_preferred() -> None:
+    lost = "5/7/3T5/2TR7/2T10/15/15/2d12/15/15/7d5/2ddd1d4/9/7/5 d - 7 150"
+    position = Position.from_text(lost, "koom-valley")
+    for options in ({"reductions": 0}, {"reductions": 1}):
+        values = [search(position, depth=d, learned=True, **options).value for d in (1, 2)]
+        assert values == [-SEEN_WIN, -WIN]
+    assert abs(search(position, depth=1).value) < SEEN_WIN, "by features it is not seen"
+
+
 def test_a_win_is_played_at_once_and_a_loss_put_off() -> None:
     wins = place("koom-valley", "G2 G6 J9", "A8 P8 N8", rock="H2")
     found = search(wins, depth=4)
@@ -357,6 +382,34 @@ def test_a_threat_is_a_capture_of_the_side_that_is_not_to_move(rules: str) -> No
         np.testing.assert_array_equal(row, position.row, "it is left as it was")
         seen.add(wanted)
     assert seen == ({False} if rules == "koom-valley-football" else {False, True})
+
+
+def wins_with(row: Row, action: int) -> bool:
+    """Whether a turn that begins with an action ends the battle as the stone's object has it."""
+    child = row.copy()
+    apply(child, action)
+    while child[PENDING] != NO_QUESTION:
+        apply(child, Position.unchecked(child).legal_actions()[-1])
+    return child[TERMINATION] in (GOAL, SURROUNDED)
+
+
+@EACH_RULESET
+def test_a_win_by_the_stone_is_seen_before_it_is_played(rules: str) -> None:
+    seen = set()
+    random = Random(10)
+    states = [*from_play(rules, 100, random), *constructed(rules, 1500, random)]
+    for position in map(position_of, states):
+        if position.outcome is not None or IS_GOAL_CELL[position.row[STONE_CELL]]:
+            continue
+        for side in (DWARFS, TROLLS):
+            row = position.row.copy()
+            row[TO_MOVE] = side
+            moves = [a for a in Position.unchecked(row).legal_actions().tolist() if a < NUM_MOVES]
+            wins = any(wins_with(row, action) for action in moves)
+            assert wins_by_stone(position.row, side) == wins, (position, side)
+            seen.add((side, wins))
+    has_object = rules.startswith("koom-valley")
+    assert seen == {(side, wins) for side in (0, 1) for wins in {False, has_object}}
 
 
 def turned(row: Row, symmetry: int) -> Row:

@@ -51,6 +51,8 @@ POINT = 100
 """One point of the margin."""
 WIN = 100_000
 """The value of a won Koom Valley battle, above every evaluation."""
+SEEN_WIN = WIN - 1
+"""The value of a turn beyond the depth that would win it: a win within the depth comes sooner."""
 LARGEST_EVALUATION = 50_000
 INFINITE = 1_000_000
 WIDEST = np.int64(INFINITE)

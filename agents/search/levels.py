@@ -8,7 +8,7 @@ from agents.search.captures import (
     keep_hungry_answers,
     quiet_moves,
 )
-from agents.search.evaluation import INFINITE
+from agents.search.evaluation import INFINITE, SEEN_WIN, WIN
 from agents.search.ordering import (
     FIRST,
     arrange_answers,
@@ -18,7 +18,13 @@ from agents.search.ordering import (
     score_moves,
 )
 from agents.search.patterns import judge_moves
-from agents.search.pruning import is_calm, is_in_doubt, margin_of_quiet_moves, static_value
+from agents.search.pruning import (
+    is_calm,
+    is_in_doubt,
+    margin_of_quiet_moves,
+    sees_win,
+    static_value,
+)
 from agents.search.table import (
     AT_LEAST,
     AT_MOST,
@@ -161,6 +167,10 @@ def open_level(work, level):
     frame[MARGIN] = -1
     frame[UNLISTED] = 0
     at_start = row[PENDING] == NO_QUESTION
+    needs_no_turn = level > 0 or frame[TURNS_LEFT] <= 0
+    if at_start and needs_no_turn and sees_win(work, level, row[TO_MOVE]):
+        frame[BEST] = WIN if frame[TURNS_LEFT] > 0 else SEEN_WIN
+        return True
     if at_start and frame[TURNS_LEFT] == 0 and is_in_doubt(work, level):
         frame[TURNS_LEFT] = 1
         frame[EXTENDED] += 1

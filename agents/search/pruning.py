@@ -11,10 +11,10 @@ since the opponent may stand pat there. All else may miss a turn, and is done wi
   measured: of their searches without threats, one in twenty fell short of the evaluation by more
   than 17 hundredths of a point. The trolls, who have fewer moves, get twice as much;
 - none of this where a limit may end the battle first: then the score counts, not the evaluation;
-- a side that is threatened at the end of the search, where the evaluation is least certain, gets
-  one more turn if its value may matter. One threat often answers another: a search by patterns
-  of at most two turns adds up to three, any other one turn, since its time is better spent
-  otherwise.
+- a side that is threatened at the end of the search, with a capture or with a win by the stone,
+  gets one more turn if its value may matter: the evaluation is least certain there. One threat
+  often answers another: a search by patterns of at most two turns adds up to three, any other one
+  turn, since its time is better spent otherwise.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from agents.search.captures import threatens
 from agents.search.evaluation import LARGEST_EVALUATION, evaluate, to_mover
 from agents.search.ordering import QUIET, SORTED, bring_best_forward
 from agents.search.patterns import has_replies
+from agents.search.stone import wins_by_stone
 from agents.search.table import clocks_matter
 from agents.search.workspace import (
     ALPHA,
@@ -76,6 +77,21 @@ def static_value(work, level):
     return to_mover(row, work.sums[level, int(row[TO_MOVE])])
 
 
+@inlined
+def sees_win(work, level, side):
+    """Whether a side could win by the stone if it were its turn. The evaluation by features stays
+    as it is: others are measured against it.
+    """
+    return work.control[BY_PATTERNS] == 1 and wins_by_stone(work.rows[level], side)
+
+
+@inlined
+def _is_threatened(work, level):
+    """Whether the opponent of the side to move could capture or win if it were its turn."""
+    row = work.rows[level]
+    return sees_win(work, level, 1 - row[TO_MOVE]) or threatens(row, work.moves[level])
+
+
 @merged
 def is_calm(work, level):
     """Whether the side to move, with one turn left and a null window, stands well enough and is not
@@ -86,7 +102,7 @@ def is_calm(work, level):
         return False
     margin = CALM_DWARFS if row[TO_MOVE] == DWARFS else CALM_TROLLS
     value = static_value(work, level)
-    if value - margin < frame[BETA] or clocks_matter(row, 1) or threatens(row, work.moves[level]):
+    if value - margin < frame[BETA] or clocks_matter(row, 1) or _is_threatened(work, level):
         return False
     frame[BEST] = value
     return True
@@ -102,7 +118,7 @@ def is_in_doubt(work, level):
     value = static_value(work, level)
     if value <= frame[ALPHA] - margin or value >= frame[BETA] + margin:
         return False
-    return threatens(row, work.moves[level])
+    return _is_threatened(work, level)
 
 
 @merged
@@ -116,10 +132,10 @@ def margin_of_quiet_moves(work, level):
     row, turns_left = work.rows[level], work.frames[level, TURNS_LEFT]
     if clocks_matter(row, turns_left):
         return -1
-    if turns_left == 1:
-        return 0 if has_replies(row) else -1
-    if work.control[REDUCTIONS] == 0 or turns_left > FUTILE_TURNS:
+    if turns_left > (FUTILE_TURNS if work.control[REDUCTIONS] == 1 else 1) or not has_replies(row):
         return -1
+    if turns_left == 1:
+        return 0
     return FUTILE + FUTILE_TURN * (turns_left - 2)
 
 

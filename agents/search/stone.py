@@ -1,0 +1,69 @@
+"""Finds wins by the stone without playing a turn, in the Koom Valley games.
+
+``rules/play.py`` defines when the stone ends a battle; this module only looks where a turn may get
+it there. Tests compare it with the rules.
+"""
+
+from __future__ import annotations
+
+from thud_env.actions import MOVE_BASE, MOVE_TO
+from thud_env.board import IS_GOAL_CELL, STRIDE
+from thud_env.jit.bits import trailing_zeros
+from thud_env.jit.compile import compiled, inlined
+from thud_env.rules.moves import count_adjacent, piece_moves
+from thud_env.rules.row import DWARFS, NUM_TROLLS, STONE_CELL, TROLL, TROLL_CELLS, stone_moves
+from thud_env.rules.traits import stone_wins
+from thud_env.rulesets import TROLLS_TO_SURROUND
+
+
+@compiled
+def wins_by_stone(row, side):
+    """Whether a side could win by the stone if it were its turn.
+
+    Args:
+        row: [432] a state row at the start of a turn, its battle not over. Of a stone on a goal
+            square, which ends every battle that gets there, nothing is known.
+        side: 0 dwarfs, 1 trolls.
+    """
+    if not stone_wins(row):
+        return False
+    stone = int(row[STONE_CELL])
+    if side == DWARFS:
+        return stone_moves(row) and _reaches_goal(row, stone)
+    return _may_be_surrounded(row, stone)
+
+
+@compiled
+def _reaches_goal(row, stone):
+    moves = piece_moves(row, stone)
+    while moves != 0:
+        if IS_GOAL_CELL[MOVE_TO[MOVE_BASE[stone, 0] + trailing_zeros(moves)]]:
+            return True
+        moves &= moves - 1
+    return False
+
+
+@compiled
+def _may_be_surrounded(row, stone):
+    """Whether a move of one troll leaves enough of them beside the stone."""
+    beside = count_adjacent(row, stone, TROLL)
+    if beside < TROLLS_TO_SURROUND - 1:
+        return False
+    for i in range(TROLL_CELLS, TROLL_CELLS + int(row[NUM_TROLLS])):
+        cell = int(row[i])
+        missing = TROLLS_TO_SURROUND - beside + _are_neighbours(cell, stone)
+        moves = piece_moves(row, cell) if missing <= 1 else 0
+        while moves != 0:
+            to = int(MOVE_TO[MOVE_BASE[cell, 0] + trailing_zeros(moves)])
+            if missing <= _are_neighbours(to, stone):
+                return True
+            moves &= moves - 1
+    return False
+
+
+@inlined
+def _are_neighbours(cell, other):
+    """1 if the cells are neighbours, else 0; they are not the same."""
+    rows = abs(cell // STRIDE - other // STRIDE)
+    columns = abs(cell % STRIDE - other % STRIDE)
+    return 1 if max(rows, columns) == 1 else 0
