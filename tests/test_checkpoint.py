@@ -25,9 +25,9 @@ from agents.networks.checkpoint import (
     load_policy,
     save_policy,
 )
-from agents.networks.config import NetworkConfig, config_class
+from agents.networks.config import CONFIG_CLASSES, NetworkConfig, config_class
 from agents.networks.folders import MANIFEST, MODEL
-from agents.networks.kinds import make_network, network_config
+from agents.networks.kinds import NETWORKS, make_network, network_config
 from agents.networks.network import Network
 from agents.policy import PolicyAgent
 from thud_env import CLASSIC, BatchedGame, Position, ThudError
@@ -441,6 +441,12 @@ def test_former_settings_are_read_if_they_changed_nothing() -> None:
     assert config == NetworkConfig(channels=4)
     with pytest.raises(ValueError, match="unknown setting 'trunk'"):
         network_config({"trunk": "shared"})
+
+
+def test_each_kind_has_sizes_and_a_network() -> None:
+    assert CONFIG_CLASSES.keys() == NETWORKS.keys()
+    with pytest.raises(ThudError, match="no kind of network is called 'flat'"):
+        make_network(NetworkConfig(kind="flat"))
 
 
 def test_a_manifest_can_name_the_kinds_that_are_listed_and_no_other(saved: Path) -> None:

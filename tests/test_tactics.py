@@ -79,8 +79,8 @@ def test_the_best_turns_are_legal_and_few(rules: str) -> None:
             assert len(tactic.turns) <= MOST_BEST < FEWEST_TURNS <= len(legal)
 
 
-def test_two_turns_by_features_find_less_than_half_and_three_in_full_nine_in_ten() -> None:
-    assert solved(f"alphabeta:depth=2,{OLD}").total() < len(SUITE) / 2
+def test_two_turns_by_features_find_next_to_none_and_three_in_full_nine_in_ten() -> None:
+    assert solved(f"alphabeta:depth=2,{OLD}").total() < len(SUITE) / 20
     assert solved("alphabeta:depth=3,reductions=0").total() >= 0.9 * len(SUITE)
 
 

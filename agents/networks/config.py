@@ -114,15 +114,23 @@ CONFIG_CLASSES: dict[str, type[NetworkConfig]] = {
 """The classes by kind of network."""
 
 
+def known_kind(kind: object) -> str:
+    """The kind of network that was named.
+
+    Raises:
+        ThudError: if there is no such kind.
+    """
+    if not isinstance(kind, str) or kind not in CONFIG_CLASSES:
+        raise ThudError(
+            f"no kind of network is called {kind!r}: there is {', '.join(CONFIG_CLASSES)}"
+        )
+    return kind
+
+
 def config_class(settings: Mapping[str, Any]) -> type[NetworkConfig]:
     """The configuration class of the ``kind`` that settings name, or of the default kind.
 
     Raises:
         ThudError: if there is no such kind.
     """
-    kind = settings.get("kind", NetworkConfig.kind)
-    if not isinstance(kind, str) or kind not in CONFIG_CLASSES:
-        raise ThudError(
-            f"no kind of network is called {kind!r}: there is {', '.join(CONFIG_CLASSES)}"
-        )
-    return CONFIG_CLASSES[kind]
+    return CONFIG_CLASSES[known_kind(settings.get("kind", NetworkConfig.kind))]

@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from agents.networks.config import NetworkConfig, config_class
+from agents.networks.config import NetworkConfig, config_class, known_kind
 from agents.networks.network import Network, PolicyNetwork
 from agents.networks.symmetric import SymmetricNetwork
 from thud_env.errors import ThudError
@@ -46,5 +46,4 @@ def make_network(config: NetworkConfig) -> PolicyNetwork:
     Raises:
         ThudError: if there is no such kind.
     """
-    config_class({"kind": config.kind})
-    return NETWORKS[config.kind](config)
+    return NETWORKS[known_kind(config.kind)](config)
