@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 from thud_env import RULESETS, Position
-from thud_env.board import CELL_OF_SQUARE, SQUARE_SYMMETRY
+from thud_env.board import CELL_OF_SQUARE, SQUARE_SYMMETRY, SYMMETRIES
+from thud_env.rulesets import get_ruleset
 from training.arena import openings
 from training.arena.openings import (
     COUNT,
@@ -57,6 +59,28 @@ def test_no_two_starts_are_the_same_up_to_symmetry(book: Openings) -> None:
         board = start.row[CELL_OF_SQUARE]
         seen.update({(start.to_move, board[image].tobytes()) for image in images})
     assert max(seen.values()) == 1
+
+
+@pytest.mark.parametrize(
+    ("rules", "distinct_upside_down"),
+    [
+        ("classic:name=few,dwarfs=F1,trolls=G7", True),  # setup without a symmetry
+        ("classic:name=goal,stone_wins=yes,dwarfs=A8,trolls=F8", False),  # setup with one more
+    ],
+)
+def test_starts_are_the_same_by_the_symmetries_of_the_rules(
+    rules: str, distinct_upside_down: bool
+) -> None:
+    starts = generate_openings(rules, 150)
+    names = [name for name, _ in SYMMETRIES]
+
+    def classes(symmetries: Iterable[int]) -> int:
+        images = SQUARE_SYMMETRY[list(symmetries)]
+        boards = [(start.to_move, start.row[CELL_OF_SQUARE]) for start in starts]
+        return len({(side, min(board[i].tobytes() for i in images)) for side, board in boards})
+
+    assert classes(get_ruleset(rules).symmetries) == len(starts)
+    assert (classes([0, names.index("mirror top-bottom")]) == len(starts)) is distinct_upside_down
 
 
 def test_the_first_starts_are_drawn_as_they_were_published(book: Openings) -> None:

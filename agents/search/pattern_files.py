@@ -4,8 +4,8 @@ A file, ``configs/search/patterns-RULES.npz``, holds a value for each *class* of
 on squares and of pieces beside the stone, for each number of dwarfs and of trolls and, unless it
 does without, for each class of lines. Entries that
 a symmetry maps onto each other are one class, so that a position and its mirror image have the same
-value. The symmetries are those of the ruleset's setup, and for patterns that are not around the
-stone all eight of the board.
+value. The symmetries are those of the rules, and for patterns that are not around the stone all
+eight of the board.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from agents.search.patterns import (
 )
 from thud_env.board import CELL_OF_SQUARE, NUM_CELLS, SQUARE_SYMMETRY, SYMMETRIES
 from thud_env.errors import ThudError
-from thud_env.rules.row import DWARF, STONE, TROLL, new_row
+from thud_env.rules.row import DWARF, STONE, TROLL
 from thud_env.rulesets import MAX_DWARFS, MAX_TROLLS, RULESETS, Ruleset, get_ruleset
 
 FOLDER = Path(__file__).parents[2] / "configs" / "search"
@@ -59,9 +59,7 @@ class Classes:
     """
 
     def __init__(self, ruleset: Ruleset) -> None:
-        board = new_row(ruleset)[CELL_OF_SQUARE]
-        same = [bool((board[squares] == board).all()) for squares in SQUARE_SYMMETRY]
-        shared = [number for number, fits in enumerate(same) if fits]
+        shared = list(ruleset.symmetries)
         self.count = 0
         names = np.full(NUM_CODES, -1, dtype=np.int64)
         everything = range(len(SYMMETRIES))

@@ -9,7 +9,7 @@ ruleset of your own is read from ``runs/books``, in the folder where a command i
 
 A start is a battle after 4 to 8 random turns, uniform over the complete turns, in which no troll
 and at most one dwarf has been captured, and which is not over. No two starts of a book are the
-same up to the symmetries of the setup. The book is a text file: a header line, then a position
+same up to the symmetries of the rules. The book is a text file: a header line, then a position
 text a line (docs/notation.md); lines that begin with ``#`` are comments.
 """
 
@@ -194,7 +194,7 @@ def generate_openings(rules: str | Ruleset, count: int = COUNT, seed: int = SEED
     ruleset = get_ruleset(rules)
     draws = random.Random(seed)
     start = Position.start(ruleset)
-    symmetries = _symmetries(start)
+    symmetries = SQUARE_SYMMETRY[list(ruleset.symmetries)]
     seen: set[bytes] = set()
     found: list[Position] = []
     in_vain = 0
@@ -236,12 +236,6 @@ def _is_balanced(position: Position, start: Position) -> bool:
     return bool(
         dwarfs_lost <= MOST_DWARFS_LOST and position.row[NUM_TROLLS] == start.row[NUM_TROLLS]
     )
-
-
-def _symmetries(start: Position) -> np.ndarray:
-    """[n, 165] the symmetries of the board that leave the setup as it is."""
-    board = start.row[CELL_OF_SQUARE]
-    return SQUARE_SYMMETRY[(board[SQUARE_SYMMETRY] == board).all(axis=1)]
 
 
 def _name_up_to_symmetry(position: Position, symmetries: np.ndarray) -> bytes:
