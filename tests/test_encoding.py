@@ -210,6 +210,20 @@ def test_rows_stand_and_have_ended_as_positions_have() -> None:
 
 
 @pytest.mark.parametrize("shown", [encode_rows, action_masks, margins, terminations])
+def test_rows_of_a_batch_need_no_check(shown: Any) -> None:
+    games = BatchedGame(8, "koom-valley", seed=0, max_turns=30, autoreset_mode="Disabled")
+    for _ in range(40):
+        games.step(games.sample_actions())
+    chosen = games.rows[::2]  # every other, not side by side in memory
+    np.testing.assert_array_equal(shown(chosen, check=False), shown(chosen))
+    with pytest.raises(RowError, match=r"rows are integers of shape"):
+        shown(games.rows[0], check=False)
+    damaged = chosen.copy()
+    damaged[1, PENDING_CELL] = 3
+    shown(damaged, check=False)
+
+
+@pytest.mark.parametrize("shown", [encode_rows, action_masks, margins, terminations])
 def test_rows_that_play_does_not_lead_to_are_refused(shown: Any) -> None:
     rows = np.stack([Position.start(rules).row for rules in ("classic", "koom-valley")])
     assert len(shown(rows.astype(np.int64))) == 2

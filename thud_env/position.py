@@ -45,7 +45,7 @@ from thud_env.rules.check import check_row
 from thud_env.rules.legal import is_legal, legal_list
 from thud_env.rules.play import apply, margin
 from thud_env.rulesets import Rules, Ruleset, get_ruleset
-from thud_env.views.encoding import planes_of
+from thud_env.views.encoding import encode_rows
 from thud_env.views.masks import mask_of
 
 Side = Literal["dwarfs", "trolls"]
@@ -340,7 +340,7 @@ class Position:
 
     def observation(self) -> NDArray[np.float32]:
         """The planes of ``encoding.PLANES``, [C, 15, 15] float32."""
-        return planes_of(self._row[np.newaxis])[0]
+        return encode_rows(self._row[np.newaxis], check=False)[0]
 
     def apply(self, action: int) -> Position:
         """The position after one decision.

@@ -15,7 +15,7 @@ from agents.networks.threats import THREAT_PLANES
 from thud_env.actions import ACCEPT, NUM_ACTIONS, OFFER
 from thud_env.batch.states import legal_lists
 from thud_env.rules.check import as_rows
-from thud_env.views.encoding import PLANES, Plane, planes_of
+from thud_env.views.encoding import PLANES, Plane, encode_rows
 
 
 def planes_read(attacks: bool, threats: bool = False) -> tuple[Plane, ...]:
@@ -62,7 +62,7 @@ class Inputs:
         rows = as_rows(rows)
         decisions, starts = legal_lists(rows)
         game = np.repeat(np.arange(len(rows)), np.diff(starts))
-        shown = planes_of(rows)
+        shown = encode_rows(rows, check=False)
         if attacks:
             shown = np.concatenate((shown, attack_planes(rows, threats)), axis=1)
         planes = torch.from_numpy(shown)

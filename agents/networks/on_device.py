@@ -22,8 +22,8 @@ from thud_env.batch.options import Device
 from thud_env.board import SIZE
 from thud_env.rules.legal import NUM_WORDS
 from thud_env.rules.row import ROW_SIZE
-from thud_env.views.encoding import NUM_PLANES, NUM_POINTS, OBSERVATION_SHAPE, planes_of
-from thud_env.views.masks import NUM_BYTE_WORDS, masks_of
+from thud_env.views.encoding import NUM_PLANES, NUM_POINTS, OBSERVATION_SHAPE, encode_rows
+from thud_env.views.masks import NUM_BYTE_WORDS, action_masks
 
 
 def device_of(rows: Tensor) -> Device:
@@ -61,8 +61,8 @@ def _shown(rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     [N] how many decisions are legal, on the device of the rows.
     """
     if device_of(rows) == "cpu":
-        masks = torch.from_numpy(masks_of(rows.numpy()))
-        return torch.from_numpy(planes_of(rows.numpy())), masks, masks.sum(1)
+        masks = torch.from_numpy(action_masks(rows.numpy(), check=False))
+        return torch.from_numpy(encode_rows(rows.numpy(), check=False)), masks, masks.sum(1)
     from numba import cuda
 
     from thud_env.batch.cuda import show_states

@@ -27,7 +27,7 @@ from thud_env.rules.row import DWARFS, TERMINATION, TROLLS
 from thud_env.rulesets import Reward, Ruleset
 from thud_env.views.encoding import NUM_PLANES, OBSERVATION_SHAPE
 from thud_env.views.match import MATCH_PLANES, show_match
-from thud_env.views.results import margins_of
+from thud_env.views.results import margins
 
 _STATE = ("_sides", "_owed", "_forfeited", "_is_second", "_first_ends", "_starts")
 """The arrays that ``get_state`` returns, beside the rows."""
@@ -314,14 +314,18 @@ class SeatedGames:
         """The games as the rules see matches: new arrays, [B] int64 and bool."""
         rows, (first_ending, first_margin) = self._battles.rows, self._first_ends.T
         ending = np.where(self._forfeited, ILLEGAL_ACTION, rows[:, TERMINATION]).astype(np.int64)
-        return Match(self._is_second, first_ending, first_margin, ending, margins_of(rows))
+        return Match(
+            self._is_second, first_ending, first_margin, ending, margins(rows, check=False)
+        )
 
     def _begin_second(self, which: NDArray[np.bool_]) -> None:
         """Begin the second battle of the matches that a mask chooses, with the sides changed."""
         if not which.any():
             return
         ended = self._battles.rows[which]
-        self._first_ends[which] = np.column_stack((ended[:, TERMINATION], margins_of(ended)))
+        self._first_ends[which] = np.column_stack(
+            (ended[:, TERMINATION], margins(ended, check=False))
+        )
         self._is_second[which] = True
         self._sides[which] = 1 - self._sides[which]
         self._battles.set_rows(self._starts[which], which, check=False)

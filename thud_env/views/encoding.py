@@ -22,7 +22,7 @@ from thud_env.board import CELL_OF_SQUARE, NUM_CELLS, NUM_SQUARES, SIZE, SQUARE_
 from thud_env.jit.bits import natural, trailing_zeros
 from thud_env.jit.compile import compiled, compiled_with_arrays
 from thud_env.jit.lanes import differing
-from thud_env.rules.check import check_rows
+from thud_env.rules.check import as_rows, check_rows
 from thud_env.rules.row import (
     ANSWER_OFFER,
     DWARF,
@@ -311,17 +311,18 @@ def _encode_each(rows, planes):
         encode_row(rows[game], planes[game])
 
 
-def encode_rows(rows: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
+def encode_rows(rows: NDArray[np.integer[Any]], *, check: bool = True) -> NDArray[np.float32]:
     """The observations of [N, 432] state rows of any rulesets, [N, C, 15, 15] float32.
+
+    Args:
+        rows: any integers.
+        check: whether to look at them first. Pass False for rows that are known to be sound, as a
+            batch's are: what others give means nothing, and reading them may end the process.
 
     Raises:
         RowError: if no play leads to one of them; the message names the row and the entry.
     """
-    return planes_of(check_rows(rows))
-
-
-def planes_of(rows: NDArray[np.int16]) -> NDArray[np.float32]:
-    """What ``encode_rows`` returns, of rows that are known to be sound."""
-    planes = np.empty((len(rows), NUM_PLANES, NUM_POINTS), dtype=np.float32)
-    _encode_each(rows, planes)
-    return planes.reshape(len(rows), *OBSERVATION_SHAPE)
+    sound = check_rows(rows) if check else as_rows(rows)
+    planes = np.empty((len(sound), NUM_PLANES, NUM_POINTS), dtype=np.float32)
+    _encode_each(sound, planes)
+    return planes.reshape(len(sound), *OBSERVATION_SHAPE)

@@ -20,7 +20,7 @@ from thud_env.actions import NUM_ACTIONS
 from thud_env.jit.bits import trailing_zeros
 from thud_env.jit.compile import compiled, compiled_with_arrays
 from thud_env.jit.lanes import differing, spread
-from thud_env.rules.check import check_rows
+from thud_env.rules.check import as_rows, check_rows
 from thud_env.rules.legal import NUM_WORDS, legal_words
 from thud_env.rules.row import MAX_ANSWERS
 
@@ -83,20 +83,21 @@ def bytes_view(byte_words: NDArray[np.uint64]) -> NDArray[np.int8]:
     return byte_words.view(np.int8)[:, :NUM_ACTIONS]
 
 
-def action_masks(rows: NDArray[np.integer[Any]]) -> NDArray[np.int8]:
+def action_masks(rows: NDArray[np.integer[Any]], *, check: bool = True) -> NDArray[np.int8]:
     """1 for each legal decision of [N, 432] state rows of any rulesets, 0 for every other,
     [N, 6470] int8. Where a battle is over all are 0.
+
+    Args:
+        rows: any integers.
+        check: whether to look at them first. Pass False for rows that are known to be sound, as a
+            batch's are: what others give means nothing, and reading them may end the process.
 
     Raises:
         RowError: if no play leads to one of them; the message names the row and the entry.
     """
-    return masks_of(check_rows(rows))
-
-
-def masks_of(rows: NDArray[np.int16]) -> NDArray[np.int8]:
-    """What ``action_masks`` returns, of rows that are known to be sound."""
-    byte_words = np.empty((len(rows), NUM_BYTE_WORDS), dtype=np.uint64)
-    _write_masks(rows, byte_words)
+    sound = check_rows(rows) if check else as_rows(rows)
+    byte_words = np.empty((len(sound), NUM_BYTE_WORDS), dtype=np.uint64)
+    _write_masks(sound, byte_words)
     return bytes_view(byte_words)
 
 

@@ -33,7 +33,7 @@ from thud_env.rules.row import (
 )
 from thud_env.rulesets import Ruleset, get_ruleset
 from thud_env.starts import Limits, Starts, read_starts
-from thud_env.views.results import margins_of
+from thud_env.views.results import margins
 
 Watch = Callable[[int], object]
 
@@ -175,7 +175,7 @@ def play_battles(
         strikes += alive & strikes_of(before, actions, batch.rows, batch.rules)
     return Battles(
         rules=batch.rules.spec,
-        margins=margins_of(batch.rows),
+        margins=margins(batch.rows, check=False),
         turns=(batch.rows[:, TURNS] - began[:, TURNS]).astype(np.int64),
         terminations=batch.rows[:, TERMINATION].astype(np.int64),
         strikes=dict(zip(SIDES, strikes, strict=True)),

@@ -12,7 +12,7 @@ from thud_env.rules.check import RowError
 from thud_env.rules.images import mapped_rows
 from thud_env.rulesets import get_ruleset
 from thud_env.symmetry import symmetries_of
-from thud_env.views.results import margins_of
+from thud_env.views.results import margins
 from training.arena.book import book_starts
 from training.config import SelfPlayConfig
 from training.process.state import State, StateError, restore_generator, state_of_generator
@@ -93,7 +93,9 @@ class OngoingBattles:
             [E, 432] these, as the battles' frames showed them.
         """
         framed = mapped_rows(self.frames[games], last_rows)
-        for game, margin in zip(games.tolist(), margins_of(last_rows).tolist(), strict=True):
+        for game, margin in zip(
+            games.tolist(), margins(last_rows, check=False).tolist(), strict=True
+        ):
             self.frames[game] = self.random.choice(self.symmetries)
             self.opponents.finished(game, margin)
         self._begin(games)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thud_env.rules.row import TURNS
-from thud_env.views.results import margins_of
+from thud_env.views.results import margins
 
 MIRROR = -1
 """In place of an opponent's side where both sides are learners."""
@@ -50,7 +50,7 @@ class Rollout:
     @property
     def final_margins(self) -> NDArray[np.int64]:
         """[E] the margins of the battles that ended."""
-        return margins_of(self.final_rows)
+        return margins(self.final_rows, check=False)
 
     @property
     def final_turns(self) -> NDArray[np.int16]:
