@@ -17,7 +17,7 @@ from agents.search.playouts import (
     BY_SEARCH,
 )
 from agents.search.priors import FROM_CAPTURES, FROM_CHECKED_EVALUATION, FROM_EVALUATION
-from agents.search.published import patterns_serve, read_evaluation
+from agents.search.published import patterns_serve, read_evaluation, without_tables
 from agents.search.reading import glimpse_of, result_so_far, tree_result
 from agents.search.tree import Tree, clear
 from agents.search.weights import material_weights
@@ -151,7 +151,10 @@ class MctsAgent(PlanningAgent):
         which = (ruleset.spec, by_patterns)
         if which not in self._works:
             tables = self._tables(ruleset.spec) if by_patterns else None
-            self._works[which] = judging(tables, self._weights.of(ruleset))
+            is_yardstick = self._tables is without_tables
+            self._works[which] = judging(
+                tables, self._weights.of(ruleset), bounded=not is_yardstick
+            )
         self._growth = growth = self._growth._replace(work=self._works[which])
         tree = self._tree
         clear(tree, 0)  # first: a glimpse must not take the old edges for the new root's

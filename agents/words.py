@@ -34,7 +34,7 @@ def verdict(position: Position) -> str:
     outcome = position.outcome
     if outcome is None:
         return f"The battle was left in turn {position.turn_number + 1}."
-    stone = "ball" if position.rules.stone_goes == "far" else "Rock"
+    stone = position.rules.stone_name
     how = {
         Termination.NO_LEGAL_TURN: f"The {position.to_move} have no legal turn",
         Termination.AGREEMENT: "The sides agreed to end it",

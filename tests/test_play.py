@@ -315,6 +315,12 @@ def test_an_offer_ends_the_battle(capsys) -> None:
             "dF1-F2",
             "Nothing happened for 200 turns: the trolls win by 1.",
         ),
+        (
+            "koom-valley:name=still,stone_goes=nowhere",
+            "dd3/7/9/11/13/7T7/15/7R7/6T1T6/15/13/11/9/7/5 t - 0 9",
+            "TH6-H7",
+            "Three trolls stand beside the Thudstone: the trolls win.",
+        ),
     ],
 )
 def test_how_it_ended_is_said_in_words(rules: str, text: str, turn: str, said: str) -> None:

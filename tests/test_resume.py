@@ -84,6 +84,21 @@ def test_a_signal_stops_after_the_update_and_loses_nothing(
     assert_same(folder, unbroken)
 
 
+def test_a_signal_during_the_last_update_stops_what_would_follow(
+    unbroken: Path, tmp_path: Path, monkeypatch, capfd
+) -> None:
+    last = len(lines(unbroken))
+    at_first = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        stopping(monkeypatch, last, lambda: os.kill(os.getpid(), signal.SIGINT))
+        with pytest.raises(Stopped, match="SIGINT"):
+            quietly(tmp_path)
+    finally:
+        signal.signal(signal.SIGINT, at_first)
+    assert "stopping after this update" in capfd.readouterr().err
+    assert_same(tmp_path / "tiny", unbroken)
+
+
 def test_a_second_signal_stops_at_once(tmp_path: Path, monkeypatch) -> None:
     def twice() -> None:
         os.kill(os.getpid(), signal.SIGINT)

@@ -170,9 +170,10 @@ def test_tree_search_tries_every_decision_and_counts_its_visits(value: str) -> N
 @pytest.mark.parametrize("hunted", ["dwarfs", "trolls"])
 def test_the_last_two_pieces_of_a_side_are_hunted_by_features(hunted: str, spec: str) -> None:
     """Patterns do not see how far away they are."""
+    dwarfs = ("D6", "E6", "A9") if hunted == "dwarfs" else CLASSIC.dwarfs
 
     def values(left: int) -> list[int]:
-        pieces = {"dwarfs": CLASSIC.dwarfs, "trolls": ("G7", "H3", "M12")}
+        pieces = {"dwarfs": dwarfs, "trolls": ("G7", "H3", "M12")}
         pieces[hunted] = pieces[hunted][:left]
         position = place("classic", " ".join(pieces["dwarfs"]), " ".join(pieces["trolls"]))
         players = [agents.make(each, 1) for each in (spec, f"{spec},evaluation=features")]

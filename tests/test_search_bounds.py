@@ -18,7 +18,7 @@ from agents.search import growth as growths
 from agents.search import negamax, reading
 from agents.search import tree as trees
 from agents.search.deepening import Searcher, SearchOptions
-from agents.search.evaluation import WIN
+from agents.search.evaluation import WIN, within_bounds
 from agents.search.judge import judge_position, judging
 from agents.search.pattern_files import published_tables
 from agents.search.planning import stopping_after
@@ -263,3 +263,60 @@ def test_a_tree_search_that_begins_shows_nothing_of_the_one_before(monkeypatch) 
     agent.think(after.row)
     assert seen == [None]
     assert sum(agent.glimpse(after.row).visits.values()) == 20
+
+
+LONE_DWARF = "5/7/9/11/13/15/6TTT6/6TRT6/6TTT6/9d5/13/11/9/7/5 t - 0 0"
+"""A dwarf that eight trolls may capture."""
+
+
+@pytest.mark.parametrize("spec", ["alphabeta:depth=4", "mcts:sims=300", "alphabeta:time=0.1"])
+def test_the_last_dwarf_is_captured_where_it_can_be(spec: str) -> None:
+    position = Position.from_text(LONE_DWARF)
+    after = position.play(agents.make(spec, seed=0).turn(position))
+    assert after.outcome is not None
+    assert after.margin == -32
+
+
+def test_a_lone_dwarf_does_not_give_itself_up() -> None:
+    position = Position.from_text("5/7/9/11/13/15/6TTT6/6TRT6/6TTT6/15/13/d10/9/7/5 d - 0 0")
+    hunted, hunter = agents.make("alphabeta:depth=3", seed=0), agents.make("greedy2", seed=0)
+    for _ in range(12):
+        position = position.play(hunted.turn(position))
+        position = position.play(hunter.turn(position))
+    assert position.outcome is None
+
+
+@pytest.mark.parametrize("side", ["d", "t"])
+@pytest.mark.parametrize("trolls", range(1, 9))
+def test_no_evaluation_is_as_good_as_the_best_end(side: str, trolls: int) -> None:
+    far = "T" * min(trolls, 5) + (str(5 - trolls) if trolls < 5 else "")
+    more = "T" * max(trolls - 5, 0) + str(7 - max(trolls - 5, 0))
+    row = Position.from_text(f"{far}/{more}/9/11/13/15/15/7R7/15/15/13/11/9/7/d4 {side} - 0 0").row
+    raw = judging(None, published_weights().of(RULESETS["classic"]), bounded=False)
+    bounded = judging(None, published_weights().of(RULESETS["classic"]))
+    values = [judge_position(row, work) * (1 if side == "d" else -1) for work in (raw, bounded)]
+    assert -400 * trolls < values[1] < 100
+    assert values[1] == values[0] or not -400 * trolls + 100 <= values[0] <= 0
+
+
+def test_evaluations_within_bounds_keep_their_order() -> None:
+    row = Position.from_text(LONE_DWARF).row  # from 100, a dwarf, to -3200, for the trolls reversed
+    values = [within_bounds(row, value) for value in range(-400, 3700)]
+    assert values == sorted(values)
+    assert values[0] > -100
+    assert values[-1] < 3200
+    assert values[400:3500] == list(range(3100))
+
+
+@pytest.mark.parametrize(("trolls", "least"), [("TT", 0), ("TTT", -WIN)])
+def test_two_trolls_have_no_more_than_a_draw(trolls: str, least: int) -> None:
+    corner = f"{5 - len(trolls)}{trolls}"
+    text = f"d4/7/9/11/13/15/15/7R7/15/15/13/11/9/7/{corner} {{}} - 0 0"
+    tables, weights = published_tables("koom-valley"), published_weights()
+    values = []
+    for side, sign in (("d", 1), ("t", -1)):
+        row = Position.from_text(text.format(side), "koom-valley").row
+        work = judging(tables, weights.of(RULESETS["koom-valley"]))
+        values.append(sign * judge_position(row, work))
+    assert min(values) >= least
+    assert (min(values) < 0) is (least < 0)

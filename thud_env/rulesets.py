@@ -226,6 +226,11 @@ class Ruleset:
         """Whether the stone is the Rock or a ball."""
         return self.stone_goes != "nowhere"
 
+    @property
+    def stone_name(self) -> str:
+        """``Thudstone``, ``Rock`` or ``ball``."""
+        return {"nowhere": "Thudstone", "one": "Rock", "far": "ball"}[self.stone_goes]
+
     @cached_property
     def symmetries(self) -> tuple[int, ...]:
         """The symmetries of ``board.SYMMETRIES`` under which the rules are the same, the identity

@@ -150,6 +150,7 @@ class Searcher:
         by_patterns = options.learned and bool(patterns_serve(row))
         tables = self._tables(ruleset.spec) if by_patterns else None
         control[workspace.BY_PATTERNS] = tables is not None
+        control[workspace.WITHIN_BOUNDS] = options.learned
         extensions = most_extensions(options.depth, tables is not None)
         control[workspace.EXTENSIONS] = extensions if options.reductions else 0
         if tables is not None:

@@ -46,6 +46,7 @@ from thud_env.rules.row import (
     num_dwarf_cells,
 )
 from thud_env.rules.traits import scored_by_points, stone_wins
+from thud_env.rulesets import TROLL_VALUE, TROLLS_TO_SURROUND
 
 POINT = 100
 """One point of the margin."""
@@ -222,6 +223,39 @@ def to_mover(row, value):
     """
     value = min(max(value, -LARGEST_EVALUATION), LARGEST_EVALUATION)
     return value if row[TO_MOVE] == DWARFS else -value
+
+
+@inlined
+def _squeezed(distance):
+    """A distance from a bound, of at most a point, as one above 0: half a point for none, less for
+    what lies beyond, in the same order.
+    """
+    return max(POINT * POINT // (2 * POINT - distance), 1)
+
+
+@inlined
+def within_bounds(row, value):
+    """An evaluation for the side to move, kept within what the battle can still come to.
+
+    If a battle that goes on counted for more than its best end, the last capture would be put off
+    for ever. Two trolls cannot surround the stone, so they have no more than a draw.
+    """
+    dwarfs, trolls = int(row[NUM_DWARFS]), int(row[NUM_TROLLS])
+    for_dwarfs = row[TO_MOVE] == DWARFS
+    if stone_wins(row):
+        if trolls >= TROLLS_TO_SURROUND or scored_by_points(row):
+            return value
+        return max(value, 0) if for_dwarfs else min(value, 0)
+    if not scored_by_points(row):
+        return value
+    best, worst = POINT * dwarfs, -POINT * TROLL_VALUE * trolls
+    if not for_dwarfs:
+        best, worst = -worst, -best
+    if value < worst + POINT:
+        return worst + _squeezed(value - worst)
+    if value > best - POINT:
+        return best - _squeezed(best - value)
+    return value
 
 
 @compiled

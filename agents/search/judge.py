@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.search.evaluation import evaluate, to_mover
+from agents.search.evaluation import evaluate, to_mover, within_bounds
 from agents.search.pattern_files import empty_tables
 from agents.search.patterns import Tables, judge_afresh
 from agents.search.workspace import (
@@ -18,6 +18,7 @@ from agents.search.workspace import (
     QUIESCENCE,
     REDUCTIONS,
     USE_TABLE,
+    WITHIN_BOUNDS,
     Workspace,
 )
 from thud_env.jit.compile import compiled
@@ -26,19 +27,25 @@ from thud_env.rules.row import TO_MOVE
 _TABLE_BITS = 4  # the table is not used: so short a search hardly meets a position twice
 
 
-def judging(tables: Tables | None, weights: NDArray[np.int64], quiescence: int = 4) -> Workspace:
+def judging(
+    tables: Tables | None,
+    weights: NDArray[np.int64],
+    quiescence: int = 4,
+    bounded: bool = True,
+) -> Workspace:
     """The arrays of a search without table and reductions.
 
     Args:
         tables: to evaluate by patterns; None: by features.
         weights: [2, 16] the weights of the features.
         quiescence: turns of captures to look at beyond the depth.
+        bounded: whether no evaluation is better than the best end.
     """
     work = Workspace.of_size(_TABLE_BITS, tables or empty_tables())
     work.weights[:] = weights
     control = work.control
     control[ORDERED], control[USE_TABLE], control[REDUCTIONS] = 1, 0, 0
-    control[BY_PATTERNS] = tables is not None
+    control[BY_PATTERNS], control[WITHIN_BOUNDS] = tables is not None, bounded
     control[QUIESCENCE] = quiescence
     control[NODE_LIMIT], control[FIRST_MOVE] = np.iinfo(np.int64).max, -1
     return work
@@ -53,7 +60,9 @@ def judge_position(row, work):
         work: the evaluation of its ruleset.
     """
     if work.control[BY_PATTERNS] == 0:
-        return evaluate(row, work.weights, work.scratch)
-    sums = work.sums[0]
-    judge_afresh(row, work.tables, work.codes[0], sums)
-    return to_mover(row, sums[int(row[TO_MOVE])])
+        value = evaluate(row, work.weights, work.scratch)
+    else:
+        sums = work.sums[0]
+        judge_afresh(row, work.tables, work.codes[0], sums)
+        value = to_mover(row, sums[int(row[TO_MOVE])])
+    return within_bounds(row, value) if work.control[WITHIN_BOUNDS] else value

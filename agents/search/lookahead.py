@@ -29,7 +29,7 @@ def short_search(rules: str, learned: bool = True, quiescence: int = 4) -> Works
         quiescence: turns of captures to look at beyond the depth.
     """
     tables = published_tables(rules) if learned else None
-    return judging(tables, published_weights().of(get_ruleset(rules)), quiescence)
+    return judging(tables, published_weights().of(get_ruleset(rules)), quiescence, learned)
 
 
 @compiled

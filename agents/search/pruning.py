@@ -20,7 +20,7 @@ since the opponent may stand pat there. All else may miss a turn, and is done wi
 from __future__ import annotations
 
 from agents.search.captures import threatens
-from agents.search.evaluation import LARGEST_EVALUATION, evaluate, to_mover
+from agents.search.evaluation import LARGEST_EVALUATION, evaluate, to_mover, within_bounds
 from agents.search.ordering import QUIET, SORTED, bring_best_forward
 from agents.search.patterns import has_replies
 from agents.search.stone import wins_by_stone
@@ -41,6 +41,7 @@ from agents.search.workspace import (
     REDUCTIONS,
     TRIED,
     TURNS_LEFT,
+    WITHIN_BOUNDS,
 )
 from thud_env.jit.compile import inlined, merged
 from thud_env.rules.row import DWARFS, NO_QUESTION, PENDING, TO_MOVE
@@ -73,8 +74,10 @@ def static_value(work, level):
     """The evaluation of a position for the side to move."""
     row = work.rows[level]
     if work.control[BY_PATTERNS] == 0:
-        return evaluate(row, work.weights, work.scratch)
-    return to_mover(row, work.sums[level, int(row[TO_MOVE])])
+        value = evaluate(row, work.weights, work.scratch)
+    else:
+        value = to_mover(row, work.sums[level, int(row[TO_MOVE])])
+    return within_bounds(row, value) if work.control[WITHIN_BOUNDS] else value
 
 
 @inlined

@@ -48,11 +48,12 @@ FLOOR; with a null window, a turn or two less deep."""
     QUIESCENCE,  # turns of captures looked at beyond the depth; 0: none
     FIRST_MOVE,  # the decision to try first at the root, or -1
     BY_PATTERNS,  # 1: evaluate by patterns, 0: by features
+    WITHIN_BOUNDS,  # 1: no evaluation is better than the best end; 0: the frozen yardstick's may be
     REDUCTIONS,  # 1: look less far where little happens, further where much may: see pruning.py
     EXTENSIONS,  # the most turns added on the way to a position: see pruning.py
     GENERATION,  # number of the search, for the table
     CONTROL_SIZE,
-) = range(12)
+) = range(13)
 
 MAX_DEPTH = 24
 MAX_QUIESCENCE = 8

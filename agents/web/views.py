@@ -107,17 +107,10 @@ def rules_view(rules: Ruleset) -> dict[str, Any]:
         "title": rules.title,
         "board": "goals" if rules.stone_wins else "plain",
         "stone": "ball" if rules.stone_goes == "far" else "R",
-        "stoneName": stone_name(rules),
+        "stoneName": rules.stone_name,
         "scored": rules.reward == "margin",
         "most": rules.largest_margin,
     }
-
-
-def stone_name(rules: Ruleset) -> str:
-    """The name of the stone in a game."""
-    if not rules.stone_moves:
-        return "Thudstone"
-    return "ball" if rules.stone_goes == "far" else "Rock"
 
 
 def rulesets_view() -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import threading
 from collections.abc import Iterator
@@ -16,6 +17,8 @@ from training.process.ranks import Ranks
 _HANG_UP: signal.Signals | None = getattr(signal, "SIGHUP", None)  # Windows has none
 STOPPING = (signal.SIGINT, signal.SIGTERM, *([_HANG_UP] if _HANG_UP else []))
 """The signals that ask a run to stop: Ctrl-C, a scheduler, a terminal that is closed."""
+
+_STOPPING_SOON = b"\nstopping after this update; once more: at once, without a checkpoint\n"
 
 TIME = "time"
 """The reason to stop of a run whose time is up."""
@@ -53,6 +56,8 @@ def asked_to_stop(console: Console) -> Iterator[list[str]]:
         signal.signal(number, before[signal.Signals(number)])
         if number == _HANG_UP:
             console.quiet = True  # the terminal is gone, and writing to it fails
+        elif not console.quiet:
+            os.write(2, _STOPPING_SOON)  # a signal may come while a stream is written to
 
     before = {number: signal.getsignal(number) for number in STOPPING}
     if _HANG_UP and before[_HANG_UP] == signal.SIG_IGN:  # by nohup

@@ -123,6 +123,8 @@ def run(
                 display.update(trainer.decisions, metrics)
                 if due:
                     _save(trainer, anchors, alarms, folder)
+            if reason := reason_of_all(asked, ranks):  # during the last update, which was saved
+                raise Stopped(folder, reason, ranks)
     except NotFiniteError as error:
         where = f"after {trainer.decisions:,} decisions; {checkpoints.good}"
         raise Collapsed(f"{error} {where}") from None

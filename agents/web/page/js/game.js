@@ -22,6 +22,11 @@ class Node {
   get side() {
     return this.position.split(" ")[1] === "d" ? "dwarfs" : "trolls";
   }
+
+  /** The number of the turn that is decided here; offers and answers to them are no turns. */
+  get turnNumber() {
+    return Number(this.position.split(" ")[4]) + 1;
+  }
 }
 
 export class Game extends EventTarget {

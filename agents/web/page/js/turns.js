@@ -16,7 +16,7 @@ export class TurnList {
     const list = byId("list");
     byId("no-turns").hidden = line.length > 0;
     line.forEach((node, i) => {
-      const item = this.#item(node, i);
+      const item = this.#item(node);
       if (list.children[i] !== item) list.insertBefore(item, list.children[i] ?? null);
     });
     while (list.children.length > line.length) list.lastElementChild.remove();
@@ -33,12 +33,13 @@ export class TurnList {
     list.scrollTop = item ? item.offsetTop - list.clientHeight / 2 : 0;
   }
 
-  #item(node, i) {
+  #item(node) {
     const ways = node.parent.children.length;
     const branches = ways > 1 ? `${node.parent.chosen + 1}/${ways}` : "";
     const drawn = this.items.get(node);
     if (drawn && drawn.dataset.branches === branches) return drawn;
-    const item = make("li", { "data-branches": branches }, this.#turn(node), branches && this.#branch(node, i));
+    const labels = { "data-branches": branches, "data-number": node.parent.turnNumber };
+    const item = make("li", labels, this.#turn(node), branches && this.#branch(node));
     if (drawn) drawn.replaceWith(item);
     if (node === this.current) item.firstElementChild.setAttribute("aria-current", "true");
     this.items.set(node, item);
@@ -54,13 +55,13 @@ export class TurnList {
     return make("button", { class: `turn ${kind}`, onclick: go }, node.turn);
   }
 
-  #branch({ parent }, i) {
+  #branch({ parent }) {
     const ways = parent.children.length;
     const next = () => {
       parent.chosen = (parent.chosen + 1) % ways;
       this.game.go(parent.next).catch(complain);
     };
-    const label = `Turn ${i + 1}: branch ${parent.chosen + 1} of ${ways}, show the next`;
+    const label = `Turn ${parent.turnNumber}: branch ${parent.chosen + 1} of ${ways}, show the next`;
     return make("button", { class: "branch", "aria-label": label, onclick: next }, `${parent.chosen + 1}/${ways}`);
   }
 }
