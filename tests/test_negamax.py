@@ -27,6 +27,7 @@ from agents.search.evaluation import (
     evaluate,
     features,
     final_value,
+    within_bounds,
 )
 from agents.search.lines import CODES_SIZE
 from agents.search.pattern_files import classes_of
@@ -82,7 +83,7 @@ def by_features(row: Row) -> int:
 @cache
 def random_tables(rules: str) -> Tables:
     classes = classes_of(rules)
-    values = np.random.default_rng(8).integers(-200, 200, (classes.count, 2), dtype=np.int16)
+    values = np.random.default_rng(8).integers(-30, 31, (classes.count, 2), dtype=np.int16)
     return classes.spread(values, np.array([5, -7]))
 
 
@@ -93,7 +94,7 @@ def by_patterns(row: Row) -> int:
     tables = random_tables(ruleset_of(row).name)
     judge_afresh(row, tables, np.zeros(CODES_SIZE, dtype=np.int32), sums)
     side = row[TO_MOVE]
-    return int(sums[side]) if side == DWARFS else -int(sums[side])
+    return int(within_bounds(row, sums[side] if side == DWARFS else -sums[side]))
 
 
 def minimax(row: Row, turns: int, judge: Judge = by_features) -> int:

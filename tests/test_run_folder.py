@@ -111,6 +111,11 @@ def test_a_run_goes_on_by_its_name_alone(run: Path, capsys) -> None:
     assert main([str(moved)]) == 2
     said = f"train: {moved}: the run in it is called tiny: rename the folder\n"
     assert capsys.readouterr().err == said
+    run.mkdir()
+    assert main([str(moved)]) == 2
+    assert capsys.readouterr().err.endswith(
+        f"called tiny: move {run.resolve()}, another run, away; then rename the folder\n"
+    )
 
 
 def test_a_run_that_is_through_lets_go_of_its_folder(run: Path, tmp_path: Path) -> None:

@@ -113,5 +113,7 @@ def read_run(
     if config.name != stored:
         raise ConfigError(f"name: {path} goes on as {stored}: leave out name={config.name}")
     if stored != path.resolve().name:
-        raise ConfigError(f"{path}: the run in it is called {stored}: rename the folder")
+        right = path.resolve().with_name(stored)
+        first = f"move {right}, another run, away; then " if right.exists() else ""
+        raise ConfigError(f"{path}: the run in it is called {stored}: {first}rename the folder")
     return config, path.parent if path.name == config.name else path.resolve().parent, True

@@ -145,3 +145,11 @@ def beside(s):
     sides = either(up(s, EAST), down(s, EAST))
     band = either(s, sides)
     return either(sides, either(up(band, SOUTH), down(band, SOUTH)))
+
+
+@inlined
+def steps_between(cell, other):
+    """Steps between two cells."""
+    rows = abs(cell // STRIDE - other // STRIDE)
+    columns = abs(cell % STRIDE - other % STRIDE)
+    return max(rows, columns)

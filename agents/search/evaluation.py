@@ -24,6 +24,7 @@ from agents.search.bitboards import (
     down,
     either,
     size,
+    steps_between,
     the_stone,
     up,
     without,
@@ -156,14 +157,6 @@ def _classic_features(row, out):
         + _threes_along(dwarfs, SOUTH)
         + _threes_along(dwarfs, SOUTH_EAST)
     )
-
-
-@compiled
-def steps_between(cell, other):
-    """Steps between two cells."""
-    rows = abs(cell // STRIDE - other // STRIDE)
-    columns = abs(cell % STRIDE - other % STRIDE)
-    return max(rows, columns)
 
 
 @compiled

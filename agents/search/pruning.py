@@ -147,7 +147,7 @@ def next_is_hopeless(work, level):
     """Bring the most promising decision left to the front. If even that is a quiet move to a
     position that looks too bad, count all decisions left as tried and return True.
     """
-    frame, scores = work.frames[level], work.scores[level]
+    row, frame, scores = work.rows[level], work.frames[level], work.scores[level]
     i = frame[TRIED]
     if work.control[ORDERED] == 1 and (i < SORTED or work.control[BY_PATTERNS] == 1 or level == 0):
         bring_best_forward(work.moves[level], scores, i, frame[COUNT])
@@ -155,6 +155,7 @@ def next_is_hopeless(work, level):
     if margin < 0 or scores[i] >= QUIET:
         return False
     value = min(max(int(scores[i]), -LARGEST_EVALUATION), LARGEST_EVALUATION)
+    value = within_bounds(row, value)  # the bounds are the same after a quiet move
     floor = max(frame[ALPHA], frame[BEST])
     if value + margin > floor:
         return False

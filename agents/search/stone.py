@@ -6,10 +6,11 @@ it there. Tests compare it with the rules.
 
 from __future__ import annotations
 
+from agents.search.bitboards import steps_between
 from thud_env.actions import MOVE_BASE, MOVE_TO
-from thud_env.board import IS_GOAL_CELL, STRIDE
+from thud_env.board import IS_GOAL_CELL
 from thud_env.jit.bits import trailing_zeros
-from thud_env.jit.compile import compiled, inlined
+from thud_env.jit.compile import compiled
 from thud_env.rules.moves import count_adjacent, piece_moves
 from thud_env.rules.row import DWARFS, NUM_TROLLS, STONE_CELL, TROLL, TROLL_CELLS, stone_moves
 from thud_env.rules.traits import stone_wins
@@ -51,19 +52,11 @@ def _may_be_surrounded(row, stone):
         return False
     for i in range(TROLL_CELLS, TROLL_CELLS + int(row[NUM_TROLLS])):
         cell = int(row[i])
-        missing = TROLLS_TO_SURROUND - beside + _are_neighbours(cell, stone)
+        missing = TROLLS_TO_SURROUND - beside + (steps_between(cell, stone) == 1)
         moves = piece_moves(row, cell) if missing <= 1 else 0
         while moves != 0:
             to = int(MOVE_TO[MOVE_BASE[cell, 0] + trailing_zeros(moves)])
-            if missing <= _are_neighbours(to, stone):
+            if missing <= (steps_between(to, stone) == 1):
                 return True
             moves &= moves - 1
     return False
-
-
-@inlined
-def _are_neighbours(cell, other):
-    """1 if the cells are neighbours, else 0; they are not the same."""
-    rows = abs(cell // STRIDE - other // STRIDE)
-    columns = abs(cell % STRIDE - other % STRIDE)
-    return 1 if max(rows, columns) == 1 else 0

@@ -317,6 +317,20 @@ def test_an_offer_is_made_and_accepted(visit):
     assert turn_texts(page) == ["offer", "accept"]
 
 
+def test_an_offer_that_is_declined_is_said_to_be_and_is_no_turn(visit):
+    page = visit(asked(position=QUIET, agreement="yes"))
+    page.get_by_role("button", name="Offer to end the battle").click()
+    page.get_by_role("button", name="Decline: play on").click()
+    turn = int(QUIET.split()[4]) + 1
+    expect(state(page)).to_contain_text(f"The offer was declined. Turn {turn}, the dwarfs to move")
+    press(page, "D5", "can move")
+    press(page, "B5", "move to")
+    numbers = [item.get_attribute("data-number") for item in page.locator("#list li").all()]
+    assert turn_texts(page) == ["offer", "decline", "dD5-B5"]
+    assert numbers == [str(turn)] * 3
+    expect(state(page)).to_contain_text(f"Turn {turn + 1}, the trolls to move")
+
+
 def test_two_players_of_one_name_are_told_apart_in_the_score(visit):
     page = visit()
     dialog = open_new_game(page, trolls="You")

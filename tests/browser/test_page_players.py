@@ -214,6 +214,17 @@ def test_a_curve_is_asked_for_once_however_many_turns_are_stepped_through(visit)
     assert len(curves) == 1
 
 
+def test_the_curve_is_seen_on_a_laptop(visit):
+    page, _ = opened(visit)
+    page.set_viewport_size({"width": 1366, "height": 768})
+    page.get_by_role("tab", name="Insight").click()
+    page.get_by_role("img", name=re.compile("^Heat map")).wait_for()
+    curve = page.locator(".curve svg")
+    curve.wait_for()
+    shoot(page, "curve")
+    expect(curve).to_be_in_viewport(ratio=1)
+
+
 def test_a_policy_is_not_asked_about_positions_that_are_stepped_through_fast(visit):
     page, record = opened(visit)
     page.get_by_role("tab", name="Insight").click()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.search.evaluation import steps_between
+from agents.search.bitboards import steps_between
 from agents.search.lines import line_codes
 from agents.search.pattern_files import Classes
 from agents.search.patterns import (

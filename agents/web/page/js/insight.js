@@ -150,8 +150,8 @@ export class Insight {
     this.views = [new View(this, "First player", policy), new View(this, "Second player", NO_PLAYER)];
     this.plot = make("figure", { class: "curve" });
     byId("insight").append(
+      this.plot, // first: the views are long
       make("div", { class: "views" }, ...this.views.map(({ card }) => card)),
-      this.plot,
     );
     this.rules = null;
     game.addEventListener("change", () => this.show());

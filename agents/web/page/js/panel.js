@@ -51,7 +51,8 @@ export class Panel {
     if (game.root !== this.root) this.#halt(); // another battle has begun
     this.root = game.root;
     byId("title").textContent = game.rules.title;
-    byId("standing").textContent = view.verdict ?? view.standing;
+    const declined = game.node.turn === "decline" && "The offer was declined.";
+    byId("standing").textContent = [declined, view.verdict ?? view.standing].filter(Boolean).join(" ");
     document.title = `${this.#now()} · Thud`;
     this.#seats();
     this.#words();
