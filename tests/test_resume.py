@@ -99,6 +99,27 @@ def test_a_signal_during_the_last_update_stops_what_would_follow(
     assert_same(tmp_path / "tiny", unbroken)
 
 
+def test_a_signal_loses_nothing_where_what_it_says_cannot_be_written(
+    tmp_path: Path, monkeypatch
+) -> None:
+    before = os.write
+
+    def write(file: int, data: bytes) -> int:
+        if file == 2:
+            raise BrokenPipeError
+        return before(file, data)
+
+    at_first = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        stopping(monkeypatch, 1, lambda: os.kill(os.getpid(), signal.SIGINT))
+        monkeypatch.setattr(os, "write", write)
+        with pytest.raises(Stopped, match="SIGINT"):
+            quietly(tmp_path)
+    finally:
+        signal.signal(signal.SIGINT, at_first)
+    assert last_checkpoint(tmp_path / "tiny")
+
+
 def test_a_second_signal_stops_at_once(tmp_path: Path, monkeypatch) -> None:
     def twice() -> None:
         os.kill(os.getpid(), signal.SIGINT)

@@ -184,6 +184,15 @@ def test_the_last_two_pieces_of_a_side_are_hunted_by_features(hunted: str, spec:
     assert more[0] != more[1]
 
 
+@pytest.mark.parametrize("spec", ["alphabeta:depth=2", "mcts:sims=60"])
+def test_only_the_yardstick_evaluates_beyond_the_best_end(spec: str) -> None:
+    """It is frozen; by default the last point is squeezed."""
+    position = place("classic", "F1 G1", "G7 H3 M12")
+    players = [agents.make(each, 1) for each in (spec, f"{spec},evaluation=features")]
+    bounded, yardstick = (player.think(position.row).value for player in players)
+    assert -1200 < yardstick < bounded < -1100
+
+
 # -- judging -------------------------------------------------------------------------------
 
 AIMED_AT = place("classic", "D6 E6 F6 A9", "J6 P8")

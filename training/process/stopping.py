@@ -57,7 +57,8 @@ def asked_to_stop(console: Console) -> Iterator[list[str]]:
         if number == _HANG_UP:
             console.quiet = True  # the terminal is gone, and writing to it fails
         elif not console.quiet:
-            os.write(2, _STOPPING_SOON)  # a signal may come while a stream is written to
+            with contextlib.suppress(OSError):  # its reader may be gone: the run saves first
+                os.write(2, _STOPPING_SOON)  # a signal may come while a stream is written to
 
     before = {number: signal.getsignal(number) for number in STOPPING}
     if _HANG_UP and before[_HANG_UP] == signal.SIG_IGN:  # by nohup
