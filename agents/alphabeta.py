@@ -8,8 +8,8 @@ import numpy as np
 
 from agents.ranges import check_ranges
 from agents.search.deepening import Searcher, SearchOptions
+from agents.search.evaluator import Evaluator, read_evaluator
 from agents.search.planning import PlanningAgent, Thought
-from agents.search.published import read_evaluation
 from agents.search.weights import material_weights
 from agents.search.workspace import MAX_DEPTH, MAX_QUIESCENCE
 from thud_env.rules.row import Row
@@ -59,15 +59,14 @@ class AlphaBetaAgent(PlanningAgent):
         )
         limited = time > 0 or nodes > 0
         self._options = SearchOptions(
+            read_evaluator(evaluation, weights),
             depth=depth or (MAX_DEPTH if limited else 3),
             seconds=time,
             nodes=nodes if limited else 50_000_000,
             quiescence=quiescence,
-            learned=evaluation == "learned",
             reductions=reductions,
         )
-        read_weights, tables = read_evaluation(evaluation, weights)
-        self._searcher = Searcher(read_weights, self._rng, tables)
+        self._searcher = Searcher(self._rng)
         self.searched: int = 0
 
     def stop(self) -> None:
@@ -104,10 +103,11 @@ class Greedy2Agent(PlanningAgent):
     def __init__(self, seed: int = 0) -> None:
         super().__init__(seed)
         self.searched: int = 0
-        self._searcher = Searcher(material_weights(), self._rng)
+        self._options = SearchOptions(Evaluator(material_weights()), depth=2, quiescence=0)
+        self._searcher = Searcher(self._rng)
 
     def think(self, row: Row) -> Thought:
         """See ``PlanningAgent``."""
-        found = self._searcher.search(row, SearchOptions(depth=2, quiescence=0))
+        found = self._searcher.search(row, self._options)
         self.searched += found.nodes
         return found

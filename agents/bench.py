@@ -21,11 +21,10 @@ import json
 import sys
 from random import Random
 from time import process_time
-from typing import Any
 
 from agents.mcts import MctsAgent
 from agents.search.deepening import Searcher, SearchOptions
-from agents.search.weights import published_weights
+from agents.search.evaluator import read_evaluator
 from thud_env import Position
 from thud_env.command import Command
 from thud_env.jit.rng import seed_generators
@@ -48,10 +47,11 @@ def middle_positions() -> list[Position]:
     return found
 
 
-def nodes_per_second(positions: list[Position], **how: Any) -> float:
+def nodes_per_second(positions: list[Position], evaluation: str, reductions: int) -> float:
     """Nodes a second of alpha-beta with iterative deepening, NODES in each position."""
-    searcher = Searcher(published_weights(), seed_generators(1, 0))
-    options = SearchOptions(depth=20, nodes=NODES, **how)
+    searcher = Searcher(seed_generators(1, 0))
+    evaluator = read_evaluator(evaluation)
+    options = SearchOptions(evaluator, depth=20, nodes=NODES, reductions=reductions)
     for position in positions:  # warm up: compile, and touch the arrays
         searcher.search(position.row, dataclasses.replace(options, nodes=NODES // 10))
     started = process_time()
@@ -71,12 +71,12 @@ def simulations_per_second(position: Position, playouts: str, length: int, prior
 def measure() -> dict[str, float]:
     """All measurements, by name."""
     start, middle = Position.start("classic"), middle_positions()
-    learned = {"learned": True, "reductions": 1}
+    learned, features = ("learned", 1), ("features", 0)
     return {
-        "alphabeta, start, nodes/s": nodes_per_second([start], **learned),
-        "alphabeta, middle game, nodes/s": nodes_per_second(middle, **learned),
-        "alphabeta by features, start, nodes/s": nodes_per_second([start]),
-        "alphabeta by features, middle game, nodes/s": nodes_per_second(middle),
+        "alphabeta, start, nodes/s": nodes_per_second([start], *learned),
+        "alphabeta, middle game, nodes/s": nodes_per_second(middle, *learned),
+        "alphabeta by features, start, nodes/s": nodes_per_second([start], *features),
+        "alphabeta by features, middle game, nodes/s": nodes_per_second(middle, *features),
         "mcts, random playouts of whole battles, sims/s": simulations_per_second(
             start, "random", 0, "captures"
         ),

@@ -7,6 +7,7 @@ from functools import cache
 
 from agents.ranges import check_ranges
 from agents.search import growth as growths
+from agents.search.evaluator import Evaluator, read_evaluator
 from agents.search.growth import Growth
 from agents.search.judge import judging
 from agents.search.planning import PlanningAgent, Thought, stopping_after
@@ -17,11 +18,10 @@ from agents.search.playouts import (
     BY_SEARCH,
 )
 from agents.search.priors import FROM_CAPTURES, FROM_CHECKED_EVALUATION, FROM_EVALUATION
-from agents.search.published import patterns_serve, read_evaluation, without_tables
 from agents.search.reading import glimpse_of, result_so_far, tree_result
 from agents.search.tree import Tree, clear
 from agents.search.weights import material_weights
-from agents.search.workspace import Workspace
+from agents.search.workspace import BY_PATTERNS
 from thud_env import Position
 from thud_env.errors import ThudError
 from thud_env.jit.rng import seed_generators
@@ -53,7 +53,7 @@ def _compile() -> None:
     tree = Tree.of_size(1, 1, exploration=1.0, reduction=0.0)
     tree.root[0] = Position.start().row
     clear(tree, 0)
-    work = judging(None, material_weights().of(CLASSIC))
+    work = judging(Evaluator(material_weights()), CLASSIC)
     growth = Growth.of(work, BY_SEARCH, 0, FROM_CHECKED_EVALUATION, 1.0)
     growths.grow(tree, growth, seed_generators(1, 0))  # no simulations
 
@@ -98,7 +98,7 @@ class MctsAgent(PlanningAgent):
     ) -> None:
         super().__init__(seed)
         self.timed = time > 0
-        self._weights, self._tables = read_evaluation(evaluation, weights)
+        self._evaluator = read_evaluator(evaluation, weights)
         sims = sims or (MOST_IN_TIME if self.timed else 1000)
         for name, word, known in (("playouts", playouts, PLAYOUTS), ("priors", priors, PRIORS)):
             if word not in known:
@@ -111,10 +111,9 @@ class MctsAgent(PlanningAgent):
             fpu=(fpu, 0, 1e6),
             temperature=(temperature, 1, 1e6),
         )
-        self._works: dict[tuple[str, bool], Workspace] = {}
         self._tree = Tree.of_size(1, sims, exploration=c, reduction=fpu)
         self._growth = Growth.of(
-            judging(None, self._weights.of(CLASSIC)),
+            judging(self._evaluator, CLASSIC),
             PLAYOUTS[playouts],
             length or WHOLE_BATTLE,
             PRIORS[priors],
@@ -146,16 +145,9 @@ class MctsAgent(PlanningAgent):
         """Search a row; yield after so many simulations, after twice as many, and at the end."""
         self._growth.control[growths.STOP] = 0
         _compile()
-        ruleset = ruleset_of(row)
-        by_patterns = bool(patterns_serve(row))
-        which = (ruleset.spec, by_patterns)
-        if which not in self._works:
-            tables = self._tables(ruleset.spec) if by_patterns else None
-            is_yardstick = self._tables is without_tables
-            self._works[which] = judging(
-                tables, self._weights.of(ruleset), bounded=not is_yardstick
-            )
-        self._growth = growth = self._growth._replace(work=self._works[which])
+        work = self._evaluator.put_into(self._growth.work, ruleset_of(row))
+        work.control[BY_PATTERNS] = self._evaluator.by_patterns(row)
+        self._growth = growth = self._growth._replace(work=work)
         tree = self._tree
         clear(tree, 0)  # first: a glimpse must not take the old edges for the new root's
         tree.root[0] = row

@@ -15,6 +15,7 @@ import pytest
 import training.fit_evaluation.positions
 from agents.durable import temporary_path
 from agents.search.deepening import Searcher, SearchOptions
+from agents.search.evaluator import read_evaluator
 from agents.search.lines import CODES_SIZE
 from agents.search.pattern_files import (
     classes_of,
@@ -25,7 +26,6 @@ from agents.search.pattern_files import (
     write_tables,
 )
 from agents.search.patterns import judge_afresh
-from agents.search.weights import published_weights
 from thud_env import Position
 from thud_env.board import CELL_OF_SQUARE
 from thud_env.jit.rng import seed_generators
@@ -49,6 +49,10 @@ SHIPPED_NODES = match.MATCH_NODES
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(generations, "SHARD", 150)
     monkeypatch.setattr(match, "MATCH_NODES", 500)
+
+
+def by_features(depth: int) -> SearchOptions:
+    return SearchOptions(read_evaluator("features"), depth=depth)
 
 
 def command(folder: Path, *more: str, rules: str = "classic") -> list[str]:
@@ -307,9 +311,15 @@ def test_turns_that_the_search_did_not_choose_are_known(
     manner: int, others: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(training.fit_evaluation.positions, "MANNERS", (manner,))
-    searcher = Searcher(published_weights(), seed_generators(1, 1))
+    searcher = Searcher(seed_generators(1, 1))
     start = Position.start(max_turns=100).row
-    play = SearchPlay(searcher, SearchOptions(depth=1), [start], 0.8, np.random.default_rng(1))
+    play = SearchPlay(
+        searcher,
+        by_features(1),
+        [start],
+        0.8,
+        np.random.default_rng(1),
+    )
     rows, values, by_others, last = play._battle()
     assert len(rows) == len(values) == len(by_others)
     assert last[TERMINATION] != ONGOING
@@ -430,10 +440,16 @@ def test_the_error_of_a_fit_is_of_battles_that_it_has_not_seen(
 
 def test_the_values_of_a_battle_are_for_the_dwarfs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(training.fit_evaluation.positions, "MANNERS", (SEARCHES,))
-    searcher = Searcher(published_weights(), seed_generators(1, 1))
+    searcher = Searcher(seed_generators(1, 1))
     few = "5/7/9/11/13/15/7T7/4T2R7/15/15/13/2d8/9/7/5 {} - 0 0"  # the trolls are far ahead
     start = Position.from_text(few.format("d"), max_turns=20).row
-    play = SearchPlay(searcher, SearchOptions(depth=1), [start], 0.8, np.random.default_rng(1))
+    play = SearchPlay(
+        searcher,
+        by_features(1),
+        [start],
+        0.8,
+        np.random.default_rng(1),
+    )
     rows, values, _, _ = play._battle()
     assert {int(row[TO_MOVE]) for row in rows} == {0, 1}
     assert max(values) < 0
@@ -453,8 +469,8 @@ def test_some_battles_are_searched_to_the_full_depth_and_others_a_turn_less(
             seen[-1].add(options.depth)
             return super().search(row, replace(options, depth=1))
 
-    searcher = Noted(published_weights(), seed_generators(1, 1))
-    options = SearchOptions(depth=depth)
+    searcher = Noted(seed_generators(1, 1))
+    options = by_features(depth)
     start = Position.start().row
     play = SearchPlay(searcher, options, [start], 0.8, np.random.default_rng(1))
     for _ in range(200):

@@ -8,14 +8,16 @@ from by_hand import place
 
 from agents.search import lookahead
 from agents.search.deepening import Searcher, SearchOptions
-from agents.search.lookahead import Lookahead, short_search
+from agents.search.evaluator import read_evaluator
+from agents.search.judge import judging
+from agents.search.lookahead import Lookahead
 from agents.search.pruning import most_extensions
 from agents.search.scale import as_share
-from agents.search.weights import published_weights
 from thud_env import RULESETS
 from thud_env.notation.turns import turn_notation
 from thud_env.rules.row import TO_MOVE, Row, ruleset_of
 from thud_env.rules.traits import scored_by_points
+from thud_env.rulesets import CLASSIC
 from training.arena.openings import read_openings
 
 
@@ -23,10 +25,10 @@ from training.arena.openings import read_openings
 def test_a_value_is_that_of_a_search_that_knows_nothing_yet(rules: str) -> None:
     rows = read_openings(rules).rows(6)
     assert len(set(rows[:, TO_MOVE])) == 2
-    options = SearchOptions(depth=3, learned=True, reductions=1, use_table=False)
+    options = SearchOptions(read_evaluator(), depth=3, reductions=1, use_table=False)
 
     def expected(row: Row) -> float:
-        searcher = Searcher(published_weights(), np.ones(1, dtype=np.uint64))
+        searcher = Searcher(np.ones(1, dtype=np.uint64))
         value = as_share(searcher.value(row, options), scored_by_points(row))
         return float(value) * (1 - 2 * int(row[TO_MOVE]))
 
@@ -44,11 +46,10 @@ HUNTS = (
 def test_the_last_pieces_are_hunted_by_features() -> None:
     """As by ``alphabeta``: in the first and the last of these, but not in the second."""
     rows = np.stack([position.row for position in HUNTS])
-    for options, same in (
-        (SearchOptions(depth=1, learned=True, reductions=1, use_table=False), [True] * 3),
-        (SearchOptions(depth=1, learned=False, reductions=1, use_table=False), [True, False, True]),
-    ):
-        searcher = Searcher(published_weights(), np.ones(1, dtype=np.uint64))
+    for evaluation, same in (("learned", [True] * 3), ("features", [True, False, True])):
+        evaluator = read_evaluator(evaluation)
+        options = SearchOptions(evaluator, depth=1, reductions=1, use_table=False)
+        searcher = Searcher(np.ones(1, dtype=np.uint64))
         signs = 1 - 2 * rows[:, TO_MOVE].astype(int)
         values = [as_share(searcher.value(row, options), True) for row in rows] * signs
         found, _ = Lookahead("classic", 1).search(rows)
@@ -56,7 +57,7 @@ def test_the_last_pieces_are_hunted_by_features() -> None:
 
 
 def test_no_decision_has_refuted_anything_before_a_search() -> None:
-    assert (short_search("classic").killers == -1).all()  # 0 is the number of a decision
+    assert (judging(read_evaluator(), CLASSIC).killers == -1).all()  # 0 is the number of a decision
 
 
 def test_what_is_found_does_not_depend_on_what_was_searched_before() -> None:
@@ -75,10 +76,10 @@ def test_the_best_decision_is_that_of_a_search_that_knows_nothing_yet(
 ) -> None:
     monkeypatch.setattr(lookahead, "LOOKAHEAD_EXTENSIONS", most_extensions(1, True))
     rows = read_openings(rules).rows(12)
-    options = SearchOptions(depth=1, learned=True, reductions=1, use_table=False)
+    options = SearchOptions(read_evaluator(), depth=1, reductions=1, use_table=False)
 
     def expected(row: Row) -> int:
-        searcher = Searcher(published_weights(), np.ones(1, dtype=np.uint64))
+        searcher = Searcher(np.ones(1, dtype=np.uint64))
         return searcher.search(row, options).decisions[0]
 
     _, found = Lookahead(ruleset_of(rows[0]).spec, 1).search(rows)

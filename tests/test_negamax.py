@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import cache
 from itertools import islice
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,6 +30,7 @@ from agents.search.evaluation import (
     final_value,
     within_bounds,
 )
+from agents.search.evaluator import Evaluator, read_evaluator
 from agents.search.lines import CODES_SIZE
 from agents.search.pattern_files import classes_of
 from agents.search.patterns import Tables, judge_afresh
@@ -131,10 +133,13 @@ def small_positions(rules: str, depth: int, count: int, most: int) -> tuple[Posi
     return tuple(found)
 
 
-def search(position: Position, **options: object) -> Thought:
-    plain: dict[str, object] = {"quiescence": 0, **options}
-    searcher = Searcher(WEIGHTS, seed_generators(1, 1), random_tables)
-    return searcher.search(position.row, SearchOptions(**plain))  # type: ignore[arg-type]
+def evaluator(learned: bool) -> Evaluator:
+    return Evaluator(WEIGHTS, random_tables if learned else None)
+
+
+def search(position: Position, learned: bool = False, **options: Any) -> Thought:
+    how = SearchOptions(evaluator(learned), **{"quiescence": 0, **options})
+    return Searcher(seed_generators(1, 1)).search(position.row, how)
 
 
 @pytest.mark.parametrize(("depth", "count", "most"), [(1, 40, 1500), (2, 16, 6000), (3, 10, 12000)])
@@ -144,13 +149,13 @@ def test_alpha_beta_finds_the_minimax_value(
     rules: str, learned: bool, depth: int, count: int, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Small trees are those of few pieces, which are otherwise hunted by features.
-    monkeypatch.setattr("agents.search.deepening.patterns_serve", lambda row: True)
-    searcher = Searcher(WEIGHTS, seed_generators(1, depth), random_tables)
+    monkeypatch.setattr("agents.search.evaluator.FEW", -1)
+    searcher = Searcher(seed_generators(1, depth))
     for position in small_positions(rules, depth, count, most):
         value = minimax(position.row, depth, by_patterns if learned else by_features)
         for ordered, use_table in ((True, True), (True, False), (False, True), (False, False)):
             options = SearchOptions(
-                depth, quiescence=0, learned=learned, ordered=ordered, use_table=use_table
+                evaluator(learned), depth, quiescence=0, ordered=ordered, use_table=use_table
             )
             found = searcher.search(position.row, options)
             if abs(found.value) >= WIN:  # seen at a smaller depth already
@@ -197,23 +202,23 @@ def test_quiescence_looks_no_further_than_captures(rules: str, learned: bool) ->
     for state in islice(from_play(rules, 60, Random(4)), 60):
         position = position_of(state)
         if position.outcome is None:
-            options = {"depth": 1, "quiescence": 3, "learned": learned}
-            value = search(position, **options).value
+            options = {"depth": 1, "quiescence": 3}
+            value = search(position, learned, **options).value
             for ordered, use_table in ((True, False), (False, True)):
                 plain = {"ordered": ordered, "use_table": use_table}
-                assert search(position, **options, **plain).value == value
+                assert search(position, learned, **options, **plain).value == value
 
 
 @pytest.mark.parametrize("rules", ["classic", "classic-all"])
 def test_reductions_change_values_little(rules: str) -> None:
     """By the published tables a dwarf at most; turns added under threat change most."""
-    searcher = Searcher(WEIGHTS, seed_generators(1, 1))
+    searcher, published = Searcher(seed_generators(1, 1)), read_evaluator()
     nodes = {0: 0, 1: 0}
     errors = []
     for position in map(position_of, islice(from_play(rules, 40, Random(9)), 40)):
         if position.outcome is None:
             full, less = (
-                searcher.search(position.row, SearchOptions(3, learned=True, reductions=reductions))
+                searcher.search(position.row, SearchOptions(published, 3, reductions=reductions))
                 for reductions in (0, 1)
             )
             nodes[0] += full.nodes
@@ -225,13 +230,13 @@ def test_reductions_change_values_little(rules: str) -> None:
 
 @pytest.mark.parametrize("rules", ["classic", "classic-all"])
 def test_what_the_evaluation_says_is_not_trusted_where_a_limit_ends_the_battle(rules: str) -> None:
-    searcher = Searcher(WEIGHTS, seed_generators(1, 1))
+    searcher, published = Searcher(seed_generators(1, 1)), read_evaluator()
     for position in map(position_of, islice(from_play(rules, 80, Random(3)), 80)):
         row = position.row.copy()
         row[MAX_TURNS] = row[TURNS] + 2
         if position.outcome is None and row[PENDING] == NO_QUESTION:
             full, less = (
-                searcher.search(row, SearchOptions(2, learned=True, reductions=reductions))
+                searcher.search(row, SearchOptions(published, 2, reductions=reductions))
                 for reductions in (0, 1)
             )
             assert less.value == full.value, position
@@ -242,10 +247,12 @@ def test_a_threatened_side_gets_one_more_turn() -> None:
     position = place("classic", "H3 H4", "H7", "t")
     row = position.row
     chosen: dict[int, set[str]] = {0: set(), 1: set()}
+    score = Evaluator(material_weights())
     for seed in range(40):
-        searcher = Searcher(material_weights(), seed_generators(1, seed))
+        searcher = Searcher(seed_generators(1, seed))
         for reductions, turns in chosen.items():
-            found = searcher.search(row, SearchOptions(1, quiescence=0, reductions=reductions))
+            options = SearchOptions(score, 1, quiescence=0, reductions=reductions)
+            found = searcher.search(row, options)
             turns.add(turn_notation(row, found.decisions))
     assert chosen[0] - chosen[1] == {"TH7-H6"}
 
@@ -262,8 +269,8 @@ def test_quiescence_sees_the_recapture() -> None:
 @pytest.mark.parametrize("depth", [1, 2, 3])
 def test_a_win_in_one_is_found_by_a_search_that_does_not_deepen(depth: int) -> None:
     wins = "5/7/1T7/dRTT2T4/9T3/15/2d2d2d6/15/7d7/15/8T4/1d9/2d6/7/d4 t - 2 61"  # by TF4-E5
-    options = SearchOptions(depth=depth, learned=True, reductions=1)
-    searcher = Searcher(published_weights(), seed_generators(1, 1))
+    options = SearchOptions(read_evaluator(), depth=depth, reductions=1)
+    searcher = Searcher(seed_generators(1, 1))
     assert searcher.value(Position.from_text(wins, "koom-valley").row, options) == WIN
 
 
@@ -271,7 +278,7 @@ def test_a_win_beyond_the_depth_is_seen_and_a_quicker_one_preferred() -> None:
     lost = "5/7/3T5/2TR7/2T10/15/15/2d12/15/15/7d5/2ddd1d4/9/7/5 d - 7 150"
     position = Position.from_text(lost, "koom-valley")
     for options in ({"reductions": 0}, {"reductions": 1}):
-        values = [search(position, depth=d, learned=True, **options).value for d in (1, 2)]
+        values = [search(position, learned=True, depth=d, **options).value for d in (1, 2)]
         assert values == [-SEEN_WIN, -WIN]
     assert abs(search(position, depth=1).value) < SEEN_WIN, "by features it is not seen"
 
@@ -306,11 +313,11 @@ def test_a_move_of_another_position_in_the_table_changes_no_value(
     rules: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As after a collision of keys; most such moves are not legal."""
-    monkeypatch.setattr("agents.search.deepening.patterns_serve", lambda row: True)
+    monkeypatch.setattr("agents.search.evaluator.FEW", -1)
     random = Random(3)
-    searcher = Searcher(WEIGHTS, seed_generators(1, 2), random_tables)
+    searcher = Searcher(seed_generators(1, 2))
     work = searcher._work
-    options = SearchOptions(2, quiescence=0, learned=True)
+    options = SearchOptions(evaluator(learned=True), 2, quiescence=0)
     for position in small_positions(rules, 2, 16, 6000):
         generation = int(work.control[workspace.GENERATION]) + 1
         for action in position.legal_actions().tolist():

@@ -8,8 +8,8 @@ import pytest
 from agents.mcts import WHOLE_BATTLE
 from agents.search.deepening import Searcher, SearchOptions
 from agents.search.evaluation import WIN
+from agents.search.evaluator import read_evaluator
 from agents.search.judge import judging
-from agents.search.lookahead import short_search
 from agents.search.playouts import (
     BY_EVALUATION,
     BY_GREEDY_PLAY,
@@ -45,7 +45,7 @@ EACH_RULESET = pytest.mark.parametrize("rules", RULESETS)
 
 
 def judge_of(row: Row) -> Workspace:
-    return judging(None, WEIGHTS.of(ruleset_of(row)))
+    return judging(read_evaluator("features"), ruleset_of(row))
 
 
 def judge(position: Position, how: int, length: int, seed: int = 0) -> tuple[float, Row]:
@@ -87,12 +87,12 @@ def test_without_a_playout_the_position_is_evaluated_at_once(rules: str) -> None
 def test_a_leaf_is_searched(rules: str) -> None:
     rows = read_openings(rules).rows(4)
     decisions = np.empty(MAX_DECISIONS_AT_ONCE, dtype=np.int32)
-    work = short_search(ruleset_of(rows[0]).spec)
+    work = judging(read_evaluator(), ruleset_of(rows[0]))
     values = [
         leaf_value(row, BY_SEARCH, 0, work, decisions, seed_generators(1, 1), 0) for row in rows
     ]
-    searcher = Searcher(WEIGHTS, seed_generators(1, 1))
-    options = SearchOptions(depth=LEAF_DEPTH, learned=True, use_table=False)
+    searcher = Searcher(seed_generators(1, 1))
+    options = SearchOptions(read_evaluator(), depth=LEAF_DEPTH, use_table=False)
     assert values == [
         as_share(searcher.value(row, options), scored_by_points(row)) * (1 - 2 * row[TO_MOVE])
         for row in rows

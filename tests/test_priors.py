@@ -10,10 +10,9 @@ from positions import from_play, position_of
 
 from agents.search.captures import capturing_moves, keep_hungry_answers
 from agents.search.evaluation import final_value
+from agents.search.evaluator import read_evaluator
 from agents.search.judge import judge_position, judging
-from agents.search.pattern_files import published_tables
 from agents.search.priors import NUM_CHECKED, check_best, judge_decisions
-from agents.search.weights import published_weights
 from agents.search.workspace import Workspace
 from thud_env import RULESETS
 from thud_env.jit.rng import seed_generators
@@ -99,8 +98,7 @@ def standing_pat(row: Row, turns: int, work: Workspace) -> int:
 def test_decisions_are_worth_the_positions_after_them(rules: str, learned: bool) -> None:
     for row in positions_of(rules, 6):
         ruleset = ruleset_of(row)
-        tables = published_tables(ruleset.spec) if learned else None
-        work = judging(tables, published_weights().of(ruleset))
+        work = judging(read_evaluator("learned" if learned else "features"), ruleset)
         for decision, value in values_of(row, work, checked=False).items():
             child = after(row, decision)
             over = child[TERMINATION] != ONGOING
@@ -113,8 +111,7 @@ def test_the_most_promising_are_worth_what_is_left_after_captures(rules: str) ->
     changed = 0
     for row in positions_of(rules, 3):
         ruleset = ruleset_of(row)
-        tables = published_tables(ruleset.spec)
-        work = judging(tables, published_weights().of(ruleset), QUIESCENCE)
+        work = judging(read_evaluator(), ruleset, QUIESCENCE)
         plain, checked = values_of(row, work, checked=False), values_of(row, work, checked=True)
         assert sorted(checked) == sorted(plain)
         best, rest = list(checked)[:NUM_CHECKED], list(checked)[NUM_CHECKED:]

@@ -17,7 +17,7 @@ from agents.alphabeta import Greedy2Agent
 from agents.mcts import MctsAgent
 from agents.search import growth, negamax
 from agents.search.deepening import Searcher, SearchOptions
-from agents.search.weights import published_weights
+from agents.search.evaluator import read_evaluator
 from thud_env import CLASSIC, RULESETS, Position
 from thud_env.actions import ACCEPT, DECLINE, NUM_ACTIONS, OFFER
 from thud_env.jit.rng import seed_generators
@@ -90,13 +90,12 @@ def test_a_search_that_is_cut_short_in_a_turn_keeps_what_it_had_finished() -> No
     position = Position.from_text(
         "5/7/9/2ddd6/4T8/1d2d1d8/d14/7R7/9dd3T/9d5/13/4ddd4/9/7/5 t F5:any 0 0", "classic-any"
     )
-    best = Searcher(published_weights(), seed_generators(1, 1)).search(
-        position.row, SearchOptions(depth=1)
-    )
+    features = read_evaluator("features")
+    best = Searcher(seed_generators(1, 1)).search(position.row, SearchOptions(features, depth=1))
     for seed in range(10):
-        searcher = Searcher(published_weights(), seed_generators(1, seed))
+        searcher = Searcher(seed_generators(1, seed))
         for nodes in range(best.nodes + 1, best.nodes + 6000, 600):
-            found = searcher.search(position.row, SearchOptions(depth=8, nodes=nodes))
+            found = searcher.search(position.row, SearchOptions(features, depth=8, nodes=nodes))
             assert found.decisions[0] == best.decisions[0], (seed, nodes)
 
 

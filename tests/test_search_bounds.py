@@ -19,8 +19,8 @@ from agents.search import negamax, reading
 from agents.search import tree as trees
 from agents.search.deepening import Searcher, SearchOptions
 from agents.search.evaluation import WIN, within_bounds
+from agents.search.evaluator import Evaluator, read_evaluator
 from agents.search.judge import judge_position, judging
-from agents.search.pattern_files import published_tables
 from agents.search.planning import stopping_after
 from agents.search.weights import published_weights
 from agents.search.workspace import BEST, LINE, NODE_LIMIT, NODES
@@ -97,8 +97,8 @@ def test_a_search_is_lost_only_if_all_its_turns_are(cut: bool, monkeypatch) -> N
         return not (cut and depth > 1)
 
     monkeypatch.setattr(negamax, "search", search)
-    searcher = Searcher(published_weights(), seed_generators(1, 0))
-    found = searcher.search(start.row, SearchOptions(depth=3))
+    searcher = Searcher(seed_generators(1, 0))
+    found = searcher.search(start.row, SearchOptions(read_evaluator("features"), depth=3))
     assert (found.decisions, found.value) == ([first], 50 if cut else -WIN)
     assert found.depth == (1 if cut else 2)
 
@@ -167,8 +167,7 @@ def test_a_search_by_depth_without_nodes_for_a_turn_expects_what_the_evaluation_
         return search(work, *rest)
 
     monkeypatch.setattr(negamax, "search", without_nodes)
-    tables = published_tables(rules) if evaluation == "learned" else None
-    work = judging(tables, published_weights().of(RULESETS[rules]))
+    work = judging(read_evaluator(evaluation), RULESETS[rules])
     position = Position.start(rules)
     for turn in range(2):
         position = position.play(position.turns()[turn])
@@ -292,8 +291,8 @@ def test_no_evaluation_is_as_good_as_the_best_end(side: str, trolls: int) -> Non
     far = "T" * min(trolls, 5) + (str(5 - trolls) if trolls < 5 else "")
     more = "T" * max(trolls - 5, 0) + str(7 - max(trolls - 5, 0))
     row = Position.from_text(f"{far}/{more}/9/11/13/15/15/7R7/15/15/13/11/9/7/d4 {side} - 0 0").row
-    raw = judging(None, published_weights().of(RULESETS["classic"]), bounded=False)
-    bounded = judging(None, published_weights().of(RULESETS["classic"]))
+    raw = judging(read_evaluator("features"), RULESETS["classic"])
+    bounded = judging(Evaluator(published_weights(), lambda _: None), RULESETS["classic"])
     values = [judge_position(row, work) * (1 if side == "d" else -1) for work in (raw, bounded)]
     assert -400 * trolls < values[1] < 100
     assert values[1] == values[0] or not -400 * trolls + 100 <= values[0] <= 0
@@ -312,11 +311,10 @@ def test_evaluations_within_bounds_keep_their_order() -> None:
 def test_two_trolls_have_no_more_than_a_draw(trolls: str, least: int) -> None:
     corner = f"{5 - len(trolls)}{trolls}"
     text = f"d4/7/9/11/13/15/15/7R7/15/15/13/11/9/7/{corner} {{}} - 0 0"
-    tables, weights = published_tables("koom-valley"), published_weights()
     values = []
     for side, sign in (("d", 1), ("t", -1)):
         row = Position.from_text(text.format(side), "koom-valley").row
-        work = judging(tables, weights.of(RULESETS["koom-valley"]))
+        work = judging(read_evaluator(), RULESETS["koom-valley"])
         values.append(sign * judge_position(row, work))
     assert min(values) >= least
     assert (min(values) < 0) is (least < 0)

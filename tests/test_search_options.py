@@ -9,11 +9,11 @@ from by_hand import place
 import agents
 from agents.search.deepening import Searcher, SearchOptions
 from agents.search.evaluation import WIN
+from agents.search.evaluator import read_evaluator
 from agents.search.gumbel import GumbelRoot
 from agents.search.leaves import Leaves, descend_all
 from agents.search.table import LAST_GENERATION
 from agents.search.tree import Tree, clear
-from agents.search.weights import published_weights
 from agents.search.workspace import GENERATION
 from thud_env import Position
 from thud_env.jit.rng import seed_generators
@@ -70,23 +70,27 @@ def test_noise_is_drawn_anew_for_every_position(monkeypatch: pytest.MonkeyPatch)
 LOST = "5/7/2T6/1T3T2dT1/1d11/T14/d5T6Td/2d3TR6d/13d1/15/2d8dd/5d4d/d3d3d/7/d4 d - 64 64"
 
 
+def by_features(**how: int) -> SearchOptions:
+    return SearchOptions(read_evaluator("features"), **how)
+
+
 def a_searcher() -> Searcher:
-    return Searcher(published_weights(), seed_generators(1, 1))
+    return Searcher(seed_generators(1, 1))
 
 
 def test_a_search_that_is_cut_short_does_not_call_lost_what_the_rest_may_save() -> None:
     row = Position.from_text(LOST, "koom-valley").row
-    one, two = a_searcher().deepen(row, SearchOptions(depth=2))
+    one, two = a_searcher().deepen(row, by_features(depth=2))
     assert (one.value > -WIN, two.value, two.depth) == (True, -WIN, 2)
     for nodes in range(one.nodes + 10, two.nodes, (two.nodes - one.nodes) // 20):
-        found = a_searcher().search(row, SearchOptions(depth=2, nodes=nodes))
+        found = a_searcher().search(row, by_features(depth=2, nodes=nodes))
         assert found.depth == 1
         assert found.value > -WIN
 
 
 def test_a_search_ends_where_the_battle_is_won_or_lost() -> None:
     row = Position.from_text(LOST, "koom-valley").row
-    found = list(a_searcher().deepen(row, SearchOptions(depth=4)))
+    found = list(a_searcher().deepen(row, by_features(depth=4)))
     assert [one.depth for one in found] == [1, 2]
 
 
@@ -94,7 +98,7 @@ def test_generations_of_the_table_begin_again_after_the_last() -> None:
     row, searcher = Position.start().row, a_searcher()
     searcher._work.control[GENERATION] = LAST_GENERATION - 1
     for generation in (LAST_GENERATION, 1):
-        searcher.search(row, SearchOptions(depth=1))
+        searcher.search(row, by_features(depth=1))
         assert searcher._work.control[GENERATION] == generation
 
 

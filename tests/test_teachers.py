@@ -14,7 +14,7 @@ from small_distillation import FLOAT32, SMALL, TREE, networks
 from agents.policy_mcts import PolicyMctsAgent
 from agents.search.deepening import Searcher, SearchOptions
 from agents.search.evaluation import final_value
-from agents.search.weights import published_weights
+from agents.search.evaluator import read_evaluator
 from thud_env import BatchedGame, Position, RowError, ThudError
 from thud_env.jit.rng import seed_generators
 from thud_env.rules.row import NO_QUESTION, ONGOING, PENDING, TERMINATION, TO_MOVE
@@ -46,10 +46,9 @@ def searched(row: np.ndarray, decision: int, config: TeacherConfig) -> int:
         value = int(final_value(child))
     else:
         turns = config.depth - 1 if child[PENDING] == NO_QUESTION else config.depth
-        searcher = Searcher(published_weights(), seed_generators(1, 0))
-        options = SearchOptions(
-            turns, quiescence=config.quiescence, learned=config.evaluation == "learned"
-        )
+        searcher = Searcher(seed_generators(1, 0))
+        evaluator = read_evaluator(config.evaluation)
+        options = SearchOptions(evaluator, turns, quiescence=config.quiescence)
         value = searcher.value(child, options)
     return value if same_side else -value
 

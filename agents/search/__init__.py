@@ -2,7 +2,7 @@
 
 - Evaluation: ``patterns.py`` adds up values of 3 x 3 patterns and of lines (``lines.py``), from
   tables (``pattern_files.py``); ``evaluation.py`` weighs features, counted on sets of squares
-  (``bitboards.py``), by ``weights.py``. ``published.py`` reads the files of either.
+  (``bitboards.py``), by ``weights.py``. ``evaluator.py`` says which of the two is used.
 - Alpha-beta: ``negamax.py`` is the search and ``levels.py`` one level of it. ``captures.py`` lists
   captures, ``ordering.py`` scores decisions, ``table.py`` is the transposition table,
   ``pruning.py`` leaves decisions out, ``stone.py`` sees wins by the stone, ``workspace.py`` holds

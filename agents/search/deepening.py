@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from agents.search import negamax, workspace
 from agents.search.evaluation import INFINITE, WIN
+from agents.search.evaluator import Evaluator
 from agents.search.judge import judge_position
-from agents.search.pattern_files import empty_tables, published_tables
-from agents.search.patterns import Tables
+from agents.search.pattern_files import empty_tables
 from agents.search.planning import Thought, stopping_after
 from agents.search.pruning import most_extensions
-from agents.search.published import patterns_serve
 from agents.search.table import LAST_GENERATION
-from agents.search.weights import Weights
 from agents.search.workspace import Workspace
 from thud_env.rules.legal import legal_list
 from thud_env.rules.row import Row, ruleset_of
@@ -30,6 +28,8 @@ _NO_LIMIT = np.iinfo(np.int64).max
 class SearchOptions:
     """How to search."""
 
+    evaluator: Evaluator
+    """What to evaluate with."""
     depth: int = 3
     """Turns to look ahead, 1 or more."""
     seconds: float = 0.0
@@ -38,9 +38,6 @@ class SearchOptions:
     """Nodes for a turn; 0: no limit."""
     quiescence: int = 4
     """Turns of captures to look at beyond the depth."""
-    learned: bool = False
-    """Whether to evaluate by patterns where they serve and the ruleset has tables; if not, by
-    features."""
     reductions: int = 0
     """1: look less far where little happens, and further where much may (``search/pruning.py``).
     0: a finished search has the minimax value, with quiescence at the leaves."""
@@ -54,21 +51,12 @@ class Searcher:
     """An alpha-beta search with its arrays, ready to be used again and again.
 
     Args:
-        weights: the weights of the evaluation by features.
         rng: [1] uint64, the generator that it draws from.
-        tables: a function from a ruleset to its tables of patterns, or None without any.
     """
 
-    def __init__(
-        self,
-        weights: Weights,
-        rng: NDArray[np.uint64],
-        tables: Callable[[str], Tables | None] = published_tables,
-    ) -> None:
+    def __init__(self, rng: NDArray[np.uint64]) -> None:
         self._work = Workspace.of_size(_TABLE_BITS, empty_tables())
-        self._weights = weights
         self._rng = rng
-        self._tables = tables
         self.so_far: tuple[Row, Thought] | None = None
         """The position of the current search, and what it has found so far. One object, since
         another thread reads it.
@@ -137,8 +125,7 @@ class Searcher:
         return int(self._work.frames[0, workspace.BEST])
 
     def _prepare(self, row: Row, options: SearchOptions) -> None:
-        ruleset = ruleset_of(row)
-        self._work.weights[:] = self._weights.of(ruleset)
+        self._work = options.evaluator.put_into(self._work, ruleset_of(row))
         control = self._work.control
         control[workspace.STOP] = 0
         control[workspace.NODES] = 0
@@ -147,14 +134,10 @@ class Searcher:
         control[workspace.USE_TABLE] = options.use_table
         control[workspace.QUIESCENCE] = options.quiescence
         control[workspace.REDUCTIONS] = options.reductions
-        by_patterns = options.learned and bool(patterns_serve(row))
-        tables = self._tables(ruleset.spec) if by_patterns else None
-        control[workspace.BY_PATTERNS] = tables is not None
-        control[workspace.WITHIN_BOUNDS] = options.learned
-        extensions = most_extensions(options.depth, tables is not None)
+        by_patterns = bool(options.evaluator.by_patterns(row))
+        control[workspace.BY_PATTERNS] = by_patterns
+        extensions = most_extensions(options.depth, by_patterns)
         control[workspace.EXTENSIONS] = extensions if options.reductions else 0
-        if tables is not None:
-            self._work = self._work._replace(tables=tables)
         control[workspace.GENERATION] += 1
         if control[workspace.GENERATION] > LAST_GENERATION:
             control[workspace.GENERATION] = 1

@@ -5,11 +5,11 @@ alpha-beta search, so that short searches can do so too.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from agents.search.evaluation import evaluate, to_mover, within_bounds
+from agents.search.evaluator import Evaluator
 from agents.search.pattern_files import empty_tables
-from agents.search.patterns import Tables, judge_afresh
+from agents.search.patterns import judge_afresh
 from agents.search.workspace import (
     BY_PATTERNS,
     FIRST_MOVE,
@@ -23,32 +23,25 @@ from agents.search.workspace import (
 )
 from thud_env.jit.compile import compiled
 from thud_env.rules.row import TO_MOVE
+from thud_env.rulesets import Ruleset
 
 _TABLE_BITS = 4  # the table is not used: so short a search hardly meets a position twice
 
 
-def judging(
-    tables: Tables | None,
-    weights: NDArray[np.int64],
-    quiescence: int = 4,
-    bounded: bool = True,
-) -> Workspace:
+def judging(evaluator: Evaluator, ruleset: Ruleset, quiescence: int = 4) -> Workspace:
     """The arrays of a search without table and reductions.
 
     Args:
-        tables: to evaluate by patterns; None: by features.
-        weights: [2, 16] the weights of the features.
+        evaluator: what it evaluates with.
+        ruleset: of the positions.
         quiescence: turns of captures to look at beyond the depth.
-        bounded: whether no evaluation is better than the best end.
     """
-    work = Workspace.of_size(_TABLE_BITS, tables or empty_tables())
-    work.weights[:] = weights
+    work = Workspace.of_size(_TABLE_BITS, empty_tables())
     control = work.control
     control[ORDERED], control[USE_TABLE], control[REDUCTIONS] = 1, 0, 0
-    control[BY_PATTERNS], control[WITHIN_BOUNDS] = tables is not None, bounded
     control[QUIESCENCE] = quiescence
     control[NODE_LIMIT], control[FIRST_MOVE] = np.iinfo(np.int64).max, -1
-    return work
+    return evaluator.put_into(work, ruleset)
 
 
 @compiled

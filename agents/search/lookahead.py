@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.search.evaluator import read_evaluator
 from agents.search.judge import judging
-from agents.search.pattern_files import published_tables
 from agents.search.playouts import searched_value
-from agents.search.published import patterns_serve
-from agents.search.weights import published_weights
-from agents.search.workspace import BY_PATTERNS, EXTENSIONS, LINE, REDUCTIONS, Workspace
+from agents.search.workspace import BY_PATTERNS, EXTENSIONS, LINE, REDUCTIONS
 from thud_env.jit.compile import compiled
 from thud_env.rulesets import get_ruleset
 
@@ -18,18 +16,6 @@ DEEPEST_LOOKAHEAD = 5
 """The most turns that a leaf of a tree is searched: some 30 ms, within which nothing stops it."""
 LOOKAHEAD_EXTENSIONS = 1
 """The most turns that ``Lookahead`` adds. More cost more than they make the values better."""
-
-
-def short_search(rules: str, learned: bool = True, quiescence: int = 4) -> Workspace:
-    """The arrays of a search without table and reductions.
-
-    Args:
-        rules: the ruleset.
-        learned: whether to evaluate by patterns where the ruleset has tables; if not, by features.
-        quiescence: turns of captures to look at beyond the depth.
-    """
-    tables = published_tables(rules) if learned else None
-    return judging(tables, published_weights().of(get_ruleset(rules)), quiescence, learned)
 
 
 @compiled
@@ -66,8 +52,8 @@ class Lookahead:
     """
 
     def __init__(self, rules: str, depth: int) -> None:
-        self._work = short_search(rules)
-        self._has_tables = bool(self._work.control[BY_PATTERNS])
+        self._evaluator = read_evaluator()
+        self._work = judging(self._evaluator, get_ruleset(rules))
         self._work.control[REDUCTIONS] = 1
         self._work.control[EXTENSIONS] = LOOKAHEAD_EXTENSIONS
         self._depth = depth
@@ -84,6 +70,6 @@ class Lookahead:
             none was found.
         """
         values, decisions = np.empty(len(rows)), np.empty(len(rows), dtype=np.int64)
-        by_patterns = patterns_serve(rows) & self._has_tables
+        by_patterns = self._evaluator.by_patterns(rows)
         _search_each(self._work, rows, by_patterns, self._depth, values, decisions, self._rng)
         return values, decisions

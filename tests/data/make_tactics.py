@@ -32,7 +32,7 @@ sys.path.insert(0, str(HERE.parents[1]))
 
 from agents.search.deepening import Searcher, SearchOptions  # noqa: E402 - found through the line above
 from agents.search.evaluation import INFINITE, POINT, final_value  # noqa: E402
-from agents.search.weights import published_weights  # noqa: E402
+from agents.search.evaluator import read_evaluator  # noqa: E402
 from thud_env import RULESETS, Position  # noqa: E402
 from thud_env.jit.rng import seed_generators  # noqa: E402
 from thud_env.notation.turns import turn_notation, walk_turns  # noqa: E402
@@ -101,7 +101,7 @@ class Examiner:
     """Searches that say whether a position belongs to the suite."""
 
     def __init__(self) -> None:
-        self._searcher = Searcher(published_weights(), seed_generators(1, 0))
+        self._searcher = Searcher(seed_generators(1, 0))
 
     def best_turns(self, row: Row) -> list[str] | None:
         """The best turns of a position that belongs to the suite; None for any other."""
@@ -165,7 +165,8 @@ class Examiner:
 
 
 def _options(depth: int, learned: bool) -> SearchOptions:
-    return SearchOptions(depth=depth, learned=learned, reductions=True)
+    evaluator = read_evaluator("learned" if learned else "features")
+    return SearchOptions(evaluator, depth=depth, reductions=1)
 
 
 def _after(row: Row, decisions: list[int]) -> Row:
@@ -179,7 +180,7 @@ def candidates(rules: str) -> Iterator[Row]:
     """Rows from play with random turns, between turns."""
     random = Random(f"tactics {rules}")
     starts = read_openings(rules).starts
-    searcher = Searcher(published_weights(), seed_generators(1, random.randrange(2**31)))
+    searcher = Searcher(seed_generators(1, random.randrange(2**31)))
     legal = np.empty(MAX_DECISIONS_AT_ONCE, dtype=np.int32)
     while True:
         row = random.choice(starts).row.copy()

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from agents.agent import read_rows
 from agents.search import negamax
 from agents.search.evaluation import INFINITE, WIDEST, final_value
-from agents.search.lookahead import begin_afresh, short_search
-from agents.search.published import patterns_serve
-from agents.search.workspace import BEST, BY_PATTERNS
+from agents.search.evaluator import read_evaluator
+from agents.search.judge import judging
+from agents.search.lookahead import begin_afresh
+from agents.search.workspace import BEST
 from thud_env.batch.cpu import available_cores
 from thud_env.jit.compile import compiled, merged
 from thud_env.rules.check import check_rows
@@ -170,8 +171,8 @@ class _Desk:
 
     def __init__(self, config: TeacherConfig, rules: str) -> None:
         self._config = config
-        self._work = short_search(rules, config.evaluation == "learned", config.quiescence)
-        self._has_tables = bool(self._work.control[BY_PATTERNS])
+        self._evaluator = read_evaluator(config.evaluation)
+        self._work = judging(self._evaluator, get_ruleset(rules), config.quiescence)
         size = MAX_DECISIONS_AT_ONCE
         self._scratch = (
             np.zeros(ROW_SIZE, dtype=np.int16),
@@ -189,7 +190,7 @@ class _Desk:
         kept = _label_each(
             self._work,
             rows,
-            patterns_serve(rows) & self._has_tables,
+            self._evaluator.by_patterns(rows),
             config.depth,
             config.reach,
             config.considered,

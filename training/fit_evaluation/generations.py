@@ -15,8 +15,8 @@ import numpy as np
 from agents.durable import replace_flushed
 from agents.search.deepening import Searcher, SearchOptions
 from agents.search.evaluation import POINT
+from agents.search.evaluator import Evaluator
 from agents.search.pattern_files import classes_of, read_values, tables_with, write_tables
-from agents.search.published import without_tables
 from agents.search.weights import published_weights
 from thud_env.errors import ThudError
 from thud_env.jit.rng import seed_generators
@@ -153,18 +153,17 @@ class Generations:
         if learnt or get_ruleset(plan.rules).stone_moves:
             tables = tables_with(str(self.tables(generation - 1)))
         else:
-            tables = without_tables
+            tables = None
+        evaluator = Evaluator(published_weights(), tables)
 
         def play(shard: tuple[int, Path], watch: Watch) -> None:
             number, path = shard
             if path.exists():
                 return
             rng = np.random.default_rng([plan.seed, generation, number])
-            searcher = Searcher(
-                published_weights(), seed_generators(1, int(rng.integers(2**31))), tables
-            )
+            searcher = Searcher(seed_generators(1, int(rng.integers(2**31))))
             depth = plan.depth if learnt else min(plan.depth, FIRST_DEPTH)
-            options = SearchOptions(depth=depth, learned=True, reductions=1)
+            options = SearchOptions(evaluator, depth=depth, reductions=1)
             starts = [start.row for start in read_openings(plan.rules).starts[:-MATCH_STARTS]]
             battles = SearchPlay(searcher, options, starts, plan.trace, rng)
             least = min(SHARD, plan.positions - number * SHARD)

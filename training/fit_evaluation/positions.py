@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from agents.durable import replace_flushed
 from agents.search.deepening import Searcher, SearchOptions
 from agents.search.evaluation import POINT
+from agents.search.evaluator import read_evaluator
 from thud_env.board import CELL_OF_SQUARE
 from thud_env.errors import ThudError
 from thud_env.rules.legal import legal_list
@@ -52,8 +53,6 @@ BLUNDERS, CARELESS_BLUNDERS = 0.05, 0.25
 SEARCHES, SEES_LITTLE, CARELESS = range(3)
 MANNERS = (SEARCHES,) * 5 + (SEES_LITTLE, CARELESS)
 """How a side plays a battle, each equally likely."""
-LITTLE = SearchOptions(depth=1, learned=False)
-"""The search of a side that sees little."""
 DEEP = 0.3
 """The share of battles searched to the full depth; the others are searched a turn less deep, but
 two turns at least: more positions are worth more than deeper values."""
@@ -134,6 +133,8 @@ class SearchPlay:
     ) -> None:
         self._searcher = searcher
         self._options = options
+        self._little = SearchOptions(read_evaluator("features"), depth=1)
+        """The search of a side that sees little."""
         self._starts = starts
         self._trace = trace
         self._rng = rng
@@ -201,7 +202,8 @@ class SearchPlay:
             if blunders:
                 self._play_randomly(row)
             elif manner == SEES_LITTLE:
-                self._finish_turn(row, LITTLE, self._searcher.search(row, LITTLE).decisions)
+                little = self._little
+                self._finish_turn(row, little, self._searcher.search(row, little).decisions)
             else:
                 self._finish_turn(row, options, found.decisions)
         return seen, values, others, row
