@@ -257,6 +257,20 @@ def test_a_state_of_a_second_battle_that_goes_on_after_both_is_refused():
         env.set_state({**state, "battles": env.battles * 2})
 
 
+def test_battles_that_are_over_are_as_many_as_the_board_says():
+    env = thud_env.env(max_turns=2)
+    env.reset()
+    going_on = env.get_state()
+    while not env.battles:
+        env.step(int(np.flatnonzero(env.action_masks())[0]))
+    over = env.get_state()
+    for state, battles in ((going_on, env.battles), (over, ()), (over, env.battles * 2)):
+        with pytest.raises(thud_env.ThudError, match="not a state of ThudEnv, as its battles is"):
+            env.set_state({**state, "battles": battles})
+    env.set_state(over)
+    assert [one.termination for one in env.battles] == [thud_env.Termination.TURN_LIMIT]
+
+
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 def test_arrays_in_place_of_what_an_environment_was_made_with_are_refused(make):
     env = played(make, seed=1)

@@ -106,11 +106,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from thud_env.envs.base import BoardEnv
-from thud_env.rules.play import margin
-from thud_env.views.encoding import PLANES
-
-AGENTS = ("dwarf_0", "troll_0")
-"""The agents' names, by the number of their side in a row."""
+from thud_env.envs.games import ONE_BATTLE
 
 
 class ThudEnv(BoardEnv):
@@ -158,12 +154,7 @@ class ThudEnv(BoardEnv):
 
     metadata: ClassVar[dict[str, Any]] = {**BoardEnv.metadata, "name": "thud_v0"}
 
-    _first_seats = AGENTS
-    _shown_planes = PLANES
-
-    def _new_infos(self) -> dict[str, dict[str, Any]]:
-        info = {"termination": self._termination, "margin": int(margin(self._row))}
-        return {agent: dict(info) for agent in self.agents}
+    _game = ONE_BATTLE
 
 
 env = ThudEnv

@@ -25,6 +25,7 @@ from thud_env.envs.common import (
     is_lost_by,
     observation_space,
 )
+from thud_env.envs.games import Game
 from thud_env.envs.rendering import Renderer, RenderMode, Shot, is_renderers
 from thud_env.envs.reset_options import start_option
 from thud_env.envs.states import (
@@ -36,12 +37,14 @@ from thud_env.envs.states import (
     copied,
 )
 from thud_env.errors import IllegalMove, ThudError
-from thud_env.position import SIDES, Position, Side
+from thud_env.position import SIDES, Outcome, Position, Side
 from thud_env.rules.check import check_row
+from thud_env.rules.match import Match, outcome_for_dwarfs
+from thud_env.rules.play import margin
 from thud_env.rules.row import DWARFS, TERMINATION, TO_MOVE, TROLLS, TURN_LIMIT
 from thud_env.rulesets import Reward, Rules, Ruleset, get_ruleset
 from thud_env.starts import Starts, limits_asked_for, read_pool, read_start
-from thud_env.views.encoding import NUM_POINTS, OBSERVATION_SHAPE, Plane, encode_row
+from thud_env.views.encoding import NUM_POINTS, OBSERVATION_SHAPE, encode_row
 from thud_env.views.masks import mask_of
 
 _STREAM_OF_STARTS = 1
@@ -50,17 +53,11 @@ _STREAM_OF_STARTS = 1
 class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZoo is untyped
     """Two agents who decide in turn at one board.
 
-    A subclass chooses what is played, one battle or two: it names the agents and the planes, and
-    writes the methods under "for subclasses". The arguments are those of ``ThudEnv``.
+    A subclass says what is played, one battle or two. The arguments are those of ``ThudEnv``.
     """
 
-    _first_seats: ClassVar[tuple[str, str]]
-    """The agents' names; the first plays the dwarfs from the start."""
-    _shown_planes: ClassVar[tuple[Plane, ...]]
-    """What the agents see: the planes of a battle, then any others."""
-
-    _state_parts: ClassVar[dict[str, Any]] = BOARD_PARTS
-    """The attributes that ``get_state`` returns, and their types."""
+    _game: ClassVar[Game]
+    """What is played."""
 
     metadata: ClassVar[dict[str, Any]] = {
         "render_modes": list(get_args(RenderMode)),
@@ -93,6 +90,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         self._idle_mask = idle_value(idle_mask)
         self._loses = is_lost_by(illegal_action)
         self._by_outcome = wants_outcome(reward, self._rules)
+        self._by_total = self._by_outcome and self._game.num_battles > 1
         reward_kind = "outcome" if self._by_outcome else "margin"
         self._limits = limits_asked_for(max_quiet_turns, max_turns, offer_after, agreement)
         self._pool = read_pool(starts, self._rules, self._limits)
@@ -101,14 +99,16 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         """Draws the starts, if there are several."""
         self._row = self._start_row = self._pool[0]
         self._made = {
-            "agents": self._first_seats,
+            "agents": self._game.agents,
             "rules": self._rules.spec,
             "reward": reward_kind,
             "starts": len(self._pool),
         }
         """What a state depends on of the arguments."""
-        agents = self._seats = self._first_seats
-        num_planes = len(self._shown_planes)
+        agents = self._seats = self._game.agents
+        self.battles: tuple[Outcome, ...] = ()
+        """How the battles that are over ended, margins from the view of their dwarfs."""
+        num_planes = len(self._game.planes)
         self.is_over = True
         """Whether the game is over, or has not begun."""
         self._forfeited = False
@@ -162,9 +162,8 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
             self._draws = np.random.default_rng([seed, _STREAM_OF_STARTS])
         self._start_row = self._drawn_start() if told is None else told
         self._row = self._start_row.copy()
-        first, second = self.possible_agents
-        self._seats = (first, second)
-        self.agents = [first, second]
+        self._seats = self._game.agents
+        self.agents = list(self._game.agents)
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
         self.terminations = dict.fromkeys(self.agents, False)
@@ -172,7 +171,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         self.is_over = self._forfeited = False
         self._skip_agent_selection = None
         self.agent_selection = self._seats[self._row[TO_MOVE]]
-        self._new_game()
+        self.battles = ()
         self.infos = self._new_infos()
         self._renderer.start()
         if self.render_mode == "human":
@@ -202,8 +201,8 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         index = as_action(action)
         row = self._row
         before = None if self.render_mode is None else row.copy()
-        margin, paid = play_if_legal(row, index, self._by_outcome)
-        if margin == ILLEGAL:
+        standing, paid = play_if_legal(row, index, self._by_outcome)
+        if standing == ILLEGAL:
             if self._loses:
                 self.forfeit()
                 return
@@ -297,7 +296,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
 
     def state(self) -> NDArray[np.float32]:
         """The planes as the first agent sees them, [C, 15, 15] float32 (``views/encoding.py``)."""
-        return self._planes(self.possible_agents[0])
+        return self._planes(self._game.agents[0])
 
     def side_of(self, agent: str) -> Side:
         """The side that ``agent`` plays in the battle that is being played.
@@ -325,7 +324,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
             ResetNeeded: before the first reset.
         """
         self._check_reset("get_state")
-        parts = {name: copied(getattr(self, name)) for name in self._state_parts}
+        parts = {name: copied(getattr(self, name)) for name in BOARD_PARTS}
         return {
             "made": dict(self._made),
             **parts,
@@ -347,11 +346,11 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
             ThudError: if it is a state of an environment with other agents, rules, rewards or
                 another number of starts, or of none; nothing has changed then.
         """
-        kinds = {**self._state_parts, "renderer": tuple, "np_random": (dict, type(None))}
+        kinds = {**BOARD_PARTS, "renderer": tuple, "np_random": (dict, type(None))}
         check_state(self, state, self._made, kinds)
         if self._draws is not None:
             check_generator(self, "np_random", self._draws, state["np_random"])
-        parts = board_parts(self, state, self._state_parts, self._rules, self._first_seats)
+        parts = board_parts(self, state, self._rules, self._game)
         check_part(self, "renderer", state["renderer"], is_renderers(state["renderer"]))
         self._renderer.set_state(state["renderer"])
         if self._draws is not None:
@@ -379,10 +378,17 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         """Close the window, if there is one."""
         self._renderer.close()
 
-    # -- for subclasses ------------------------------------------------------------------------
+    # -- inside --------------------------------------------------------------------------------
 
-    def _new_game(self) -> None:
-        """Forget the game before; the board has been set up."""
+    @property
+    def _match(self) -> Match:
+        """The game as the rules see a match."""
+        ending = ILLEGAL_ACTION if self._forfeited else int(self._row[TERMINATION])
+        now = margin(self._row)
+        if not self.battles or self._game.num_battles == 1:
+            return Match(False, 0, 0, ending, now)
+        first = self.battles[0]
+        return Match(True, first.termination.value, first.margin, ending, now)
 
     def _battle_ended(self) -> bool:
         """End the game, or begin the next battle; the last decision has been paid.
@@ -390,12 +396,22 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         Returns:
             whether another battle begins.
         """
-        self._end_game(truncated=self._row[TERMINATION] == TURN_LIMIT)
-        return False
+        outcome = self.position.outcome
+        assert outcome is not None
+        self.battles += (outcome,)
+        if len(self.battles) == self._game.num_battles:
+            self._end_game(truncated=self._row[TERMINATION] == TURN_LIMIT)
+            return False
+        self._row = self._start_row.copy()
+        self._seats = self._seats[::-1]
+        self.agent_selection = self._seats[self._row[TO_MOVE]]
+        return True
 
     def _new_infos(self) -> dict[str, dict[str, Any]]:
-        """Each agent's info: always the same keys, and numbers only."""
-        raise NotImplementedError
+        match, infos = self._match, self._game.infos
+        first, second = self._game.agents
+        side = DWARFS if first == self._seats[DWARFS] else TROLLS
+        return {first: infos(match, side), second: infos(match, 1 - side)}
 
     def _paid_to_dwarfs(self, paid: float) -> float:
         """The dwarfs' reward for the decision just played; the trolls' is its negative.
@@ -403,19 +419,27 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         Args:
             paid: the dwarfs' reward in a single battle.
         """
-        return paid
+        return float(outcome_for_dwarfs(self._match)) if self._by_total else paid
 
     def _planes(self, agent: str) -> NDArray[np.float32]:
-        """The planes of ``agent``, [C, 15, 15]: here the battle's, the same for both."""
-        planes = np.empty((self._observation_shape[0], NUM_POINTS), dtype=np.float32)
-        encode_row(self._row, planes)
-        return planes.reshape(self._observation_shape)
+        """The planes of ``agent``, [C, 15, 15]."""
+        flat = np.empty((self._observation_shape[0], NUM_POINTS), dtype=np.float32)
+        encode_row(self._row, flat)
+        planes = flat.reshape(self._observation_shape)
+        if self._game.num_battles > 1:
+            side = self._seats.index(agent)
+            self._game.show(planes, self._match, side, self._rules.largest_margin)
+        return planes
 
     def _caption(self) -> str:
-        """The line that ``render`` writes below the board."""
+        """The line that ``render`` writes below the board; of two battles two."""
         position = self.position
         ending = f"{position.to_move} lost by an illegal action" if self._forfeited else ""
-        return self._renderer.caption(position, ending)
+        line = self._renderer.caption(position, ending)
+        if self._game.num_battles == 1:
+            return line
+        number = 1 + self._match.is_second
+        return f"battle {number} of 2, {self._seats[0]} plays the dwarfs\n{line}"
 
     def _end_game(self, truncated: bool) -> None:
         """End the game for both agents, who may then only step(None)."""
@@ -424,8 +448,6 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         for agent in self.agents:
             ended[agent] = True
         self._deads_step_first()
-
-    # -- inside --------------------------------------------------------------------------------
 
     def _drawn_start(self) -> NDArray[np.int16]:
         drawn = 0 if self._draws is None else self._draws.integers(len(self._pool))
@@ -436,11 +458,6 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
 
     def _draw(self, picture: Shot) -> Any:
         return self._renderer.render(*picture, self.metadata["render_fps"])
-
-    @property
-    def _termination(self) -> int:
-        """How the battle on the board ended, 0 while it goes on."""
-        return ILLEGAL_ACTION if self._forfeited else int(self._row[TERMINATION])
 
     def _pay(self, agent: str, paid_to_dwarfs: float) -> None:
         """Pay both sides for a decision of ``agent``."""

@@ -42,18 +42,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from thud_env.envs.base import BoardEnv
-from thud_env.position import Outcome
-from thud_env.rules.match import Match, outcome_for_dwarfs, own_first_margin, standing
-from thud_env.rules.play import margin
-from thud_env.rules.row import TO_MOVE
-from thud_env.views.match import MATCH_PLANES, show_match
-
-PLAYERS = ("player_0", "player_1")
-"""The agents' names; the first plays the dwarfs in the first battle."""
+from thud_env.envs.games import TWO_BATTLES
 
 
 class MatchEnv(BoardEnv):
@@ -76,54 +66,7 @@ class MatchEnv(BoardEnv):
 
     metadata: ClassVar[dict[str, Any]] = {**BoardEnv.metadata, "name": "thud_match_v0"}
 
-    _first_seats = PLAYERS
-    _shown_planes = MATCH_PLANES
-    _state_parts: ClassVar[dict[str, Any]] = {**BoardEnv._state_parts, "battles": tuple}
-
-    battles: tuple[Outcome, ...] = ()
-    """How the battles that are over ended, margins from the view of their dwarfs."""
-
-    def _new_game(self) -> None:
-        self.battles = ()
-
-    def _battle_ended(self) -> bool:
-        outcome = self.position.outcome
-        assert outcome is not None
-        self.battles += (outcome,)
-        if len(self.battles) == 2:
-            return super()._battle_ended()
-        self._row = self._start_row.copy()
-        self._seats = (PLAYERS[1], PLAYERS[0])
-        self.agent_selection = self._seats[self._row[TO_MOVE]]
-        return True
-
-    @property
-    def _match(self) -> Match:
-        """The match as the rules see it."""
-        now = self._termination, int(margin(self._row))
-        if not self.battles:
-            return Match(False, 0, 0, *now)
-        first = self.battles[0]
-        return Match(True, first.termination.value, first.margin, *now)
-
-    def _new_infos(self) -> dict[str, dict[str, Any]]:
-        match = self._match
-        return {agent: standing(match, self._seats.index(agent)) for agent in self.agents}
-
-    def _paid_to_dwarfs(self, paid: float) -> float:
-        return float(outcome_for_dwarfs(self._match)) if self._by_outcome else paid
-
-    def _planes(self, agent: str) -> NDArray[np.float32]:
-        planes = super()._planes(agent)
-        match = self._match
-        own_first = own_first_margin(match, self._seats.index(agent))
-        show_match(planes, match.is_second, own_first, self._rules.largest_margin)
-        return planes
-
-    def _caption(self) -> str:
-        dwarfs, _ = self._seats
-        battle = min(len(self.battles) + 1, 2)
-        return f"battle {battle} of 2, {dwarfs} plays the dwarfs\n{super()._caption()}"
+    _game = TWO_BATTLES
 
 
 match_env = MatchEnv

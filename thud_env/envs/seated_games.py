@@ -17,16 +17,16 @@ from thud_env.batch.game import BatchedGame
 from thud_env.batch.options import wants_outcome
 from thud_env.batch.states import drawn_decisions
 from thud_env.envs.common import ILLEGAL_ACTION, ILLEGAL_REWARD, Seat
+from thud_env.envs.games import ONE_BATTLE, TWO_BATTLES, Game
 from thud_env.envs.opponents import Opponent
 from thud_env.envs.states import check_arrays, check_part, check_state
 from thud_env.errors import IllegalMove
 from thud_env.position import SIDES, Position
 from thud_env.rules.check import check_rows
-from thud_env.rules.match import Match, outcome_for_dwarfs, own_first_margin, standing
+from thud_env.rules.match import Match, outcome_for_dwarfs
 from thud_env.rules.row import DWARFS, TERMINATION, TROLLS
 from thud_env.rulesets import Reward, Ruleset
 from thud_env.views.encoding import NUM_PLANES, OBSERVATION_SHAPE
-from thud_env.views.match import MATCH_PLANES, show_match
 from thud_env.views.results import margins
 
 _STATE = ("_sides", "_owed", "_forfeited", "_is_second", "_first_ends", "_starts")
@@ -63,6 +63,7 @@ class SeatedGames:
         pool: NDArray[np.int16],
         num_threads: int | None,
     ) -> None:
+        self._game: Game = TWO_BATTLES if match else ONE_BATTLE
         self.side, self.match, self.rules = side, match, rules
         self.opponent = opponent
         # Battles are reset by ``start``, as an illegal action ends one that by the rules goes on.
@@ -98,7 +99,7 @@ class SeatedGames:
         self._battles.set_rows(np.repeat(pool[:1], num_games, axis=0), check=False)
         self._starts = self._battles.rows.copy()
         """[B, 432] where the battles start."""
-        seen = (len(MATCH_PLANES), *OBSERVATION_SHAPE[1:])
+        seen = (len(self._game.planes), *OBSERVATION_SHAPE[1:])
         self._match_planes = np.empty((num_games if match else 0, *seen), dtype=np.float32)
 
     @property
@@ -248,17 +249,15 @@ class SeatedGames:
         """[B, C, 15, 15] what is seen now, in an array that is used again."""
         if not self.match:
             return self._battles.observations
-        own_first = own_first_margin(self._as_matches(), self._sides)
-        self._match_planes[:, :NUM_PLANES] = self._battles.observations
-        show_match(self._match_planes, self._is_second, own_first, self.rules.largest_margin)
-        return self._match_planes
+        planes = self._match_planes
+        planes[:, :NUM_PLANES] = self._battles.observations
+        self._game.show(planes, self._as_matches(), self._sides, self.rules.largest_margin)
+        return planes
 
     def results(self) -> dict[str, NDArray[np.int64]]:
         """The infos beside the masks, [B] int64 each: how the games stand, and how they ended."""
-        match, sides = self._as_matches(), self._sides.copy()
-        if not self.match:
-            return {"side": sides, "termination": match.termination, "margin": match.margin}
-        return {"side": sides, **standing(match, sides)}
+        sides = self._sides.copy()
+        return {"side": sides, **self._game.infos(self._as_matches(), sides)}
 
     def get_state(self) -> dict[str, Any]:
         """Everything that ``set_state`` needs to continue exactly from here."""

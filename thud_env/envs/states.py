@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from sys import float_info
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thud_env.arguments import shown
+from thud_env.envs.games import Game
 from thud_env.errors import ThudError
 from thud_env.position import Outcome
 from thud_env.rules.check import check_rows
@@ -20,6 +21,7 @@ from thud_env.rulesets import Ruleset
 BOARD_PARTS = {
     "_row": np.ndarray,
     "_start_row": np.ndarray,
+    "battles": tuple,
     "_seats": tuple,
     "is_over": bool,
     "_forfeited": bool,
@@ -79,36 +81,38 @@ def check_state(
 def board_parts(
     whose: object,
     state: Mapping[str, Any],
-    names: Iterable[str],
     rules: Ruleset,
-    players: tuple[str, str],
+    game: Game,
 ) -> dict[str, Any]:
     """A copy of the parts of a ``BoardEnv``'s state that its attributes are set to.
 
     Args:
         whose: the environment, for the message.
         state: what ``check_state`` has let pass.
-        names: of the parts.
-        rules: what is played.
-        players: the agents.
+        rules, game: what is played.
 
     Raises:
-        ThudError: if a row is damaged or of another ruleset, if others play than ``players``, if a
-            reward is not finite, or if the battle is over and the environment is not.
+        ThudError: if a row is damaged or of another ruleset, if others play than the game's agents,
+            if a reward is not finite, or if the battle is over and the environment is not.
     """
-    parts = {name: copied(state[name]) for name in names}
+    parts = {name: copied(state[name]) for name in BOARD_PARTS}
     for name in ("_row", "_start_row"):
         parts[name] = check_rows(parts[name][np.newaxis], rules)[0]
-    row, agents, battles = parts["_row"], parts["agents"], parts.get("battles", ())
-    seats = players[::-1] if battles else players
-    most_battles = 1 + parts["is_over"]
+    row, agents, battles = parts["_row"], parts["agents"], parts["battles"]
+    is_ended = bool(row[TERMINATION] != ONGOING)
+    before = len(battles) - is_ended  # battles before the one on the board
+    is_last = before == game.num_battles - 1
+    players = game.agents
+    seats = players[::-1] if before > 0 else players
     # A wrapper may end a game: then agents step in their own order, though the battle is not over.
     ended = any(_all_true(parts[name]) for name in ("terminations", "truncations"))
     deciding = players if ended or parts["is_over"] else (seats[row[TO_MOVE]],)
     right = {
+        "battles": 0 <= before < game.num_battles
+        and (is_last or not is_ended)
+        and all(isinstance(outcome, Outcome) for outcome in battles),
         "_seats": parts["_seats"] == seats,
-        "battles": len(battles) <= most_battles and all(isinstance(o, Outcome) for o in battles),
-        "is_over": parts["is_over"] == (parts["_forfeited"] or bool(row[TERMINATION] != ONGOING)),
+        "is_over": parts["is_over"] == (parts["_forfeited"] or is_ended),
         "agents": agents in (list(players), [players[0]], [players[1]], []),
         "agent_selection": parts["agent_selection"] in deciding,
     }
