@@ -38,6 +38,7 @@ from agents.search.planning import Thought
 from agents.search.stone import wins_by_stone
 from agents.search.table import AT_LEAST, position_key, store
 from agents.search.weights import feature_names, material_weights, published_weights
+from agents.search.workspace import CERTAIN
 from thud_env import RULESETS, Position
 from thud_env.actions import MOVE_FROM, NUM_MOVES, OFFER
 from thud_env.board import CELL_OF_SQUARE, IS_GOAL_CELL, SQUARE_SYMMETRY
@@ -306,6 +307,39 @@ def test_a_limit_of_time_is_kept() -> None:
     found = search(Position.start(), depth=24, seconds=0.1)
     assert 1 <= found.depth < 24
     assert time.perf_counter() - started < 1
+
+
+def test_one_turn_is_searched_to_its_end_unless_it_may_trample_a_crowd() -> None:
+    """The troll on G7 is in the middle of a lattice of dwarfs, whose paths are countless."""
+    crowd = (
+        "koom-valley:name=crowd,dwarfs=F5+H5+K5+E6+F6+G6+H6+J6+K6+L6+F7+H7+K7+E8+F8+G8+H8+J8+K8+L8"
+        "+F9+H9+K9+E10+F10+G10+H10+J10+K10+L10+F11,trolls=G7+H2+F2,stone=H14"
+    )
+    options = SearchOptions(read_evaluator(), depth=1, nodes=3 * CERTAIN)
+    searcher = Searcher(seed_generators(1, 1))
+    for position, depth in ((Position.start(), 1), (Position.start(crowd).play("dE10-A10"), 0)):
+        searcher._prepare(position.row, options)
+        searcher.stop()
+        (found,) = searcher._deepen(position.row, options)
+        assert found.depth == depth
+        assert found.decisions[0] in position.legal_actions()
+    assert found.nodes == CERTAIN
+
+
+def test_where_points_count_an_end_by_the_stone_is_worth_its_points() -> None:
+    """Trolls may surround the stone, or dwarfs capture the troll that stands among them first."""
+    rules = "classic:name=ring,stone_wins=yes,trolls=G3+H3+J3+G4+H4+J4+G5+J5"
+    text = "5/7/9/11/13/15/5TT1T6/7R7/15/15/13/2Tdddddd2/1ddddddd1/ddddddd/5 {} - 0 0"
+    for depth in (1, 2, 3):
+        options = SearchOptions(read_evaluator(), depth=depth, reductions=1)
+        found = {}
+        for side in "td":
+            row = Position.from_text(text.format(side), rules).row
+            found[side] = Searcher(seed_generators(1, 1)).search(row, options)
+        row = Position.from_text(text.format("t"), rules).row
+        assert turn_notation(row, found["t"].decisions) == "TF7-G8"
+        assert found["t"].value == -4 * POINT
+        assert 4 * POINT < found["d"].value < 20 * POINT
 
 
 @EACH_RULESET

@@ -14,8 +14,8 @@ from agents import mcts
 from agents.alphabeta import AlphaBetaAgent
 from agents.mcts import MctsAgent
 from agents.policy_mcts import PolicyMctsAgent
+from agents.search import deepening, negamax, reading
 from agents.search import growth as growths
-from agents.search import negamax, reading
 from agents.search import tree as trees
 from agents.search.deepening import Searcher, SearchOptions
 from agents.search.evaluation import WIN, within_bounds
@@ -214,6 +214,7 @@ def test_the_time_for_a_turn_begins_when_the_search_is_compiled(
     monkeypatch.setattr(negamax, "search", slow_at_first("search", search))
     monkeypatch.setattr(growths, "grow", slow_at_first("grow", grow))
     mcts._compile.cache_clear()
+    deepening._compile.cache_clear()
     found = agent.think(Position.start().row)
     assert found.simulations > 1 if "mcts" in spec else found.depth > 1
 
@@ -230,14 +231,14 @@ class MovesOn:
 
 def test_a_glimpse_never_mixes_a_search_by_depth_with_the_next(monkeypatch) -> None:
     agent, moments = AlphaBetaAgent(depth=1), []
-    deepen = Searcher.deepen
+    deepen = Searcher._deepen
 
     def watched(searcher, row, options):
         for found in deepen(searcher, row, options):
             moments.append(dict(vars(searcher)))
             yield found
 
-    monkeypatch.setattr(Searcher, "deepen", watched)
+    monkeypatch.setattr(Searcher, "_deepen", watched)
     before = Position.start()
     after = before.play(before.turns()[0])
     thoughts = [agent.think(position.row) for position in (before, after)]

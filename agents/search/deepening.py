@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +18,20 @@ from agents.search.planning import Thought, stopping_after
 from agents.search.pruning import most_extensions
 from agents.search.table import LAST_GENERATION
 from agents.search.workspace import Workspace
+from thud_env.position import Position
 from thud_env.rules.legal import legal_list
 from thud_env.rules.row import Row, ruleset_of
 
 _TABLE_BITS = 20
 _NO_LIMIT = np.iinfo(np.int64).max
+
+
+@cache
+def _compile() -> None:
+    """Compile the search or load it, once in a process."""
+    work = Workspace.of_size(4, empty_tables())
+    row = _writable(Position.start().row)
+    negamax.search(work, row, 0, -INFINITE, INFINITE, np.ones(1, dtype=np.uint64))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,22 +73,23 @@ class Searcher:
         """
 
     def stop(self) -> None:
-        """Make a search in another thread return the best found so far, one turn ahead at least."""
+        """Make a search in another thread return the best found so far, one turn ahead at least if
+        that takes no more than ``CERTAIN`` nodes.
+        """
         self._work.control[workspace.STOP] = 1
 
     def search(self, row: Row, options: SearchOptions) -> Thought:
         """Search one turn deeper each time, until the depth, the time or the nodes are used up. The
-        time begins after the first turn, which takes milliseconds once it is compiled.
+        time begins when all is compiled.
 
         Args:
             row: [432] a state row, its battle not over and no offer open.
             options: how to search.
         """
-        deeper = self.deepen(row, options)
-        result = next(deeper)
+        _compile()
+        self._prepare(row, options)
         with stopping_after(options.seconds, self.stop):
-            for found in deeper:
-                result = found
+            *_, result = self._deepen(row, options)
         return result
 
     def deepen(self, row: Row, options: SearchOptions) -> Iterator[Thought]:
@@ -86,6 +97,9 @@ class Searcher:
         end the searcher must search nothing else.
         """
         self._prepare(row, options)
+        yield from self._deepen(row, options)
+
+    def _deepen(self, row: Row, options: SearchOptions) -> Iterator[Thought]:
         work = self._work
         searched = _writable(row)
         line, value, finished = [int(legal_list(searched)[0])], 0, 0

@@ -28,6 +28,7 @@ from agents.search.workspace import (
     BEST_MOVE,
     BETA,
     BY_PATTERNS,
+    CERTAIN,
     COUNT,
     EXTENDED,
     FLOOR,
@@ -213,7 +214,7 @@ def search(work, row, depth, alpha, beta, rng):
     while True:
         frame = frames[level]
         if frame[TRIED] < frame[COUNT] and frame[BEST] < frame[BETA]:
-            stopped = control[STOP] != 0 and depth > 1
+            stopped = control[STOP] != 0 and (depth > 1 or control[NODES] >= CERTAIN)
             if stopped or control[NODES] >= control[NODE_LIMIT]:
                 return False
             if next_is_hopeless(work, level):

@@ -45,6 +45,7 @@ from agents.search.workspace import (
 )
 from thud_env.jit.compile import inlined, merged
 from thud_env.rules.row import DWARFS, NO_QUESTION, PENDING, TO_MOVE
+from thud_env.rules.traits import scored_by_points
 
 LATE, VERY_LATE = 4, 15
 """Decisions searched in full depth, and with at most one turn less."""
@@ -82,10 +83,12 @@ def static_value(work, level):
 
 @inlined
 def sees_win(work, level, side):
-    """Whether a side could win by the stone if it were its turn. The evaluation by features stays
-    as it is: others are measured against it.
+    """Whether a side could win by the stone if it were its turn, in a game that is played to win:
+    where points count, such an end is worth its points. The evaluation by features stays as it is:
+    others are measured against it.
     """
-    return work.control[BY_PATTERNS] == 1 and wins_by_stone(work.rows[level], side)
+    row = work.rows[level]
+    return work.control[BY_PATTERNS] == 1 and wins_by_stone(row, side) and not scored_by_points(row)
 
 
 @inlined

@@ -40,7 +40,7 @@ IN_FULL, SCOUTED, REDUCED = range(3)
 FLOOR; with a null window, a turn or two less deep."""
 
 (
-    STOP,  # anything but 0 stops a search of two turns or more; another thread may set it
+    STOP,  # anything but 0 stops a search of two turns or more, and one after CERTAIN nodes
     NODES,  # decisions played, or judged and left out, so far
     NODE_LIMIT,  # stop after so many
     ORDERED,  # 1: try promising decisions first
@@ -55,6 +55,10 @@ FLOOR; with a null window, a turn or two less deep."""
     CONTROL_SIZE,
 ) = range(13)
 
+CERTAIN = 1_000_000
+"""Nodes, a tenth of a second, that a search of one turn may try before it can be stopped: it takes
+more only where a turn may trample a crowd in as many orders.
+"""
 MAX_DEPTH = 24
 MAX_QUIESCENCE = 8
 MAX_LINE = 36
