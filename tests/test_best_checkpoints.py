@@ -41,6 +41,17 @@ def test_the_best_of_each_role_is_kept_and_pointed_to(unbroken: Path) -> None:
         assert (link / "model.safetensors").exists()
 
 
+def test_of_equally_good_checkpoints_the_newest_is_the_best(monkeypatch) -> None:
+    """Against random and greedy play all battles of a Koom Valley game may be won."""
+    config = dataclasses.replace(TINY, anchors=("random",), anchor_games=2)
+    measuring, roles = Anchors(config), self_play_trainer(config).roles
+    for decisions, score in enumerate([1.0, 1.0, 0.5, 0.5]):
+        monkeypatch.setattr(measuring, "_margin", lambda *_, now=score: now)
+        measuring.measure(roles, decisions)
+    assert measuring.best == dict.fromkeys(SIDES, Best(1.0, 1))
+    roles.close()
+
+
 def test_an_anchor_stays_who_it_was_as_long_as_a_run_goes(tmp_path: Path) -> None:
     link = tmp_path / "latest"
     link_untrained(link, 1, "classic")

@@ -12,7 +12,7 @@ import pytest
 from ladders import made_up, made_up_results, short_field, store_results
 
 from training.arena.field import FieldError
-from training.ladder.figures import compute_figures
+from training.ladder.figures import compute_figures, that_have_met
 from training.ladder.picture import payoff_svg
 from training.ladder.report import NUMBERS, PICTURE, REPORT, write_report
 
@@ -116,6 +116,27 @@ def test_agents_that_have_not_met_are_named() -> None:
     apart = [r for r in RESULTS if (r.start < 9) == (r.dwarfs < r.trolls) or r.dwarfs == r.trolls]
     with pytest.raises(FieldError, match="no game pair yet"):
         compute_figures(AGENTS, apart)
+
+
+def test_an_agent_who_has_not_met_all_others_is_left_out(tmp_path: Path) -> None:
+    worth = {"a": 2, "b": 1, "c": 0}
+    results = made_up_results(list(worth), 30, lambda d, t, _: worth[d] - worth[t])
+    met = [r for r in results if {r.dwarfs, r.trolls} != {"b", "c"}]
+    assert that_have_met(list(worth), results) == ["a", "b", "c"]
+    assert that_have_met(list(worth), met) == ["a", "b"]
+    with_itself = [r for r in results if not r.dwarfs == r.trolls == "c"]
+    assert that_have_met(list(worth), with_itself) == ["a", "b"]
+    store_results(tmp_path, short_field(dict.fromkeys(worth, 60)), met)
+    assert "Left out, since they have not met all others yet: c." in write_report(tmp_path)
+    assert json.loads((tmp_path / REPORT).with_suffix(".json").read_text())["games"] == 120
+
+
+def test_only_one_who_has_met_is_no_ladder(tmp_path: Path) -> None:
+    store_results(
+        tmp_path, short_field({"a": 60, "c": 60}), made_up_results(["a"], 30, lambda *_: 0)
+    )
+    with pytest.raises(FieldError, match="no game of a against c yet"):
+        write_report(tmp_path)
 
 
 # -- the report ----------------------------------------------------------------------------

@@ -163,6 +163,14 @@ def test_changed_code_is_noted_and_counted(folder: Path, monkeypatch) -> None:
     assert read_games(folder).codes == 2
 
 
+def test_a_field_may_leave_out_who_has_not_played_yet(folder: Path) -> None:
+    with Store(folder, short_field({"a": 4, "b": 4, "c": 4})) as store:
+        assert store.notes == []
+    with Store(folder, FIELD) as store:
+        assert len(store.results) == len(RESULTS)
+    assert list(read_games(folder).header.agents) == ["a", "b"]
+
+
 def test_a_change_of_a_users_agent_is_noted_and_counted(tmp_path, monkeypatch) -> None:
     monkeypatch.syspath_prepend(tmp_path)
     source = tmp_path / "own_in_ladder.py"

@@ -48,14 +48,14 @@ def test_a_folder_where_the_program_runs_goes_first(tmp_path: Path, monkeypatch)
     here = Path("pretrained") / RULESETS[0]
     assert policy_folder(here) == PRETRAINED / RULESETS[0]
     here.parent.mkdir()
-    here.symlink_to(PRETRAINED / RULESETS[0])
-    assert policy_folder(here) == here
+    here.symlink_to(PRETRAINED / RULESETS[1])
+    assert policy_folder(here) == PRETRAINED / RULESETS[1]
 
 
 def test_the_folder_of_a_run_means_its_latest_checkpoint(tmp_path: Path) -> None:
     (tmp_path / "checkpoints").mkdir()
     (tmp_path / "checkpoints" / "latest").symlink_to(PRETRAINED / "classic")
-    assert policy_folder(tmp_path) == tmp_path / "checkpoints" / "latest"
+    assert policy_folder(tmp_path) == PRETRAINED / "classic"
     position = Position.start("classic")
     found, wanted = (agents.make(f"policy:{path}") for path in (tmp_path, PRETRAINED / "classic"))
     assert found.turn(position) == wanted.turn(position)

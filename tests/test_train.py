@@ -176,7 +176,7 @@ def test_both_roles_have_learnt(finished: Finished) -> None:
 
 def test_the_run_ends_with_a_head_to_head(finished: Finished) -> None:
     results = json.loads((finished.folder / "head_to_head.json").read_text())
-    policy = f"policy:{finished.folder / 'checkpoints' / 'latest'}"
+    policy = f"policy:{finished.folder / 'checkpoints' / '000000001024'}"
     met = [(result["dwarfs_agent"], result["trolls_agent"]) for result in results]
     assert met == [
         ("random", "random"),

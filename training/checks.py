@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from operator import attrgetter
 from pathlib import Path
 
 import agents
@@ -48,6 +49,19 @@ def check_run(config: RunConfig, runs: Path, options: Options) -> None:
             "and the table at the end names it: another folder, or evaluation_games=0, would be "
             "right"
         )
+
+
+def idle_keys(config: RunConfig) -> list[str]:
+    """A line for each key that was given and has no effect, as the others are."""
+    default = type(config)()
+
+    def is_given(key: str) -> bool:
+        of_key = attrgetter(key)
+        return bool(of_key(config) != of_key(default))
+
+    return [
+        f"{key} has no effect {why}" for key, why in config.switched_off.items() if is_given(key)
+    ]
 
 
 def _refuse_to_move_aside(folder: Path, config: RunConfig) -> None:

@@ -201,6 +201,16 @@ class RunConfig:
         return {"anchors": self.anchors}
 
     @property
+    def switched_off(self) -> dict[str, str]:
+        """The keys that have no effect as the others are, and why."""
+        off = {}
+        if self.anchor_games == 0:
+            off["anchors"] = "without anchor_games"
+        if not self.agreement:
+            off["offer_after"] = "without agreement"
+        return off
+
+    @property
     def book_key(self) -> str:
         """The key by which battles to learn from begin from the book of openings; empty: none
         do.
@@ -246,6 +256,18 @@ class TrainConfig(SelfPlayConfig):
     def players_named(self) -> dict[str, tuple[str, ...]]:
         """See ``RunConfig``."""
         return {**super().players_named, "opponents.players": self.opponents.players}
+
+    @property
+    def switched_off(self) -> dict[str, str]:
+        """See ``RunConfig``."""
+        off, opponents = super().switched_off, self.opponents
+        if opponents.frozen == 0:
+            off["opponents.snapshots"] = off["opponents.redraw_every"] = "without opponents.frozen"
+            if opponents.scripted == 0:
+                off["opponents.players"] = "without opponents.scripted or opponents.frozen"
+        if opponents.scripted + opponents.frozen == 1:
+            off["opponents.pace"] = "as no battle is one of both learners"
+        return off
 
 
 @dataclasses.dataclass(frozen=True)

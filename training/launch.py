@@ -13,9 +13,11 @@ from typing import Any
 
 from rich.console import Console
 
+from agents.networks.folders import linked
 from agents.registry import is_own
 from thud_env.command import Command, say
 from training.arena.limits import unlike_the_rules
+from training.checks import idle_keys
 from training.commands.console import CommandConsole
 from training.config import Config
 from training.keys_help import keys_help
@@ -142,6 +144,7 @@ def open_run(
             folder.notices += crossing(config.start_from, config.rules)
         if words := unlike_the_rules(config.rules, **config.limits):
             folder.notices.append(f"limits of the configuration, not of the ruleset: {words}")
+        folder.notices += idle_keys(config)
     ranks.wait()
     if ranks.rank > 0:
         folder = RunFolder(path, config_to_go_on(path, config), None, resumed)
@@ -164,7 +167,6 @@ def complete(trainer: Learning, folder: RunFolder, console: Console, minutes: fl
     config = trainer.config
     if trainer.ranks.rank == 0 and config.evaluation_games:
         games = config.evaluation_games
-        result = head_to_head(
-            folder.checkpoints.latest, config.rules, games, console, **config.limits
-        )
+        newest = linked(folder.checkpoints.latest)  # the run may go on, and this is what it was
+        result = head_to_head(newest, config.rules, games, console, **config.limits)
         folder.write_json("head_to_head.json", result)

@@ -22,7 +22,7 @@ def shipped() -> list[Path]:
 
 
 def policy_folder(path: str | Path) -> Path:
-    """The folder of policies that a path means.
+    """The folder of policies that a path means now; a run that goes on moves its links.
 
     Args:
         path: that folder; or ``pretrained/RULES``, which is found from anywhere, unless there is
@@ -32,7 +32,14 @@ def policy_folder(path: str | Path) -> Path:
     if path.parts[:1] == (PRETRAINED.name,) and not path.exists():
         return PRETRAINED.parent / path
     latest = path / LATEST
-    return latest if latest.is_dir() else path
+    return linked(latest if latest.is_dir() else path)
+
+
+def linked(path: Path) -> Path:
+    """The folder that a link leads to now, so that what is read from it belongs together; any other
+    path is itself.
+    """
+    return path.parent / path.readlink() if path.is_symlink() else path
 
 
 def is_champion(path: str | Path) -> bool:

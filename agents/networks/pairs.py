@@ -12,6 +12,7 @@ from agents.networks.folders import (
     MANIFEST,
     PRETRAINED,
     is_champion,
+    linked,
     policy_folder,
     shipped,
 )
@@ -59,8 +60,9 @@ class FolderPair:
             self._checkpoints[checkpoint.role] = checkpoint
             return
         for role in SIDES:
-            if (path / role).exists():
-                checkpoint = _for_play(path / role)
+            folder = linked(path / role)
+            if folder.exists():
+                checkpoint = _for_play(folder)
                 if checkpoint.role != role:
                     held = checkpoint.role
                     raise CheckpointError(f"{path / role} holds a policy for the {held}")

@@ -16,12 +16,12 @@ def what_ends(limits: dict[str, Any]) -> str:
 
 def unlike_the_rules(rules: str, **limits: Any) -> str:
     """The limits that are not the ruleset's, as ``max_quiet_turns=60 (not 200)``; empty if all
-    are.
+    are. Without ``agreement`` nobody offers, and ``offer_after`` limits nothing.
     """
     ruleset = get_ruleset(rules)
     usual, given = limits_of(new_row(ruleset)), limits_of(new_row(ruleset, **limits))
     return ", ".join(
         f"{name}={limit} (not {usual[name]})"
         for name, limit in given.items()
-        if limit != usual[name]
+        if limit != usual[name] and (name != "offer_after" or given["agreement"])
     )

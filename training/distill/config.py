@@ -158,6 +158,19 @@ class DistillConfig(RunConfig):
         return {**super().players_named, "lessons.players": self.lessons.players}
 
     @property
+    def switched_off(self) -> dict[str, str]:
+        """See ``RunConfig``."""
+        off = super().switched_off
+        if self.lessons.scripted == 0:
+            off["lessons.players"] = "without lessons.scripted"
+        if self.teacher.simulations == 0:
+            off["teacher.lookahead"] = "without teacher.simulations"
+        else:
+            of_alpha_beta = ("depth", "quiescence", "evaluation")
+            off |= {f"teacher.{key}": "with teacher.simulations" for key in of_alpha_beta}
+        return off
+
+    @property
     def book_key(self) -> str:
         """See ``RunConfig``."""
         return "lessons.book" if self.lessons.book else ""

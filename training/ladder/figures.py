@@ -131,6 +131,19 @@ class Figures:
         return self.cells[dwarfs * len(self.agents) + trolls]
 
 
+def that_have_met(agents: list[str], results: list[Result]) -> list[str]:
+    """Those of the agents, in their order, who have played a game with themselves and a game pair
+    with each of these who was named before: one who joins a ladder has at first met few.
+    """
+    by_cell = into_cells(results)
+    met: list[str] = []
+    for agent in agents:
+        with_others = (len(paired_margins(by_cell, agent, other)[0]) for other in met)
+        if by_cell[agent, agent] and all(with_others):
+            met.append(agent)
+    return met
+
+
 def compute_figures(agents: list[str], results: list[Result]) -> Figures:
     """The figures of a ladder.
 

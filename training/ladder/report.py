@@ -27,7 +27,7 @@ from training.arena.intervals import (
 )
 from training.arena.limits import what_ends
 from training.arena.summary import markdown_table
-from training.ladder.figures import Effort, Figures, as_json, compute_figures
+from training.ladder.figures import Effort, Figures, as_json, compute_figures, that_have_met
 from training.ladder.picture import payoff_svg
 from training.ladder.store import Games, read_games
 from training.pages import write_all
@@ -37,13 +37,19 @@ REPORT, NUMBERS, PICTURE = "report.md", "report.json", "payoff.svg"
 
 
 def write_report(folder: Path) -> str:
-    """Write the three files of a folder's games, and return the summary, for people.
+    """Write the three files of a folder's games, and return the summary, for people. Agents who
+    have not met all others yet are left out, and named.
 
     Raises:
-        FieldError: if there are no games, or two agents have played no game pair.
+        FieldError: if there are no games, or no two agents have played a game pair.
     """
     games = read_games(folder)
-    figures = compute_figures(list(games.header.agents), games.results)
+    named = list(games.header.agents)
+    met = that_have_met(named, games.results)
+    if len(met) < 2:
+        met = named
+    results = [result for result in games.results if {result.dwarfs, result.trolls} <= set(met)]
+    figures = compute_figures(met, results)
     ruleset = get_ruleset(games.header.rules)
     most = ruleset.largest_margin
     places = decimals(most)
@@ -73,6 +79,9 @@ def _summary(games: Games, figures: Figures, places: int) -> Iterator[str]:
     )
     if games.header.limits:
         yield f"\nBattles end after {what_ends(games.header.limits)}."
+    waiting = [agent for agent in games.header.agents if agent not in figures.agents]
+    if waiting:
+        yield f"\nLeft out, since they have not met all others yet: {', '.join(waiting)}."
     if games.codes > 1:
         yield (
             f"\nThese games were played with {games.codes} states of the code: they are of one "

@@ -134,7 +134,7 @@ class Store:
             self._write(dataclasses.asdict(header))
             return []
         games = read_games(self.folder)
-        _check_continues(self.folder, games.header, header)
+        _check_continues(self.folder, games, header)
         if games.whole.dropped:
             self._journal.keep(games.whole.size)
             self.notes.append("the last line was damaged, and is dropped: its game is played anew")
@@ -163,8 +163,12 @@ class Store:
             self._journal.flush()
 
 
-def _check_continues(folder: Path, old: Header, new: Header) -> None:
-    """Raise unless the games of a folder belong to a field, which may have grown."""
+def _check_continues(folder: Path, games: Games, new: Header) -> None:
+    """Raise unless the games of a folder belong to a field, which may have grown, and may leave out
+    agents who have played none of them.
+    """
+    old = games.header
+    have_played = {spec for result in games.results for spec in (result.dwarfs, result.trolls)}
 
     def differ(what: str, had: object, wanted: object) -> FieldError:
         held = f"{folder} holds a ladder of {what} {had}, not {wanted}"
@@ -182,15 +186,15 @@ def _check_continues(folder: Path, old: Header, new: Header) -> None:
         raise differ("limits", had, wanted)
     if old.seed != new.seed:
         raise differ("seed", old.seed, new.seed)
-    missing = [spec for spec in old.agents if spec not in new.agents]
+    missing = [spec for spec in old.agents if spec not in new.agents and spec in have_played]
     if missing:
         raise FieldError(
             f"{folder} holds games of {', '.join(missing)}, which this field leaves out, and a "
             "field may only grow: --out DIR names another folder"
         )
-    for spec, games in old.agents.items():
-        if new.agents[spec] < games:
+    for spec, number in old.agents.items():
+        if spec in new.agents and new.agents[spec] < number:
             raise FieldError(
-                f"{folder} holds a ladder with games={games} of {spec}, not {new.agents[spec]}, "
+                f"{folder} holds a ladder with games={number} of {spec}, not {new.agents[spec]}, "
                 "and a field may only grow: --out DIR names another folder"
             )

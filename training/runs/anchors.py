@@ -105,7 +105,7 @@ class Anchors:
                 metrics[f"{role}/{AGAINST}{anchor}"] = margin
             score = float(np.mean(margins))
             metrics[f"{role}/{SCORE}"] = score
-            if role not in self.best or score > self.best[role].score:
+            if role not in self.best or score >= self.best[role].score:  # of equals the newest
                 self.best[role] = Best(score, decisions)
         return metrics
 
