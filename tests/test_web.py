@@ -160,7 +160,7 @@ def test_players_name_their_strength_as_the_ladder_measured_it():
     offered = [spec for spec in measured if spec in found]
     assert len(offered) >= 3
     assert all(measured[spec] in found[spec].line for spec in offered)
-    assert found["greedy"].line.endswith("points a game of Classic Thud")
+    assert found["greedy"].line.endswith("points a game pair of Classic Thud")
 
 
 def test_a_player_of_a_second_a_turn_has_a_strength_too(tmp_path, monkeypatch):

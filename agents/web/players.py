@@ -89,7 +89,7 @@ def players(extra: Iterable[str] = ()) -> dict[str, Player]:
     for folder in shipped():
         found |= {player.spec: player for player in _trained(folder)}
     for spec in measured.keys() & found.keys():
-        line = f"{found[spec].line}; {measured[spec]} points a game of Classic Thud"
+        line = f"{found[spec].line}; {measured[spec]} points a game pair of Classic Thud"
         found[spec] = dataclasses.replace(found[spec], line=line)
     for spec in extra:
         if spec in found:

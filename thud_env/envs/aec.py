@@ -86,7 +86,7 @@ score as it stands, from the dwarfs' view for both.
 | name | default | meaning |
 |---|---|---|
 | `rules` | `'classic'` | the ruleset |
-| `render_mode` | `None` | one of the render modes |
+| `render_mode` | `None` | `'human'`, `'rgb_array'` or `'ansi'`: a window, pixels or text |
 | `reward` | `None` | `'margin'` or `'outcome'`; None is as the ruleset scores |
 | `idle_mask` | `'zeros'` | the mask of an agent with nothing to decide: `'zeros'` or `'ones'` |
 | `illegal_action` | `'raise'` | what an illegal action does: `'lose'` or `'raise'` |
