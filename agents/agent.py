@@ -17,7 +17,7 @@ from thud_env.actions import NUM_ACTIONS
 from thud_env.arguments import as_count, shown
 from thud_env.errors import ThudError
 from thud_env.jit.rng import seed_generators
-from thud_env.position import Side
+from thud_env.outcome import Side
 from thud_env.rules import row as fields
 from thud_env.rules.check import check_rows
 from thud_env.rules.play import apply

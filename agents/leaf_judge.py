@@ -18,7 +18,7 @@ from agents.networks.network import PolicyNetwork
 from agents.policy import PolicyAgent
 from agents.search.lookahead import Lookahead
 from agents.search.scale import current_scores
-from thud_env.position import SIDES
+from thud_env.outcome import SIDES
 from thud_env.rules.row import DWARFS, ONGOING, TERMINATION, TO_MOVE, ruleset_of
 
 FAVOUR = 0.15

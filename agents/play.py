@@ -25,7 +25,7 @@ from agents.threads import use_one_thread
 from thud_env import Position, write_record
 from thud_env.command import BATTLE_LIMITS, Command, bounded
 from thud_env.errors import ThudError
-from thud_env.position import SIDES
+from thud_env.outcome import SIDES
 from thud_env.record.files import Record
 from thud_env.rulesets import get_ruleset
 

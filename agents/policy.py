@@ -20,7 +20,7 @@ from thud_env import Position
 from thud_env.actions import NUM_ACTIONS
 from thud_env.arguments import as_count
 from thud_env.errors import ThudError
-from thud_env.position import SIDES, Side
+from thud_env.outcome import SIDES, Side
 from thud_env.rules.play import margin
 from thud_env.rules.row import ONGOING, RULESET_KEY, TERMINATION, TO_MOVE, UNUSED, ruleset_of
 from thud_env.rulesets import Ruleset

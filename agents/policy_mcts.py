@@ -32,7 +32,7 @@ from agents.search.reading import (
 )
 from agents.search.tree import NUM_NODES, Tree
 from thud_env.errors import ThudError
-from thud_env.position import SIDES, Side
+from thud_env.outcome import SIDES, Side
 from thud_env.rules.row import Row
 from thud_env.rulesets import Ruleset
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from thud_env import Position, Termination
-from thud_env.position import SIDES
+from thud_env.outcome import SIDES
 from thud_env.rules import row as fields
 
 

@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 from small_run import SMALL_RUN
 
-from thud_env.position import SIDES
+from thud_env.outcome import SIDES
 from training.config import OpponentConfig, TrainConfig
 from training.options import Options
 from training.train import train

@@ -11,7 +11,7 @@ import yaml
 from rich.console import Console
 from small_run import SMALL_RUN
 
-from thud_env.position import SIDES
+from thud_env.outcome import SIDES
 from training.config import OpponentConfig
 from training.options import Options
 from training.runs.alarms import Alarms

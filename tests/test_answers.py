@@ -20,7 +20,7 @@ from agents.play import main as play
 from thud_env import Position
 from thud_env.actions import DONE, NUM_ACTIONS
 from thud_env.envs.single import ThudSeatEnv
-from thud_env.position import SIDES
+from thud_env.outcome import SIDES
 from training.arena.battles import play_battles
 from training.arena.games import Timed
 from training.config import OpponentConfig, TrainConfig

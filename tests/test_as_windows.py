@@ -13,7 +13,7 @@ from evaluated import GREEDY
 from resumed_run import TINY, last_checkpoint, lines, quietly
 
 from agents.durable import make_folder
-from thud_env.position import SIDES
+from thud_env.outcome import SIDES
 from training.evaluate import main as evaluate
 
 HERE = Path(__file__).parent

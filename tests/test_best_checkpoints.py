@@ -11,7 +11,7 @@ import pytest
 from resumed_run import TINY, lines, unbroken_run
 from untrained import link_untrained
 
-from thud_env.position import SIDES
+from thud_env.outcome import SIDES
 from training.process.state import State
 from training.runs.anchors import SCORE, Anchors, Best
 from training.runs.folder import RunFolder

@@ -32,7 +32,7 @@ from agents.networks.network import Network
 from agents.policy import PolicyAgent
 from thud_env import CLASSIC, BatchedGame, Position, ThudError
 from thud_env.actions import describe_action
-from thud_env.position import SIDES
+from thud_env.outcome import SIDES
 
 
 def a_network(seed: int = 1) -> Network:

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
-from thud_env.position import SIDES
+from thud_env.outcome import SIDES
 from training.config import ExploitConfig, RunConfig, TrainConfig
 from training.curves import main
 from training.distill.config import DistillConfig

@@ -8,7 +8,7 @@ import re
 import pytest
 from rich.console import Console
 
-from thud_env.position import SIDES
+from thud_env.outcome import SIDES
 from training.commands.console import CommandConsole
 from training.commands.progress import Progress
 from training.learner.ppo import MEASURED

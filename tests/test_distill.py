@@ -18,7 +18,7 @@ from safetensors.numpy import load_file
 from small_distillation import TINY, TREE
 from test_docs import table
 
-from thud_env.position import SIDES
+from thud_env.outcome import SIDES
 from training.distill.__main__ import distil, main
 from training.distill.config import DistillConfig, TeacherConfig
 from training.distill.distillation import Distillation

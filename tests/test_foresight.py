@@ -12,7 +12,8 @@ from small_run import SMALL_RUN
 from agents.networks.config import NetworkConfig
 from agents.networks.inputs import Inputs
 from agents.networks.network import Judgement, Network
-from thud_env.position import SIDES, Position
+from thud_env.outcome import SIDES
+from thud_env.position import Position
 from training.errors import ConfigError
 from training.process.roles import Roles
 from training.runs.foresight import Foresight

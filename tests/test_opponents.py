@@ -16,7 +16,7 @@ from thud_env import Position
 from thud_env.envs.opponents import Opponent, RandomDecisions, make_opponent
 from thud_env.envs.single import ThudSeatEnv
 from thud_env.envs.vector import ThudVectorEnv
-from thud_env.position import SIDES
+from thud_env.outcome import SIDES
 
 START = Position.start("classic")
 

@@ -16,7 +16,7 @@ from small_run import SMALL_RUN
 from agents.networks.checkpoint import CheckpointError, load_policy
 from agents.networks.config import NetworkConfig
 from agents.networks.network import Network
-from thud_env.position import SIDES
+from thud_env.outcome import SIDES
 from training.config import OpponentConfig, PPOConfig, TrainConfig
 from training.learner.batches import batches_of
 from training.process.precision import Precision

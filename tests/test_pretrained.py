@@ -8,7 +8,7 @@ import agents
 from agents.networks.checkpoint import CheckpointError, load_policy
 from agents.networks.folders import PRETRAINED, policy_folder
 from thud_env import Position
-from thud_env.position import SIDES
+from thud_env.outcome import SIDES
 from training.arena.battles import play_battles
 
 RULESETS = sorted(path.name for path in PRETRAINED.iterdir() if path.is_dir())

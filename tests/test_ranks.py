@@ -26,7 +26,7 @@ from small_run import SMALL_RUN
 from agents.networks.config import NetworkConfig
 from agents.networks.network import Network
 from thud_env import CLASSIC, BatchedGame
-from thud_env.position import SIDES
+from thud_env.outcome import SIDES
 from training.config import OpponentConfig, PPOConfig
 from training.errors import ConfigError, RunError
 from training.learner.batches import Batch

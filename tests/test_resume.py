@@ -32,7 +32,7 @@ from resumed_run import (
 from agents.leaf_judge import LeafJudge
 from agents.networks.checkpoint import save_policy
 from agents.networks.network import Network
-from thud_env.position import SIDES
+from thud_env.outcome import SIDES
 from training.config import ExploitConfig, OpponentConfig, TrainConfig
 from training.distill.alphabeta_teacher import AlphaBetaTeacher
 from training.distill.config import DistillConfig, LessonConfig, TeacherConfig

@@ -16,7 +16,7 @@ from agents.networks.config import NetworkConfig
 from agents.networks.inputs import Inputs
 from agents.networks.network import Network
 from thud_env import BatchedGame, Position
-from thud_env.position import SIDES
+from thud_env.outcome import SIDES
 from thud_env.rules.row import TO_MOVE
 from thud_env.rulesets import RULESETS
 from training.arena.battles import strikes_of

@@ -27,7 +27,7 @@ from untrained import link_untrained
 from agents import system
 from agents.durable import make_folder, replace_flushed
 from agents.networks.checkpoint import NotFiniteError
-from thud_env.position import SIDES
+from thud_env.outcome import SIDES
 from training.checks import idle_keys
 from training.commands.lock import FILE, FolderLock
 from training.config import ExploitConfig, OpponentConfig, RunConfig, TrainConfig

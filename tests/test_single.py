@@ -15,7 +15,7 @@ import thud_env
 from thud_env.actions import NUM_ACTIONS
 from thud_env.envs import base
 from thud_env.envs.single import ThudSeatEnv
-from thud_env.position import SIDES
+from thud_env.outcome import SIDES
 from thud_env.views.match import MATCH_PLANES
 
 TURN_LIMIT = thud_env.Termination.TURN_LIMIT.value

@@ -27,7 +27,7 @@ from agents.networks.kinds import NETWORKS
 from agents.networks.network import Network
 from thud_env import RULESETS, Position
 from thud_env.command import BROKEN_PIPE
-from thud_env.position import SIDES
+from thud_env.outcome import SIDES
 from training.config import PPOConfig, TrainConfig
 from training.config_file import load_config
 from training.errors import ConfigError

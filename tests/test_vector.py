@@ -12,7 +12,7 @@ import agents
 import thud_env
 from thud_env.actions import NUM_ACTIONS
 from thud_env.envs.vector import ThudVectorEnv
-from thud_env.position import SIDES
+from thud_env.outcome import SIDES
 
 ONE_TURN_LEFT = "5/7/9/11/13/d14/T14/7R7/15/15/13/11/9/7/5 d - 199 300"
 NEAR_THE_GOAL = "1d3/2R4/9/11/13/15/15/15/15/15/13/11/9/2TTT2/5 d - 0 0"

@@ -9,7 +9,7 @@ import torch
 from agents.networks.checkpoint import save_policy
 from agents.networks.config import NetworkConfig
 from agents.networks.network import Network
-from thud_env.position import SIDES
+from thud_env.outcome import SIDES
 
 
 def link_untrained(link: Path, weights: int, rules: str) -> None:

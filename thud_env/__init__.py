@@ -10,7 +10,8 @@ from thud_env.envs.registration import register_environments
 from thud_env.envs.single import ThudSeatEnv
 from thud_env.envs.vector import ThudVectorEnv
 from thud_env.errors import IllegalMove, ThudError
-from thud_env.position import Outcome, Position, Termination
+from thud_env.outcome import Outcome, Termination
+from thud_env.position import Position
 from thud_env.record.files import Record, RecordError, read_record, write_record
 from thud_env.rules.check import RowError
 from thud_env.rulesets import (

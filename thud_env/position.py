@@ -6,9 +6,7 @@ The fast paths work on state rows directly; a ``Position`` wraps one, with check
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from enum import Enum
-from typing import Any, Literal, Never
+from typing import Any, Never
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -40,6 +38,7 @@ from thud_env.notation.turns import (
     why_illegal,
     why_no_agreement,
 )
+from thud_env.outcome import SIDES, Outcome, Side, Termination
 from thud_env.rules import row as fields
 from thud_env.rules.check import check_row
 from thud_env.rules.legal import is_legal, legal_list
@@ -47,57 +46,6 @@ from thud_env.rules.play import apply, margin
 from thud_env.rulesets import Rules, Ruleset, get_ruleset
 from thud_env.views.encoding import encode_rows
 from thud_env.views.masks import mask_of
-
-Side = Literal["dwarfs", "trolls"]
-SIDES: tuple[Side, Side] = ("dwarfs", "trolls")
-"""The sides' names, by the number that stands for them in a row."""
-
-
-class Termination(Enum):
-    """How a battle ended (docs/rules.md). The values are those of the state row."""
-
-    NO_LEGAL_TURN = fields.NO_LEGAL_TURN
-    """The side to move could not."""
-    AGREEMENT = fields.AGREED
-    """An offer to end the battle was accepted."""
-    QUIET_LIMIT = fields.QUIET_LIMIT
-    """``max_quiet_turns`` turns without a capture or a move of the stone."""
-    TURN_LIMIT = fields.TURN_LIMIT
-    """``max_turns`` turns: a truncation, not a termination."""
-    GOAL = fields.GOAL
-    """The dwarfs brought the Rock or ball to a goal square."""
-    SURROUNDED = fields.SURROUNDED
-    """Three trolls stood beside the Rock or ball."""
-
-    @classmethod
-    def _missing_(cls, value: object) -> Never:
-        """Refuse what is no ending by the rules; the infos of environments have two such numbers.
-
-        Raises:
-            ThudError: always.
-        """
-        raise ThudError(
-            f"termination {shown(value)}: 1 to {len(cls)} would be right; in infos 0 means that "
-            "the battle goes on, and -1 that an illegal action has lost"
-        )
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """How a battle ended and what it was worth."""
-
-    termination: Termination
-    margin: int
-    """From the dwarfs' view: dwarfs - 4 x trolls, -32 .. 32; in Koom Valley games 1, 0 or -1."""
-
-    @property
-    def winner(self) -> Side | None:
-        """The side with the higher score, or None for a draw."""
-        return None if self.margin == 0 else SIDES[self.margin < 0]
-
-    def __str__(self) -> str:
-        how = self.termination.name.lower().replace("_", " ")
-        return f"{how}, {'drawn' if self.winner is None else f'{self.winner} won'}"
 
 
 class Position:

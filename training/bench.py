@@ -31,7 +31,7 @@ import torch
 
 from agents.networks.inputs import Inputs
 from thud_env.command import Command, bounded
-from thud_env.position import SIDES
+from thud_env.outcome import SIDES
 from training.checks import check_players
 from training.config import TrainConfig
 from training.config_file import load_config

@@ -9,7 +9,7 @@ from pathlib import Path
 import agents
 from agents.agent import check_seat
 from thud_env.errors import ThudError
-from thud_env.position import SIDES
+from thud_env.outcome import SIDES
 from thud_env.rulesets import get_ruleset
 from training.arena.book import book_starts
 from training.arena.identity import files_of

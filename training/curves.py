@@ -19,7 +19,7 @@ from pathlib import Path
 from agents.strict_yaml import read_yaml
 from thud_env.command import Command
 from thud_env.errors import ThudError
-from thud_env.position import SIDES
+from thud_env.outcome import SIDES
 from thud_env.rulesets import Ruleset, get_ruleset
 from training.config import ExploitConfig, RunConfig, TrainConfig
 from training.config_file import STORED, load_config

@@ -25,7 +25,7 @@ from agents.networks.network import PolicyNetwork
 from thud_env.actions import NUM_ACTIONS
 from thud_env.arguments import as_count, one_of
 from thud_env.errors import ThudError
-from thud_env.position import SIDES
+from thud_env.outcome import SIDES
 from thud_env.rulesets import get_ruleset
 
 FORMAT = "thud-policy"

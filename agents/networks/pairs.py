@@ -17,7 +17,7 @@ from agents.networks.folders import (
     shipped,
 )
 from thud_env.arguments import nearest
-from thud_env.position import SIDES
+from thud_env.outcome import SIDES
 from thud_env.rulesets import Ruleset, get_ruleset
 
 

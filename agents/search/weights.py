@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from agents.search.evaluation import CLASSIC_FEATURES, NUM_FEATURES, POINT, VALLEY_FEATURES
 from agents.strict_yaml import YamlError, read_yaml
 from thud_env.errors import ThudError
-from thud_env.position import SIDES
+from thud_env.outcome import SIDES
 from thud_env.rulesets import RULESETS, TROLL_VALUE, Ruleset, get_ruleset
 
 WEIGHTS_FILE = Path(__file__).parents[2] / "configs" / "search" / "weights.yaml"

@@ -15,7 +15,7 @@ from agents.terminal.typed_turns import TypedTurn, read_turn, turns_beginning
 from agents.words import standing, verdict
 from thud_env import Position
 from thud_env.errors import ThudError
-from thud_env.position import Side
+from thud_env.outcome import Side
 from thud_env.render import ansi
 
 MOST_SHOWN = 60

@@ -28,7 +28,7 @@ import numpy as np
 import thud_env
 from thud_env.actions import NUM_MOVES, describe_action
 from thud_env.envs.base import BoardEnv
-from thud_env.position import Outcome
+from thud_env.outcome import Outcome
 from thud_env.views.encoding import NUM_PLANES
 
 FOLDER = Path(__file__).parent

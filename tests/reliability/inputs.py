@@ -25,7 +25,7 @@ from reliability.row import THE_ENVIRONMENTS, THE_GAME, Fault, Row
 from reliability.tree import PLAIN, ROOT, edited, run
 from thud_env import Position, Record, RecordError
 from thud_env.errors import ThudError
-from thud_env.position import SIDES
+from thud_env.outcome import SIDES
 from thud_env.record.text import decode_record
 from thud_env.rulesets import RULESETS
 from training.config import TrainConfig

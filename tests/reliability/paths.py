@@ -27,7 +27,7 @@ from thud_env import RULESETS, BatchedGame, Position, Termination, random_playou
 from thud_env.envs.base import BoardEnv
 from thud_env.envs.single import ThudSeatEnv
 from thud_env.envs.vector import ThudVectorEnv
-from thud_env.position import SIDES
+from thud_env.outcome import SIDES
 
 _PROMISE = "Every path plays the same game"
 _TOGETHER = 10

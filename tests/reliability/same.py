@@ -18,7 +18,7 @@ from agents.networks.checkpoint import load_policy
 from reliability.reach import standing_on
 from reliability.row import Fault, Row
 from reliability.runs import CONFIG, assert_ends_as, outcome, trained
-from thud_env.position import SIDES
+from thud_env.outcome import SIDES
 from training.runs.alarms import Alarms, Collapsed
 from training.runs.anchors import LivePolicy
 from training.trainer import Trainer

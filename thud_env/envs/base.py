@@ -37,11 +37,12 @@ from thud_env.envs.states import (
     copied,
 )
 from thud_env.errors import IllegalMove, ThudError
-from thud_env.position import SIDES, Outcome, Position, Side
+from thud_env.outcome import SIDES, Outcome, Side
+from thud_env.position import Position
 from thud_env.rules.check import check_row
 from thud_env.rules.match import Match, outcome_for_dwarfs
 from thud_env.rules.play import margin
-from thud_env.rules.row import DWARFS, TERMINATION, TO_MOVE, TROLLS, TURN_LIMIT
+from thud_env.rules.row import DWARFS, ONGOING, TERMINATION, TO_MOVE, TROLLS, TURN_LIMIT
 from thud_env.rulesets import Reward, Rules, Ruleset, get_ruleset
 from thud_env.starts import Starts, limits_asked_for, read_pool, read_start
 from thud_env.views.encoding import NUM_POINTS, OBSERVATION_SHAPE, encode_row
@@ -212,10 +213,10 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         else:
             self._renderer.note(before, index)
         self._pay(agent, self._paid_to_dwarfs(paid))
-        self.agent_selection = self._seats[row[TO_MOVE]]
+        self.agent_selection = self._seats[row.item(TO_MOVE)]
         shows = self.render_mode == "human"
         pictures = [self._picture()] if shows else []
-        another_begins = bool(row[TERMINATION]) and self._battle_ended()
+        another_begins = row.item(TERMINATION) != ONGOING and self._battle_ended()
         self.infos = self._new_infos()
         if another_begins:
             self._renderer.start()
@@ -251,7 +252,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
             ThudError: if there is no such agent.
         """
         self._check_agent(agent)
-        return {"observation": self._planes(agent), "action_mask": self.mask(agent)}
+        return {"observation": self._planes(agent), "action_mask": self._mask(agent)}
 
     def agent_iter(self, max_iter: int = 2**63) -> Any:
         """Iterate over the agents in the order in which they decide, as PettingZoo does.
@@ -289,10 +290,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
             ThudError: if there is no such agent.
         """
         self._check_agent(agent)
-        row = self._row
-        if agent == self._seats[row[TO_MOVE]] and not self.is_over:
-            return mask_of(row)
-        return np.full(NUM_ACTIONS, self._idle_mask, dtype=np.int8)
+        return self._mask(agent)
 
     def state(self) -> NDArray[np.float32]:
         """The planes as the first agent sees them, [C, 15, 15] float32 (``views/encoding.py``)."""
@@ -383,7 +381,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
     @property
     def _match(self) -> Match:
         """The game as the rules see a match."""
-        ending = ILLEGAL_ACTION if self._forfeited else int(self._row[TERMINATION])
+        ending = ILLEGAL_ACTION if self._forfeited else self._row.item(TERMINATION)
         now = margin(self._row)
         if not self.battles or self._game.num_battles == 1:
             return Match(False, 0, 0, ending, now)
@@ -420,6 +418,13 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
             paid: the dwarfs' reward in a single battle.
         """
         return float(outcome_for_dwarfs(self._match)) if self._by_total else paid
+
+    def _mask(self, agent: str) -> NDArray[np.int8]:
+        """The action mask of ``agent``, [6470]."""
+        row = self._row
+        if agent == self._seats[row.item(TO_MOVE)] and not self.is_over:
+            return mask_of(row)
+        return np.full(NUM_ACTIONS, self._idle_mask, dtype=np.int8)
 
     def _planes(self, agent: str) -> NDArray[np.float32]:
         """The planes of ``agent``, [C, 15, 15]."""

@@ -36,7 +36,8 @@ from thud_env.actions import as_action
 from thud_env.arguments import as_integers, module_named, nearest, shown
 from thud_env.batch.states import drawn_decisions
 from thud_env.errors import IllegalMove, ThudError
-from thud_env.position import SIDES, Position
+from thud_env.outcome import SIDES
+from thud_env.position import Position
 from thud_env.rulesets import Ruleset
 
 RANDOM_DECISIONS = "random-decisions"

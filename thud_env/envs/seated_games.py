@@ -21,7 +21,8 @@ from thud_env.envs.games import ONE_BATTLE, TWO_BATTLES, Game
 from thud_env.envs.opponents import Opponent
 from thud_env.envs.states import check_arrays, check_part, check_state
 from thud_env.errors import IllegalMove
-from thud_env.position import SIDES, Position
+from thud_env.outcome import SIDES
+from thud_env.position import Position
 from thud_env.rules.check import check_rows
 from thud_env.rules.match import Match, outcome_for_dwarfs
 from thud_env.rules.row import DWARFS, TERMINATION, TROLLS

@@ -77,7 +77,8 @@ from thud_env.envs.rendering import RenderMode
 from thud_env.envs.reset_options import read_options
 from thud_env.envs.states import check_generator, check_part, check_state
 from thud_env.errors import IllegalMove
-from thud_env.position import SIDES, Position
+from thud_env.outcome import SIDES
+from thud_env.position import Position
 from thud_env.rulesets import Reward, Rules, Ruleset
 from thud_env.starts import Starts
 

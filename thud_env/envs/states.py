@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from thud_env.arguments import shown
 from thud_env.envs.games import Game
 from thud_env.errors import ThudError
-from thud_env.position import Outcome
+from thud_env.outcome import Outcome
 from thud_env.rules.check import check_rows
 from thud_env.rules.row import ONGOING, TERMINATION, TO_MOVE
 from thud_env.rulesets import Ruleset

@@ -59,7 +59,8 @@ from thud_env.arguments import as_list, shown
 from thud_env.board import SQUARE_NAMES
 from thud_env.notation.positions import board_text
 from thud_env.notation.turns import normalise_turn, turns_of_decisions
-from thud_env.position import Position, Termination
+from thud_env.outcome import Termination
+from thud_env.position import Position
 from thud_env.record.tags import PLAIN_START, completed, read_limits, setup_of
 from thud_env.record.text import RecordError, RecordText, decode_record, format_record
 from thud_env.rulesets import LARGEST_LIMIT, RULESETS, Ruleset, get_ruleset

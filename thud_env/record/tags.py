@@ -7,7 +7,8 @@ from typing import Any
 
 from thud_env.board import CELL_OF_SQUARE, SQUARE_NAMES
 from thud_env.notation.turns import PIECES
-from thud_env.position import Position, Termination
+from thud_env.outcome import Termination
+from thud_env.position import Position
 from thud_env.record.text import RecordError, RecordText, check_tag
 from thud_env.rules.row import AGREEMENT, LIMITS
 from thud_env.rulesets import LARGEST_LIMIT, Ruleset, get_ruleset

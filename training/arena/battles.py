@@ -18,7 +18,7 @@ from thud_env import BatchedGame
 from thud_env.actions import MOVE_DISTANCE, NUM_MOVES
 from thud_env.arguments import nearest
 from thud_env.notation.turns import turns_of_decisions
-from thud_env.position import SIDES
+from thud_env.outcome import SIDES
 from thud_env.rules.row import (
     LIMITS,
     NO_QUESTION,

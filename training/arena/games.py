@@ -26,7 +26,8 @@ from agents.agent import answer_of, check_seat, errors_with_traceback
 from agents.answers import checked
 from agents.registry import is_own
 from agents.threads import use_one_thread
-from thud_env.position import SIDES, Position, Termination
+from thud_env.outcome import SIDES, Termination
+from thud_env.position import Position
 from thud_env.rulesets import get_ruleset
 from training.arena.battles import play_battles
 from training.arena.field import Field, FieldError, Game

@@ -10,7 +10,7 @@ from agents.networks.folders import MANIFEST, pair_folder
 from agents.registry import own_source
 from agents.search.pattern_files import FOLDER
 from agents.specs import Spec
-from thud_env.position import SIDES
+from thud_env.outcome import SIDES
 from thud_env.rulesets import get_ruleset
 
 CHANGED = "thud_env, agents or configs/search have changed"

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from agents.words import counted
 from thud_env import Termination
-from thud_env.position import SIDES, Side
+from thud_env.outcome import SIDES, Side
 from thud_env.rulesets import get_ruleset
 from training.arena.battles import Battles, GamePairs, strike_names
 from training.arena.intervals import Interval, decimals, mean_interval, wilson

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from thud_env.board import CELL_OF_SQUARE, NUM_SQUARES, SQUARE_NAMES, SQUARE_SYMMETRY
-from thud_env.position import SIDES, Position
+from thud_env.outcome import SIDES
+from thud_env.position import Position
 from thud_env.rules.row import DWARF, TROLL
 from thud_env.rulesets import get_ruleset
 from training.arena.field import Field

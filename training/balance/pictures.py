@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from thud_env.board import SIZE, SQUARE_NAMES, SQUARE_POSITIONS
-from thud_env.position import SIDES
+from thud_env.outcome import SIDES
 from thud_env.rulesets import get_ruleset
 from training.balance.figures import Balance
 from training.svg import BLUE, RED, curve, line, picture, rectangle, text

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from agents.durable import flush_folder, make_folder
-from thud_env.position import SIDES
+from thud_env.outcome import SIDES
 from thud_env.rulesets import get_ruleset
 from training.distill.alphabeta_teacher import AlphaBetaTeacher
 from training.distill.config import DistillConfig

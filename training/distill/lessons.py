@@ -20,7 +20,7 @@ from agents.networks.drawing import draw
 from agents.networks.network import PolicyNetwork, margin_of_one
 from agents.search.scale import as_share
 from thud_env.batch.states import legal_lists
-from thud_env.position import SIDES
+from thud_env.outcome import SIDES
 from thud_env.rules.legal import legal_list
 from thud_env.rules.play import apply, margin
 from thud_env.rules.row import (

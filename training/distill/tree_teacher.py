@@ -22,7 +22,7 @@ from agents.networks.network import PolicyNetwork
 from agents.policy_mcts import PolicyMctsAgent
 from agents.search.planning import Thought
 from thud_env.batch.cpu import available_cores
-from thud_env.position import SIDES
+from thud_env.outcome import SIDES
 from thud_env.rules.row import DWARFS, TO_MOVE
 from thud_env.rulesets import Ruleset
 from training.distill.config import TeacherConfig

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from thud_env import RULESETS, Position
 from thud_env.actions import NUM_ACTIONS, describe_action
 from thud_env.command import Command, bounded
-from thud_env.position import SIDES
+from thud_env.outcome import SIDES
 from thud_env.views.encoding import OBSERVATION_SHAPE
 from training.integrations.before_after import Margins, show
 

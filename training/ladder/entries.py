@@ -9,7 +9,7 @@ from typing import Any
 
 from thud_env.command import BATTLE_LIMITS
 from thud_env.errors import ThudError
-from thud_env.position import Termination
+from thud_env.outcome import Termination
 from thud_env.rulesets import get_ruleset
 from training.arena.games import Result
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thud_env.position import SIDES
+from thud_env.outcome import SIDES
 from training.arena.field import FieldError
 from training.arena.games import Cells, Result, into_cells, paired_margins
 from training.arena.intervals import (

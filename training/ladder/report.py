@@ -15,7 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from agents.words import counted
-from thud_env.position import SIDES
+from thud_env.outcome import SIDES
 from thud_env.rulesets import get_ruleset
 from training.arena.intervals import (
     ENOUGH_PAIRS,

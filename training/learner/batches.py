@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from thud_env.position import SIDES
+from thud_env.outcome import SIDES
 from training.config import SelfPlayConfig
 from training.learner.advantage import gae
 from training.learner.shaping import progress_rewards

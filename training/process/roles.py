@@ -14,7 +14,7 @@ from agents.networks.checkpoint import save_policy
 from agents.networks.config import NetworkConfig
 from agents.networks.kinds import make_network
 from agents.networks.network import PolicyNetwork
-from thud_env.position import SIDES, Side
+from thud_env.outcome import SIDES, Side
 from training.config import RunConfig
 from training.process.clock import Clock
 from training.process.precision import Precision, device_named, use_device

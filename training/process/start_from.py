@@ -8,7 +8,7 @@ from agents.networks.checkpoint import CheckpointError, load_policy
 from agents.networks.folders import policy_folder
 from agents.networks.network import PolicyNetwork
 from thud_env.errors import ThudError
-from thud_env.position import SIDES
+from thud_env.outcome import SIDES
 from thud_env.rulesets import get_ruleset
 from training.errors import ConfigError
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 
 from thud_env.errors import ThudError
-from thud_env.position import SIDES
+from thud_env.outcome import SIDES
 from thud_env.rulesets import get_ruleset
 from training.process.state import State
 from training.runs.anchors import SCORE, Best

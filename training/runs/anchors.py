@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 import agents
 from agents.networks.network import PolicyNetwork
 from agents.registry import is_own
-from thud_env.position import SIDES
+from thud_env.outcome import SIDES
 from training.arena.battles import play_battles
 from training.config import RunConfig
 from training.process.precision import Precision

@@ -17,7 +17,7 @@ from agents.durable import (
 )
 from agents.networks.checkpoint import CheckpointError, load_policy
 from agents.networks.network import PolicyNetwork
-from thud_env.position import SIDES
+from thud_env.outcome import SIDES
 from training.config import RunConfig
 from training.errors import RunError
 from training.process.roles import save_role

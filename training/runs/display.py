@@ -8,7 +8,7 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Table
 
-from thud_env.position import SIDES
+from thud_env.outcome import SIDES
 from training.arena.battles import STRIKES
 from training.commands.progress import PlainLines, bar
 from training.process.clock import PARTS

@@ -43,7 +43,7 @@ from agents.durable import (
     write_flushed,
 )
 from agents.networks.network import PolicyNetwork
-from thud_env.position import SIDES
+from thud_env.outcome import SIDES
 from training.commands.lock import FolderLock
 from training.config import RunConfig
 from training.config_file import STORED

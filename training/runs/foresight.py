@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 import agents
 from agents.networks.network import PolicyNetwork, margin_of_one
 from agents.search.scale import current_scores
-from thud_env.position import SIDES
+from thud_env.outcome import SIDES
 from thud_env.rules.play import apply
 from thud_env.rules.row import DWARFS, ROW_SIZE, TO_MOVE
 from thud_env.rulesets import get_ruleset

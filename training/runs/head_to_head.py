@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 import agents
-from thud_env.position import SIDES
+from thud_env.outcome import SIDES
 from thud_env.rules.row import limits_of, new_row
 from thud_env.rulesets import TROLL_VALUE, Ruleset, get_ruleset
 from training.arena.battles import play_battles

@@ -10,7 +10,7 @@ import stat
 from pathlib import Path
 
 from agents.durable import is_temporary
-from thud_env.position import SIDES
+from thud_env.outcome import SIDES
 from training.errors import RunError
 from training.process.state import NUMBERED
 

@@ -10,7 +10,7 @@ from typing import Protocol
 from rich.console import Console
 
 from agents.networks.checkpoint import NotFiniteError
-from thud_env.position import SIDES
+from thud_env.outcome import SIDES
 from training.config import RunConfig
 from training.errors import RunError
 from training.process.ranks import Ranks

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from thud_env.position import SIDES
+from thud_env.outcome import SIDES
 from thud_env.rulesets import Ruleset
 from training.arena.battles import strike_names, strikes_of
 from training.selfplay.rollout import MIRROR, Rollout

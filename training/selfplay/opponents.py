@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 import agents
 from agents.agent import answer_of, as_resumed
 from thud_env.errors import ThudError
-from thud_env.position import SIDES
+from thud_env.outcome import SIDES
 from thud_env.rulesets import get_ruleset
 from training.config import PlayConfig
 from training.process.precision import Precision

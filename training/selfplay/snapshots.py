@@ -18,7 +18,7 @@ import numpy as np
 from agents.durable import remove
 from agents.networks.checkpoint import load_policy
 from agents.networks.network import PolicyNetwork
-from thud_env.position import SIDES
+from thud_env.outcome import SIDES
 from training.config import RunConfig
 from training.process.roles import save_role
 from training.process.state import StateError, name_after
