@@ -16,6 +16,7 @@ machines do not compare; the ratios of one run do. What is not installed is left
 from __future__ import annotations
 
 import argparse
+import importlib.metadata
 import importlib.util
 import json
 import platform
@@ -194,6 +195,17 @@ COMPARED = (
     ("thud batch, 1024 games, float planes and byte masks", "Pgx chess, 1024 games"),
 )
 FIGURES = Path(__file__).parent / "peers.json"
+PACKAGES = {
+    "Python": None,
+    "NumPy": "numpy",
+    "Numba": "numba",
+    "OpenSpiel": "open_spiel",
+    "PettingZoo": "pettingzoo",
+    "python-chess": "chess",
+    "Pgx": "pgx",
+    "JAX": "jax",
+}
+"""Whose versions are kept, with their distributions."""
 
 
 def main() -> None:
@@ -207,8 +219,23 @@ def main() -> None:
         if theirs in rates:
             print(f"{rates[ours] / rates[theirs]:>14.1f}x   {ours} / {theirs}")
     if write:
-        figures = {"machine": processor(), "rates": rates}
+        figures = {
+            "machine": processor(),
+            "date": time.strftime("%Y-%m-%d"),
+            "versions": {name: version(package) for name, package in PACKAGES.items()},
+            "rates": rates,
+        }
         FIGURES.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+
+
+def version(package: str | None) -> str | None:
+    """The version of a package that is installed, or of Python; None if it is not there."""
+    if package is None:
+        return platform.python_version()
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
 
 
 def processor() -> str:

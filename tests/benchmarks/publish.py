@@ -32,6 +32,8 @@ def peers_table(figures: dict[str, Any]) -> str:
         for ours, theirs in COMPARED
         if theirs in rates
     ]
+    versions = [f"{name} {number}" for name, number in figures["versions"].items() if number]
+    lines += ["", f"{figures['machine']}, {figures['date']}; {', '.join(versions)}."]
     return "\n".join(lines)
 
 
