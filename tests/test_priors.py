@@ -61,7 +61,7 @@ def after(row: Row, decision: int) -> Row:
     return child
 
 
-def values_of(row: Row, work: Workspace, checked: bool) -> dict[int, int]:
+def values_of(row: Row, work: Workspace, checked: bool, stopped: int = 0) -> dict[int, int]:
     """The values of the decisions, in the order in which they are left."""
     decisions = np.array(decisions_of(row), dtype=np.int32)
     values = np.zeros(len(decisions), dtype=np.int32)
@@ -70,7 +70,7 @@ def values_of(row: Row, work: Workspace, checked: bool) -> dict[int, int]:
     rest = (row, decisions, len(decisions), values, work, child, scratch, seed_generators(1, 1), 0)
     judge_decisions(*rest)
     if checked:
-        check_best(*rest)
+        check_best(*rest, np.full(1, stopped))
     return dict(zip(decisions.tolist(), values.tolist(), strict=True))
 
 
@@ -122,4 +122,5 @@ def test_the_most_promising_are_worth_what_is_left_after_captures(rules: str) ->
             worth = standing_pat(child, QUIESCENCE, work)
             assert checked[decision] == (worth if child[TO_MOVE] == row[TO_MOVE] else -worth)
             changed += checked[decision] != plain[decision]
+        assert values_of(row, work, checked=True, stopped=1) == plain
     assert (changed > 0) == (rules != "koom-valley-football")  # which has no captures

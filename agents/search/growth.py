@@ -90,7 +90,8 @@ def _expand(tree, growth, game, row, last_captured, rng):
     if source != FROM_CAPTURES:
         judge_decisions(row, decisions, count, values, work, child, scratch, rng, game)
     if source == FROM_CHECKED_EVALUATION and row[PENDING] == NO_QUESTION:
-        check_best(row, decisions, count, values, work, child, scratch, rng, game)
+        stop = growth.control[STOP : STOP + 1]
+        check_best(row, decisions, count, values, work, child, scratch, rng, game, stop)
     node = add_node(tree, game, count)
     first = int(tree.nodes[game, node, FIRST_EDGE])
     highest = -np.inf

@@ -79,11 +79,18 @@ def judge_decisions(row, decisions, count, values, work, child, scratch, rng, ga
 
 
 @merged
-def check_best(row, decisions, count, values, work, child, scratch, rng, game):
+def check_best(row, decisions, count, values, work, child, scratch, rng, game, stop):
     """Bring the most promising decisions to the front, and put the value after the best captures in
-    place of theirs. Arguments as for ``judge_decisions``.
+    place of theirs.
+
+    Args:
+        row, decisions, count, values, work, child, scratch, rng, game: as for ``judge_decisions``.
+        stop: [1] int64, anything but 0 leaves the others as they are: in a crowd that may be
+            trampled in many orders each takes long. Another thread may set it.
     """
     for i in range(min(count, NUM_CHECKED)):
+        if stop[0] != 0:
+            return
         bring_best_forward(decisions, values, i, count)
         _play(row, decisions[i], child, scratch, rng, game)
         if child[TERMINATION] == ONGOING and capturing_moves(child, scratch) > 0:
