@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from agents.planning import PlanningAgent
 from agents.ranges import check_ranges
 from agents.search.deepening import Searcher, SearchOptions
 from agents.search.evaluator import Evaluator, read_evaluator
-from agents.search.planning import PlanningAgent, Thought
+from agents.search.thought import Thought
 from agents.search.weights import material_weights
 from agents.search.workspace import MAX_DEPTH, MAX_QUIESCENCE
 from thud_env.rules.row import Row

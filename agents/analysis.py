@@ -13,10 +13,12 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.agent import Agent, all_on, check_going_on, check_seat, errors_with_traceback
+from agents.agent import Agent, all_on, check_going_on
+from agents.asking import check_seat, errors_with_traceback
 from agents.mcts import MOST_IN_TIME
+from agents.planning import PlanningAgent, opinion_of
 from agents.registry import make
-from agents.search.planning import PlanningAgent, Thought, opinion_of
+from agents.search.thought import Thought
 from agents.specs import Spec
 from thud_env import Position
 from thud_env.arguments import shown

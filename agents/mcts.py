@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
+from agents.planning import PlanningAgent
 from agents.ranges import check_ranges
 from agents.search import growth as growths
 from agents.search.evaluator import Evaluator, read_evaluator
 from agents.search.growth import Growth
 from agents.search.judge import judging
-from agents.search.planning import PlanningAgent, Thought, stopping_after
 from agents.search.playouts import (
     BY_EVALUATION,
     BY_GREEDY_PLAY,
@@ -19,6 +19,8 @@ from agents.search.playouts import (
 )
 from agents.search.priors import FROM_CAPTURES, FROM_CHECKED_EVALUATION, FROM_EVALUATION
 from agents.search.reading import glimpse_of, result_so_far, tree_result
+from agents.search.stopping import stopping_after
+from agents.search.thought import Thought
 from agents.search.tree import Tree, clear
 from agents.search.weights import material_weights
 from agents.search.workspace import BY_PATTERNS

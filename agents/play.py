@@ -18,7 +18,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from agents.agent import check_seat
+from agents.asking import check_seat
 from agents.registry import make
 from agents.terminal.session import Table
 from agents.threads import use_one_thread

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from agents.leaf_judge import LeafJudge
 from agents.mcts import FIRST_LOOK, MOST_SIMULATIONS
 from agents.networks.pairs import Pair
+from agents.planning import PlanningAgent
 from agents.policy import PolicyAgent
 from agents.ranges import check_ranges
 from agents.search import tree as trees
 from agents.search.gumbel import GumbelRoot
 from agents.search.leaves import Leaves, absorb_all, descend_all, descend_ripe
 from agents.search.lookahead import DEEPEST_LOOKAHEAD
-from agents.search.planning import PlanningAgent, Thought
 from agents.search.reading import (
     edges_of,
     glimpse_of,
@@ -30,6 +30,7 @@ from agents.search.reading import (
     result_so_far,
     tree_result,
 )
+from agents.search.thought import Thought
 from agents.search.tree import NUM_NODES, Tree
 from thud_env.errors import ThudError
 from thud_env.outcome import SIDES, Side

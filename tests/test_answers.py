@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import agents
-from agents.agent import OwnAgentError, answer_of
 from agents.answers import AnswerError, checked
+from agents.asking import OwnAgentError, answer_of
 from agents.networks.config import NetworkConfig
 from agents.networks.network import Network
 from agents.play import main as play

@@ -17,7 +17,7 @@ import pytest
 from ladders import made_up_results, store_results, untimed
 
 import agents
-from agents.agent import OwnAgentError
+from agents.asking import OwnAgentError
 from thud_env import Position
 from thud_env.rules.row import MAX_QUIET_TURNS, MAX_TURNS
 from training.arena.field import FieldError

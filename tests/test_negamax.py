@@ -34,9 +34,9 @@ from agents.search.evaluator import Evaluator, read_evaluator
 from agents.search.lines import CODES_SIZE
 from agents.search.pattern_files import classes_of
 from agents.search.patterns import Tables, judge_afresh
-from agents.search.planning import Thought
 from agents.search.stone import wins_by_stone
 from agents.search.table import AT_LEAST, position_key, store
+from agents.search.thought import Thought
 from agents.search.weights import feature_names, material_weights, published_weights
 from agents.search.workspace import CERTAIN
 from thud_env import RULESETS, Position

@@ -21,7 +21,7 @@ from agents.search.deepening import Searcher, SearchOptions
 from agents.search.evaluation import WIN, within_bounds
 from agents.search.evaluator import Evaluator, read_evaluator
 from agents.search.judge import judge_position, judging
-from agents.search.planning import stopping_after
+from agents.search.stopping import stopping_after
 from agents.search.weights import published_weights
 from agents.search.workspace import BEST, LINE, NODE_LIMIT, NODES
 from thud_env import RULESETS, Position

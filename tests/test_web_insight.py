@@ -13,7 +13,7 @@ from agents.analysis import DEEPEST, Analysis, endless_spec, glimpse
 from agents.search import negamax
 from agents.search.deepening import Searcher
 from agents.search.evaluation import WIN
-from agents.search.planning import Thought
+from agents.search.thought import Thought
 from agents.web import thinking
 from agents.web.app import Table
 from agents.web.insight import best_turns, curve_of, finding_view, opinion_of

@@ -7,7 +7,7 @@ from operator import attrgetter
 from pathlib import Path
 
 import agents
-from agents.agent import check_seat
+from agents.asking import check_seat
 from thud_env.errors import ThudError
 from thud_env.outcome import SIDES
 from thud_env.rulesets import get_ruleset

@@ -12,5 +12,5 @@
   many, and collects the leaves for a network; ``gumbel.py`` chooses at the root. ``reading.py``
   reads the result. ``lookahead.py`` values many positions by short searches.
   ``scale.py`` is the scale of values that trees and networks share.
-- ``planning.py`` is the base of all these players.
+- ``thought.py`` is what a search returns, ``stopping.py`` its clock.
 """

@@ -14,9 +14,10 @@ from agents.search.evaluation import INFINITE, WIN
 from agents.search.evaluator import Evaluator
 from agents.search.judge import judge_position
 from agents.search.pattern_files import empty_tables
-from agents.search.planning import Thought, stopping_after
 from agents.search.pruning import most_extensions
+from agents.search.stopping import stopping_after
 from agents.search.table import LAST_GENERATION
+from agents.search.thought import Thought
 from agents.search.workspace import Workspace
 from thud_env.position import Position
 from thud_env.rules.legal import legal_list

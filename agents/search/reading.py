@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.search.evaluation import POINT, WIN
-from agents.search.planning import Thought
 from agents.search.scale import EVEN_ODDS
+from agents.search.thought import Thought
 from agents.search.tree import EDGE_COUNT, FIRST_EDGE, HIGHEST, LOWEST, Tree
 from thud_env.rules.play import apply
 from thud_env.rules.row import (

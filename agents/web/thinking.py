@@ -20,8 +20,9 @@ from concurrent.futures import ThreadPoolExecutor
 from time import monotonic
 from typing import Any, TypeVar
 
-from agents.agent import Agent, errors_with_traceback
+from agents.agent import Agent
 from agents.analysis import Analysis, glimpse
+from agents.asking import errors_with_traceback
 from agents.registry import make
 from agents.web.protocol import BadRequest
 from thud_env import Position

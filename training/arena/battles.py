@@ -13,7 +13,8 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.agent import BatchPolicy, answer_of, check_seat
+from agents.agent import BatchPolicy
+from agents.asking import answer_of, check_seat
 from thud_env import BatchedGame
 from thud_env.actions import MOVE_DISTANCE, NUM_MOVES
 from thud_env.arguments import nearest

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 import agents
-from agents.agent import answer_of, check_seat, errors_with_traceback
 from agents.answers import checked
+from agents.asking import answer_of, check_seat, errors_with_traceback
 from agents.registry import is_own
 from agents.threads import use_one_thread
 from thud_env.outcome import SIDES, Termination

@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 import agents
-from agents.agent import answer_of, as_resumed
+from agents.asking import answer_of, as_resumed
 from agents.networks.drawing import draw
 from agents.networks.network import PolicyNetwork, margin_of_one
 from agents.search.scale import as_share

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from agents.networks.checkpoint import Checkpoint
 from agents.networks.network import PolicyNetwork
 from agents.policy_mcts import PolicyMctsAgent
-from agents.search.planning import Thought
+from agents.search.thought import Thought
 from thud_env.batch.cpu import available_cores
 from thud_env.outcome import SIDES
 from thud_env.rules.row import DWARFS, TO_MOVE

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import agents
-from agents.agent import answer_of, as_resumed
+from agents.asking import answer_of, as_resumed
 from thud_env.errors import ThudError
 from thud_env.outcome import SIDES
 from thud_env.rulesets import get_ruleset

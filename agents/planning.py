@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import dataclasses
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +11,7 @@ from numpy.typing import NDArray
 from agents.agent import DrawingAgent, Opinion, all_on, check_going_on, read_rows
 from agents.search.evaluation import POINT, final_value
 from agents.search.scale import as_share
+from agents.search.thought import Thought
 from thud_env import Position
 from thud_env.actions import ACCEPT, DECLINE, NUM_ACTIONS, OFFER
 from thud_env.rules.legal import may_offer
@@ -32,33 +30,6 @@ from thud_env.rules.row import (
 from thud_env.rules.traits import scored_by_points
 
 _MOST_PLANS = 10_000
-
-
-@dataclasses.dataclass(frozen=True)
-class Thought:
-    """What a search found."""
-
-    decisions: list[int]
-    """The decisions to the end of the turn, or only the first of them, one at least: then the next
-    is searched for when it is due."""
-    value: int
-    """For the side to move, in hundredths of a point."""
-    depth: int | None = None
-    """The depth of the deepest finished search, 0: none; None if it does not count turns."""
-    nodes: int = 0
-    """Nodes searched; 0 if it does not count any."""
-    visits: dict[int, int] = dataclasses.field(default_factory=dict)
-    """How often each decision was tried; empty if the search does not count it."""
-    values: dict[int, int] = dataclasses.field(default_factory=dict)
-    """What each decision that was tried is worth to the side that decides, in hundredths of a
-    point; empty if the search does not say."""
-    expected: list[list[int]] = dataclasses.field(default_factory=list)
-    """The turns expected next, each by its decisions; empty if the search does not say."""
-
-    @property
-    def simulations(self) -> int:
-        """How many simulations tried a decision; 0 if it makes none."""
-        return sum(self.visits.values())
 
 
 def opinion_of(row: Row, thought: Thought) -> Opinion:
@@ -82,22 +53,6 @@ def opinion_of(row: Row, thought: Thought) -> Opinion:
     most = float(ruleset_of(row).largest_margin)
     sign = 1 if row[TO_MOVE] == DWARFS else -1
     return Opinion(probabilities, max(-most, min(most, sign * expected)))
-
-
-@contextlib.contextmanager
-def stopping_after(seconds: float, stop: Callable[[], None]) -> Iterator[None]:
-    """Call ``stop`` in another thread if what happens within takes so many seconds; 0: never."""
-    if seconds == 0:
-        yield
-        return
-    timer = threading.Timer(seconds, stop)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-        timer.join()  # a call that has begun is not to stop the next search
 
 
 def _without_offer(row: Row) -> Row:
