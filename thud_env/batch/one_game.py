@@ -34,22 +34,18 @@ def reward_for_dwarfs(row, margin_before, by_outcome):
     return np.float32((now > 0) - (now < 0))
 
 
-ILLEGAL = -1000
-"""What ``play_if_legal`` returns for an illegal decision; no margin is that low."""
-
-
 @compiled
 def play_if_legal(row, action, by_outcome):
     """Play a decision if it is legal.
 
     Returns:
-        the margin after it, or ILLEGAL, and what it pays the dwarfs.
+        whether it is, and what it pays the dwarfs.
     """
     if not is_legal(row, action):
-        return ILLEGAL, 0.0
+        return False, 0.0
     before = margin(row)
     apply(row, action)
-    return margin(row), float(reward_for_dwarfs(row, before, by_outcome))
+    return True, float(reward_for_dwarfs(row, before, by_outcome))
 
 
 class View(NamedTuple):

@@ -12,7 +12,7 @@ from pettingzoo import AECEnv
 
 from thud_env.actions import NUM_ACTIONS, as_action
 from thud_env.arguments import as_count, refuse_copy, refuse_unknown, shown
-from thud_env.batch.one_game import ILLEGAL, play_if_legal
+from thud_env.batch.one_game import play_if_legal
 from thud_env.batch.options import wants_outcome
 from thud_env.envs.common import (
     HINTS,
@@ -47,6 +47,7 @@ from thud_env.rulesets import Reward, Rules, Ruleset, get_ruleset
 from thud_env.starts import Starts, limits_asked_for, read_pool, read_start
 from thud_env.views.encoding import NUM_POINTS, OBSERVATION_SHAPE, encode_row
 from thud_env.views.masks import mask_of
+from thud_env.views.match import show_match
 
 _STREAM_OF_STARTS = 1
 
@@ -202,8 +203,8 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         index = as_action(action)
         row = self._row
         before = None if self.render_mode is None else row.copy()
-        standing, paid = play_if_legal(row, index, self._by_outcome)
-        if standing == ILLEGAL:
+        is_played, paid = play_if_legal(row, index, self._by_outcome)
+        if not is_played:
             if self._loses:
                 self.forfeit()
                 return
@@ -433,7 +434,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         planes = flat.reshape(self._observation_shape)
         if self._game.num_battles > 1:
             side = self._seats.index(agent)
-            self._game.show(planes, self._match, side, self._rules.largest_margin)
+            show_match(planes, self._match, side, self._rules.largest_margin)
         return planes
 
     def _caption(self) -> str:

@@ -1,6 +1,6 @@
 """What two agents play at a board: one battle, or two with the sides changed.
 
-The functions take a game as ``rules/match.py`` describes a match: one by numbers, or many by
+``infos`` takes a game as ``rules/match.py`` describes a match: one by numbers, or many by
 arrays, [B]. One battle is a match that ends with its first.
 """
 
@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from thud_env.rules.match import Match, own_first_margin, standing
+from thud_env.rules.match import Match, standing
 from thud_env.views.encoding import PLANES, Plane
-from thud_env.views.match import MATCH_PLANES, show_match
+from thud_env.views.match import MATCH_PLANES
 
 
 class Game(Protocol):
@@ -28,11 +28,6 @@ class Game(Protocol):
         or [B] int64.
         """
 
-    def show(self, planes: Any, match: Match, sides: Any, largest_margin: int) -> None:
-        """Write the planes beside those of a battle, into [..., C, 15, 15], as those see them who
-        now have ``sides``.
-        """
-
 
 class OneBattle(Game):
     """A battle."""
@@ -45,9 +40,6 @@ class OneBattle(Game):
         """See ``Game``."""
         return {"termination": match.termination, "margin": match.margin}
 
-    def show(self, planes: Any, match: Match, sides: Any, largest_margin: int) -> None:
-        """See ``Game``: there are no others."""
-
 
 class TwoBattles(Game):
     """The two-battle game (docs/rules.md, section 6)."""
@@ -59,10 +51,6 @@ class TwoBattles(Game):
     def infos(self, match: Match, sides: Any) -> dict[str, Any]:
         """See ``Game``."""
         return standing(match, sides)
-
-    def show(self, planes: Any, match: Match, sides: Any, largest_margin: int) -> None:
-        """See ``Game``."""
-        show_match(planes, match.is_second, own_first_margin(match, sides), largest_margin)
 
 
 ONE_BATTLE, TWO_BATTLES = OneBattle(), TwoBattles()

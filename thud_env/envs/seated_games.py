@@ -28,6 +28,7 @@ from thud_env.rules.match import Match, outcome_for_dwarfs
 from thud_env.rules.row import DWARFS, TERMINATION, TROLLS
 from thud_env.rulesets import Reward, Ruleset
 from thud_env.views.encoding import NUM_PLANES, OBSERVATION_SHAPE
+from thud_env.views.match import show_match
 from thud_env.views.results import margins
 
 _STATE = ("_sides", "_owed", "_forfeited", "_is_second", "_first_ends", "_starts")
@@ -252,7 +253,7 @@ class SeatedGames:
             return self._battles.observations
         planes = self._match_planes
         planes[:, :NUM_PLANES] = self._battles.observations
-        self._game.show(planes, self._as_matches(), self._sides, self.rules.largest_margin)
+        show_match(planes, self._as_matches(), self._sides, self.rules.largest_margin)
         return planes
 
     def results(self) -> dict[str, NDArray[np.int64]]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from thud_env.rules.match import Match, own_first_margin
 from thud_env.views.encoding import NUM_PLANES, PLANES, Plane
 
 MATCH_PLANES = (
@@ -15,15 +16,15 @@ MATCH_PLANES = (
 )
 
 
-def show_match(planes: Any, is_second: Any, own_first_margin: Any, largest_margin: int) -> None:
+def show_match(planes: Any, match: Match, sides: Any, largest_margin: int) -> None:
     """Write the planes that ``MATCH_PLANES`` add, for one game or for many.
 
     Args:
         planes: [..., 16, 15, 15] float32, of which the last two are written.
-        is_second: [...] whether the second battle is played.
-        own_first_margin: [...] the viewer's margin of the first battle; 0 before its end.
+        match: the match or the matches.
+        sides: [...] 0 dwarfs or 1 trolls, the viewer's side now.
         largest_margin: of a battle.
     """
-    share = (np.asarray(own_first_margin) / largest_margin + 1) / 2
-    planes[..., NUM_PLANES, :, :] = np.asarray(is_second)[..., np.newaxis, np.newaxis]
+    share = (np.asarray(own_first_margin(match, sides)) / largest_margin + 1) / 2
+    planes[..., NUM_PLANES, :, :] = np.asarray(match.is_second)[..., np.newaxis, np.newaxis]
     planes[..., NUM_PLANES + 1, :, :] = share[..., np.newaxis, np.newaxis]
