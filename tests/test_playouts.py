@@ -19,8 +19,7 @@ from agents.search.playouts import (
     evaluated_value,
     leaf_value,
 )
-from agents.search.reading import in_hundredths
-from agents.search.scale import as_share
+from agents.search.scale import as_share, in_hundredths
 from agents.search.weights import published_weights
 from agents.search.workspace import Workspace
 from thud_env import RULESETS, Position

@@ -19,8 +19,8 @@ from thud_env import BatchedGame, Position
 from thud_env.outcome import SIDES
 from thud_env.rules.row import TO_MOVE
 from thud_env.rulesets import RULESETS
-from training.arena.battles import strikes_of
 from training.arena.openings import read_openings
+from training.arena.strikes import strikes_of
 from training.config import PPOConfig, TrainConfig
 from training.errors import ConfigError
 from training.learner.advantage import gae

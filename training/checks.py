@@ -11,7 +11,7 @@ from agents.asking import check_seat
 from thud_env.errors import ThudError
 from thud_env.outcome import SIDES
 from thud_env.rulesets import get_ruleset
-from training.arena.book import book_starts
+from training.arena.book import starts_to_learn_from
 from training.arena.identity import files_of
 from training.config import RunConfig
 from training.errors import ConfigError
@@ -36,8 +36,7 @@ def check_run(config: RunConfig, runs: Path, options: Options) -> None:
     device_named(config.device)
     check_players(config)
     Foresight(config)
-    if config.book_key:
-        book_starts(config, config.book_key)
+    starts_to_learn_from(config)
     folder = runs / config.name
     if not options.goes_on(folder):
         _refuse_to_move_aside(folder, config)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.search.evaluation import POINT, WIN
-from agents.search.scale import EVEN_ODDS
+from agents.search.scale import in_hundredths
 from agents.search.thought import Thought
 from agents.search.tree import EDGE_COUNT, FIRST_EDGE, HIGHEST, LOWEST, Tree
 from thud_env.rules.play import apply
@@ -23,8 +21,6 @@ from thud_env.rules.row import (
     TO_MOVE,
     Row,
 )
-from thud_env.rules.traits import scored_by_points
-from thud_env.rulesets import MOST_POINTS
 
 
 def edges_of(tree: Tree, game: int, node: int = 0) -> slice:
@@ -155,11 +151,3 @@ def glimpse_of(tree: Tree, row: Row) -> Thought | None:
     best = int(np.argmax(visits))
     value = _share(float(totals[best]) / int(visits[best]))
     return _result(row, (decisions, visits, totals), [int(decisions[best])], value)
-
-
-def in_hundredths(value: float, row: Row) -> int:
-    """Convert a value of -1 .. 1 to the scale of the evaluation: the inverse of ``as_share``."""
-    if scored_by_points(row):
-        return round(value * POINT * MOST_POINTS)
-    odds = value / (1 - abs(value)) if abs(value) < 1 else math.copysign(math.inf, value)
-    return round(max(-WIN, min(WIN, EVEN_ODDS * odds)))

@@ -4,12 +4,14 @@ a Koom Valley battle won.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from agents.search.evaluation import POINT
+from agents.search.evaluation import POINT, WIN
 from thud_env.jit.compile import compiled, compiled_with_arrays
 from thud_env.rules.play import margin
-from thud_env.rules.row import DWARFS, TO_MOVE
+from thud_env.rules.row import DWARFS, TO_MOVE, Row
 from thud_env.rules.traits import scored_by_points
 from thud_env.rulesets import MOST_POINTS
 
@@ -25,6 +27,14 @@ def as_share(value, by_points):
     if by_points:
         return min(max(value / (POINT * MOST_POINTS), -1.0), 1.0)
     return value / (abs(value) + EVEN_ODDS)
+
+
+def in_hundredths(value: float, row: Row) -> int:
+    """Convert a value of -1 .. 1 to the scale of the evaluation: the inverse of ``as_share``."""
+    if scored_by_points(row):
+        return round(value * POINT * MOST_POINTS)
+    odds = value / (1 - abs(value)) if abs(value) < 1 else math.copysign(math.inf, value)
+    return round(max(-WIN, min(WIN, EVEN_ODDS * odds)))
 
 
 @compiled

@@ -7,14 +7,13 @@ name a file.
 from __future__ import annotations
 
 import dataclasses
-import json
 import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from agents.agent import Agent
-from agents.networks.folders import MANIFEST, shipped
+from agents.networks.folders import shipped
 from agents.registry import make
 from thud_env import get_ruleset
 
@@ -103,14 +102,7 @@ def players(extra: Iterable[str] = ()) -> dict[str, Player]:
 
 
 def _trained(folder: Path) -> Iterable[Player]:
-    rules = tuple(
-        sorted(
-            {
-                json.loads(manifest.read_text(encoding="utf-8"))["rules"]
-                for manifest in folder.glob(f"*/{MANIFEST}")
-            }
-        )
-    )
+    rules = (get_ruleset(folder.name).spec,)
     path = f"pretrained/{folder.name}"
     yield Player(
         f"policy:{path},temperature=0.3",

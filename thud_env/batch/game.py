@@ -22,7 +22,7 @@ from thud_env.batch.options import (
     read_buffers,
     read_game,
     read_games,
-    wants_outcome,
+    read_reward,
 )
 from thud_env.errors import IllegalMove, ThudError
 from thud_env.jit.rng import seed_generators
@@ -128,7 +128,7 @@ class BatchedGame:
         self.rules = get_ruleset(rules)
         self.autoreset_mode = read_autoreset_mode(autoreset_mode)
         self._modes = Modes(
-            wants_outcome(reward, self.rules),
+            read_reward(reward, self.rules) == "outcome",
             self.autoreset_mode is AutoresetMode.NEXT_STEP,
             self.autoreset_mode is AutoresetMode.SAME_STEP,
         )

@@ -25,8 +25,8 @@ Games = Sequence[int] | Sequence[bool] | NDArray[Any]
 Device = Literal["cpu", "cuda"]
 
 
-def wants_outcome(reward: Reward | None, ruleset: Ruleset) -> bool:
-    """Whether rewards are by outcome; ``None`` means as the ruleset scores.
+def read_reward(reward: Reward | None, ruleset: Ruleset) -> Reward:
+    """How rewards are paid; ``None`` means as the ruleset scores.
 
     Raises:
         ThudError: if ``reward`` is neither, or the ruleset has no margins.
@@ -34,7 +34,7 @@ def wants_outcome(reward: Reward | None, ruleset: Ruleset) -> bool:
     kind = ruleset.reward if reward is None else one_of("reward", reward, get_args(Reward))
     if kind == "margin" and ruleset.reward == "outcome":
         raise ThudError(f"{ruleset.name} is won or lost: it has reward='outcome' only")
-    return kind == "outcome"
+    return kind
 
 
 def read_autoreset_mode(mode: AutoresetMode | AutoresetName) -> AutoresetMode:

@@ -13,7 +13,7 @@ from pettingzoo import AECEnv
 from thud_env.actions import NUM_ACTIONS, as_action
 from thud_env.arguments import as_count, refuse_copy, refuse_unknown, shown
 from thud_env.batch.one_game import play_if_legal
-from thud_env.batch.options import wants_outcome
+from thud_env.batch.options import read_reward
 from thud_env.envs.common import (
     HINTS,
     ILLEGAL_ACTION,
@@ -21,12 +21,13 @@ from thud_env.envs.common import (
     IdleMask,
     IllegalAction,
     Observation,
+    check_was_reset,
     idle_value,
     is_lost_by,
     observation_space,
 )
 from thud_env.envs.games import Game
-from thud_env.envs.rendering import Renderer, RenderMode, Shot, is_renderers
+from thud_env.envs.rendering import Picture, Renderer, RenderMode, is_renderers
 from thud_env.envs.reset_options import start_option
 from thud_env.envs.states import (
     BOARD_PARTS,
@@ -91,19 +92,19 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         self.render_mode = render_mode
         self._idle_mask = idle_value(idle_mask)
         self._loses = is_lost_by(illegal_action)
-        self._by_outcome = wants_outcome(reward, self._rules)
+        kind = read_reward(reward, self._rules)
+        self._by_outcome = kind == "outcome"
         self._by_total = self._by_outcome and self._game.num_battles > 1
-        reward_kind = "outcome" if self._by_outcome else "margin"
         self._limits = limits_asked_for(max_quiet_turns, max_turns, offer_after, agreement)
         self._pool = read_pool(starts, self._rules, self._limits)
         """[S, 432] where battles start."""
-        self._draws = np.random.default_rng() if len(self._pool) > 1 else None
+        self._random = np.random.default_rng() if len(self._pool) > 1 else None
         """Draws the starts, if there are several."""
         self._row = self._start_row = self._pool[0]
         self._made = {
             "agents": self._game.agents,
             "rules": self._rules.spec,
-            "reward": reward_kind,
+            "reward": kind,
             "starts": len(self._pool),
         }
         """What a state depends on of the arguments."""
@@ -159,9 +160,9 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
             seed = as_count("seed", seed, least=0)
         start = start_option(options)
         told = None if start is None else read_start(start, self._rules, self._limits)
-        if seed is not None and self._draws is not None:
+        if seed is not None and self._random is not None:
             # Another stream than that of the seed alone, from which a seat's side is drawn.
-            self._draws = np.random.default_rng([seed, _STREAM_OF_STARTS])
+            self._random = np.random.default_rng([seed, _STREAM_OF_STARTS])
         self._start_row = self._drawn_start() if told is None else told
         self._row = self._start_row.copy()
         self._seats = self._game.agents
@@ -224,7 +225,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
             if shows:
                 pictures.append(self._picture())
         for picture in pictures:  # last of all: a window may fail
-            self._draw(picture)
+            self._show(picture)
 
     def forfeit(self) -> None:
         """End the game as an illegal action of ``agent_selection`` does with
@@ -261,7 +262,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         Raises:
             ResetNeeded: before the first reset.
         """
-        self._check_reset("agent_iter")
+        check_was_reset(self, "agent_iter")
         return super().agent_iter(max_iter)
 
     def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
@@ -281,7 +282,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         Raises:
             ResetNeeded: before the first reset.
         """
-        self._check_reset("action_masks")
+        check_was_reset(self, "action_masks")
         return self.mask(self.agent_selection)
 
     def mask(self, agent: str) -> NDArray[np.int8]:
@@ -322,13 +323,13 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         Raises:
             ResetNeeded: before the first reset.
         """
-        self._check_reset("get_state")
+        check_was_reset(self, "get_state")
         parts = {name: copied(getattr(self, name)) for name in BOARD_PARTS}
         return {
             "made": dict(self._made),
             **parts,
             "renderer": self._renderer.get_state(),
-            "np_random": None if self._draws is None else self._draws.bit_generator.state,
+            "np_random": None if self._random is None else self._random.bit_generator.state,
         }
 
     __copy__ = refuse_copy
@@ -347,23 +348,14 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         """
         kinds = {**BOARD_PARTS, "renderer": tuple, "np_random": (dict, type(None))}
         check_state(self, state, self._made, kinds)
-        if self._draws is not None:
-            check_generator(self, "np_random", self._draws, state["np_random"])
+        if self._random is not None:
+            check_generator(self, "np_random", self._random, state["np_random"])
         parts = board_parts(self, state, self._rules, self._game)
         check_part(self, "renderer", state["renderer"], is_renderers(state["renderer"]))
         self._renderer.set_state(state["renderer"])
-        if self._draws is not None:
-            self._draws.bit_generator.state = state["np_random"]
+        if self._random is not None:
+            self._random.bit_generator.state = state["np_random"]
         self.__dict__.update(parts)
-
-    def _check_reset(self, method: str) -> None:
-        """Refuse a method before the first reset.
-
-        Raises:
-            ResetNeeded: naming the method.
-        """
-        if not hasattr(self, "rewards"):
-            raise ResetNeeded(f"call reset() before {method}(): nothing is being played")
 
     def render(self) -> Any:
         """What the render mode asks for: text, pixels [544, 544, 3] uint8, or None and a window.
@@ -371,7 +363,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         Raises:
             gymnasium.error.DependencyNotInstalled: for a window without pygame.
         """
-        return self._draw(self._picture())
+        return self._show(self._picture())
 
     def close(self) -> None:
         """Close the window, if there is one."""
@@ -456,13 +448,13 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         self._deads_step_first()
 
     def _drawn_start(self) -> NDArray[np.int16]:
-        drawn = 0 if self._draws is None else self._draws.integers(len(self._pool))
+        drawn = 0 if self._random is None else self._random.integers(len(self._pool))
         return self._pool[drawn]
 
-    def _picture(self) -> Shot:
+    def _picture(self) -> Picture:
         return self.position, self._renderer.last_turn, self._caption()
 
-    def _draw(self, picture: Shot) -> Any:
+    def _show(self, picture: Picture) -> Any:
         return self._renderer.render(*picture, self.metadata["render_fps"])
 
     def _pay(self, agent: str, paid_to_dwarfs: float) -> None:

@@ -6,6 +6,7 @@ from typing import Any, Literal, get_args
 
 import gymnasium
 import numpy as np
+from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
 from thud_env.actions import NUM_ACTIONS
@@ -30,6 +31,16 @@ HINTS = {
     "max_cycles": "max_turns=... cuts a battle after so many turns",
 }
 """What to say of keywords that other environments take."""
+
+
+def check_was_reset(env: Any, method: str) -> None:
+    """Refuse a method of a PettingZoo environment before its first reset.
+
+    Raises:
+        ResetNeeded: naming the method.
+    """
+    if not hasattr(env, "rewards"):
+        raise ResetNeeded(f"call reset() before {method}(): nothing is being played")
 
 
 def is_lost_by(illegal_action: IllegalAction) -> bool:

@@ -16,7 +16,7 @@ from thud_env.render.window import Window
 from thud_env.rules.row import Row, is_between_turns
 
 RenderMode = Literal["human", "rgb_array", "ansi"]
-Shot = tuple[Position, str | None, str]
+Picture = tuple[Position, str | None, str]
 """What is drawn: the board, the last turn in notation, if there is one, and a caption."""
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from thud_env.actions import NUM_ACTIONS
 from thud_env.batch.game import BatchedGame
-from thud_env.batch.options import wants_outcome
+from thud_env.batch.options import read_reward
 from thud_env.batch.states import drawn_decisions
 from thud_env.envs.common import ILLEGAL_ACTION, ILLEGAL_REWARD, Seat
 from thud_env.envs.games import ONE_BATTLE, TWO_BATTLES, Game
@@ -76,14 +76,13 @@ class SeatedGames:
             autoreset_mode="Disabled",
             num_threads=num_threads,
         )
-        by_outcome = wants_outcome(reward, rules)
-        self._by_total = match and by_outcome
-        reward_kind = "outcome" if by_outcome else "margin"
+        kind = read_reward(reward, rules)
+        self._by_total = match and kind == "outcome"
         self._made = {
             "side": side,
             "match": match,
             "rules": rules.spec,
-            "reward": reward_kind,
+            "reward": kind,
             "starts": len(pool),
         }
         """What a state depends on of the arguments, beside the number of games."""

@@ -69,6 +69,7 @@ from thud_env.envs.common import (
     IllegalAction,
     ObservationKind,
     Seat,
+    check_was_reset,
     is_lost_by,
 )
 from thud_env.envs.match import MatchEnv
@@ -278,7 +279,7 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         Raises:
             ResetNeeded: before the first reset.
         """
-        self._game._check_reset("action_masks")
+        check_was_reset(self._game, "action_masks")
         return self._game.mask(self._viewer)
 
     @property

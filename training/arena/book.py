@@ -10,6 +10,16 @@ from training.config import RunConfig
 from training.errors import ConfigError
 
 
+def starts_to_learn_from(config: RunConfig) -> NDArray[np.int16] | None:
+    """The starts that battles to learn from begin at, [S, 432]; None if they do not begin from the
+    book.
+
+    Raises:
+        ConfigError: as ``book_starts`` does.
+    """
+    return book_starts(config, config.book_key) if config.book_key else None
+
+
 def book_starts(config: RunConfig, key: str) -> NDArray[np.int16]:
     """All starts of a run's ruleset, [S, 432], with the run's limits.
 

@@ -14,8 +14,9 @@ from agents.words import counted
 from thud_env import Termination
 from thud_env.outcome import SIDES, Side
 from thud_env.rulesets import get_ruleset
-from training.arena.battles import Battles, GamePairs, strike_names
+from training.arena.battles import Battles, GamePairs
 from training.arena.intervals import Interval, decimals, mean_interval, wilson
+from training.arena.strikes import strike_names
 
 
 class Won(NamedTuple):

@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 import agents
 from agents.asking import answer_of, as_resumed
 from agents.networks.drawing import draw
-from agents.networks.network import PolicyNetwork, margin_of_one
-from agents.search.scale import as_share
+from agents.networks.network import PolicyNetwork
+from agents.search.scale import as_share, current_score
 from thud_env.batch.states import legal_lists
 from thud_env.outcome import SIDES
 from thud_env.rules.legal import legal_list
-from thud_env.rules.play import apply, margin
+from thud_env.rules.play import apply
 from thud_env.rules.row import (
     ONGOING,
     TERMINATION,
@@ -30,7 +30,7 @@ from thud_env.rules.row import (
     new_row,
 )
 from thud_env.rulesets import get_ruleset
-from training.arena.book import book_starts
+from training.arena.book import starts_to_learn_from
 from training.distill.config import DistillConfig
 from training.distill.labels import Labels, Teacher
 from training.process.precision import Precision
@@ -116,9 +116,8 @@ class Lessons:
         self._precision = precision
         self._random = np.random.default_rng(seed)
         self._setup = new_row(get_ruleset(config.rules), **config.limits)
-        self._one = margin_of_one(get_ruleset(config.rules))
         self._by_margin = get_ruleset(config.rules).reward == "margin"
-        self._book = book_starts(config, config.book_key) if config.book_key else ()
+        self._book = starts_to_learn_from(config)
         count = config.num_games
         self._rows = np.stack([self._start() for _ in range(count)])
         self._seats = np.stack([self._draw_seats() for _ in range(count)])
@@ -144,6 +143,7 @@ class Lessons:
         most = self._config.lessons.random_start
         while True:
             if self._random.random() < self._config.lessons.book:
+                assert self._book is not None
                 return self._book[self._random.integers(len(self._book))].copy()
             row = self._setup.copy()
             for played in range(self._random.integers(most + 1)):
@@ -200,7 +200,7 @@ class Lessons:
             row = self._rows[number]
             apply(row, decision)
             if row[TERMINATION] != ONGOING:
-                over[number], paid[number] = True, margin(row) / self._one
+                over[number], paid[number] = True, current_score(row)
                 row[:] = self._start()
                 self._seats[number] = self._draw_seats()
         return over, paid

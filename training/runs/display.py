@@ -9,7 +9,7 @@ from rich.live import Live
 from rich.table import Table
 
 from thud_env.outcome import SIDES
-from training.arena.battles import STRIKES
+from training.arena.strikes import STRIKES
 from training.commands.progress import PlainLines, bar
 from training.process.clock import PARTS
 from training.runs.foresight import METRIC

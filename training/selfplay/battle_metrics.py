@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from thud_env.outcome import SIDES
 from thud_env.rulesets import Ruleset
-from training.arena.battles import strike_names, strikes_of
+from training.arena.strikes import strike_names, strikes_of
 from training.selfplay.rollout import MIRROR, Rollout
 
 if TYPE_CHECKING:  # imports torch, for which curves need not wait
@@ -45,7 +45,7 @@ def battle_metrics(rollout: Rollout, ruleset: Ruleset, ranks: Ranks) -> dict[str
 
 
 def strikes_in(rollout: Rollout, ruleset: Ruleset) -> NDArray[np.int64]:
-    """[2, B] the strikes of the dwarfs and the trolls: see ``arena.battles.strike_names``."""
+    """[2, B] the strikes of the dwarfs and the trolls: see ``arena.strikes.strike_names``."""
     after = np.concatenate((rollout.rows[1:], rollout.last_rows[np.newaxis]))
     # Battle by battle, and each one's ends as they came.
     in_order = np.argsort(rollout.final_games, kind="stable")

@@ -13,7 +13,7 @@ from thud_env.rules.images import mapped_rows
 from thud_env.rulesets import get_ruleset
 from thud_env.symmetry import symmetries_of
 from thud_env.views.results import margins
-from training.arena.book import book_starts
+from training.arena.book import starts_to_learn_from
 from training.config import SelfPlayConfig
 from training.process.state import State, StateError, restore_generator, state_of_generator
 from training.selfplay.opponents import Opponents
@@ -62,7 +62,7 @@ class OngoingBattles:
         Raises:
             ConfigError: if they are to begin from a book that cannot be used.
         """
-        starts = book_starts(config, "starts") if config.starts == "book" else None
+        starts = starts_to_learn_from(config)
         games = BatchedGame(
             len(opponents.sides),
             get_ruleset(config.rules),
