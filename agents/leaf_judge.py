@@ -41,7 +41,7 @@ class Judged(NamedTuple):
     """[N] the expected margin for the dwarfs, 1 being ``margin_of_one``."""
 
 
-class _Opinion(NamedTuple):
+class _Judged(NamedTuple):
     """A network's."""
 
     decisions: NDArray[np.int16]
@@ -49,7 +49,7 @@ class _Opinion(NamedTuple):
     value: float
 
 
-class _Finding(NamedTuple):
+class _Searched(NamedTuple):
     """A short search's."""
 
     value: float
@@ -156,7 +156,7 @@ class LeafJudge:
         values = np.array([one.value for one in self._findings(rows)])
         return Judged(np.zeros(len(rows) + 1, dtype=np.int64), *_OVER, values)
 
-    def _ask(self, rows: NDArray[np.int16]) -> list[_Opinion]:
+    def _ask(self, rows: NDArray[np.int16]) -> list[_Judged]:
         """The opinions of the networks about N different leaves."""
         values = current_scores(rows)
         parts = [_OVER] * len(rows)
@@ -178,9 +178,9 @@ class LeafJudge:
             for leaf, part in zip(mine.tolist(), each, strict=True):
                 parts[leaf] = part
         expected = np.clip(values, -1.0, 1.0).tolist()
-        return [_Opinion(*part, value) for part, value in zip(parts, expected, strict=True)]
+        return [_Judged(*part, value) for part, value in zip(parts, expected, strict=True)]
 
-    def _look_ahead(self, rows: NDArray[np.int16]) -> list[_Finding]:
+    def _look_ahead(self, rows: NDArray[np.int16]) -> list[_Searched]:
         """The findings of a short search about N different leaves."""
         values, best = current_scores(rows), np.full(len(rows), -1)
         going_on = np.flatnonzero(rows[:, TERMINATION] == ONGOING)
@@ -188,7 +188,7 @@ class LeafJudge:
             search = self._lookahead(ruleset_of(rows[0]).spec)
             values[going_on], best[going_on] = search.search(rows[going_on])
         expected = np.clip(values, -1.0, 1.0).tolist()
-        return [_Finding(*one) for one in zip(expected, best.tolist(), strict=True)]
+        return [_Searched(*one) for one in zip(expected, best.tolist(), strict=True)]
 
     def _lookahead(self, rules: str) -> Lookahead:
         if rules not in self._searches:

@@ -16,7 +16,7 @@ from agents.search.evaluation import WIN
 from agents.search.thought import Thought
 from agents.web import thinking
 from agents.web.app import Table
-from agents.web.insight import best_turns, curve_of, finding_view, opinion_of
+from agents.web.insight import best_turns, curve_view, finding_with_heat, opinion_view
 from agents.web.lessons import LESSONS
 from agents.web.players import players
 from agents.web.protocol import BadRequest
@@ -42,7 +42,7 @@ def test_a_policy_shows_its_probabilities_and_its_expected_margin(policy):
     assert opinion.probabilities.sum() == pytest.approx(1)
     assert opinion.probabilities[legal].sum() == pytest.approx(1)
     assert -32 <= opinion.margin <= 32
-    shown = opinion_of(policy, LESSONS[3].start)
+    shown = opinion_view(policy, LESSONS[3].start)
     assert set(dict(shown["turns"])) <= set(LESSONS[3].start.turns())
     assert sum(chance for _, chance in shown["turns"]) <= 1.0 + 1e-6  # float32
     assert shown["heat"].startswith("<svg")
@@ -109,7 +109,7 @@ def test_a_client_that_leaves_during_a_tick_leaves_no_task_behind():
 
 def test_the_curve_of_a_battle_ends_at_its_margin(policy):
     start = Position.start("classic", max_turns=2)
-    curve = curve_of(policy, positions_of(start, ["dF1-F5", "TG7-F6xF5"]))
+    curve = curve_view(policy, positions_of(start, ["dF1-F5", "TG7-F6xF5"]))
     assert curve["margins"] == [0, 0, -1]
     assert curve["expected"][-1] == -1
     assert len(curve["expected"]) == 3
@@ -137,7 +137,7 @@ def test_a_search_is_watched_turn_by_turn():
     here = position
     for turn in found[2].line:
         here = here.play(turn)
-    view = finding_view(found[0], position)
+    view = finding_with_heat(found[0], position)
     assert view["turns"] == [(found[0].line[0], 1.0)]
 
 

@@ -107,7 +107,7 @@ class Table:
         async with aclosing(thoughts):
             async for thought in thoughts:
                 if thought.get("finding") is not None:
-                    thought["finding"] = insight.thought_view(thought["finding"], position)
+                    thought["finding"] = insight.finding_view(thought["finding"], position)
                 if "turn" in thought:
                     after = position.play(thought["turn"])
                     thought["view"] = views.view(after, thought["turn"])
@@ -117,7 +117,7 @@ class Table:
         """A policy's probabilities and value of a position."""
         position = self._going_on(message)
         spec = await self._policy(message, position)
-        return await self.thinkers.ask(spec, lambda policy: insight.opinion_of(policy, position))
+        return await self.thinkers.ask(spec, lambda policy: insight.opinion_view(policy, position))
 
     async def curve(self, message: dict[str, Any]) -> Any:
         """A battle's margins, and the final margins that a policy expected."""
@@ -125,7 +125,7 @@ class Table:
         spec = await self._policy(message, start)
         positions = await run_in_threadpool(positions_of, start, turns)
         return await self.thinkers.ask(
-            spec, lambda policy: insight.curve_of(policy, positions), quick=False
+            spec, lambda policy: insight.curve_view(policy, positions), quick=False
         )
 
     async def analyse(self, message: dict[str, Any]) -> AsyncGenerator[dict[str, Any]]:
@@ -138,7 +138,7 @@ class Table:
         async with aclosing(findings):
             async for found in findings:
                 if found["finding"] is not None:
-                    found["finding"] = insight.finding_view(found["finding"], position)
+                    found["finding"] = insight.finding_with_heat(found["finding"], position)
                 yield found
 
     def _position(self, message: dict[str, Any]) -> Position:

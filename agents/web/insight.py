@@ -24,7 +24,7 @@ _LOOKS = 40
 _PICTURE = 360
 
 
-def opinion_of(policy: PolicyAgent, position: Position) -> dict[str, Any]:
+def opinion_view(policy: PolicyAgent, position: Position) -> dict[str, Any]:
     """A policy's probabilities, best turns and value of a position."""
     opinion = policy.judge(position)
     return {
@@ -60,7 +60,7 @@ def best_turns(judge: Callable[[Position], Opinion], position: Position) -> list
     return sorted(found.items(), key=lambda item: -item[1])
 
 
-def thought_view(finding: Finding, position: Position) -> dict[str, Any]:
+def finding_view(finding: Finding, position: Position) -> dict[str, Any]:
     """A search's finding about a position, in words and numbers."""
     chances = finding.probabilities
     shown = np.argsort(-chances, kind="stable")[:_TURNS]
@@ -77,13 +77,13 @@ def thought_view(finding: Finding, position: Position) -> dict[str, Any]:
     }
 
 
-def finding_view(finding: Finding, position: Position) -> dict[str, Any]:
+def finding_with_heat(finding: Finding, position: Position) -> dict[str, Any]:
     """A search's finding, with a heat map of the decisions that it considers."""
     picture = heat(position, finding.probabilities, size=_PICTURE)
-    return {**thought_view(finding, position), "heat": picture}
+    return {**finding_view(finding, position), "heat": picture}
 
 
-def curve_of(policy: PolicyAgent, positions: list[Position]) -> dict[str, Any]:
+def curve_view(policy: PolicyAgent, positions: list[Position]) -> dict[str, Any]:
     """The margins of a battle, and the final margins that a policy expected."""
     rows: NDArray[np.int16] = np.array([position.row for position in positions])
     return {

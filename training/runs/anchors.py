@@ -16,6 +16,7 @@ import agents
 from agents.networks.network import PolicyNetwork
 from agents.registry import is_own
 from thud_env.outcome import SIDES
+from thud_env.rules.row import DWARFS
 from training.arena.battles import play_battles
 from training.config import RunConfig
 from training.process.precision import Precision
@@ -121,9 +122,9 @@ class Anchors:
         config = self._config
         policy = LivePolicy(roles.networks[side], roles.precision, seeds[0])
         other = self._player(side, anchor, seeds[1])
-        dwarfs, trolls = (policy, other) if side == 0 else (other, policy)
+        dwarfs, trolls = (policy, other) if side == DWARFS else (other, policy)
         battles = play_battles(dwarfs, trolls, config.anchor_games, config.rules, **config.limits)
-        return float(battles.margins.mean()) * (1 if side == 0 else -1)
+        return float(battles.margins.mean()) * (1 if side == DWARFS else -1)
 
     def _player(self, side: int, anchor: str, seed: int) -> agents.Agent:
         """An anchor whose decisions depend on a seed alone. One of the user's own may draw by the

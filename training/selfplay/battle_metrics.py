@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thud_env.outcome import SIDES
+from thud_env.rules.row import DWARFS, TROLLS
 from thud_env.rulesets import Ruleset
 from training.arena.strikes import strike_names, strikes_of
 from training.selfplay.rollout import MIRROR, Rollout
@@ -25,7 +26,7 @@ def battle_metrics(rollout: Rollout, ruleset: Ruleset, ranks: Ranks) -> dict[str
     """
     margins, turns = rollout.final_margins, rollout.final_turns
     seats = rollout.opponent_sides[rollout.final_games]
-    over = [seats == whose for whose in (MIRROR, 1, 0)]
+    over = [seats == whose for whose in (MIRROR, TROLLS, DWARFS)]  # whom dwarfs met, then trolls
     sums = [[mine.sum(), margins[mine].sum(), turns[mine].sum()] for mine in over]
     mirror, *against = ranks.total(np.array(sums)).tolist()
     strikes = strikes_in(rollout, ruleset)

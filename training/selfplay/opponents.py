@@ -18,6 +18,7 @@ import agents
 from agents.asking import answer_of, as_resumed
 from thud_env.errors import ThudError
 from thud_env.outcome import SIDES
+from thud_env.rules.row import DWARFS, TROLLS
 from thud_env.rulesets import get_ruleset
 from training.config import PlayConfig
 from training.process.precision import Precision
@@ -52,7 +53,7 @@ class Opponents:
         self.sides = np.full(games, MIRROR, dtype=np.int8)
         """[B] the side that an opponent plays, ``MIRROR`` in mirror play."""
         mirror = games - 2 * (scripted + snapshots)
-        self.sides[mirror:] = np.tile(np.array([1, 0], dtype=np.int8), scripted + snapshots)
+        self.sides[mirror:] = np.tile(np.array([TROLLS, DWARFS], np.int8), scripted + snapshots)
         for_agents, for_draws = seed.spawn(2)
         self._players = config.opponents.players if mirror < games else ()
         seeds = for_agents.generate_state(len(SIDES) * len(self._players)).reshape(len(SIDES), -1)
@@ -124,7 +125,7 @@ class Opponents:
         name = self._names[game]
         if name not in self._players:
             for_dwarfs = 0.5 + margin / (2 * self._largest)
-            learners = for_dwarfs if side == 1 else 1 - for_dwarfs
+            learners = for_dwarfs if side == TROLLS else 1 - for_dwarfs
             self.pools[side].record(name, learners)
         self._names[game] = self._next(game)
 
