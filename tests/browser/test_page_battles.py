@@ -325,6 +325,7 @@ def test_an_offer_that_is_declined_is_said_to_be_and_is_no_turn(visit):
     expect(state(page)).to_contain_text(f"The offer was declined. Turn {turn}, the dwarfs to move")
     press(page, "D5", "can move")
     press(page, "B5", "move to")
+    wait_for_turns(page, 3)
     numbers = [item.get_attribute("data-number") for item in page.locator("#list li").all()]
     assert turn_texts(page) == ["offer", "decline", "dD5-B5"]
     assert numbers == [str(turn)] * 3

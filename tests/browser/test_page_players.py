@@ -5,9 +5,11 @@ from urllib.parse import urlencode
 
 import pytest
 from at_the_page import (
+    SHOVE,
     asked,
     begin,
     expect,
+    hold_first,
     opened,
     press,
     shoot,
@@ -182,6 +184,71 @@ def test_a_policy_that_could_not_be_asked_is_asked_again(visit):
     page.get_by_role("tab", name="Insight").click()
     expect(page.get_by_role("img", name=re.compile("^Heat map"))).to_be_visible()
     visit.complaints.clear()  # by the browser itself
+
+
+@pytest.mark.parametrize("rules", [name for name in RULESETS if name != "classic"])
+def test_insight_shows_the_policy_of_the_game_that_is_played(visit, rules):
+    page = visit()
+    page.get_by_role("tab", name="Insight").click()
+    page.evaluate("address => location.hash = address", urlencode(asked(rules)))
+    view = page.get_by_role("region", name="First player")
+    expect(view.get_by_role("combobox")).to_have_value(f"policy:pretrained/{rules},temperature=0.3")
+    expect(view.get_by_role("img", name=re.compile("^Expected: "))).to_be_visible(timeout=60_000)
+
+
+def test_insight_is_left_without_a_player_by_who_wants_none(visit):
+    page = visit()
+    page.get_by_role("tab", name="Insight").click()
+    choice = page.get_by_role("region", name="First player").get_by_role("combobox")
+    choice.select_option("No player")
+    page.evaluate("address => location.hash = address", urlencode(asked("koom-valley")))
+    expect(state(page)).to_contain_text("Turn 1")
+    expect(choice.get_by_role("option", name="Policy, koom-valley")).to_be_attached()
+    expect(choice).to_have_value("")
+
+
+def test_insight_follows_the_decisions_of_a_turn(visit):
+    page = visit(asked(position=SHOVE))
+    page.get_by_role("tab", name="Insight").click()
+    best = page.get_by_role("region", name="First player").get_by_role("list", name="Best turns")
+    expect(best).to_contain_text("TK7", timeout=60_000)
+    press(page, "K7", "can move")
+    press(page, "H7", "shove to H7")
+    expect(best).to_contain_text("TH7x")
+
+
+def test_an_agent_that_is_seated_in_the_middle_of_a_turn_plays_a_turn_of_its_own(visit):
+    page = visit(asked(position=SHOVE))
+    press(page, "K7", "can move")
+    press(page, "H7", "shove to H7")
+    expect(page.locator("#about")).to_contain_text("Choose what to capture.")
+    page.get_by_label("Who plays the trolls").select_option("greedy")
+    wait_for_turns(page, 1)
+
+
+def test_an_agent_plays_on_that_thought_while_another_turn_was_looked_at(visit):
+    page = visit(asked(trolls="greedy"))
+    held = hold_first(page, "**/api/think")
+    with page.expect_request("**/api/think"):
+        press(page, "E2", "can move")
+        press(page, "E6", "move to")
+    page.get_by_role("button", name="One turn back").click()
+    page.get_by_role("button", name="One turn on").click()
+    wait_for_turns(page, 2)
+    assert held
+
+
+def test_an_agent_whose_turn_was_not_answered_is_said_to_be_paused(visit):
+    page = visit(asked(trolls="greedy"))
+    page.route("**/api/think", lambda route: route.abort())
+    press(page, "E2", "can move")
+    press(page, "E6", "move to")
+    about = page.locator("#about")
+    expect(about).to_have_text("Paused: ▶ lets it play on.")
+    page.unroute("**/api/think")
+    page.get_by_role("button", name="Play on").click()
+    wait_for_turns(page, 2)
+    visit.complaints.clear()  # of the browser itself: what was not answered
 
 
 def test_what_a_player_thought_is_of_one_game_only(visit):

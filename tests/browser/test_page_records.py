@@ -19,6 +19,7 @@ from at_the_page import (
     shoot,
     state,
     turn_texts,
+    turns,
     wait_for_turns,
 )
 from page_server import ROOT
@@ -132,17 +133,58 @@ def test_the_buttons_back_and_forward_lead_to_the_battles_that_a_link_was_follow
     wait_for_turns(page, 0)
 
 
-def test_back_from_a_game_begun_after_a_link_leads_to_the_battle_before_the_link(visit):
+def test_back_from_a_game_begun_after_a_link_leads_to_the_link_and_to_the_battle_before(visit):
     page = visit()
     press(page, "E2", "can move")
     press(page, "E7", "move to")
     wait_for_turns(page, 2)
+    played = turn_texts(page)
     page.evaluate("address => location.hash = address", urlencode(asked(position=SHOVE)))
-    page.get_by_role("button", name=re.compile("^K7, troll, can move")).wait_for()
+    of_link = page.get_by_role("button", name=re.compile("^K7, troll, can move"))
+    of_link.wait_for()
     begin(page)
-    wait_for_turns(page, 0)
+    expect(state(page)).to_contain_text("Turn 1, the dwarfs to move")
+    page.go_back()
+    of_link.wait_for()
+    page.reload()
+    of_link.wait_for()
     page.go_back()
     wait_for_turns(page, 2)
+    assert turn_texts(page) == played, "kept over the reload of another entry"
+    page.go_forward()
+    of_link.wait_for()
+    page.go_forward()
+    expect(state(page)).to_contain_text("Turn 1, the dwarfs to move")
+
+
+def test_back_from_a_record_that_is_opened_leads_to_the_battle_before(visit):
+    page = visit(asked())
+    press(page, "E2", "can move")
+    press(page, "E7", "move to")
+    wait_for_turns(page, 1)
+    path = ROOT / "tests/data/records/classic.thud"
+    open_record(page, path)
+    wait_for_turns(page, len(read_record(path).turns))
+    page.go_back()
+    wait_for_turns(page, 1)
+    assert turn_texts(page) == ["dE2-E7"]
+
+
+def test_undo_after_another_turn_by_the_other_side_keeps_the_record(visit):
+    """The last turn of a person is above the place where the branch begins."""
+    page, record = opened(visit)
+    turns(page).nth(0).get_by_role("button").first.click()
+    expect(state(page)).to_contain_text("Turn 2, the trolls to move")
+    possible = record.start.play(record.turns[0]).turns()
+    captures = {turn.partition("x")[0] for turn in possible if "x" in turn}
+    other = next(t for t in possible if t not in captures | {record.turns[1]} and "x" not in t)
+    start, end = other[1:].split("-")
+    press(page, start, "can move")
+    press(page, end, "move to")
+    wait_for_turns(page, 2)
+    page.get_by_label("Who plays the trolls").select_option("greedy")
+    page.get_by_role("button", name="Undo").click()
+    wait_for_turns(page, len(record.turns))
 
 
 def test_back_before_a_link_is_followed_keeps_the_battle_and_forward_follows_it(visit):

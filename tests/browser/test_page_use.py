@@ -365,6 +365,30 @@ def test_what_is_to_be_decided_is_in_sight_on_a_phone(visit, number, words):
     shoot(page, f"phone-decision-{number + 1}")
 
 
+def test_who_has_won_is_in_sight_on_a_phone(visit):
+    page = visit(asked(trolls="greedy", max_turns="2"), viewport={"width": 390, "height": 664})
+    press(page, "E2", "can move")
+    press(page, "E6", "move to")
+    wait_for_turns(page, 2)
+    about = page.locator("#about")
+    expect(about).to_contain_text("the trolls win by")
+    expect(about).to_be_in_viewport(ratio=1)
+
+
+def test_a_page_whose_first_request_fails_says_so_until_it_is_reloaded(visit):
+    page = visit()
+    page.route("**/api/welcome", lambda route: route.abort())
+    page.clock.install()
+    page.reload()
+    expect(page.get_by_role("alert")).to_contain_text("Reload the page to try again.")
+    page.clock.fast_forward(60_000)
+    expect(page.get_by_role("alert")).to_contain_text("Reload the page to try again.")
+    page.unroute("**/api/welcome")
+    page.reload()
+    expect(state(page)).to_contain_text("Turn 1, the dwarfs to move")
+    visit.complaints.clear()  # of the browser itself: what was not answered
+
+
 @pytest.mark.parametrize("height", [560, 844])
 def test_a_search_can_be_stopped_on_a_phone_without_scrolling(visit, height):
     page = visit(asked(dwarfs=PATIENT[0]), viewport={"width": 360, "height": height})

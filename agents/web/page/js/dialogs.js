@@ -87,8 +87,8 @@ export class Dialogs {
     fill(); // now that there is room to scroll to those who are chosen
     form.addEventListener("submit", () => {
       const chosen = Object.fromEntries(SIDES.map((side) => [side, seats[side].querySelector(":checked").value]));
-      history.replaceState(history.state, "", location.pathname);
       game.begin({
+        leaves: true,
         rules: rules.value,
         limits: { agreement: agreement.checked },
         seats: chosen,
@@ -130,17 +130,17 @@ export class Dialogs {
     const { game } = this;
     const seats = { dwarfs: YOU, trolls: YOU };
     if (/^[^\s,"]+\/\S*( |$)/.test(text.trim())) {
-      await game.begin({ rules, limits: { agreement: true }, position: text.trim(), seats });
+      await game.begin({ leaves: true, rules, limits: { agreement: true }, position: text.trim(), seats });
     } else {
       await this.#openRecord(text, seats);
     }
-    history.replaceState(history.state, "", location.pathname); // what it names is no longer shown
   }
 
   async #openRecord(text, seats) {
     const record = await ask("load", { text });
     const { agreement, max_quiet_turns, max_turns, offer_after } = record;
     await this.game.begin({
+      leaves: true,
       rules: record.rules,
       limits: { agreement, max_quiet_turns, max_turns, offer_after },
       position: record.positions[0],

@@ -44,12 +44,12 @@ export function stored(work) {
 
 let clock;
 
-/** Show an error for some seconds. */
-export function complain(error) {
+/** Show an error for some seconds, or until there is another. */
+export function complain(error, { stays = false } = {}) {
   if (error?.name === "AbortError") return;
   const place = byId("error");
   place.textContent = error.message ?? String(error);
   place.hidden = false;
   clearTimeout(clock);
-  clock = setTimeout(() => (place.hidden = true), 8000);
+  if (!stays) clock = setTimeout(() => (place.hidden = true), 8000);
 }

@@ -77,12 +77,14 @@ export class Game extends EventTarget {
 
   /** Begin a battle: at a position, or with a record's turns. Returns false if another one was begun
    * before the view of this one had come; true once it has begun, whatever becomes of its agents' turns.
+   * With `leaves` it is a step further in the tab's history, from which Back leads to the one before.
    */
-  async begin({ rules, limits = {}, position = "", turns = [], positions = [], seats, players = null, match = null, running = true }) {
+  async begin({ rules, limits = {}, position = "", turns = [], positions = [], seats, players = null, match = null, running = true, leaves = false }) {
     this.stop();
     const opening = await this.#opening(rules, limits, position);
     if (!opening) return false;
     this.stop(); // an agent may have been asked again meanwhile
+    if (leaves && this.node) this.dispatchEvent(new CustomEvent("leave"));
     const [ruleset, view] = opening;
     this.rules = ruleset;
     this.limits = limits;
@@ -250,6 +252,8 @@ export class Game extends EventTarget {
     if (this.going !== node) return;
     this.node = node;
     this.#changed({ slide });
+    // An agent that was thinking about it goes on; two of them wait until a person wishes it.
+    if (SIDES.some((side) => this.seats[side] === YOU)) this.proceed().catch(complain);
   }
 
   /** Take back the last decision of a person, and what followed. In the middle of a battle it only
@@ -274,8 +278,11 @@ export class Game extends EventTarget {
     await this.go(before);
     if (this.node !== before) return;
     if (!node.next) {
-      before.children.splice(before.chosen, 1);
-      before.chosen = Math.max(0, before.chosen - 1);
+      let gone = node; // what was played on this branch, and on no other
+      while (gone.parent !== before && gone.parent.children.length === 1) gone = gone.parent;
+      const { parent } = gone;
+      parent.children.splice(parent.chosen, 1);
+      parent.chosen = Math.max(0, parent.chosen - 1);
     }
     this.running = true;
     this.#changed({ slide: false });
@@ -283,7 +290,10 @@ export class Game extends EventTarget {
 
   /** Give a side to a person or an agent. */
   async seat(side, player) {
-    if (this.thinking && this.view.toMove === side) this.stop();
+    if (this.view.toMove === side) {
+      if (this.thinking) this.stop();
+      if (player !== YOU) this.partial = null; // agents play whole turns
+    }
     this.seats[side] = player;
     this.running = true;
     this.#changed();

@@ -12,13 +12,17 @@ let thoughts = 0;
 
 /** One player's view of the position. */
 class View {
-  constructor(owner, label, player) {
+  /** The first view shows a policy for the rules, as long as a person has not chosen another player. */
+  constructor(owner, label, isFirst) {
     this.owner = owner;
-    this.player = player;
+    this.isFirst = isFirst;
+    this.isChosen = false;
+    this.player = NO_PLAYER;
     this.asked = null;
     this.dropped = null;
     this.select = make("select", { "aria-label": label, onchange: () => {
       this.player = this.select.value;
+      this.isChosen = true;
       this.refresh(true);
       owner.curve();
     } });
@@ -34,7 +38,11 @@ class View {
   /** Fill in the choice of players for these rules. */
   fill(rules) {
     const players = playersFor(this.owner.world, rules);
-    if (!players.some(({ spec }) => spec === this.player)) this.player = NO_PLAYER;
+    const isOut = this.player === NO_PLAYER && this.isChosen; // a person wants none
+    if (!isOut && !players.some(({ spec }) => spec === this.player)) {
+      const policy = this.isFirst && players.find(({ is_policy }) => is_policy);
+      this.player = policy ? policy.spec : NO_PLAYER;
+    }
     this.select.replaceChildren(
       make("option", { value: NO_PLAYER, selected: this.player === NO_PLAYER }, "No player"),
       ...players.map(({ spec, name }) => make("option", { value: spec, selected: spec === this.player }, name)),
@@ -146,8 +154,7 @@ export class Insight {
   constructor(world, game) {
     this.world = world;
     this.game = game;
-    const policy = world.players.find(({ is_policy }) => is_policy)?.spec ?? NO_PLAYER;
-    this.views = [new View(this, "First player", policy), new View(this, "Second player", NO_PLAYER)];
+    this.views = [new View(this, "First player", true), new View(this, "Second player", false)];
     this.plot = make("figure", { class: "curve" });
     byId("insight").append(
       this.plot, // first: the views are long
@@ -160,7 +167,7 @@ export class Insight {
 
   /** Update everything, if the tab is open. */
   show() {
-    if (byId("insight").hidden || !this.game.node || this.game.partial) return;
+    if (byId("insight").hidden || !this.game.node) return;
     const { name } = this.game.rules;
     if (this.rules !== name) {
       this.rules = name;

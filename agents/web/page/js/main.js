@@ -13,7 +13,10 @@ import { Table } from "./table.js";
 const FIRST = { rules: "classic", limits: { agreement: true }, seats: { dwarfs: YOU, trolls: "greedy" } };
 
 async function main() {
-  const world = await ask("welcome");
+  const world = await ask("welcome").catch(({ message }) => {
+    complain(new Error(`${message} Reload the page to try again.`), { stays: true });
+  });
+  if (!world) return; // without it there is no game
   const root = document.documentElement.style;
   for (const [name, colour] of Object.entries(world.colours)) root.setProperty(`--${name}`, colour);
   const game = new Game(world);

@@ -1,5 +1,5 @@
-// Keeps the battle of this tab, so that it is still there after a reload, and those that it left by
-// a link, so that the browser's buttons Back and Forward lead to them.
+// Keeps the battles of this tab, each with its entry of the tab's history, so that they are still
+// there after a reload, and the browser's buttons Back and Forward lead to them.
 
 import { Unanswered } from "./api.js";
 import { complain, stored } from "./dom.js";
@@ -20,6 +20,7 @@ export class Memory {
       if (game.node && !game.beginning && !lessons.starting && isHere) this.#keep();
     };
     game.addEventListener("change", keep);
+    game.addEventListener("leave", () => this.#leave());
     addEventListener("pagehide", keep); // by its last address
   }
 
@@ -29,19 +30,33 @@ export class Memory {
     history.replaceState({ entry: this.entry }, "");
   }
 
+  /** Another battle begins: it gets an entry of its own, whose address names none. */
+  #leave() {
+    this.#remember();
+    history.pushState(null, "", location.pathname);
+    this.#mark(null);
+  }
+
+  /** Remember what the current entry is left with. */
+  #remember() {
+    const { game, lessons, left } = this;
+    const now = lessons.starting ? lessons.before : game.kept;
+    if (now?.root && !game.beginning) left.set(this.entry, now);
+  }
+
   /** The tab has come to another entry of its history: go on with the battle that it was left with;
    * without one, `follow` the address.
    */
   async turn(state, follow) {
-    const { game, lessons, left } = this;
-    const now = lessons.starting ? lessons.before : game.kept;
-    if (now?.root && !game.beginning) left.set(this.entry, now);
+    const { game, left } = this;
+    this.#remember();
     this.#mark(state);
     this.replaced = null;
     if (left.has(this.entry)) return game.resume(left.get(this.entry));
     this.replaced = game.root;
     try {
-      if (!(await follow())) this.replaced = null; // the address names none: the battle stays
+      const has = (await this.#recall(this.#key)) || (await follow());
+      if (!has) this.replaced = null; // the address names none: the battle stays
     } catch (error) {
       if (!(error instanceof Unanswered)) this.replaced = null; // else the tab may be reloading
       throw error;
@@ -64,14 +79,24 @@ export class Memory {
       positions: [root, ...line].map(({ position }) => position),
       at: node === root ? 0 : line.indexOf(node) + 1,
     };
-    stored(() => sessionStorage.setItem(KEY, JSON.stringify(battle)));
+    const text = JSON.stringify(battle);
+    for (const key of [KEY, this.#key]) stored(() => sessionStorage.setItem(key, text));
+  }
+
+  /** Where the battle of the current entry is kept; that of the tab is kept under `KEY`, too. */
+  get #key() {
+    return `${KEY}-${this.entry}`;
   }
 
   /** Go on with the battle that was kept at this address, unless another one begins meanwhile.
    * Returns whether there was one.
    */
   async recall() {
-    const battle = stored(() => JSON.parse(sessionStorage.getItem(KEY)));
+    return (await this.#recall(this.#key)) || this.#recall(KEY);
+  }
+
+  async #recall(key) {
+    const battle = stored(() => JSON.parse(sessionStorage.getItem(key)));
     if (!battle || battle.address !== location.hash) return false;
     try {
       const known = (player) => this.world.players.some(({ spec }) => spec === player);
@@ -83,7 +108,7 @@ export class Memory {
       this.game.proceed().catch(complain);
       return true;
     } catch {
-      stored(() => sessionStorage.removeItem(KEY)); // it is of another version, or of a game that is not known any longer
+      stored(() => sessionStorage.removeItem(key)); // it is of another version, or of a game that is not known any longer
       return false;
     }
   }

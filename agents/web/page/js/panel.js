@@ -235,7 +235,7 @@ export class Panel {
     const seats = { dwarfs: game.seats.trolls, trolls: game.seats.dwarfs };
     const { rules, limits, view } = game;
     const players = { ...(game.match.ended ?? game.seats) };
-    await game.begin({ rules: rules.name, limits, seats, match: { first: view.margin, players } });
+    await game.begin({ leaves: true, rules: rules.name, limits, seats, match: { first: view.margin, players } });
   }
 
   async #match() {

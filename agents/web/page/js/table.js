@@ -109,8 +109,16 @@ export class Table {
   }
 
   #advice() {
-    const { yours, view } = this.game;
-    if (!yours) return "";
+    const { game } = this;
+    const { node, view, yours } = game;
+    if (view.toMove === null) return view.verdict; // a phone shows it nowhere else
+    if (!yours) return game.loop || game.thinking || game.beginning || node.next ? "" : "Paused: ▶ lets it play on.";
+    if (node.turn === "decline" && this.selected === null) return `The offer was declined. ${this.#choice()}`;
+    return this.#choice();
+  }
+
+  #choice() {
+    const { view } = this.game;
     if (this.#given()) return `Advice: ${this.#given().turn}`;
     if (view.asks === "capture") return "Choose what to capture.";
     if (view.asks === "trample") return "Trample on, or stop.";
