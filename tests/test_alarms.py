@@ -102,7 +102,7 @@ def test_alarms_go_on_from_where_they_were(tmp_path: Path) -> None:
 
 
 def test_a_run_that_goes_on_says_no_alarm_again(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(Anchors, "measure", lambda self, roles, decisions: {"trolls/entropy": 0.0})
+    monkeypatch.setattr(Anchors, "measure", lambda *_: {"trolls/entropy": 0.0})
     update = Trainer.update
 
     def breaks_off(trainer: Trainer) -> dict[str, float]:

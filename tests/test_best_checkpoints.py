@@ -13,7 +13,7 @@ from untrained import link_untrained
 
 from thud_env.outcome import SIDES
 from training.process.state import State
-from training.runs.anchors import SCORE, Anchors, Best
+from training.runs.anchors import NO_ENTROPY, SCORE, Anchors, Best
 from training.runs.folder import RunFolder
 from training.trainer import self_play_trainer
 
@@ -42,13 +42,25 @@ def test_the_best_of_each_role_is_kept_and_pointed_to(unbroken: Path) -> None:
 
 
 def test_of_equally_good_checkpoints_the_newest_is_the_best(monkeypatch) -> None:
-    """Against random and greedy play all battles of a Koom Valley game may be won."""
+    """Against random and greedy play all battles of a Koom Valley game may be won. A role that
+    becomes certain of everything may win them, too, but there is nothing left to learn.
+    """
     config = dataclasses.replace(TINY, anchors=("random",), anchor_games=2)
-    measuring, roles = Anchors(config), self_play_trainer(config).roles
-    for decisions, score in enumerate([1.0, 1.0, 0.5, 0.5]):
-        monkeypatch.setattr(measuring, "_margin", lambda *_, now=score: now)
-        measuring.measure(roles, decisions)
-    assert measuring.best == dict.fromkeys(SIDES, Best(1.0, 1))
+    roles = self_play_trainer(config).roles
+    certain = {"dwarfs/entropy": 0.5, "trolls/entropy": NO_ENTROPY}
+    for scores, updates, best in (
+        ([1.0, 1.0, 0.5], [{}] * 3, [Best(1.0, 2)] * 2),
+        ([1.0, 1.0], [{}] * 2, [Best(1.0, 1, equal=2)] * 2),
+        ([1.0, 1.0, 2.0], [{}] * 3, [Best(2.0, 3)] * 2),
+        ([1.0, 1.0, 1.0], [{}, {}, certain], [Best(1.0, 2, equal=3), Best(1.0, 1, equal=3)]),
+        ([1.0, 1.0, 0.5, 1.0], [{}, {}, certain, {}], [Best(1.0, 2, 4), Best(1.0, 1, 4)]),
+    ):
+        measuring = Anchors(config)
+        for decisions, (score, update) in enumerate(zip(scores, updates, strict=True), start=1):
+            monkeypatch.setattr(measuring, "_margin", lambda *_, now=score: now)
+            measuring.measure(roles, decisions, update)
+            measuring.restore(measuring.state())
+        assert list(measuring.best.values()) == best
     roles.close()
 
 
@@ -58,10 +70,10 @@ def test_an_anchor_stays_who_it_was_as_long_as_a_run_goes(tmp_path: Path) -> Non
     anchors = (f"policy:{link}", "mcts:sims=2")
     config = dataclasses.replace(TINY, anchors=anchors, anchor_games=4, max_turns=30)
     measuring, roles = Anchors(config), self_play_trainer(config).roles
-    before = measuring.measure(roles, 512)
+    before = measuring.measure(roles, 512, {})
     link_untrained(link, 2, "classic")
-    assert measuring.measure(roles, 512) == before
-    assert Anchors(config).measure(roles, 512) != before
+    assert measuring.measure(roles, 512, {}) == before
+    assert Anchors(config).measure(roles, 512, {}) != before
     roles.close()
 
 
@@ -84,7 +96,7 @@ def test_an_anchor_of_ones_own_carries_nothing_over(tmp_path: Path, monkeypatch)
     anchors = ("python:own_anchor:Drawing",)
     config = dataclasses.replace(TINY, anchors=anchors, anchor_games=4, max_turns=30)
     measuring, roles = Anchors(config), self_play_trainer(config).roles
-    assert measuring.measure(roles, 512) == measuring.measure(roles, 512)
+    assert measuring.measure(roles, 512, {}) == measuring.measure(roles, 512, {})
     roles.close()
 
 
@@ -142,7 +154,7 @@ def test_each_measurement_draws_anew() -> None:
     config = dataclasses.replace(TINY, anchors=("random",), anchor_games=8, max_turns=40)
     roles = self_play_trainer(config).roles
     measuring = Anchors(config)
-    found = [measuring.measure(roles, decisions) for decisions in (512, 512, 1024)]
+    found = [measuring.measure(roles, decisions, {}) for decisions in (512, 512, 1024)]
     roles.close()
     assert found[0] == found[1]
     assert found[0] != found[2]
@@ -154,7 +166,7 @@ def test_each_role_is_measured_from_its_own_view(monkeypatch: pytest.MonkeyPatch
     config = dataclasses.replace(TINY, anchors=("random",), anchor_games=2)
     roles = self_play_trainer(config).roles
     measuring = Anchors(config)
-    found = measuring.measure(roles, 512)
+    found = measuring.measure(roles, 512, {})
     roles.close()
     for name in ("margin_against_random", SCORE):
         assert (found[f"dwarfs/{name}"], found[f"trolls/{name}"]) == (3.5, -3.5)

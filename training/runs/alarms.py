@@ -13,15 +13,13 @@ from thud_env.errors import ThudError
 from thud_env.outcome import SIDES
 from thud_env.rulesets import get_ruleset
 from training.process.state import State
-from training.runs.anchors import SCORE, Best
+from training.runs.anchors import NO_ENTROPY, SCORE, Best
 from training.runs.checkpoints import Checkpoints
 
 FALLEN = 0.2
 """How far below its best a role may fall, as a share of the range of margins."""
 IN_A_ROW = 2
 """Measurements that must find it fallen: one by itself may be chance."""
-NO_ENTROPY = 0.005
-"""Share of the uniform policy's entropy below which a role does not explore any more."""
 
 
 class Collapsed(ThudError):  # noqa: N818 (what happened, not a user's mistake)

@@ -2,12 +2,13 @@
 
 The mean margin of self-play shows little, since both sides change. So each role regularly plays
 some battles against fixed anchors. The best checkpoint of a role is the one with the highest mean
-over the anchors.
+over the anchors; of equals, the newest with which it is known to have gone on exploring.
 """
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,8 @@ from training.process.roles import Roles
 from training.process.state import State, StateError
 from training.selfplay.battle_metrics import AGAINST
 
+NO_ENTROPY = 0.005
+"""A role with so little entropy, as a share of the uniform policy's, explores no more."""
 SCORE = "mean_anchor_margin"
 """The metric of a role that is its mean margin over the anchors."""
 
@@ -55,6 +58,20 @@ class Best:
     """Its mean margin over the anchors, from the role's view."""
     decisions: int
     """After how many decisions it was written."""
+    equal: int = 0
+    """After how many one was written that is as good, and may be the best once an update has shown
+    that the role went on exploring; 0: none."""
+
+
+def _better(best: Best | None, score: float, decisions: int, explored: bool) -> Best:
+    """The best now that another checkpoint has a score, and the one before it is known to have
+    explored or not.
+    """
+    if best is None or score > best.score:
+        return Best(score, decisions)
+    if best.equal and explored:
+        best = Best(best.score, best.equal)
+    return dataclasses.replace(best, equal=decisions if score == best.score else 0)
 
 
 class Anchors:
@@ -77,13 +94,17 @@ class Anchors:
         a policy of a run that goes on would be another later.
         """
 
-    def measure(self, roles: Roles, decisions: int) -> dict[str, float]:
+    def measure(
+        self, roles: Roles, decisions: int, update: Mapping[str, float]
+    ) -> dict[str, float]:
         """Play, and return the mean margin of each role against each anchor, and over them all,
         from its view.
 
         Args:
             roles: their networks.
             decisions: how far the run is.
+            update: the metrics of the update before, whose entropies are those of the checkpoint
+                before.
         """
         config = self._config
         if config.anchor_games == 0:
@@ -106,8 +127,8 @@ class Anchors:
                 metrics[f"{role}/{AGAINST}{anchor}"] = margin
             score = float(np.mean(margins))
             metrics[f"{role}/{SCORE}"] = score
-            if role not in self.best or score >= self.best[role].score:  # of equals the newest
-                self.best[role] = Best(score, decisions)
+            explored = update.get(f"{role}/entropy", 1.0) > NO_ENTROPY
+            self.best[role] = _better(self.best.get(role), score, decisions, explored)
         return metrics
 
     def _margin(self, roles: Roles, side: int, anchor: str, *seeds: int) -> float:
@@ -148,6 +169,7 @@ class Anchors:
         """
         best = {role: Best(**one) for role, one in state.values.items()}
         for role, one in best.items():
-            if role not in SIDES or (type(one.score), type(one.decisions)) != (float, int):
+            kinds = type(one.score), type(one.decisions), type(one.equal)
+            if role not in SIDES or kinds != (float, int, int):
                 raise StateError(f"the best checkpoints cannot be {state.values}")
         self.best = best

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -142,10 +143,14 @@ class Checkpoints:
 
     def still_there(self, best: Mapping[str, Best]) -> dict[str, Best]:
         """Those of the best checkpoints that have not been removed since."""
+
+        def exists(decisions: int) -> bool:
+            return (self.path / name_after(decisions)).exists()
+
         return {
-            role: one
+            role: dataclasses.replace(one, equal=one.equal if exists(one.equal) else 0)
             for role, one in best.items()
-            if (self.path / name_after(one.decisions)).exists()
+            if exists(one.decisions)
         }
 
     def point_to_best(self, best: Mapping[str, Best]) -> None:

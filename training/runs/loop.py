@@ -113,7 +113,7 @@ def run(
                 last = trainer.decisions >= config.total_decisions
                 due = last or trainer.updates % config.checkpoint_every == 0
                 if due and writes:
-                    metrics |= anchors.measure(trainer.roles, trainer.decisions)
+                    metrics |= anchors.measure(trainer.roles, trainer.decisions, metrics)
                     metrics |= foresight.measure(trainer.roles)
                 if writes:
                     folder.log.add(trainer.decisions, metrics)
