@@ -124,6 +124,12 @@ def test_an_agent_who_has_not_met_all_others_is_left_out(tmp_path: Path) -> None
     met = [r for r in results if {r.dwarfs, r.trolls} != {"b", "c"}]
     assert that_have_met(list(worth), results) == ["a", "b", "c"]
     assert that_have_met(list(worth), met) == ["a", "b"]
+    first_named = ["c", "a", "b"]
+    joins = [r for r in results if "c" not in (r.dwarfs, r.trolls)]
+    joins += [
+        r for r in results if "c" in (r.dwarfs, r.trolls) and "b" not in (r.dwarfs, r.trolls)
+    ][:9]
+    assert that_have_met(first_named, joins) == ["a", "b"]
     with_itself = [r for r in results if not r.dwarfs == r.trolls == "c"]
     assert that_have_met(list(worth), with_itself) == ["a", "b"]
     store_results(tmp_path, short_field(dict.fromkeys(worth, 60)), met)

@@ -219,6 +219,12 @@ def test_the_time_for_a_turn_begins_when_the_search_is_compiled(
     assert found.simulations > 1 if "mcts" in spec else found.depth > 1
 
 
+def test_a_stop_while_the_search_is_compiled_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    agent = AlphaBetaAgent(depth=6)
+    monkeypatch.setattr(deepening, "_compile", agent.stop)
+    assert agent.think(Position.start().row).depth == 1
+
+
 class MovesOn:
     """A searcher that goes on to its next moment whenever an attribute has been read."""
 

@@ -87,8 +87,8 @@ class Searcher:
             row: [432] a state row, its battle not over and no offer open.
             options: how to search.
         """
-        _compile()
         self._prepare(row, options)
+        _compile()  # after it, or a stop meanwhile would be lost
         with stopping_after(options.seconds, self.stop):
             *_, result = self._deepen(row, options)
         return result

@@ -157,6 +157,25 @@ def test_back_from_a_game_begun_after_a_link_leads_to_the_link_and_to_the_battle
     expect(state(page)).to_contain_text("Turn 1, the dwarfs to move")
 
 
+def test_back_to_a_battle_that_is_not_answered_loses_none(visit):
+    page = visit(asked())
+    press(page, "E2", "can move")
+    press(page, "E7", "move to")
+    wait_for_turns(page, 1)
+    begin(page)
+    wait_for_turns(page, 0)
+    page.reload()  # after which battles are read from the tab's storage
+    wait_for_turns(page, 0)
+    page.route("**/api/view", lambda route: route.abort())
+    page.go_back()
+    expect(page.get_by_role("alert")).to_contain_text("The server does not answer.")
+    page.unroute("**/api/view")
+    page.reload()
+    wait_for_turns(page, 1)
+    assert turn_texts(page) == ["dE2-E7"]
+    visit.complaints.clear()  # of the browser itself: what was not answered
+
+
 def test_back_from_a_record_that_is_opened_leads_to_the_battle_before(visit):
     page = visit(asked())
     press(page, "E2", "can move")

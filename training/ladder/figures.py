@@ -133,15 +133,16 @@ class Figures:
 
 def that_have_met(agents: list[str], results: list[Result]) -> list[str]:
     """Those of the agents, in their order, who have played a game with themselves and a game pair
-    with each of these who was named before: one who joins a ladder has at first met few.
+    with each other: one who joins a ladder has at first met few. Who has played most counts first.
     """
     by_cell = into_cells(results)
-    met: list[str] = []
-    for agent in agents:
+    games = Counter(name for result in results for name in (result.dwarfs, result.trolls))
+    met: set[str] = set()
+    for agent in sorted(agents, key=lambda name: -games[name]):
         with_others = (len(paired_margins(by_cell, agent, other)[0]) for other in met)
         if by_cell[agent, agent] and all(with_others):
-            met.append(agent)
-    return met
+            met.add(agent)
+    return [agent for agent in agents if agent in met]
 
 
 def compute_figures(agents: list[str], results: list[Result]) -> Figures:

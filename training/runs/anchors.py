@@ -103,8 +103,7 @@ class Anchors:
         Args:
             roles: their networks.
             decisions: how far the run is.
-            update: the metrics of the update before, whose entropies are those of the checkpoint
-                before.
+            update: the metrics of the update just made, with the entropies of its rollout.
         """
         config = self._config
         if config.anchor_games == 0:

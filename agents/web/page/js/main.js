@@ -13,9 +13,11 @@ import { Table } from "./table.js";
 const FIRST = { rules: "classic", limits: { agreement: true }, seats: { dwarfs: YOU, trolls: "greedy" } };
 
 async function main() {
-  const world = await ask("welcome").catch(({ message }) => {
+  const failed = ({ message }) => {
     complain(new Error(`${message} Reload the page to try again.`), { stays: true });
-  });
+    return null;
+  };
+  const world = await ask("welcome").catch(failed);
   if (!world) return; // without it there is no game
   const root = document.documentElement.style;
   for (const [name, colour] of Object.entries(world.colours)) root.setProperty(`--${name}`, colour);
@@ -37,7 +39,8 @@ async function main() {
   addEventListener("popstate", ({ state }) => memory.turn(state, () => dialogs.follow()).catch(complain));
   addEventListener("unhandledrejection", ({ reason }) => complain(reason));
   document.body.dataset.ready = "yes";
-  if (await memory.recall()) return;
+  const recalled = await memory.recall().catch(failed);
+  if (recalled !== false) return; // unless there was none: another battle would take its place
   if (await dialogs.follow().catch(complain)) return;
   if (isFirstVisit()) await lessons.start(0);
   else await game.begin(FIRST);

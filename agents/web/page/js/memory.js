@@ -107,7 +107,8 @@ export class Memory {
       if (battle.at > 0) await this.game.go(this.game.line[battle.at - 1]);
       this.game.proceed().catch(complain);
       return true;
-    } catch {
+    } catch (error) {
+      if (error instanceof Unanswered) throw error; // another time
       stored(() => sessionStorage.removeItem(key)); // it is of another version, or of a game that is not known any longer
       return false;
     }
