@@ -55,6 +55,11 @@ def by_features(depth: int) -> SearchOptions:
     return SearchOptions(read_evaluator("features"), depth=depth)
 
 
+def play_from(start: Row) -> SearchPlay:
+    searcher, rng = Searcher(seed_generators(1, 1)), np.random.default_rng(1)
+    return SearchPlay(searcher, by_features(1), [start], 0.8, rng)
+
+
 def command(folder: Path, *more: str, rules: str = "classic") -> list[str]:
     return [
         rules,
@@ -311,16 +316,7 @@ def test_turns_that_the_search_did_not_choose_are_known(
     manner: int, others: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(training.fit_evaluation.positions, "MANNERS", (manner,))
-    searcher = Searcher(seed_generators(1, 1))
-    start = Position.start(max_turns=100).row
-    play = SearchPlay(
-        searcher,
-        by_features(1),
-        [start],
-        0.8,
-        np.random.default_rng(1),
-    )
-    rows, values, by_others, last = play._battle()
+    rows, values, by_others, last = play_from(Position.start(max_turns=100).row)._battle()
     assert len(rows) == len(values) == len(by_others)
     assert last[TERMINATION] != ONGOING
     assert np.mean(by_others) == pytest.approx(others, abs=0.1)
@@ -440,17 +436,9 @@ def test_the_error_of_a_fit_is_of_battles_that_it_has_not_seen(
 
 def test_the_values_of_a_battle_are_for_the_dwarfs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(training.fit_evaluation.positions, "MANNERS", (SEARCHES,))
-    searcher = Searcher(seed_generators(1, 1))
     few = "5/7/9/11/13/15/7T7/4T2R7/15/15/13/2d8/9/7/5 {} - 0 0"  # the trolls are far ahead
     start = Position.from_text(few.format("d"), max_turns=20).row
-    play = SearchPlay(
-        searcher,
-        by_features(1),
-        [start],
-        0.8,
-        np.random.default_rng(1),
-    )
-    rows, values, _, _ = play._battle()
+    rows, values, _, _ = play_from(start)._battle()
     assert {int(row[TO_MOVE]) for row in rows} == {0, 1}
     assert max(values) < 0
 

@@ -28,11 +28,9 @@ from agents import system
 from agents.durable import make_folder, replace_flushed
 from agents.networks.checkpoint import NotFiniteError
 from thud_env.outcome import SIDES
-from training.checks import idle_keys
 from training.commands.lock import FILE, FolderLock
-from training.config import ExploitConfig, OpponentConfig, RunConfig, TrainConfig
+from training.config import TrainConfig
 from training.config_file import load_config
-from training.distill.config import DistillConfig, LessonConfig, TeacherConfig
 from training.errors import ConfigError, RunError
 from training.process.state import State, StateError, load_state, save_state
 from training.process.stopping import asked_to_stop
@@ -43,7 +41,6 @@ from training.runs.metrics import keep_until
 from training.train import Options, main, train
 from training.trainer import Trainer
 
-CONFIGS = Path(__file__).parents[1] / "configs"
 TINY = dataclasses.replace(
     SMALL_RUN, name="tiny", total_decisions=512, checkpoint_every=1, anchor_games=0, seed=3
 )
@@ -104,47 +101,6 @@ def test_a_run_says_which_limits_are_not_the_rulesets(tmp_path: Path) -> None:
     short = f"classic:name=short,max_turns={TINY.max_turns}"
     config = dataclasses.replace(TINY, rules=short, max_turns=None)
     assert "limits of the configuration" not in quietly(tmp_path, config)
-
-
-def test_a_run_says_which_of_its_keys_have_no_effect(tmp_path: Path) -> None:
-    assert "no effect" not in quietly(tmp_path)
-    opponents = OpponentConfig(players=("greedy2",), snapshots=3)
-    shown = quietly(tmp_path, dataclasses.replace(TINY, opponents=opponents, offer_after=5))
-    for said in (
-        "opponents.players has no effect without opponents.scripted or opponents.frozen",
-        "opponents.snapshots has no effect without opponents.frozen",
-        "offer_after has no effect without agreement",
-    ):
-        assert said in shown
-    assert "offer_after=5" not in shown
-
-
-@pytest.mark.parametrize(
-    ("config", "off"),
-    [
-        (TrainConfig(opponents=OpponentConfig(frozen=0.5, snapshots=3)), []),
-        (TrainConfig(opponents=OpponentConfig(scripted=0.5, players=("greedy2",))), []),
-        (TrainConfig(opponents=OpponentConfig(frozen=1.0, pace=0.1)), ["opponents.pace"]),
-        (ExploitConfig(agent="greedy", anchors=("greedy2",), anchor_games=0), ["anchors"]),
-        (DistillConfig(teacher=TeacherConfig(lookahead=2)), ["teacher.lookahead"]),
-        (DistillConfig(teacher=TeacherConfig(simulations=8, depth=3)), ["teacher.depth"]),
-        (DistillConfig(lessons=LessonConfig(players=("greedy2",))), ["lessons.players"]),
-    ],
-)
-def test_a_key_is_idle_where_another_switches_it_off(config: RunConfig, off: list[str]) -> None:
-    assert [line.split()[0] for line in idle_keys(config)] == off
-
-
-@pytest.mark.parametrize("path", sorted(CONFIGS.glob("*.yaml")), ids=lambda path: path.stem)
-def test_no_run_of_the_checkout_has_keys_without_an_effect(path: Path) -> None:
-    assert (
-        idle_keys(load_config(path, ExploitConfig if path.stem == "exploit" else TrainConfig)) == []
-    )
-
-
-@pytest.mark.parametrize("path", sorted(CONFIGS.glob("distill/*.yaml")), ids=lambda path: path.stem)
-def test_no_distillation_of_the_checkout_has_keys_without_an_effect(path: Path) -> None:
-    assert idle_keys(load_config(path, DistillConfig)) == []
 
 
 def test_a_run_goes_on_by_its_name_alone(run: Path, capsys) -> None:

@@ -157,7 +157,8 @@ def test_back_from_a_game_begun_after_a_link_leads_to_the_link_and_to_the_battle
     expect(state(page)).to_contain_text("Turn 1, the dwarfs to move")
 
 
-def test_back_to_a_battle_that_is_not_answered_loses_none(visit):
+@pytest.mark.parametrize("again", ["reload", "forward and back"])
+def test_back_to_a_battle_that_is_not_answered_loses_none(visit, again):
     page = visit(asked())
     press(page, "E2", "can move")
     press(page, "E7", "move to")
@@ -170,7 +171,12 @@ def test_back_to_a_battle_that_is_not_answered_loses_none(visit):
     page.go_back()
     expect(page.get_by_role("alert")).to_contain_text("The server does not answer.")
     page.unroute("**/api/view")
-    page.reload()
+    if again == "reload":
+        page.reload()
+    else:
+        page.go_forward()
+        expect(state(page)).to_contain_text("Turn 1, the dwarfs to move")
+        page.go_back()
     wait_for_turns(page, 1)
     assert turn_texts(page) == ["dE2-E7"]
     visit.complaints.clear()  # of the browser itself: what was not answered

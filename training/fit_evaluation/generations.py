@@ -153,7 +153,7 @@ class Generations:
         if learnt or get_ruleset(plan.rules).stone_moves:
             tables = tables_with(str(self.tables(generation - 1)))
         else:
-            tables = None
+            tables = _none
         evaluator = Evaluator(published_weights(), tables)
 
         def play(shard: tuple[int, Path], watch: Watch) -> None:
@@ -213,6 +213,10 @@ class Generations:
         rounded = np.clip(np.rint(values * POINT), -LARGEST, LARGEST)
         pieces, constant = rounded[:-2].astype(np.int16), rounded[-1].astype(np.int64)
         write_tables(self.tables(number), self._plan.rules, pieces, constant)
+
+
+def _none(rules: str) -> None:
+    """No tables: by features, within the bounds of play that is fitted."""
 
 
 def _check_fits(start: Path, rules: str) -> None:

@@ -41,7 +41,7 @@ export class Memory {
   #remember() {
     const { game, lessons, left } = this;
     const now = lessons.starting ? lessons.before : game.kept;
-    if (now?.root && !game.beginning) left.set(this.entry, now);
+    if (now?.root && !game.beginning && now.root !== this.replaced) left.set(this.entry, now);
   }
 
   /** The tab has come to another entry of its history: go on with the battle that it was left with;
