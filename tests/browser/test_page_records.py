@@ -164,9 +164,9 @@ def test_back_to_a_battle_that_is_not_answered_loses_none(visit, again):
     press(page, "E7", "move to")
     wait_for_turns(page, 1)
     begin(page)
-    wait_for_turns(page, 0)
+    expect(state(page)).to_contain_text("Turn 1, the dwarfs to move")
     page.reload()  # after which battles are read from the tab's storage
-    wait_for_turns(page, 0)
+    expect(state(page)).to_contain_text("Turn 1, the dwarfs to move")
     page.route("**/api/view", lambda route: route.abort())
     page.go_back()
     expect(page.get_by_role("alert")).to_contain_text("The server does not answer.")
@@ -174,8 +174,10 @@ def test_back_to_a_battle_that_is_not_answered_loses_none(visit, again):
     if again == "reload":
         page.reload()
     else:
+        left = page.evaluate("history.state.entry")
         page.go_forward()
-        expect(state(page)).to_contain_text("Turn 1, the dwarfs to move")
+        page.wait_for_function("left => history.state.entry !== left", arg=left)
+        page.wait_for_timeout(300)  # until the battle is there: nothing else tells the two apart
         page.go_back()
     wait_for_turns(page, 1)
     assert turn_texts(page) == ["dE2-E7"]
