@@ -411,8 +411,8 @@ def test_the_page_searches_past_the_limit_of_a_spec():
         )
         async with aclosing(thoughts):
             async for thought in thoughts:
-                if thought["finding"] is not None and thought["finding"].depth > 1:
-                    return thought["finding"]
+                if thought is not None and thought.depth > 1:
+                    return thought
         return None
 
     assert asyncio.run(watch()).depth > 1
@@ -452,7 +452,7 @@ def test_the_request_of_a_player_that_cannot_be_stopped_ends(monkeypatch, asked_
         seconds = 60 if asked_to else 1
         thoughts = thinkers.turn("python:own:Stuck", START, seconds, "name-0001", quick=False)
         async with asyncio.timeout(30), aclosing(thoughts):
-            assert await anext(thoughts) == {"finding": None}
+            assert await anext(thoughts) is None
             if asked_to:
                 thinkers.stop("name-0001")
             with pytest.raises(BadRequest, match=r"after 0.3 seconds: .* a method stop\(\)"):

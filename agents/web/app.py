@@ -106,12 +106,10 @@ class Table:
         thoughts = self.thinkers.turn(player.spec, position, seconds, name, quick=player.quick)
         async with aclosing(thoughts):
             async for thought in thoughts:
-                if thought.get("finding") is not None:
-                    thought["finding"] = insight.finding_view(thought["finding"], position)
-                if "turn" in thought:
-                    after = position.play(thought["turn"])
-                    thought["view"] = views.view(after, thought["turn"])
-                yield thought
+                if isinstance(thought, str):
+                    yield {"turn": thought, "view": views.view(position.play(thought), thought)}
+                else:
+                    yield {"finding": thought and insight.finding_view(thought, position)}
 
     async def insight(self, message: dict[str, Any]) -> Any:
         """A policy's probabilities and value of a position."""
@@ -137,9 +135,7 @@ class Table:
         findings = self.thinkers.analyse(spec, position, seconds, name)
         async with aclosing(findings):
             async for found in findings:
-                if found["finding"] is not None:
-                    found["finding"] = insight.finding_with_heat(found["finding"], position)
-                yield found
+                yield {"finding": found and insight.finding_with_heat(found, position)}
 
     def _position(self, message: dict[str, Any]) -> Position:
         return protocol.read_position(message, self._rulesets)

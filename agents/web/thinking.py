@@ -21,7 +21,7 @@ from time import monotonic
 from typing import Any, TypeVar
 
 from agents.agent import Agent
-from agents.analysis import Analysis, glimpse
+from agents.analysis import Analysis, Finding, glimpse
 from agents.asking import errors_with_traceback
 from agents.registry import make
 from agents.web.protocol import BadRequest
@@ -180,9 +180,8 @@ class Thinkers:
 
     async def turn(
         self, spec: str, position: Position, seconds: float, name: str, *, quick: bool
-    ) -> AsyncGenerator[dict[str, Any]]:
-        """Yield ``{"finding": ...}`` while an agent thinks, None if it has none, then
-        ``{"turn": ...}``.
+    ) -> AsyncGenerator[Finding | str | None]:
+        """Yield what an agent has found while it thinks, None if it has nothing, and then its turn.
 
         Args:
             spec: the agent.
@@ -199,16 +198,16 @@ class Thinkers:
             agent = await self._borrow(spec, seat.room)
             work = seat.start(agent, lambda: _turn(agent, position))
             async for _ in seat.ticks(seconds):
-                yield {"finding": glimpse(agent, position)}
+                yield glimpse(agent, position)
             turn = await work
             self._give_back(spec, agent)
-        yield {"turn": turn}
+        yield turn
 
     async def analyse(
         self, spec: str, position: Position, seconds: float, name: str
-    ) -> AsyncGenerator[dict[str, Any]]:
-        """Yield ``{"finding": ...}`` again and again while a player analyses a position, None as
-        long as it has none.
+    ) -> AsyncGenerator[Finding | None]:
+        """Yield what a player finds about a position while it analyses it, None as long as it has
+        nothing.
 
         Args:
             spec, position, seconds, name: as for ``turn``.
@@ -220,13 +219,13 @@ class Thinkers:
             analysis = await seat.room.run(lambda: Analysis(spec, position, endless=True))
             work = seat.start(analysis, analysis.run)
             shown = None
-            yield {"finding": None}  # the client sees that it has begun, and can leave
+            yield None  # the client sees that it has begun, and can leave
             async for _ in seat.ticks(seconds):
                 if analysis.finding is not shown:
                     shown = analysis.finding
-                    yield {"finding": shown}
+                    yield shown
             await work
-        yield {"finding": analysis.finding}
+        yield analysis.finding
 
     @contextlib.asynccontextmanager
     async def _seat(self, name: str, room: Room) -> AsyncIterator[Seat]:
