@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 
@@ -254,16 +255,28 @@ def test_types_are_checked_in_a_configuration_made_in_python(
 
 
 @pytest.mark.parametrize(
-    ("make", "refusal"),
+    ("config", "refusal"),
     [
-        (lambda: OpponentConfig(frozen="x"), "frozen: 'x' must be of type float"),
-        (lambda: ExploitConfig(num_games="x"), "num_games: 'x' must be of type int"),
-        (lambda: LessonConfig(student=None), "student: None must be of type float"),
+        (
+            TrainConfig(opponents=OpponentConfig(frozen="x")),
+            "opponents.frozen: 'x' must be of type float",
+        ),
+        (ExploitConfig(num_games="x"), "num_games: 'x' must be of type int"),
+        (
+            DistillConfig(lessons=LessonConfig(student=None)),
+            "lessons.student: None must be of type float",
+        ),
     ],
 )
-def test_types_are_checked_before_anything_is_counted(make, refusal: str) -> None:
+def test_types_are_checked_before_anything_is_counted(config: RunConfig, refusal: str) -> None:
     with pytest.raises(ConfigError, match=f"^{refusal}"):
-        make()
+        config.check()
+
+
+def test_numbers_that_no_file_can_keep_are_refused_by_their_key() -> None:
+    """YAML and JSON write none of NumPy's."""
+    with pytest.raises(ConfigError, match=r"^seed: np\.int64\(3\) must be of type int"):
+        TrainConfig(seed=np.int64(3)).check()
 
 
 def test_a_whole_number_serves_as_a_share_in_python() -> None:

@@ -150,6 +150,7 @@ def test_a_misspelt_key_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[s
         ("anchors=[greedi]", "anchors: unknown agent 'greedi': did you mean 'greedy'?"),
         ("lessons.players=[greedi]", "lessons.players: unknown agent 'greedi': did you mean"),
         ("teacher.simulations=1", "teacher.simulations is 1: the first only lists decisions"),
+        ("lessons.student=0.8", "lessons.student and scripted are 1.1 together: 1 is all"),
         ("start_from=nowhere", "start_from: there is no folder nowhere: a run's"),
         (
             "rules='classic:name=six'",
@@ -192,8 +193,8 @@ def test_a_folder_that_no_spec_can_name_is_refused_before_anything_is_learnt(
 
 
 def test_battles_that_may_end_by_agreement_are_refused() -> None:
-    with pytest.raises(ValueError, match="agreement: teachers label no offers"):
-        DistillConfig(agreement=True)
+    with pytest.raises(ConfigError, match=r"^agreement: teachers label no offers"):
+        DistillConfig(agreement=True).check()
 
 
 def test_lessons_shorter_than_a_step_are_learnt_from(tmp_path: Path) -> None:

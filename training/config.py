@@ -16,7 +16,7 @@ from agents.ranges import Count, NotNegative, Positive, Share, StepSize
 from thud_env.errors import ThudError
 from thud_env.rules.row import new_row
 from thud_env.rulesets import get_ruleset
-from training.config_values import check_type, check_values
+from training.config_values import check_values
 from training.errors import ConfigError
 
 
@@ -49,12 +49,7 @@ class PPOConfig:
 
 @dataclasses.dataclass(frozen=True)
 class OpponentConfig:
-    """Opponents besides the other learner (training/selfplay/opponents.py).
-
-    Raises:
-        ThudError: if a value is of another type or out of range, or snapshots and players are met
-            in more than all of the battles.
-    """
+    """Opponents besides the other learner (training/selfplay/opponents.py)."""
 
     frozen: Share = 0.0
     """Share of the battles in which one role meets a frozen snapshot of the other; until there is
@@ -70,12 +65,6 @@ class OpponentConfig:
     pace: float | None = None
     """How far a role may be ahead in mirror play, as a share of the largest margin, before it
     learns from one rollout in four only, so that the other catches up; nothing: never."""
-
-    def __post_init__(self) -> None:
-        check_values(self)
-        shares = self.frozen + self.scripted
-        if shares > 1:
-            raise ThudError(f"frozen and scripted are {shares:g} together: 1 is all")
 
     def in_each_seat(self, games: int) -> tuple[int, int]:
         """Of so many battles of a process, those in which each role meets scripted players, and
@@ -252,6 +241,13 @@ class TrainConfig(SelfPlayConfig):
     opponents: OpponentConfig = dataclasses.field(default_factory=OpponentConfig)
     """The opponents that do not learn."""
 
+    def check(self) -> None:
+        """See ``RunConfig``."""
+        super().check()
+        shares = self.opponents.frozen + self.opponents.scripted
+        if shares > 1:
+            raise ConfigError(f"opponents.frozen and scripted are {shares:g} together: 1 is all")
+
     @property
     def players_named(self) -> dict[str, tuple[str, ...]]:
         """See ``RunConfig``."""
@@ -272,19 +268,16 @@ class TrainConfig(SelfPlayConfig):
 
 @dataclasses.dataclass(frozen=True)
 class ExploitConfig(SelfPlayConfig):
-    """One run against an agent that does not learn.
-
-    Raises:
-        ThudError: if half of the battles cannot be of each seat.
-    """
+    """One run against an agent that does not learn."""
 
     agent: str = ""
     """Its spec (docs/agents.md)."""
 
-    def __post_init__(self) -> None:
-        check_type(int, self.num_games, "num_games")
+    def check(self) -> None:
+        """See ``RunConfig``."""
+        super().check()
         if self.num_games % 2:
-            raise ThudError(
+            raise ConfigError(
                 f"num_games: {self.num_games} must be even: half of the battles are of each seat"
             )
 

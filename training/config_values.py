@@ -9,8 +9,6 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
-import numpy as np
-
 from thud_env.arguments import shown
 from training.errors import ConfigError
 
@@ -42,8 +40,6 @@ def check_values(config: Any, where: str = "") -> None:
     hints = field_types(type(config), ranges=True)
     for field in dataclasses.fields(config):
         key, value, hint = f"{where}{field.name}", getattr(config, field.name), hints[field.name]
-        if isinstance(value, np.generic):
-            value = value.item()
         if isinstance(hint, type) and dataclasses.is_dataclass(hint):
             if not isinstance(value, hint):
                 raise ConfigError(f"{key}: {shown(value)} must be of type {hint.__name__}")

@@ -9,9 +9,8 @@ from agents.networks.config import NetworkConfig
 from agents.ranges import Count, NotNegative, Positive, Range, Share, StepSize
 from agents.search.lookahead import DEEPEST_LOOKAHEAD
 from agents.search.workspace import MAX_DEPTH, MAX_QUIESCENCE
-from thud_env.errors import ThudError
 from training.config import RunConfig
-from training.config_values import check_values
+from training.errors import ConfigError
 
 REACH = 32_767
 """The largest reach: what decisions lose is kept in 16 bits."""
@@ -23,9 +22,6 @@ class TeacherConfig:
     """The search that labels states: alpha-beta (training/distill/alphabeta_teacher.py),
     or with ``simulations`` a tree search with the students' own networks, which is expert iteration
     (training/distill/tree_teacher.py).
-
-    Raises:
-        ThudError: if ``simulations`` is 1.
     """
 
     simulations: NotNegative = 0
@@ -46,19 +42,10 @@ class TeacherConfig:
     """Of alpha-beta: how it evaluates: by patterns fitted to self-play, if the ruleset has tables,
     or by features."""
 
-    def __post_init__(self) -> None:
-        if self.simulations == 1:
-            raise ThudError("simulations is 1: the first only lists decisions; 2 would be right")
-
 
 @dataclasses.dataclass(frozen=True)
 class LessonConfig:
-    """The battles in which states are labelled (training/distill/lessons.py).
-
-    Raises:
-        ThudError: if a value is of another type or out of range, or students and players have more
-            than all of the seats.
-    """
+    """The battles in which states are labelled (training/distill/lessons.py)."""
 
     book: Share = 0.25
     """Share of the battles that begin from the book of openings; the others begin after random
@@ -80,12 +67,6 @@ class LessonConfig:
     """Chance that a decision is drawn from all legal ones instead."""
     teacher_temperature: Temperature = 20.0
     """Temperature at which the teacher draws among its decisions, in hundredths of a point."""
-
-    def __post_init__(self) -> None:
-        check_values(self)
-        shares = self.student + self.scripted
-        if shares > 1:
-            raise ThudError(f"student and scripted are {shares:g} together: 1 is all")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,11 +97,7 @@ class StudentConfig:
 
 @dataclasses.dataclass(frozen=True)
 class DistillConfig(RunConfig):
-    """One distillation.
-
-    Raises:
-        ThudError: if its battles may end by agreement.
-    """
+    """One distillation."""
 
     name: str = "distill"
     """The run is written to ``runs/NAME``."""
@@ -148,9 +125,18 @@ class DistillConfig(RunConfig):
     student: StudentConfig = dataclasses.field(default_factory=StudentConfig)
     """How the students learn."""
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """See ``RunConfig``."""
+        super().check()
         if self.agreement:
-            raise ThudError("agreement: teachers label no offers, so False would be right")
+            raise ConfigError("agreement: teachers label no offers, so False would be right")
+        if self.teacher.simulations == 1:
+            raise ConfigError(
+                "teacher.simulations is 1: the first only lists decisions; 2 would be right"
+            )
+        shares = self.lessons.student + self.lessons.scripted
+        if shares > 1:
+            raise ConfigError(f"lessons.student and scripted are {shares:g} together: 1 is all")
 
     @property
     def players_named(self) -> dict[str, tuple[str, ...]]:
