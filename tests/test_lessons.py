@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from itertools import pairwise
 
 import numpy as np
 import pytest
+import torch
 from small_distillation import FLOAT32, SMALL, TINY, networks, without_chance
 
 from thud_env import Position
@@ -15,6 +17,7 @@ from thud_env.rulesets import CLASSIC, RULESETS
 from training.distill.alphabeta_teacher import AlphaBetaTeacher
 from training.distill.config import LessonConfig
 from training.distill.lessons import Lesson, Lessons, followed_values
+from training.process.state import StateError
 
 
 def test_followed_values_by_hand() -> None:
@@ -73,3 +76,27 @@ def test_a_student_draws_at_the_temperature_of_the_lessons() -> None:
             log_probs = pair[row[TO_MOVE]](inputs).log_probs
             likeliest = Position(row).apply(int(inputs.decisions[log_probs.argmax()]))
             assert np.array_equal(likeliest.row, following)
+
+
+@pytest.mark.parametrize(
+    ("part", "entry", "said"),
+    [
+        ("rows", (3, TO_MOVE), "battles cannot go on: row 3 is damaged: .*TO_MOVE"),
+        ("seats", (3, 1), "battles cannot go on: a seat is of none of the players"),
+        ("rows", None, "the state is of 2 battles, not of 4"),
+    ],
+)
+def test_a_damaged_state_is_refused_and_changes_nothing(
+    part: str, entry: tuple[int, int] | None, said: str
+) -> None:
+    lessons = Lessons(TINY, networks(), FLOAT32, np.random.SeedSequence(1))
+    before = copy.deepcopy(lessons.state())
+    damaged = copy.deepcopy(before)
+    if entry is None:
+        damaged.tensors[part] = damaged.tensors[part][:2]
+    else:
+        damaged.tensors[part][entry] = 5
+    with pytest.raises(StateError, match=said):
+        lessons.restore(damaged)
+    assert all(torch.equal(one, before.tensors[n]) for n, one in lessons.state().tensors.items())
+    lessons.restore(before)

@@ -188,6 +188,14 @@ def test_a_state_with_a_damaged_row_is_refused_and_changes_nothing(
     np.testing.assert_array_equal(players.battles.games.rows, before)
 
 
+def test_a_state_with_a_frame_that_is_none_is_refused(pool: ThreadPoolExecutor) -> None:
+    players = self_play(pool)
+    state = players.battles.state()
+    state.tensors["frames"][3] = 99
+    with pytest.raises(StateError, match=r"battles cannot go on: frames must be among \(0,\)"):
+        players.battles.restore(state)
+
+
 def test_the_next_rollout_goes_on_where_the_last_one_stopped(pool: ThreadPoolExecutor) -> None:
     players = self_play(pool)
     first = players.collect(7)

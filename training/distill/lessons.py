@@ -21,6 +21,7 @@ from agents.networks.network import PolicyNetwork
 from agents.search.scale import as_share, current_score
 from thud_env.batch.states import legal_lists
 from thud_env.outcome import SIDES
+from thud_env.rules.check import RowError, check_rows
 from thud_env.rules.legal import legal_list
 from thud_env.rules.play import apply
 from thud_env.rules.row import (
@@ -34,7 +35,7 @@ from training.arena.book import starts_to_learn_from
 from training.distill.config import DistillConfig
 from training.distill.labels import Labels, Teacher
 from training.process.precision import Precision
-from training.process.state import State, restore_generator, state_of_generator
+from training.process.state import State, StateError, restore_generator, state_of_generator
 
 TEACHER, STUDENT = -1, -2
 """Who plays a side, beside the numbers of the configuration's players."""
@@ -242,9 +243,21 @@ class Lessons:
         )
 
     def restore(self, state: State) -> None:
-        """Continue from a state."""
-        self._rows[:] = state.tensors["rows"].numpy()
-        self._seats[:] = state.tensors["seats"].numpy()
+        """Continue from a state.
+
+        Raises:
+            StateError: if it is of another number of battles, or its rows or seats are damaged.
+        """
+        rows, seats = (state.tensors[name].numpy() for name in ("rows", "seats"))
+        if rows.shape != self._rows.shape:
+            raise StateError(f"the state is of {len(rows)} battles, not of {len(self._rows)}")
+        try:
+            self._rows[:] = check_rows(rows, get_ruleset(self._config.rules))
+        except RowError as error:
+            raise StateError(f"the battles cannot go on: {error}") from None
+        if not np.isin(seats, [TEACHER, STUDENT, *range(len(self._players))]).all():
+            raise StateError("the battles cannot go on: a seat is of none of the players")
+        self._seats[:] = seats
         restore_generator(self._random, state.values["random"])
         for player, kept in zip(self._players, state.values["players"], strict=True):
             player.set_state(kept)

@@ -112,15 +112,18 @@ class OngoingBattles:
         """Go on from a state.
 
         Raises:
-            StateError: if it is of another number of battles, or its rows are damaged.
+            StateError: if it is of another number of battles, or its rows or frames are damaged.
         """
         rows = state.tensors["rows"].numpy()
         if rows.shape != self.games.rows.shape:
             raise StateError(f"the state is of {len(rows)} battles, not of {self.games.num_games}")
+        frames = state.tensors["frames"].numpy()
+        if not np.isin(frames, self.symmetries).all():  # compiled code looks them up unchecked
+            raise StateError(f"the battles cannot go on: frames must be among {self.symmetries}")
         try:
             self.games.set_rows(rows)
         except RowError as error:
             raise StateError(f"the battles cannot go on: {error}") from None
-        self.frames[:] = state.tensors["frames"].numpy()
+        self.frames[:] = frames
         restore_generator(self.random, state.values["random"])
         self.opponents.restore(state.values["opponents"])
