@@ -185,6 +185,23 @@ def test_a_ruleset_of_your_own_is_refused_in_a_line(tmp_path: Path, capsys) -> N
     assert not folder.exists()
 
 
+@pytest.mark.parametrize(
+    ("there", "said"),
+    [
+        ("mine.json", "mine.json is of no tables mine.npz, and is left as it is"),
+        ("mine.npz", "mine.npz cannot be read"),
+    ],
+)
+def test_a_file_of_something_else_is_left_as_it_is(
+    there: str, said: str, tmp_path: Path, capsys
+) -> None:
+    (tmp_path / there).write_text("{}")
+    assert main(command(tmp_path / "fit", "--out", str(tmp_path / "mine.npz"))) == 2
+    assert said in capsys.readouterr().err
+    assert (tmp_path / there).read_text() == "{}"
+    assert not (tmp_path / "fit").exists()
+
+
 @pytest.mark.parametrize("there", ["file", "tables.json/more"])
 def test_tables_without_room_are_refused_before_any_play(
     there: str, tmp_path: Path, capsys

@@ -15,6 +15,7 @@ from thud_env.rulesets import get_ruleset
 from training.arena import openings
 from training.arena.openings import (
     COUNT,
+    MOST_STARTS,
     SEED,
     TURNS,
     Openings,
@@ -200,3 +201,28 @@ def test_a_ruleset_without_enough_starts_is_told(monkeypatch: pytest.MonkeyPatch
 def test_no_starts_at_all_are_refused() -> None:
     with pytest.raises(OpeningsError, match=r"has \d+ starts, not 0$"):
         read_openings("classic").rows(0)
+
+
+def test_a_book_is_written_over_a_book_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "mine.txt"
+    words = ["--count", "1", "--out", str(out)]
+    for seed in ("1", "2"):
+        assert main([*words, "--seed", seed]) == 0
+        assert f"seed={seed} " in out.read_text()
+    out.write_text("my notes")
+    assert main(words) == 2
+    assert f"{out} is not of training.arena.openings, and is left as it is" in (
+        capsys.readouterr().err
+    )
+    assert out.read_text() == "my notes"
+
+
+def test_more_starts_than_a_ladder_can_keep_are_refused(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(OpeningsError, match=r"^100,001 starts are too many: 100,000 at most$"):
+        Openings.of([Position.start()] * (MOST_STARTS + 1))
+    assert main(["--count", str(MOST_STARTS + 1)]) == 2
+    assert "--count: '100001': a whole number in 1 .. 100000" in capsys.readouterr().err

@@ -28,7 +28,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.durable import make_folder, replace_flushed
 from agents.words import counted
 from thud_env import Position
 from thud_env.board import CELL_OF_SQUARE, SQUARE_SYMMETRY
@@ -38,10 +37,13 @@ from thud_env.notation.turns import walk_turns
 from thud_env.rules.play import apply
 from thud_env.rules.row import NUM_DWARFS, NUM_TROLLS
 from thud_env.rulesets import RULESETS, Ruleset, get_ruleset
+from training.pages import check_page, write_all
 
 FOLDER = Path(__file__).resolve().parents[2] / "configs" / "ladder"
 OWN_FOLDER = Path("runs") / "books"
 COUNT = 500
+MOST_STARTS = 100_000
+"""The most starts of a book."""
 SEED = 1
 TURNS = range(4, 9)
 """How many random turns lead to a start; the starts cycle through these lengths."""
@@ -68,7 +70,13 @@ class Openings:
 
     @classmethod
     def of(cls, starts: list[Position]) -> Openings:
-        """The book of these starts, one or more, all of one ruleset."""
+        """The book of these starts, one or more, all of one ruleset.
+
+        Raises:
+            OpeningsError: if there are more than ``MOST_STARTS``.
+        """
+        if len(starts) > MOST_STARTS:
+            raise OpeningsError(f"{len(starts):,} starts are too many: {MOST_STARTS:,} at most")
         rules = starts[0].rules.spec
         text = "\n".join((rules, *(start.text for start in starts)))
         return cls(rules, tuple(starts), hashlib.sha256(text.encode()).hexdigest()[:16])
@@ -248,7 +256,11 @@ def main(words: list[str] | None = None) -> int:
     command = Command("training.arena.openings", __doc__)
     command.add_rules()
     command.add_argument(
-        "--count", type=bounded(int, 1), default=COUNT, metavar="N", help=f"starts ({COUNT})"
+        "--count",
+        type=bounded(int, 1, MOST_STARTS),
+        default=COUNT,
+        metavar="N",
+        help=f"starts ({COUNT})",
     )
     command.add_argument(
         "--seed", type=bounded(int, 0), default=SEED, metavar="N", help=f"seeds the draws ({SEED})"
@@ -261,13 +273,14 @@ def main(words: list[str] | None = None) -> int:
 
 def _write_book(arguments: argparse.Namespace) -> None:
     rules, count, seed, out = arguments.rules, arguments.count, arguments.seed, arguments.out
-    lines = [f"thud-openings 1 rules={rules} seed={seed} count={count}"]
+    if out is not None:
+        check_page("training.arena.openings", _HEADER_BEGINS, out)
+    lines = [f"{_HEADER_BEGINS}1 rules={rules} seed={seed} count={count}"]
     lines += [start.text for start in generate_openings(rules, count, seed)]
     if out is None:
         print(*lines, sep="\n")
     else:
-        make_folder(out.parent)
-        replace_flushed(out, "".join(f"{line}\n" for line in lines).encode())
+        write_all({out: "".join(f"{line}\n" for line in lines)})
         print(f"{out}: {counted(count, 'start')} of {rules}")
 
 

@@ -111,6 +111,7 @@ def _fit_evaluation(arguments: argparse.Namespace) -> None:
     if out.suffix != ".npz":  # the report is beside it, by the same name
         raise ThudError(f"--out {out}: NAME.npz would be right")
     check_writable(out, _beside(out))
+    _check_ours(out)
     make_folder(folder)
     make_folder(out.parent)
     with FolderLock(folder, "take another --folder"):
@@ -157,6 +158,14 @@ def _is_written(out: Path, newest: Path, report_path: Path, fits: list[Any]) -> 
 def _beside(out: Path) -> Path:
     """The file of the report on published tables."""
     return out.with_suffix(".json")
+
+
+def _check_ours(out: Path) -> None:
+    """Refuse to write over a file that is none of tables, or a report of something else."""
+    if out.exists():
+        read_values(out)
+    elif _beside(out).exists():
+        raise ThudError(f"{_beside(out)} is of no tables {out.name}, and is left as it is")
 
 
 def _write_out(out: Path, newest: Path, report: bytes) -> None:

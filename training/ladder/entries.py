@@ -12,6 +12,7 @@ from thud_env.errors import ThudError
 from thud_env.outcome import Termination
 from thud_env.rulesets import get_ruleset
 from training.arena.games import Result
+from training.arena.openings import MOST_STARTS
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,8 +35,8 @@ class Header:
     """The version of this format."""
 
 
-_MOST_GAMES = 10_000
-"""The most games of two agents: more than any book has starts for."""
+_MOST_GAMES = 2 * MOST_STARTS
+"""The most games of two agents: each start once in either seat."""
 _ENDINGS = {one.name.lower() for one in Termination}
 
 
