@@ -209,7 +209,8 @@ def test_several_opponents_make_a_table_of_what_each_would_show(capsys) -> None:
     words = ["--games", "3", "--rules", "koom-valley-football"]
     assert main(["--match", "greedy", "random", "greedy2", *words]) == 0
     out, err = capsys.readouterr()
-    title, _, _, _, *lines = out.splitlines()
+    starts, title, _, _, _, *lines = out.splitlines()
+    assert starts == "starts: the opening book's (--no-openings: the setup)"
     assert title == "greedy, koom-valley-football"
     assert [line for line in err.splitlines() if line.startswith("evaluate: ")] == [
         f"evaluate: against {opponent}: too few game pairs, 3: intervals of fewer than 20 are too "
@@ -260,7 +261,10 @@ def test_one_battle_is_valid_json_too(capsys) -> None:
 def test_lines_for_people(capsys) -> None:
     assert main([*GREEDY, "--games", "2", "--rules", "koom-valley"]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("2 battles of koom-valley: dwarfs greedy, trolls random\n")
+    assert out.startswith(
+        "starts: the opening book's (--no-openings: the setup)\n"
+        "2 battles of koom-valley: dwarfs greedy, trolls random\n"
+    )
     for word in (
         "sandwiches",
         "tramples",

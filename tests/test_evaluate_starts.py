@@ -14,21 +14,28 @@ import agents
 from thud_env import Position, ThudError, read_record
 from training.arena.battles import play_battles, play_pairs
 from training.arena.evaluation import evaluate
+from training.arena.openings import read_openings
 from training.evaluate import main
 
 
-@pytest.mark.parametrize("players", [["--dwarfs", FIRST, "--trolls", FIRST], ["--match"]])
-def test_players_without_chance_begin_from_the_book(players: list[str], capsys) -> None:
-    words = [*players, *([FIRST, FIRST] if players == ["--match"] else [])]
-    words += ["--games", "6", "--max-turns", "20", "--json"]
+@pytest.mark.parametrize(
+    "players",
+    [
+        ["--dwarfs", FIRST, "--trolls", FIRST],
+        ["--match", FIRST, FIRST],
+        ["--match", "random", FIRST],
+    ],
+)
+def test_battles_begin_from_the_book(players: list[str], capsys) -> None:
+    words = [*players, "--games", "6", "--max-turns", "20", "--json"]
     assert main(words) == 0
-    out, err = capsys.readouterr()
+    out = capsys.readouterr().out
     assert json.loads(out)["games"] == 6
-    assert "neither player plays by chance: from the starts of the opening book" in err
+    assert json.loads(out)["openings"] == read_openings("classic").digest
     assert main([*words, "--openings"]) == 0
-    again, err = capsys.readouterr()
-    assert again == out
-    assert "neither player" not in err
+    assert capsys.readouterr().out == out
+    assert main([*words, "--no-openings"]) == 0
+    assert json.loads(capsys.readouterr().out)["openings"] is None
 
 
 def test_a_battle_played_again_counts_once(capsys) -> None:
@@ -49,7 +56,7 @@ def test_more_games_than_the_book_has_starts(capsys) -> None:
     assert "the book of classic has 500 starts, not 501" in capsys.readouterr().err
     assert main([*words, "--json"]) == 0
     out, err = capsys.readouterr()
-    assert "from the starts of the opening book" in err
+    assert json.loads(out)["openings"] == read_openings("classic").digest
     assert "of 501 battles are distinct: repeats are not counted" in err
     assert 20 < json.loads(out)["games"] <= 500
 
@@ -185,10 +192,17 @@ def test_what_answers_for_rows_can_be_evaluated() -> None:
 
 
 @pytest.mark.parametrize("turned", [False, True])
-def test_one_player_that_draws_is_enough_to_begin_from_the_setup(turned: bool) -> None:
+def test_one_player_that_draws_is_enough_to_count_all(turned: bool) -> None:
     players = [agents.make("greedy", 1), agents.make("policy:pretrained/classic,temperature=0")]
     assert [player.stochastic for player in players] == [True, False]
-    found = evaluate(tuple(players[::-1] if turned else players), 3, "classic", max_turns=1)
+    ordered = (players[1], players[0]) if turned else (players[0], players[1])
+    found = evaluate(ordered, 40, "classic", openings=False, max_turns=1)
+    assert any("distinct: all are counted" in note for note in found.notes)
+    assert len(found.played.margins) == 40
+
+
+def test_a_ruleset_without_a_book_begins_at_the_setup_and_says_so() -> None:
+    players = (agents.make("greedy"), agents.make("random"))
+    found = evaluate(players, 3, "classic:name=bookless,trolls=H7", max_turns=1)
     assert found.openings is None
-    assert not any("neither" in note or "not counted" in note for note in found.notes)
-    assert len(found.played.margins) == 3
+    assert any("from the setup alone: there is no book of openings" in one for one in found.notes)

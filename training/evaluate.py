@@ -74,7 +74,7 @@ def main(words: list[str] | None = None) -> int:
     add(
         "--openings",
         action=argparse.BooleanOptionalAction,
-        help="begin from the starts of the opening book (if neither player plays by chance)",
+        help="each from another start of the opening book (the book if there is one, repeated)",
     )
     add(
         "--starts",
@@ -173,7 +173,7 @@ def _evaluate(arguments: argparse.Namespace) -> None:
         ]
         print(json.dumps(told if len(told) > 1 else told[0], indent=2))
     else:
-        _print_figures(asked, results)
+        _print_figures(asked, found, results)
     if arguments.records:
         sys.stdout.flush()  # the figures first: a disk may be full
         tags = {"Seed": str(asked.seed)}
@@ -216,11 +216,17 @@ def _origin(specs: tuple[str, str], rules: str) -> dict[str, Any]:
     }
 
 
-def _print_figures(asked: _Request, results: list[BattleFigures | PairFigures]) -> None:
-    """Print the figures for people, after the limits that are not the ruleset's."""
+def _print_figures(
+    asked: _Request, found: list[Evaluation], results: list[BattleFigures | PairFigures]
+) -> None:
+    """Print the figures for people, after the limits that are not the ruleset's, and the starts if
+    they were not asked for.
+    """
     one, others, rules = asked.one, asked.others, asked.rules
     if words := unlike_the_rules(rules, **asked.limits):
         print(f"limits: {words}")
+    if asked.openings is None and found[0].openings:
+        print("starts: the opening book's (--no-openings: the setup)")
     pairs = [figures for figures in results if isinstance(figures, PairFigures)]
     if len(others) > 1:
         print(f"{one}, {rules}\n")

@@ -51,7 +51,8 @@ def evaluate(
         match: whether to play game pairs.
         openings: where the battles begin. True: from the opening book, a start for each. False:
             from the setup. An ``Openings``: from its starts, repeated when they run out. None: from
-            the book, repeated, if neither player draws and there is one; else from the setup.
+            the book, repeated, if there is one; else from the setup. From there players without
+            chance play one battle, and searches, which draw among equals alone, its mirror images.
         watch: called after each decision with how many battles ended by it.
         **limits: ``max_quiet_turns``, ``max_turns``, ``offer_after``, ``agreement``.
 
@@ -67,7 +68,7 @@ def evaluate(
     elif openings:
         book = read_openings(rules)
         starts, digest = book.rows(games, **limits), book.digest
-    elif openings is None and not by_chance:
+    elif openings is None:
         starts, digest, notes = _different_starts(rules, games, limits)
     play, kind = (play_pairs, "game pairs") if match else (play_battles, "battles")
     played = play(*players, games, rules, starts=starts, watch=watch, **limits)
@@ -85,19 +86,13 @@ def evaluate(
 def _different_starts(
     rules: str, games: int, limits: dict[str, Any]
 ) -> tuple[NDArray[np.int16] | None, str | None, list[str]]:
-    """Starts for players that play without chance, their digest, and a note of where from: from
-    the book, if there is one.
-    """
+    """Starts from the book and its digest; without one neither, and a note that says why."""
     try:
         book = read_openings(rules)
         starts = _begun_again(book, games, limits)
     except OpeningsError as error:
         return None, None, [f"from the setup alone: {error}"]
-    note = (
-        "neither player plays by chance: from the starts of the opening book "
-        "(--no-openings: from the setup)"
-    )
-    return starts, book.digest, [note]
+    return starts, book.digest, []
 
 
 def _begun_again(openings: Openings, games: int, limits: dict[str, Any]) -> NDArray[np.int16]:
