@@ -117,6 +117,21 @@ def test_each_of_a_batch_maps_by_its_own_symmetry(kind: Any) -> None:
     assert all(len(one) == 0 for one in map_together(symmetries[:0], planes[:0], policies[:0]))
 
 
+def test_each_action_of_a_batch_maps_by_its_own_symmetry() -> None:
+    rng = np.random.default_rng(1)
+    symmetries, actions = rng.integers(8, size=50), rng.integers(6470, size=(50, 3))
+    for given in (actions, actions[:, 0].astype(np.int32), (actions[:, 0] % 128).astype(np.int8)):
+        mapped = map_action(symmetries, given)
+        wanted = [map_action(int(s), one) for s, one in zip(symmetries, given, strict=True)]
+        assert np.array_equal(mapped, wanted)
+    assert mapped.dtype == np.int16
+    assert map_action(symmetries[:0], actions[:0]).shape == (0, 3)
+    with pytest.raises(ValueError, match=r"^symmetries are .*: integers of shape \(2,\) would"):
+        map_action(symmetries, actions[:2])
+    with pytest.raises(ValueError, match=r"symmetry must be .*in 0 \.\. 7, not 8"):
+        map_action(np.array([1, 8]), actions[:2])
+
+
 def test_the_inverse_undoes() -> None:
     rng = np.random.default_rng(2)
     planes, policy = rng.random((13, 15, 15)), rng.random(6470)

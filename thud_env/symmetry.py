@@ -15,7 +15,7 @@ True
 Observations, masks and policies are NumPy arrays, torch tensors or anything else that reshapes and
 is indexed as those are, with any number of leading dimensions; what is returned is a new one of the
 same kind. ``map_action`` takes and returns integers and NumPy arrays only, and ``map_rows`` the
-state rows of a batch. Of a batch each may have a symmetry of its own, but for actions.
+state rows of a batch. Of a batch each may have a symmetry of its own.
 """
 
 from __future__ import annotations
@@ -113,28 +113,31 @@ def map_policy(symmetry: int | NDArray[Any], policy: Array) -> Array:
     return mapped
 
 
-def map_action(symmetry: int, action: Any) -> Any:
-    """Actions mapped: an int, or an integer NumPy array of any shape.
+def map_action(symmetry: int | NDArray[Any], action: Any) -> Any:
+    """Actions mapped: an int, or an integer NumPy array of any shape; or [B, ...], each of the B by
+    its own of [B] symmetries.
 
     Returns:
         an int, or an array of the same dtype, or int16 where that is too small for actions.
 
     Raises:
-        ThudError: if ``symmetry`` is not in 0 .. 7, or ``action`` is lists of several lengths; an
-            ``IllegalMove`` if an action is not in 0 .. 6469.
+        ThudError: if a symmetry is not in 0 .. 7, they are not as many as the actions, or
+            ``action`` is lists of several lengths; an ``IllegalMove`` if an action is not in
+            0 .. 6469.
         TypeError: if ``action`` is neither one integer nor an array of them.
     """
-    images = ACTION_SYMMETRY[_number(symmetry)]
     actions = as_array("actions", action)
+    numbers = _numbers(symmetry, actions.shape[:1])
     if actions.ndim == 0:
-        return int(images[as_action(action)])
+        return int(ACTION_SYMMETRY[numbers, as_action(action)])
     if actions.dtype.kind not in "iu":
         raise TypeError(f"actions {shown(actions)}: integers would be right")
     outside = actions[(actions < 0) | (actions >= NUM_ACTIONS)]
     if len(outside):
         as_action(outside[0])  # raises
+    images = ACTION_SYMMETRY[numbers.reshape(numbers.shape + (1,) * (actions.ndim - 1)), actions]
     fits = np.iinfo(actions.dtype).max >= NUM_ACTIONS - 1
-    return images[actions].astype(actions.dtype) if fits else images[actions]
+    return images.astype(actions.dtype) if fits else images
 
 
 def map_together(
@@ -227,16 +230,31 @@ def _taken(
         symmetry: one, or [B].
         dimensions: how many one of a batch has: two for planes, which are mapped together.
     """
-    numbers, shape = as_array("symmetry", symmetry), tuple(values.shape)
-    if numbers.ndim == 0 or len(shape) <= dimensions:
-        return values[..., sources[_number(symmetry)]]  # type: ignore[arg-type]
-    count = shape[0]
-    for number in set(as_integers("symmetries", numbers, count).tolist()):
-        _number(number)
-    planes = math.prod(shape[1:-1])
+    shape = tuple(values.shape)
+    batch = shape[:1] if len(shape) > dimensions else ()
+    numbers = _numbers(symmetry, batch)
+    if numbers.ndim == 0:
+        return values[..., sources[numbers]]
+    count, planes = shape[0], math.prod(shape[1:-1])
     each = values.reshape(count, planes, shape[-1])
     one, plane = np.arange(count)[:, np.newaxis, np.newaxis], np.arange(planes)[:, np.newaxis]
     return each[one, plane, sources[numbers][:, np.newaxis]].reshape(shape)
+
+
+def _numbers(symmetry: int | NDArray[Any], batch: tuple[int, ...]) -> NDArray[Any]:
+    """One symmetry, [], or one for each of a batch, [B].
+
+    Args:
+        symmetry: what is given.
+        batch: (B,), or () if it is no batch.
+    """
+    numbers = as_array("symmetry", symmetry)
+    if numbers.ndim == 0 or not batch:
+        return np.array(_number(symmetry))  # type: ignore[arg-type]
+    numbers = as_integers("symmetries", numbers, batch[0])
+    for number in set(numbers.tolist()):
+        _number(number)
+    return numbers
 
 
 def _number(symmetry: int) -> int:
