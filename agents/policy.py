@@ -129,10 +129,29 @@ class PolicyAgent(Agent):
         check_going_on(position, "judge")
         rows = position.row[np.newaxis]
         inputs, log_probs, margins = self._judged(rows, position.to_move)
-        weights = weights_at(self._temperature, log_probs, inputs)
-        probabilities = np.zeros(NUM_ACTIONS)
-        probabilities[inputs.decisions.numpy()] = (weights / weights.sum()).numpy()
-        return Opinion(probabilities, float(margins[0]))
+        return Opinion(self._chances(inputs, log_probs)[0], float(margins[0]))
+
+    def probabilities(self, rows: NDArray[np.int16]) -> NDArray[np.float64]:
+        """What it draws its decision from in each of N positions, at the temperature of its play.
+
+        Args:
+            rows: [N, 432] state rows of one ruleset, of battles that go on. Either side may decide.
+
+        Returns:
+            [N, 6470] float64: 0 where an action is illegal, each row 1 in all.
+
+        Raises:
+            CheckpointError, ThudError: as ``act_rows`` does.
+        """
+        rows = read_rows(rows)
+        found = np.empty((len(rows), NUM_ACTIONS))
+        for side, role in enumerate(SIDES):
+            mine = np.flatnonzero(rows[:, TO_MOVE] == side)
+            for first in range(0, len(mine), _AT_ONCE):
+                some = mine[first : first + _AT_ONCE]
+                inputs, log_probs, _ = self._judged(rows[some], role)
+                found[some] = self._chances(inputs, log_probs)
+        return found
 
     def expected_margins(self, rows: NDArray[np.int16]) -> NDArray[np.float64]:
         """The expected margin at the end for each of N positions, from the dwarfs' view; for a
@@ -154,6 +173,15 @@ class PolicyAgent(Agent):
                 some = mine[first : first + _AT_ONCE]
                 expected[some] = self._judged(rows[some], role)[2]
         return expected
+
+    def _chances(self, inputs: Inputs, log_probs: torch.Tensor) -> NDArray[np.float64]:
+        """[N, 6470] the probabilities at the temperature of its play, from [L] those of a policy's
+        legal decisions.
+        """
+        weights = weights_at(self._temperature, log_probs, inputs)
+        dense = weights.new_zeros((len(inputs.counts), NUM_ACTIONS))
+        dense[inputs.game, inputs.decisions] = weights
+        return (dense / dense.sum(dim=1, keepdim=True)).numpy()
 
     def _judged(
         self, rows: NDArray[np.int16], role: str

@@ -19,7 +19,7 @@ import agents
 from agents.networks.network import Network
 from agents.policy import PolicyAgent
 from agents.simple import GreedyAgent, RandomAgent
-from thud_env import RULESETS, Position, RowError, ThudError
+from thud_env import RULESETS, BatchedGame, Position, RowError, ThudError
 from thud_env.envs.opponents import make_opponent
 from thud_env.rules.row import ROW_SIZE
 
@@ -550,3 +550,21 @@ def test_no_margin_beyond_the_largest_is_expected(
     after = start.play("dE2-E6")
     expected = policy.expected_margins(np.stack([start.row, after.row]))
     assert expected.tolist() == [32 * sign, -32 * sign]
+
+
+@pytest.mark.parametrize("temperature", [0, 0.3, 1])
+def test_the_probabilities_of_many_positions_are_those_of_each(
+    temperature: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agents.policy._AT_ONCE", 3)
+    policy = agents.make(f"policy:pretrained/classic,temperature={temperature}")
+    games = BatchedGame(9, observations=False, seed=5)
+    for step in range(7):
+        games.step(games.sample_actions(), np.arange(9) % 2 == 0 if step % 2 else None)
+    assert set(games.to_move) == {0, 1}
+    found = policy.probabilities(games.rows)
+    assert found.sum(axis=1) == pytest.approx(np.ones(9))
+    assert (found[games.masks == 0] == 0).all()
+    for number, probabilities in enumerate(found):
+        opinion = policy.judge(games.position(number))
+        assert probabilities == pytest.approx(opinion.probabilities, abs=1e-4)

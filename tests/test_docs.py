@@ -12,7 +12,7 @@ import runpy
 import subprocess
 import sys
 from collections.abc import Iterator
-from itertools import combinations
+from itertools import combinations, pairwise, starmap
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +64,8 @@ def table(name: str) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
-def test_python_blocks_run(path: Path) -> None:
+def test_python_blocks_run(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
     runner = doctest.DocTestRunner(verbose=False, optionflags=doctest.ELLIPSIS)
     for line, block in blocks(path, "python"):
@@ -203,16 +204,13 @@ def test_action_table() -> None:
         return [index, str(end - first)]
 
     _, *rows = table("actions")
-    assert [[index, count] for index, _, count in rows] == [
-        span(0, actions.CAPTURE),
-        span(actions.CAPTURE, actions.CAPTURE_ALL),
-        span(actions.CAPTURE_ALL, actions.DONE),
-        span(actions.DONE, actions.OFFER),
-        span(actions.OFFER, actions.NUM_ACTIONS),
-    ]
-    for index, decision, _ in rows[1:]:
+    ends = ("CAPTURE", "CAPTURE_ALL", "DONE", "OFFER", "ACCEPT", "DECLINE", "NUM_ACTIONS")
+    indices = [0, *(getattr(actions, name) for name in ends)]
+    assert [[index, count] for index, _, count, _ in rows] == list(starmap(span, pairwise(indices)))
+    for (index, decision, _, constant), name in zip(rows[1:], ends, strict=False):
         first_words = actions.describe_action(int(index.split()[0])).split()[0]
         assert decision.startswith(first_words)
+        assert constant.strip("`").removesuffix(" + square") == name
 
 
 # The troll on G7 goes one square, to G6, or with two trolls behind it two, to G5. Three
