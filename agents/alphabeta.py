@@ -107,6 +107,10 @@ class Greedy2Agent(PlanningAgent):
         self._options = SearchOptions(Evaluator(material_weights()), depth=2, quiescence=0)
         self._searcher = Searcher(self._rng)
 
+    def stop(self) -> None:
+        """Make a search in another thread return the best found so far."""
+        self._searcher.stop()
+
     def think(self, row: Row) -> Thought:
         """See ``PlanningAgent``."""
         found = self._searcher.search(row, self._options)

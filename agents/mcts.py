@@ -23,7 +23,7 @@ from agents.search.stopping import stopping_after
 from agents.search.thought import Thought
 from agents.search.tree import Tree, clear
 from agents.search.weights import material_weights
-from agents.search.workspace import BY_PATTERNS
+from agents.search.workspace import BY_PATTERNS, STOP
 from thud_env import Position
 from thud_env.errors import ThudError
 from thud_env.jit.rng import seed_generators
@@ -127,6 +127,7 @@ class MctsAgent(PlanningAgent):
     def stop(self) -> None:
         """Make a search in another thread return the best found so far."""
         self._growth.control[growths.STOP] = 1
+        self._growth.work.control[STOP] = 1  # a leaf's search, too
 
     def glimpse(self, row: Row) -> Thought | None:
         """See ``PlanningAgent``."""
@@ -145,7 +146,7 @@ class MctsAgent(PlanningAgent):
 
     def _grow(self, row: Row, first: int) -> Iterator[None]:
         """Search a row; yield after so many simulations, after twice as many, and at the end."""
-        self._growth.control[growths.STOP] = 0
+        self._growth.control[growths.STOP] = self._growth.work.control[STOP] = 0
         _compile()
         work = self._evaluator.put_into(self._growth.work, ruleset_of(row))
         work.control[BY_PATTERNS] = self._evaluator.by_patterns(row)

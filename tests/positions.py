@@ -341,3 +341,14 @@ def constructed(rules: str, count: int, random: Random) -> Iterator[State]:
         build = Builder(rules, random)
         side = kinds[number % len(kinds)](build)
         yield build.state(side if random.random() < 0.9 else random.choice("dt"))
+
+
+def trample_crowd() -> Position:
+    """Trolls to decide, whose one on G7 is in the middle of a lattice of dwarfs: it may trample
+    them in countless orders.
+    """
+    crowd = (
+        "koom-valley:name=crowd,dwarfs=F5+H5+K5+E6+F6+G6+H6+J6+K6+L6+F7+H7+K7+E8+F8+G8+H8+J8+K8+L8"
+        "+F9+H9+K9+E10+F10+G10+H10+J10+K10+L10+F11,trolls=G7+H2+F2,stone=H14"
+    )
+    return Position.start(crowd).play("dE10-A10")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from by_hand import decide, place
-from positions import constructed, from_play, position_of
+from positions import constructed, from_play, position_of, trample_crowd
 
 from agents.search import workspace
 from agents.search.captures import capturable_by, capturing_moves, quiet_moves, threatens
@@ -310,14 +310,9 @@ def test_a_limit_of_time_is_kept() -> None:
 
 
 def test_one_turn_is_searched_to_its_end_unless_it_may_trample_a_crowd() -> None:
-    """The troll on G7 is in the middle of a lattice of dwarfs, whose paths are countless."""
-    crowd = (
-        "koom-valley:name=crowd,dwarfs=F5+H5+K5+E6+F6+G6+H6+J6+K6+L6+F7+H7+K7+E8+F8+G8+H8+J8+K8+L8"
-        "+F9+H9+K9+E10+F10+G10+H10+J10+K10+L10+F11,trolls=G7+H2+F2,stone=H14"
-    )
     options = SearchOptions(read_evaluator(), depth=1, nodes=3 * CERTAIN)
     searcher = Searcher(seed_generators(1, 1))
-    for position, depth in ((Position.start(), 1), (Position.start(crowd).play("dE10-A10"), 0)):
+    for position, depth in ((Position.start(), 1), (trample_crowd(), 0)):
         searcher._prepare(position.row, options)
         searcher.stop()
         (found,) = searcher._deepen(position.row, options)

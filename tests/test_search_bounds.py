@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 import time
 from pathlib import Path
 
 import pytest
+from positions import trample_crowd
 from untrained import save_untrained
 
 import agents
 from agents import mcts
-from agents.alphabeta import AlphaBetaAgent
+from agents.alphabeta import AlphaBetaAgent, Greedy2Agent
 from agents.mcts import MctsAgent
 from agents.policy_mcts import PolicyMctsAgent
 from agents.search import deepening, negamax, reading
@@ -21,9 +23,11 @@ from agents.search.deepening import Searcher, SearchOptions
 from agents.search.evaluation import WIN, within_bounds
 from agents.search.evaluator import Evaluator, read_evaluator
 from agents.search.judge import judge_position, judging
+from agents.search.playouts import searched_value
+from agents.search.scale import share_for_dwarfs
 from agents.search.stopping import stopping_after
 from agents.search.weights import published_weights
-from agents.search.workspace import BEST, LINE, NODE_LIMIT, NODES
+from agents.search.workspace import BEST, CERTAIN, LINE, NODE_LIMIT, NODES, STOP
 from thud_env import RULESETS, Position
 from thud_env.jit.rng import seed_generators
 
@@ -118,6 +122,37 @@ def test_a_tree_search_that_is_stopped_at_once_has_tried_a_decision(
     for agent in (by_playouts, by_network):
         thought = agent.think(Position.start().row)
         assert sum(thought.visits.values()) == 1
+
+
+def test_a_leaf_in_a_crowd_can_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a limit of nodes the search would be ten times as long."""
+    position, agent, grow = trample_crowd(), MctsAgent(sims=20, priors="eval"), growths.grow
+
+    def stopped(tree, growth, rng):
+        agent.stop()
+        growth.work.control[NODE_LIMIT] = 10 * CERTAIN
+        return grow(tree, growth, rng)
+
+    monkeypatch.setattr(growths, "grow", stopped)
+    agent.think(position.row)
+    assert agent._growth.work.control[NODES] == CERTAIN
+    work = judging(read_evaluator(), position.rules)
+    work.control[STOP] = 1
+    work.control[NODES] = CERTAIN
+    static = share_for_dwarfs(position.row, judge_position(position.row, work))
+    assert searched_value(position.row, 1, work, seed_generators(1, 1)) == static
+
+
+def test_greedy2_can_be_stopped_in_a_crowd() -> None:
+    agent = Greedy2Agent()
+    agent._options = dataclasses.replace(agent._options, nodes=50 * CERTAIN)
+    thinking = threading.Thread(target=agent.think, args=(trample_crowd().row,))
+    thinking.start()
+    while thinking.is_alive():
+        agent.stop()
+        time.sleep(0.001)
+    thinking.join()
+    assert agent.searched == CERTAIN
 
 
 def test_sums_of_millions_of_values_do_not_drift() -> None:

@@ -15,7 +15,7 @@ from agents.search.captures import capturable_by, capturing_moves, keep_hungry_a
 from agents.search.evaluation import WIDEST
 from agents.search.judge import judge_position
 from agents.search.scale import current_score, share_for_dwarfs
-from agents.search.workspace import BEST
+from agents.search.workspace import BEST, LINE
 from thud_env.actions import OFFER
 from thud_env.jit.compile import compiled, merged
 from thud_env.jit.rng import random_below
@@ -72,7 +72,9 @@ def searched_value(row, depth, work, rng):
     """
     if row[TERMINATION] != ONGOING:
         return current_score(row)
-    negamax.search(work, row, depth, -WIDEST, WIDEST, rng)
+    finished = negamax.search(work, row, depth, -WIDEST, WIDEST, rng)
+    if not finished and work.frames[0, LINE] == 0:
+        return share_for_dwarfs(row, judge_position(row, work))
     return share_for_dwarfs(row, work.frames[0, BEST])
 
 
