@@ -148,8 +148,10 @@ def self_play_trainer(
         actors: how many of a Ray cluster play the battles; 0: this process does.
 
     Raises:
-        ConfigError: if the run cannot start from its ``start_from``.
+        ConfigError: if a value of the configuration is wrong, or the run cannot start from its
+            ``start_from``.
     """
+    config.check()
     ranks = ranks or Ranks()
     roles = Roles.of(config)
     snapshots = folder.resolve() / "pool" if folder else None  # actors may be elsewhere
