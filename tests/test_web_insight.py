@@ -16,7 +16,7 @@ from agents.search.evaluation import WIN
 from agents.search.thought import Thought
 from agents.web import thinking
 from agents.web.app import Table
-from agents.web.insight import best_turns, curve_view, finding_with_heat, opinion_view
+from agents.web.insight import curve_view, finding_with_heat, likeliest_turns, opinion_view
 from agents.web.lessons import LESSONS
 from agents.web.players import players
 from agents.web.protocol import BadRequest
@@ -67,7 +67,7 @@ def test_the_probability_of_a_turn_is_that_of_its_decisions():
         chances[chosen[0]] += 0.5
         return Sure(chances)
 
-    (turn, chance), *_ = best_turns(judge, position)
+    (turn, chance), *_ = likeliest_turns(judge, position)
     assert turn == "TG6-F5xE5"
     first = len(position.legal_actions())
     second = len(position.apply(wanted[0]).legal_actions())

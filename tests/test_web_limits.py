@@ -19,7 +19,7 @@ from agents.agent import Opinion
 from agents.web import patience, thinking
 from agents.web.app import Table
 from agents.web.guard import Guard
-from agents.web.insight import best_turns
+from agents.web.insight import likeliest_turns
 from agents.web.players import players
 from agents.web.protocol import MOST_BYTES, MOST_SECONDS, BadRequest, read_message, read_seconds
 from thud_env import Position
@@ -48,7 +48,7 @@ def test_the_chances_of_all_orders_of_a_turn_are_added() -> None:
         legal = here.legal_actions().tolist()
         waiting += [(chance / len(legal), [*actions, one], here.apply(one)) for one in legal]
     assert max(orders.values()) > 1
-    assert dict(best_turns(judge, position)) == pytest.approx(wanted)
+    assert dict(likeliest_turns(judge, position)) == pytest.approx(wanted)
 
 
 def test_only_so_many_players_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,12 +29,14 @@ def opinion_view(policy: PolicyAgent, position: Position) -> dict[str, Any]:
     opinion = policy.judge(position)
     return {
         "margin": opinion.margin,
-        "turns": best_turns(policy.judge, position),
+        "turns": likeliest_turns(policy.judge, position),
         "heat": heat(position, opinion.probabilities, size=_PICTURE),
     }
 
 
-def best_turns(judge: Callable[[Position], Opinion], position: Position) -> list[tuple[str, float]]:
+def likeliest_turns(
+    judge: Callable[[Position], Opinion], position: Position
+) -> list[tuple[str, float]]:
     """A policy's most likely turns and their probabilities, most likely first.
 
     A turn's probability is the product of those of its decisions; for a turn that can be decided in
