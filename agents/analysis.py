@@ -3,12 +3,15 @@
 Alpha-beta tells what it has found each time it has searched a turn deeper, a tree search each time
 it has made twice as many simulations. So there are results while it goes on, and any search can be
 watched from outside.
+
+``best_turns`` ranks the turns of a position by what a player expects after each.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +24,11 @@ from agents.registry import make
 from agents.search.thought import Thought
 from agents.specs import Spec
 from thud_env import Position
-from thud_env.arguments import shown
+from thud_env.actions import OFFER
+from thud_env.arguments import as_count, shown
+from thud_env.errors import ThudError
+from thud_env.notation.turns import AGREEMENT_WORDS
+from thud_env.outcome import SIDES
 from thud_env.rules import row as fields
 from thud_env.rules.row import is_between_turns
 
@@ -70,20 +77,23 @@ class Analysis:
             ``stop()``.
         position: not over.
         endless: go on past the limits of the spec, as the page does; not with ``root=gumbel``.
+        own_limits: end where the player ends its turns, though the spec may name no limit.
 
     Raises:
         ThudError: as ``make`` does, if the battle is over, or the player does not play this game.
         TypeError: if ``position`` is not a ``Position``, or ``spec`` no text.
     """
 
-    def __init__(self, spec: str, position: Position, *, endless: bool = False) -> None:
+    def __init__(
+        self, spec: str, position: Position, *, endless: bool = False, own_limits: bool = False
+    ) -> None:
         check_going_on(position, "analyse")
         if not isinstance(spec, str):
             raise TypeError(f"spec {shown(spec)}: text such as 'alphabeta:depth=2' would be right")
         self._spec, self._position = spec, position
         self._is_offer = position.row[fields.PENDING] == fields.ANSWER_OFFER
         """Whether an offer is open: a player answers it by what it finds within its own limits."""
-        once = self._is_offer or (_ends(spec) and not endless)
+        once = self._is_offer or own_limits or (_ends(spec) and not endless)
         self._thinking = make(spec if once else endless_spec(spec))
         """The player that is to be stopped."""
         check_seat(self._thinking, position.rules, position.to_move)
@@ -168,6 +178,74 @@ class Analysis:
             if self._stopped:
                 break
         return found
+
+
+@dataclasses.dataclass(frozen=True)
+class RankedTurn:
+    """A turn, and what a player expects after it."""
+
+    turn: str
+    """The turn, in notation; in the middle of one, the rest of it."""
+    margin: float
+    """The margin at the end, from the dwarfs' view, as that of a ``Finding``; if the turn ends the
+    battle, the margin of its outcome."""
+    line: tuple[str, ...]
+    """The turns that follow; empty if the turn ends the battle."""
+
+
+def best_turns(position: Position, spec: str = ADVISER, count: int = 5) -> list[RankedTurn]:
+    """The best turns of a position. A player judges the position after every turn, within the
+    limits that it has in play; so ``alphabeta:depth=2`` looks three turns ahead.
+
+    Args:
+        position: not over; it may be in the middle of a turn. An offer to end the battle is left
+            out; where one is open, ``accept`` and ``decline`` are ranked.
+        spec: a player with a method ``judge``: a search or a policy.
+        count: the most turns to return, 1 or more.
+
+    Returns:
+        The turns, best first for the side to move; equal ones in the order of ``Position.turns``.
+
+    Raises:
+        ThudError: as ``make`` does; if the battle is over; if the player cannot say what a position
+            is worth, or does not play this game, or not the side that moves next; or if ``count``
+            is out of range.
+        TypeError: if ``position`` is not a ``Position``, or ``spec`` no text.
+        OwnAgentError: if a player of the user's own fails.
+    """
+    check_going_on(position, "analyse")
+    count = as_count("count", count)
+    player = make(spec)
+    if not hasattr(player, "judge"):
+        raise ThudError(
+            f"agent {shown(spec)} cannot say what a position is worth: a search such as "
+            f"{ADVISER!r}, or a policy, would be right"
+        )
+    after = {turn: position.play(turn) for turn in position.turns()}
+    after.pop(AGREEMENT_WORDS[OFFER], None)
+    margins = {turn: _margin_expected(player, following) for turn, following in after.items()}
+    sign = 1 if position.to_move == SIDES[0] else -1
+    best = sorted(after, key=lambda turn: -sign * margins[turn])[:count]
+    return [RankedTurn(turn, margins[turn], _line_from(spec, after[turn])) for turn in best]
+
+
+def _margin_expected(player: Any, position: Position) -> float:
+    """What a player with a ``judge`` expects at the end of a battle that may be over."""
+    if position.outcome is not None:
+        return float(position.outcome.margin)
+    check_seat(player, position.rules, position.to_move)
+    with errors_with_traceback(player):
+        return float(player.judge(position).margin)
+
+
+def _line_from(spec: str, position: Position) -> tuple[str, ...]:
+    """The turns that a player expects from a position on; none if the battle is over."""
+    if position.outcome is not None:
+        return ()
+    analysis = Analysis(spec, position, own_limits=True)
+    analysis.run()
+    assert analysis.finding is not None
+    return analysis.finding.line
 
 
 def glimpse(agent: Agent, position: Position) -> Finding | None:

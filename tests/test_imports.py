@@ -89,6 +89,7 @@ ROOMS = {
         "terminal",
         "web",
         "play",
+        "analyse",
         "replay",
         "bench",
         "export",
