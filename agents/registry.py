@@ -105,7 +105,8 @@ def _hint(spec: str, name: str, words: list[str]) -> str:
     elif not hint and "/" in name:
         hint = f"did you mean {shown(f'policy:{spec}')}? "
     elif not hint and words and words[0].isidentifier():
-        hint = f"did you mean {shown(f'{OWN}:{spec}')}? "
+        own = f"{OWN}:{name.removesuffix('.py')}:{','.join(words)}"
+        hint = f"did you mean {shown(own)}? "
     return f"{hint}there are {', '.join(names)}"
 
 

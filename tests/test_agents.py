@@ -67,6 +67,7 @@ def test_a_spec_makes_the_agent_that_it_names() -> None:
         ("policies:x", "unknown agent 'policies:x': did you mean 'policy'?"),
         ("agents:greedy", "unknown agent 'agents:greedy': did you mean 'greedy'? there are random"),
         ("my.net:Mine,depth=2", "did you mean 'python:my.net:Mine,depth=2'? there are random"),
+        ("mine.py:Mine", "did you mean 'python:mine:Mine'? there are random"),
         ("stockfish", "unknown agent 'stockfish': there are random, greedy"),
         ("", "unknown agent ''"),
         ("greedy:depth=3", "agent 'greedy:depth=3' has no option 'depth': its options are none"),

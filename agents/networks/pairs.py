@@ -91,7 +91,8 @@ class FolderPair:
             raise CheckpointError(f"{self.path} holds no policy for the {role}")
         if get_ruleset(checkpoint.rules) != rules:
             raise CheckpointError(
-                f"{self.path} was trained for {checkpoint.rules}, not {rules.spec}"
+                f"{self.path} was trained for {checkpoint.rules}, not {rules.spec}: it plays from "
+                "any position and with any limits of that game"
             )
         return checkpoint
 
@@ -117,7 +118,8 @@ class ChampionPairs:
             if not (PRETRAINED / name).is_dir():
                 there = ", ".join(folder.name for folder in shipped())
                 raise CheckpointError(
-                    f"no policy comes with the checkout for {name}: those for {there} do"
+                    f"no policy comes with the checkout for {name}: those for {there} do, and play "
+                    "from any position and with any limits of their game"
                 )
             self._pairs[name] = FolderPair(PRETRAINED / name)
         return self._pairs[name].checkpoint(role, rules)
