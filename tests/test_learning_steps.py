@@ -20,6 +20,8 @@ from training.distill.distillation import Distillation
 from training.distill.lessons import Lesson
 from training.distill.student import Student
 from training.learner.ppo import Learner
+from training.process.clock import Clock
+from training.process.ranks import Ranks
 
 
 def one_state(rules: str) -> Lesson:
@@ -79,7 +81,8 @@ def test_gradients_of_a_student_are_scaled_down_to_their_norm(monkeypatch) -> No
 
 
 def test_the_epsilon_of_adam_is_the_documented_one() -> None:
-    learner = Learner(networks()[0], PPOConfig(), FLOAT32, np.random.default_rng(1))
+    random = np.random.default_rng(1)
+    learner = Learner(networks()[0], PPOConfig(), FLOAT32, random, Clock(), Ranks())
     assert [group["eps"] for group in learner._optimiser.param_groups] == [1e-5]
 
 

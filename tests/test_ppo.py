@@ -23,7 +23,9 @@ from training.learner.ppo import (
     _parts,
     ppo_loss,
 )
+from training.process.clock import Clock
 from training.process.precision import Precision
+from training.process.ranks import Ranks
 
 ONE_OR_NONE = decide(place("classic", "G6 H6", "H4", "t"), "H4-H5")
 """A lone troll beside two dwarfs: capture G6, capture H6, done."""
@@ -60,7 +62,8 @@ def a_batch(
 
 def a_learner(network: Network, seed: int = 0, **settings: float) -> Learner:
     config = PPOConfig(**settings)  # type: ignore[arg-type]
-    return Learner(network, config, Precision(bfloat16=False), np.random.default_rng(seed))
+    random = np.random.default_rng(seed)
+    return Learner(network, config, Precision(bfloat16=False), random, Clock(), Ranks())
 
 
 def judged(inputs: Inputs, log_probs: torch.Tensor, values: torch.Tensor) -> Judgement:

@@ -33,6 +33,7 @@ from training.learner.batches import Batch
 from training.learner.ppo import Learner
 from training.options import Options
 from training.process import roles
+from training.process.clock import Clock
 from training.process.precision import Precision, use_device
 from training.process.ranks import Ranks
 from training.process.roles import Roles
@@ -78,7 +79,7 @@ def learn(ranks: Ranks) -> torch.Tensor:
             PPOConfig(minibatch_size=1000, update_epochs=2, target_kl=1e9),
             Precision(bfloat16=False),
             np.random.default_rng(ranks.rank),
-            None,
+            Clock(),
             ranks.channel(),
         )
         for network in networks

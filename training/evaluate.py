@@ -29,7 +29,7 @@ from thud_env.rulesets import get_ruleset
 from training.arena.evaluation import Evaluation, evaluate
 from training.arena.identity import code_of_play, own_files
 from training.arena.limits import unlike_the_rules
-from training.arena.openings import Openings, read_starts
+from training.arena.openings import Openings, read_own_starts
 from training.arena.records import check_records_folder, records_of, write_records
 from training.arena.summary import (
     BattleFigures,
@@ -147,7 +147,7 @@ class _Request(NamedTuple):
         rules = arguments.rules or _rules_of([players[0][0], *(other for _, other in players)])
         given = {name: getattr(arguments, name) for name in LIMITS}
         limits = limits_of(new_row(get_ruleset(rules), **given))
-        starts = read_starts(arguments.starts, rules) if arguments.starts else None
+        starts = read_own_starts(arguments.starts, rules) if arguments.starts else None
         games = arguments.games or (len(starts.starts) if starts else GAMES)
         openings = starts or arguments.openings
         match = bool(arguments.match)

@@ -171,7 +171,7 @@ def _positions(lines: list[str], first: int, ruleset: Ruleset, path: Path) -> li
     return found
 
 
-def read_starts(path: Path, rules: str) -> Openings:
+def read_own_starts(path: Path, rules: str) -> Openings:
     """Starts of the user's own: a file with a position text a line. A book is one, too.
 
     Raises:

@@ -27,7 +27,7 @@ from training.arena.intervals import (
 )
 from training.ladder.rating import Ratings, rate
 
-LIMITS = ("quiet_limit", "turn_limit")
+_LIMIT_ENDINGS = ("quiet_limit", "turn_limit")
 """The endings caused by a limit."""
 
 
@@ -210,7 +210,7 @@ def cell_of(dwarfs: str, trolls: str, games: dict[int, Result], weights: NDArray
         losses=int((margins < 0).sum()),
         distinct=_count_distinct(results),
         margin=resampled_interval(margins, np.array(list(games)), weights),
-        limited=sum(endings[limit] for limit in LIMITS) / len(results),
+        limited=sum(endings[limit] for limit in _LIMIT_ENDINGS) / len(results),
         moves=sum(sum(result.moves) for result in results) / len(results),
         effort=_effort(results, results),
     )

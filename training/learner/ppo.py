@@ -73,15 +73,15 @@ class Learner:
         config: PPOConfig,
         precision: Precision,
         random: np.random.Generator,
-        clock: Clock | None = None,
-        ranks: Ranks | None = None,
+        clock: Clock,
+        ranks: Ranks,
     ) -> None:
         self._network = network
         self._config = config
         self._precision = precision
         self._random = random
-        self._clock = clock or Clock()
-        self._ranks = ranks or Ranks()
+        self._clock = clock
+        self._ranks = ranks
         self._parameters = list(network.parameters())
         self._optimiser = torch.optim.Adam(
             self._parameters,
