@@ -191,8 +191,10 @@ def test_many_made_one_by_one_are_told_where_their_autoreset_mode_goes():
 def test_what_is_written_into_the_metadata_of_one_changes_no_other(make):
     env, other = make(), make()
     env.metadata["autoreset_mode"] = "as vector environments of Gymnasium 1.2 do"
+    env.metadata["render_modes"].append("rgb_array_list")
     for metadata in (other.metadata, type(env).metadata, thud_env.env().metadata):
         assert "autoreset_mode" not in metadata
+        assert "rgb_array_list" not in metadata["render_modes"]
 
 
 def test_the_metadata_of_a_seat_are_those_of_its_game():
@@ -209,6 +211,8 @@ def test_the_metadata_of_a_class_derived_from_the_seat_hold() -> None:
     env = Faster()
     assert env.metadata["render_fps"] == env._game.metadata["render_fps"] == 30
     assert ThudSeatEnv().metadata["render_fps"] != 30
+    env.metadata["render_modes"].append("rgb_array_list")
+    assert "rgb_array_list" not in Faster.metadata["render_modes"]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any, ClassVar, Never, get_args
 
 import gymnasium
@@ -85,8 +86,9 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
     ) -> None:
         refuse_unknown(type(self), unknown, HINTS)
         super().__init__()
-        # Its own: vector environments of Gymnasium 1.2 write their autoreset mode into it.
-        self.metadata = dict(self.metadata)  # type: ignore[misc]
+        # Its own: vector environments of Gymnasium 1.2 write their autoreset mode into it, and
+        # wrappers append to its render modes.
+        self.metadata = deepcopy(self.metadata)  # type: ignore[misc]
         self._rules = get_ruleset(rules)
         self._renderer = Renderer(render_mode)
         self.render_mode = render_mode

@@ -51,6 +51,7 @@ An action that is not legal loses: the battle ends, terminated, with a reward of
 
 from __future__ import annotations
 
+from copy import deepcopy
 from math import isfinite
 from typing import Any, Never, get_args
 
@@ -166,7 +167,7 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
             agreement=agreement,
         )
         if type(self).metadata is not ThudEnv.metadata:  # a subclass's
-            self._game.metadata.update(type(self).metadata)
+            self._game.metadata.update(deepcopy(type(self).metadata))
         self.metadata = self._game.metadata
         self.opponent = opponent
         self.render_mode = render_mode
