@@ -1,6 +1,7 @@
 """The promises of both PettingZoo environments: a battle, and a game of two battles."""
 
 import copy
+import pickle
 import warnings
 
 import numpy as np
@@ -121,6 +122,18 @@ def test_set_state_does_not_share_with_the_state(make):
 def test_no_agent_decides_before_the_first_reset(make, method):
     with pytest.raises(ResetNeeded, match=rf"call reset\(\) before {method}\(\)"):
         getattr(make(), method)()
+
+
+@pytest.mark.parametrize(
+    "name", ["agent_selection", "rewards", "terminations", "truncations", "infos"]
+)
+def test_what_a_reset_sets_cannot_be_read_before_it(make, name):
+    for env in (make(), copy.deepcopy(make()), pickle.loads(pickle.dumps(make()))):
+        assert not hasattr(env, name)
+        with pytest.raises(AttributeError, match=rf"call reset\(\) before reading {name}"):
+            getattr(env, name)
+        env.reset()
+        getattr(env, name)
 
 
 def test_observations_belong_to_the_caller(make):

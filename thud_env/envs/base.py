@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from typing import Any, ClassVar, Never, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Never, get_args
 
 import gymnasium
 import numpy as np
@@ -54,6 +54,18 @@ from thud_env.views.match import show_match
 _STREAM_OF_STARTS = 1
 
 
+class _SetByReset:
+    """Stands for an attribute until ``reset`` sets it. Unlike a ``__getattr__`` of the class, it
+    slows no other attribute.
+    """
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, env: object, owner: type) -> Never:
+        raise AttributeError(f"call reset() before reading {self._name}: nothing is being played")
+
+
 class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZoo is untyped
     """Two agents who decide in turn at one board.
 
@@ -68,6 +80,10 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         "is_parallelizable": False,
         "render_fps": 2,
     }
+
+    if not TYPE_CHECKING:
+        agent_selection, rewards, infos = _SetByReset(), _SetByReset(), _SetByReset()
+        terminations, truncations = _SetByReset(), _SetByReset()
 
     def __init__(
         self,
@@ -124,7 +140,6 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         self.action_spaces = {agent: gymnasium.spaces.Discrete(NUM_ACTIONS) for agent in agents}
         self.state_space = self.observation_spaces[agents[0]]["observation"]
         self.agents: list[str] = []
-        self.infos: dict[str, dict[str, Any]] = {}
 
     def observation_space(self, agent: str) -> gymnasium.spaces.Dict:
         """The space of ``observe(agent)``, always the same object.
@@ -177,7 +192,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         self._skip_agent_selection = None
         self.agent_selection = self._seats[self._row[TO_MOVE]]
         self.battles = ()
-        self.infos = self._new_infos()
+        self.infos: dict[str, dict[str, Any]] = self._new_infos()
         self._renderer.start()
         if self.render_mode == "human":
             self.render()
