@@ -13,13 +13,13 @@ def play_randomly(
     paid = dict.fromkeys(env.possible_agents, 0.0)
     played = 0
     for _ in env.agent_iter():
-        observation, _, terminated, truncated, _ = env.last()
+        _, _, terminated, truncated, _ = env.last()
         if terminated or truncated:
             env.step(None)
             continue
         if played == decisions:
             break
-        env.step(int(rng.choice(np.flatnonzero(observation["action_mask"]))))
+        env.step(int(rng.choice(np.flatnonzero(env.action_masks()))))
         played += 1
         for name, reward in env.rewards.items():
             paid[name] += reward

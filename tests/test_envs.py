@@ -39,13 +39,65 @@ def make(request):
 
 @pytest.mark.parametrize("rules", thud_env.RULESETS)
 @pytest.mark.parametrize("idle_mask", ["zeros", "ones"])
-def test_pettingzoo_api(make, rules, idle_mask):
+@pytest.mark.parametrize("observation", ["dict", "planes"])
+def test_pettingzoo_api(make, rules, idle_mask, observation):
+    env = make(rules=rules, observation=observation, idle_mask=idle_mask, max_turns=60)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        api_test(make(rules=rules, idle_mask=idle_mask, max_turns=60), num_cycles=1000)
+        api_test(env, num_cycles=1000)
     allowed = KNOWN_WARNINGS[:2] if idle_mask == "ones" else KNOWN_WARNINGS
+    if observation == "planes":
+        allowed = ()
     unknown = [str(w.message) for w in caught if not str(w.message).startswith(allowed)]
     assert unknown == []
+
+
+def observed(env):
+    """What agents are told: rewards, ends, planes, masks and the other infos."""
+    told = []
+    for agent in env.agents:
+        seen, info = env.observe(agent), dict(env.infos[agent])
+        mask = (seen if isinstance(seen, dict) else info).pop("action_mask")
+        planes = seen["observation"] if isinstance(seen, dict) else seen
+        told.append((planes, mask, info))
+    return env.rewards, env.terminations, env.truncations, told
+
+
+@pytest.mark.parametrize("idle_mask", ["zeros", "ones"])
+def test_planes_with_masks_in_the_infos_say_what_dictionaries_do(make, idle_mask):
+    options = {"idle_mask": idle_mask, "illegal_action": "lose", "max_turns": 25}
+    envs = [make(observation=kind, **options) for kind in ("dict", "planes")]
+    for env in envs:
+        env.reset(seed=1)
+    rng = np.random.default_rng(1)
+    while envs[0].agents:
+        assert_same(observed(envs[0]), observed(envs[1]))
+        assert_same(envs[1].last()[0], envs[1].observe(envs[1].agent_selection))
+        over = envs[0].is_over
+        action = None if over else int(rng.choice(np.flatnonzero(envs[0].action_masks())))
+        for env in envs:
+            env.step(action)
+    for env in envs:
+        env.reset()
+        env.step(DONE)  # illegal: loses
+    assert_same(observed(envs[0]), observed(envs[1]))
+
+
+def test_a_state_fits_either_kind_of_observation(make):
+    envs = [make(observation=kind) for kind in ("dict", "planes")]
+    for one, other in (envs, envs[::-1]):
+        one.reset()
+        play_randomly(one, np.random.default_rng(4), decisions=10)
+        state = one.get_state()
+        other.set_state(state)
+        assert_same(observed(one), observed(other))
+        assert_same(other.get_state(), state)
+        for info in other.infos.values():
+            info.get("action_mask", np.empty(0))[:] = 7
+        assert_same(other.get_state(), state)
+        other.step(int(other.position.legal_actions()[0]))
+        one.set_state(state)
+        assert_same(one.get_state(), state)
 
 
 def test_pettingzoos_own_conversion_gives_the_parallel_api(make):
@@ -80,14 +132,15 @@ NAMES = ("thud", "koom-valley", "koom-valley-football", "thud-match")
 @pytest.mark.parametrize("name", NAMES)
 def test_pettingzoo_performance_benchmark(name):
     # It plays for five seconds and resets whenever a game ends. Of PettingZoo's other tests,
-    # bombardment_test takes arrays for granted as observations and fails with any dictionary.
+    # bombardment_test takes what step() returns for an observation, and fails with any environment.
     performance_benchmark(make_aec(f"thud/{name}-v0"))
 
 
+@pytest.mark.parametrize("observation", ["dict", "planes"])
 @pytest.mark.parametrize("name", NAMES)
-def test_pettingzoo_seed_and_state(name):
+def test_pettingzoo_seed_and_state(name, observation):
     def make():
-        return make_aec(f"thud/{name}-v0")
+        return make_aec(f"thud/{name}-v0", observation=observation)
 
     seed_test(make, num_cycles=300)
     # The two halves of state_test() that are not about parallel environments. They play
@@ -194,6 +247,7 @@ def test_steps_out_of_place_are_refused(make):
     [
         ({"rules": "clasic"}, "did you mean 'classic'"),
         ({"render_mode": "humna"}, "render_mode 'humna'"),
+        ({"observation": "image"}, "unknown observation 'image': 'planes' or 'dict'"),
         ({"reward": "points"}, "reward 'points'"),
         ({"rules": "koom-valley", "reward": "margin"}, "outcome"),
         ({"idle_mask": "twos"}, "idle_mask 'twos'"),

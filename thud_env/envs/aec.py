@@ -5,7 +5,7 @@
 | Agents | `dwarf_0`, `troll_0` |
 | Action space | `Discrete(6470)` for both |
 | Observation space | `Dict` of `observation`: `Box(0, 1, (14, 15, 15), float32)` and \
-`action_mask`: `Box(0, 1, (6470,), int8)` |
+`action_mask`: `Box(0, 1, (6470,), int8)`; with `observation="planes"` the first alone |
 | State space | `Box(0, 1, (14, 15, 15), float32)`, the same planes |
 | Render modes | `human`, `rgb_array`, `ansi` |
 | Import | `thud_env.env(rules=...)` or `pettingzoo.make("aec", "thud/thud-v0")` |
@@ -79,7 +79,8 @@ dwarfs' rewards by `margin` sum to the final margin / 32, since the margin begin
 
 The `infos` of both agents always hold two integers: `termination`, 0 while the battle goes on, then
 the value of a `thud_env.Termination`, or -1 where an illegal action has lost; and `margin`, the
-score as it stands, from the dwarfs' view for both.
+score as it stands, from the dwarfs' view for both. With `observation="planes"` each also has
+`action_mask`, [6470] int8, where PettingZoo's tests and wrappers look for it.
 
 ### Parameters
 
@@ -87,6 +88,8 @@ score as it stands, from the dwarfs' view for both.
 |---|---|---|
 | `rules` | `'classic'` | the ruleset |
 | `render_mode` | `None` | `'human'`, `'rgb_array'` or `'ansi'`: a window, pixels or text |
+| `observation` | `'dict'` | a `'dict'` of `observation` and `action_mask`, or `'planes'`, with \
+the mask in the infos |
 | `reward` | `None` | `'margin'` or `'outcome'`; None is as the ruleset scores |
 | `idle_mask` | `'zeros'` | the mask of an agent with nothing to decide: `'zeros'` or `'ones'` |
 | `illegal_action` | `'raise'` | what an illegal action does: `'lose'` or `'raise'` |
@@ -114,13 +117,16 @@ class ThudEnv(BoardEnv):
 
     The agents are ``dwarf_0`` and ``troll_0``. ``observe(agent)`` returns a dictionary of
     ``observation``, [C, 15, 15] float32 planes in 0 .. 1, the same for both agents, and
-    ``action_mask``, [6470] int8, 1 where an action is legal. An action is one decision, an integer
-    in 0 .. 6469. The module's docstring tables planes, actions, rewards and endings.
+    ``action_mask``, [6470] int8, 1 where an action is legal; or the planes alone. An action is one
+    decision, an integer in 0 .. 6469. The module's docstring tables planes, actions, rewards and
+    endings.
 
     Args:
         rules: a ruleset, or the name of one.
         render_mode: ``"human"`` opens a window (which needs pygame) and shows every decision in
             it, ``"rgb_array"`` returns pixels, ``"ansi"`` coloured text, None nothing.
+        observation: ``"dict"``, of planes and action mask, or ``"planes"`` alone, an array; each
+            agent's mask is in its ``infos`` then.
         reward: ``"margin"`` pays captures as they happen, in 1/32; ``"outcome"`` pays 1, 0 or -1 at
             the end; None is as the ruleset scores. Rewards are zero-sum.
         idle_mask: the action mask of the agent that is not to decide, and of both agents

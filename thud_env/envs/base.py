@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pettingzoo import AECEnv
 
 from thud_env.actions import NUM_ACTIONS, as_action
-from thud_env.arguments import as_count, refuse_copy, refuse_unknown, shown
+from thud_env.arguments import as_count, one_of, refuse_copy, refuse_unknown, shown
 from thud_env.batch.one_game import play_if_legal
 from thud_env.batch.options import read_reward
 from thud_env.envs.common import (
@@ -21,7 +21,7 @@ from thud_env.envs.common import (
     ILLEGAL_REWARD,
     IdleMask,
     IllegalAction,
-    Observation,
+    ObservationKind,
     check_was_reset,
     idle_value,
     is_lost_by,
@@ -66,7 +66,7 @@ class _SetByReset:
         raise AttributeError(f"call reset() before reading {self._name}: nothing is being played")
 
 
-class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZoo is untyped
+class BoardEnv(AECEnv[str, Any, int]):  # type: ignore[misc] # PettingZoo is untyped
     """Two agents who decide in turn at one board.
 
     A subclass says what is played, one battle or two. The arguments are those of ``ThudEnv``.
@@ -90,6 +90,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         rules: Rules = "classic",
         render_mode: RenderMode | None = None,
         *,
+        observation: ObservationKind = "dict",
         reward: Reward | None = None,
         idle_mask: IdleMask = "zeros",
         illegal_action: IllegalAction = "raise",
@@ -108,6 +109,7 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         self._rules = get_ruleset(rules)
         self._renderer = Renderer(render_mode)
         self.render_mode = render_mode
+        self._is_dict = one_of("observation", observation, get_args(ObservationKind)) == "dict"
         self._idle_mask = idle_value(idle_mask)
         self._loses = is_lost_by(illegal_action)
         kind = read_reward(reward, self._rules)
@@ -136,12 +138,14 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         self._observation_shape = (num_planes, *OBSERVATION_SHAPE[1:])
 
         self.possible_agents = list(agents)
-        self.observation_spaces = {agent: observation_space(num_planes) for agent in agents}
+        spaces = {agent: observation_space(num_planes) for agent in agents}
+        planes = {agent: space["observation"] for agent, space in spaces.items()}
+        self.observation_spaces = spaces if self._is_dict else planes
         self.action_spaces = {agent: gymnasium.spaces.Discrete(NUM_ACTIONS) for agent in agents}
-        self.state_space = self.observation_spaces[agents[0]]["observation"]
+        self.state_space = planes[agents[0]]
         self.agents: list[str] = []
 
-    def observation_space(self, agent: str) -> gymnasium.spaces.Dict:
+    def observation_space(self, agent: str) -> gymnasium.spaces.Space[Any]:
         """The space of ``observe(agent)``, always the same object.
 
         Raises:
@@ -262,8 +266,9 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         if self.render_mode == "human":
             self.render()
 
-    def observe(self, agent: str) -> Observation:
-        """The view of ``agent``: ``observation`` [C, 15, 15] float32, ``action_mask`` [6470] int8.
+    def observe(self, agent: str) -> Any:
+        """The view of ``agent``: a dictionary of ``observation``, [C, 15, 15] float32, and
+        ``action_mask``, [6470] int8; with ``observation="planes"`` the first alone.
 
         The arrays are new with every call and belong to the caller.
 
@@ -271,7 +276,9 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
             ThudError: if there is no such agent.
         """
         self._check_agent(agent)
-        return {"observation": self._planes(agent), "action_mask": self._mask(agent)}
+        if self._is_dict:
+            return {"observation": self._planes(agent), "action_mask": self._mask(agent)}
+        return self._planes(agent)
 
     def agent_iter(self, max_iter: int = 2**63) -> Any:
         """Iterate over the agents in the order in which they decide, as PettingZoo does.
@@ -342,6 +349,9 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         """
         check_was_reset(self, "get_state")
         parts = {name: copied(getattr(self, name)) for name in BOARD_PARTS}
+        if not self._is_dict:  # set_state makes the masks anew
+            for info in parts["infos"].values():
+                info.pop("action_mask", None)
         return {
             "made": dict(self._made),
             **parts,
@@ -373,6 +383,8 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         if self._random is not None:
             self._random.bit_generator.state = state["np_random"]
         self.__dict__.update(parts)
+        if not self._is_dict:
+            self.infos = self._with_masks(self.infos)
 
     def render(self) -> Any:
         """What the render mode asks for: text, pixels [544, 544, 3] uint8, or None and a window.
@@ -419,7 +431,12 @@ class BoardEnv(AECEnv[str, Observation, int]):  # type: ignore[misc] # PettingZo
         match, infos = self._match, self._game.infos
         first, second = self._game.agents
         side = DWARFS if first == self._seats[DWARFS] else TROLLS
-        return {first: infos(match, side), second: infos(match, 1 - side)}
+        both = {first: infos(match, side), second: infos(match, 1 - side)}
+        return both if self._is_dict else self._with_masks(both)
+
+    def _with_masks(self, infos: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+        """Infos with each agent's mask."""
+        return {agent: {"action_mask": self._mask(agent), **info} for agent, info in infos.items()}
 
     def _paid_to_dwarfs(self, paid: float) -> float:
         """The dwarfs' reward for the decision just played; the trolls' is its negative.

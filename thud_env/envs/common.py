@@ -19,7 +19,7 @@ IdleMask = Literal["zeros", "ones"]
 Seat = Literal["dwarfs", "trolls", "both", "random"]
 """Where the learner sits."""
 ObservationKind = Literal["planes", "dict"]
-"""Planes alone, or a dictionary of them and the action mask."""
+"""Planes alone, with the mask in the infos, or a dictionary of them and the action mask."""
 
 ILLEGAL_ACTION = -1
 """``termination`` in infos where an illegal action has lost; every other is a ``Termination``."""

@@ -5,7 +5,7 @@
 | Agents | `player_0`, who plays the dwarfs first, and `player_1` |
 | Action space | `Discrete(6470)` for both |
 | Observation space | `Dict` of `observation`: `Box(0, 1, (16, 15, 15), float32)` and \
-`action_mask`: `Box(0, 1, (6470,), int8)` |
+`action_mask`: `Box(0, 1, (6470,), int8)`; with `observation="planes"` the first alone |
 | State space | `Box(0, 1, (16, 15, 15), float32)`, the planes as `player_0` sees them |
 | Rewards | margin: captures as they happen, in 1/32; or outcome: 1, 0, -1 at the end; zero-sum |
 | Import | `thud_env.match_env(rules=...)` or `pettingzoo.make("aec", "thud/thud-match-v0")` |
@@ -31,7 +31,8 @@ truncated, `reward="outcome"` pays nothing.
 
 `infos` always holds integers: `first_termination` and `second_termination`, as `termination` in a
 single battle (0 before its end); `first_margin` and `second_margin`, as they stand, 0 before a
-battle begins, and their sum `total`, all three seen from the agent's own side.
+battle begins, and their sum `total`, all three seen from the agent's own side. With
+`observation="planes"` each agent's also has `action_mask`, [6470] int8.
 
 ### Version history
 
@@ -56,8 +57,8 @@ class MatchEnv(BoardEnv):
     ``reset(options={"position": text})`` starts both battles from a position.
 
     Args:
-        rules, render_mode, reward, idle_mask, illegal_action, starts: as ``ThudEnv``.
-        max_quiet_turns, max_turns, offer_after, agreement: as ``ThudEnv``.
+        rules, render_mode, observation, reward, idle_mask, illegal_action: as ``ThudEnv``.
+        starts, max_quiet_turns, max_turns, offer_after, agreement: as ``ThudEnv``.
 
     Raises:
         ThudError: for any other value.

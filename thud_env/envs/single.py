@@ -171,10 +171,10 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         self.metadata = self._game.metadata
         self.opponent = opponent
         self.render_mode = render_mode
-        space = self._game.observation_space(self._game.possible_agents[0])
-        self.observation_space = space if self._is_dict else space["observation"]
-        self.action_space = gymnasium.spaces.Discrete(NUM_ACTIONS)
         self._agent = self._game.possible_agents[0]
+        game_space = self._game.observation_space(self._agent)
+        self.observation_space = game_space if self._is_dict else self._game.state_space
+        self.action_space = gymnasium.spaces.Discrete(NUM_ACTIONS)
         self._owed = 0.0
         self._needs_reset = True
         self._made = {"side": self._side, "match": match}
