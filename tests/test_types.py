@@ -23,6 +23,26 @@ from numpy.typing import NDArray
 
 import thud_env
 
+
+def first_legal(position: thud_env.Position) -> np.int32:
+    return position.legal_actions()[0]
+
+
+class Player:
+    def act(self, position: thud_env.Position) -> int:
+        return int(first_legal(position))
+
+
+class Batch:
+    def act_rows(self, rows: NDArray[np.int16]) -> NDArray[np.int64]:
+        return np.array([first_legal(thud_env.Position(row)) for row in rows])
+
+
+class League:
+    def act_rows(self, rows: NDArray[np.int16], games: NDArray[np.int64]) -> NDArray[np.int64]:
+        return games
+
+
 thud_env.env(rules="classic", reward="margin", idle_mask="ones", max_turns=9)
 thud_env.match_env("koom-valley", "ansi", illegal_action="lose")
 thud_env.env(rules=thud_env.RULESETS["classic-all"])
@@ -32,6 +52,24 @@ games = thud_env.BatchedGame(2, "classic", device="cpu", autoreset_mode="NextSte
 games.reset(games=[0, 1])
 games.step(games.sample_actions(), games=[True, False])
 assert_type(games.rows, NDArray[np.int16])
+rules: thud_env.Rules = "classic-all"
+reward: thud_env.Reward = "outcome"
+starts: thud_env.Starts = [thud_env.Position.start()]
+kind: thud_env.ObservationKind = "planes"
+env = thud_env.env(rules, "ansi", observation=kind, reward=reward, starts=starts)
+assert_type(env.render(), thud_env.RenderFrame | None)
+assert_type(env.last()[1:4], tuple[float, bool, bool])
+for agent in env.agent_iter():
+    assert_type(env.side_of(agent), thud_env.Side)
+side: thud_env.Seat = "trolls"
+opponent: thud_env.OpponentLike = "agents:greedy"
+seat = thud_env.ThudSeatEnv(rules, side, opponent, observation="dict")
+seat.opponent = first_legal
+seat.opponent = Player()
+observation: thud_env.Observation = seat.reset()[0]
+envs = thud_env.ThudVectorEnv(2, opponent=Batch())
+envs.opponent = League()
+thud_env.ThudVectorEnv(2, side="both", opponent=None)
 """
 WRONG = """
 import thud_env
@@ -47,6 +85,11 @@ thud_env.BatchedGame(2, device="gpu")
 thud_env.BatchedGame(2, autoreset_mode="Never")
 thud_env.random_playouts(2, rules="clasic")
 thud_env.Position.start("clasic")
+thud_env.env(observation="image")
+thud_env.ThudSeatEnv(opponent=3)
+thud_env.ThudVectorEnv(2, opponent=len)
+thud_env.ThudSeatEnv().opponent = 3
+thud_env.ThudVectorEnv(2).opponent = object()
 """
 
 

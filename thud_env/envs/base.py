@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, ClassVar, Never, get_args
 
@@ -28,7 +29,7 @@ from thud_env.envs.common import (
     observation_space,
 )
 from thud_env.envs.games import Game
-from thud_env.envs.rendering import Picture, Renderer, RenderMode, is_renderers
+from thud_env.envs.rendering import Picture, Renderer, RenderFrame, RenderMode, is_renderers
 from thud_env.envs.reset_options import start_option
 from thud_env.envs.states import (
     BOARD_PARTS,
@@ -81,7 +82,7 @@ class BoardEnv(AECEnv[str, Any, int]):  # type: ignore[misc] # PettingZoo is unt
         "render_fps": 2,
     }
 
-    if not TYPE_CHECKING:
+    if not TYPE_CHECKING:  # type checkers know what these hold
         agent_selection, rewards, infos = _SetByReset(), _SetByReset(), _SetByReset()
         terminations, truncations = _SetByReset(), _SetByReset()
 
@@ -280,7 +281,7 @@ class BoardEnv(AECEnv[str, Any, int]):  # type: ignore[misc] # PettingZoo is unt
             return {"observation": self._planes(agent), "action_mask": self._mask(agent)}
         return self._planes(agent)
 
-    def agent_iter(self, max_iter: int = 2**63) -> Any:
+    def agent_iter(self, max_iter: int = 2**63) -> Iterable[str]:
         """Iterate over the agents in the order in which they decide, as PettingZoo does.
 
         Raises:
@@ -291,7 +292,8 @@ class BoardEnv(AECEnv[str, Any, int]):  # type: ignore[misc] # PettingZoo is unt
 
     def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """The observation, cumulative reward, termination, truncation and info of
-        ``agent_selection``.
+        ``agent_selection``. The observation is as ``observe`` returns it, or None if it is not
+        asked for.
 
         Raises:
             ResetNeeded: before the first reset, and after both agents have left.
@@ -386,7 +388,7 @@ class BoardEnv(AECEnv[str, Any, int]):  # type: ignore[misc] # PettingZoo is unt
         if not self._is_dict:
             self.infos = self._with_masks(self.infos)
 
-    def render(self) -> Any:
+    def render(self) -> RenderFrame | None:
         """What the render mode asks for: text, pixels [544, 544, 3] uint8, or None and a window.
 
         Raises:
@@ -488,7 +490,7 @@ class BoardEnv(AECEnv[str, Any, int]):  # type: ignore[misc] # PettingZoo is unt
     def _picture(self) -> Picture:
         return self.position, self._renderer.last_turn, self._caption()
 
-    def _show(self, picture: Picture) -> Any:
+    def _show(self, picture: Picture) -> RenderFrame | None:
         return self._renderer.render(*picture, self.metadata["render_fps"])
 
     def _pay(self, agent: str, paid_to_dwarfs: float) -> None:

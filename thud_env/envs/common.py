@@ -14,6 +14,9 @@ from thud_env.arguments import one_of
 from thud_env.views.encoding import OBSERVATION_SHAPE
 
 Observation = dict[str, NDArray[Any]]
+"""What ``observation="dict"`` gives: ``observation``, [C, 15, 15] float32, and ``action_mask``,
+[6470] int8; of a vector environment [B, C, 15, 15] and [B, 6470].
+"""
 IllegalAction = Literal["lose", "raise"]
 IdleMask = Literal["zeros", "ones"]
 Seat = Literal["dwarfs", "trolls", "both", "random"]

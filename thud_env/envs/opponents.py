@@ -27,7 +27,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from typing import Any, Protocol, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,12 +44,36 @@ RANDOM_DECISIONS = "random-decisions"
 _OLDER_NAME = "random"
 
 
+class Acting(Protocol):
+    """Chooses for one game."""
+
+    def act(self, position: Position, /) -> SupportsIndex:
+        """A legal action, of any integer type, in a position that is not over."""
+        ...
+
+
 class BatchOpponent(Protocol):
     """Chooses for many games at once: what every opponent is turned into."""
 
-    def act_rows(self, rows: NDArray[np.int16]) -> NDArray[np.integer[Any]]:
+    def act_rows(self, rows: NDArray[np.int16], /) -> NDArray[np.integer[Any]]:
         """Legal actions, [N], for [N, 432] state rows of battles that are not over."""
         ...
+
+
+class LeagueOpponent(Protocol):
+    """Chooses for many games at once, and is told which."""
+
+    def act_rows(
+        self, rows: NDArray[np.int16], /, games: NDArray[np.int64]
+    ) -> NDArray[np.integer[Any]]:
+        """See ``BatchOpponent``; ``games``, [N] in 0 .. B - 1, are the games' numbers."""
+        ...
+
+
+OpponentLike = (
+    str | Callable[[Position], SupportsIndex] | Acting | BatchOpponent | LeagueOpponent | None
+)
+"""What ``opponent=`` takes, as tabled above."""
 
 
 class RandomDecisions:
@@ -203,7 +227,7 @@ class Opponent:
             game.
     """
 
-    def __init__(self, given: Any, rules: Ruleset, side: str, match: bool) -> None:
+    def __init__(self, given: OpponentLike, rules: Ruleset, side: str, match: bool) -> None:
         self.given = given
         self._player = make_opponent(given, is_needed=side != "both")
         if callable(check := getattr(self._player, "check_plays", None)):

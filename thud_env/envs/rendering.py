@@ -6,6 +6,8 @@ import os
 from typing import Any, Literal, get_args
 
 import gymnasium
+import numpy as np
+from numpy.typing import NDArray
 
 from thud_env.arguments import one_of
 from thud_env.errors import ThudError
@@ -16,6 +18,8 @@ from thud_env.render.window import Window
 from thud_env.rules.row import Row, is_between_turns
 
 RenderMode = Literal["human", "rgb_array", "ansi"]
+RenderFrame = NDArray[np.uint8] | str
+"""What ``render`` returns: pixels, [544, 544, 3], or text; a window returns None."""
 Picture = tuple[Position, str | None, str]
 """What is drawn: the board, the last turn in notation, if there is one, and a caption."""
 
@@ -58,7 +62,9 @@ class Renderer:
         """The last turn, as far as it has been played, in notation."""
         return None if self._before is None else turn_notation(self._before, self._actions)
 
-    def render(self, position: Position, turn: str | None, caption: str, fps: float) -> Any:
+    def render(
+        self, position: Position, turn: str | None, caption: str, fps: float
+    ) -> RenderFrame | None:
         """What the mode asks for: text, pixels [H, W, 3] uint8, or None and a window.
 
         Raises:

@@ -18,7 +18,7 @@ from thud_env.batch.options import read_reward
 from thud_env.batch.states import drawn_decisions
 from thud_env.envs.common import ILLEGAL_ACTION, ILLEGAL_REWARD, Seat
 from thud_env.envs.games import ONE_BATTLE, TWO_BATTLES, Game
-from thud_env.envs.opponents import Opponent
+from thud_env.envs.opponents import Opponent, OpponentLike
 from thud_env.envs.states import check_arrays, check_part, check_state
 from thud_env.errors import IllegalMove
 from thud_env.outcome import SIDES
@@ -59,7 +59,7 @@ class SeatedGames:
         num_games: int,
         rules: Ruleset,
         side: Seat,
-        opponent: Any,
+        opponent: OpponentLike,
         match: bool,
         reward: Reward | None,
         pool: NDArray[np.int16],
@@ -109,7 +109,7 @@ class SeatedGames:
         return self._opponent.given
 
     @opponent.setter
-    def opponent(self, opponent: Any) -> None:
+    def opponent(self, opponent: OpponentLike) -> None:
         self._opponent = Opponent(opponent, self.rules, self.side, self.match)
 
     @property

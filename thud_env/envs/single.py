@@ -74,8 +74,8 @@ from thud_env.envs.common import (
     is_lost_by,
 )
 from thud_env.envs.match import MatchEnv
-from thud_env.envs.opponents import Opponent
-from thud_env.envs.rendering import RenderMode
+from thud_env.envs.opponents import Opponent, OpponentLike
+from thud_env.envs.rendering import RenderFrame, RenderMode
 from thud_env.envs.reset_options import read_options
 from thud_env.envs.states import check_generator, check_part, check_state
 from thud_env.errors import IllegalMove
@@ -134,7 +134,7 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         self,
         rules: Rules = "classic",
         side: Seat = "dwarfs",
-        opponent: Any = "random-decisions",
+        opponent: OpponentLike = "random-decisions",
         *,
         match: bool = False,
         render_mode: RenderMode | None = None,
@@ -192,7 +192,7 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         return self._opponent.given
 
     @opponent.setter
-    def opponent(self, opponent: Any) -> None:
+    def opponent(self, opponent: OpponentLike) -> None:
         match = isinstance(self._game, MatchEnv)
         self._opponent = Opponent(opponent, self.rules, self._side, match)
 
@@ -298,7 +298,7 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         """The state of the battle as a ``Position``."""
         return self._game.position
 
-    def render(self) -> Any:
+    def render(self) -> RenderFrame | None:
         """What the render mode asks for: see ``ThudEnv.render``."""
         return self._game.render()
 

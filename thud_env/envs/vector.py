@@ -64,6 +64,7 @@ from thud_env.envs.common import (
     is_lost_by,
     observation_space,
 )
+from thud_env.envs.opponents import OpponentLike
 from thud_env.envs.reset_options import read_mask, read_options
 from thud_env.envs.seated_games import SeatedGames
 from thud_env.envs.states import check_arrays, check_generator, check_state
@@ -112,7 +113,7 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         num_envs: int = 1,
         rules: Rules = "classic",
         side: Seat = "dwarfs",
-        opponent: Any = "random-decisions",
+        opponent: OpponentLike = "random-decisions",
         *,
         match: bool = False,
         observation: ObservationKind = "planes",
@@ -173,7 +174,7 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         return self._games.opponent
 
     @opponent.setter
-    def opponent(self, opponent: Any) -> None:
+    def opponent(self, opponent: OpponentLike) -> None:
         self._games.opponent = opponent
 
     def reset(
