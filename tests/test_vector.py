@@ -1,4 +1,5 @@
 import copy
+import threading
 import zlib
 
 import gymnasium
@@ -98,6 +99,24 @@ def test_rows_are_those_of_the_battles():
     assert [thud_env.Position(row) for row in rows] == [envs.position(env) for env in range(3)]
     rows[:] = 0
     assert envs.rows.any(), "a copy"
+
+
+def test_closing_ends_the_threads_that_steps_start():
+    others = set(threading.enumerate())
+    envs = gymnasium.make_vec("thud/Thud-v0", 4, num_threads=3)
+    for seed in range(2):  # again after it has been closed
+        envs.reset(seed=seed)
+        envs.step(envs.unwrapped.sample_actions())
+        own = set(threading.enumerate()) - others
+        assert len(own) == 2, "and this one"
+        envs.close()
+        assert not any(thread.is_alive() for thread in own)
+    envs.close()
+    assert envs.unwrapped.closed
+
+
+def test_an_environment_that_was_never_made_can_be_closed():
+    ThudVectorEnv.__new__(ThudVectorEnv).close()  # as Gymnasium 1.2 does as it is collected
 
 
 GAMES = [

@@ -92,6 +92,12 @@ class SlicedLoop:
             pool.shutdown()
             raise
 
+    def close(self) -> None:
+        """End the threads, if there are any; another call starts new ones."""
+        pool, self._pool = self._pool, None
+        if pool is not None and self._pool_process == os.getpid():
+            pool.shutdown()
+
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_pool": None}
 
@@ -117,6 +123,11 @@ class CpuDevice:
         self._run = SlicedLoop(num_games, num_threads, WORTH_A_THREAD)
         self._run_battles = SlicedLoop(num_games, num_threads, BATTLES_WORTH_A_THREAD)
         self._actions = np.zeros(num_games, dtype=np.int64)
+
+    def close(self) -> None:
+        """End the threads, if there are any; whatever needs them starts new ones."""
+        self._run.close()
+        self._run_battles.close()
 
     def zeros(self, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
         """A new array of zeros."""

@@ -63,6 +63,9 @@ class CudaDevice:
     def __reduce__(self) -> tuple[Any, ...]:
         return CudaDevice, (self._num_games,)
 
+    def close(self) -> None:
+        """Nothing: it has no threads."""
+
     def zeros(self, shape: tuple[int, ...], dtype: Any) -> Any:
         """A new device array of zeros."""
         return self.copy(np.zeros(shape, dtype=dtype))

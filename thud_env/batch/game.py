@@ -435,6 +435,18 @@ class BatchedGame:
             raise ThudError(f"no battle has ended in game {game} yet")
         return Position.unchecked(row)
 
+    def close(self) -> None:
+        """End the batch's threads, if it has any. It can be used on: its next work starts new ones.
+
+        Raises:
+            RuntimeError: if another thread is at work on this batch.
+        """
+        self._begin()
+        try:
+            self._device.close()
+        finally:
+            self._at_work.release()
+
     def _begin(self) -> None:
         # A context manager would say it shorter, and take five times as long.
         if not self._at_work.acquire(False):

@@ -260,6 +260,10 @@ class SeatedGames:
         sides = self._sides.copy()
         return {"side": sides, **self._game.infos(self._as_matches(), sides)}
 
+    def close(self) -> None:
+        """End the threads of the batch."""
+        self._battles.close()
+
     def get_state(self) -> dict[str, Any]:
         """Everything that ``set_state`` needs to continue exactly from here."""
         return {

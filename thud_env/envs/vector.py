@@ -291,6 +291,14 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         """
         return self._games.sampled(self._sampling)
 
+    def close(self, **kwargs: Any) -> None:
+        """End the environment's threads, if it has any. As with our other environments, it can be
+        used on: a step starts new ones, which another ``close`` ends.
+        """
+        if hasattr(self, "_games"):  # Gymnasium 1.2 closes one whose arguments were refused, too
+            self._games.close()
+        super().close(**kwargs)
+
     @property
     def rules(self) -> Ruleset:
         """The ruleset that is played."""
