@@ -133,12 +133,6 @@ def test_unknown_modes_are_refused():
 # -- the window ----------------------------------------------------------------------------
 
 
-@pytest.fixture
-def no_display(monkeypatch):
-    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
-    monkeypatch.setitem(thud_env.ThudEnv.metadata, "render_fps", 1000)
-
-
 def shown():
     import pygame
 
@@ -210,6 +204,7 @@ def test_the_window_shows_how_the_first_battle_of_two_ended(no_display, monkeypa
     env = thud_env.match_env(render_mode="human", max_turns=2)
     env.reset()
     play(env, "dE2-E6", "TG7-G6", "dE2-E7", "TG7-G6")
+    assert {pace for _, _, pace in frames} == {env.metadata["render_fps"]}
     captions = [caption for _, caption, _ in frames]
     start, _, first_end, second_start, _, second_end = captions
     assert start.startswith("battle 1 of 2, player_0 plays the dwarfs\ndwarfs to move, turn 0")

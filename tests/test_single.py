@@ -30,9 +30,7 @@ IDS = {
 @pytest.mark.parametrize("observation", ["planes", "dict"])
 @pytest.mark.parametrize("side", ["dwarfs", "trolls", "both", "random"])
 @pytest.mark.parametrize("name", IDS)
-def test_check_env_is_clean(name, side, observation, monkeypatch):
-    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")  # it tries every render mode
-    monkeypatch.setitem(ThudSeatEnv.metadata, "render_fps", 10_000)
+def test_check_env_is_clean(name, side, observation, no_display):  # it tries every render mode
     env = gymnasium.make(name, side=side, observation=observation, render_mode="ansi")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
