@@ -1,6 +1,7 @@
 import copy
 import threading
 import zlib
+from itertools import combinations
 
 import gymnasium
 import numpy as np
@@ -382,6 +383,27 @@ def test_copies_are_made_unless_they_are_declined():
         assert np.array_equal(first["observation"], kept["observation"]) is copies
 
 
+def arrays_in(infos):
+    """The arrays of infos, and of the infos in them."""
+    for value in infos.values():
+        yield from arrays_in(value) if isinstance(value, dict) else [value]
+
+
+@pytest.mark.parametrize(("name", "options"), GAMES)
+@pytest.mark.parametrize("mode", MODES)
+def test_no_two_arrays_of_infos_share_memory(mode, name, options):
+    envs = gymnasium.make_vec(name, 2, autoreset_mode=mode, max_turns=2, **options).unwrapped
+    mask = np.ones(2, dtype=bool)
+    returned = [envs.reset(options={"reset_mask": mask})[1]]
+    returned += [
+        envs.step(envs.sample_actions())[-1] for _ in range(1 if mode == "Disabled" else 3)
+    ]
+    arrays = [mask, *(array for infos in returned for array in arrays_in(infos))]
+    assert len(arrays) > 16
+    for one, other in combinations(arrays, 2):
+        assert not np.shares_memory(one, other)
+
+
 @pytest.mark.parametrize("copies", [True, False])
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(("idle_mask", "idle"), [("zeros", 0), ("ones", 1)])
@@ -402,6 +424,16 @@ def test_the_mask_after_the_end(idle_mask, idle, mode, copies):
 def test_a_seed_for_each_environment_is_refused(seed):
     with pytest.raises(ValueError, match="seed: one for all environments would be right"):
         ThudVectorEnv(2).reset(seed=seed)
+
+
+def test_nothing_is_sampled_where_an_illegal_action_has_lost():
+    envs = ThudVectorEnv(2, autoreset_mode="Disabled", opponent=first_legal)
+    envs.reset()
+    _, _, terminated, _, _ = envs.step([NUM_ACTIONS - 1, first_legal(envs.position(1))])
+    assert terminated.tolist() == [True, False]
+    assert envs.position(0).outcome is None, "by the rules it goes on"
+    samples = np.array([envs.sample_actions() for _ in range(5)])
+    assert (samples == 0).all(axis=0).tolist() == [True, False]
 
 
 def test_an_illegal_action_can_be_refused():
