@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from untrained import drawn_network
 
 import agents
 from agents import durable
@@ -35,15 +36,6 @@ from thud_env.actions import describe_action
 from thud_env.outcome import SIDES
 
 
-def a_network(seed: int = 1) -> Network:
-    torch.manual_seed(seed)
-    network = Network(NetworkConfig(channels=4, blocks=1, key_size=2))
-    with torch.no_grad():
-        for parameter in network.parameters():
-            parameter.copy_(torch.randn_like(parameter) * 0.3)
-    return network
-
-
 def save(
     folder: Path,
     role: str = "dwarfs",
@@ -51,7 +43,7 @@ def save(
     seed: int = 1,
     decisions: int = 99,
 ) -> Path:
-    save_policy(folder, a_network(seed), role=role, rules=rules, decisions=decisions)
+    save_policy(folder, drawn_network(seed), role=role, rules=rules, decisions=decisions)
     return folder
 
 
@@ -75,7 +67,7 @@ def left_in(folder: Path) -> set[str]:
 
 
 def test_what_was_saved_is_loaded(saved: Path) -> None:
-    loaded, wanted = load_policy(saved), a_network()
+    loaded, wanted = load_policy(saved), drawn_network()
     assert (loaded.role, loaded.rules, loaded.decisions) == ("dwarfs", "classic", 99)
     assert loaded.network.config == wanted.config
     assert not loaded.network.training
@@ -85,7 +77,7 @@ def test_what_was_saved_is_loaded(saved: Path) -> None:
 
 def test_a_loaded_policy_plays_as_the_network_that_was_saved(tmp_path: Path) -> None:
     pair = tmp_path / "pair"
-    networks = (a_network(1), a_network(2))
+    networks = (drawn_network(1), drawn_network(2))
     for role, network in zip(("dwarfs", "trolls"), networks, strict=True):
         save_policy(pair / role, network, role=role, rules="classic", decisions=0)
     agent, direct = PolicyAgent(pair, seed=3), PolicyAgent(pair, seed=3)
@@ -104,7 +96,7 @@ def test_a_checkpoint_is_two_files_and_no_pickle(saved: Path) -> None:
     model = (saved / MODEL).read_bytes()
     header = json.loads(model[8 : 8 + int.from_bytes(model[:8], "little")])
     described = header.pop("__metadata__")
-    assert json.loads(described["network"]) == dataclasses.asdict(a_network().config)
+    assert json.loads(described["network"]) == dataclasses.asdict(drawn_network().config)
     assert {entry["dtype"] for entry in header.values()} == {"F32"}
     assert json.loads((saved / MANIFEST).read_text())["format"] == "thud-policy"
 
@@ -254,7 +246,7 @@ def test_a_damaged_manifest_is_refused_by_name_or_says_the_same(saved: Path) -> 
 def test_weights_that_are_not_finite_are_neither_saved_nor_loaded(
     tmp_path: Path, monkeypatch, value: float
 ) -> None:
-    network = a_network()
+    network = drawn_network()
     with torch.no_grad():
         network.stem.weight[0, 0, 0, 0] = value
     with pytest.raises(NotFiniteError, match=r"network of the trolls: stem\.weight"):
@@ -400,7 +392,12 @@ def answers(folder: Path, agreement: bool) -> Counter[str]:
     torch.manual_seed(3)
     for role in SIDES:
         save_policy(
-            folder / role, a_network(), role=role, rules="classic", decisions=1, agreement=agreement
+            folder / role,
+            drawn_network(),
+            role=role,
+            rules="classic",
+            decisions=1,
+            agreement=agreement,
         )
     player = agents.make(f"policy:{folder}", seed=1)
     start = Position.start("classic", agreement=True, offer_after=1, max_turns=100)
@@ -424,7 +421,7 @@ def test_decisions_that_were_not_trained_are_not_played(tmp_path: Path) -> None:
 
 
 def test_an_older_manifest_means_training_without_agreement(tmp_path: Path) -> None:
-    save_policy(tmp_path / "a", a_network(), role="trolls", rules="classic", decisions=1)
+    save_policy(tmp_path / "a", drawn_network(), role="trolls", rules="classic", decisions=1)
     path = tmp_path / "a" / MANIFEST
     said = json.loads(path.read_text())
     assert said.pop("agreement") is False
@@ -443,7 +440,7 @@ def test_former_settings_are_read_if_they_changed_nothing() -> None:
         network_config({"trunk": "shared"})
 
 
-def test_each_kind_has_sizes_and_a_network() -> None:
+def test_each_kind_has_sizes_and_drawn_network() -> None:
     assert CONFIG_CLASSES.keys() == NETWORKS.keys()
     with pytest.raises(ThudError, match="no kind of network is called 'flat'"):
         make_network(NetworkConfig(kind="flat"))

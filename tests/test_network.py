@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 from by_hand import decide, place
+from untrained import drawn_network
 
 from agents.networks.attacks import attack_planes
 from agents.networks.config import NetworkConfig
@@ -24,13 +25,7 @@ from thud_env.board import SQUARE_BY_NAME, SQUARE_POSITIONS
 
 
 def a_network(seed: int = 1, **sizes: int) -> Network:
-    """Small, and with every weight drawn: at the start some are zero and would hide faults."""
-    torch.manual_seed(seed)
-    network = Network(NetworkConfig(**{"channels": 6, "blocks": 1, "key_size": 4, **sizes}))
-    with torch.no_grad():
-        for parameter in network.parameters():
-            parameter.copy_(torch.randn_like(parameter) * 0.3)
-    return network
+    return drawn_network(seed, **{"channels": 6, "key_size": 4, **sizes})
 
 
 def some_positions() -> list[Position]:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 from by_hand import decide, place
+from untrained import drawn_network
 
-from agents.networks.config import NetworkConfig
 from agents.networks.inputs import Inputs
 from agents.networks.legal_policy import TABLES
 from agents.networks.network import Judgement, Network
@@ -36,12 +36,7 @@ def inputs_of(positions: list[Position]) -> Inputs:
 
 
 def a_network(seed: int = 1) -> Network:
-    torch.manual_seed(seed)
-    network = Network(NetworkConfig(channels=6, blocks=1, key_size=4))
-    with torch.no_grad():
-        for parameter in network.parameters():
-            parameter.copy_(torch.randn_like(parameter) * 0.2)
-    return network
+    return drawn_network(seed, scale=0.2, channels=6, key_size=4)
 
 
 def a_batch(

@@ -18,6 +18,7 @@ from random import Random
 from typing import Any
 
 import pytest
+import resumed_run
 import torch
 import yaml
 from rich.console import Console
@@ -38,7 +39,7 @@ from training.runs import checkpoints
 from training.runs.alarms import Collapsed
 from training.runs.folder import RunFolder
 from training.runs.metrics import keep_until
-from training.train import Options, main, train
+from training.train import main
 from training.trainer import Trainer
 
 TINY = dataclasses.replace(
@@ -64,9 +65,7 @@ def test_a_disk_that_fails_as_a_folder_is_made_is_said_of_that_folder(tmp_path, 
 
 
 def quietly(runs: Path, config=TINY, **options) -> str:
-    console = Console(file=io.StringIO(), force_terminal=False, width=200)
-    train(config, console, runs, Options(**options))
-    return console.file.getvalue()
+    return resumed_run.quietly(runs, config, **options)[1]
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,16 @@ from agents.networks.network import Network
 from thud_env.outcome import SIDES
 
 
+def drawn_network(seed: int = 1, scale: float = 0.3, **sizes: int) -> Network:
+    """A small network with every weight drawn: at the start some are zero and would hide faults."""
+    torch.manual_seed(seed)
+    network = Network(NetworkConfig(**{"channels": 4, "blocks": 1, "key_size": 2, **sizes}))  # type: ignore[arg-type]
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.copy_(torch.randn_like(parameter) * scale)
+    return network
+
+
 def link_untrained(link: Path, weights: int, rules: str) -> None:
     """Write such a pair beside a link and make it point there, as a run does that goes on."""
     folder = link.with_name(str(weights))
