@@ -10,9 +10,9 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from thud_env.actions import NUM_ACTIONS
-from thud_env.arguments import as_count, nearest, one_of, refuse_copy, refuse_unknown
-from thud_env.batch.one_game import Modes, Results, View
+from thud_env.arguments import as_count, one_of, refuse_copy, refuse_unknown
+from thud_env.batch.arrays import Arrays, state_on_device, state_on_host
+from thud_env.batch.one_game import Modes
 from thud_env.batch.options import (
     AutoresetName,
     Device,
@@ -28,10 +28,9 @@ from thud_env.errors import IllegalMove, ThudError
 from thud_env.jit.rng import seed_generators
 from thud_env.position import Position
 from thud_env.rules.check import RowError, as_rows, check_rows
-from thud_env.rules.row import ONGOING, ROW_SIZE, TERMINATION, new_row
+from thud_env.rules.row import ONGOING, TERMINATION, new_row
 from thud_env.rulesets import Reward, Rules, get_ruleset
-from thud_env.views.encoding import BYTE_UNIT, NUM_PLANES, NUM_POINTS, OBSERVATION_SHAPE
-from thud_env.views.masks import NUM_BIT_BYTES, NUM_BYTE_WORDS, bits_view, bytes_view
+from thud_env.views.encoding import BYTE_UNIT
 
 _MADE_WITH = ("num_games", "rules", "autoreset_mode")
 _ARRAYS = ("rows", "final_rows", "to_move", "rewards", "terminated", "truncated")
@@ -133,11 +132,7 @@ class BatchedGame:
             self.autoreset_mode is AutoresetMode.SAME_STEP,
         )
         one_of("observations", observations, ("float32", "uint8", True, False))
-        self._with_observations = bool(observations)
-        self._unit = BYTE_UNIT if observations == "uint8" else 1.0
-        self._with_masks = masks is not None
-        self._as_bytes = masks == "bytes"
-        self._counted = self._with_masks
+        self._counted = masks is not None
         self._device = make_device(device, num_games, num_threads)
         start_row = new_row(
             self.rules,
@@ -153,83 +148,24 @@ class BatchedGame:
         self._sampled: NDArray[np.int64] = self._device.zeros((num_games,), np.int64)
         self._every = np.arange(num_games)
         self._at_work = Lock()
-        self._allocate(read_buffers(buffers))
-        self._make_views()
+        unit = BYTE_UNIT if observations == "uint8" else float(bool(observations))
+        given = read_buffers(buffers)
+        self._arrays = Arrays(self._device, num_games, unit, masks, given)
+        self._show_arrays()
         self._device.start_view(self._view)
         self.reset()
         self._device.assign(self.final_rows, self.rows)
 
-    def _allocate(self, given: dict[str, Any]) -> None:
-        """Make the arrays that are written, or take the caller's.
-
-        Args:
-            given: the caller's, by attribute name; what is taken is removed.
-
-        Raises:
-            ThudError: if one is not what the batch writes, or is left.
-        """
-        num_games = self.num_games
-        kind = np.uint8 if self._unit == BYTE_UNIT else np.float32
-
-        written: list[str] = []
-
-        def array(name: str, shape: tuple[int, ...], dtype: Any) -> Any:
-            written.append(name)
-            if name in given:
-                return self._device.adopt(name, (num_games, *shape), dtype, given.pop(name))
-            return self._device.zeros((num_games, *shape), dtype)
-
-        self.rows: NDArray[np.int16] = array("rows", (ROW_SIZE,), np.int16)
-        self.final_rows: NDArray[np.int16] = array("final_rows", (ROW_SIZE,), np.int16)
-        self._legal_counts = (  # without masks they are only made when they are asked for
-            array("legal_counts", (), np.int32)
-            if self._with_masks
-            else self._device.zeros((num_games,), np.int32)
-        )
-        self.to_move: NDArray[np.int8] = array("to_move", (), np.int8)
-        self.rewards: NDArray[np.float32] = array("rewards", (2,), np.float32)
-        self.terminated: NDArray[np.bool_] = array("terminated", (), np.bool_)
-        self.truncated: NDArray[np.bool_] = array("truncated", (), np.bool_)
-        self._observations = (
-            array("observations", OBSERVATION_SHAPE, kind)
-            if self._with_observations
-            else self._device.zeros((0, *OBSERVATION_SHAPE), kind)
-        )
-        shown = len(self._observations) if self._device.writes_changes else 0
-        self._shown_rows = self._device.zeros((shown, ROW_SIZE), np.int16)
-        with_words = num_games if self._with_masks else 0
-        with_bytes = num_games if self._as_bytes else 0
-        self._words = self._device.zeros((with_words, self._device.words_per_game), np.int64)
-        self._byte_words = self._device.zeros((with_bytes, NUM_BYTE_WORDS), np.uint64)
-        self._given_masks: Any = None
-        if self._with_masks and "masks" in given:
-            self._given_masks = (
-                array("masks", (NUM_ACTIONS,), np.int8)
-                if self._as_bytes
-                else array("masks", (NUM_BIT_BYTES,), np.uint8)
-            )
-        if given:
-            wrong = next(iter(given))
-            hint = nearest(str(wrong), [*written, "masks"] if self._with_masks else written)
-            raise ThudError(f"buffers has {wrong!r}: {hint}no array of that name is written")
-
-    def _make_views(self) -> None:
-        """View the same memory as the kernels write it: see ``masks.py`` and ``encoding.py``."""
-        count = len(self._observations)
-        self._own_masks: Any = None
-        if self._with_masks:
-            own = bytes_view(self._byte_words) if self._as_bytes else bits_view(self._words)
-            self._own_masks = own
-        self._view = View(
-            self._shown_rows,
-            self._observations.reshape(count, NUM_PLANES, NUM_POINTS),
-            self._unit,
-            self._words,
-            self._byte_words,
-            self._legal_counts,
-            self.to_move,
-        )
-        self._results = Results(self.rewards, self.terminated, self.truncated, self.final_rows)
+    def _show_arrays(self) -> None:
+        arrays = self._arrays
+        self.rows = arrays.rows
+        self.final_rows = arrays.final_rows
+        self.to_move = arrays.to_move
+        self.rewards = arrays.rewards
+        self.terminated = arrays.terminated
+        self.truncated = arrays.truncated
+        self._view, self._results = arrays.view, arrays.results
+        self._has_more_to_do = arrays.masks_are_copied or not arrays.has_masks
 
     __copy__ = refuse_copy
 
@@ -237,7 +173,8 @@ class BatchedGame:
 
         def __setattr__(self, name: str, value: Any) -> None:
             # games.rewards += 1 changes the array in place, and then sets what is set already.
-            if name in _FIXED and self.__dict__.get(name, value) is not value:
+            # Python looks attributes up more slowly once a __dict__ has been asked for.
+            if name in _FIXED and getattr(self, name, value) is not value:
                 instead = "another batch" if name in _MADE_WITH else "set_rows, which sets states,"
                 raise AttributeError(
                     f"{name} of a BatchedGame cannot be replaced: {instead} would be right"
@@ -245,26 +182,14 @@ class BatchedGame:
             super().__setattr__(name, value)
 
     def __getstate__(self) -> dict[str, Any]:
-        # A view would be copied as an array of its own, and never written again; a lock cannot be,
-        # nor can an array of a GPU.
-        state = {}
-        on_device = []
-        for name, value in self.__dict__.items():
-            if name not in ("_own_masks", "_view", "_results", "_at_work"):
-                state[name] = self._device.to_host(value)
-                if state[name] is not value:
-                    on_device.append(name)
-        return {**state, "on_device": on_device}
+        return state_on_host(self, (*_ARRAYS, "_view", "_results", "_at_work"))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        on_device = state.pop("on_device")
-        for name in on_device:
-            state[name] = state["_device"].copy(state[name])
-        self.__dict__.update(state)
+        self.__dict__.update(state_on_device(state))
         self._at_work = Lock()
+        self._show_arrays()
         for rows in (self.rows, self.final_rows):
             check_rows(self._device.to_host(rows), self.rules)
-        self._make_views()
 
     def __repr__(self) -> str:
         mode = self.autoreset_mode.value
@@ -281,17 +206,17 @@ class BatchedGame:
         Raises:
             AttributeError: if the batch was made with ``observations=False``.
         """
-        if not self._with_observations:
+        if not len(self._arrays.observations):
             raise AttributeError("this BatchedGame was made with observations=False")
-        return self._observations
+        return self._arrays.observations
 
     @property
     def legal_counts(self) -> NDArray[np.int32]:
         """[B]: how many decisions are legal. Without masks they are counted on access."""
         if not self._counted:
-            self._device.count(self.rows, self._legal_counts)
+            self._device.count(self.rows, self._arrays.legal_counts)
             self._counted = True
-        return self._legal_counts
+        return self._arrays.legal_counts
 
     @property
     def masks(self) -> NDArray[Any]:
@@ -300,9 +225,9 @@ class BatchedGame:
         Raises:
             AttributeError: if the batch was made with ``masks=None``.
         """
-        if not self._with_masks:
+        if not self._arrays.has_masks:
             raise AttributeError("this BatchedGame was made with masks=None")
-        return self._own_masks if self._given_masks is None else self._given_masks
+        return self._arrays.masks
 
     def reset(self, games: Games | None = None, seed: int | None = None) -> None:
         """Set games to the start of a battle.
@@ -397,7 +322,8 @@ class BatchedGame:
             )
             if illegal >= 0:
                 self._raise_illegal(illegal, int(self._device.to_host(taken)[illegal]))
-            self._after_showing()
+            if self._has_more_to_do:
+                self._after_showing()
         finally:
             self._at_work.release()
 
@@ -460,13 +386,14 @@ class BatchedGame:
 
     def _show(self, games: NDArray[np.int64]) -> None:
         self._device.show(self.rows, games, self._view)
-        self._after_showing()
+        if self._has_more_to_do:
+            self._after_showing()
 
     def _after_showing(self) -> None:
-        if self._counted and not self._with_masks:
+        if self._arrays.has_masks:
+            self._arrays.copy_masks()
+        elif self._counted:
             self._counted = False
-        if self._given_masks is not None:
-            self._device.assign(self._given_masks, self._own_masks)
 
     def _raise_illegal(self, game: int, action: int) -> Never:
         try:
