@@ -192,9 +192,10 @@ def test_a_folder_that_no_spec_can_name_is_refused_before_anything_is_learnt(
         distil(config, Console(quiet=True), tmp_path / "a,b")
 
 
-def test_battles_that_may_end_by_agreement_are_refused() -> None:
-    with pytest.raises(ConfigError, match=r"^agreement: teachers label no offers"):
-        DistillConfig(agreement=True).check()
+def test_battles_that_may_end_by_agreement_are_refused(tmp_path: Path) -> None:
+    for make in (DistillConfig.check, lambda config: Distillation(config, tmp_path)):
+        with pytest.raises(ConfigError, match=r"^agreement: teachers label no offers"):
+            make(dataclasses.replace(TINY, agreement=True))
 
 
 def test_lessons_shorter_than_a_step_are_learnt_from(tmp_path: Path) -> None:

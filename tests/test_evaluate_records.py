@@ -85,7 +85,8 @@ def test_records_are_all_written_or_none(tmp_path: Path, monkeypatch, capsys) ->
     words = [*GREEDY, "--games", "2", "--max-turns", "9", "--records", str(folder)]
     assert main(words) == 1
     out, err = capsys.readouterr()
-    assert out.startswith("limits: max_turns=9 (not 800)\n2 battles of classic")
+    assert out.startswith("limits: max_turns=9 (not 800)\nstarts: the opening book's")
+    assert "\n2 battles of classic" in out
     assert "No space left on device" in err
     assert [*tmp_path.iterdir(), *folder.iterdir()] == [folder]
     monkeypatch.undo()

@@ -70,6 +70,14 @@ def test_a_start_that_is_over_by_the_limits_is_an_error(max_turns: str, said: st
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("games", [1, 3])
+def test_where_the_limits_end_a_start_none_is_taken_from_the_book(games: int) -> None:
+    """However many battles there are: its first start would do."""
+    found = evaluate((Rows(), Rows()), games, "classic", max_turns=5)
+    assert found.openings is None
+    assert found.notes[0].startswith("from the setup alone: start 2 of the book is over")
+
+
 HANDICAP = "dd1dd/d5d/d7d/d9d/d11d/d13d/d13d/6TRT6/d5TTT5d/d13d/d11d/d9d/d7d/d5d/dd1dd"
 
 

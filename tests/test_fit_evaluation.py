@@ -188,15 +188,18 @@ def test_a_ruleset_of_your_own_is_refused_in_a_line(tmp_path: Path, capsys) -> N
 @pytest.mark.parametrize(
     ("there", "said"),
     [
-        ("mine.json", "mine.json is of no tables mine.npz, and is left as it is"),
-        ("mine.npz", "mine.npz cannot be read"),
+        ("mine.json", "mine.json is no report on tables, and is left as it is"),
+        ("mine.npz", "mine.npz holds no tables of today's, and is left as it is"),
+        ("tables.json", "tables.json is no report on tables, and is left as it is"),
     ],
 )
 def test_a_file_of_something_else_is_left_as_it_is(
     there: str, said: str, tmp_path: Path, capsys
 ) -> None:
     (tmp_path / there).write_text("{}")
-    assert main(command(tmp_path / "fit", "--out", str(tmp_path / "mine.npz"))) == 2
+    shutil.copy(tables_path("classic"), tmp_path / "tables.npz")
+    out = tmp_path / f"{there.partition('.')[0]}.npz"
+    assert main(command(tmp_path / "fit", "--out", str(out))) == 2
     assert said in capsys.readouterr().err
     assert (tmp_path / there).read_text() == "{}"
     assert not (tmp_path / "fit").exists()

@@ -84,6 +84,7 @@ def test_a_student_draws_at_the_temperature_of_the_lessons() -> None:
         ("rows", (3, TO_MOVE), "battles cannot go on: row 3 is damaged: .*TO_MOVE"),
         ("seats", (3, 1), "battles cannot go on: a seat is of none of the players"),
         ("rows", None, "the state is of 2 battles, not of 4"),
+        ("seats", None, "battles cannot go on: a seat is of none of the players"),
     ],
 )
 def test_a_damaged_state_is_refused_and_changes_nothing(

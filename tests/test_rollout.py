@@ -192,8 +192,10 @@ def test_a_state_with_a_frame_that_is_none_is_refused(pool: ThreadPoolExecutor) 
     players = self_play(pool)
     state = players.battles.state()
     state.tensors["frames"][3] = 99
-    with pytest.raises(StateError, match=r"battles cannot go on: frames must be among \(0,\)"):
-        players.battles.restore(state)
+    few = dataclasses.replace(state, tensors={**state.tensors, "frames": torch.zeros(1)})
+    for damaged in (state, few):
+        with pytest.raises(StateError, match=r"battles cannot go on: frames must be among \(0,\)"):
+            players.battles.restore(damaged)
 
 
 def test_the_next_rollout_goes_on_where_the_last_one_stopped(pool: ThreadPoolExecutor) -> None:

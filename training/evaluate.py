@@ -74,7 +74,8 @@ def main(words: list[str] | None = None) -> int:
     add(
         "--openings",
         action=argparse.BooleanOptionalAction,
-        help="each from another start of the opening book (the book if there is one, repeated)",
+        help="each from another start of the opening book (by default from the book, repeated, if "
+        "there is one)",
     )
     add(
         "--starts",

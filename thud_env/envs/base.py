@@ -146,8 +146,9 @@ class BoardEnv(AECEnv[str, Any, int]):  # type: ignore[misc] # PettingZoo is unt
         self.state_space = planes[agents[0]]
         self.agents: list[str] = []
 
-    def observation_space(self, agent: str) -> gymnasium.spaces.Space[Any]:
-        """The space of ``observe(agent)``, always the same object.
+    def observation_space(self, agent: str) -> Any:
+        """The space of ``observe(agent)``, always the same object: a ``Dict``, or a ``Box`` of the
+        planes.
 
         Raises:
             ThudError: if there is no such agent.

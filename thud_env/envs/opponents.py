@@ -64,7 +64,7 @@ class LeagueOpponent(Protocol):
     """Chooses for many games at once, and is told which."""
 
     def act_rows(
-        self, rows: NDArray[np.int16], /, games: NDArray[np.int64]
+        self, rows: NDArray[np.int16], /, *, games: NDArray[np.int64]
     ) -> NDArray[np.integer[Any]]:
         """See ``BatchOpponent``; ``games``, [N] in 0 .. B - 1, are the games' numbers."""
         ...

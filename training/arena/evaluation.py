@@ -51,7 +51,8 @@ def evaluate(
         match: whether to play game pairs.
         openings: where the battles begin. True: from the opening book, a start for each. False:
             from the setup. An ``Openings``: from its starts, repeated when they run out. None: from
-            the book, repeated, if there is one; else from the setup. From there players without
+            the book, repeated, if there is one and the limits end none of its starts; else from the
+            setup. From there players without
             chance play one battle, and searches, which draw among equals alone, its mirror images.
         watch: called after each decision with how many battles ended by it.
         **limits: ``max_quiet_turns``, ``max_turns``, ``offer_after``, ``agreement``.
@@ -89,13 +90,16 @@ def _different_starts(
     """Starts from the book and its digest; without one neither, and a note that says why."""
     try:
         book = read_openings(rules)
-        starts = _begun_again(book, games, limits)
+        rows = book.rows(len(book.starts), **limits)
     except OpeningsError as error:
         return None, None, [f"from the setup alone: {error}"]
-    return starts, book.digest, []
+    return _repeated(rows, games), book.digest, []
 
 
 def _begun_again(openings: Openings, games: int, limits: dict[str, Any]) -> NDArray[np.int16]:
     """[games, 432] the starts, one after the other, and from the first again after the last."""
-    rows = openings.rows(min(games, len(openings.starts)), **limits)
-    return rows[np.arange(games) % len(rows)]
+    return _repeated(openings.rows(min(games, len(openings.starts)), **limits), games)
+
+
+def _repeated(rows: NDArray[np.int16], count: int) -> NDArray[np.int16]:
+    return rows[np.arange(count) % len(rows)]

@@ -28,9 +28,14 @@ class Distillation:
     Args:
         config: what to distil.
         folder: the run's folder, in which the lessons are kept.
+
+    Raises:
+        ConfigError: if a value of the configuration is wrong, or the run cannot start from its
+            ``start_from``.
     """
 
     def __init__(self, config: DistillConfig, folder: Path) -> None:
+        config.check()
         self.config = config
         self.ranks = Ranks()
         self.roles = Roles.of(config)

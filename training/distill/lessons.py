@@ -252,12 +252,13 @@ class Lessons:
         if rows.shape != self._rows.shape:
             raise StateError(f"the state is of {len(rows)} battles, not of {len(self._rows)}")
         try:
-            self._rows[:] = check_rows(rows, get_ruleset(self._config.rules))
+            rows = check_rows(rows, get_ruleset(self._config.rules))
         except RowError as error:
             raise StateError(f"the battles cannot go on: {error}") from None
-        if not np.isin(seats, [TEACHER, STUDENT, *range(len(self._players))]).all():
+        known = [TEACHER, STUDENT, *range(len(self._players))]
+        if seats.shape != self._seats.shape or not np.isin(seats, known).all():
             raise StateError("the battles cannot go on: a seat is of none of the players")
-        self._seats[:] = seats
+        self._rows[:], self._seats[:] = rows, seats
         restore_generator(self._random, state.values["random"])
         for player, kept in zip(self._players, state.values["players"], strict=True):
             player.set_state(kept)

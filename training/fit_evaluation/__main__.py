@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from agents.durable import make_folder, replace_flushed, sweep
-from agents.search.pattern_files import read_values, tables_path
+from agents.search.pattern_files import TablesError, read_values, tables_path
 from agents.search.workspace import MAX_DEPTH
 from thud_env.command import Command, bounded
 from thud_env.errors import ThudError
@@ -162,10 +162,22 @@ def _beside(out: Path) -> Path:
 
 def _check_ours(out: Path) -> None:
     """Refuse to write over a file that is none of tables, or a report of something else."""
+    beside = _beside(out)
     if out.exists():
-        read_values(out)
-    elif _beside(out).exists():
-        raise ThudError(f"{_beside(out)} is of no tables {out.name}, and is left as it is")
+        try:
+            read_values(out)
+        except TablesError:
+            raise ThudError(f"{out} holds no tables of today's, and is left as it is") from None
+    if beside.exists() and not _is_report(beside):
+        raise ThudError(f"{beside} is no report on tables, and is left as it is")
+
+
+def _is_report(path: Path) -> bool:
+    try:
+        report = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        return False
+    return isinstance(report, dict) and {"plan", "fits", "match"} <= report.keys()
 
 
 def _write_out(out: Path, newest: Path, report: bytes) -> None:

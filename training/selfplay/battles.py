@@ -118,7 +118,8 @@ class OngoingBattles:
         if rows.shape != self.games.rows.shape:
             raise StateError(f"the state is of {len(rows)} battles, not of {self.games.num_games}")
         frames = state.tensors["frames"].numpy()
-        if not np.isin(frames, self.symmetries).all():  # compiled code looks them up unchecked
+        # Compiled code looks them up unchecked.
+        if frames.shape != self.frames.shape or not np.isin(frames, self.symmetries).all():
             raise StateError(f"the battles cannot go on: frames must be among {self.symmetries}")
         try:
             self.games.set_rows(rows)
