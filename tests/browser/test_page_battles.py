@@ -270,6 +270,10 @@ def test_of_two_captures_pressed_at_once_the_first_is_kept(visit):
     page.route("**/api/play", lambda route: held.append(route))
     press(page, "G6", "capture")
     press(page, "H6", "capture")
+    for _ in range(1000):  # a request is heard of some time after its click
+        if len(held) == 2:
+            break
+        page.wait_for_timeout(20)
     assert len(held) == 2
     for route in held:
         with page.expect_response("**/api/play"):

@@ -38,14 +38,16 @@ means that the plane has one value everywhere.
 
 ### Actions
 
-| index | decision | count |
-|---|---|---|
+| index | decision | count | in `thud_env.actions` |
+|---|---|---|---|
 | 0 .. 6299 | move, hurl, step, shove or trample: from a square, in a direction, by a \
-distance | 6300 |
-| 6300 .. 6464 | capture the dwarf on this square | 165 |
-| 6465 | capture all that may be captured, and end the turn | 1 |
-| 6466 | done: end the turn | 1 |
-| 6467 .. 6469 | offer to end the battle, accept, decline | 3 |
+distance | 6300 | |
+| 6300 .. 6464 | capture the dwarf on this square | 165 | `CAPTURE + square` |
+| 6465 | capture all that may be captured, and end the turn | 1 | `CAPTURE_ALL` |
+| 6466 | done: end the turn | 1 | `DONE` |
+| 6467 | offer to end the battle | 1 | `OFFER` |
+| 6468 | accept an offer | 1 | `ACCEPT` |
+| 6469 | decline an offer | 1 | `DECLINE` |
 
 `action_mask` is 1 where an action is legal. That of the agent that is not to decide, and those
 of both once the battle is over, are as `idle_mask` says: all 0 or all 1. An action that is not
