@@ -189,7 +189,7 @@ def test_a_ruleset_of_your_own_is_refused_in_a_line(tmp_path: Path, capsys) -> N
     ("there", "said"),
     [
         ("mine.json", "mine.json is no report on tables, and is left as it is"),
-        ("mine.npz", "mine.npz holds no tables of today's, and is left as it is"),
+        ("mine.npz", "mine.npz holds no readable tables, and is left as it is"),
         ("tables.json", "tables.json is no report on tables, and is left as it is"),
     ],
 )

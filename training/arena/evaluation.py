@@ -52,8 +52,8 @@ def evaluate(
         openings: where the battles begin. True: from the opening book, a start for each. False:
             from the setup. An ``Openings``: from its starts, repeated when they run out. None: from
             the book, repeated, if there is one and the limits end none of its starts; else from the
-            setup. From there players without
-            chance play one battle, and searches, which draw among equals alone, its mirror images.
+            setup, where players without chance play one battle, and searches, which draw among
+            equals alone, its mirror images.
         watch: called after each decision with how many battles ended by it.
         **limits: ``max_quiet_turns``, ``max_turns``, ``offer_after``, ``agreement``.
 

@@ -167,7 +167,7 @@ def _check_ours(out: Path) -> None:
         try:
             read_values(out)
         except TablesError:
-            raise ThudError(f"{out} holds no tables of today's, and is left as it is") from None
+            raise ThudError(f"{out} holds no readable tables, and is left as it is") from None
     if beside.exists() and not _is_report(beside):
         raise ThudError(f"{beside} is no report on tables, and is left as it is")
 
