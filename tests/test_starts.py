@@ -270,3 +270,73 @@ def test_a_start_that_is_over_is_named():
         thud_env.ThudEnv(starts=[over])
     with pytest.raises(ValueError, match=r"^start 1, a row, is over: "):
         thud_env.ThudEnv(starts=np.stack([START.row, over.row]))
+
+
+MAKE = [
+    thud_env.ThudEnv,
+    thud_env.MatchEnv,
+    partial(thud_env.ThudSeatEnv, side="both", opponent=None),
+    partial(ThudVectorEnv, 1, side="both", opponent=None),
+]
+
+
+def begun(env, **options):
+    """The position that a reset leads to."""
+    env.reset(**options)
+    return env.position(0) if isinstance(env, ThudVectorEnv) else env.position
+
+
+@pytest.mark.parametrize("make", MAKE)
+def test_other_starts_hold_from_the_next_reset_on(make):
+    env = make(starts=STARTS[0])
+    assert begun(env, seed=3) == STARTS[0]
+    env.starts = STARTS[1:]
+    np.testing.assert_array_equal(env.starts, ROWS[1:])
+    assert (env.position(0) if isinstance(env, ThudVectorEnv) else env.position) == STARTS[0]
+    assert {STARTS.index(begun(env)) for _ in range(20)} == {1, 2}
+    env.starts = None
+    assert begun(env).turn_number == 0
+
+
+@pytest.mark.parametrize("make", MAKE)
+def test_starts_set_later_are_drawn_by_the_seed_of_before(make):
+    def numbers():
+        env = make(starts=STARTS[0])
+        env.reset(seed=3)
+        env.starts = STARTS
+        return [STARTS.index(begun(env)) for _ in range(20)]
+
+    assert numbers() == numbers()
+
+
+@pytest.mark.parametrize("make", MAKE)
+def test_starts_that_are_refused_change_nothing(make):
+    env = make(starts=STARTS[1])
+    with pytest.raises(ValueError, match="cannot start a battle of classic"):
+        env.starts = [START, thud_env.Position.start("koom-valley")]
+    env.starts[0] = 0  # a copy
+    np.testing.assert_array_equal(env.starts, ROWS[1:2])
+    assert begun(env) == STARTS[1]
+
+
+def test_a_state_fits_as_many_starts_as_there_were():
+    env = thud_env.ThudEnv(starts=STARTS[:2])
+    env.reset(seed=3)
+    state = env.get_state()
+    env.starts = STARTS
+    with pytest.raises(ValueError, match="starts"):
+        env.set_state(state)
+    env.starts = STARTS[1:]
+    env.set_state(state)
+    assert set(drawn(env)) == {1, 2}
+
+
+def test_battles_that_begin_by_themselves_draw_from_other_starts_too():
+    env = ThudVectorEnv(2, starts=AFTER, side="both", opponent=None, autoreset_mode="SameStep")
+    env.reset(seed=0)
+    env.starts = STARTS[2]
+    ended = np.zeros(2, dtype=bool)
+    while not ended.any():
+        _, _, terminated, truncated, _ = env.step(env.sample_actions())
+        ended = terminated | truncated
+    assert env.position(int(np.argmax(ended))) == STARTS[2]

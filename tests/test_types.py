@@ -75,6 +75,9 @@ observation: thud_env.Observation = seat.reset()[0]
 envs = thud_env.ThudVectorEnv(2, opponent=Batch())
 envs.opponent = League()
 envs.opponent = Told()
+envs.starts = starts
+seat.starts = None
+thud_env.ThudEnv().starts = "text"
 print(env.observation_space("dwarf_0")["observation"].shape)
 thud_env.ThudVectorEnv(2, side="both", opponent=None)
 """
@@ -97,6 +100,7 @@ thud_env.ThudSeatEnv(opponent=3)
 thud_env.ThudVectorEnv(2, opponent=len)
 thud_env.ThudSeatEnv().opponent = 3
 thud_env.ThudVectorEnv(2).opponent = object()
+thud_env.ThudVectorEnv(2).starts = 3
 """
 
 

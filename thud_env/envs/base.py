@@ -117,18 +117,18 @@ class BoardEnv(AECEnv[str, Any, int]):  # type: ignore[misc] # PettingZoo is unt
         self._by_outcome = kind == "outcome"
         self._by_total = self._by_outcome and self._game.num_battles > 1
         self._limits = limits_asked_for(max_quiet_turns, max_turns, offer_after, agreement)
-        self._pool = read_pool(starts, self._rules, self._limits)
-        """[S, 432] where battles start."""
-        self._random = np.random.default_rng() if len(self._pool) > 1 else None
-        """Draws the starts, if there are several."""
-        self._row = self._start_row = self._pool[0]
-        self._made = {
+        self._made: dict[str, Any] = {
             "agents": self._game.agents,
             "rules": self._rules.spec,
             "reward": kind,
-            "starts": len(self._pool),
         }
         """What a state depends on of the arguments."""
+        self._seed: int | None = None
+        """What the last ``reset`` with a seed was given."""
+        self._random: np.random.Generator | None = None
+        """Draws the starts, if there are several."""
+        self.starts = starts
+        self._row = self._start_row = self._pool[0]
         agents = self._seats = self._game.agents
         self.battles: tuple[Outcome, ...] = ()
         """How the battles that are over ended, margins from the view of their dwarfs."""
@@ -183,9 +183,9 @@ class BoardEnv(AECEnv[str, Any, int]):  # type: ignore[misc] # PettingZoo is unt
             seed = as_count("seed", seed, least=0)
         start = start_option(options)
         told = None if start is None else read_start(start, self._rules, self._limits)
-        if seed is not None and self._random is not None:
-            # Another stream than that of the seed alone, from which a seat's side is drawn.
-            self._random = np.random.default_rng([seed, _STREAM_OF_STARTS])
+        if seed is not None:
+            self._seed = seed
+            self._seed_draws()
         self._start_row = self._drawn_start() if told is None else told
         self._row = self._start_row.copy()
         self._seats = self._game.agents
@@ -340,6 +340,23 @@ class BoardEnv(AECEnv[str, Any, int]):  # type: ignore[misc] # PettingZoo is unt
         return self._rules
 
     @property
+    def starts(self) -> NDArray[np.int16]:
+        """[S, 432] the state rows that battles start from, a copy. Others that are set here, of any
+        kind that ``starts`` can be given, hold from the next ``reset`` on.
+
+        Raises:
+            ThudError, TypeError: for what could not be given; nothing has changed then.
+        """
+        return self._pool.copy()
+
+    @starts.setter
+    def starts(self, starts: Starts | None) -> None:
+        self._pool = read_pool(starts, self._rules, self._limits)
+        self._made["starts"] = len(self._pool)
+        if (self._random is None) == (len(self._pool) > 1):
+            self._seed_draws()
+
+    @property
     def position(self) -> Position:
         """The state of the battle that is being played as a ``Position``."""
         return Position.unchecked(self._row)
@@ -483,6 +500,14 @@ class BoardEnv(AECEnv[str, Any, int]):  # type: ignore[misc] # PettingZoo is unt
         for agent in self.agents:
             ended[agent] = True
         self._deads_step_first()
+
+    def _seed_draws(self) -> None:
+        """Make what draws the starts, if there are several, begin with the last seed."""
+        self._random = None
+        if len(self._pool) > 1:
+            # Another stream than that of the seed alone, from which a seat's side is drawn.
+            seeds = None if self._seed is None else [self._seed, _STREAM_OF_STARTS]
+            self._random = np.random.default_rng(seeds)
 
     def _drawn_start(self) -> NDArray[np.int16]:
         drawn = 0 if self._random is None else self._random.integers(len(self._pool))

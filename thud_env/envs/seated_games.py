@@ -78,12 +78,11 @@ class SeatedGames:
         )
         kind = read_reward(reward, rules)
         self._by_total = match and kind == "outcome"
-        self._made = {
+        self._made: dict[str, Any] = {
             "side": side,
             "match": match,
             "rules": rules.spec,
             "reward": kind,
-            "starts": len(pool),
         }
         """What a state depends on of the arguments, beside the number of games."""
         self._sides = np.zeros(num_games, dtype=np.int64)
@@ -96,7 +95,7 @@ class SeatedGames:
         """[B] the second battle of a match is played."""
         self._first_ends = np.zeros((num_games, 2), dtype=np.int64)
         """[B, 2] how the first battle of a match ended, and its margin from its dwarfs' view."""
-        self._pool = pool
+        self.draw_from(pool)
         self._battles.set_rows(np.repeat(pool[:1], num_games, axis=0), check=False)
         self._starts = self._battles.rows.copy()
         """[B, 432] where the battles start."""
@@ -111,6 +110,16 @@ class SeatedGames:
     @opponent.setter
     def opponent(self, opponent: OpponentLike) -> None:
         self._opponent = Opponent(opponent, self.rules, self.side, self.match)
+
+    @property
+    def pool(self) -> NDArray[np.int16]:
+        """[S, 432] where battles start."""
+        return self._pool
+
+    def draw_from(self, pool: NDArray[np.int16]) -> None:
+        """Let the battles that begin from now on start from one of these rows, [S, 432]."""
+        self._pool = pool
+        self._made["starts"] = len(pool)
 
     @property
     def is_over(self) -> NDArray[np.bool_]:

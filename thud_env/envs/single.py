@@ -196,6 +196,21 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         match = isinstance(self._game, MatchEnv)
         self._opponent = Opponent(opponent, self.rules, self._side, match)
 
+    @property
+    def starts(self) -> NDArray[np.int16]:
+        """[S, 432] the state rows that battles start from, a copy. Others that are set here, of any
+        kind that ``starts`` can be given, hold from the next ``reset`` on. Of an environment of
+        ``gymnasium.make`` set ``env.unwrapped.starts``.
+
+        Raises:
+            ThudError, TypeError: for what could not be given; nothing has changed then.
+        """
+        return self._game.starts
+
+    @starts.setter
+    def starts(self, starts: Starts | None) -> None:
+        self._game.starts = starts
+
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:

@@ -177,6 +177,21 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
     def opponent(self, opponent: OpponentLike) -> None:
         self._games.opponent = opponent
 
+    @property
+    def starts(self) -> NDArray[np.int16]:
+        """[S, 432] the state rows that battles start from, a copy. Others that are set here, of any
+        kind that ``starts`` can be given, hold for every battle that begins from then on, by itself
+        or not.
+
+        Raises:
+            ThudError, TypeError: for what could not be given; nothing has changed then.
+        """
+        return self._games.pool.copy()
+
+    @starts.setter
+    def starts(self, starts: Starts | None) -> None:
+        self._games.draw_from(read_pool(starts, self.rules, self._limits))
+
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
