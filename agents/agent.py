@@ -19,7 +19,7 @@ from thud_env.outcome import Side
 from thud_env.rules import row as fields
 from thud_env.rules.check import check_rows
 from thud_env.rules.play import apply
-from thud_env.rulesets import Ruleset
+from thud_env.rulesets import Ruleset, get_ruleset
 
 
 class BatchPolicy(Protocol):
@@ -105,11 +105,9 @@ class Agent(ABC):
             ThudError: if it is not an integer, 0 or more.
         """
 
-    def check_plays(  # noqa: B027 (most play every game)
-        self, rules: Ruleset, side: Side
-    ) -> None:
-        """Refuse a game that it does not play. Environments, runs, battles and ladders ask before
-        they begin.
+    def check_plays(self, rules: Ruleset, side: Side) -> None:
+        """Refuse a game that it does not play: by default one of another ruleset than it was
+        trained for. Environments, runs, battles and ladders ask before they begin.
 
         Args:
             rules: the ruleset.
@@ -118,6 +116,12 @@ class Agent(ABC):
         Raises:
             ThudError: saying why.
         """
+        learnt = self.trained_for
+        if learnt is not None and get_ruleset(learnt) != rules:
+            raise ThudError(
+                f"{type(self).__name__} was trained for {learnt}, not {rules.spec}: it plays "
+                f"{learnt} alone"
+            )
 
     def get_state(self) -> dict[str, Any]:
         """The state, made of values that JSON can hold, for ``set_state``."""

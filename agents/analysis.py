@@ -89,7 +89,10 @@ class Analysis:
     ) -> None:
         check_going_on(position, "analyse")
         if not isinstance(spec, str):
-            raise TypeError(f"spec {shown(spec)}: text such as 'alphabeta:depth=2' would be right")
+            raise TypeError(
+                f"spec {shown(spec)}: text such as 'alphabeta:depth=2', or 'python:MODULE:CLASS' "
+                "for a player of your own, would be right"
+            )
         self._spec, self._position = spec, position
         self._is_offer = position.row[fields.PENDING] == fields.ANSWER_OFFER
         """Whether an offer is open: a player answers it by what it finds within its own limits."""

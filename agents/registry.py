@@ -50,7 +50,10 @@ def make(spec: str, seed: int | None = 0, **unknown: Never) -> Agent:
         agents.networks.checkpoint.CheckpointError: if a checkpoint is damaged or not one of ours.
     """
     if not isinstance(spec, str):
-        raise TypeError(f"agent {shown(spec)}: a string such as 'greedy' would be right")
+        raise TypeError(
+            f"agent {shown(spec)}: a string such as 'greedy', or 'python:MODULE:CLASS' for one of "
+            "your own, would be right"
+        )
     for key in unknown:
         hint = nearest(key, ("seed",)) or "options stand in the spec, as in 'alphabeta:depth=2'"
         raise TypeError(f"make() got an unexpected keyword argument {key!r}: {hint.strip()}")

@@ -187,7 +187,7 @@ def test_what_cannot_be_ranked_is_refused() -> None:
         best_turns(HURL, count=0)
     with pytest.raises(TypeError, match="a str is not a position"):
         best_turns(HURL.text)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="a string such as 'greedy' would be right"):
+    with pytest.raises(TypeError, match="a string such as 'greedy', or 'python:MODULE:CLASS' for"):
         best_turns(HURL, 2)  # type: ignore[arg-type]
 
 

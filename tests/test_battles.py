@@ -11,7 +11,7 @@ from rich.console import Console
 from two_battles import LIMITS, LOST_BY_7, WON_BY_3
 
 import agents
-from thud_env import RULESETS, Position, Termination, ThudError
+from thud_env import CLASSIC, RULESETS, Position, Termination, ThudError
 from thud_env.actions import CAPTURE, describe_action
 from thud_env.board import SQUARE_BY_NAME, SQUARE_POSITIONS
 from thud_env.rules.row import TURNS
@@ -182,6 +182,21 @@ def test_a_player_that_does_not_play_a_side_is_refused_before_anything_is_played
             play(*players, 1, "koom-valley", max_turns=6)
     assert log == []
     assert len(play_battles(recorder, choosy, 1, max_turns=6).margins) == 1
+
+
+class Learnt(TrollsOnly):
+    """Plays both sides, of one ruleset."""
+
+    trained_for = "classic"
+    check_plays = agents.Agent.check_plays
+
+
+def test_a_player_plays_only_what_it_was_trained_for() -> None:
+    greedy, own = agents.make("greedy"), CLASSIC.replace(name="mine", max_turns=6)
+    assert len(play_battles(Learnt(), greedy, 1, "classic", max_turns=6).margins) == 1
+    for rules in ("koom-valley", own):
+        with pytest.raises(ThudError, match=r"^Learnt was trained for classic, not (koom|.*mine)"):
+            play_battles(greedy, Learnt(), 1, rules)
 
 
 def test_a_ladder_refuses_a_player_that_does_not_play_a_side(tmp_path, monkeypatch) -> None:

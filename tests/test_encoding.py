@@ -22,7 +22,7 @@ from thud_env.views.encoding import (
     value_at,
 )
 from thud_env.views.masks import action_masks
-from thud_env.views.results import margins, terminations
+from thud_env.views.results import margins, terminations, to_move
 
 NAMES = [plane.name for plane in PLANES]
 WHOLE_GAME = {
@@ -207,9 +207,13 @@ def test_rows_stand_and_have_ended_as_positions_have() -> None:
     assert margins(rows).tolist() == [1, 4]
     assert terminations(rows).tolist() == [Termination.GOAL.value, 0]
     assert margins(rows).dtype == terminations(rows).dtype == np.int64
+    sides = [int(position.to_move == "trolls") for position in positions]
+    assert to_move(rows).tolist() == sides
+    assert to_move(np.stack([Position.start().row])).tolist() == [0]
+    assert to_move(rows).dtype == np.int8
 
 
-@pytest.mark.parametrize("shown", [encode_rows, action_masks, margins, terminations])
+@pytest.mark.parametrize("shown", [encode_rows, action_masks, margins, terminations, to_move])
 def test_rows_of_a_batch_need_no_check(shown: Any) -> None:
     games = BatchedGame(8, "koom-valley", seed=0, max_turns=30, autoreset_mode="Disabled")
     for _ in range(40):
@@ -223,7 +227,7 @@ def test_rows_of_a_batch_need_no_check(shown: Any) -> None:
     shown(damaged, check=False)
 
 
-@pytest.mark.parametrize("shown", [encode_rows, action_masks, margins, terminations])
+@pytest.mark.parametrize("shown", [encode_rows, action_masks, margins, terminations, to_move])
 def test_rows_that_play_does_not_lead_to_are_refused(shown: Any) -> None:
     rows = np.stack([Position.start(rules).row for rules in ("classic", "koom-valley")])
     assert len(shown(rows.astype(np.int64))) == 2

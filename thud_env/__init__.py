@@ -33,7 +33,7 @@ from thud_env.rulesets import (
 from thud_env.starts import Starts
 from thud_env.views.encoding import encode_rows
 from thud_env.views.masks import action_masks
-from thud_env.views.results import margins, terminations
+from thud_env.views.results import margins, terminations, to_move
 
 __all__ = [
     "CLASSIC",
@@ -83,6 +83,7 @@ __all__ = [
     "read_record",
     "symmetry",
     "terminations",
+    "to_move",
     "write_record",
 ]
 __version__ = "0.1.0"

@@ -61,7 +61,7 @@ class BatchedGame:
     .. as bits          [B, 809]              uint8     the same, least significant bit first
     ``legal_counts``    [B]                   int32     how many decisions are legal
     ``to_move``         [B]                   int8      who decides: 0 dwarfs, 1 trolls
-    ``rewards``         [B, 2]                float32   of the last step, dwarfs and trolls
+    ``rewards``         [B, 2]                float32   of its last step, dwarfs and trolls
     ``terminated``      [B]                   bool      the battle has ended, see below
     ``truncated``       [B]                   bool      the turn limit has cut it, see below
     ``final_rows``      [B, 432]              int16     the last state of the last battle ended

@@ -1,4 +1,4 @@
-"""How battles stand and how they ended, many at once."""
+"""How battles stand, who decides and how they ended, many at once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from thud_env.jit.compile import compiled
 from thud_env.rules.check import as_rows, check_rows
 from thud_env.rules.play import margin
-from thud_env.rules.row import TERMINATION
+from thud_env.rules.row import TERMINATION, TO_MOVE
 
 
 @compiled
@@ -52,3 +52,18 @@ def terminations(rows: NDArray[np.integer[Any]], *, check: bool = True) -> NDArr
     """
     sound = check_rows(rows) if check else as_rows(rows)
     return sound[:, TERMINATION].astype(np.int64)
+
+
+def to_move(rows: NDArray[np.integer[Any]], *, check: bool = True) -> NDArray[np.int8]:
+    """Who decides in [N, 432] state rows of any rulesets, [N] int8: 0 dwarfs, 1 trolls. Of a battle
+    that is over, who would.
+
+    Args:
+        rows: any integers.
+        check: whether to look at them first. Pass False for rows that are known to be sound.
+
+    Raises:
+        RowError: if no play leads to one of them; the message names the row and the entry.
+    """
+    sound = check_rows(rows) if check else as_rows(rows)
+    return sound[:, TO_MOVE].astype(np.int8)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.agent import BatchPolicy
+from thud_env.rulesets import Ruleset
 from training.arena.battles import (
     Battles,
     GamePairs,
@@ -34,7 +35,7 @@ class Evaluation(NamedTuple):
 def evaluate(
     players: tuple[BatchPolicy, BatchPolicy],
     games: int,
-    rules: str,
+    rules: str | Ruleset,
     *,
     match: bool = False,
     openings: bool | Openings | None = None,
@@ -47,7 +48,7 @@ def evaluate(
     Args:
         players: the dwarfs and the trolls, or the first and the second player of a match.
         games: how many.
-        rules: the name of a ruleset.
+        rules: a ruleset, or the name of one.
         match: whether to play game pairs.
         openings: where the battles begin. True: from the opening book, a start for each. False:
             from the setup. An ``Openings``: from its starts, repeated when they run out. None: from
@@ -85,7 +86,7 @@ def evaluate(
 
 
 def _different_starts(
-    rules: str, games: int, limits: dict[str, Any]
+    rules: str | Ruleset, games: int, limits: dict[str, Any]
 ) -> tuple[NDArray[np.int16] | None, str | None, list[str]]:
     """Starts from the book and its digest; without one neither, and a note that says why."""
     try:

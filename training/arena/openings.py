@@ -104,7 +104,7 @@ class Openings:
         return np.stack(rows)
 
 
-def book_path(rules: str) -> Path:
+def book_path(rules: str | Ruleset) -> Path:
     """Where the book of a ruleset is: the published one, or that of a ruleset of your own."""
     ruleset = get_ruleset(rules)
     name = f"openings-{ruleset.name}.txt"
@@ -114,22 +114,22 @@ def book_path(rules: str) -> Path:
     return FOLDER / name if (FOLDER / name).exists() and not own.exists() else own
 
 
-def read_openings(rules: str) -> Openings:
+def read_openings(rules: str | Ruleset) -> Openings:
     """The book of a ruleset.
 
     Raises:
         OpeningsError: naming file, line and what is wrong.
         ThudError: if there is no ruleset called ``rules``.
     """
-    rules = get_ruleset(rules).spec
-    path = book_path(rules)
+    ruleset = get_ruleset(rules)
+    path = book_path(ruleset)
     if not path.exists():
         raise OpeningsError(
-            f"there is no book of openings of {rules}: "
-            f"python -m training.arena.openings --rules {rules} --out {path} makes one"
+            f"there is no book of openings of {ruleset.spec}: "
+            f"python -m training.arena.openings --rules {ruleset.spec} --out {path} makes one"
         )
     try:
-        return _parsed(path.read_text(encoding="utf-8"), get_ruleset(rules), path)
+        return _parsed(path.read_text(encoding="utf-8"), ruleset, path)
     except (OSError, UnicodeDecodeError) as error:
         raise _unreadable(path, error) from None
 
