@@ -15,7 +15,7 @@ from thud_env import CLASSIC, RULESETS, Position, Termination, ThudError
 from thud_env.actions import CAPTURE, describe_action
 from thud_env.board import SQUARE_BY_NAME, SQUARE_POSITIONS
 from thud_env.rules.row import TURNS
-from training.arena.battles import Battles, GamePairs, play_battles, play_pairs
+from training.arena.battles import Battles, GamePairs, distinct, play_battles, play_pairs
 from training.arena.games import try_players
 from training.arena.intervals import wilson
 from training.arena.openings import read_openings
@@ -310,7 +310,7 @@ def test_figures_of_the_wrong_kind_are_refused_and_those_of_either_named() -> No
 
 
 def test_a_summary_of_games_by_hand() -> None:
-    def battles(*margins: int) -> Battles:
+    def battles_ending(*margins: int) -> Battles:
         zeros = np.zeros(len(margins), np.int64)
         ends = zeros + Termination.NO_LEGAL_TURN.value
         strikes = {"dwarfs": zeros, "trolls": zeros}
@@ -319,7 +319,7 @@ def test_a_summary_of_games_by_hand() -> None:
             "classic", np.array(margins), zeros, ends, strikes, zeros, zeros, rows, decisions
         )
 
-    pairs = GamePairs(battles(3, 8, -5, 2), battles(7, -8, -5, 1))
+    pairs = GamePairs(battles_ending(3, 8, -5, 2), battles_ending(7, -8, -5, 1))
     result = PairFigures.of(pairs).as_json()
     totals = [-4, 16, 0, 1]
     assert result["mean_total"] == np.mean(totals)
@@ -352,3 +352,52 @@ def test_turns_are_counted_from_where_a_battle_began():
     played = play_battles(player, player, 2, "classic", starts=np.stack([start.row] * 2))
     assert played.turns.tolist() == [2, 2]
     assert [len(played.turns_of(battle)) for battle in range(2)] == [2, 2]
+
+
+FAR = Position.start().decisions("dE2-E6")[0]
+
+
+class OpensFar:
+    """Begins with a move of four squares, and goes on with the first decision that is legal."""
+
+    def act_rows(self, rows: np.ndarray) -> np.ndarray:
+        positions = [Position(row) for row in rows]
+        return np.array([FAR if not p.turn_number else p.legal_actions()[0] for p in positions])
+
+
+def test_a_battle_that_has_ended_counts_no_more_strikes() -> None:
+    starts = np.stack([Position.start(max_turns=turns).row for turns in (1, 9)])
+    played = play_battles(OpensFar(), OpensFar(), 2, starts=starts)
+    assert played.turns.tolist() == [1, 9]
+    assert [int(played.strikes[side][0]) for side in ("dwarfs", "trolls")] == [0, 0]
+
+
+def test_pieces_are_lost_since_the_start_of_each_battle() -> None:
+    start = Position.start(max_turns=3)
+    after = start.play("dE2-E6").play("TG7-F7xE6")
+    starts = np.stack([start.row, after.row])
+    played = play_battles(OpensFar(), OpensFar(), 2, starts=starts)
+    assert played.margins[1] == -1
+    assert played.dwarfs_lost[1] == 0
+
+
+def battles_ending(*margins: int) -> Battles:
+    zeros = np.zeros(len(margins), np.int64)
+    ends = zeros + Termination.NO_LEGAL_TURN.value
+    strikes = {"dwarfs": zeros, "trolls": zeros}
+    rows, decisions = np.zeros((len(margins), 432), np.int16), ((1,),) * len(margins)
+    return Battles(
+        "classic", np.array(margins), zeros, ends, strikes, zeros, zeros, rows, decisions
+    )
+
+
+def test_the_total_of_one_game_pair_may_be_twice_the_largest_margin() -> None:
+    figures = PairFigures.of(GamePairs(battles_ending(30), battles_ending(-28)))
+    assert figures.total == (58, -64, 64)
+    assert figures.margins == {"dwarfs": (30, -32, 32), "trolls": (28, -32, 32)}
+
+
+def test_battles_with_the_same_decisions_from_other_starts_are_distinct() -> None:
+    played = battles_ending(1, 1, 1)
+    played.starts[1, 0] = 1
+    assert distinct(played).tolist() == [0, 1]

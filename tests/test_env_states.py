@@ -363,3 +363,17 @@ def test_what_is_no_state_is_refused_and_changes_nothing(make, nothing):
         env.set_state(nothing)
     assert_same(env.get_state(), before)
     play_on(env)
+
+
+@pytest.mark.parametrize("returned_to", [False, True])
+def test_a_state_with_battles_that_have_ended_stays_as_it_was(returned_to):
+    envs = thud_env.ThudVectorEnv(2, side="both", opponent=None, autoreset_mode="Disabled")
+    text = "5/7/9/11/13/d14/T14/7R7/15/15/13/11/9/7/5 d - 199 300"  # one turn is left
+    envs.reset(options={"position": [text, thud_env.Position.start()]})
+    _, _, terminated, _, _ = envs.step([first_legal(envs.position(env)) for env in range(2)])
+    state = envs.get_state()
+    if returned_to:
+        envs.set_state(state)
+    assert terminated.tolist() == state["ended"].tolist() == [True, False]
+    envs.reset(options={"reset_mask": terminated})
+    assert state["ended"].tolist() == [True, False]

@@ -12,10 +12,12 @@ import torch
 from small_distillation import FLOAT32, SMALL, TINY, TREE, networks, without_chance
 
 from agents.networks.drawing import draw_decisions
+from agents.search.scale import as_share
 from thud_env.batch.states import legal_lists
 from thud_env.rules.row import MAX_TURNS, TO_MOVE, TURNS
+from training.arena.openings import read_openings
 from training.distill.alphabeta_teacher import AlphaBetaTeacher
-from training.distill.config import LessonConfig
+from training.distill.config import LessonConfig, StudentConfig
 from training.distill.distillation import Distillation
 from training.distill.lessons import STUDENT, TEACHER, Lesson, Lessons
 
@@ -126,3 +128,37 @@ def test_a_tree_teacher_draws_anew_for_each_lesson(tmp_path: Path) -> None:
     distillation.roles.close()
     assert np.array_equal(first.decisions, again.decisions)
     assert not np.array_equal(first.decisions, other.decisions)
+
+
+def test_stray_decisions_are_drawn_from_all_that_are_legal_evenly() -> None:
+    lessons = seated([[TEACHER, TEACHER]] * 200, random=0.25)
+    labels = AlphaBetaTeacher(TINY.teacher, "classic").label(lessons._rows)
+    decided = lessons._decide(labels, False)
+    decisions, starts = legal_lists(lessons._rows)
+    places = []
+    for n, mine in enumerate(map(slice, labels.starts, labels.starts[1:])):
+        if decided[n] not in labels.decisions[mine]:
+            legal = decisions[starts[n] : starts[n + 1]]
+            places.append(np.searchsorted(legal, decided[n]) / len(legal))
+    assert np.mean(places) == pytest.approx(0.5, abs=0.15)
+
+
+def test_a_battle_that_ends_is_followed_by_one_from_the_book() -> None:
+    lessons = seated([[TEACHER, TEACHER]] * 6)
+    labels = AlphaBetaTeacher(SMALL, "classic").label(lessons._rows)
+    lessons._rows[:, MAX_TURNS] = lessons._rows[:, TURNS] + 1
+    over, _ = lessons._step(labels, False)
+    assert over.sum() > 3  # the others are in the middle of a turn
+    book = {row.tobytes() for row in read_openings("classic").rows(500, **lessons._config.limits)}
+    begun = {row.tobytes() for row in lessons._rows[over]}
+    assert begun <= book
+    assert len(begun) > 2
+
+
+@pytest.mark.parametrize("decay", [0.0, 1.0])
+def test_values_follow_what_came_after_as_much_as_they_are_told_to(decay: float) -> None:
+    config = dataclasses.replace(TINY, student=StudentConfig(value_decay=decay))
+    lessons = Lessons(config, networks(), FLOAT32, np.random.SeedSequence(1))
+    given = lessons.give(AlphaBetaTeacher(config.teacher, "classic"), with_student=False)
+    own = np.array([as_share(value, True) for value in given.labels.values.tolist()])
+    assert np.allclose(given.values, own, atol=1e-6) == (decay == 0.0)

@@ -16,6 +16,7 @@ from by_hand import place
 from numpy.typing import NDArray
 
 import agents
+import thud_env
 from agents import leaf_judge, policy_mcts
 from agents.leaf_judge import FAVOUR, LeafJudge
 from agents.mcts import MOST_SIMULATIONS
@@ -388,3 +389,24 @@ def test_a_pair_for_several_games_is_that_of_each_game_in_bfloat16_too(
     found = [of_both.judge(Position.start(rules).row[np.newaxis]) for rules in games]
     wanted = of_one.judge(Position.start(games[1]).row[np.newaxis])
     assert np.array_equal(found[1].log_probs, wanted.log_probs)
+
+
+def test_a_search_with_networks_needs_those_of_both_sides(tmp_path: Path) -> None:
+    network = Network(NetworkConfig(channels=4, blocks=1, key_size=2))
+    save_policy(tmp_path / "dwarfs", network, role="dwarfs", rules="classic", decisions=0)
+    agent = PolicyMctsAgent(tmp_path, sims=2)
+    for side in ("dwarfs", "trolls"):
+        with pytest.raises(CheckpointError, match="holds no policy for the trolls"):
+            agent.check_plays(thud_env.CLASSIC, side)
+
+
+def test_the_noise_goes_on_from_a_state_as_it_would_have(folder: Path) -> None:
+    start = Position.start()
+    spec = f"policy+mcts:{folder / 'classic'},sims=8,root=gumbel,noise=1"
+    other, played = agents.make(spec, 9), set()
+    for seed in range(4):
+        agent = agents.make(spec, seed)
+        other.set_state(agent.get_state())
+        assert other.act(start) == agent.act(start)
+        played.add(agent.act(start))
+    assert len(played) > 1

@@ -285,3 +285,42 @@ def test_the_policies_of_a_run_know_whether_they_have_learnt_to_agree(
         for role in SIDES:
             path = folder / role if folder.name == "latest" else folder / role / f"{40:012d}"
             assert load_policy(path).agreement == agreement
+
+
+def a_league(folder: Path) -> Opponents:
+    return Opponents(CONFIG, 10, np.random.SeedSequence(1), Precision(False), folder)
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_snapshots_score_is_from_the_view_of_the_learner_that_met_it(
+    side: int, tmp_path: Path
+) -> None:
+    league = a_league(tmp_path)
+    league.add_snapshots(5)
+    (name,) = league.pools[side].scores
+    game = int(np.flatnonzero(league.sides == side)[-1])
+    for _ in range(20):
+        league._names[game] = name
+        league.finished(game, 32)  # the dwarfs win by as much as can be
+    score = league.pools[side].scores[name]
+    assert 0.7 < score < 1 if side == 1 else 0 < score < 0.3
+    assert league.pools[1 - side].scores[name] == 0.5
+
+
+def test_scripted_seats_stay_scripted_when_there_are_snapshots(tmp_path: Path) -> None:
+    league = a_league(tmp_path)
+    league.add_snapshots(5)
+    taken = np.flatnonzero(league.sides != MIRROR).tolist()
+    for game in 3 * taken:
+        league.finished(game, 0)
+    names = league.state()["names"]
+    assert [names[game].isdigit() for game in taken] == [False] * 2 + [True] * 4
+
+
+def test_new_snapshots_are_not_met_before_others_are_drawn(tmp_path: Path) -> None:
+    league = a_league(tmp_path)
+    for decisions in range(5, 40):
+        league.add_snapshots(decisions)
+    assert league.state()["drawn"] == ["000000000005"] * 2
+    league.redraw()
+    assert league.state()["drawn"] != ["000000000005"] * 2

@@ -431,3 +431,27 @@ def test_a_seed_repeats_what_is_learnt() -> None:
         learnt.append(torch.cat([p.detach().flatten() for p in network.parameters()]))
     assert torch.equal(learnt[0], learnt[1])
     assert not torch.equal(learnt[0], learnt[2])
+
+
+def test_a_step_forgets_the_gradient_of_the_one_before() -> None:
+    network = a_network()
+    learner = a_learner(network, update_epochs=1, minibatch_size=90, max_grad_norm=1e12)
+    for parameter in network.parameters():
+        parameter.grad = torch.full_like(parameter, 1e9)
+    learner.learn(capture_batch(network, ONE_OR_NONE), progress=0.0)
+    given = [one.grad for one in network.parameters() if one.grad is not None]
+    assert max(float(one.abs().max()) for one in given) < 1e6
+
+
+def test_each_epoch_shuffles_anew(monkeypatch) -> None:
+    network, seen = a_network(), []
+    learner = a_learner(network, update_epochs=3, minibatch_size=7, target_kl=1e9)
+    step = learner._step
+    monkeypatch.setattr(
+        learner, "_step", lambda some, share: seen.append(some.actions) or step(some, share)
+    )
+    batch = capture_batch(network, ONE_OR_NONE, copies=7)
+    learner.learn(batch, progress=0.0)
+    epochs = np.concatenate(seen).reshape(3, -1)
+    assert len({epoch.tobytes() for epoch in epochs}) == 3
+    assert (np.sort(epochs) == np.sort(batch.actions)).all()

@@ -25,9 +25,10 @@ from training.config import PPOConfig, TrainConfig
 from training.errors import ConfigError
 from training.learner.advantage import gae
 from training.learner.batches import batches_of
+from training.process.ranks import Ranks
 from training.process.roles import Roles
 from training.process.state import StateError
-from training.selfplay.battle_metrics import strikes_in
+from training.selfplay.battle_metrics import battle_metrics, strikes_in
 from training.selfplay.battles import OngoingBattles
 from training.selfplay.host_play import HostPlay
 from training.selfplay.rollout import Rollout, joined
@@ -294,3 +295,29 @@ def test_an_agent_may_play_a_side_of_each_battle(pool: ThreadPoolExecutor) -> No
         assert rollout.actions[t, game] in position.legal_actions()
         taken += game < GAMES and rollout.rewards[t, game] < 0
     assert taken > 0, "greedy trolls capture"
+
+
+def test_every_start_of_a_book_is_drawn_for_each_battle_by_itself() -> None:
+    starts = read_openings("classic").rows(4)
+    games = BatchedGame(64, observations=False, masks=None)
+    battles = OngoingBattles(games, mirror_play(64), np.random.default_rng(1), starts=starts)
+    for _ in range(2):
+        drawn = {row.tobytes() for row in games.rows}
+        assert drawn == {row.tobytes() for row in starts}
+        games.reset()
+        battles.finish(np.arange(64), games.rows.copy())
+
+
+def test_strikes_are_those_of_mirror_play_alone() -> None:
+    with ThreadPoolExecutor(2) as pool:
+        mirror = self_play(pool).collect(2 * STEPS)
+        games = BatchedGame(GAMES, observations=False, masks=None, max_turns=TURNS)
+        battles = OngoingBattles(games, against("greedy", GAMES), np.random.default_rng(2))
+        met = HostPlay(battles, Roles(two_networks(), threads=pool)).collect(2 * STEPS)
+    alone, both = (
+        battle_metrics(one, RULESETS["classic"], Ranks()) for one in (mirror, joined([mirror, met]))
+    )
+    assert strikes_in(met, RULESETS["classic"]).sum() > 0
+    assert both["battles/finished"] == alone["battles/finished"] > 0
+    for strike in ("hurls", "shoves"):
+        assert both[f"battles/{strike}"] == alone[f"battles/{strike}"]

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
+from concurrent.futures import ThreadPoolExecutor
 from random import Random
 
 import numpy as np
 import pytest
+from small_run import SMALL_RUN
+from test_rollout import self_play
 
 from thud_env import Position
+from training.config import PPOConfig
+from training.learner.batches import with_progress_paid
 from training.learner.shaping import potential, progress_rewards
 
 # A dwarf beside the Rock, one troll far off: 1 of 16 dwarfs and 1 of 8 trolls are left.
@@ -79,3 +85,13 @@ def test_the_state_after_the_last_decision_counts_if_the_battle_goes_on() -> Non
     )
     assert rewards[0, 0] == pytest.approx(potential(after.row) - potential(before.row))
     assert rewards[0, 0] > 0
+
+
+@pytest.mark.parametrize("gamma", [1.0, 0.9])
+def test_progress_is_paid_at_the_discount_of_the_run(gamma: float) -> None:
+    config = dataclasses.replace(SMALL_RUN, shaping=0.5, ppo=PPOConfig(gamma=gamma))
+    with ThreadPoolExecutor(2) as pool:
+        played = self_play(pool, rules="koom-valley").collect(8)
+    paid = with_progress_paid(played, config, progress=0.25).rewards - played.rewards
+    wanted = progress_rewards(played.rows, played.last_rows, played.ended, gamma)
+    np.testing.assert_allclose(paid, 0.25 * wanted, atol=1e-6)

@@ -107,3 +107,44 @@ def test_short_lessons_are_learnt_from_as_often_as_long_ones() -> None:
         student.add(lesson)
         due.append(student.due)
     assert due == [0, 1, 1, 1, 0, 1, 1, 1]  # 8 states, 3 times each, 4 at once
+
+
+def lesson_of(*positions: Position) -> Lesson:
+    rows = np.stack([position.row for position in positions])
+    labels = AlphaBetaTeacher(TINY.teacher, "classic").label(rows)
+    return Lesson(rows, labels, np.zeros(len(rows), np.float32))
+
+
+def test_a_student_learns_from_all_lessons_alike() -> None:
+    first, second = Position.start(), Position.start().play("dE2-E6").play("TG7-F6")
+    student = taught(networks()[0], StudentConfig(minibatch_size=3000))
+    student.add(lesson_of(first))
+    student.add(lesson_of(second, second))
+    drawn = (student._draw().rows == first.row).all(axis=1)
+    assert abs(drawn.mean() - 1 / 3) < 0.05
+
+
+def test_a_step_of_a_student_forgets_the_gradient_of_the_one_before() -> None:
+    student = taught(
+        networks()[0], StudentConfig(minibatch_size=4, learning_rate=0.0, max_grad_norm=1e12)
+    )
+    student.add(lesson_of(Position.start()))
+    for parameter in student._network.parameters():
+        parameter.grad = torch.full_like(parameter, 1e9)
+    student.learn(1, 0.0)
+    given = [one.grad for one in student._network.parameters() if one.grad is not None]
+    assert max(float(one.abs().max()) for one in given) < 1e6
+
+
+def test_the_value_loss_is_weighed_in_points() -> None:
+    how = StudentConfig(
+        minibatch_size=4, learning_rate=0.0, max_grad_norm=1e12, policy_coef=0.0, value_coef=0.5
+    )
+    student, lesson = taught(networks()[0], how), lesson_of(Position.start())
+    for parameter in student._network.parameters():
+        torch.nn.init.zeros_(parameter)
+    lesson.values[:] = 0.25
+    student.add(lesson)
+    assert student.learn(1, 0.0)["value_loss"] == 8**2
+    (gradient,) = student._network.value[-1].bias.grad.tolist()
+    assert gradient == 0.5 * 2 * 32 * -8

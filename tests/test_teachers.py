@@ -21,7 +21,7 @@ from thud_env.rules.row import NO_QUESTION, ONGOING, PENDING, TERMINATION, TO_MO
 from thud_env.symmetry import map_action, map_rows, symmetries_of
 from training.distill import alphabeta_teacher
 from training.distill.alphabeta_teacher import AlphaBetaTeacher
-from training.distill.config import TeacherConfig
+from training.distill.config import REACH, TeacherConfig
 from training.distill.labels import Labels
 from training.distill.tree_teacher import TreeTeacher, _Students
 from training.errors import ConfigError
@@ -222,3 +222,19 @@ def test_some_labels_of_several_lots() -> None:
         [0, 0, 7],
         [30, 10],
     ]
+
+
+def test_only_the_most_promising_decisions_are_searched_deeper() -> None:
+    rows = some_rows("classic")
+    one_turn = dataclasses.replace(SMALL, depth=1, reach=REACH)
+    few = dataclasses.replace(SMALL, considered=3, reach=300)
+    at_first, labels = (AlphaBetaTeacher(how, "classic").label(rows) for how in (one_turn, few))
+    several = 0
+    for n in range(len(rows)):
+        mine = slice(at_first.starts[n], at_first.starts[n + 1])
+        best = np.argsort(at_first.gaps[mine], kind="stable")[:3]
+        kept = labels.decisions[labels.starts[n] : labels.starts[n + 1]]
+        if at_first.gaps[mine][best].max() < few.reach:  # beyond it scores are bounds alone
+            assert set(kept) <= set(at_first.decisions[mine][best])
+            several += len(kept) > 1
+    assert several > 3
