@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from training.ladder.rating import ELO, rate
+from training.ladder.rating import ELO, Ratings, rate
 
 DWARFS = np.array([-300.0, -100.0, 50.0, 350.0])
 TROLLS = np.array([-400.0, 0.0, 150.0, 250.0])
@@ -31,28 +31,39 @@ def test_known_ratings_are_recovered() -> None:
     assert ratings.advantage.value == pytest.approx(ADVANTAGE, abs=10)
 
 
-def test_expected_results_are_recovered_exactly_but_for_the_added_draw() -> None:
+def test_expected_results_are_recovered_exactly_but_for_the_added_draws() -> None:
     games = np.full((4, 4), 1e9)
     ratings = rate(chances(DWARFS, TROLLS, ADVANTAGE) * games, games)
     assert [r.value for r in ratings.dwarfs] == pytest.approx(DWARFS, abs=1e-3)
     assert ratings.advantage.value == pytest.approx(ADVANTAGE, abs=1e-3)
 
 
-def test_intervals_cover() -> None:
-    held = []
-    for seed in range(100):
-        ratings = rate(*simulated(100, seed))
-        truth = [*DWARFS, *TROLLS, ADVANTAGE]
-        found = [*ratings.dwarfs, *ratings.trolls, ratings.advantage]
-        held += [r.low <= value <= r.high for r, value in zip(found, truth, strict=True)]
-    assert 0.92 <= np.mean(held) <= 0.98
+WIDE_DWARFS = np.array([600, 500, 430, 350, 150, 50, -100, -330, -600, -1050.0])
+WIDE_TROLLS = np.array([620, 530, 450, 350, 270, 100, -200, -400, -700, -1020.0])
+
+
+def held(ratings: Ratings, truth: np.ndarray) -> np.ndarray:
+    """[2K + 1] whether each interval holds the true rating."""
+    found = (*ratings.dwarfs, *ratings.trolls, ratings.advantage)
+    return np.array([r.low <= value <= r.high for r, value in zip(found, truth, strict=True)])
+
+
+def test_intervals_cover_each_agent_of_a_wide_field() -> None:
+    truth = np.array([*WIDE_DWARFS, *WIDE_TROLLS, ADVANTAGE])
+    wide = chances(WIDE_DWARFS, WIDE_TROLLS, ADVANTAGE)
+    games = np.full((10, 10), 20.0)
+    random = np.random.default_rng(0)
+    draws = (random.binomial(20, wide).astype(float) for _ in range(150))
+    covered = np.mean([held(rate(points, games), truth) for points in draws], axis=0)
+    assert covered.min() >= 0.88, covered
+    assert 0.92 <= covered.mean() <= 0.98, covered
 
 
 def test_two_agents_of_one_cell_have_the_known_interval() -> None:
     # All four cells alike: a share p of n games each. The advantage is the logit of p, with the
-    # variance 1 / (4 n p (1 - p)); an added draw makes it (300.5, 401).
+    # variance 1 / (4 n p (1 - p)); half an added draw makes it (300.25, 400.5).
     ratings = rate(np.full((2, 2), 300.0), np.full((2, 2), 400.0))
-    won, n = 300.5, 401.0
+    won, n = 300.25, 400.5
     share = won / n
     half = 1.959964 * ELO / np.sqrt(4 * n * share * (1 - share))
     assert ratings.advantage.value == pytest.approx(ELO * np.log(won / (n - won)))

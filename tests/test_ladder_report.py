@@ -189,6 +189,15 @@ def test_few_games_show_nothing(tmp_path: Path) -> None:
     assert words.count("not compared") == 5
 
 
+def test_a_rating_that_only_the_added_draws_bound_is_called_a_bound(tmp_path: Path) -> None:
+    results = made_up_results(["a", "b"], 20, lambda dwarfs, *_: 9 if dwarfs == "a" else -9)
+    store_results(tmp_path, short_field({"a": 40, "b": 40}), results)
+    words = write_report(tmp_path)
+    assert "\na won every game as dwarfs: its rating there is only a lower bound" in words
+    assert "\nb lost every game as dwarfs: its rating there is only an upper bound" in words
+    assert words.count("bound, set by the added draws") == 2
+
+
 def test_only_what_rests_on_enough_pairs_is_compared(tmp_path: Path) -> None:
     worth = {"a": 18, "b": 12, "c": 6, "d": 0}
     results = made_up_results(list(worth), 30, lambda d, t, start: worth[d] - worth[t] + start % 3)

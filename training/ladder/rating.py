@@ -8,8 +8,10 @@ minorise-maximise iteration of Hunter ("MM algorithms for generalized Bradley-Te
 
 Three choices matter to the reader:
 
-- *A drawn game is added to every cell.* Without it an agent that wins every game would have no
-  finite strength. It pulls ratings together a little, the less the more games there are.
+- *Drawn games are added*: 1 / K of one to every cell of K agents, which is one game for each agent
+  in each seat. BayesElo (Coulom, 2005) spreads added draws over the opponents likewise. Without
+  them an agent that wins every game would have no finite strength; with them its rating is a bound,
+  and no more.
 - *Anchors.* Games only show differences between dwarfs and trolls, so each side's ratings are
   relative to that side's mean: 0 is the average of the field. The difference of the sides is given
   separately, as the dwarfs' advantage. Ratings are in Elo points: 400 are odds of ten to one.
@@ -28,7 +30,7 @@ from training.arena.intervals import Z95, Interval
 
 ELO = 400 / np.log(10)
 ADDED_DRAWS = 1.0
-"""Drawn games added to every cell."""
+"""Drawn games added for each agent in each seat, spread over its cells."""
 _ITERATIONS = 100_000
 _TOLERANCE = 1e-9
 
@@ -53,8 +55,9 @@ def rate(points: NDArray[np.float64], games: NDArray[np.float64]) -> Ratings:
             draw.
         games: [K, K] how many games these are.
     """
-    played, won = games + ADDED_DRAWS, points + ADDED_DRAWS / 2
     size = len(games)
+    added = ADDED_DRAWS / size
+    played, won = games + added, points + added / 2
     strengths = _maximise(won, played)
     covariance = _covariance(strengths, played)
     logs = np.log(strengths) * ELO

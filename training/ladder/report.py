@@ -97,10 +97,10 @@ def _summary(games: Games, figures: Figures, places: int) -> Iterator[str]:
     yield "\n## Side by side\n"
     yield (
         "Ratings are Bradley-Terry ratings in Elo points by games won and lost, a draw half of "
-        "each. A drawn game of each agent's dwarfs against each agent's trolls is added, so that "
-        "all are finite. 0 is the mean of the field on that side; the average dwarfs are rated "
-        f"{figures.ratings.advantage.text(0)} against the average trolls. Margins are from the "
-        "agent's view, the mean over all agents of the field alike, itself included. All with "
+        "each. A drawn game is added for each agent on each side, spread over its opponents, so "
+        "that all are finite. 0 is the mean of the field on that side; the average dwarfs are "
+        f"rated {figures.ratings.advantage.text(0)} against the average trolls. Margins are from "
+        "the agent's view, the mean over all agents of the field alike, itself included. All with "
         "their 95% intervals."
     )
     ratings = (figures.ratings.dwarfs, figures.ratings.trolls)
@@ -147,9 +147,27 @@ def _side(
         for agent in _ranked(ratings)
     ]
     yield from markdown_table([side, "rating", "margin"], rows)
+    yield from _bounds(figures, side)
     for name, intervals in (("rating", ratings), ("margin", margins)):
         yield f"\nAs {side}, by {name}:\n"
         yield from _verdicts(figures, _ranked(intervals), intervals)
+
+
+def _bounds(figures: Figures, side: str) -> Iterator[str]:
+    """Name the agents who won or lost every game on a side, whose ratings there are bounds."""
+    for agent in figures.agents:
+        cells = [cell for cell in figures.cells if getattr(cell, side) == agent]
+        games, wins, losses = (
+            sum(getattr(cell, name) for cell in cells) for name in ("games", "wins", "losses")
+        )
+        if side == "trolls":
+            wins, losses = losses, wins
+        for count, did, bound in ((wins, "won", "a lower"), (losses, "lost", "an upper")):
+            if count == games:
+                yield (
+                    f"\n{agent} {did} every game as {side}: its rating there is only {bound} "
+                    "bound, set by the added draws."
+                )
 
 
 def _verdicts(
