@@ -86,6 +86,22 @@ def test_a_draw_is_half_a_win_in_the_ratings() -> None:
     assert drawn.ratings.advantage.value == pytest.approx(0)
 
 
+def test_ratings_count_the_games_of_one_start_together() -> None:
+    def won_by_start(dwarfs: str, trolls: str, start: int) -> int:
+        return 1 if start % 2 else -1
+
+    def won_by_seats(dwarfs: str, trolls: str, start: int) -> int:
+        return 1 if (start + (dwarfs == trolls)) % 2 else -1
+
+    together, apart = (
+        compute_figures(["a", "b"], made_up_results(["a", "b"], 40, margin)).ratings.advantage
+        for margin in (won_by_start, won_by_seats)
+    )
+    assert together.value == apart.value == pytest.approx(0)
+    assert together.high > 100
+    assert apart.high < 10
+
+
 def test_effort_is_a_turn_and_by_side() -> None:
     for effort in (FIGURES.effort[0], FIGURES.cell(0, 1).effort):
         assert effort.seconds == pytest.approx((0.1, 0.05))

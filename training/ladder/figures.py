@@ -162,17 +162,13 @@ def compute_figures(agents: list[str], results: list[Result]) -> Figures:
                 raise FieldError(f"there is no game of {dwarfs} against {trolls} yet")
             cells.append(cell_of(dwarfs, trolls, games, weights))
     pair_scores, scores, pairs = _pair_scores(agents, by_cell, weights)
-    size = len(agents)
     return Figures(
         agents=agents,
         cells=cells,
         pair_scores=pair_scores,
         scores=scores,
         margins=_side_margins(agents, by_cell, weights),
-        ratings=rate(
-            np.array([cell.wins + cell.draws / 2 for cell in cells]).reshape(size, size),
-            np.array([float(cell.games) for cell in cells]).reshape(size, size),
-        ),
+        ratings=rate(*_points(agents, by_cell)),
         effort=[
             _effort(
                 [result for result in results if result.dwarfs == agent],
@@ -183,6 +179,20 @@ def compute_figures(agents: list[str], results: list[Result]) -> Figures:
         pairs=pairs,
         distinct=_count_distinct(results),
     )
+
+
+def _points(agents: list[str], by_cell: Cells) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The points and the games of every cell by start, as ``rate`` takes them."""
+    played = sorted({start for games in by_cell.values() for start in games})
+    points = np.zeros((len(played), len(agents), len(agents)))
+    games = np.zeros_like(points)
+    for i, dwarfs in enumerate(agents):
+        for j, trolls in enumerate(agents):
+            results = by_cell[dwarfs, trolls]
+            starts = np.searchsorted(played, list(results))
+            points[starts, i, j] = (np.sign(_margins(results)) + 1) / 2
+            games[starts, i, j] = 1
+    return points, games
 
 
 def _count_distinct(results: list[Result]) -> int:

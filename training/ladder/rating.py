@@ -15,8 +15,12 @@ Three choices matter to the reader:
 - *Anchors.* Games only show differences between dwarfs and trolls, so each side's ratings are
   relative to that side's mean: 0 is the average of the field. The difference of the sides is given
   separately, as the dwarfs' advantage. Ratings are in Elo points: 400 are odds of ten to one.
-- *Intervals* are from the Fisher information (the inverse of the Hessian), added games included.
-  A bootstrap would find no spread where one agent wins every game.
+- *Intervals* are from the sandwich covariance (White, "Maximum likelihood estimation of
+  misspecified models", 1982), in clusters (Liang & Zeger, "Longitudinal data analysis using
+  generalized linear models", 1986). A cluster is a start with all games played from it: these are
+  alike, since a start may favour a side. The sandwich also knows that draws vary less than wins and
+  losses. The added draws are a cluster of their own: where an agent wins every game they are all
+  that speaks against it, and by the games alone its rating would seem certain.
 """
 
 from __future__ import annotations
@@ -51,15 +55,15 @@ def rate(points: NDArray[np.float64], games: NDArray[np.float64]) -> Ratings:
     """Fit the ratings.
 
     Args:
-        points: [K, K] the points of agent i's dwarfs against agent j's trolls: 1 a win, 0.5 a
-            draw.
-        games: [K, K] how many games these are.
+        points: [S, K, K] by start, the points of agent i's dwarfs against agent j's trolls: 1 a
+            win, 0.5 a draw.
+        games: [S, K, K] how many games these are.
     """
-    size = len(games)
-    added = ADDED_DRAWS / size
-    played, won = games + added, points + added / 2
-    strengths = _maximise(won, played)
-    covariance = _covariance(strengths, played)
+    size = games.shape[-1]
+    added = np.full((1, size, size), ADDED_DRAWS / size)
+    played, won = np.concatenate((games, added)), np.concatenate((points, added / 2))
+    strengths = _maximise(won.sum(axis=0), played.sum(axis=0))
+    covariance = _covariance(strengths, won, played)
     logs = np.log(strengths) * ELO
     # Each row is a contrast: a reported figure as a sum of log-strengths.
     side = np.eye(size) - 1 / size
@@ -95,17 +99,32 @@ def _maximise(won: NDArray[np.float64], played: NDArray[np.float64]) -> NDArray[
     return np.concatenate((dwarfs, trolls))
 
 
-def _covariance(strengths: NDArray[np.float64], played: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The covariance of the log-strengths, [2K, 2K]: the pseudo-inverse of the Fisher information,
-    which is singular because a constant added to all of them changes nothing.
+def _covariance(
+    strengths: NDArray[np.float64], won: NDArray[np.float64], played: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The sandwich covariance of the log-strengths, [2K, 2K] (Liang & Zeger 1986, theorem 1). The
+    bread is the pseudo-inverse of the Fisher information, which is singular because a constant
+    added to all log-strengths changes nothing. The meat is made of the scores of C clusters, times
+    C / (C - 1) since these may be few.
+
+    Args:
+        strengths: [2K] dwarfs, then trolls.
+        won: [C, K, K] the dwarfs' points in each cluster.
+        played: [C, K, K] the games in each cluster.
     """
-    size = len(played)
+    size = played.shape[-1]
     dwarfs, trolls = strengths[:size, np.newaxis], strengths[size:]
-    information = played * dwarfs * trolls / (dwarfs + trolls) ** 2
+    chances = dwarfs / (dwarfs + trolls)
+    information = played.sum(axis=0) * chances * (1 - chances)
     laplacian = np.zeros((2 * size, 2 * size))
     laplacian[:size, size:] = -information
     laplacian[size:, :size] = -information.T
     laplacian[np.diag_indices(2 * size)] = np.concatenate(
         (information.sum(axis=1), information.sum(axis=0))
     )
-    return np.asarray(np.linalg.pinv(laplacian, hermitian=True), dtype=np.float64)
+    bread = np.linalg.pinv(laplacian, hermitian=True)
+    residuals = won - played * chances
+    scores = np.hstack((residuals.sum(axis=2), -residuals.sum(axis=1)))
+    clusters = np.count_nonzero(played.any(axis=(1, 2)))
+    meat = scores.T @ scores * clusters / (clusters - 1)
+    return np.asarray(bread @ meat @ bread, dtype=np.float64)
