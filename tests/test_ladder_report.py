@@ -51,9 +51,19 @@ def test_a_pair_is_one_start_with_the_seats_swapped() -> None:
     assert weak_middle.losses == 70
 
 
-def test_scores_are_means_over_the_field_including_the_agent_itself() -> None:
-    assert [score.value for score in FIGURES.scores] == pytest.approx([-12, 0, 12])
+def test_scores_are_means_over_the_opponents() -> None:
+    assert [score.value for score in FIGURES.scores] == pytest.approx([-18, 0, 18])
     assert sum(score.value for score in FIGURES.scores) == pytest.approx(0)
+
+
+def test_the_score_of_one_of_two_agents_is_that_of_their_pairs() -> None:
+    figures = compute_figures(
+        ["a", "b"],
+        made_up_results(["a", "b"], 30, lambda d, _, start: start % 5 if d == "a" else 0),
+    )
+    pair = figures.pair_scores[0].score
+    assert figures.scores[0] == pytest.approx(pair)
+    assert figures.scores[1] == pytest.approx((-pair.value, -pair.high, -pair.low))
 
 
 def test_only_starts_played_in_both_seats_make_a_pair() -> None:

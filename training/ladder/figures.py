@@ -110,7 +110,7 @@ class Figures:
     pair_scores: list[PairScore]
     """[K * (K - 1) / 2]"""
     scores: list[Interval]
-    """[K] the mean score of a pair over all K agents, itself included, which counts 0."""
+    """[K] the mean score of a pair over its K - 1 opponents."""
     margins: tuple[list[Interval], list[Interval]]
     """[K] the mean margin as dwarfs and as trolls, from its view, over all K agents."""
     ratings: Ratings
@@ -233,6 +233,7 @@ def _pair_scores(
 ) -> tuple[list[PairScore], list[Interval], list[int]]:
     """The pair results of every two agents, and each agent's score and fewest pairs."""
     pair_scores = []
+    opponents = len(agents) - 1
     means = np.zeros(len(agents))
     samples = np.zeros((len(agents), len(weights)))
     fewest = [len(weights[0])] * len(agents)
@@ -253,8 +254,8 @@ def _pair_scores(
             )
             pair_scores.append(pair)
             for agent, sign in ((i, 1), (j, -1)):
-                means[agent] += sign * sums.mean() / len(agents)
-                samples[agent] += sign * drawn / len(agents)
+                means[agent] += sign * sums.mean() / opponents
+                samples[agent] += sign * drawn / opponents
                 fewest[agent] = min(fewest[agent], pair.pairs)
     scores = [percentile_interval(*both) for both in zip(means, samples, strict=True)]
     return pair_scores, scores, fewest

@@ -90,7 +90,7 @@ def _summary(games: Games, figures: Figures, places: int) -> Iterator[str]:
     yield "\n## Game pairs\n"
     yield (
         "Score: the margins of a game pair added up, from the agent's view; the mean over its "
-        "opponents, each counted alike and itself included, with its 95% interval."
+        "opponents, each counted alike, with its 95% interval."
     )
     yield ""
     yield from _standings(figures, places)
