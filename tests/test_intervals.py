@@ -57,10 +57,31 @@ def test_the_interval_of_a_mean_stays_within_the_possible_range() -> None:
 
 
 def test_an_interval_of_equal_values_holds_them_whatever_is_rounded() -> None:
-    for count in range(2, 40):
+    for count in range(1, 40):
         values = np.full(count, 0.1)
-        for value, low, high in (bootstrap_mean(values), mean_interval(values, 1)):
-            assert low <= value <= high
+        for value, low, high in (bootstrap_mean(values, 1), mean_interval(values, 1)):
+            assert -1 <= low < value < high <= 1
+
+
+@pytest.mark.parametrize("by", ["mean_interval", "bootstrap_mean"])
+def test_battles_that_all_end_alike_leave_the_doubt_of_a_share(by: str) -> None:
+    mean = {"mean_interval": mean_interval, "bootstrap_mean": bootstrap_mean}[by]
+    share = wilson(50, 50)
+    assert mean(np.ones(50), 1) == pytest.approx((1, 2 * share.low - 1, 1))
+    assert mean(-np.ones(50), 1) == pytest.approx((-1, -1, 1 - 2 * share.low))
+    for n in (20, 50, 200):
+        w = wilson(n, n).low
+        ends = (5 * w - 32 * (1 - w), 5 * w + 32 * (1 - w))
+        assert mean(np.full(n, 5.0), 32) == pytest.approx((5, *ends))
+    assert mean(np.array([7.0]), 32) == (7, -32, 32)
+
+
+def test_rare_losses_are_within_the_interval_of_battles_won() -> None:
+    random = np.random.default_rng(4)
+    for lost in (0.01, 0.03, 0.05):
+        results = np.where(random.random((400, 50)) < lost, -1, 1)
+        held = [low <= 1 - 2 * lost for _, low, _ in (mean_interval(r, 1) for r in results)]
+        assert np.mean(held) > 0.95
 
 
 def test_400_games_resolve_about_5_points() -> None:
@@ -85,10 +106,10 @@ def test_four_times_the_games_resolve_half_the_difference() -> None:
     assert resolution(1600) == pytest.approx(resolution(400) / 2)
 
 
-def bootstrap_mean(values: np.ndarray) -> Interval:
+def bootstrap_mean(values: np.ndarray, largest: float = 100) -> Interval:
     """As in a ladder in which each start was played."""
     starts = np.arange(len(values))
-    return resampled_interval(values, starts, resample_weights(len(values)))
+    return resampled_interval(values, starts, resample_weights(len(values)), largest)
 
 
 def test_the_bootstrap_of_many_values_is_the_normal_interval() -> None:

@@ -12,6 +12,7 @@ import pytest
 from ladders import made_up, made_up_results, short_field, store_results
 
 from training.arena.field import FieldError
+from training.arena.intervals import equal_values_interval
 from training.ladder.figures import compute_figures, that_have_met
 from training.ladder.picture import payoff_svg
 from training.ladder.report import NUMBERS, PICTURE, REPORT, write_report
@@ -26,7 +27,7 @@ def ladder_margin(dwarfs: str, trolls: str, start: int) -> int:
 
 
 RESULTS = made_up_results(AGENTS, 70, ladder_margin)
-FIGURES = compute_figures(AGENTS, RESULTS)
+FIGURES = compute_figures(AGENTS, RESULTS, 32)
 
 
 def test_cells_count_what_happened() -> None:
@@ -47,7 +48,7 @@ def test_a_pair_is_one_start_with_the_seats_swapped() -> None:
     weak_middle = FIGURES.pair_scores[0]
     assert (weak_middle.first, weak_middle.second, weak_middle.pairs) == ("weak", "middle", 70)
     # The edge of the trolls and what a start is worth cancel out: only strength is left.
-    assert weak_middle.score == (-12, -12, -12)
+    assert weak_middle.score == equal_values_interval(-12, 70, 64)
     assert weak_middle.losses == 70
 
 
@@ -60,17 +61,27 @@ def test_the_score_of_one_of_two_agents_is_that_of_their_pairs() -> None:
     figures = compute_figures(
         ["a", "b"],
         made_up_results(["a", "b"], 30, lambda d, _, start: start % 5 if d == "a" else 0),
+        32,
     )
     pair = figures.pair_scores[0].score
     assert figures.scores[0] == pytest.approx(pair)
     assert figures.scores[1] == pytest.approx((-pair.value, -pair.high, -pair.low))
 
 
+def test_scores_and_margins_that_never_vary_are_not_taken_for_certain() -> None:
+    figures = compute_figures(["a", "b"], made_up_results(["a", "b"], 30, lambda *_: 1), 1)
+    for interval in (*figures.scores, *figures.margins[0], figures.cells[0].margin):
+        assert interval.high - interval.low > 0.1
+    assert figures.scores[0] == equal_values_interval(0, 30, 2)
+    assert figures.margins[0][0] == equal_values_interval(1, 30, 1)
+    assert figures.margins[1][0] == equal_values_interval(-1, 30, 1)
+
+
 def test_only_starts_played_in_both_seats_make_a_pair() -> None:
     some = [
         r for r in RESULTS if not (r.start >= 30 and (r.dwarfs, r.trolls) == ("weak", "middle"))
     ]
-    figures = compute_figures(AGENTS, some)
+    figures = compute_figures(AGENTS, some, 32)
     assert figures.pair_scores[0].pairs == 30
     assert figures.pairs == [30, 30, 70]
     assert figures.cell(0, 1).games == 30
@@ -84,7 +95,7 @@ def test_distinct_games_differ_in_start_or_turns() -> None:
         for dwarfs in "ab"
         for trolls in "ab"
     ]
-    figures = compute_figures(["a", "b"], same)
+    figures = compute_figures(["a", "b"], same, 32)
     assert figures.games == 20
     assert figures.distinct == 5  # all four cells play the same game from each start
     assert figures.cell(0, 1).distinct == 5
@@ -92,7 +103,7 @@ def test_distinct_games_differ_in_start_or_turns() -> None:
 
 
 def test_a_draw_is_half_a_win_in_the_ratings() -> None:
-    drawn = compute_figures(["a", "b"], made_up_results(["a", "b"], 20, lambda *_: 0))
+    drawn = compute_figures(["a", "b"], made_up_results(["a", "b"], 20, lambda *_: 0), 32)
     assert drawn.ratings.advantage.value == pytest.approx(0)
 
 
@@ -104,7 +115,7 @@ def test_ratings_count_the_games_of_one_start_together() -> None:
         return 1 if (start + (dwarfs == trolls)) % 2 else -1
 
     together, apart = (
-        compute_figures(["a", "b"], made_up_results(["a", "b"], 40, margin)).ratings.advantage
+        compute_figures(["a", "b"], made_up_results(["a", "b"], 40, margin), 32).ratings.advantage
         for margin in (won_by_start, won_by_seats)
     )
     assert together.value == apart.value == pytest.approx(0)
@@ -133,15 +144,17 @@ def test_times_below_ten_milliseconds_have_two_digits(tmp_path: Path) -> None:
 
 def test_figures_do_not_depend_on_the_order_of_the_games() -> None:
     shuffled = [RESULTS[i] for i in np.random.default_rng(0).permutation(len(RESULTS))]
-    assert compute_figures(AGENTS, shuffled) == FIGURES
+    assert compute_figures(AGENTS, shuffled, 32) == FIGURES
 
 
 def test_agents_that_have_not_met_are_named() -> None:
     with pytest.raises(FieldError, match="no game of weak against strong"):
-        compute_figures(AGENTS, [r for r in RESULTS if (r.dwarfs, r.trolls) != ("weak", "strong")])
+        compute_figures(
+            AGENTS, [r for r in RESULTS if (r.dwarfs, r.trolls) != ("weak", "strong")], 32
+        )
     apart = [r for r in RESULTS if (r.start < 9) == (r.dwarfs < r.trolls) or r.dwarfs == r.trolls]
     with pytest.raises(FieldError, match="no game pair yet"):
-        compute_figures(AGENTS, apart)
+        compute_figures(AGENTS, apart, 32)
 
 
 def test_an_agent_who_has_not_met_all_others_is_left_out(tmp_path: Path) -> None:
@@ -226,7 +239,9 @@ def test_a_rating_that_only_the_added_draws_bound_is_called_a_bound(tmp_path: Pa
 
 def test_only_what_rests_on_enough_pairs_is_compared(tmp_path: Path) -> None:
     worth = {"a": 18, "b": 12, "c": 6, "d": 0}
-    results = made_up_results(list(worth), 30, lambda d, t, start: worth[d] - worth[t] + start % 3)
+    results = made_up_results(
+        list(worth), 30, lambda d, t, n: worth[d] - worth[t] + n % 3 * (d < t)
+    )
     few = [r for r in results if r.start < 5 or {r.dwarfs, r.trolls} != {"c", "d"}]
     store_results(tmp_path, short_field(dict.fromkeys(worth, 60)), few)
     words = write_report(tmp_path)
@@ -237,7 +252,7 @@ def test_only_what_rests_on_enough_pairs_is_compared(tmp_path: Path) -> None:
 
 def test_the_margin_of_a_game_is_half_the_score_of_a_pair(folder: Path) -> None:
     report = " ".join((folder / "report.md").read_text().split())
-    assert "| -12.0 (-12.0 to -12.0) | -6.00 (-6.00 to -6.00) |" in report
+    assert "| -12.0 (-14.7 to -8.0) | -6.00 (-7.35 to -4.02) |" in report
 
 
 def test_the_payoff_matrix_has_a_row_for_the_dwarfs_of_an_agent(folder: Path) -> None:
@@ -316,7 +331,7 @@ def test_everything_in_the_picture_is_inside_it() -> None:
 def test_colours_go_from_the_trolls_red_to_the_dwarfs_blue() -> None:
     margins = {("a", "a"): 32, ("a", "b"): 0, ("b", "a"): 0, ("b", "b"): -32}
     results = made_up_results(["a", "b"], 20, lambda d, t, _: margins[d, t])
-    root = ElementTree.fromstring(payoff_svg(compute_figures(["a", "b"], results), "", 32))
+    root = ElementTree.fromstring(payoff_svg(compute_figures(["a", "b"], results, 32), "", 32))
     cells = [box.get("fill") for box in root.iter(f"{SVG}rect") if box.get("stroke")]
     assert cells == ["#2166ac", "#f7f7f7", "#f7f7f7", "#b2182b"]
 
@@ -331,7 +346,7 @@ def test_colours_go_from_the_trolls_red_to_the_dwarfs_blue() -> None:
 )
 def test_long_specs_are_cut_short_above_their_columns(spec: str, short: str) -> None:
     results = made_up_results(["a", spec], 20, lambda *_: 1)
-    root = ElementTree.fromstring(payoff_svg(compute_figures(["a", spec], results), "", 32))
+    root = ElementTree.fromstring(payoff_svg(compute_figures(["a", spec], results, 32), "", 32))
     words = [element.text or "" for element in root.iter(f"{SVG}text")]
     assert {spec, short} <= set(words)
 
@@ -340,6 +355,6 @@ def test_agents_that_differ_in_their_first_option_differ_above_their_columns() -
     old = "evaluation=features,reductions=0"
     specs = ["alphabeta:depth=1", f"alphabeta:depth=1,{old}", f"alphabeta:depth=2,{old}"]
     results = made_up_results(specs, 20, lambda *_: 1)
-    root = ElementTree.fromstring(payoff_svg(compute_figures(specs, results), "", 32))
+    root = ElementTree.fromstring(payoff_svg(compute_figures(specs, results, 32), "", 32))
     words = [element.text or "" for element in root.iter(f"{SVG}text")]
     assert {"depth=1", "depth=1...", "depth=2..."} <= set(words)

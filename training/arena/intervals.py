@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 Z95 = NormalDist().inv_cdf(0.975)
 RESAMPLES = 2000
+_ROUNDING = 1e-9
+"""How far apart the means of equal values may be, as a share of the largest value."""
 ENOUGH_PAIRS = 20
-"""Game pairs below which nothing is concluded: the bootstrap of a handful of values, or of
-values that are all the same, gives intervals that are too narrow."""
+"""Game pairs below which nothing is concluded: intervals of a handful of values are too narrow."""
 NOT_COMPARED = f"fewer than {ENOUGH_PAIRS} game pairs: not compared"
 """What is said of two numbers that rest on too few game pairs, however far apart they are."""
 
@@ -62,13 +63,26 @@ def wilson(successes: float, trials: int) -> Interval:
     return clamped(share, centre - half, centre + half, 0, 1)
 
 
+def equal_values_interval(value: float, count: int, largest: float) -> Interval:
+    """The interval of the mean of values in ``-largest .. largest`` of which ``count`` were drawn
+    and all were ``value``. Their spread is 0, and yet other values may be rare: none among n does
+    not show that there are none (Hanley & Lippman-Hand, "If nothing goes wrong, is everything all
+    right?", 1983). ``wilson`` bounds their share, and all of them may be at one end of the range.
+    So the interval of n battles won is that of the share won, on the scale from -1 to 1. A single
+    value bounds nothing: its interval is the whole range.
+    """
+    alike = wilson(count, count).low if count > 1 else 0.0
+    low, high = (alike * value + (1 - alike) * end for end in (-largest, largest))
+    return clamped(value, low, high, -largest, largest)
+
+
 def mean_interval(values: NDArray[np.integer | np.floating], largest: float) -> Interval:
     """The mean of values in ``-largest .. largest``, with its interval by the normal
-    approximation. The interval of a single value is the whole range.
+    approximation, or by ``equal_values_interval``.
     """
     mean = float(values.mean())
-    if len(values) == 1:
-        return Interval(mean, -largest, largest)
+    if np.ptp(values) == 0:
+        return equal_values_interval(mean, len(values), largest)
     half = Z95 * float(values.std(ddof=1)) / math.sqrt(len(values))
     return clamped(mean, mean - half, mean + half, -largest, largest)
 
@@ -108,17 +122,35 @@ def resampled_means(
     return np.where(sizes > 0, sums / np.maximum(sizes, 1), values.mean())
 
 
-def percentile_interval(value: float, samples: NDArray[np.float64]) -> Interval:
-    """The interval between the 2.5% and 97.5% points of bootstrap samples of ``value``."""
+def percentile_interval(
+    value: float, samples: NDArray[np.float64], count: int, largest: float
+) -> Interval:
+    """The interval between the 2.5% and 97.5% points of bootstrap samples of ``value``, or where
+    all samples are equal, that of ``equal_values_interval``.
+
+    Args:
+        value: a mean of values in ``-largest .. largest``.
+        samples: [RESAMPLES] the means of bootstrap samples.
+        count: how many values there are.
+        largest: the end of their range.
+    """
+    if np.ptp(samples) <= _ROUNDING * largest:
+        return equal_values_interval(float(value), count, largest)
     low, high = np.quantile(samples, (0.025, 0.975))
     return clamped(float(value), float(low), float(high), -math.inf, math.inf)
 
 
 def resampled_interval(
-    values: NDArray[np.float64], starts: NDArray[np.int64], weights: NDArray[np.int64]
+    values: NDArray[np.float64],
+    starts: NDArray[np.int64],
+    weights: NDArray[np.int64],
+    largest: float,
 ) -> Interval:
-    """The mean of values, one a start, with its bootstrap interval: see ``resampled_means``."""
-    return percentile_interval(float(values.mean()), resampled_means(values, starts, weights))
+    """The mean of values in ``-largest .. largest``, one a start, with its bootstrap interval: see
+    ``resampled_means``.
+    """
+    samples = resampled_means(values, starts, weights)
+    return percentile_interval(float(values.mean()), samples, len(values), largest)
 
 
 def is_above(first: Interval, second: Interval, pairs: int) -> bool:

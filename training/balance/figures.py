@@ -71,14 +71,15 @@ def balance_of(field: Field, results: list[Result]) -> Balance:
         results: of each agent one battle or more.
     """
     cells = into_cells(results)
-    found = [_mirror(spec, cells[spec, spec]) for spec in field.agents]
+    largest = get_ruleset(field.rules).largest_margin
+    found = [_mirror(spec, cells[spec, spec], largest) for spec in field.agents]
     strongest = found[-1].agent
     standing = _standing(field, list(cells[strongest, strongest].values()))
     return Balance(field.rules, dict(field.limits), found, standing)
 
 
-def _mirror(spec: str, games: dict[int, Result]) -> Mirror:
-    cell = cell_of(spec, spec, games, resample_weights(1 + max(games)))
+def _mirror(spec: str, games: dict[int, Result], largest: float) -> Mirror:
+    cell = cell_of(spec, spec, games, resample_weights(1 + max(games)), largest)
     taken = np.array([_captures(game) for game in games.values()]).mean(axis=0)
     return Mirror(
         spec,

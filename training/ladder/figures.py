@@ -145,8 +145,13 @@ def that_have_met(agents: list[str], results: list[Result]) -> list[str]:
     return [agent for agent in agents if agent in met]
 
 
-def compute_figures(agents: list[str], results: list[Result]) -> Figures:
+def compute_figures(agents: list[str], results: list[Result], largest: float) -> Figures:
     """The figures of a ladder.
+
+    Args:
+        agents: who played.
+        results: their games.
+        largest: the ruleset's ``largest_margin``.
 
     Raises:
         FieldError: if two agents have played no game pair yet.
@@ -160,14 +165,14 @@ def compute_figures(agents: list[str], results: list[Result]) -> Figures:
             games = by_cell[dwarfs, trolls]
             if not games:
                 raise FieldError(f"there is no game of {dwarfs} against {trolls} yet")
-            cells.append(cell_of(dwarfs, trolls, games, weights))
-    pair_scores, scores, pairs = _pair_scores(agents, by_cell, weights)
+            cells.append(cell_of(dwarfs, trolls, games, weights, largest))
+    pair_scores, scores, pairs = _pair_scores(agents, by_cell, weights, 2 * largest)
     return Figures(
         agents=agents,
         cells=cells,
         pair_scores=pair_scores,
         scores=scores,
-        margins=_side_margins(agents, by_cell, weights),
+        margins=_side_margins(agents, by_cell, weights, largest),
         ratings=rate(*_points(agents, by_cell)),
         effort=[
             _effort(
@@ -200,7 +205,13 @@ def _count_distinct(results: list[Result]) -> int:
     return len({(result.start, result.turns) for result in results})
 
 
-def cell_of(dwarfs: str, trolls: str, games: dict[int, Result], weights: NDArray[np.int64]) -> Cell:
+def cell_of(
+    dwarfs: str,
+    trolls: str,
+    games: dict[int, Result],
+    weights: NDArray[np.int64],
+    largest: float,
+) -> Cell:
     """The figures of one agent's dwarfs against one agent's trolls.
 
     Args:
@@ -208,6 +219,7 @@ def cell_of(dwarfs: str, trolls: str, games: dict[int, Result], weights: NDArray
         trolls: the trolls' agent.
         games: one or more, by start.
         weights: what ``resample_weights`` drew, for these starts or more.
+        largest: the ruleset's ``largest_margin``.
     """
     results = list(games.values())
     margins = _margins(games)
@@ -219,7 +231,7 @@ def cell_of(dwarfs: str, trolls: str, games: dict[int, Result], weights: NDArray
         draws=int((margins == 0).sum()),
         losses=int((margins < 0).sum()),
         distinct=_count_distinct(results),
-        margin=resampled_interval(margins, np.array(list(games)), weights),
+        margin=resampled_interval(margins, np.array(list(games)), weights, largest),
         limited=sum(endings[limit] for limit in _LIMIT_ENDINGS) / len(results),
         moves=sum(sum(result.moves) for result in results) / len(results),
         effort=_effort(results, results),
@@ -230,6 +242,7 @@ def _pair_scores(
     agents: list[str],
     by_cell: Cells,
     weights: NDArray[np.int64],
+    largest: float,
 ) -> tuple[list[PairScore], list[Interval], list[int]]:
     """The pair results of every two agents, and each agent's score and fewest pairs."""
     pair_scores = []
@@ -250,23 +263,27 @@ def _pair_scores(
                 wins=int((sums > 0).sum()),
                 draws=int((sums == 0).sum()),
                 losses=int((sums < 0).sum()),
-                score=percentile_interval(sums.mean(), drawn),
+                score=percentile_interval(sums.mean(), drawn, len(both), largest),
             )
             pair_scores.append(pair)
             for agent, sign in ((i, 1), (j, -1)):
                 means[agent] += sign * sums.mean() / opponents
                 samples[agent] += sign * drawn / opponents
                 fewest[agent] = min(fewest[agent], pair.pairs)
-    scores = [percentile_interval(*both) for both in zip(means, samples, strict=True)]
+    scores = [
+        percentile_interval(*of_agent, largest)
+        for of_agent in zip(means, samples, fewest, strict=True)
+    ]
     return pair_scores, scores, fewest
 
 
 def _side_margins(
-    agents: list[str], by_cell: Cells, weights: NDArray[np.int64]
+    agents: list[str], by_cell: Cells, weights: NDArray[np.int64], largest: float
 ) -> tuple[list[Interval], list[Interval]]:
     size = len(agents)
     means = np.zeros((2, size))
     samples = np.zeros((2, size, len(weights)))
+    fewest = np.full((2, size), len(weights[0]))
     for i, dwarfs in enumerate(agents):
         for j, trolls in enumerate(agents):
             margins = _margins(by_cell[dwarfs, trolls])
@@ -274,8 +291,12 @@ def _side_margins(
             for side, agent, sign in ((0, i, 1), (1, j, -1)):
                 means[side, agent] += sign * margins.mean() / size
                 samples[side, agent] += sign * drawn / size
+                fewest[side, agent] = min(fewest[side, agent], len(margins))
     as_dwarfs, as_trolls = (
-        [percentile_interval(*both) for both in zip(means[side], samples[side], strict=True)]
+        [
+            percentile_interval(*of_agent, largest)
+            for of_agent in zip(means[side], samples[side], fewest[side], strict=True)
+        ]
         for side in (0, 1)
     )
     return as_dwarfs, as_trolls

@@ -49,9 +49,9 @@ def write_report(folder: Path) -> str:
     if len(met) < 2:
         met = named
     results = [result for result in games.results if {result.dwarfs, result.trolls} <= set(met)]
-    figures = compute_figures(met, results)
     ruleset = get_ruleset(games.header.rules)
     most = ruleset.largest_margin
+    figures = compute_figures(met, results, most)
     places = decimals(most)
     summary = "\n".join(_summary(games, figures, places))
     title = f"{ruleset.name}: {figures.games:,} games"
