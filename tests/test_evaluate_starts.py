@@ -14,7 +14,7 @@ import agents
 from thud_env import Position, ThudError, read_record
 from training.arena.battles import play_battles, play_pairs
 from training.arena.evaluation import evaluate
-from training.arena.openings import read_openings
+from training.arena.openings import Openings, read_openings
 from training.evaluate import main
 
 
@@ -207,6 +207,26 @@ def test_one_player_that_draws_is_enough_to_count_all(turned: bool) -> None:
     found = evaluate(ordered, 40, "classic", openings=False, max_turns=1)
     assert any("distinct: all are counted" in note for note in found.notes)
     assert len(found.played.margins) == 40
+
+
+@pytest.mark.parametrize(
+    ("match", "starts", "said"),
+    [
+        (True, 1, "40 game pairs from 1 start: the intervals are of this start alone"),
+        (False, 3, "40 battles from 3 starts: the intervals are of these starts alone"),
+        (False, None, "40 battles from 1 start: the intervals are of this start alone"),
+    ],
+)
+def test_starts_that_repeat_are_noted(match: bool, starts: int | None, said: str) -> None:
+    players = (agents.make("random", 1), agents.make("random", 2))
+    openings = starts is not None and Openings.of(list(read_openings("classic").starts[:starts]))
+    found = evaluate(players, 40, "classic", match=match, openings=openings, max_turns=30)
+    assert found.notes == [said]
+
+
+def test_starts_that_do_not_repeat_are_not_noted() -> None:
+    players = (agents.make("random", 1), agents.make("random", 2))
+    assert evaluate(players, 40, "classic", max_turns=30).notes == []
 
 
 def test_a_ruleset_without_a_book_begins_at_the_setup_and_says_so() -> None:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.agent import BatchPolicy
+from agents.words import counted
 from thud_env.rulesets import Ruleset
 from training.arena.battles import (
     Battles,
@@ -72,17 +73,26 @@ def evaluate(
         starts, digest = book.rows(games, **limits), book.digest
     elif openings is None:
         starts, digest, notes = _different_starts(rules, games, limits)
-    play, kind = (play_pairs, "game pairs") if match else (play_battles, "battles")
+    play, kind = (play_pairs, "game pair") if match else (play_battles, "battle")
     played = play(*players, games, rules, starts=starts, watch=watch, **limits)
     different = distinct(played)
     if len(different) < games:
-        counted = "all are counted" if by_chance else "repeats are not counted"
+        what = "all are counted" if by_chance else "repeats are not counted"
         are = "is" if len(different) == 1 else "are"
-        notes.append(f"only {len(different)} of {games} {kind} {are} distinct: {counted}")
+        notes.append(f"only {len(different)} of {games} {kind}s {are} distinct: {what}")
+    if not by_chance:
+        played = played.chosen(different)
+        starts = None if starts is None else starts[different]
+    number = games if by_chance else len(different)
+    begun = 1 if starts is None else len(np.unique(starts, axis=0))
+    if begun < number:
+        these = "this start" if begun == 1 else "these starts"
+        many = f"{counted(number, kind)} from {counted(begun, 'start')}"
+        notes.append(f"{many}: the intervals are of {these} alone")
     if len(different) < ENOUGH_PAIRS:
         why = f"intervals of fewer than {ENOUGH_PAIRS} are too narrow"
-        notes.append(f"too few {kind}, {len(different)}: {why}")
-    return Evaluation(played if by_chance else played.chosen(different), digest, notes)
+        notes.append(f"too few {kind}s, {len(different)}: {why}")
+    return Evaluation(played, digest, notes)
 
 
 def _different_starts(
