@@ -11,16 +11,16 @@ from training.arena.intervals import (
     RESAMPLES,
     Interval,
     compare,
+    half_width,
     is_above,
     mean_interval,
     resample_weights,
     resampled_interval,
     resampled_means,
-    resolution,
     wilson,
 )
 from training.ladder.__main__ import games_help
-from training.ladder.report import resolution_words
+from training.ladder.report import precision_words
 
 
 @pytest.mark.parametrize(
@@ -84,14 +84,19 @@ def test_rare_losses_are_within_the_interval_of_battles_won() -> None:
         assert np.mean(held) > 0.95
 
 
-def test_400_games_resolve_about_5_points() -> None:
-    assert resolution(400) == pytest.approx(0.049, abs=5e-4)
+def test_a_share_of_400_is_known_to_about_5_points() -> None:
+    assert half_width(400) == pytest.approx(0.049, abs=5e-4)
     _, low, high = wilson(200, 400)
-    assert resolution(400) == pytest.approx((high - low) / 2, rel=0.01)
-    assert "400: 5" in games_help()
+    assert half_width(400) == pytest.approx((high - low) / 2, rel=0.01)
+
+
+def test_a_ladder_says_how_precisely_its_game_pairs_measure() -> None:
+    assert "400: 7" in games_help()  # of 200 pairs
     assert "N / 2 starts, each in both seats, which is N / 2 game pairs" in games_help()
-    assert "by 5 percentage points or more" in resolution_words(400)
-    assert "too few" in resolution_words(2 * ENOUGH_PAIRS - 2)
+    assert precision_words(20) == (
+        "A share of 20 pairs near one half is known to +/- 22 percentage points."
+    )
+    assert "too few" in precision_words(ENOUGH_PAIRS - 1)
 
 
 def test_zero_has_no_minus() -> None:
@@ -102,8 +107,8 @@ def test_one_of_a_thing_is_not_many() -> None:
     assert (counted(1, "game pair"), counted(2000, "start")) == ("1 game pair", "2,000 starts")
 
 
-def test_four_times_the_games_resolve_half_the_difference() -> None:
-    assert resolution(1600) == pytest.approx(resolution(400) / 2)
+def test_four_times_the_games_halve_an_interval() -> None:
+    assert half_width(1600) == pytest.approx(half_width(400) / 2)
 
 
 def bootstrap_mean(values: np.ndarray, largest: float = 100) -> Interval:

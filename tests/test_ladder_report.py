@@ -201,7 +201,8 @@ def test_the_report_orders_agents_and_says_what_is_shown(folder: Path) -> None:
     assert report.index("| strong") < report.index("| middle") < report.index("| weak")
     assert report.count("- strong is above middle") == 5  # by score; by rating and margin a side
     assert "630 games of classic, 630 of them distinct; 70 game pairs" in report
-    assert "140 games of two agents can show" in report
+    assert "A share of 70 pairs near one half is known to +/- 12 percentage points." in report
+    assert "These are 3 comparisons, each at 95%" in report
     assert "![The payoff matrix](payoff.svg)" in report
 
 
@@ -220,7 +221,7 @@ def test_few_games_show_nothing(tmp_path: Path) -> None:
     results = made_up_results(["a", "b"], 5, lambda dwarfs, trolls, _: 9 if dwarfs == "a" else -9)
     store_results(tmp_path, short_field({"a": 10, "b": 10}), results)
     words = write_report(tmp_path)
-    assert "10 games of two agents are too few" in words
+    assert "5 game pairs of two agents are too few" in words
     for said in ("a is above b", "not told apart"):
         assert said not in words
     # One line for each order, however many agents: by score; by rating and margin of each side.

@@ -87,11 +87,11 @@ def mean_interval(values: NDArray[np.integer | np.floating], largest: float) -> 
     return clamped(mean, mean - half, mean + half, -largest, largest)
 
 
-def resolution(games: int) -> float:
-    """The difference from one half that a share of this many games can show: half the width of
-    its interval, 0.05 for 400 games.
+def half_width(count: int) -> float:
+    """Half the width of the interval of a share near one half, of so many games or pairs: 0.05 of
+    400.
     """
-    return Z95 * 0.5 / math.sqrt(games)
+    return Z95 * 0.5 / math.sqrt(count)
 
 
 def resample_weights(starts: int) -> NDArray[np.int64]:

@@ -23,7 +23,7 @@ from thud_env.command import BATTLE_LIMITS, Command, bounded
 from thud_env.errors import ThudError
 from thud_env.rulesets import get_ruleset
 from training.arena.field import Field
-from training.arena.intervals import resolution
+from training.arena.intervals import half_width
 from training.commands.console import CommandConsole
 from training.ladder.fields import GAMES, RULES, make_field, read_field
 from training.ladder.publish import check_page, publish
@@ -38,11 +38,11 @@ _SETTINGS = ("games", "rules", "seed", *BATTLE_LIMITS)
 
 def games_help() -> str:
     """The help text of ``--games``."""
-    shown = ", ".join(f"{games}: {100 * resolution(games):.0f}" for games in (100, 400, 1000))
+    known = ", ".join(f"{games}: {100 * half_width(games // 2):.0f}" for games in (100, 400, 1000))
     return (
         f"games of every two agents ({GAMES}): N / 2 starts, each in both seats, which is N / 2 "
-        "game pairs; an agent plays itself once from each; a share of wins can be shown to differ "
-        f"from one half by so many points: {shown}"
+        "game pairs; an agent plays itself once from each; a share of pairs won, near one half, is "
+        f"known to so many percentage points either way: {known}"
     )
 
 

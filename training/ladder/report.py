@@ -23,7 +23,7 @@ from training.arena.intervals import (
     Interval,
     compare,
     decimals,
-    resolution,
+    half_width,
 )
 from training.arena.limits import what_ends
 from training.arena.summary import markdown_table
@@ -75,7 +75,7 @@ def _summary(games: Games, figures: Figures, places: int) -> Iterator[str]:
     yield (
         f"{figures.games:,} games of {games.header.rules}, {figures.distinct:,} of them distinct; "
         f"{_span(pairs)} (one start, both seats) for every two "
-        f"agents. {resolution_words(2 * min(pairs))}"
+        f"agents. {precision_words(min(pairs))}"
     )
     if games.header.limits:
         yield f"\nBattles end after {what_ends(games.header.limits)}."
@@ -109,13 +109,13 @@ def _summary(games: Games, figures: Figures, places: int) -> Iterator[str]:
         yield from _side(figures, side, rated, margins, places)
 
 
-def resolution_words(games: int) -> str:
-    """A sentence on the resolution of so many games of two agents."""
-    if games < 2 * ENOUGH_PAIRS:
-        return f"{games} games of two agents are too few to tell them apart."
+def precision_words(pairs: int) -> str:
+    """A sentence on how precisely so many game pairs of two agents measure a share."""
+    if pairs < ENOUGH_PAIRS:
+        return f"{counted(pairs, 'game pair')} of two agents are too few to tell them apart."
     return (
-        f"{games} games of two agents can show that a share of wins differs from one half if it "
-        f"does by {100 * resolution(games):.0f} percentage points or more."
+        f"A share of {pairs} pairs near one half is known to +/- {100 * half_width(pairs):.0f} "
+        "percentage points."
     )
 
 
@@ -198,6 +198,12 @@ def _ranked(intervals: Sequence[Interval]) -> list[int]:
 def _details(figures: Figures, places: int) -> Iterator[str]:
     yield "\n## Agent against agent\n"
     yield "Game pairs, from the first one's view; the share of pairs won has a Wilson interval."
+    comparisons = len(figures.pair_scores)
+    if comparisons > 1:
+        yield (
+            f"These are {comparisons} comparisons, each at 95%: of agents that are equally strong, "
+            "some 5% would be called different."
+        )
     yield ""
     rows = [
         [
