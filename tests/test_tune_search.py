@@ -13,6 +13,7 @@ import pytest
 from training.arena import openings
 from training.arena.field import Field, Game
 from training.arena.games import Result
+from training.arena.intervals import ENOUGH_PAIRS
 from training.ladder import tournament as ladder
 from training.ladder.store import FILE
 from training.tune_search.__main__ import RESULT, candidates, main
@@ -177,9 +178,17 @@ def test_what_is_worse_is_dropped_and_what_is_better_recommended(
 ) -> None:
     worth |= {"mcts:sims=10,c=1": -20, "mcts:sims=10,c=2": 6}
     result = tune(tmp_path)
-    assert result[SEARCH]["mcts:sims=10,c=1"]["pairs"] == 20  # a round against two opponents
+    assert result[SEARCH]["mcts:sims=10,c=1"]["pairs"] == 2 * ENOUGH_PAIRS  # two opponents
     assert result[SEARCH]["mcts:sims=10,c=2"]["pairs"] == 80
     assert list(result[CONFIRM]) == result["recommended"] == ["mcts:sims=10,c=2"]
+
+
+def test_nothing_is_dropped_by_few_starts(tmp_path: Path, worth: dict[str, float]) -> None:
+    worth |= {"mcts:sims=10,c=1": -20}
+    result = tune(tmp_path, "--pairs", "24", "--batch", "2")
+    assert result[SEARCH]["mcts:sims=10,c=1"]["pairs"] == 2 * ENOUGH_PAIRS
+    few = tune(tmp_path / "few", "--pairs", "6", "--batch", "2")
+    assert few[SEARCH]["mcts:sims=10,c=1"]["pairs"] == 2 * 6
 
 
 def test_nothing_is_recommended_by_few_pairs(tmp_path: Path, worth: dict[str, float]) -> None:

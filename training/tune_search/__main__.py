@@ -7,10 +7,10 @@
 
 Each value is a *candidate*: the base with this one option changed. Candidates and base play the
 same opponents from the same starts of the book, in both seats. A candidate's gain is its margins
-less the base's, start by start. After every round of starts, a candidate is dropped if the interval
-of its gain is below 0. After ``--pairs`` starts from the front of the book, the best one left plays
-again from the back, which had no part in its selection. It is recommended only if its interval
-there is above 0.
+less the base's, start by start. After every round of starts, from the 20th start on, a candidate is
+dropped if the interval of its gain is below 0. After ``--pairs`` starts from the front of the book,
+the best one left plays again from the back, which had no part in its selection. It is recommended
+only if its interval there is above 0.
 
 All battles are kept in ``runs/tune/RULES-PLAYER``, as those of a ladder are. After a stop the same
 command goes on from there, also with more options or pairs. The result is ``result.json`` there.

@@ -74,7 +74,8 @@ class Tuning:
                 played[spec] = count
                 words = self.gain(SEARCH, spec, count).text(self._places)
                 print(f"round {number}: {spec} {words}", flush=True)
-            left = [spec for spec in left if self.gain(SEARCH, spec, count).high >= 0]
+            if count >= ENOUGH_PAIRS:
+                left = [spec for spec in left if self.gain(SEARCH, spec, count).high >= 0]
             if not left:
                 break
         best = max(left, key=lambda spec: self.gain(SEARCH, spec).value, default="")
