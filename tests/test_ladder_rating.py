@@ -79,6 +79,19 @@ def test_the_interval_of_the_advantage_covers_although_starts_favour_a_side() ->
     assert 0.88 <= np.mean(covered) <= 0.99
 
 
+def test_intervals_of_the_gaps_between_neighbours_cover() -> None:
+    truth = WIDE_DWARFS[:, np.newaxis] - WIDE_DWARFS
+    wide = chances(WIDE_DWARFS, WIDE_TROLLS, ADVANTAGE)
+    covered = []
+    for seed in range(100):
+        ratings = rate(*by_start(wide, 20, seed))
+        gaps, first = ratings.gaps[0], ratings.dwarfs[0]
+        assert gaps[0][1].value == pytest.approx(first.value - ratings.dwarfs[1].value)
+        assert gaps[1][0] == pytest.approx((-gaps[0][1].value, -gaps[0][1].high, -gaps[0][1].low))
+        covered += [gaps[n][n + 1].low <= truth[n, n + 1] <= gaps[n][n + 1].high for n in range(9)]
+    assert 0.90 <= np.mean(covered) <= 0.98
+
+
 def test_draws_narrow_the_intervals() -> None:
     won_and_lost, games = by_start(np.full((2, 2), 0.5), 100, seed=0)
     drawn = np.where(np.arange(100)[:, np.newaxis, np.newaxis] % 5 > 0, 0.5, won_and_lost)

@@ -206,6 +206,21 @@ def test_the_report_orders_agents_and_says_what_is_shown(folder: Path) -> None:
     assert "![The payoff matrix](payoff.svg)" in report
 
 
+def test_ratings_are_compared_without_the_doubt_about_the_mean(tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    worth = {"a": 1.2, "b": 0.0, "hopeless": -40.0}
+
+    def margin(dwarfs: str, trolls: str, _: int) -> int:
+        return 1 if random.logistic(worth[dwarfs] - worth[trolls]) > 0 else -1
+
+    results = made_up_results(list(worth), 40, margin)
+    store_results(tmp_path, short_field(dict.fromkeys(worth, 80)), results)
+    a, b, _ = compute_figures(list(worth), results, 32).ratings.dwarfs
+    assert a.low < b.high
+    by_rating = write_report(tmp_path).partition("As dwarfs, by rating:")[2].splitlines()
+    assert "- a is above b" in by_rating[:4]
+
+
 def test_agents_that_are_alike_are_not_told_apart(tmp_path: Path) -> None:
     random = np.random.default_rng(0)
     results = made_up_results(["a", "b"], 40, lambda *_: int(random.integers(-9, 10)))

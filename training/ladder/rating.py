@@ -49,6 +49,8 @@ class Ratings:
     """[K] as trolls, less the mean of all trolls."""
     advantage: Interval
     """By how much the average dwarfs are rated above the average trolls."""
+    gaps: tuple[list[list[Interval]], list[list[Interval]]]
+    """[K][K] as dwarfs, and as trolls: by how much an agent is rated above another."""
 
 
 def rate(points: NDArray[np.float64], games: NDArray[np.float64]) -> Ratings:
@@ -65,21 +67,30 @@ def rate(points: NDArray[np.float64], games: NDArray[np.float64]) -> Ratings:
     strengths = _maximise(won.sum(axis=0), played.sum(axis=0))
     covariance = _covariance(strengths, won, played)
     logs = np.log(strengths) * ELO
-    # Each row is a contrast: a reported figure as a sum of log-strengths.
-    side = np.eye(size) - 1 / size
-    zero = np.zeros((size, size))
-    contrasts = np.vstack(
-        (
-            np.hstack((side, zero)),
-            np.hstack((zero, side)),
-            np.repeat((1 / size, -1 / size), size)[np.newaxis],
+
+    def intervals(contrasts: NDArray[np.float64]) -> list[Interval]:
+        """Of figures, each a row of ``contrasts``: a sum of log-strengths."""
+        values = contrasts @ logs
+        variances = np.diag(contrasts @ covariance @ contrasts.T)
+        spread = np.sqrt(np.maximum(0, variances)) * ELO * Z95
+        ends = zip(
+            values.tolist(), (values - spread).tolist(), (values + spread).tolist(), strict=True
         )
+        return [Interval(*three) for three in ends]
+
+    agents = np.eye(size)
+    zero = np.zeros((size, size))
+    as_dwarfs, as_trolls = np.hstack((agents, zero)), np.hstack((zero, agents))
+    means = as_dwarfs.mean(axis=0), as_trolls.mean(axis=0)
+    return Ratings(
+        dwarfs=intervals(as_dwarfs - means[0]),
+        trolls=intervals(as_trolls - means[1]),
+        advantage=intervals((means[0] - means[1])[np.newaxis])[0],
+        gaps=(
+            [intervals(one - as_dwarfs) for one in as_dwarfs],
+            [intervals(one - as_trolls) for one in as_trolls],
+        ),
     )
-    values = contrasts @ logs
-    spread = np.sqrt(np.maximum(0, np.diag(contrasts @ covariance @ contrasts.T))) * ELO * Z95
-    ends = zip(values.tolist(), (values - spread).tolist(), (values + spread).tolist(), strict=True)
-    intervals = [Interval(*three) for three in ends]
-    return Ratings(intervals[:size], intervals[size : 2 * size], intervals[2 * size])
 
 
 def _maximise(won: NDArray[np.float64], played: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -101,12 +101,14 @@ def _summary(games: Games, figures: Figures, places: int) -> Iterator[str]:
         "that all are finite. 0 is the mean of the field on that side; the average dwarfs are "
         f"rated {figures.ratings.advantage.text(0)} against the average trolls. Margins are from "
         "the agent's view, the mean over all agents of the field alike, itself included. All with "
-        "their 95% intervals."
+        "their 95% intervals. Two ratings are compared by the interval of their difference: in "
+        "each there is also the doubt about the mean of the field."
     )
-    ratings = (figures.ratings.dwarfs, figures.ratings.trolls)
-    for side, rated, margins in zip(SIDES, ratings, figures.margins, strict=True):
+    rated = figures.ratings
+    both = zip(SIDES, (rated.dwarfs, rated.trolls), rated.gaps, figures.margins, strict=True)
+    for side, ratings, gaps, margins in both:
         yield ""
-        yield from _side(figures, side, rated, margins, places)
+        yield from _side(figures, side, ratings, gaps, margins, places)
 
 
 def precision_words(pairs: int) -> str:
@@ -132,13 +134,14 @@ def _standings(figures: Figures, places: int) -> Iterator[str]:
     ]
     yield from markdown_table(["", "agent", "score", *EFFORT], rows)
     yield ""
-    yield from _verdicts(figures, order, figures.scores)
+    yield from _verdicts(figures, order, _by_interval(figures, figures.scores))
 
 
 def _side(
     figures: Figures,
     side: str,
     ratings: Sequence[Interval],
+    gaps: Sequence[Sequence[Interval]],
     margins: Sequence[Interval],
     places: int,
 ) -> Iterator[str]:
@@ -148,9 +151,10 @@ def _side(
     ]
     yield from markdown_table([side, "rating", "margin"], rows)
     yield from _bounds(figures, side)
-    for name, intervals in (("rating", ratings), ("margin", margins)):
-        yield f"\nAs {side}, by {name}:\n"
-        yield from _verdicts(figures, _ranked(intervals), intervals)
+    yield f"\nAs {side}, by rating:\n"
+    yield from _verdicts(figures, _ranked(ratings), _by_gap(figures, gaps))
+    yield f"\nAs {side}, by margin:\n"
+    yield from _verdicts(figures, _ranked(margins), _by_interval(figures, margins))
 
 
 def _bounds(figures: Figures, side: str) -> Iterator[str]:
@@ -170,22 +174,37 @@ def _bounds(figures: Figures, side: str) -> Iterator[str]:
                 )
 
 
-def _verdicts(
-    figures: Figures, order: Sequence[int], intervals: Sequence[Interval]
-) -> Iterator[str]:
+Comparison = Callable[[int, int, int], str]
+"""Compares two agents, by their numbers and how many game pairs they played, in words."""
+
+
+def _by_interval(figures: Figures, intervals: Sequence[Interval]) -> Comparison:
+    """Compare by whether two agents' intervals are apart."""
+
+    def words(one: int, other: int, pairs: int) -> str:
+        names = figures.agents[one], figures.agents[other]
+        return compare(names[0], intervals[one], names[1], intervals[other], pairs)
+
+    return words
+
+
+def _by_gap(figures: Figures, gaps: Sequence[Sequence[Interval]]) -> Comparison:
+    """Compare by whether the interval of two agents' difference is apart from 0."""
+
+    def words(one: int, other: int, pairs: int) -> str:
+        return _comparison(figures.agents[one], figures.agents[other], gaps[one][other], pairs)
+
+    return words
+
+
+def _verdicts(figures: Figures, order: Sequence[int], compared: Comparison) -> Iterator[str]:
     """Compare each agent with its neighbour in an order."""
     if max(figures.pairs) < ENOUGH_PAIRS:
         yield f"- {NOT_COMPARED}"
         return
     for upper, lower in pairwise(order):
-        words = compare(
-            figures.agents[upper],
-            intervals[upper],
-            figures.agents[lower],
-            intervals[lower],
-            min(figures.pairs[upper], figures.pairs[lower]),
-        )
-        yield f"- {words}"
+        pairs = min(figures.pairs[upper], figures.pairs[lower])
+        yield f"- {compared(upper, lower, pairs)}"
 
 
 def _ranked(intervals: Sequence[Interval]) -> list[int]:
@@ -253,9 +272,10 @@ def _details(figures: Figures, places: int) -> Iterator[str]:
     yield from markdown_table([*headings, "margin", "limit", "turns", "distinct", *EFFORT], rows)
 
 
-def _comparison(first: str, second: str, score: Interval, pairs: int) -> str:
-    other = Interval(-score.value, -score.high, -score.low)
-    return compare(first, score, second, other, pairs)
+def _comparison(first: str, second: str, gap: Interval, pairs: int) -> str:
+    """Compare two agents by how much the first is ahead."""
+    behind = Interval(-gap.value, -gap.high, -gap.low)
+    return compare(first, gap, second, behind, pairs)
 
 
 def _efforts(effort: Effort) -> list[str]:
