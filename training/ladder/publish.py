@@ -36,8 +36,9 @@ do and -32 the worst.""",
 A margin is 1 for a battle won, -1 for one lost and 0 for one drawn.""",
 }
 _WORDS = """\
-Where two agents are said to be *not told apart*, their intervals overlap: that is no tie, and no
-win. Ratings and scores are relative to this field.
+Where two agents are said to be *not told apart*, their intervals overlap, or the interval of the
+difference of their ratings holds 0: that is no tie, and no win. Ratings and scores are relative to
+this field.
 """
 
 
