@@ -22,6 +22,7 @@ from agents.simple import GreedyAgent, RandomAgent
 from thud_env import RULESETS, BatchedGame, Position, RowError, ThudError
 from thud_env.envs.opponents import make_opponent
 from thud_env.rules.row import ROW_SIZE
+from thud_env.views.results import margins
 
 # Python 3.14 asks no further whether a path exists that cannot.
 TOO_LONG = (
@@ -569,3 +570,25 @@ def test_the_probabilities_of_many_positions_are_those_of_each(
     for number, probabilities in enumerate(found):
         opinion = policy.judge(games.position(number))
         assert probabilities == pytest.approx(opinion.probabilities, abs=1e-4)
+
+
+def test_the_margins_expected_of_many_positions_are_those_of_each(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("agents.policy._AT_ONCE", 3)
+    policy = agents.make("policy:pretrained/classic")
+    games = BatchedGame(9, observations=False, seed=5)
+    for step in range(7):
+        games.step(games.sample_actions(), np.arange(9) % 2 == 0 if step % 2 else None)
+    assert set(games.to_move) == {0, 1}
+    each = [policy.judge(games.position(number)).margin for number in range(9)]
+    assert policy.expected_margins(games.rows) == pytest.approx(each, abs=1e-3)
+
+
+def test_what_is_expected_of_a_battle_that_is_over_is_its_margin() -> None:
+    policy = agents.make("policy:pretrained/classic")
+    games = BatchedGame(3, observations=False, autoreset_mode="Disabled", max_turns=100)
+    while not (games.terminated | games.truncated).all():
+        games.step(games.sample_actions())
+    assert margins(games.rows).any()
+    assert policy.expected_margins(games.rows).tolist() == margins(games.rows).tolist()

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from resumed_run import TINY, lines, unbroken_run
+from rich.console import Console
 from untrained import link_untrained
 
 from thud_env.outcome import SIDES
 from training.process.state import State
 from training.runs.anchors import NO_ENTROPY, SCORE, Anchors, Best
 from training.runs.folder import RunFolder
+from training.runs.loop import run
 from training.trainer import self_play_trainer
 
 
@@ -171,3 +174,34 @@ def test_each_role_is_measured_from_its_own_view(monkeypatch: pytest.MonkeyPatch
     for name in ("margin_against_random", SCORE):
         assert (found[f"dwarfs/{name}"], found[f"trolls/{name}"]) == (3.5, -3.5)
     assert measuring.best == {"dwarfs": Best(3.5, 512), "trolls": Best(-3.5, 512)}
+
+
+def test_rotation_spares_what_may_be_the_best_once_it_has_gone_on_exploring(tmp_path: Path) -> None:
+    folder = RunFolder.begin(tmp_path / "tiny", dataclasses.replace(TINY, keep_checkpoints=1))
+    trainer = self_play_trainer(TINY)
+    best = {"dwarfs": Best(1.0, 1, equal=2)}
+    for decisions in (1, 2, 3):  # the third as a run is stopped, before another is measured
+        folder.checkpoint(decisions, trainer.roles.networks, [State()], best)
+    trainer.roles.close()
+    folder.close()
+    assert folder.checkpoints.still_there(best) == best
+
+
+def test_a_run_that_goes_on_from_before_its_best_checkpoint_forgets_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scores = iter([1.0, 1.0, 0.5, 0.5, 9.0, 9.0])
+    monkeypatch.setattr(Anchors, "_margin", lambda *_: next(scores))
+    config = dataclasses.replace(
+        TINY, anchors=("random",), anchor_games=2, checkpoint_every=1, keep_checkpoints=2
+    )
+    config = dataclasses.replace(config, total_decisions=3 * config.decisions_per_update)
+    with RunFolder.begin(tmp_path / "tiny", config) as folder:
+        run(self_play_trainer(config), folder, Console(file=io.StringIO()))
+    checkpoints = folder.checkpoints
+    (checkpoints.latest.resolve() / "state.json").write_text("damaged")
+    scores = iter([0.25, 0.25])
+    with RunFolder.resume(tmp_path / "tiny", config) as folder:
+        run(self_play_trainer(config), folder, Console(file=io.StringIO()))
+    for role in SIDES:
+        assert (checkpoints.best / role / "model.safetensors").exists()

@@ -452,3 +452,11 @@ def test_a_manifest_can_name_the_kinds_that_are_listed_and_no_other(saved: Path)
     edit_manifest(saved, network={**said["network"], "kind": "os:system"})
     with pytest.raises(CheckpointError, match="no kind of network is called 'os:system'"):
         load_policy(saved)
+
+
+def test_a_pair_that_learnt_two_games_was_trained_for_none_alone(tmp_path: Path) -> None:
+    network = Network(NetworkConfig(channels=4, blocks=1, key_size=2))
+    for role, rules in (("dwarfs", "classic"), ("trolls", "classic-all")):
+        save_policy(tmp_path / role, network, role=role, rules=rules, decisions=0)
+    assert PolicyAgent(tmp_path).trained_for is None
+    assert PolicyAgent(tmp_path / "trolls").trained_for == "classic-all"

@@ -374,3 +374,22 @@ def test_agents_that_differ_in_their_first_option_differ_above_their_columns() -
     root = ElementTree.fromstring(payoff_svg(compute_figures(specs, results, 32), "", 32))
     words = [element.text or "" for element in root.iter(f"{SVG}text")]
     assert {"depth=1", "depth=1...", "depth=2..."} <= set(words)
+
+
+def test_the_effort_of_a_side_is_that_of_the_agent_who_plays_it() -> None:
+    cost = {"quick": 1.0, "slow": 50.0}
+    results = [
+        dataclasses.replace(one, seconds=(10 * cost[one.dwarfs], 5 * cost[one.trolls]))
+        for one in made_up_results(list(cost), 4, lambda *_: 1)
+    ]
+    effort = compute_figures(list(cost), results, 32).effort
+    assert [one.seconds for one in effort] == [pytest.approx((one, one)) for one in cost.values()]
+
+
+def test_a_battle_that_either_limit_ends_is_one_ended_by_a_limit() -> None:
+    endings = ["quiet_limit", "turn_limit", "turn_limit", "agreement"]
+    results = [
+        dataclasses.replace(one, ending=ending)
+        for one, ending in zip(made_up_results(["a"], 4, lambda *_: 1), endings, strict=True)
+    ]
+    assert compute_figures(["a"], results, 32).cell(0, 0).limited == 0.75

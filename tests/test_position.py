@@ -16,7 +16,7 @@ from by_hand import place
 from positions import random_position
 from reference import CLASSIC_RULES, RULES
 
-from thud_env import IllegalMove, Outcome, Position, Termination, ThudError
+from thud_env import BatchedGame, IllegalMove, Outcome, Position, Termination, ThudEnv, ThudError
 from thud_env.actions import NUM_ACTIONS
 from thud_env.board import SQUARE_NAMES, SQUARE_POSITIONS
 from thud_env.rulesets import CLASSIC, RULESETS
@@ -406,3 +406,24 @@ def test_what_is_no_turn_is_not_written() -> None:
         position.turn_of([*first, *reply])
     with pytest.raises(IllegalMove, match="illegal for the dwarfs"):
         position.turn_of(reply)
+
+
+def test_the_position_of_a_batch_stays_as_it_is_when_the_battle_goes_on() -> None:
+    games = BatchedGame(2, autoreset_mode="Disabled", max_turns=1)
+    before = games.position(1)
+    games.step(games.sample_actions())
+    assert before == Position.start(max_turns=1)
+    final = games.final_position(1)
+    assert final == games.position(1) != before
+    games.reset()
+    games.step(games.sample_actions())
+    assert final != games.final_position(1)
+
+
+def test_the_position_of_an_environment_stays_as_it_is_when_the_battle_goes_on() -> None:
+    env = ThudEnv()
+    env.reset()
+    before = env.position
+    env.step(int(before.legal_actions()[0]))
+    assert before == Position.start()
+    assert env.position != before

@@ -38,6 +38,7 @@ from training.process.stopping import asked_to_stop
 from training.runs import checkpoints
 from training.runs.alarms import Collapsed
 from training.runs.folder import RunFolder
+from training.runs.log import RunLog
 from training.runs.metrics import keep_until
 from training.train import main
 from training.trainer import Trainer
@@ -521,3 +522,16 @@ def test_a_closed_terminal_stops_a_run_unless_it_was_started_by_nohup(ignored: b
         assert console.quiet is not ignored
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+def test_tensorboard_keeps_the_update_after_which_a_run_goes_on(tmp_path: Path) -> None:
+    reader = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    for went_on_from, updates in ((None, (512, 1024, 1536)), (1024, (1536,))):
+        log = RunLog(tmp_path, went_on_from, [])
+        for decisions in updates:
+            log.add(decisions, {"battles/turns": float(went_on_from or 0)})
+        log.close()
+    events = reader.EventAccumulator(str(tmp_path / "tensorboard"))
+    events.Reload()
+    shown = [(event.step, event.value) for event in events.Scalars("battles/turns")]
+    assert shown == [(512, 0.0), (1024, 0.0), (1536, 1024.0)]

@@ -2,6 +2,7 @@
 
 import copy
 from functools import partial
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -9,7 +10,10 @@ import pytest
 from seat_play import first_legal
 
 import thud_env
+from thud_env import Position, ThudEnv
+from thud_env.actions import DECLINE, OFFER
 from thud_env.envs.vector import ThudVectorEnv
+from thud_env.errors import ThudError
 
 START = thud_env.Position.start(max_turns=4)
 AFTER = START.play("dE2-E6")
@@ -340,3 +344,21 @@ def test_battles_that_begin_by_themselves_draw_from_other_starts_too():
         _, _, terminated, truncated, _ = env.step(env.sample_actions())
         ended = terminated | truncated
     assert env.position(int(np.argmax(ended))) == STARTS[2]
+
+
+@pytest.mark.parametrize("is_open", [False, True])
+def test_a_start_with_an_offer_that_the_limits_of_an_environment_forbid_is_refused(
+    is_open: bool,
+) -> None:
+    limits: dict[str, Any] = {"agreement": True, "offer_after": 6}
+    offered = Position.start(**limits)
+    while OFFER not in offered.legal_actions():
+        offered = offered.play(offered.turns()[0])
+    offered = offered.apply(OFFER)
+    start = offered if is_open else offered.apply(DECLINE)
+    env = ThudEnv(**limits)
+    env.reset(options={"position": start})
+    assert env.position == start
+    env = ThudEnv(agreement=True, offer_after=30 if is_open else 2)
+    with pytest.raises(ThudError, match="pending 'offer'" if is_open else "turns without offers"):
+        env.reset(options={"position": start})

@@ -251,3 +251,16 @@ ASTRAY[1, PENDING_CELL] = 30_000
 def test_rows_and_symmetries_of_another_kind_are_refused(symmetries, rows, said) -> None:
     with pytest.raises((ThudError, TypeError), match=said):
         map_rows(symmetries, rows)
+
+
+GAMES = ("classic", "koom-valley", "koom-valley-football")
+
+
+@pytest.mark.parametrize("turned", [1, 2])
+def test_of_rows_of_several_games_none_is_turned_into_another_game(turned: int) -> None:
+    rows = np.stack([Position.start(name).row for name in GAMES])
+    symmetries = np.array([1, 4, 4])
+    map_rows(symmetries, rows)
+    symmetries[turned] = 1
+    with pytest.raises(ThudError, match=f"{GAMES[turned]} is another game after symmetry 1"):
+        map_rows(symmetries, rows)

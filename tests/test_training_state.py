@@ -35,3 +35,11 @@ def test_a_file_that_is_not_a_state_is_refused(content: str, said: str, tmp_path
     (tmp_path / "state.json").write_text(content)
     with pytest.raises(StateError, match=said):
         load_state(tmp_path)
+
+
+def test_a_part_holds_nothing_of_one_whose_name_begins_alike() -> None:
+    parts = {
+        "value": State({"weight": torch.ones(1)}),
+        "value_2": State({"weight": torch.zeros(2)}),
+    }
+    assert State.of_parts(parts).part("value").tensors.keys() == {"weight"}
