@@ -98,10 +98,15 @@ class TreeTeacher:
 
 
 def _near(found: Thought, reach: int) -> dict[int, int]:
-    """The decisions, ascending, whose worth comes within reach of the chosen one's, and how much
-    less each is worth. One of which few simulations say that it is worth more counts as equal.
+    """The decisions, ascending, that were tried at least half as often as any and whose worth comes
+    within reach of the chosen one's, and how much less each is worth. What fewer simulations say
+    is noise: if it were worth more, sequential halving would have kept it. One of which as many
+    say so counts as equal.
     """
+    most = max(found.visits.values())
     gaps = {
-        decision: max(0, found.value - worth) for decision, worth in sorted(found.values.items())
+        decision: max(0, found.value - worth)
+        for decision, worth in sorted(found.values.items())
+        if 2 * found.visits[decision] >= most
     }
     return {decision: gap for decision, gap in gaps.items() if gap < reach}
