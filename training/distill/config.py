@@ -90,8 +90,7 @@ class StudentConfig:
     minibatch_size: Count = 256
     """States in a gradient step."""
     passes: Annotated[float, Range(0.01)] = 8.0
-    """How often each labelled state is learnt from, on average over the run: half of that while its
-    lesson is the newest."""
+    """How often each labelled state is learnt from, on average over the run."""
     max_grad_norm: Positive = 1.0
     """The norm that gradients are clipped to."""
 

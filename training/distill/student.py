@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -85,10 +84,7 @@ class Student:
         return self._steps_for(sum(sizes)) - self._steps_for(sum(sizes[:-1]))
 
     def learn(self, steps: int, progress: float) -> dict[str, float]:
-        """Take gradient steps. Half of each minibatch are states of the newest lesson, one after
-        another in an order drawn; the other half are drawn from all lessons, each state with the
-        same probability. If all were drawn so, most states of the last lessons would never be seen,
-        and those are what the student itself came to.
+        """Take gradient steps on examples from all lessons.
 
         Args:
             steps: how many.
@@ -101,7 +97,7 @@ class Student:
         for optimiser in self._optimisers.values():
             for group in optimiser.param_groups:
                 group["lr"] = rate
-        seen = [self._step(newest) for newest in self._newest_in_turn(steps)]
+        seen = [self._step() for _ in range(steps)]
         means = np.mean(seen, axis=0).tolist() if seen else ()
         return {**dict(zip(MEASURED, means, strict=bool(seen))), "learning_rate": rate}
 
@@ -113,30 +109,17 @@ class Student:
     def _steps_for(self, states: int) -> int:
         return int(self._config.passes * states / self._config.minibatch_size)
 
-    def _newest_in_turn(self, steps: int) -> NDArray[np.int64]:
-        """[steps, M / 2] numbers of states of the newest lesson, for minibatches of M: each as
-        often as any other, or once more. [steps, 0] if that lesson has none.
-        """
-        size = self._sizes[-1]
-        each = self._config.minibatch_size // 2 if size else 0
-        rounds = math.ceil(steps * each / max(1, size))
-        orders = [self._random.permutation(size) for _ in range(rounds)]
-        return np.concatenate([np.empty(0, np.int64), *orders])[: steps * each].reshape(steps, each)
-
-    def _draw(self, newest: NDArray[np.int64]) -> Lesson:
-        """A minibatch: so many states of the newest lesson, by number, and others of all lessons,
-        drawn with the same probability.
-        """
+    def _draw(self) -> Lesson:
+        """Draw a minibatch, each state with the same probability."""
         firsts = np.cumsum([0, *self._sizes])
-        others = self._random.integers(firsts[-1], size=self._config.minibatch_size - len(newest))
-        numbers = np.concatenate((firsts[-2] + newest, others))
+        numbers = self._random.integers(firsts[-1], size=self._config.minibatch_size)
         which = np.searchsorted(firsts, numbers, side="right") - 1
         return Lesson.joined(
             [self._lessons[one][numbers[which == one] - firsts[one]] for one in np.unique(which)]
         )
 
-    def _step(self, newest: NDArray[np.int64]) -> list[float]:
-        lesson = self._draw(newest)
+    def _step(self) -> list[float]:
+        lesson = self._draw()
         chosen = self._random.choice(self._symmetries, size=len(lesson.rows))
         rows = mapped_rows(chosen, lesson.rows)
         labels = lesson.labels
