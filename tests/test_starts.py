@@ -314,6 +314,19 @@ def test_starts_set_later_are_drawn_by_the_seed_of_before(make):
 
 
 @pytest.mark.parametrize("make", MAKE)
+def test_a_single_start_between_several_does_not_begin_the_draws_anew(make):
+    env = make(starts=STARTS)
+    env.reset(seed=3)
+    drawn = set()
+    for _ in range(20):
+        env.starts = STARTS
+        drawn.add(STARTS.index(begun(env)))
+        env.starts = START
+        begun(env)
+    assert drawn == {0, 1, 2}
+
+
+@pytest.mark.parametrize("make", MAKE)
 def test_starts_that_are_refused_change_nothing(make):
     env = make(starts=STARTS[1])
     with pytest.raises(ValueError, match="cannot start a battle of classic"):

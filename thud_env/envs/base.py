@@ -123,9 +123,7 @@ class BoardEnv(AECEnv[str, Any, int]):  # type: ignore[misc] # PettingZoo is unt
             "reward": kind,
         }
         """What a state depends on of the arguments."""
-        self._seed: int | None = None
-        """What the last ``reset`` with a seed was given."""
-        self._random: np.random.Generator | None = None
+        self._random = np.random.default_rng()
         """Draws the starts, if there are several."""
         self.starts = starts
         self._row = self._start_row = self._pool[0]
@@ -184,8 +182,8 @@ class BoardEnv(AECEnv[str, Any, int]):  # type: ignore[misc] # PettingZoo is unt
         start = start_option(options)
         told = None if start is None else read_start(start, self._rules, self._limits)
         if seed is not None:
-            self._seed = seed
-            self._seed_draws()
+            # Another stream than that of the seed alone, from which a seat's side is drawn.
+            self._random = np.random.default_rng([seed, _STREAM_OF_STARTS])
         self._start_row = self._drawn_start() if told is None else told
         self._row = self._start_row.copy()
         self._seats = self._game.agents
@@ -353,8 +351,6 @@ class BoardEnv(AECEnv[str, Any, int]):  # type: ignore[misc] # PettingZoo is unt
     def starts(self, starts: Starts | None) -> None:
         self._pool = read_pool(starts, self._rules, self._limits)
         self._made["starts"] = len(self._pool)
-        if (self._random is None) == (len(self._pool) > 1):
-            self._seed_draws()
 
     @property
     def position(self) -> Position:
@@ -376,7 +372,7 @@ class BoardEnv(AECEnv[str, Any, int]):  # type: ignore[misc] # PettingZoo is unt
             "made": dict(self._made),
             **parts,
             "renderer": self._renderer.get_state(),
-            "np_random": None if self._random is None else self._random.bit_generator.state,
+            "np_random": self._random.bit_generator.state if self._draws else None,
         }
 
     __copy__ = refuse_copy
@@ -395,12 +391,12 @@ class BoardEnv(AECEnv[str, Any, int]):  # type: ignore[misc] # PettingZoo is unt
         """
         kinds = {**BOARD_PARTS, "renderer": tuple, "np_random": (dict, type(None))}
         check_state(self, state, self._made, kinds)
-        if self._random is not None:
+        if self._draws:
             check_generator(self, "np_random", self._random, state["np_random"])
         parts = board_parts(self, state, self._rules, self._game)
         check_part(self, "renderer", state["renderer"], is_renderers(state["renderer"]))
         self._renderer.set_state(state["renderer"])
-        if self._random is not None:
+        if self._draws:
             self._random.bit_generator.state = state["np_random"]
         self.__dict__.update(parts)
         if not self._is_dict:
@@ -419,6 +415,11 @@ class BoardEnv(AECEnv[str, Any, int]):  # type: ignore[misc] # PettingZoo is unt
         self._renderer.close()
 
     # -- inside --------------------------------------------------------------------------------
+
+    @property
+    def _draws(self) -> bool:
+        """Whether there are several starts to draw from."""
+        return len(self._pool) > 1
 
     @property
     def _match(self) -> Match:
@@ -501,16 +502,8 @@ class BoardEnv(AECEnv[str, Any, int]):  # type: ignore[misc] # PettingZoo is unt
             ended[agent] = True
         self._deads_step_first()
 
-    def _seed_draws(self) -> None:
-        """Make what draws the starts, if there are several, begin with the last seed."""
-        self._random = None
-        if len(self._pool) > 1:
-            # Another stream than that of the seed alone, from which a seat's side is drawn.
-            seeds = None if self._seed is None else [self._seed, _STREAM_OF_STARTS]
-            self._random = np.random.default_rng(seeds)
-
     def _drawn_start(self) -> NDArray[np.int16]:
-        drawn = 0 if self._random is None else self._random.integers(len(self._pool))
+        drawn = self._random.integers(len(self._pool)) if self._draws else 0
         return self._pool[drawn]
 
     def _picture(self) -> Picture:

@@ -180,8 +180,8 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
     @property
     def starts(self) -> NDArray[np.int16]:
         """[S, 432] the state rows that battles start from, a copy. Others that are set here, of any
-        kind that ``starts`` can be given, hold for every battle that begins from then on, by itself
-        or not.
+        kind that ``starts`` can be given, hold for every battle, or match, that begins from then
+        on, by itself or not.
 
         Raises:
             ThudError, TypeError: for what could not be given; nothing has changed then.

@@ -20,7 +20,8 @@ Three choices matter to the reader:
   generalized linear models", 1986). A cluster is a start with all games played from it: these are
   alike, since a start may favour a side. The sandwich also knows that draws vary less than wins and
   losses. The added draws are a cluster of their own: where an agent wins every game they are all
-  that speaks against it, and by the games alone its rating would seem certain.
+  that speaks against it, and by the games alone its rating would seem certain. Where all games of a
+  cell came out alike and others are draws, so that little else varies, intervals are too narrow.
 """
 
 from __future__ import annotations
