@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 from by_hand import decide, place, turns_of
 from positions import random_position
+from untrained import value_all_at
 
 import agents
-from agents.networks.network import Network
 from agents.policy import PolicyAgent
 from agents.simple import GreedyAgent, RandomAgent
 from thud_env import RULESETS, BatchedGame, Position, RowError, ThudError
@@ -538,14 +538,7 @@ def test_only_a_position_is_played_in(wrong) -> None:
 def test_no_margin_beyond_the_largest_is_expected(
     sign: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    forward = Network.forward
-    monkeypatch.setattr(
-        Network,
-        "forward",
-        lambda network, inputs: (judged := forward(network, inputs))._replace(
-            values=0 * judged.values + 9.0 * sign
-        ),
-    )
+    value_all_at(9.0 * sign, monkeypatch)
     policy = agents.make("policy:pretrained/classic")
     start = Position.start()
     assert policy.judge(start).margin == 32 * sign

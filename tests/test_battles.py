@@ -309,16 +309,17 @@ def test_figures_of_the_wrong_kind_are_refused_and_those_of_either_named() -> No
         BattleFigures.of(pairs)
 
 
-def test_a_summary_of_games_by_hand() -> None:
-    def battles_ending(*margins: int) -> Battles:
-        zeros = np.zeros(len(margins), np.int64)
-        ends = zeros + Termination.NO_LEGAL_TURN.value
-        strikes = {"dwarfs": zeros, "trolls": zeros}
-        rows, decisions = np.zeros((len(margins), 432), np.int16), ((1,),) * len(margins)
-        return Battles(
-            "classic", np.array(margins), zeros, ends, strikes, zeros, zeros, rows, decisions
-        )
+def battles_ending(*margins: int) -> Battles:
+    zeros = np.zeros(len(margins), np.int64)
+    ends = zeros + Termination.NO_LEGAL_TURN.value
+    strikes = {"dwarfs": zeros, "trolls": zeros}
+    rows, decisions = np.zeros((len(margins), 432), np.int16), ((1,),) * len(margins)
+    return Battles(
+        "classic", np.array(margins), zeros, ends, strikes, zeros, zeros, rows, decisions
+    )
 
+
+def test_a_summary_of_games_by_hand() -> None:
     pairs = GamePairs(battles_ending(3, 8, -5, 2), battles_ending(7, -8, -5, 1))
     result = PairFigures.of(pairs).as_json()
     totals = [-4, 16, 0, 1]
@@ -379,16 +380,6 @@ def test_pieces_are_lost_since_the_start_of_each_battle() -> None:
     played = play_battles(OpensFar(), OpensFar(), 2, starts=starts)
     assert played.margins[1] == -1
     assert played.dwarfs_lost[1] == 0
-
-
-def battles_ending(*margins: int) -> Battles:
-    zeros = np.zeros(len(margins), np.int64)
-    ends = zeros + Termination.NO_LEGAL_TURN.value
-    strikes = {"dwarfs": zeros, "trolls": zeros}
-    rows, decisions = np.zeros((len(margins), 432), np.int16), ((1,),) * len(margins)
-    return Battles(
-        "classic", np.array(margins), zeros, ends, strikes, zeros, zeros, rows, decisions
-    )
 
 
 def test_the_total_of_one_game_pair_may_be_twice_the_largest_margin() -> None:

@@ -14,6 +14,7 @@ import pytest
 import torch
 from by_hand import place
 from numpy.typing import NDArray
+from untrained import value_all_at
 
 import agents
 import thud_env
@@ -414,14 +415,7 @@ def test_the_noise_goes_on_from_a_state_as_it_would_have(folder: Path) -> None:
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_no_leaf_is_valued_beyond_the_best_end(sign: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    forward = Network.forward
-    monkeypatch.setattr(
-        Network,
-        "forward",
-        lambda network, inputs: (judged := forward(network, inputs))._replace(
-            values=0 * judged.values + 9.0 * sign
-        ),
-    )
+    value_all_at(9.0 * sign, monkeypatch)
     judge = LeafJudge(PolicyAgent("pretrained/classic"), False, lookahead=0, temperature=1.0)
     start = Position.start()
     rows = np.stack([start.row, start.play("dE2-E6").row])

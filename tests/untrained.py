@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 import torch
 
 from agents.networks.checkpoint import save_policy
@@ -20,6 +21,18 @@ def drawn_network(seed: int = 1, scale: float = 0.3, **sizes: int) -> Network:
         for parameter in network.parameters():
             parameter.copy_(torch.randn_like(parameter) * scale)
     return network
+
+
+def value_all_at(value: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make every network value all positions so."""
+    forward = Network.forward
+    monkeypatch.setattr(
+        Network,
+        "forward",
+        lambda network, inputs: (judged := forward(network, inputs))._replace(
+            values=torch.full_like(judged.values, value)
+        ),
+    )
 
 
 def link_untrained(link: Path, weights: int, rules: str) -> None:

@@ -95,7 +95,7 @@ class SeatedGames:
         """[B] the second battle of a match is played."""
         self._first_ends = np.zeros((num_games, 2), dtype=np.int64)
         """[B, 2] how the first battle of a match ended, and its margin from its dwarfs' view."""
-        self.draw_from(pool)
+        self.pool = pool
         self._battles.set_rows(np.repeat(pool[:1], num_games, axis=0), check=False)
         self._starts = self._battles.rows.copy()
         """[B, 432] where the battles start."""
@@ -113,11 +113,11 @@ class SeatedGames:
 
     @property
     def pool(self) -> NDArray[np.int16]:
-        """[S, 432] where battles start."""
+        """[S, 432] where battles start; others that are set hold for those that begin later."""
         return self._pool
 
-    def draw_from(self, pool: NDArray[np.int16]) -> None:
-        """Let the battles that begin from now on start from one of these rows, [S, 432]."""
+    @pool.setter
+    def pool(self, pool: NDArray[np.int16]) -> None:
         self._pool = pool
         self._made["starts"] = len(pool)
 

@@ -190,7 +190,7 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
 
     @starts.setter
     def starts(self, starts: Starts | None) -> None:
-        self._games.draw_from(read_pool(starts, self.rules, self._limits))
+        self._games.pool = read_pool(starts, self.rules, self._limits)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

@@ -221,7 +221,7 @@ def _details(figures: Figures, places: int) -> Iterator[str]:
     if comparisons > 1:
         yield (
             f"These are {comparisons} comparisons, each at 95%: of agents that are equally strong, "
-            "some 5% would be called different."
+            "some 5 to 7% would be called different."
         )
     yield ""
     rows = [
