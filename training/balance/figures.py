@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thud_env.board import CELL_OF_SQUARE, NUM_SQUARES, SQUARE_NAMES, SQUARE_SYMMETRY
 from thud_env.outcome import SIDES
@@ -16,7 +17,7 @@ from thud_env.rulesets import get_ruleset
 from training.arena.field import Field
 from training.arena.games import Result, into_cells
 from training.arena.intervals import Interval, resample_weights
-from training.ladder.figures import cell_of
+from training.ladder.figures import by_place, cell_of, num_starts
 
 FIRST_TURN, LAST_TURN = 40, 80
 """The turns after which it is noted where the pieces stand: past the opening, before the end."""
@@ -70,16 +71,19 @@ def balance_of(field: Field, results: list[Result]) -> Balance:
         field: what was played.
         results: of each agent one battle or more.
     """
-    cells = into_cells(results)
+    cells = by_place(into_cells(results))
     largest = get_ruleset(field.rules).largest_margin
-    found = [_mirror(spec, cells[spec, spec], largest) for spec in field.agents]
+    weights = resample_weights(num_starts(cells))
+    found = [_mirror(spec, cells[spec, spec], weights, largest) for spec in field.agents]
     strongest = found[-1].agent
     standing = _standing(field, list(cells[strongest, strongest].values()))
     return Balance(field.rules, dict(field.limits), found, standing)
 
 
-def _mirror(spec: str, games: dict[int, Result], largest: float) -> Mirror:
-    cell = cell_of(spec, spec, games, resample_weights(1 + max(games)), largest)
+def _mirror(
+    spec: str, games: dict[int, Result], weights: NDArray[np.int64], largest: float
+) -> Mirror:
+    cell = cell_of(spec, spec, games, weights, largest)
     taken = np.array([_captures(game) for game in games.values()]).mean(axis=0)
     return Mirror(
         spec,

@@ -83,7 +83,7 @@ def read_result(entry: dict[str, Any], headers: list[Header]) -> Result:
         games |= header.agents
     for name in ("dwarfs", "trolls"):
         _checked(name, getattr(result, name), lambda spec: _is_text(spec) and spec in games)
-    _checked("start", result.start, lambda start: _is_count(start) and start < _MOST_GAMES)
+    _checked("start", result.start, lambda start: _is_count(start) and start < MOST_STARTS)
     largest = get_ruleset(headers[0].rules).largest_margin
     _checked("margin", result.margin, lambda value: type(value) is int and abs(value) <= largest)
     _checked("ending", result.ending, lambda value: value in _ENDINGS)

@@ -7,7 +7,7 @@ sum of an agent's two margins.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import Any
 
@@ -156,9 +156,8 @@ def compute_figures(agents: list[str], results: list[Result], largest: float) ->
     Raises:
         FieldError: if two agents have played no game pair yet.
     """
-    by_cell = into_cells(results)
-    starts = 1 + max((result.start for result in results), default=0)
-    weights = resample_weights(starts)
+    by_cell = by_place(into_cells(results))
+    weights = resample_weights(num_starts(by_cell))
     cells = []
     for dwarfs in agents:
         for trolls in agents:
@@ -186,15 +185,34 @@ def compute_figures(agents: list[str], results: list[Result], largest: float) ->
     )
 
 
+def by_place(by_cell: Cells) -> Cells:
+    """The same results, each start numbered by its place among those that were played: what is
+    drawn for each start grows with the games at hand, whichever starts a file names.
+    """
+    places = {start: place for place, start in enumerate(_starts(by_cell))}
+    placed: Cells = defaultdict(dict)
+    for cell, games in by_cell.items():
+        placed[cell] = {places[start]: result for start, result in games.items()}
+    return placed
+
+
+def num_starts(by_cell: Cells) -> int:
+    """How many starts were played."""
+    return len(_starts(by_cell))
+
+
+def _starts(by_cell: Cells) -> list[int]:
+    return sorted({start for games in by_cell.values() for start in games})
+
+
 def _points(agents: list[str], by_cell: Cells) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The points and the games of every cell by start, as ``rate`` takes them."""
-    played = sorted({start for games in by_cell.values() for start in games})
-    points = np.zeros((len(played), len(agents), len(agents)))
+    points = np.zeros((num_starts(by_cell), len(agents), len(agents)))
     games = np.zeros_like(points)
     for i, dwarfs in enumerate(agents):
         for j, trolls in enumerate(agents):
             results = by_cell[dwarfs, trolls]
-            starts = np.searchsorted(played, list(results))
+            starts = list(results)
             points[starts, i, j] = (np.sign(_margins(results)) + 1) / 2
             games[starts, i, j] = 1
     return points, games
