@@ -46,7 +46,7 @@ def make_folder(folder: Path) -> None:
         system.flush_folder(folder.parent)
 
 
-def write_all(file: int, path: Path, data: bytes) -> None:
+def write_whole(file: int, path: Path, data: bytes) -> None:
     """Write to an open file; an error names the path. Less than all may have been written then."""
     with naming(path):
         while data:

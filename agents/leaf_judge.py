@@ -41,8 +41,8 @@ class Judged(NamedTuple):
     """[N] the expected margin for the dwarfs, 1 being ``margin_of_one``."""
 
 
-class _Judged(NamedTuple):
-    """A network's."""
+class _Answer(NamedTuple):
+    """A network's, of one leaf."""
 
     decisions: NDArray[np.int16]
     log_probs: NDArray[np.float32]
@@ -156,8 +156,8 @@ class LeafJudge:
         values = np.array([one.value for one in self._findings(rows)])
         return Judged(np.zeros(len(rows) + 1, dtype=np.int64), *_OVER, values)
 
-    def _ask(self, rows: NDArray[np.int16]) -> list[_Judged]:
-        """The opinions of the networks about N different leaves."""
+    def _ask(self, rows: NDArray[np.int16]) -> list[_Answer]:
+        """The answers of the networks about N different leaves."""
         values = current_scores(rows)
         parts = [_OVER] * len(rows)
         for side, role in enumerate(SIDES):
@@ -178,7 +178,7 @@ class LeafJudge:
             for leaf, part in zip(mine.tolist(), each, strict=True):
                 parts[leaf] = part
         expected = np.clip(values, -1.0, 1.0).tolist()
-        return [_Judged(*part, value) for part, value in zip(parts, expected, strict=True)]
+        return [_Answer(*part, value) for part, value in zip(parts, expected, strict=True)]
 
     def _look_ahead(self, rows: NDArray[np.int16]) -> list[_Searched]:
         """The findings of a short search about N different leaves."""

@@ -9,14 +9,12 @@ from thud_env.rules import row as fields
 
 def standing(position: Position) -> str:
     """The side to move and the score, in a line."""
-    row = position.row
     turn = f"Turn {position.turn_number + 1}, the {position.to_move} to move"
-    if row[fields.PENDING] == fields.ANSWER_OFFER:
+    if position.row[fields.PENDING] == fields.ANSWER_OFFER:
         turn = f"An offer to end the battle: the {position.to_move} accept or decline"
     if position.outcome is not None:
         turn = f"After {position.turn_number} turns"
-    dwarfs, trolls = int(row[fields.NUM_DWARFS]), int(row[fields.NUM_TROLLS])
-    pieces = f"{counted(dwarfs, 'dwarf')}, {counted(trolls, 'troll')}"
+    pieces = f"{counted(position.num_dwarfs, 'dwarf')}, {counted(position.num_trolls, 'troll')}"
     if position.rules.reward != "margin":  # pieces do not count, so neither side leads
         return f"{turn}: {pieces}."
     leader = SIDES[position.margin < 0]

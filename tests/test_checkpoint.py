@@ -28,7 +28,7 @@ from agents.networks.checkpoint import (
 )
 from agents.networks.config import CONFIG_CLASSES, NetworkConfig, config_class
 from agents.networks.folders import MANIFEST, MODEL
-from agents.networks.kinds import NETWORKS, make_network, network_config
+from agents.networks.kinds import NETWORKS, make_network
 from agents.networks.network import Network
 from agents.policy import PolicyAgent
 from thud_env import CLASSIC, BatchedGame, Position, ThudError
@@ -48,10 +48,12 @@ def save(
 
 
 def edit_manifest(folder: Path, **changes: object) -> None:
-    """Change keys of a manifest, which then has no hash of its own; None removes one."""
+    """Change keys of a manifest and give it the hash that fits; None removes one."""
     path = folder / MANIFEST
-    manifest = {**json.loads(path.read_text()), OWN_HASH: None, **changes}
-    path.write_text(json.dumps({k: v for k, v in manifest.items() if v is not None}))
+    changed = {**json.loads(path.read_text()), **changes}
+    manifest = {k: v for k, v in changed.items() if v is not None and k != OWN_HASH}
+    hashed = hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()
+    path.write_text(json.dumps({**manifest, OWN_HASH: hashed}))
 
 
 @pytest.fixture
@@ -101,7 +103,7 @@ def test_a_checkpoint_is_two_files_and_no_pickle(saved: Path) -> None:
     assert json.loads((saved / MANIFEST).read_text())["format"] == "thud-policy"
 
 
-def test_policies_saved_before_networks_had_options_still_load(saved: Path) -> None:
+def test_an_option_that_a_manifest_does_not_name_has_its_default(saved: Path) -> None:
     edit_manifest(saved, network={"channels": 4, "blocks": 1, "key_size": 2})
     assert load_policy(saved).network.config == NetworkConfig(channels=4, blocks=1, key_size=2)
 
@@ -240,6 +242,15 @@ def test_a_damaged_manifest_is_refused_by_name_or_says_the_same(saved: Path) -> 
         else:  # the damage was to the space between words
             assert json.loads(data) == json.loads(sound)
     assert all(one.startswith(str(saved)) and "\n" not in one for one in said)
+
+
+def test_a_manifest_without_its_hash_is_refused(saved: Path) -> None:
+    path = saved / MANIFEST
+    said = json.loads(path.read_text())
+    del said[OWN_HASH]
+    path.write_text(json.dumps({**said, "decisions": said["decisions"] + 1}))
+    with pytest.raises(CheckpointError, match=f"{OWN_HASH} is missing"):
+        load_policy(saved)
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
@@ -420,24 +431,7 @@ def test_decisions_that_were_not_trained_are_not_played(tmp_path: Path) -> None:
     assert load_policy(tmp_path / "with" / "dwarfs").agreement
 
 
-def test_an_older_manifest_means_training_without_agreement(tmp_path: Path) -> None:
-    save_policy(tmp_path / "a", drawn_network(), role="trolls", rules="classic", decisions=1)
-    path = tmp_path / "a" / MANIFEST
-    said = json.loads(path.read_text())
-    assert said.pop("agreement") is False
-    del said[OWN_HASH]  # manifests from before have none
-    path.write_text(json.dumps(said))
-    assert load_policy(tmp_path / "a").agreement is False
-
-
 # -- kinds of networks ---------------------------------------------------------------------
-
-
-def test_former_settings_are_read_if_they_changed_nothing() -> None:
-    config = network_config({"channels": 4, "trunk": "separate", "result_head": False})
-    assert config == NetworkConfig(channels=4)
-    with pytest.raises(ValueError, match="unknown setting 'trunk'"):
-        network_config({"trunk": "shared"})
 
 
 def test_each_kind_has_sizes_and_drawn_network() -> None:

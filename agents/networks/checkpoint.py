@@ -31,7 +31,7 @@ from thud_env.rulesets import get_ruleset
 FORMAT = "thud-policy"
 FORMAT_VERSION = 1
 OWN_HASH = "manifest_sha256"
-"""The key of a manifest's hash of all its other keys; older policies have none."""
+"""The key of a manifest's hash of all its other keys."""
 _KINDS = {
     "format": str,
     "format_version": int,
@@ -44,9 +44,8 @@ _KINDS = {
     "sha256": str,
     "thud_env": str,
     "agreement": bool,
+    OWN_HASH: str,
 }
-_OLDER: dict[str, Any] = {"agreement": False}
-"""Defaults for keys that older manifests lack."""
 _MOST_BYTES = 1 << 20
 """The longest manifest that is read; one of ours has some 1,000 bytes."""
 _MANY_BLOCKS = 100
@@ -260,11 +259,11 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
                 f"{value!r}"
             )
     for key, kind in _KINDS.items():
-        if type(manifest.get(key, _OLDER.get(key))) is not kind:
+        if type(manifest.get(key)) is not kind:
             raise CheckpointError(f"{path} is damaged: {key} is missing or of the wrong kind")
-    for key in manifest.keys() - _KINDS.keys() - {OWN_HASH}:
+    for key in manifest.keys() - _KINDS.keys():
         raise CheckpointError(f"{path} is damaged: it has an unknown key {_short(key)}")
-    if OWN_HASH in manifest and manifest[OWN_HASH] != _hash(manifest):
+    if manifest[OWN_HASH] != _hash(manifest):
         raise CheckpointError(f"{path} is damaged: it does not match its own hash")
     if manifest["role"] not in SIDES:
         raise CheckpointError(
@@ -274,7 +273,7 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         get_ruleset(manifest["rules"])
     except ThudError as error:
         raise CheckpointError(f"{path} names an unknown role or ruleset: {error}") from None
-    return {**_OLDER, **manifest}
+    return manifest
 
 
 def _short(value: object) -> str:

@@ -17,8 +17,6 @@ from thud_env.errors import ThudError
 
 NETWORKS: dict[str, type[PolicyNetwork]] = {"residual": Network, "symmetric": SymmetricNetwork}
 """The classes by kind, as ``config.CONFIG_CLASSES``: the only ones that a file can name."""
-_GONE = {"trunk": "separate", "result_head": False, "survival_head": False}
-"""Former settings that older manifests have, and the only values that can still be read."""
 
 
 def network_config(settings: Mapping[str, Any]) -> NetworkConfig:
@@ -27,17 +25,14 @@ def network_config(settings: Mapping[str, Any]) -> NetworkConfig:
     Raises:
         ThudError: if there is no such kind, or a setting is unknown or of the wrong type.
     """
-    kept = {
-        key: value for key, value in settings.items() if key not in _GONE or value != _GONE[key]
-    }
-    kind = config_class(kept)
+    kind = config_class(settings)
     defaults = {field.name: field.default for field in dataclasses.fields(kind)}
-    for key, value in kept.items():
+    for key, value in settings.items():
         if key not in defaults:
             raise ThudError(f"its network has an unknown setting {key!r}")
         if type(value) is not type(defaults[key]):
             raise ThudError(f"its network's {key} is {value!r}")
-    return kind(**kept)
+    return kind(**settings)
 
 
 def make_network(config: NetworkConfig) -> PolicyNetwork:

@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 import agents
-from agents.answers import checked
-from agents.asking import answer_of, check_seat, errors_with_traceback
+from agents.asking import answer_of, check_seat
 from agents.registry import is_own
 from agents.threads import use_one_thread
 from thud_env.outcome import SIDES, Termination
@@ -132,13 +131,12 @@ class Timed:
         """See ``agents.agent.BatchPolicy``.
 
         Raises:
-            AnswerError: if the agent does not answer with one legal action.
+            AnswerError, OwnAgentError: as ``answer_of``.
         """
         started = time.process_time()
-        with errors_with_traceback(self._agent):
-            actions = self._agent.act_rows(rows.copy())  # it may write into them
+        actions = answer_of(self._agent, self._spec, rows)
         self.seconds += time.process_time() - started
-        return checked(self._spec, actions, rows)
+        return actions
 
     @property
     def nodes(self) -> int | None:

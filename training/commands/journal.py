@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from agents import system
-from agents.durable import naming, write_all
+from agents.durable import naming, write_whole
 from thud_env.errors import ThudError
 
 
@@ -104,7 +104,7 @@ class Journal:
 
     def add(self, line: str) -> None:
         """Write a line. It is on the disk after ``flush``."""
-        write_all(self._file, self.path, f"{line}\n".encode())
+        write_whole(self._file, self.path, f"{line}\n".encode())
 
     def flush(self) -> None:
         """Wait until all lines are on the disk."""

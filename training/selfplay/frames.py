@@ -2,7 +2,7 @@
 
 A network that sees every battle in one of the board's symmetries learns from each what it would
 have to learn again for every other. The rows that it decides in, and what it decided, are both
-kept in the frame; only what is played is mapped back. ``thud_env.symmetry.map_rows`` maps rows.
+kept in the frame; only what is played is mapped back. ``thud_env/rules/images.py`` maps rows.
 """
 
 from __future__ import annotations
