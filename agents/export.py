@@ -13,7 +13,9 @@ The file says whom it is of: its metadata have the ``role``, the ``rules`` and t
 
 C is 14, or 23 for a policy trained with ``network.attack_planes``: then the environment's 14 planes
 are followed by ``agents.networks.attacks.attack_planes(rows)``, [N, 432] state rows; or 27 with
-``network.threat_planes`` too, by ``attack_planes(rows, threats=True)``.
+``network.threat_planes`` too, by ``attack_planes(rows, threats=True)``. One that was trained with
+``network.afterstates`` takes ``afterstates``, too, [N, 6470, 8] float32:
+``agents.networks.afterstates.afterstate_features(rows)``.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ import torch
 from torch import Tensor, nn
 
 from agents.durable import new_file
+from agents.networks.afterstates import NUM_AFTERSTATE_FEATURES
 from agents.networks.checkpoint import Checkpoint, CheckpointError, load_policy
 from agents.networks.inputs import planes_read
 from agents.networks.legal_policy import TABLES
@@ -59,14 +62,21 @@ class DensePolicy(nn.Module):
         for name, table in zip(("start", "end", "shared"), torch.from_numpy(TABLES), strict=True):
             self.register_buffer(name, table.clone())
 
-    def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
-        """[N, C, 15, 15] to logits [N, 6470] and values [N]."""
+    def forward(
+        self, observations: Tensor, afterstates: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """[N, C, 15, 15], and [N, 6470, 8] for a network that reads afterstates, to logits
+        [N, 6470] and values [N].
+        """
         points, pooled = self.network.features(observations)
         queries, keys = self.network.queries_and_keys(points).chunk(2, dim=2)
         match = queries[:, self.start[:CAPTURE_ALL]] * keys[:, self.end[:CAPTURE_ALL]]
         on_squares = match.sum(2) / math.sqrt(queries.shape[2])
         scores = torch.cat((on_squares, self.network.words(pooled)), dim=1)
         logits = scores + self.network.bias[self.shared]
+        if self.network.afterstates is not None:
+            states = self.network.afterstates.state(pooled).unsqueeze(1)
+            logits = logits + self.network.afterstates(afterstates, states)
         return logits, self.network.value(pooled).squeeze(1)
 
 
@@ -82,16 +92,17 @@ def _without_warnings() -> Iterator[None]:
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", ".*LeafSpec.* is deprecated", FutureWarning)
+            warnings.filterwarnings("ignore", "# The axis name: N will not be used", UserWarning)
             yield
     finally:
         logger.removeFilter(matters)
 
 
-def export(checkpoint: Path, target: Path) -> int:
+def export(checkpoint: Path, target: Path) -> dict[str, tuple[int, ...]]:
     """Write one role's policy as ONNX, under a temporary name and then renamed.
 
     Returns:
-        the number of planes that it reads.
+        the shape of each input, without N.
 
     Raises:
         CheckpointError: if there is no such folder, or its checkpoint is missing, damaged or of
@@ -110,15 +121,19 @@ def export(checkpoint: Path, target: Path) -> int:
         return _write(policy, network, unfinished)
 
 
-def _write(policy: Checkpoint, network: Network, target: Path) -> int:
+def _write(policy: Checkpoint, network: Network, target: Path) -> dict[str, tuple[int, ...]]:
     dense = DensePolicy(network).eval()
+    examples = {"observations": torch.zeros(2, dense.network.num_planes, SIZE, SIZE)}
+    if network.config.afterstates:
+        examples["afterstates"] = torch.zeros(2, NUM_ACTIONS, NUM_AFTERSTATE_FEATURES)
+    number = torch.export.Dim("N", min=1)
     with _without_warnings():
         program = torch.onnx.export(
             dense,
-            (torch.zeros(2, dense.network.num_planes, SIZE, SIZE),),
-            input_names=["observations"],
+            tuple(examples.values()),
+            input_names=list(examples),
             output_names=["logits", "values"],
-            dynamic_shapes=({0: torch.export.Dim("N", min=1)},),
+            dynamic_shapes=tuple({0: number} for _ in examples),
             dynamo=True,
             verbose=False,
         )
@@ -128,7 +143,7 @@ def _write(policy: Checkpoint, network: Network, target: Path) -> int:
         role=policy.role, rules=policy.rules, planes=" ".join(plane.name for plane in planes)
     )
     program.save(str(target), external_data=False)
-    return dense.network.num_planes
+    return {name: tuple(example.shape[1:]) for name, example in examples.items()}
 
 
 def main(words: list[str] | None = None) -> int:
@@ -145,13 +160,15 @@ def main(words: list[str] | None = None) -> int:
 
 def _export(arguments: argparse.Namespace) -> None:
     try:
-        planes = export(arguments.checkpoint, arguments.target)
+        shapes = export(arguments.checkpoint, arguments.target)
     except ImportError as error:
         raise ThudError(f'{error.name} is missing: pip install ".[export]"') from None
-    own = planes - NUM_PLANES
+    own = shapes["observations"][0] - NUM_PLANES
     and_own = f" (the last {own} are not the environment's: --help)" if own else ""
+    read = [f"{name} [N, {', '.join(map(str, shape))}]" for name, shape in shapes.items()]
+    read[0] += and_own
     print(
-        f"{arguments.target}: observations [N, {planes}, {SIZE}, {SIZE}]{and_own} in, "
+        f"{arguments.target}: {' and '.join(read)} in, "
         f"logits [N, {NUM_ACTIONS}] and values [N] out, all float32"
     )
 

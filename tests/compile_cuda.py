@@ -16,7 +16,7 @@ from cuda.core import Linker, LinkerOptions, ObjectCode
 from numba import cuda, typeof, types
 from numba.cuda import dispatcher
 
-from agents.networks import attacks_cuda
+from agents.networks import afterstates_cuda, attacks_cuda
 from thud_env import BatchedGame
 from thud_env.batch import cuda_kernels
 from thud_env.batch.one_game import Results
@@ -25,7 +25,7 @@ from thud_env.jit.gpu import tables_in_global_memory
 from training.selfplay import frames_cuda
 
 H200 = (9, 0)
-MODULES = (cuda_kernels, attacks_cuda, frames_cuda)
+MODULES = (cuda_kernels, afterstates_cuda, attacks_cuda, frames_cuda)
 
 
 def signatures() -> dict[str, tuple[object, ...]]:
@@ -52,6 +52,7 @@ def signatures() -> dict[str, tuple[object, ...]]:
         "_show_landings": (rows, view.planes),
         "_show_threats": (rows, rows, view.planes),
         "_show_valley_strikes": (rows, view.planes),
+        "_show_afterstates": (rows, chosen, chosen, rows, np.zeros((2, 8), np.float32)),
         "_map": (rows, chosen, rows),
     }
     assert isinstance(results, Results)

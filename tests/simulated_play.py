@@ -51,7 +51,8 @@ def pretend() -> None:
 def collect(kind: Any, device: str) -> Rollout:
     """A short rollout."""
     torch.manual_seed(3)
-    config = NetworkConfig(channels=2, blocks=1, key_size=2, attack_planes=True, threat_planes=True)
+    reads = {"attack_planes": True, "threat_planes": True, "afterstates": True}
+    config = NetworkConfig(channels=2, blocks=1, key_size=2, **reads)
     games = BatchedGame(
         GAMES, "classic", device, observations=False, masks=None, max_turns=3, max_quiet_turns=2
     )
@@ -69,11 +70,12 @@ def main() -> None:
     wanted = collect(HostPlay, "cpu")
     assert len(wanted.final_games), "a battle must have ended"
     rows = np.concatenate([wanted.rows[0], wanted.last_rows])
-    shown = Inputs.of_rows(rows, attacks=True, threats=True)
+    reads = {"attacks": True, "threats": True, "afterstates": True}
+    shown = Inputs.of_rows(rows, **reads)
     run_one_by_one()
     pretend()
-    made = on_device.inputs_on_device(torch.from_numpy(rows), attacks=True, threats=True)
-    for name in ("planes", "decisions", "game", "counts"):
+    made = on_device.inputs_on_device(torch.from_numpy(rows), **reads)
+    for name in ("planes", "decisions", "game", "counts", "afterstates"):
         np.testing.assert_array_equal(getattr(made, name), getattr(shown, name), err_msg=name)
     found = collect(DevicePlay, "cuda")
     for name, value in vars(wanted).items():

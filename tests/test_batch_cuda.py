@@ -58,8 +58,8 @@ def test_simulated_kernels_play_as_the_cpu_does(rules, tmp_path):
 def test_kernels_compile_for_an_h200():
     done = run("compile_cuda.py")
     assert done.returncode == 0, done.stderr
-    sources = ("thud_env/batch/cuda_kernels", "agents/networks/attacks_cuda")
-    sources = (*sources, "training/selfplay/frames_cuda")
+    networks = (f"agents/networks/{name}_cuda" for name in ("afterstates", "attacks"))
+    sources = ("thud_env/batch/cuda_kernels", *networks, "training/selfplay/frames_cuda")
     kernels = sum((HERE.parent / f"{name}.py").read_text().count("@kernel\n") for name in sources)
     assert done.stdout.count("bytes of machine code") == kernels > 0
 

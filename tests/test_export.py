@@ -11,6 +11,7 @@ import torch
 
 import agents
 from agents.export import DensePolicy, main
+from agents.networks.afterstates import afterstate_features
 from agents.networks.attacks import attack_planes
 from agents.networks.checkpoint import load_policy, save_policy
 from agents.networks.config import NetworkConfig
@@ -31,6 +32,7 @@ SIZES = {
         channels=6, blocks=2, key_size=4, attack_planes=True, threat_planes=True
     ),
     "symmetric": SymmetricConfig(channels=8, blocks=1, key_size=8),
+    "afterstates": SymmetricConfig(channels=8, blocks=1, key_size=8, afterstates=True),
 }
 
 
@@ -61,6 +63,15 @@ def some_rows() -> np.ndarray:
     return np.concatenate(rows)
 
 
+def inputs_of(network: PolicyNetwork, rows: np.ndarray) -> dict[str, np.ndarray]:
+    """What the exported graph reads."""
+    config, planes = network.config, encode_rows(rows)
+    if config.attack_planes:
+        planes = np.concatenate((planes, attack_planes(rows, config.threat_planes)), axis=1)
+    after = {"afterstates": afterstate_features(rows)} if config.afterstates else {}
+    return {"observations": planes, **after}
+
+
 def assert_parity(logits: torch.Tensor, values: torch.Tensor, network: Network) -> None:
     inputs = network.inputs(some_rows())
     with torch.no_grad():
@@ -74,7 +85,8 @@ def assert_parity(logits: torch.Tensor, values: torch.Tensor, network: Network) 
 
 def test_the_dense_policy_says_what_the_network_says(network: Network) -> None:
     with torch.no_grad():
-        logits, values = DensePolicy(network)(network.inputs(some_rows()).planes)
+        read = inputs_of(network, some_rows())
+        logits, values = DensePolicy(network)(*map(torch.from_numpy, read.values()))
     assert logits.shape == (80, 6470)
     assert_parity(logits, values, network)
 
@@ -87,16 +99,14 @@ def test_an_onnx_file_says_what_the_network_says(network: Network, saved: Path, 
     assert main([str(saved), str(target)]) == 0
     attacks = network.num_planes - NUM_PLANES
     note = f" (the last {attacks} are not the environment's: --help)" if attacks else ""
-    shape = f"{network.num_planes}, 15, 15]{note}"
+    after = " and afterstates [N, 6470, 8]" if network.config.afterstates else ""
+    shape = f"{network.num_planes}, 15, 15]{note}{after}"
     said = f"observations [N, {shape} in, logits [N, 6470] and values [N] out, all float32"
     assert capfd.readouterr() == (f"{target}: {said}\n", "")
     session = runtime.InferenceSession(str(target), providers=["CPUExecutionProvider"])
     rows = some_rows()
-    planes = encode_rows(rows)
-    if attacks:
-        shown = attack_planes(rows, threats=network.config.threat_planes)
-        planes = np.concatenate((planes, shown), axis=1)
-    logits, values = session.run(["logits", "values"], {"observations": planes})
+    read = inputs_of(network, rows)
+    logits, values = session.run(["logits", "values"], read)
     assert_parity(torch.from_numpy(logits), torch.from_numpy(values), network)
     metadata = session.get_modelmeta().custom_metadata_map
     assert (metadata["role"], metadata["rules"]) == ("dwarfs", "classic")
@@ -107,7 +117,7 @@ def test_an_onnx_file_says_what_the_network_says(network: Network, saved: Path, 
     with torch.no_grad():
         log_probs = network(start).log_probs
     assert said["action"] == start.decisions[log_probs.argmax()]
-    one, _ = session.run(None, {"observations": planes[:1]})
+    one, _ = session.run(None, {name: array[:1] for name, array in read.items()})
     np.testing.assert_allclose(one[0], logits[0], rtol=1e-4, atol=1e-4)
     assert [path.name for path in saved.parent.iterdir() if path.name.startswith(".")] == []
 

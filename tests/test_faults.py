@@ -135,6 +135,7 @@ def all_decisions(_network: Any, rows: np.ndarray) -> Inputs:
         torch.arange(NUM_ACTIONS).repeat(count),
         torch.arange(count).repeat_interleave(NUM_ACTIONS),
         torch.full((count,), NUM_ACTIONS),
+        torch.empty(count * NUM_ACTIONS, 0),
     )
 
 

@@ -203,7 +203,7 @@ def test_a_game_with_one_legal_decision_has_no_entropy() -> None:
     alone = decide(place("classic", "H6", "H4 G4", "t"), "H4-H5")
     only = inputs_of([alone])
     one = torch.ones(1, dtype=torch.int64)
-    single = Inputs(only.planes, only.decisions[:1], only.game[:1], one)
+    single = Inputs(only.planes, only.decisions[:1], only.game[:1], one, only.afterstates[:1])
     assert shares(single, torch.zeros(1)).tolist() == [0.0]
 
 

@@ -17,6 +17,7 @@ from torch import Tensor
 
 import thud_env
 from agents.durable import new_folder, write_flushed
+from agents.networks.afterstates import AFTERSTATE_FEATURES
 from agents.networks.config import NetworkConfig
 from agents.networks.folders import MANIFEST, MODEL, policy_folder
 from agents.networks.inputs import planes_read
@@ -208,10 +209,14 @@ def _hash(manifest: Mapping[str, Any]) -> str:
 
 
 def _plane_names(network: object) -> list[str]:
-    """The names of the planes that a network of these settings reads."""
+    """The names of the planes, and of the features of afterstates, that a network of these settings
+    reads.
+    """
     settings = network if isinstance(network, dict) else {}
     read = (settings.get(key) is True for key in ("attack_planes", "threat_planes"))
-    return [plane.name for plane in planes_read(*read)]
+    features = AFTERSTATE_FEATURES if settings.get("afterstates") is True else ()
+    names = [f"afterstate_{feature.name}" for feature in features]
+    return [plane.name for plane in planes_read(*read)] + names
 
 
 def check_no_file(folder: Path) -> None:

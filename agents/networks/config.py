@@ -38,6 +38,9 @@ class NetworkConfig:
     """Whether to read, beside the observation, what each side could reach, strike and lose."""
     threat_planes: bool = False
     """Whether to read, beside the attack planes, what could be captured after the next move."""
+    afterstates: bool = False
+    """Whether to read, for each legal decision, what could be captured in the state after it, and
+    whether the stone wins."""
 
     def __post_init__(self) -> None:
         if self.threat_planes and not self.attack_planes:

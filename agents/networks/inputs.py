@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from agents.networks.afterstates import features_of
 from agents.networks.attacks import ATTACK_PLANES, attack_planes
 from agents.networks.threats import THREAT_PLANES
 from thud_env.actions import ACCEPT, NUM_ACTIONS, OFFER
@@ -43,6 +44,8 @@ class Inputs:
     """[L] int64, the game of each decision."""
     counts: Tensor
     """[N] int64, how many decisions each game has."""
+    afterstates: Tensor
+    """[L, 8] float32, the features of the state after each decision; [L, 0] if not asked for."""
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
@@ -51,16 +54,22 @@ class Inputs:
 
     @classmethod
     def of_rows(
-        cls, rows: NDArray[np.int16], attacks: bool = False, threats: bool = False
+        cls,
+        rows: NDArray[np.int16],
+        attacks: bool = False,
+        threats: bool = False,
+        afterstates: bool = False,
     ) -> Inputs:
         """The inputs for [N, 432] state rows of battles that are not over; ``attacks``: with the
-        attack planes; ``threats``: with the threat planes after those.
+        attack planes; ``threats``: with the threat planes after those; ``afterstates``: with the
+        features of the states after each decision.
 
         Raises:
             RowError: if they are no integers of that shape. What they hold is not looked at.
         """
         rows = as_rows(rows)
-        decisions, starts = legal_lists(rows)
+        listed, starts = legal_lists(rows)
+        decisions = listed.astype(np.int64)
         game = np.repeat(np.arange(len(rows)), np.diff(starts))
         shown = encode_rows(rows, check=False)
         if attacks:
@@ -68,9 +77,12 @@ class Inputs:
         planes = torch.from_numpy(shown)
         return cls(
             planes.contiguous(memory_format=torch.channels_last),
-            torch.from_numpy(decisions.astype(np.int64)),
+            torch.from_numpy(decisions),
             torch.from_numpy(game),
             torch.from_numpy(np.diff(starts)),
+            torch.from_numpy(features_of(rows, game, decisions))
+            if afterstates
+            else torch.empty(len(decisions), 0),
         )
 
     def split(self, number: int) -> tuple[Inputs, Inputs]:
@@ -78,13 +90,18 @@ class Inputs:
         end = int(self.counts[:number].sum())
         return (
             Inputs(
-                self.planes[:number], self.decisions[:end], self.game[:end], self.counts[:number]
+                self.planes[:number],
+                self.decisions[:end],
+                self.game[:end],
+                self.counts[:number],
+                self.afterstates[:end],
             ),
             Inputs(
                 self.planes[number:],
                 self.decisions[end:],
                 self.game[end:] - number,
                 self.counts[number:],
+                self.afterstates[end:],
             ),
         )
 
@@ -116,6 +133,7 @@ class Inputs:
             decisions=self.decisions[kept],
             game=self.game[kept],
             counts=torch.from_numpy(counts),
+            afterstates=self.afterstates[kept],
         )
 
     def to(self, device: str) -> Inputs:
@@ -128,4 +146,5 @@ class Inputs:
             decisions=self.decisions.to(device),
             game=self.game.to(device),
             counts=self.counts.to(device),
+            afterstates=self.afterstates.to(device),
         )

@@ -3,7 +3,8 @@
 A move's score is the inner product of the query of its from-point and the key of its to-point, as
 in the attention policy of Leela Chess Zero, plus a bias shared by all moves of its direction and
 distance. A capture's score is the product of its square's own query and key, plus a bias. The
-decisions without a square have a score each. Probabilities are the softmax of a game's scores.
+decisions without a square have a score each. A network may add a score of its own to each decision.
+Probabilities are the softmax of a game's scores.
 
 On the CPU the forward and backward passes are compiled loops over the legal decisions: gathering L
 queries and keys as tensors takes longer than the convolutions.
@@ -57,7 +58,7 @@ TABLES = _decision_tables()
 
 @compiled_with_arrays
 def _score_each(pairs, bias, words, decisions, game, tables, scale, scores):
-    """Compute the scores, less the highest of their game."""
+    """Add the scores to those that are there already, less the highest of their game."""
     size = pairs.shape[2] // 2
     whole = size - size % 4
     first = 0
@@ -82,9 +83,8 @@ def _score_each(pairs, bias, words, decisions, game, tables, scale, scores):
                 for k in range(whole, size):
                     a += query[k] * key[k]
                 score = scale * ((a + b) + (c + d))
-            score += bias[tables[2, decision]]
-            highest = max(highest, score)
-            scores[end] = score
+            scores[end] += score + bias[tables[2, decision]]
+            highest = max(highest, scores[end])
             end += 1
         for i in range(first, end):
             scores[i] -= highest
@@ -154,11 +154,17 @@ class _LegalPolicy(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        context: Any, pairs: Tensor, bias: Tensor, words: Tensor, decisions: Tensor, game: Tensor
+        context: Any,
+        pairs: Tensor,
+        bias: Tensor,
+        words: Tensor,
+        decisions: Tensor,
+        game: Tensor,
+        added: Tensor | None,
     ) -> tuple[Tensor, Tensor]:
         kept = [tensor.detach().float().contiguous() for tensor in (pairs, bias, words)]
         scale = np.float32(1 / math.sqrt(pairs.shape[2] // 2))
-        scores = torch.empty(len(decisions))
+        scores = torch.zeros(len(decisions)) if added is None else added.detach().clone()
         _score_each(
             *(tensor.numpy() for tensor in kept),
             decisions.numpy(),
@@ -172,6 +178,7 @@ class _LegalPolicy(torch.autograd.Function):
         context.save_for_backward(kept[0], decisions, game, scores, chances, entropies)
         context.types = [tensor.dtype for tensor in (pairs, bias, words)]
         context.scale = scale
+        context.adds = added is not None
         return scores, entropies
 
     @staticmethod
@@ -197,7 +204,7 @@ class _LegalPolicy(torch.autograd.Function):
             *(tensor.numpy() for tensor in spread),
         )
         given = (one.to(kind) for one, kind in zip(spread, context.types, strict=True))
-        return (*given, None, None)
+        return (*given, None, None, to_scores if context.adds else None)
 
 
 @cache
@@ -207,7 +214,12 @@ def _tables_on(device: torch.device) -> Tensor:
 
 
 def gathered_scores(
-    pairs: Tensor, bias: Tensor, words: Tensor, decisions: Tensor, game: Tensor
+    pairs: Tensor,
+    bias: Tensor,
+    words: Tensor,
+    decisions: Tensor,
+    game: Tensor,
+    added: Tensor | None = None,
 ) -> Tensor:
     """[L] scores by gathering tensors, on any device; the arguments are those of
     ``legal_policy``.
@@ -224,7 +236,8 @@ def gathered_scores(
     # The bias of every action first: in the backward pass all moves of a direction and distance
     # would wait for each other to add to one entry.
     biases = bias.float()[shared].index_select(0, decisions)
-    return on_squares.index_fill(0, wordy, 0).index_add(0, wordy, given) + biases
+    scores = on_squares.index_fill(0, wordy, 0).index_add(0, wordy, given) + biases
+    return scores if added is None else scores + added
 
 
 def log_softmax_by_game(scores: Tensor, game: Tensor, num_games: int) -> Tensor:
@@ -238,17 +251,27 @@ def log_softmax_by_game(scores: Tensor, game: Tensor, num_games: int) -> Tensor:
 
 
 def gathered_policy(
-    pairs: Tensor, bias: Tensor, words: Tensor, decisions: Tensor, game: Tensor
+    pairs: Tensor,
+    bias: Tensor,
+    words: Tensor,
+    decisions: Tensor,
+    game: Tensor,
+    added: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Compute ``legal_policy`` by gathering tensors, on any device."""
-    scores = gathered_scores(pairs, bias, words, decisions, game)
+    scores = gathered_scores(pairs, bias, words, decisions, game, added)
     log_probs = log_softmax_by_game(scores, game, len(pairs))
     terms = -(log_probs.exp() * log_probs)
     return log_probs, terms.new_zeros(len(pairs)).index_add(0, game, terms)
 
 
 def legal_policy(
-    pairs: Tensor, bias: Tensor, words: Tensor, decisions: Tensor, game: Tensor
+    pairs: Tensor,
+    bias: Tensor,
+    words: Tensor,
+    decisions: Tensor,
+    game: Tensor,
+    added: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """A policy over the legal decisions of N games.
 
@@ -258,12 +281,13 @@ def legal_policy(
         words: [N, 5] scores of the decisions without a square.
         decisions: [L] int64, the legal decisions of all games.
         game: [L] int64, ascending, the game of each.
+        added: [L] float32, what is added to the scores; None: nothing.
 
     Returns:
         log-probabilities [L] float32, and each game's entropy in nats, [N] float32.
     """
     if pairs.is_cpu:
         on_cpu: Any = _LegalPolicy.apply
-        log_probs, entropies = on_cpu(pairs, bias, words, decisions, game)
+        log_probs, entropies = on_cpu(pairs, bias, words, decisions, game, added)
         return log_probs, entropies
-    return gathered_policy(pairs, bias, words, decisions, game)
+    return gathered_policy(pairs, bias, words, decisions, game, added)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
+from agents.networks.afterstates import NUM_AFTERSTATE_FEATURES
 from agents.networks.config import NetworkConfig
 from agents.networks.inputs import Inputs, planes_read
 from agents.networks.legal_policy import NUM_BIASES, NUM_SQUARELESS, legal_policy
@@ -21,6 +22,8 @@ from agents.networks.on_device import inputs_on_device
 from thud_env.board import SIZE
 from thud_env.rulesets import MOST_POINTS, Ruleset
 
+AFTERSTATE_UNITS = 16
+"""Hidden units between the features of an afterstate and its score."""
 GRAIN = 256
 """A GPU is given multiples of so many states: for every number that it has not met, cuDNN plans its
 convolutions anew."""
@@ -59,8 +62,14 @@ class PolicyNetwork(nn.Module):
         a tensor are on its device.
         """
         if isinstance(rows, Tensor):
-            return inputs_on_device(rows, self.config.attack_planes, self.config.threat_planes)
-        return Inputs.of_rows(rows, self.config.attack_planes, self.config.threat_planes)
+            return inputs_on_device(rows, *self._read)
+        return Inputs.of_rows(rows, *self._read)
+
+    @property
+    def _read(self) -> tuple[bool, bool, bool]:
+        """What is read beside the observation."""
+        config = self.config
+        return config.attack_planes, config.threat_planes, config.afterstates
 
     def written_out(self) -> PolicyNetwork:
         """Return this network, or one that judges the same, faster, and is not to be trained."""
@@ -94,6 +103,29 @@ class Block(nn.Module):
         return self.second(inner).add_(features)
 
 
+class AfterstateScores(nn.Module):
+    """What decisions score by the features of their afterstates, in the light of the state that
+    they are made in. It starts at zero.
+
+    Args:
+        pooled: numbers that a state is known by.
+    """
+
+    def __init__(self, pooled: int) -> None:
+        super().__init__()
+        self.features = nn.Linear(NUM_AFTERSTATE_FEATURES, AFTERSTATE_UNITS)
+        self.state = nn.Linear(pooled, AFTERSTATE_UNITS)
+        self.scores = nn.Linear(AFTERSTATE_UNITS, 1, bias=False)
+        nn.init.zeros_(self.scores.weight)
+
+    def forward(self, features: Tensor, states: Tensor) -> Tensor:
+        """[...] float32, from [..., 8] features and what ``state`` makes of the numbers of their
+        states, [..., 16].
+        """
+        units = functional.relu(self.features(features.to(states.dtype)) + states)
+        return self.scores(units).squeeze(-1).float()
+
+
 class Network(PolicyNetwork):
     """A residual trunk, a policy over the legal decisions, a value.
 
@@ -115,6 +147,7 @@ class Network(PolicyNetwork):
             self.pool = nn.Linear(channels, 2 * channels)
             pooled = 4 * channels
         self.words = nn.Linear(pooled, NUM_SQUARELESS)
+        self.afterstates = AfterstateScores(pooled) if config.afterstates else None
         self.value = nn.Sequential(
             nn.Linear(pooled, 2 * channels), nn.ReLU(), nn.Linear(2 * channels, 1)
         )
@@ -128,12 +161,17 @@ class Network(PolicyNetwork):
         planes = inputs.planes
         filled = _filled_up(planes, GRAIN if planes.is_cuda else 1)
         points, pooled = (found[: len(planes)] for found in self.features(filled))
+        added = None
+        if self.afterstates is not None:
+            states = self.afterstates.state(pooled).index_select(0, inputs.game)
+            added = self.afterstates(inputs.afterstates, states)
         log_probs, entropies = legal_policy(
             self.queries_and_keys(points),
             self.bias,
             self.words(pooled),
             inputs.decisions,
             inputs.game,
+            added,
         )
         return Judgement(log_probs, entropies, self.value(pooled).squeeze(1).float())
 

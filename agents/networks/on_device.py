@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from agents.networks.afterstates import NUM_AFTERSTATE_FEATURES, features_of
 from agents.networks.attacks import NUM_ATTACK_PLANES, attack_planes
 from agents.networks.inputs import Inputs
 from agents.networks.threats import NUM_THREAT_PLANES
@@ -38,13 +39,16 @@ def as_tensor(array: Any) -> Tensor:
     return torch.as_tensor(array, device="cuda")
 
 
-def inputs_on_device(rows: Tensor, attacks: bool = False, threats: bool = False) -> Inputs:
+def inputs_on_device(
+    rows: Tensor, attacks: bool = False, threats: bool = False, afterstates: bool = False
+) -> Inputs:
     """The inputs for N states, on the device of their rows.
 
     Args:
         rows: [N, 432] int16 state rows of one ruleset, of battles that are not over.
         attacks: whether with the attack planes.
         threats: whether with the threat planes after those.
+        afterstates: whether with the features of the states after each decision.
     """
     states = rows.contiguous()
     planes, masks, counts = _shown(states)
@@ -52,7 +56,13 @@ def inputs_on_device(rows: Tensor, attacks: bool = False, threats: bool = False)
         planes = torch.cat((planes, _attacks_on_device(states, threats)), dim=1)
     game, decisions = masks.nonzero(as_tuple=True)
     return Inputs(
-        planes.contiguous(memory_format=torch.channels_last), decisions, game, counts.long()
+        planes.contiguous(memory_format=torch.channels_last),
+        decisions,
+        game,
+        counts.long(),
+        _features_on_device(states, game, decisions)
+        if afterstates
+        else torch.empty(len(decisions), 0, device=rows.device),
     )
 
 
@@ -100,3 +110,15 @@ def _attacks_on_device(rows: Tensor, threats: bool) -> Tensor:
     )
     show_attacks_of(rows, planes, copies)
     return planes.reshape(len(rows), count, SIZE, SIZE)
+
+
+def _features_on_device(rows: Tensor, game: Tensor, decisions: Tensor) -> Tensor:
+    """[L, 8] float32 the features of afterstates, on the device of the rows."""
+    if device_of(rows) == "cpu":
+        return torch.from_numpy(features_of(rows.numpy(), game.numpy(), decisions.numpy()))
+    from agents.networks.afterstates_cuda import THREADS, show_afterstates_of
+
+    features = torch.empty((len(decisions), NUM_AFTERSTATE_FEATURES), device=rows.device)
+    copies = torch.empty((THREADS, ROW_SIZE), dtype=rows.dtype, device=rows.device)
+    show_afterstates_of(rows, game, decisions, copies, features)
+    return features

@@ -25,7 +25,7 @@ from torch.nn.utils import parametrize
 
 from agents.networks.config import GROUPS, NetworkConfig, SymmetricConfig
 from agents.networks.legal_policy import NUM_BIASES, NUM_SQUARELESS, TABLES
-from agents.networks.network import Network
+from agents.networks.network import AFTERSTATE_UNITS, Network
 from thud_env.actions import ACTION_SYMMETRY
 from thud_env.board import SIZE, SYMMETRIES
 
@@ -62,6 +62,8 @@ class SymmetricNetwork(Network):
         if config.pool_layer:
             _tie([self.pool], twice, channels)
         _tie([self.words], words, pooled)
+        if self.afterstates is not None:
+            _tie([self.afterstates.state], _left_alone(group, AFTERSTATE_UNITS), pooled)
         _tie([self.value[0]], twice, pooled)
         _tie([self.value[2]], one, twice)
 

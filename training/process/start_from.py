@@ -14,8 +14,8 @@ from training.errors import ConfigError
 
 
 def start_from(folder: str, networks: tuple[PolicyNetwork, PolicyNetwork], rules: str) -> None:
-    """Give both networks the weights of a policy. Blocks that it lacks stay as they are, which is
-    the identity at the start.
+    """Give both networks the weights of a policy. Blocks that it lacks, and scores by afterstates,
+    stay as they are, which changes nothing at the start.
 
     Args:
         folder: has a policy of each role, which may have learnt another game.
@@ -38,8 +38,11 @@ def start_from(folder: str, networks: tuple[PolicyNetwork, PolicyNetwork], rules
         except CheckpointError as error:
             raise ConfigError(f"start_from: {error}") from None
         found = policy.network
-        blocks = min(found.config.blocks, network.config.blocks)
-        wanted = dataclasses.replace(network.config, blocks=blocks)
+        wanted = dataclasses.replace(
+            network.config,
+            blocks=min(found.config.blocks, network.config.blocks),
+            afterstates=found.config.afterstates and network.config.afterstates,
+        )
         if found.config != wanted:
             try:
                 found.config.check_rules(get_ruleset(rules))
