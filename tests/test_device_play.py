@@ -170,7 +170,8 @@ def test_kernels_in_the_simulator_play_as_the_host_does() -> None:
 @pytest.mark.parametrize("rules", RULESETS)
 def test_on_a_gpu_inputs_are_those_of_the_host(rules: str) -> None:
     rows = rows_of(rules, 5000)
-    wanted = Inputs.of_rows(rows, attacks=True, threats=True)
-    made = inputs_on_device(torch.from_numpy(rows).cuda(), attacks=True, threats=True)
-    for name in ("planes", "decisions", "game", "counts"):
+    reads = {"attacks": True, "threats": True, "afterstates": True}
+    wanted = Inputs.of_rows(rows, **reads)
+    made = inputs_on_device(torch.from_numpy(rows).cuda(), **reads)
+    for name in ("planes", "decisions", "game", "counts", "afterstates"):
         assert torch.equal(getattr(made, name).cpu(), getattr(wanted, name)), name

@@ -188,14 +188,15 @@ def test_the_compiled_policy_equals_the_gathered_one(key_size: int, dtype: torch
     shapes = ((len(inputs.planes), 225, 2 * key_size), (118,), (len(inputs.planes), 5))
     learnt = [torch.randn(shape).to(dtype).requires_grad_() for shape in shapes]
     weights, others = torch.randn(len(inputs.decisions)), torch.randn(len(inputs.planes))
+    added = torch.randn(len(inputs.decisions)).requires_grad_()
     found = []
     for function in (legal_policy, gathered_policy):
         as_float = function is gathered_policy and dtype != torch.float32
         given = [one.float() if as_float else one for one in learnt]
-        log_probs, entropies = function(*given, inputs.decisions, inputs.game)
+        log_probs, entropies = function(*given, inputs.decisions, inputs.game, added)
         assert log_probs.dtype == entropies.dtype == torch.float32
         through_both = [
-            torch.autograd.grad(total, learnt, retain_graph=True)
+            torch.autograd.grad(total, [*learnt, added], retain_graph=True)
             for total in (log_probs @ weights, entropies @ others)
         ]
         found.append((log_probs, entropies, *through_both[0], *through_both[1]))
@@ -204,6 +205,23 @@ def test_the_compiled_policy_equals_the_gathered_one(key_size: int, dtype: torch
         torch.testing.assert_close(
             one, other, rtol=1e-4 if dtype == torch.float32 else 2e-2, atol=1e-3
         )
+
+
+def test_afterstates_are_scored_in_the_light_of_their_own_state() -> None:
+    network = a_network(channels=4, afterstates=True)
+    inputs = network.inputs(np.stack([position.row for position in some_positions()]))
+    with torch.no_grad():
+        torch.nn.init.zeros_(network.afterstates.scores.weight)
+        without = network(inputs).log_probs
+        torch.nn.init.normal_(network.afterstates.scores.weight)
+        scored = network(inputs).log_probs
+        pooled = network.features(inputs.planes)[1]
+        for game, (first, last) in enumerate(pairwise(inputs.starts)):
+            head, features = network.afterstates, inputs.afterstates[first:last]
+            units = (head.features(features) + head.state(pooled[game])).relu()
+            added = (without[first:last] + head.scores(units)[:, 0]).log_softmax(0)
+            torch.testing.assert_close(scored[first:last], added, atol=1e-5, rtol=1e-4)
+    assert not torch.allclose(scored, without)
 
 
 @pytest.mark.parametrize("pool_layer", [False, True])

@@ -39,7 +39,7 @@ def drawn(network: PolicyNetwork) -> PolicyNetwork:
 
 
 def a_network(**sizes: int) -> PolicyNetwork:
-    planes = {"attack_planes": True, "threat_planes": True}
+    planes = {"attack_planes": True, "threat_planes": True, "afterstates": True}
     return drawn(
         SymmetricNetwork(SymmetricConfig(channels=16, blocks=2, key_size=8, **sizes, **planes))
     )

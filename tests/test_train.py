@@ -443,7 +443,7 @@ def test_a_deeper_network_begins_by_judging_as_the_policy_it_starts_from(
             for parameter in network.parameters():
                 parameter.add_(0.1 * torch.randn_like(parameter))
         save_policy(tmp_path / role, network, role=role, rules="classic", decisions=1)
-    grown = two_networks(deep)
+    grown = two_networks(dataclasses.replace(deep, afterstates=True))
     start_from(str(tmp_path), grown, "classic")
     for role, network in zip(SIDES, grown, strict=True):
         inputs = network.inputs(Position.start().row[np.newaxis])
@@ -453,6 +453,10 @@ def test_a_deeper_network_begins_by_judging_as_the_policy_it_starts_from(
         assert all(torch.equal(one, other) for one, other in zip(before, after, strict=True))
     with pytest.raises(ConfigError, match=r"another: network\.blocks=1 would be right"):
         start_from(str(tmp_path), two_networks(flat), "classic")
+    for role, network in zip(SIDES, grown, strict=True):
+        save_policy(tmp_path / "b" / role, network, role=role, rules="classic", decisions=1)
+    with pytest.raises(ConfigError, match=r"another: network\.afterstates=true would be right"):
+        start_from(str(tmp_path / "b"), two_networks(deep), "classic")
 
 
 def test_a_reader_that_has_gone_away_ends_a_run_without_a_line(tmp_path: Path) -> None:
