@@ -5,6 +5,40 @@ from __future__ import annotations
 from thud_env import Position, Termination
 from thud_env.outcome import SIDES
 from thud_env.rules import row as fields
+from thud_env.rulesets import TROLL_VALUE, TROLLS_TO_SURROUND, Ruleset
+
+_DWARFS_CAPTURE = {
+    "hurl": "Dwarfs are hurled onto trolls",
+    "sandwich": "Dwarfs capture a troll between two of them",
+    "nothing": "Dwarfs capture nothing",
+}
+_TROLLS_CAPTURE = {
+    "beside": "trolls capture dwarfs beside them",
+    "trample": "trolls jump over dwarfs and trample them",
+    "nothing": "trolls capture nothing",
+}
+
+
+def aim(rules: Ruleset) -> str:
+    """How the sides of a game capture and what wins it, in two or three sentences."""
+    if rules.dwarfs_capture == rules.trolls_capture:
+        told = ["Nothing is captured."]
+    else:
+        dwarfs = _DWARFS_CAPTURE[rules.dwarfs_capture]
+        trolls = _TROLLS_CAPTURE[rules.trolls_capture]
+        told = [f"{dwarfs}; {trolls}."]
+    if rules.stone_wins:
+        dwarfs = f"{rules.stone_name} on a goal square"
+        trolls = f"{TROLLS_TO_SURROUND} trolls beside it"
+        told.append(
+            f"The dwarfs win with the {dwarfs}, the trolls with {trolls}."
+            if rules.reward == "outcome"
+            else f"The {dwarfs} or {trolls} end the battle."
+        )
+    if rules.reward == "margin":
+        points = f"a dwarf counts 1, a troll {TROLL_VALUE}"
+        told.append(f"Whoever has more points left at the end wins: {points}.")
+    return " ".join(told)
 
 
 def standing(position: Position) -> str:

@@ -10,7 +10,7 @@ from agents.web.lessons import LESSONS
 from agents.web.players import players, scores
 from agents.web.protocol import BadRequest, NamedRulesets
 from agents.web.records import load, points, save
-from thud_env import RULESETS, Position, Record
+from thud_env import RULESETS, Position, Record, get_ruleset
 from thud_env.board import SQUARE_BY_NAME
 from thud_env.rules.row import PENDING
 
@@ -26,6 +26,36 @@ def squares(*names):
 
 
 # -- views ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rules", "words"),
+    [
+        (
+            "classic",
+            "Dwarfs are hurled onto trolls; trolls capture dwarfs beside them. "
+            "Whoever has more points left at the end wins: a dwarf counts 1, a troll 4.",
+        ),
+        (
+            "koom-valley",
+            "Dwarfs capture a troll between two of them; trolls jump over dwarfs and trample them. "
+            "The dwarfs win with the Rock on a goal square, the trolls with 3 trolls beside it.",
+        ),
+        (
+            "koom-valley-football",
+            "Nothing is captured. "
+            "The dwarfs win with the ball on a goal square, the trolls with 3 trolls beside it.",
+        ),
+        (
+            "koom-valley:name=points,reward=margin,trolls_capture=nothing",
+            "Dwarfs capture a troll between two of them; trolls capture nothing. "
+            "The Rock on a goal square or 3 trolls beside it end the battle. "
+            "Whoever has more points left at the end wins: a dwarf counts 1, a troll 4.",
+        ),
+    ],
+)
+def test_a_game_says_what_it_is_about(rules, words):
+    assert views.rules_view(get_ruleset(rules))["aim"] == words
 
 
 @pytest.mark.parametrize("rules", RULESETS)

@@ -38,8 +38,9 @@ class Lesson:
 LESSONS = (
     Lesson(
         "Dwarfs run",
-        "You have the dwarfs. Choose one and move it: any distance in a straight line, over "
-        "empty squares.",
+        "Dwarfs and trolls capture one another; whoever has more points left at the end wins. You "
+        "have the dwarfs: choose one and move it, any distance in a straight line, over empty "
+        "squares.",
         "Dwarfs are quick and weak. They are safe in company: a troll seldom dares to stand "
         "beside a block of them.",
         "5/7/9/11/8d4/6T8/11d3/7R7/4dd9/10T4/13/4d6/9/7/5 d - 0 0",

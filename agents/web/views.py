@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from agents.words import standing, verdict
+from agents.words import aim, standing, verdict
 from thud_env import Position
 from thud_env.actions import (
     ACCEPT,
@@ -101,10 +101,11 @@ def _board_shapes(goals: tuple[int, ...]) -> list[Shape]:
 
 
 def rules_view(rules: Ruleset) -> dict[str, Any]:
-    """A ruleset: its name or spec, its title, and the board it is played on."""
+    """A ruleset: its name or spec, its title, its aim, and the board it is played on."""
     return {
         "name": rules.spec,
         "title": rules.title,
+        "aim": aim(rules),
         "board": "goals" if rules.stone_wins else "plain",
         "stone": "ball" if rules.stone_goes == "far" else "R",
         "stoneName": rules.stone_name,

@@ -21,7 +21,8 @@ from at_the_page import (
 from page_server import PATIENT
 
 from agents.web.lessons import LESSONS
-from thud_env import Position
+from agents.words import aim
+from thud_env import Position, get_ruleset
 
 
 def test_a_dialog_is_closed_by_a_click_beside_it_and_not_in_its_margin(visit):
@@ -292,6 +293,19 @@ def test_the_players_that_are_proposed_are_in_sight(visit):
     expect(chosen).to_be_in_viewport()
     dialog.get_by_label("Game", exact=True).select_option("Koom Valley Thud")
     expect(chosen).to_be_in_viewport()
+
+
+def test_the_aim_of_a_game_is_told_where_it_is_chosen_and_as_it_begins(visit):
+    page = visit(asked())
+    expect(page.get_by_role("tabpanel", name="Turns")).to_contain_text("a dwarf counts 1, a troll")
+    page.get_by_role("button", name="New game").click()
+    game = page.get_by_role("dialog", name="New game").get_by_label("Game", exact=True)
+    expect(game).to_have_accessible_description(aim(get_ruleset("classic")))
+    game.select_option("Koom Valley Football")
+    expect(game).to_have_accessible_description(aim(get_ruleset("koom-valley-football")))
+    shoot(page, "new-game")
+    page.get_by_role("button", name="Begin").click()
+    expect(page.get_by_role("tabpanel", name="Turns")).to_contain_text("Nothing is captured.")
 
 
 def test_the_focus_goes_on_where_the_button_that_had_it_goes(visit):

@@ -73,11 +73,18 @@ export class Dialogs {
         seats[side].scrollTop = parentElement.offsetTop - seats[side].clientHeight / 2;
       }
     };
-    rules.addEventListener("change", fill);
+    const aim = make("p", { class: "quiet", id: "new-aim" });
+    rules.setAttribute("aria-describedby", "new-aim");
+    const tell = () => (aim.textContent = world.rulesets.find(({ name }) => name === rules.value).aim);
+    tell();
+    rules.addEventListener("change", () => {
+      fill();
+      tell();
+    });
     const match = make("input", { type: "checkbox", name: "match" });
     const agreement = make("input", { type: "checkbox", name: "agreement", checked: true });
     const form = make("form", { method: "dialog" },
-      labelled("Game", rules),
+      make("div", {}, labelled("Game", rules), aim),
       make("div", { class: "sides" },
         ...SIDES.map((side) => make("fieldset", {}, make("legend", {}, upper(side)), seats[side]))),
       make("label", { class: "check" }, match, "A whole game: two battles, sides changed between them"),

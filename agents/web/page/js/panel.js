@@ -51,6 +51,7 @@ export class Panel {
     if (game.root !== this.root) this.#halt(); // another battle has begun
     this.root = game.root;
     byId("title").textContent = game.rules.title;
+    byId("aim").textContent = game.rules.aim;
     const declined = game.node.turn === "decline" && "The offer was declined.";
     byId("standing").textContent = [declined, view.verdict ?? view.standing].filter(Boolean).join(" ");
     document.title = `${this.#now()} · Thud`;
