@@ -284,6 +284,29 @@ def test_the_positions_that_are_stepped_through_are_said(visit):
     expect(page.get_by_role("status")).to_contain_text("Turn 1, the dwarfs to move")
 
 
+@pytest.mark.parametrize(
+    ("position", "presses", "words"),
+    [
+        (LESSONS[1].position, ("F9", "J6"), "Dwarf F9 to J6, captures J6"),
+        (LESSONS[3].position, ("K7", "H7", "G7", "H6"), "Troll K7 to H7, captures G7 and H6"),
+    ],
+)
+def test_turns_are_said_in_words_too(visit, position, presses, words):
+    page = visit(asked(position=position))
+    page.get_by_role("button", name="Hint").click()
+    piece = "dwarf" if presses[0] == "F9" else "troll"
+    expect(page.locator("#about")).to_have_text(re.compile(f"^Advice: {piece} .* to .*, captures "))
+    for square in presses:
+        press(page, square)
+    if len(presses) > 2:
+        page.get_by_role("button", name="Capture no more").click()
+    wait_for_turns(page, 1)
+    turn = turns(page).get_by_role("button")
+    expect(turn).to_have_accessible_description(words)
+    expect(page.get_by_role("status")).to_contain_text(f"{words}. Turn 2, the ")
+    assert turn_texts(page) != [words]
+
+
 def test_the_players_that_are_proposed_are_in_sight(visit):
     page = visit(asked(trolls="champion"))
     page.get_by_role("button", name="New game").click()

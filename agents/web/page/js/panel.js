@@ -4,7 +4,7 @@ import { ask } from "./api.js";
 import { byId, complain, draw, drawAll, make, say } from "./dom.js";
 import { pause, SIDES, YOU } from "./game.js";
 import { TurnList } from "./turns.js";
-import { effort, expected, upper } from "./words.js";
+import { effort, expected, turnInWords, upper } from "./words.js";
 
 const LETTER = { dwarfs: "d", trolls: "T" };
 
@@ -86,7 +86,7 @@ export class Panel {
     if (!game.yours || game.partial) return;
     const { node } = game;
     await game.advise(this.world.adviser);
-    if (game.node === node && node.advice) say(`Advice: ${node.advice.turn}`);
+    if (game.node === node && node.advice) say(`Advice: ${turnInWords(node.advice.turn, game.rules)}.`);
   }
 
   #buttons() {

@@ -2,7 +2,7 @@
 
 import { Board } from "./board.js";
 import { byId, complain, say } from "./dom.js";
-import { upper, Words } from "./words.js";
+import { turnInWords, upper, Words } from "./words.js";
 
 export class Table {
   constructor(world, game) {
@@ -72,7 +72,8 @@ export class Table {
     if (game.node !== this.node) {
       this.node = game.node;
       const { verdict, standing } = game.view;
-      say([game.node.turn, verdict ?? standing].filter(Boolean).join(". "));
+      const { turn } = game.node;
+      say([turn && upper(turnInWords(turn, game.rules)), verdict ?? standing].filter(Boolean).join(". "));
     } else if (game.partial) {
       say(game.view.asks === "trample" ? "Trample on, or stop." : "Choose what to capture.");
     }
@@ -119,7 +120,7 @@ export class Table {
 
   #choice() {
     const { view } = this.game;
-    if (this.#given()) return `Advice: ${this.#given().turn}`;
+    if (this.#given()) return `Advice: ${turnInWords(this.#given().turn, this.game.rules)}.`;
     if (view.asks === "capture") return "Choose what to capture.";
     if (view.asks === "trample") return "Trample on, or stop.";
     if (view.asks === "answer") return "";

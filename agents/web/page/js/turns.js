@@ -1,6 +1,7 @@
 // The list of turns beside the board.
 
 import { byId, complain, make } from "./dom.js";
+import { turnInWords, upper } from "./words.js";
 
 export class TurnList {
   /** `halt` is called before going to a turn that was pressed. */
@@ -52,7 +53,8 @@ export class TurnList {
       this.game.go(node).catch(complain);
     };
     const kind = /^[dTR]/.exec(node.turn)?.[0] ?? "word";
-    return make("button", { class: `turn ${kind}`, onclick: go }, node.turn);
+    const title = upper(turnInWords(node.turn, this.game.rules));
+    return make("button", { class: `turn ${kind}`, title, onclick: go }, node.turn);
   }
 
   #branch({ parent }) {

@@ -13,6 +13,18 @@ export function expected(margin, { most, scored }) {
     : `${side}, ${Math.round(100 * Math.abs(margin / most))}%`;
 }
 
+const ANSWERS = { offer: "an offer to end the battle", accept: "the offer is accepted", decline: "the offer is declined" };
+
+/** A turn in words, from its notation: "troll D8 to F8, captures E7 and E8". */
+export function turnInWords(turn, rules) {
+  const found = /^([dTR])([^x]+)(.*)$/.exec(turn);
+  if (!found) return ANSWERS[turn] ?? turn;
+  const [, letter, path, captured] = found;
+  const piece = { d: "dwarf", T: "troll", R: rules.stoneName }[letter];
+  const moves = `${piece} ${path.split("-").join(" to ")}`;
+  return captured ? `${moves}, captures ${listed(captured.slice(1).split("x"))}` : moves;
+}
+
 /** How far a search has looked: turns or tries. */
 export const effort = (depth, visits) =>
   [
