@@ -75,6 +75,19 @@ def test_a_first_visit_is_taught_by_playing(visit):
     expect(state(page)).to_contain_text("Turn 1, the dwarfs to move: 32 dwarfs")
 
 
+def test_what_a_lesson_asks_for_is_still_told_after_a_turn_that_does_not_do_it(visit):
+    page = visit(first=True)
+    page.get_by_role("button", name="Skip").click()
+    page.get_by_role("heading", name="2 of 6").wait_for()
+    press(page, "M6", "can move")
+    press(page, "M7", "move to")
+    page.get_by_role("button", name="Try again").wait_for()
+    expect(page.locator("#lesson")).to_contain_text(f"Not quite. Try again: {LESSONS[1].task}")
+    page.get_by_role("button", name="Try again").click()
+    wait_for_turns(page, 0)
+    expect(page.locator("#lesson")).not_to_contain_text("Not quite")
+
+
 def test_a_lesson_that_was_left_does_not_come_back(visit):
     page = visit(first=True)
     page.get_by_role("heading", name="1 of 6").wait_for()

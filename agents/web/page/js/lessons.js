@@ -78,7 +78,7 @@ export class Lessons {
     this.shown = key;
     const lesson = this.lessons[this.number];
     const last = this.number === this.lessons.length - 1;
-    const text = { task: lesson.task, done: lesson.shows, again: "Not quite. Take it back, and try another turn." }[state];
+    const text = { task: lesson.task, done: lesson.shows, again: `Not quite. Try again: ${lesson.task}` }[state];
     const next = last
       ? make("button", { class: "primary", onclick: () => this.leave() }, "Play")
       : make("button", { class: state === "done" ? "primary" : "", onclick: () => this.start(this.number + 1).catch(complain) }, state === "done" ? "Next" : "Skip");
