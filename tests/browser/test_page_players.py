@@ -10,6 +10,7 @@ from at_the_page import (
     begin,
     expect,
     hold_first,
+    let_go,
     opened,
     press,
     shoot,
@@ -55,6 +56,29 @@ def test_advice_stays_until_a_turn_is_played(visit):
     page.mouse.move(1, 1)
     expect(about).to_contain_text("Advice: d")
     expect(page.locator("path.advice")).to_have_count(1)
+
+
+def test_who_has_asked_for_advice_may_play_before_it_comes(visit):
+    page = visit(asked(trolls="greedy"))
+    held = hold_first(page, "**/api/think")
+    page.get_by_role("button", name="Hint").click()
+    expect(page.locator("#thinking")).to_contain_text("Advice is on its way")
+    expect(page.get_by_role("button", name="Hint")).to_be_disabled()
+    press(page, "F1", "can move")
+    let_go(page, held)
+    expect(page.locator("#about")).to_contain_text("Advice: dwarf")
+    expect(page.get_by_role("button", name=re.compile("^F1, dwarf, chosen"))).to_be_visible()
+    press(page, "F2", "move to")
+    wait_for_turns(page, 2)
+    page.unroute("**/api/think")
+    hold_first(page, "**/api/think")
+    page.get_by_role("button", name="Hint").click()
+    expect(page.locator("#thinking")).to_contain_text("Advice is on its way")
+    press(page, "G1", "can move")
+    press(page, "G2", "move to")
+    wait_for_turns(page, 4)
+    expect(page.locator("#thinking")).to_be_hidden()
+    expect(page.locator("path.advice")).to_have_count(0)
 
 
 def test_where_no_person_has_played_nothing_is_taken_back(visit):

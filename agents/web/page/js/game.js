@@ -50,10 +50,11 @@ export class Game extends EventTarget {
     return this.partial?.view ?? this.node.view;
   }
 
-  /** Whether a person decides next. */
+  /** Whether a person decides next, who need not wait for advice. */
   get yours() {
     const { toMove } = this.view;
-    return toMove !== null && this.seats[toMove] === YOU && !this.thinking && !this.beginning;
+    const waits = this.beginning || (this.thinking && !this.thinking.advises);
+    return toMove !== null && this.seats[toMove] === YOU && !waits;
   }
 
   /** The last position in which a person decided, before the one that is shown; or null. */
@@ -152,6 +153,7 @@ export class Game extends EventTarget {
 
   /** A decision of the person whose turn it is. */
   async decide(action) {
+    this.stop(); // advice comes too late now
     const { node, partial } = this;
     const actions = [...(partial?.actions ?? []), action];
     const { turn, view } = await ask("play", { ...this.battle, position: node.position, actions });
@@ -192,18 +194,18 @@ export class Game extends EventTarget {
   async advise(player) {
     const { node } = this;
     try {
-      const found = await this.think(player, 5);
+      const found = await this.think(player, 5, true);
       if (found) node.advice = { turn: found.turn, path: found.view.path, captured: found.view.captured };
     } finally {
       this.#changed();
     }
   }
 
-  /** An agent's turn in this position; null if the request was dropped. */
-  async think(player, seconds = 15) {
+  /** An agent's turn in this position, or its advice on it; null if the request was dropped. */
+  async think(player, seconds = 15, advises = false) {
     const id = crypto.randomUUID?.() ?? `thought-${Date.now()}-${Math.floor(1e6 * Math.random())}`;
     const dropped = new AbortController();
-    const mine = (this.thinking = { id, player, dropped });
+    const mine = (this.thinking = { id, player, dropped, advises });
     this.#changed();
     try {
       const message = { ...this.battle, position: this.node.position, player, seconds, id };

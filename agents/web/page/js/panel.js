@@ -64,7 +64,7 @@ export class Panel {
     for (const id of ["first", "back"]) byId(id).disabled = !game.node.parent;
     for (const id of ["forth", "last"]) byId(id).disabled = !game.node.next;
     byId("undo").disabled = !game.before && !game.partial;
-    byId("hint").disabled = !game.yours || Boolean(game.partial);
+    byId("hint").disabled = !game.yours || Boolean(game.partial || game.thinking);
     const waiting = view.toMove !== null && game.seats[view.toMove] !== YOU;
     const running = Boolean(this.playing || game.loop);
     byId("run").disabled = !running && !game.node.next && !waiting;
@@ -83,7 +83,7 @@ export class Panel {
   /** Ask for advice, and show it on the board. */
   async hint() {
     const { game } = this;
-    if (!game.yours || game.partial) return;
+    if (!game.yours || game.partial || game.thinking) return;
     const { node } = game;
     await game.advise(this.world.adviser);
     if (game.node === node && node.advice) say(`Advice: ${turnInWords(node.advice.turn, game.rules)}.`);
@@ -216,7 +216,7 @@ export class Panel {
 
   #words() {
     const { game } = this;
-    const words = game.yours ? game.view.words : [];
+    const words = game.yours && !game.thinking ? game.view.words : []; // on a phone they share a place
     const over = game.view.toMove === null && game.match?.first === null;
     const focused = byId("words").contains(document.activeElement);
     byId("words").replaceChildren(
@@ -276,10 +276,10 @@ export class Panel {
     if (thinking) this.clock = setTimeout(() => this.#await(place, thinking), 300);
   }
 
-  #await(place, { player }) {
+  #await(place, { player, advises }) {
     const { found } = this;
     place.replaceChildren(
-      make("span", { class: "dots" }, `${nameOf(this.world, player)} is thinking`),
+      make("span", { class: "dots" }, advises ? "Advice is on its way" : `${nameOf(this.world, player)} is thinking`),
       make("button", { onclick: () => this.game.hurry().catch(complain) }, "Stop"),
       found,
     );

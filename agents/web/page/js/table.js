@@ -65,7 +65,8 @@ export class Table {
 
   #show({ slide = false }) {
     const { game } = this;
-    this.selected = null;
+    const stays = game.node === this.node && this.#movable().has(this.selected); // while advice comes
+    if (!stays) this.selected = null;
     this.board.setRules(game.rules);
     this.board.show(game.view, slide);
     this.#offer();
