@@ -88,6 +88,19 @@ def test_where_no_person_has_played_nothing_is_taken_back(visit):
     expect(page.get_by_role("button", name="Undo")).to_be_disabled()
 
 
+def test_stop_says_at_once_that_it_was_heard(visit):
+    page = visit(asked(dwarfs=PATIENT[0]))
+    held = hold_first(page, "**/api/stop")
+    stop = page.get_by_role("button", name="Stop", exact=True)
+    stop.click()
+    expect(page.get_by_role("button", name="Stopping")).to_be_visible()
+    held[0].abort()
+    expect(page.get_by_role("alert")).to_contain_text("The server does not answer")
+    stop.click()
+    wait_for_turns(page, 1)
+    visit.complaints.clear()  # the browser's own
+
+
 def test_agents_that_are_watched_play_on_where_they_were_stopped(visit):
     page = visit(asked(dwarfs="greedy", trolls="random"))
     expect(turns(page).nth(2)).to_be_attached()
@@ -127,6 +140,13 @@ def test_the_panel_names_who_thinks_only_where_that_takes_a_while(visit):
     held[0].continue_()
     wait_for_turns(page, 2)
     expect(thinking).to_be_hidden()
+    press(page, "F1", "can move")
+    press(page, "F2", "move to")
+    wait_for_turns(page, 3)
+    page.clock.run_for(400)
+    expect(thinking).to_contain_text("Greedy is thinking")
+    page.clock.run_for(4000)
+    expect(thinking).not_to_contain_text("compiled")  # it has answered before
 
 
 def test_a_server_that_does_not_answer_leaves_the_battle_to_go_on(visit):

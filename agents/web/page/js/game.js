@@ -39,6 +39,7 @@ export class Game extends EventTarget {
     this.loop = null; // while agents play on, also between two turns of theirs
     this.beginning = null; // the battle that is to begin, until its view is here
     this.going = null; // the node to go to, until its view is here
+    this.answered = new Set(); // the players that have answered: they are compiled
   }
 
   /** The fields that every request about this battle has. */
@@ -210,7 +211,10 @@ export class Game extends EventTarget {
     try {
       const message = { ...this.battle, position: this.node.position, player, seconds, id };
       for await (const line of listen("think", message, dropped.signal)) {
-        if (line.turn !== undefined) return line;
+        if (line.turn !== undefined) {
+          this.answered.add(player);
+          return line;
+        }
         if (line.finding) this.dispatchEvent(new CustomEvent("thought", { detail: line.finding }));
       }
       return null;

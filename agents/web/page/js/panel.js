@@ -278,12 +278,20 @@ export class Panel {
 
   #await(place, { player, advises }) {
     const { found } = this;
+    const stop = make("button", { onclick: () => {
+      stop.textContent = "Stopping …"; // a player of one's own may take long
+      this.game.hurry().catch((error) => {
+        stop.textContent = "Stop";
+        complain(error);
+      });
+    } }, "Stop");
     place.replaceChildren(
       make("span", { class: "dots" }, advises ? "Advice is on its way" : `${nameOf(this.world, player)} is thinking`),
-      make("button", { onclick: () => this.game.hurry().catch(complain) }, "Stop"),
+      stop,
       found,
     );
     place.hidden = false;
+    if (this.game.answered.has(player)) return;
     this.clock = setTimeout(() => (found.textContent ||= "Its first turn may take a minute: it is compiled."), 3000);
   }
 
