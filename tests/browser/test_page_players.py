@@ -101,6 +101,25 @@ def test_stop_says_at_once_that_it_was_heard(visit):
     visit.complaints.clear()  # the browser's own
 
 
+def test_the_panel_stays_still_while_two_slow_agents_play(visit):
+    page = visit()
+    page.route("**/api/think", lambda route: (page.wait_for_timeout(600), route.continue_()))
+    page.evaluate(
+        """() => { window.went = 0; new MutationObserver(() => {
+            went += document.getElementById("thinking").hidden;
+        }).observe(document.getElementById("thinking"), { attributeFilter: ["hidden"] }); }"""
+    )
+    for side in ("dwarfs", "trolls"):
+        page.get_by_label(f"Who plays the {side}").select_option("greedy")
+    thinking = page.locator("#thinking")
+    expect(thinking).to_be_visible()
+    page.evaluate("went = 0")
+    expect(turns(page).nth(3)).to_be_attached()
+    assert page.evaluate("went") == 0
+    page.get_by_role("button", name="Pause").click()
+    expect(thinking).to_be_hidden()
+
+
 def test_agents_that_are_watched_play_on_where_they_were_stopped(visit):
     page = visit(asked(dwarfs="greedy", trolls="random"))
     expect(turns(page).nth(2)).to_be_attached()

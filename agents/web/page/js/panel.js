@@ -265,15 +265,18 @@ export class Panel {
   }
 
   #thinking() {
-    const { thinking } = this.game;
-    if (thinking === this.awaited) return;
-    this.awaited = thinking;
+    const { loop, seats, thinking } = this.game;
+    const watched = loop !== null && SIDES.every((side) => seats[side] !== YOU);
+    const awaited = thinking ?? watched;
+    if (awaited === this.awaited) return;
+    this.awaited = awaited;
     clearTimeout(this.clock);
-    this.found = make("p", { class: "quiet", role: "note", "aria-label": "Its best turn so far" });
     const place = byId("thinking");
-    place.hidden = true;
+    if (!watched) place.hidden = true; // else it stays between two turns: what is below would jump
+    if (!thinking) return;
+    this.found = make("p", { class: "quiet", role: "note", "aria-label": "Its best turn so far" });
     // Of a player that answers at once nothing is shown, so that the panel stays still.
-    if (thinking) this.clock = setTimeout(() => this.#await(place, thinking), 300);
+    this.clock = setTimeout(() => this.#await(place, thinking), 300);
   }
 
   #await(place, { player, advises }) {
