@@ -41,6 +41,28 @@ def test_a_dialog_is_closed_by_a_click_beside_it_and_not_in_its_margin(visit):
     expect(dialog).to_be_hidden()
 
 
+@pytest.mark.parametrize(("name", "focused"), [("New game", "Game"), ("Open", "From a file")])
+def test_a_dialog_begins_at_what_is_to_be_chosen_and_its_button_is_in_sight(visit, name, focused):
+    page = visit(viewport={"width": 375, "height": 560})
+    page.get_by_role("button", name=name).press("Enter")
+    dialog = page.get_by_role("dialog", name=name)
+    expect(dialog.get_by_label(focused, exact=True)).to_be_focused()
+    last = dialog.get_by_role("button", name="Begin" if name == "New game" else "Open")
+    expect(last).to_be_in_viewport(ratio=1)
+    shoot(page, f"dialog-{name.lower().replace(' ', '-')}")
+
+
+def test_nothing_to_open_is_said_at_the_field_that_is_empty(visit):
+    page = visit()
+    page.get_by_role("button", name="Open").click()
+    dialog = page.get_by_role("dialog", name="Open a battle")
+    dialog.get_by_role("button", name="Open").click()
+    text = dialog.get_by_label("Or pasted here")
+    expect(text).to_be_focused()
+    assert text.evaluate("field => field.validity.valueMissing")
+    expect(dialog.locator(".wrong")).to_be_empty()
+
+
 def test_what_cannot_be_copied_is_selected(visit):
     page = visit()
     # As on a page that is not served from the loopback.

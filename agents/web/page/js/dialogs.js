@@ -58,7 +58,7 @@ export class Dialogs {
   #begin() {
     const { world, game } = this;
     const { seats: before } = this.battle();
-    const rules = this.#rules({ name: "rules" });
+    const rules = this.#rules({ name: "rules", autofocus: true }); // not the cross, which closes
     const seats = Object.fromEntries(SIDES.map((side) => [side, make("div", { class: "players", role: "radiogroup", "aria-label": upper(side) })]));
     const fill = () => {
       for (const side of SIDES) {
@@ -106,8 +106,8 @@ export class Dialogs {
   }
 
   #open() {
-    const text = make("textarea", { rows: "8", spellcheck: "false", placeholder: "dF1,dG1,...,RH8\ndF1-F5\n..." });
-    const file = make("input", { type: "file", accept: ".thud,text/plain" });
+    const text = make("textarea", { rows: "8", required: true, spellcheck: "false", placeholder: "dF1,dG1,...,RH8\ndF1-F5\n..." });
+    const file = make("input", { type: "file", accept: ".thud,text/plain", autofocus: true });
     const rules = this.#rules();
     const wrong = make("p", { class: "wrong", role: "alert" });
     file.addEventListener("change", async () => {
