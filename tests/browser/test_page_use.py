@@ -63,6 +63,15 @@ def test_nothing_to_open_is_said_at_the_field_that_is_empty(visit):
     expect(dialog.locator(".wrong")).to_be_empty()
 
 
+def test_an_error_has_the_width_of_a_phone(visit):
+    page = visit(asked(), viewport={"width": 375, "height": 667})
+    page.evaluate("location.hash = 'rules=nonsense'")
+    alert = page.get_by_role("alert")
+    expect(alert).to_contain_text("unknown ruleset")
+    assert alert.bounding_box()["width"] > 330
+    visit.complaints.clear()  # the browser's own
+
+
 def test_what_cannot_be_copied_is_selected(visit):
     page = visit()
     # As on a page that is not served from the loopback.

@@ -6,7 +6,7 @@ export class Unanswered extends Error {}
 /** A connection that fails, or breaks while an answer comes, in words. */
 function unanswered(error) {
   if (error.name === "AbortError") throw error;
-  throw new Unanswered("The server does not answer.");
+  throw new Unanswered("The server does not answer. Is it still running in the terminal?");
 }
 
 async function post(name, message, signal) {
