@@ -226,10 +226,14 @@ def test_a_policy_shows_its_heat_map_and_a_search_its_main_line(visit):
     image = one.get_by_role("img", name=re.compile("^Heat map"))
     image.wait_for()
     assert image.evaluate("image => image.decode().then(() => image.naturalWidth)") > 100
-    assert one.get_by_role("list", name="Best turns").get_by_role("listitem").count() > 1
+    assert one.get_by_role("list", name="Likeliest turns").get_by_role("listitem").count() > 1
+    expect(one).to_contain_text(re.compile(r"Expected: (dwarfs|trolls) by \d"))
+    assert image.bounding_box()["width"] > 300, "alone it has the width of both"
+    shoot(page, "insight-one")
     other.get_by_role("combobox").select_option("champion")
     other.get_by_role("button", name="Think").click()
     other.get_by_label("Main line").wait_for()
+    assert image.bounding_box()["width"] < 200
     expect(other).to_contain_text(re.compile("[3-9] turns deep|1[0-9] turns deep"))
     shoot(page, "insight")
     if other.get_by_role("button", name="Stop").is_visible():
@@ -256,7 +260,7 @@ def test_insight_shows_the_policy_of_the_game_that_is_played(visit, rules):
     page.evaluate("address => location.hash = address", urlencode(asked(rules)))
     view = page.get_by_role("region", name="First player")
     expect(view.get_by_role("combobox")).to_have_value(f"policy:pretrained/{rules},temperature=0.3")
-    expect(view.get_by_role("img", name=re.compile("^Expected: "))).to_be_visible(timeout=60_000)
+    expect(view.get_by_text(re.compile("^Expected: "))).to_be_visible(timeout=60_000)
 
 
 def test_insight_is_left_without_a_player_by_who_wants_none(visit):
@@ -273,7 +277,8 @@ def test_insight_is_left_without_a_player_by_who_wants_none(visit):
 def test_insight_follows_the_decisions_of_a_turn(visit):
     page = visit(asked(position=SHOVE))
     page.get_by_role("tab", name="Insight").click()
-    best = page.get_by_role("region", name="First player").get_by_role("list", name="Best turns")
+    one = page.get_by_role("region", name="First player")
+    best = one.get_by_role("list", name="Likeliest turns")
     expect(best).to_contain_text("TK7", timeout=60_000)
     press(page, "K7", "can move")
     press(page, "H7", "shove to H7")

@@ -128,7 +128,7 @@ class View {
       src: `data:image/svg+xml,${encodeURIComponent(heat)}`,
       alt: `Heat map: orange squares to move from, blue ones to move to. Likeliest: ${best}.`,
     }));
-    parts.push(make("ol", { class: "best", "aria-label": "Best turns" },
+    parts.push(make("ol", { class: "best", "aria-label": "Likeliest turns" },
       ...turns.map(([turn, chance]) => {
         const meter = make("span", { class: "meter" });
         meter.style.width = `${100 * chance}%`;
@@ -144,10 +144,9 @@ const percent = (chance) => (chance >= 0.1 ? `${Math.round(100 * chance)}%` : `$
 function bar(margin, { most, scored }) {
   const fill = make("span", { class: "dwarfs" });
   fill.style.width = `${50 + (50 * margin) / most}%`;
-  const words = expected(margin, { most, scored });
   return make("div", { class: "value" },
-    make("div", { class: "bar", role: "img", "aria-label": `Expected: ${words}` }, fill),
-    make("span", {}, words));
+    make("div", { class: "bar", "aria-hidden": "true" }, fill),
+    make("span", {}, `Expected: ${expected(margin, { most, scored })}`));
 }
 
 export class Insight {
