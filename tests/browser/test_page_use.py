@@ -500,6 +500,8 @@ def stands_in_one_line(page):
     assert first["y"] == pytest.approx(last["y"], abs=2), "the buttons stand in one line"
 
 
-@pytest.mark.parametrize("height", [390, 560])
-def test_the_buttons_stand_in_one_line_below_a_low_board(visit, height):
-    stands_in_one_line(visit(asked(), viewport={"width": 900, "height": height}))
+@pytest.mark.parametrize(("width", "height"), [(900, 390), (900, 560), (320, 568), (320, 256)])
+def test_the_buttons_stand_in_one_line_below_a_low_or_narrow_board(visit, width, height):
+    page = visit(asked(), viewport={"width": width, "height": height})
+    stands_in_one_line(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
