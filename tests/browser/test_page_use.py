@@ -320,6 +320,20 @@ def test_the_keys_of_the_browser_work_on_the_board(visit):
     assert page.locator(".grid").evaluate(arrow), "Alt and an arrow are the browser's Back"
 
 
+@pytest.mark.parametrize(
+    ("lesson", "square", "words"),
+    [
+        (0, "F9", "F9: move to any of 38 squares."),
+        (1, "F9", "hurl to J6, captures J6."),
+        (3, "K7", "K7: move to any of 5 squares; move to J7, may capture H6; shove to H7, may "),
+    ],
+)
+def test_what_a_piece_that_is_chosen_can_do_is_said(visit, lesson, square, words):
+    page = visit(asked(position=LESSONS[lesson].position))
+    press(page, square, "can move")
+    expect(page.get_by_role("status")).to_contain_text(words)
+
+
 def test_the_positions_that_are_stepped_through_are_said(visit):
     page = after_two_turns(visit)
     page.keyboard.press("[")

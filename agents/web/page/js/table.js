@@ -29,6 +29,7 @@ export class Table {
   select(square) {
     this.selected = square;
     this.#offer();
+    if (square !== null) say(this.words.choice(square, [...this.#choices().moves.values()]));
   }
 
   /** A square was pressed. */

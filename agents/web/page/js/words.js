@@ -57,6 +57,16 @@ export class Words {
     return text;
   }
 
+  /** What a piece that was chosen can do: "F9: move to any of 24 squares; hurl to J6, captures J6." */
+  choice(square, moves) {
+    const isPlain = ({ kind, takes, may }) => kind === "move" && !takes.length && !may.length;
+    const plain = moves.filter(isPlain);
+    const told = moves.filter((move) => !isPlain(move)).map((move) => this.move(move));
+    if (plain.length > 1) told.unshift(`move to any of ${plain.length} squares`);
+    else told.unshift(...plain.map((move) => this.move(move)));
+    return `${this.names[square]}: ${told.join("; ")}.`;
+  }
+
   /** The name of every square, with its legal decisions. */
   offer(view, rules, { moves, captures, selected, movable }) {
     return this.names.map((name, square) => {
