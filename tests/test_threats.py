@@ -96,7 +96,9 @@ def by_the_rules(row: np.ndarray) -> list[int]:
 
 
 @pytest.mark.parametrize("side", [DWARFS, TROLLS])
-@pytest.mark.parametrize("rules", ["classic", "classic-all"])
+@pytest.mark.parametrize(
+    "rules", ["classic", "classic-any", "classic-all", "classic:name=shoves,step_captures=none"]
+)
 def test_planes_show_what_the_rules_let_be_captured(rules: str, side: int) -> None:
     mine = DWARF if side == DWARFS else TROLL
     for row in some_rows(rules, seed=7)[::6]:
