@@ -59,6 +59,30 @@ def test_the_best_of_those_considered_is_found_and_tried_most() -> None:
     assert (visits > 0).tolist() == [True] * 4 + [False] * 4
 
 
+def test_no_more_decisions_are_considered_than_there_are() -> None:
+    priors, worth = np.array([0.4, 0.3, 0.3]), np.array([0.1, 0.5, 0.9])
+    found, wanted = (
+        play(GumbelRoot(priors, 24, considered, np.zeros(3), 1.0), worth, 24)
+        for considered in (16, 3)
+    )
+    assert found.tolist() == wanted.tolist() == [4, 10, 10]
+
+
+def test_a_decision_that_was_dropped_is_not_chosen_however_good_it_looks() -> None:
+    root = GumbelRoot(np.full(3, 1 / 3), 9, 3, np.zeros(3), 1.0)
+    assert root.best_decision(np.array([4, 4, 1]), np.array([0.2, 0.3, 0.9])) == 1
+
+
+@pytest.mark.parametrize(("most", "best"), [(3, 0), (9, 1)])
+def test_values_count_for_more_the_more_often_the_most_tried_decision_was(
+    most: int, best: int
+) -> None:
+    """Equation 8: a difference of 0.1 counts 0.1 * (50 + most), here against 5.5."""
+    root = GumbelRoot(np.array([1, np.exp(-5.5), 0]), 4 * most, 3, np.zeros(3), 1.0)
+    visits = np.array([most, most, most // 3])
+    assert root.best_decision(visits, np.array([0.4, 0.5, 0.4])) == best
+
+
 def test_without_a_difference_in_value_the_priors_decide() -> None:
     priors = np.array([0.1, 0.6, 0.3])
     root = GumbelRoot(priors, 9, 3, np.zeros(3), 1.0)
