@@ -10,7 +10,7 @@ from agents.search import lookahead
 from agents.search.deepening import Searcher, SearchOptions
 from agents.search.evaluator import read_evaluator
 from agents.search.judge import judging
-from agents.search.lookahead import Lookahead
+from agents.search.lookahead import Lookahead, begin_afresh
 from agents.search.pruning import most_extensions
 from agents.search.scale import as_share
 from thud_env import RULESETS
@@ -68,6 +68,16 @@ def test_what_is_found_does_not_depend_on_what_was_searched_before() -> None:
     again = search.search(rows[::-1].copy())
     assert again[0].tolist() == values[::-1].tolist()
     assert again[1].tolist() == decisions[::-1].tolist()
+
+
+def test_a_search_that_begins_afresh_knows_nothing_of_those_before() -> None:
+    """Killers and history seldom change what is found: so this looks at them."""
+    work, rng = judging(read_evaluator(), CLASSIC), np.full(1, 7, dtype=np.uint64)
+    work.killers[:] = work.history[:] = 7
+    begin_afresh(work, True, rng)
+    assert (work.killers == -1).all()
+    assert not work.history.any()
+    assert rng == 1
 
 
 @pytest.mark.parametrize("rules", RULESETS)
