@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from by_hand import decide, place
 
 from agents.mcts import WHOLE_BATTLE
 from agents.search.deepening import Searcher, SearchOptions
@@ -22,13 +23,15 @@ from agents.search.playouts import (
 from agents.search.scale import as_share, in_hundredths
 from agents.search.weights import published_weights
 from agents.search.workspace import Workspace
-from thud_env import RULESETS, Position
+from thud_env import RULESETS, Position, Termination
 from thud_env.jit.rng import seed_generators
 from thud_env.rules.row import (
     MAX_DECISIONS_AT_ONCE,
+    NO_QUESTION,
     NUM_DWARFS,
     NUM_TROLLS,
     ONGOING,
+    PENDING,
     TERMINATION,
     TO_MOVE,
     TURNS,
@@ -62,6 +65,7 @@ def test_a_whole_battle_is_worth_its_score(how: int, rules: str) -> None:
         value, row = judge(start, how, WHOLE_BATTLE, seed)
         outcome = Position(row).outcome
         assert outcome is not None
+        assert outcome.termination != Termination.AGREEMENT, "it makes no offers"
         assert value == outcome.margin / (32 if rules.startswith("classic") else 1)
 
 
@@ -80,6 +84,31 @@ def test_without_a_playout_the_position_is_evaluated_at_once(rules: str) -> None
     value, row = judge(Position.start(rules), BY_EVALUATION, 7)
     assert np.array_equal(row, Position.start(rules).row)
     assert value == evaluated_value(row, judge_of(row))
+
+
+@pytest.mark.parametrize("how", [BY_EVALUATION, BY_RANDOM_PLAY, BY_GREEDY_PLAY])
+def test_a_turn_that_is_pending_is_finished_by_any_capture(how: int) -> None:
+    pending = decide(place("classic", "G6 H6 J6 A8", "H4", "t"), "H4-H5")
+    rows = [judge(pending, how, 0, seed)[1] for seed in range(20)]
+    assert {int(row[PENDING]) for row in rows} == {NO_QUESTION}
+    assert {int(row[NUM_DWARFS]) for row in rows} == {3}
+    assert len({row.tobytes() for row in rows}) == 3
+
+
+@pytest.mark.parametrize(
+    ("dwarfs", "left", "ways"),
+    [
+        ("B6 G6 H6 J6", 1, 1),  # H4-H5 captures three, others one or two
+        ("B6 J6", 1, 4),  # C4-B5, C4-C5, H4-H5, H4-J5
+    ],
+)
+def test_greedy_play_draws_among_the_moves_that_capture_most(
+    dwarfs: str, left: int, ways: int
+) -> None:
+    position = place("classic-all", dwarfs, "C4 H4", "t")
+    rows = [judge(position, BY_GREEDY_PLAY, 1, seed)[1] for seed in range(60)]
+    assert {int(row[NUM_DWARFS]) for row in rows} == {left}
+    assert len({row.tobytes() for row in rows}) == ways
 
 
 @EACH_RULESET

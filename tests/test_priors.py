@@ -6,6 +6,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from by_hand import decide, place
 from positions import from_play, position_of
 
 from agents.search.captures import capturing_moves, keep_hungry_answers
@@ -14,7 +15,7 @@ from agents.search.evaluator import read_evaluator
 from agents.search.judge import judge_position, judging
 from agents.search.priors import NUM_CHECKED, check_best, judge_decisions
 from agents.search.workspace import Workspace
-from thud_env import RULESETS
+from thud_env import RULESETS, Position
 from thud_env.jit.rng import seed_generators
 from thud_env.rules.legal import legal_actions
 from thud_env.rules.play import apply
@@ -91,6 +92,27 @@ def standing_pat(row: Row, turns: int, work: Workspace) -> int:
         value = standing_pat(child, left, work)
         best = max(best, value if child[TO_MOVE] == row[TO_MOVE] else -value)
     return best
+
+
+AWKWARD = {
+    "the last turn": place("classic", "D6 E6 A9", "J6 P8", max_turns=1),
+    "the last quiet turn": place("classic", "D6 E6 A9", "J6 P8", quiet=199, played=199),
+    "a troll that D8-B8 shuts in": place("classic", "A7 A9 B7 B9 D8", "A8"),
+    "a choice of captures": decide(place("classic", "G6 H6 J6 A8", "H4", "t"), "H4-H5"),
+}
+
+
+@pytest.mark.parametrize("position", AWKWARD.values(), ids=AWKWARD)
+def test_decisions_that_end_battles_and_answers_are_worth_what_they_come_to(
+    position: Position,
+) -> None:
+    row = position.row.copy()
+    work = judging(read_evaluator(), position.rules, QUIESCENCE)
+    for turns, checked, count in ((0, False, None), (QUIESCENCE, True, NUM_CHECKED)):
+        for decision, value in list(values_of(row, work, checked).items())[:count]:
+            child = after(row, decision)
+            worth = standing_pat(child, turns, work)
+            assert value == (worth if child[TO_MOVE] == row[TO_MOVE] else -worth)
 
 
 @pytest.mark.parametrize("learned", [False, True], ids=["features", "patterns"])
