@@ -56,6 +56,13 @@ def test_the_last_pieces_are_hunted_by_features() -> None:
         assert (found == values).tolist() == same
 
 
+def test_the_last_trolls_of_koom_valley_are_not_hunted() -> None:
+    """Its battles are won by the stone, which patterns see."""
+    rows = np.stack([place("koom-valley", "E4 L12", "H6 J9", side).row for side in "dt"])
+    assert read_evaluator().by_patterns(rows).tolist() == [True, True]
+    assert read_evaluator("features").by_patterns(rows).tolist() == [False, False]
+
+
 def test_no_decision_has_refuted_anything_before_a_search() -> None:
     assert (judging(read_evaluator(), CLASSIC).killers == -1).all()  # 0 is the number of a decision
 
