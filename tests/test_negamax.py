@@ -20,6 +20,7 @@ from agents.search.deepening import Searcher, SearchOptions
 from agents.search.evaluation import (
     CLASSIC_FEATURES,
     INFINITE,
+    LARGEST_EVALUATION,
     NUM_FEATURES,
     POINT,
     SEEN_WIN,
@@ -449,6 +450,11 @@ def test_a_win_by_the_stone_is_seen_before_it_is_played(rules: str) -> None:
     assert seen == {(side, wins) for side in (0, 1) for wins in {False, has_object}}
 
 
+def test_a_stone_that_never_moves_is_not_brought_to_a_goal() -> None:
+    rules = RULESETS["classic"].replace(name="by-the-goal", stone="H2", stone_wins=True)
+    assert not wins_by_stone(Position.start(rules).row, DWARFS)
+
+
 def turned(row: Row, symmetry: int) -> Row:
     image = row.copy()
     image[CELL_OF_SQUARE[SQUARE_SYMMETRY[symmetry]]] = row[CELL_OF_SQUARE]
@@ -509,6 +515,45 @@ def test_features_of_a_valley_position() -> None:
         "dwarfs_touched": 2,
         "dwarf_distance": 1 + 1 + 7,
     }
+
+
+def test_features_of_a_valley_position_with_two_trolls_at_the_stone() -> None:
+    assert counts(place("koom-valley", "E3 F6 L6 H8", "G6 J7 P8", rock="H6")) == {
+        "constant": 1,
+        "dwarfs": 4,
+        "trolls": 3,
+        "stone_row": 5,
+        "trolls_at_stone": 2,
+        "dwarfs_near_stone": 2,
+        "trolls_near_stone": 2,
+        "dwarfs_ahead": 1,  # E3, but not those in the stone's own row
+        "way_open": 3,
+        "troll_distance": 1 + 1 + 7,
+        "lone_dwarfs": 4,
+        "dwarfs_touched": 2,
+        "stone_at_two": 1,
+        "dwarf_distance": 3 + 2 + 3 + 2,
+    }
+    by_three = counts(place("koom-valley", "E3", "G6 H7 J7 P8", "t", rock="H6"))
+    assert (by_three["trolls_at_stone"], "stone_at_two" in by_three) == (3, False)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_no_evaluation_counts_as_a_win_whatever_the_weights(sign: int) -> None:
+    """A file of weights may have some of 100,000."""
+    weights = np.full((2, NUM_FEATURES), 100_000 * sign)
+    assert evaluate(Position.start().row, weights, SCRATCH) == sign * LARGEST_EVALUATION
+    assert LARGEST_EVALUATION < SEEN_WIN
+
+
+def test_where_points_count_two_trolls_may_still_be_worth_more_than_a_draw() -> None:
+    """They cannot surround the stone, but may capture."""
+    rules = RULESETS["classic"].replace(name="ring-of-two", stone_wins=True, trolls="G3 H3")
+    for side, sign in (("d", 1), ("t", -1)):
+        text = f"5/7/6TT1/11/13/15/15/7R7/15/15/13/11/9/7/ddddd {side} - 0 0"
+        row = Position.from_text(text, rules).row
+        for value in (-700, 400):
+            assert within_bounds(row, sign * value) == sign * value
 
 
 def test_every_feature_has_a_place() -> None:
