@@ -9,13 +9,14 @@ from by_hand import place
 import agents
 from agents.search.deepening import Searcher, SearchOptions
 from agents.search.evaluation import WIN
-from agents.search.evaluator import read_evaluator
+from agents.search.evaluator import Evaluator, read_evaluator
 from agents.search.gumbel import GumbelRoot
 from agents.search.leaves import Leaves, descend_all
 from agents.search.table import LAST_GENERATION
 from agents.search.tree import Tree, clear
-from agents.search.workspace import GENERATION
-from thud_env import Position
+from agents.search.weights import material_weights
+from agents.search.workspace import GENERATION, NODES
+from thud_env import RULESETS, Position
 from thud_env.jit.rng import seed_generators
 from training.arena.openings import read_openings
 
@@ -97,9 +98,41 @@ def test_a_search_ends_where_the_battle_is_won_or_lost() -> None:
 def test_generations_of_the_table_begin_again_after_the_last() -> None:
     row, searcher = Position.start().row, a_searcher()
     searcher._work.control[GENERATION] = LAST_GENERATION - 1
-    for generation in (LAST_GENERATION, 1):
+    searcher._work.entries[7] = 1  # as left by the first searches of all
+    for generation, are_kept in ((LAST_GENERATION, True), (1, False)):
         searcher.search(row, by_features(depth=1))
         assert searcher._work.control[GENERATION] == generation
+        assert (searcher._work.entries[7] == 1).all() == are_kept
+
+
+@pytest.mark.parametrize("evaluation", ["learned", "features"])
+@pytest.mark.parametrize("reductions", [0, 1])
+def test_a_search_looks_at_what_it_would_have_without_those_before(
+    evaluation: str, reductions: int
+) -> None:
+    """They were of other games, by other weights, and cut short."""
+    options = SearchOptions(read_evaluator(evaluation), depth=2, reductions=reductions)
+    cut_short = SearchOptions(Evaluator(material_weights()), depth=4, nodes=3000)
+    used = a_searcher()
+    for rules in RULESETS:
+        row = read_openings(rules).rows(2)[1]
+        used.search(row, cut_short)
+        fresh = a_searcher()
+        used._rng[0] = fresh._rng[0]
+        assert used.search(row, options) == fresh.search(row, options)
+        used.search(row, cut_short)
+        fresh = a_searcher()
+        used._rng[0] = fresh._rng[0]
+        assert used.value(row, options) == fresh.value(row, options)
+        assert used._work.control[NODES] == fresh._work.control[NODES]
+
+
+def test_the_value_of_a_search_in_full_has_no_limit_of_nodes() -> None:
+    row = read_openings("classic").rows(1)[0]
+    limited, unlimited = (
+        a_searcher().value(row, by_features(depth=2, nodes=nodes)) for nodes in (100, 0)
+    )
+    assert limited == unlimited
 
 
 @pytest.mark.parametrize(
