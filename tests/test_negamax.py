@@ -15,7 +15,13 @@ from by_hand import decide, place
 from positions import constructed, from_play, learn, position_of, trample_crowd
 
 from agents.search import workspace
-from agents.search.captures import capturable_by, capturing_moves, quiet_moves, threatens
+from agents.search.captures import (
+    capturable_by,
+    capturing_moves,
+    keep_hungry_answers,
+    quiet_moves,
+    threatens,
+)
 from agents.search.deepening import Searcher, SearchOptions
 from agents.search.evaluation import (
     CLASSIC_FEATURES,
@@ -41,7 +47,7 @@ from agents.search.thought import Thought
 from agents.search.weights import feature_names, material_weights, published_weights
 from agents.search.workspace import CERTAIN
 from thud_env import RULESETS, Position
-from thud_env.actions import MOVE_FROM, NUM_MOVES, OFFER
+from thud_env.actions import MOVE_FROM, NUM_MOVES, OFFER, describe_action
 from thud_env.board import CELL_OF_SQUARE, IS_GOAL_CELL, SQUARE_SYMMETRY
 from thud_env.jit.rng import seed_generators
 from thud_env.notation.turns import turn_notation
@@ -67,6 +73,7 @@ from thud_env.rules.row import (
     TAKE_ANY,
     TAKE_ONE,
     TAKE_SOME,
+    TAKEN,
     TERMINATION,
     TO_MOVE,
     TROLL,
@@ -413,6 +420,22 @@ def test_quiet_moves_are_all_the_others(rules: str) -> None:
             left_out = {OFFER, *captures}
             others = [a for a in position.legal_actions().tolist() if a not in left_out]
             assert out[: quiet_moves(position.row, out)].tolist() == others
+
+
+@pytest.mark.parametrize(
+    ("position", "kept"),
+    [
+        (decide(place("classic", "G6 H6", "H4", "t"), "H4-H5"), ["capture G6", "capture H6"]),
+        (decide(place("classic-any", "G6 H6", "H4", "t"), "H4-H5"), ["capture all"]),
+        (decide(place("koom-valley", "H6 H8", "H5", "t", rock="D3"), "H5-H7"), ["H7-H9", "done"]),
+    ],
+)
+def test_a_hungry_troll_captures_what_it_can_but_may_stop_trampling(
+    position: Position, kept: list[str]
+) -> None:
+    decisions = position.legal_actions().astype(np.int32)
+    count = keep_hungry_answers(decisions, len(decisions), position.row[TAKEN])
+    assert [describe_action(action) for action in decisions[:count].tolist()] == kept
 
 
 @EACH_RULESET
