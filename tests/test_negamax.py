@@ -246,6 +246,16 @@ def test_reductions_change_values_little(rules: str) -> None:
     assert np.mean(errors) < POINT
 
 
+@pytest.mark.parametrize("rules", ["classic", "koom-valley-football"])
+def test_of_moves_that_look_too_bad_one_is_searched_at_least(rules: str) -> None:
+    """Or a position would have no value: without a table none is known to be tried first."""
+    options = SearchOptions(read_evaluator(), 3, reductions=1, use_table=False)
+    for position in map(position_of, islice(from_play(rules, 30, Random(4)), 30)):
+        if position.outcome is None:
+            found = Searcher(seed_generators(1, 1)).search(position.row, options)
+            assert abs(found.value) <= WIN
+
+
 @pytest.mark.parametrize("rules", ["classic", "classic-all"])
 def test_what_the_evaluation_says_is_not_trusted_where_a_limit_ends_the_battle(rules: str) -> None:
     searcher, published = Searcher(seed_generators(1, 1)), read_evaluator()
