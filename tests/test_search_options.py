@@ -110,13 +110,14 @@ def test_generations_of_the_table_begin_again_after_the_last() -> None:
 def test_a_search_looks_at_what_it_would_have_without_those_before(
     evaluation: str, reductions: int
 ) -> None:
-    """They were of other games, by other weights, and cut short."""
+    """They were of other games, by other weights, cut short and stopped."""
     options = SearchOptions(read_evaluator(evaluation), depth=2, reductions=reductions)
     cut_short = SearchOptions(Evaluator(material_weights()), depth=4, nodes=3000)
     used = a_searcher()
     for rules in RULESETS:
         row = read_openings(rules).rows(2)[1]
         used.search(row, cut_short)
+        used.stop()
         fresh = a_searcher()
         used._rng[0] = fresh._rng[0]
         assert used.search(row, options) == fresh.search(row, options)
