@@ -1,4 +1,4 @@
-"""Alpha-beta compared with a search that leaves nothing out, and the parts of the search."""
+"""Alpha-beta compared with a search that leaves nothing out."""
 
 from __future__ import annotations
 
@@ -12,28 +12,17 @@ from typing import Any
 import numpy as np
 import pytest
 from by_hand import decide, place
-from positions import constructed, from_play, learn, position_of, trample_crowd
+from positions import constructed, from_play, position_of, trample_crowd
 
 from agents.search import workspace
-from agents.search.captures import (
-    capturable_by,
-    capturing_moves,
-    keep_hungry_answers,
-    quiet_moves,
-    threatens,
-)
 from agents.search.deepening import Searcher, SearchOptions
 from agents.search.evaluation import (
-    CLASSIC_FEATURES,
     INFINITE,
-    LARGEST_EVALUATION,
     NUM_FEATURES,
     POINT,
     SEEN_WIN,
-    VALLEY_FEATURES,
     WIN,
     evaluate,
-    features,
     final_value,
     within_bounds,
 )
@@ -44,53 +33,34 @@ from agents.search.patterns import Tables, judge_afresh
 from agents.search.stone import wins_by_stone
 from agents.search.table import AT_LEAST, position_key, store
 from agents.search.thought import Thought
-from agents.search.weights import feature_names, material_weights, published_weights
+from agents.search.weights import material_weights, published_weights
 from agents.search.workspace import CERTAIN
 from thud_env import RULESETS, Position
-from thud_env.actions import MOVE_FROM, NUM_MOVES, OFFER, describe_action
-from thud_env.board import CELL_OF_SQUARE, IS_GOAL_CELL, SQUARE_SYMMETRY
+from thud_env.actions import MOVE_FROM, NUM_MOVES, OFFER
 from thud_env.jit.rng import seed_generators
 from thud_env.notation.turns import turn_notation
 from thud_env.perft import perft
 from thud_env.rules.legal import legal_actions
-from thud_env.rules.moves import count_adjacent
 from thud_env.rules.play import apply
 from thud_env.rules.row import (
     DWARF,
     DWARFS,
-    GOAL,
     MAX_DECISIONS_AT_ONCE,
     MAX_TURNS,
     NO_QUESTION,
-    NUM_DWARFS,
-    NUM_TROLLS,
     ONGOING,
     PENDING,
-    PENDING_CELL,
-    STONE_CELL,
-    SURROUNDED,
-    TAKE_ALL,
-    TAKE_ANY,
-    TAKE_ONE,
-    TAKE_SOME,
-    TAKEN,
     TERMINATION,
     TO_MOVE,
     TROLL,
-    TROLLS,
     TURNS,
     Row,
-    index_row,
     ruleset_of,
 )
-from thud_env.rulesets import get_ruleset
-from thud_env.symmetry import symmetries_of
 
 WEIGHTS = published_weights()
 SCRATCH = np.zeros(NUM_FEATURES, dtype=np.int64)
 EACH_RULESET = pytest.mark.parametrize("rules", RULESETS)
-ONLY_SHOVES = get_ruleset("classic:name=only-shoves,step_captures=none")
-learn(ONLY_SHOVES)
 
 
 Judge = Callable[[Row], int]
@@ -385,223 +355,3 @@ def test_a_move_of_another_position_in_the_table_changes_no_value(
                 key = np.uint64(position_key(child))
                 store(work.keys, work.entries, key, generation, 0, 0, AT_LEAST, move)
         assert searcher.value(position.row, options) == minimax(position.row, 2, by_patterns)
-
-
-# -- the parts -----------------------------------------------------------------------------
-
-
-def taken_by(row: Row, action: int) -> int:
-    """How many pieces a move captures at once or lets its side capture."""
-    child = row.copy()
-    apply(child, action)
-    taken = row[[NUM_DWARFS, NUM_TROLLS]].sum() - child[[NUM_DWARFS, NUM_TROLLS]].sum()
-    if child[PENDING] in (TAKE_ONE, TAKE_ANY, TAKE_SOME, TAKE_ALL):
-        taken += count_adjacent(child, child[PENDING_CELL], DWARF)
-    return int(taken)
-
-
-@pytest.mark.parametrize("rules", [*RULESETS, ONLY_SHOVES.spec])
-def test_captures_are_found_where_the_rules_make_them(rules: str) -> None:
-    random = Random(5)
-    states = [*from_play(rules, 150, random), *constructed(rules, 600, random)]
-    out = np.empty(MAX_DECISIONS_AT_ONCE, dtype=np.int32)
-    total = 0
-    for position in map(position_of, states):
-        if position.outcome is not None:
-            continue
-        row = position.row.copy()
-        taken = {action: taken_by(row, action) for action in position.legal_actions().tolist()}
-        found = out[: capturing_moves(row, out)].tolist()
-        assert len(set(found)) == len(found)
-        wanted = {action: pieces for action, pieces in taken.items() if pieces > 0}
-        assert {action: capturable_by(row, action) for action in found} == wanted, position
-        total += len(found)
-    assert (total > 0) is (rules != "koom-valley-football")
-
-
-@pytest.mark.parametrize("rules", [*RULESETS, ONLY_SHOVES.spec])
-def test_quiet_moves_are_all_the_others(rules: str) -> None:
-    random = Random(6)
-    out = np.empty(MAX_DECISIONS_AT_ONCE, dtype=np.int32)
-    states = [*from_play(rules, 150, random), *constructed(rules, 600, random)]
-    for position in map(position_of, states):
-        if position.outcome is None:
-            captures = set(out[: capturing_moves(position.row, out)].tolist())
-            left_out = {OFFER, *captures}
-            others = [a for a in position.legal_actions().tolist() if a not in left_out]
-            assert out[: quiet_moves(position.row, out)].tolist() == others
-
-
-@pytest.mark.parametrize(
-    ("position", "kept"),
-    [
-        (decide(place("classic", "G6 H6", "H4", "t"), "H4-H5"), ["capture G6", "capture H6"]),
-        (decide(place("classic-any", "G6 H6", "H4", "t"), "H4-H5"), ["capture all"]),
-        (decide(place("koom-valley", "H6 H8", "H5", "t", rock="D3"), "H5-H7"), ["H7-H9", "done"]),
-    ],
-)
-def test_a_hungry_troll_captures_what_it_can_but_may_stop_trampling(
-    position: Position, kept: list[str]
-) -> None:
-    decisions = position.legal_actions().astype(np.int32)
-    count = keep_hungry_answers(decisions, len(decisions), position.row[TAKEN])
-    assert [describe_action(action) for action in decisions[:count].tolist()] == kept
-
-
-@EACH_RULESET
-def test_a_threat_is_a_capture_of_the_side_that_is_not_to_move(rules: str) -> None:
-    out = np.empty(MAX_DECISIONS_AT_ONCE, dtype=np.int32)
-    seen = set()
-    for position in map(position_of, constructed(rules, 300, Random(9))):
-        if position.outcome is not None:
-            continue
-        row = position.row.copy()
-        other = row.copy()
-        other[TO_MOVE] = 1 - row[TO_MOVE]
-        wanted = any(
-            capturable_by(other, action) > 0
-            for action in Position.unchecked(other).legal_actions().tolist()
-            if action < NUM_MOVES
-        )
-        assert bool(threatens(row, out)) is wanted, position
-        np.testing.assert_array_equal(row, position.row, "it is left as it was")
-        seen.add(wanted)
-    assert seen == ({False} if rules == "koom-valley-football" else {False, True})
-
-
-def wins_with(row: Row, action: int) -> bool:
-    """Whether a turn that begins with an action ends the battle as the stone's object has it."""
-    child = row.copy()
-    apply(child, action)
-    while child[PENDING] != NO_QUESTION:
-        apply(child, Position.unchecked(child).legal_actions()[-1])
-    return child[TERMINATION] in (GOAL, SURROUNDED)
-
-
-@EACH_RULESET
-def test_a_win_by_the_stone_is_seen_before_it_is_played(rules: str) -> None:
-    seen = set()
-    random = Random(10)
-    states = [*from_play(rules, 100, random), *constructed(rules, 1500, random)]
-    for position in map(position_of, states):
-        if position.outcome is not None or IS_GOAL_CELL[position.row[STONE_CELL]]:
-            continue
-        for side in (DWARFS, TROLLS):
-            row = position.row.copy()
-            row[TO_MOVE] = side
-            moves = [a for a in Position.unchecked(row).legal_actions().tolist() if a < NUM_MOVES]
-            wins = any(wins_with(row, action) for action in moves)
-            assert wins_by_stone(position.row, side) == wins, (position, side)
-            seen.add((side, wins))
-    has_object = rules.startswith("koom-valley")
-    assert seen == {(side, wins) for side in (0, 1) for wins in {False, has_object}}
-
-
-def test_a_stone_that_never_moves_is_not_brought_to_a_goal() -> None:
-    rules = RULESETS["classic"].replace(name="by-the-goal", stone="H2", stone_wins=True)
-    assert not wins_by_stone(Position.start(rules).row, DWARFS)
-
-
-def turned(row: Row, symmetry: int) -> Row:
-    image = row.copy()
-    image[CELL_OF_SQUARE[SQUARE_SYMMETRY[symmetry]]] = row[CELL_OF_SQUARE]
-    index_row(image)
-    return image
-
-
-@EACH_RULESET
-def test_a_position_and_its_mirror_image_are_worth_the_same(rules: str) -> None:
-    symmetries = symmetries_of(rules)
-    random_weights = np.random.default_rng(6).integers(-100, 100, (2, NUM_FEATURES))
-    for state in from_play(rules, 40, Random(7)):
-        row = position_of(state).row
-        values = {int(evaluate(turned(row, s), random_weights, SCRATCH)) for s in symmetries}
-        assert values == {int(evaluate(row, random_weights, SCRATCH))}
-
-
-def counts(position: Position) -> dict[str, int]:
-    out = np.zeros(NUM_FEATURES, dtype=np.int64)
-    features(position.row, out)
-    names = feature_names(position.rules.name)
-    return {name: int(value) for name, value in zip(names, out, strict=False) if value}
-
-
-def test_features_of_a_classic_position() -> None:
-    assert counts(place("classic", "D6 E6 F6 O8", "H6 P8 K12 K13")) == {
-        "constant": 1,
-        "dwarfs": 4,
-        "trolls": 4,
-        "dwarf_pairs": 2,
-        "lone_dwarfs": 1,
-        "dwarfs_in_reach": 2,  # F6 by way of G5 to G7, O8 from N7 to P9
-        "trolls_touched": 1,  # P8
-        "trolls_aimed_at": 1,  # H6
-        "squares_aimed_at": 1,  # B6
-        "troll_reach": 22,
-        "troll_safe_reach": 15,
-        "troll_pairs": 1,
-        "dwarf_threes": 1,
-    }
-
-
-def test_features_of_a_valley_position() -> None:
-    assert counts(place("koom-valley", "G5 H7 A8", "G6 H4 K5 P8", rock="H6")) == {
-        "constant": 1,
-        "dwarfs": 3,
-        "trolls": 4,
-        "stone_row": 5,
-        "dwarfs_at_stone": 2,
-        "trolls_at_stone": 1,
-        "dwarfs_near_stone": 2,
-        "trolls_near_stone": 3,
-        "dwarfs_ahead": 1,
-        "trolls_ahead": 2,
-        "way_open": 2,
-        "troll_distance": 1 + 2 + 2 + 7,
-        "lone_dwarfs": 3,
-        "dwarfs_touched": 2,
-        "dwarf_distance": 1 + 1 + 7,
-    }
-
-
-def test_features_of_a_valley_position_with_two_trolls_at_the_stone() -> None:
-    assert counts(place("koom-valley", "E3 F6 L6 H8", "G6 J7 P8", rock="H6")) == {
-        "constant": 1,
-        "dwarfs": 4,
-        "trolls": 3,
-        "stone_row": 5,
-        "trolls_at_stone": 2,
-        "dwarfs_near_stone": 2,
-        "trolls_near_stone": 2,
-        "dwarfs_ahead": 1,  # E3, but not those in the stone's own row
-        "way_open": 3,
-        "troll_distance": 1 + 1 + 7,
-        "lone_dwarfs": 4,
-        "dwarfs_touched": 2,
-        "stone_at_two": 1,
-        "dwarf_distance": 3 + 2 + 3 + 2,
-    }
-    by_three = counts(place("koom-valley", "E3", "G6 H7 J7 P8", "t", rock="H6"))
-    assert (by_three["trolls_at_stone"], "stone_at_two" in by_three) == (3, False)
-
-
-@pytest.mark.parametrize("sign", [1, -1])
-def test_no_evaluation_counts_as_a_win_whatever_the_weights(sign: int) -> None:
-    """A file of weights may have some of 100,000."""
-    weights = np.full((2, NUM_FEATURES), 100_000 * sign)
-    assert evaluate(Position.start().row, weights, SCRATCH) == sign * LARGEST_EVALUATION
-    assert LARGEST_EVALUATION < SEEN_WIN
-
-
-def test_where_points_count_two_trolls_may_still_be_worth_more_than_a_draw() -> None:
-    """They cannot surround the stone, but may capture."""
-    rules = RULESETS["classic"].replace(name="ring-of-two", stone_wins=True, trolls="G3 H3")
-    for side, sign in (("d", 1), ("t", -1)):
-        text = f"5/7/6TT1/11/13/15/15/7R7/15/15/13/11/9/7/ddddd {side} - 0 0"
-        row = Position.from_text(text, rules).row
-        for value in (-700, 400):
-            assert within_bounds(row, sign * value) == sign * value
-
-
-def test_every_feature_has_a_place() -> None:
-    assert max(len(CLASSIC_FEATURES), len(VALLEY_FEATURES)) <= NUM_FEATURES
