@@ -9,19 +9,20 @@ one for every action, legal or not, and ``values``, [N] float32. The policy is t
 logits over the legal actions. N may be any number.
 
 The file says whom it is of: its metadata have the ``role``, the ``rules`` and the names of the
-``planes``, separated by spaces.
+``planes``, and of the features of ``afterstates`` if it reads them, separated by spaces.
 
 C is 14, or 23 for a policy trained with ``network.attack_planes``: then the environment's 14 planes
 are followed by ``agents.networks.attacks.attack_planes(rows)``, [N, 432] state rows; or 27 with
 ``network.threat_planes`` too, by ``attack_planes(rows, threats=True)``. One that was trained with
-``network.afterstates`` takes ``afterstates``, too, [N, 6470, 8] float32:
-``agents.networks.afterstates.afterstate_features(rows)``.
+``network.afterstates`` takes ``afterstates``, too, [N, 6470, 8] float32, 207 kB a state:
+``agents.networks.afterstates.afterstate_features(rows)``. Only the entries of legal actions count.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import dataclasses
 import logging
 import math
 import sys
@@ -34,8 +35,7 @@ from torch import Tensor, nn
 
 from agents.durable import new_file
 from agents.networks.afterstates import NUM_AFTERSTATE_FEATURES
-from agents.networks.checkpoint import Checkpoint, CheckpointError, load_policy
-from agents.networks.inputs import planes_read
+from agents.networks.checkpoint import Checkpoint, CheckpointError, load_policy, names_read
 from agents.networks.legal_policy import TABLES
 from agents.networks.network import Network
 from thud_env.actions import CAPTURE_ALL, NUM_ACTIONS
@@ -138,9 +138,11 @@ def _write(policy: Checkpoint, network: Network, target: Path) -> dict[str, tupl
             verbose=False,
         )
     assert program is not None
-    planes = planes_read(network.config.attack_planes, network.config.threat_planes)
+    named = names_read(dataclasses.asdict(network.config))
     program.model.metadata_props.update(
-        role=policy.role, rules=policy.rules, planes=" ".join(plane.name for plane in planes)
+        role=policy.role,
+        rules=policy.rules,
+        **{key: " ".join(names) for key, names in named.items()},
     )
     program.save(str(target), external_data=False)
     return {name: tuple(example.shape[1:]) for name, example in examples.items()}

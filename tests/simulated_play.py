@@ -69,14 +69,18 @@ def main() -> None:
     warnings.simplefilter("ignore")  # generators are meant to overflow; small launches are meant
     wanted = collect(HostPlay, "cpu")
     assert len(wanted.final_games), "a battle must have ended"
-    rows = np.concatenate([wanted.rows[0], wanted.last_rows])
+    valley = BatchedGame(GAMES, "koom-valley", observations=False, masks=None, seed=2)
+    for _ in range(40):
+        valley.step(valley.sample_actions())
+    several = np.concatenate([wanted.rows[0], wanted.last_rows]), valley.rows.copy()
     reads = {"attacks": True, "threats": True, "afterstates": True}
-    shown = Inputs.of_rows(rows, **reads)
+    all_shown = [Inputs.of_rows(rows, **reads) for rows in several]
     run_one_by_one()
     pretend()
-    made = on_device.inputs_on_device(torch.from_numpy(rows), **reads)
-    for name in ("planes", "decisions", "game", "counts", "afterstates"):
-        np.testing.assert_array_equal(getattr(made, name), getattr(shown, name), err_msg=name)
+    for rows, shown in zip(several, all_shown, strict=True):
+        made = on_device.inputs_on_device(torch.from_numpy(rows), **reads)
+        for name in ("planes", "decisions", "game", "counts", "afterstates"):
+            np.testing.assert_array_equal(getattr(made, name), getattr(shown, name), err_msg=name)
     found = collect(DevicePlay, "cuda")
     for name, value in vars(wanted).items():
         np.testing.assert_allclose(getattr(found, name), value, atol=1e-5, err_msg=name)

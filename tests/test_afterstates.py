@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from random import Random
 
 import numpy as np
 import pytest
 import torch
 from by_hand import decide, decisions, place
+from positions import constructed, learn, position_of
 from test_attacks import some_rows
 from test_device_play import rows_of
 
 from agents.networks.afterstates import AFTERSTATE_FEATURES, afterstate_features
 from agents.networks.inputs import Inputs
 from agents.networks.on_device import inputs_on_device
-from agents.networks.strikes import MOST_TRAMPLED
+from agents.search.strikes import MOST_JUMPS
 from thud_env import Position, Termination
-from thud_env.actions import MOVE_DISTANCE, MOVE_FROM, MOVE_TO, NUM_ACTIONS, NUM_MOVES
+from thud_env.actions import MOVE_DISTANCE, MOVE_FROM, MOVE_TO, NUM_MOVES
 from thud_env.board import CELL_OF_SQUARE
+from thud_env.outcome import SIDES
 from thud_env.rules.row import (
     ANSWER_OFFER,
     DWARF,
@@ -29,37 +32,60 @@ from thud_env.rules.row import (
     ONGOING,
     PENDING,
     PENDING_CELL,
+    QUIET_TURNS,
     TAKEN,
     TERMINATION,
     TO_MOVE,
     TROLL,
     TROLLS,
+    TURNS,
     index_row,
 )
-from thud_env.rulesets import RULESETS
+from thud_env.rulesets import RULESETS, get_ruleset
 
 NAMES = [feature.name for feature in AFTERSTATE_FEATURES]
+ON_THE_BOARD = "capturable unanswered strikable cornered captured won"
+BY_THE_STONE = "won stone_lost stone_won"
+OWN = {
+    "classic:name=off-the-edge,trolls_keep_off_edge=yes": ON_THE_BOARD,
+    "classic:name=only-shoves,step_captures=none": ON_THE_BOARD,
+    "classic:name=sandwiched,dwarfs_capture=sandwich": ON_THE_BOARD,
+    "koom-valley:name=hurled-at,dwarfs_capture=hurl": " ".join(NAMES),
+    "koom-valley:name=points,reward=margin": " ".join(NAMES),
+}
+GAMES = {
+    **dict.fromkeys(("classic", "classic-any", "classic-all"), ON_THE_BOARD),
+    "koom-valley": " ".join(NAMES),
+    "koom-valley-football": BY_THE_STONE,
+    **OWN,
+}
+"""What each game can show."""
+for _spec in OWN:
+    learn(get_ruleset(_spec))
+
 BY_STONE = (Termination.GOAL, Termination.SURROUNDED)
 
 
 def to_play(row: np.ndarray, side: int) -> np.ndarray:
-    """The same board at the start of a side's turn."""
+    """The same board at the start of a side's turn, far from all limits."""
     board = row.copy()
-    board[TO_MOVE], board[PENDING], board[PENDING_CELL], board[TAKEN] = side, NO_QUESTION, 0, 0
+    board[TO_MOVE], board[PENDING], board[TERMINATION] = side, NO_QUESTION, ONGOING
+    board[[PENDING_CELL, TAKEN, QUIET_TURNS, TURNS]] = 0
     return board
 
 
-def turns(row: np.ndarray, side: int) -> Iterator[np.ndarray]:
-    """The rows after each turn of a side."""
-    waiting = [Position(to_play(row, side))]
+def turns(row: np.ndarray, side: int) -> Iterator[tuple[int, np.ndarray]]:
+    """Each turn of a side: the cell that a piece leaves, and the row after it."""
+    waiting = [(0, Position.unchecked(to_play(row, side)))]  # even if the battle is over there
     while waiting:
-        position = waiting.pop()
-        for decision in position.legal_actions():
-            child = position.apply(int(decision))
+        start, position = waiting.pop()
+        for decision in position.legal_actions().tolist():
+            child = position.apply(decision)
+            first = start or (int(MOVE_FROM[decision]) if decision < NUM_MOVES else 0)
             if child.row[TERMINATION] != ONGOING or child.row[TO_MOVE] != side:
-                yield child.row
+                yield first, child.row
             else:
-                waiting.append(child)
+                waiting.append((first, child))
 
 
 def cells(row: np.ndarray, piece: int) -> set[int]:
@@ -69,14 +95,14 @@ def cells(row: np.ndarray, piece: int) -> set[int]:
 def struck(row: np.ndarray) -> set[int]:
     """The cells of the trolls that the dwarfs could capture if it were their turn."""
     here = cells(row, TROLL)
-    after = (cells(one, TROLL) for one in turns(row, DWARFS))
+    after = (cells(one, TROLL) for _, one in turns(row, DWARFS))
     return set().union(*(here - there for there in after))
 
 
 def has_no_way_out(row: np.ndarray, troll: int) -> bool:
     """Whether a troll could be struck wherever it goes: in Classic Thud by a step."""
     classic = Position(row).rules.trolls_capture == "beside"
-    position = Position(to_play(row, TROLLS))
+    position = Position.unchecked(to_play(row, TROLLS))
     for move in position.legal_actions():
         if move >= NUM_MOVES or MOVE_FROM[move] != troll or (classic and MOVE_DISTANCE[move] > 1):
             continue
@@ -97,27 +123,27 @@ def by_the_rules(row: np.ndarray, decision: int) -> dict[str, float]:
     child = position.apply(decision)
     after, side = child.row, int(row[TO_MOVE])
     found = dict.fromkeys(NAMES, 0.0)
+    pieces = row[NUM_DWARFS] + row[NUM_TROLLS] - after[NUM_DWARFS] - after[NUM_TROLLS]
+    found["captured"] = float(pieces) / 4
     if child.outcome is not None:
-        found["won"] = float(child.outcome.termination in BY_STONE)
+        found["won"] = float(child.outcome.winner == SIDES[side])
         return found
     threatened, here = struck(after), cells(after, TROLL)
-    for turn in turns(after, TROLLS):
+    for start, turn in turns(after, TROLLS):
         taken = int(after[NUM_DWARFS] - turn[NUM_DWARFS])
-        if taken > MOST_TRAMPLED and position.rules.trolls_capture == "trample":
+        if taken > MOST_JUMPS and position.rules.trolls_capture == "trample":
             continue  # it may stop earlier, which is another turn
         found["capturable"] = max(found["capturable"], taken / 4)
-        mover, target = here - cells(turn, TROLL), cells(turn, TROLL) - here
-        if not threatened - mover and not target & struck(turn):
+        end = cells(turn, TROLL) - here or {start}  # it may come back
+        if not threatened - {start} and not end & struck(turn):
             found["unanswered"] = max(found["unanswered"], taken / 4)
     found["strikable"] = len(threatened) / 4
     found["cornered"] = float(
         len(threatened) > 1 or any(has_no_way_out(after, troll) for troll in threatened)
     )
-    pieces = row[NUM_DWARFS] + row[NUM_TROLLS] - after[NUM_DWARFS] - after[NUM_TROLLS]
-    found["captured"] = float(pieces) / 4
     if after[PENDING] == NO_QUESTION:
         for name, who in (("stone_lost", 1 - side), ("stone_won", side)):
-            ends = (Position(turn).outcome for turn in turns(after, who))
+            ends = (Position(turn).outcome for _, turn in turns(after, who))
             found[name] = float(any(end and end.termination in BY_STONE for end in ends))
     return found
 
@@ -128,19 +154,21 @@ def shown(position: Position, word: str) -> dict[str, float]:
     return dict(zip(NAMES, features[decision].tolist(), strict=True))
 
 
-@pytest.mark.parametrize("side", [DWARFS, TROLLS])
-@pytest.mark.parametrize("rules", RULESETS)
-def test_features_are_those_that_all_turns_show(rules: str, side: int) -> None:
-    random = np.random.default_rng(3)
-    for row in some_rows(rules, seed=9)[::8]:
-        here = to_play(row, side)
-        legal = Position(here).legal_actions()
-        features = afterstate_features(here[None])[0]
-        assert not features[np.setdiff1d(np.arange(NUM_ACTIONS), legal)].any()
-        for decision in random.choice(legal, size=min(4, len(legal)), replace=False).tolist():
-            assert dict(zip(NAMES, features[decision].tolist(), strict=True)) == by_the_rules(
-                here, decision
-            )
+@pytest.mark.slow
+@pytest.mark.parametrize(("rules", "shown_in_it"), GAMES.items(), ids=GAMES)
+def test_features_are_those_that_all_turns_show(rules: str, shown_in_it: str) -> None:
+    random, seen = Random(3), set()
+    for position in map(position_of, constructed(rules, 150, random)):
+        if position.outcome is not None:
+            continue
+        features = afterstate_features(position.row[None])[0]
+        legal = position.legal_actions().tolist()
+        assert not np.delete(features, legal, axis=0).any()
+        for decision in random.sample(legal, min(2, len(legal))):
+            found = dict(zip(NAMES, features[decision].tolist(), strict=True))
+            assert found == by_the_rules(position.row, decision), (position, decision)
+            seen |= {name for name, value in found.items() if value > 0}
+    assert seen == set(shown_in_it.split())
 
 
 @pytest.mark.parametrize(
@@ -150,8 +178,25 @@ def test_features_are_those_that_all_turns_show(rules: str, side: int) -> None:
         (place("koom-valley", "D8 E9", "E8 N11"), "E9-J9", {"capturable": 0.25}),
         (place("koom-valley", "J2", "N11", rock="H2"), "H2-J1", {"won": 1}),
         (place("koom-valley", "J2 J1 A10", "N11", rock="H3"), "H3-H2", {"stone_won": 1}),
+        (place("koom-valley", "A10", "G8 J8 H4", rock="H8"), "A10-B10", {"stone_lost": 1}),
+        (place("koom-valley", "H4 H6 A10", "G8 J8 H3", rock="H8"), "A10-B10", {"stone_lost": 1}),
+        (place("koom-valley", "D8 F4", "E8"), "F4-F8", {"captured": 0.25, "won": 1}),
+        (place("classic", "D8 E8", "F8 A10"), "E8-F8", {"captured": 0.25, "strikable": 0}),
+        (decide(place("classic", "H6", "H4 K12", "t"), "H4-H5"), "capture H6", {"won": 1}),
+        (place("classic", "A8", "H3", "d", quiet=199), "A8-A7", {"won": 0, "captured": 0}),
     ],
-    ids=["a sandwich", "a dwarf left alone", "the Rock gets there", "the Rock is near"],
+    ids=[
+        "a sandwich",
+        "a dwarf left alone",
+        "the Rock gets there",
+        "the Rock is near",
+        "a third troll comes",
+        "a third troll tramples",
+        "the last troll",
+        "a hurl",
+        "the last dwarf",
+        "a limit",
+    ],
 )
 def test_features_by_hand(position: Position, word: str, seen: dict[str, float]) -> None:
     features = shown(position, word)

@@ -11,7 +11,7 @@ import torch
 
 import agents
 from agents.export import DensePolicy, main
-from agents.networks.afterstates import afterstate_features
+from agents.networks.afterstates import AFTERSTATE_FEATURES, afterstate_features
 from agents.networks.attacks import attack_planes
 from agents.networks.checkpoint import load_policy, save_policy
 from agents.networks.config import NetworkConfig
@@ -111,6 +111,8 @@ def test_an_onnx_file_says_what_the_network_says(network: Network, saved: Path, 
     metadata = session.get_modelmeta().custom_metadata_map
     assert (metadata["role"], metadata["rules"]) == ("dwarfs", "classic")
     assert len(metadata["planes"].split()) == network.num_planes
+    features = [feature.name for feature in AFTERSTATE_FEATURES]
+    assert metadata.get("afterstates", "").split() == features * network.config.afterstates
     said: dict[str, Any] = {}
     exec(documented("onnx").replace("PATH", str(target)), said)
     start = network.inputs(Position.start().row[None])

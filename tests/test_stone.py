@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from random import Random
 
+import numpy as np
 import pytest
+from by_hand import place
 from positions import constructed, from_play, position_of
 
 from agents.search.stone import wins_by_stone
@@ -32,9 +34,9 @@ def wins_with(row: Row, action: int) -> bool:
     """Whether a turn that begins with an action ends the battle as the stone's object has it."""
     child = row.copy()
     apply(child, action)
-    while child[PENDING] != NO_QUESTION:
-        apply(child, Position.unchecked(child).legal_actions()[-1])
-    return child[TERMINATION] in (GOAL, SURROUNDED)
+    if child[PENDING] == NO_QUESTION:
+        return child[TERMINATION] in (GOAL, SURROUNDED)
+    return any(wins_with(child, on) for on in Position.unchecked(child).legal_actions().tolist())
 
 
 @EACH_RULESET
@@ -54,6 +56,15 @@ def test_a_win_by_the_stone_is_seen_before_it_is_played(rules: str) -> None:
             seen.add((side, wins))
     has_object = rules.startswith("koom-valley")
     assert seen == {(side, wins) for side in (0, 1) for wins in {False, has_object}}
+
+
+def test_a_troll_may_trample_its_way_to_the_stone() -> None:
+    position = place("koom-valley", "H4 H6 A10", "H3 G8 J8", "t")
+    assert "TH3-H5-H7xH4xH6" in position.turns()
+    row = position.row.copy()
+    assert wins_by_stone(row, TROLLS)
+    assert np.array_equal(row, position.row)
+    assert not wins_by_stone(place("koom-valley", "H4 H6 A10", "H3 G8 A11", "t").row, TROLLS)
 
 
 def test_a_stone_that_never_moves_is_not_brought_to_a_goal() -> None:

@@ -99,7 +99,7 @@ class RunConfig:
     start_from: str = ""
     """A folder with a policy of each role, such as a checkpoint, whose weights the networks start
     with; they must be of its size, or have fewer blocks or no ``afterstates``: what they lack
-    begins as the identity, so that the networks judge as those did. Empty: random weights."""
+    changes nothing at first, so that the networks judge as those did. Empty: random weights."""
     total_decisions: Count = 1_000_000
     """Decisions by both roles together, rounded up to whole rollouts."""
     num_games: Count = 128

@@ -14,23 +14,22 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.networks.strikes import captures_at_hand, is_cornered, struck_trolls
 from agents.search.stone import wins_by_stone
+from agents.search.strikes import captures_at_hand, is_cornered, struck_trolls
 from thud_env.actions import NUM_ACTIONS
 from thud_env.batch.states import legal_lists
 from thud_env.jit.bits import count_ones
 from thud_env.jit.compile import compiled, compiled_with_arrays
 from thud_env.rules.check import as_rows
-from thud_env.rules.play import apply
+from thud_env.rules.play import apply, margin
 from thud_env.rules.row import (
-    GOAL,
+    DWARFS,
     NO_QUESTION,
     NUM_DWARFS,
     NUM_TROLLS,
     ONGOING,
     PENDING,
     ROW_SIZE,
-    SURROUNDED,
     TERMINATION,
     TO_MOVE,
     copy_row,
@@ -47,15 +46,16 @@ class Feature(NamedTuple):
 AFTERSTATE_FEATURES = (
     Feature("capturable", "the most dwarfs that a troll could capture in a turn / 4"),
     Feature("unanswered", "the same while no other troll can be struck, nor it after that / 4"),
-    Feature("strikable", "how many trolls could be struck / 4"),
-    Feature("cornered", "1 if two could, or one that could step nowhere safe"),
+    Feature("strikable", "how many trolls could be struck, that is captured by a dwarf / 4"),
+    Feature("cornered", "1 if two could, or one that could be wherever it goes"),
     Feature("captured", "pieces that the decision itself captured / 4"),
-    Feature("won", "1 if it won by the stone"),
-    Feature("stone_lost", "1 if the other side could win by the stone in its turn"),
+    Feature("won", "1 if it ended the battle, and the side that decided has won"),
+    Feature("stone_lost", "1 if the other side could end it by the stone in its turn"),
     Feature("stone_won", "1 if the side that decided could, if it were its turn again"),
 )
 """In the midst of a turn, those of the board as it stands then, and none of the next turn's stone;
-of a battle that is over, ``won`` alone."""
+of a battle that is over, ``captured`` and ``won``. Of a trample four jumps are looked at
+(``search/strikes.py``)."""
 NUM_AFTERSTATE_FEATURES = len(AFTERSTATE_FEATURES)
 
 (
@@ -72,9 +72,18 @@ NUM_AFTERSTATE_FEATURES = len(AFTERSTATE_FEATURES)
 
 @compiled
 def _show(row, side, pieces, features):
-    """Write what is to be seen in a state after a decision of a side that found so many pieces."""
+    """Write what is to be seen in an afterstate.
+
+    Args:
+        row: [432] the afterstate; changed and restored.
+        side: who decided, 0 dwarfs, 1 trolls.
+        pieces: dwarfs and trolls on the board before.
+        features: [8] zeros; written.
+    """
+    features[_CAPTURED] = (pieces - row[NUM_DWARFS] - row[NUM_TROLLS]) / 4
     if row[TERMINATION] != ONGOING:
-        if row[TERMINATION] == GOAL or row[TERMINATION] == SURROUNDED:
+        own_margin = margin(row) if side == DWARFS else -margin(row)
+        if own_margin > 0:
             features[_WON] = 1
         return
     struck = struck_trolls(row, 0)
@@ -84,7 +93,6 @@ def _show(row, side, pieces, features):
     features[_STRIKABLE] = count_ones(struck) / 4
     if is_cornered(row, struck, 0):
         features[_CORNERED] = 1
-    features[_CAPTURED] = (pieces - row[NUM_DWARFS] - row[NUM_TROLLS]) / 4
     if row[PENDING] == NO_QUESTION:
         if wins_by_stone(row, 1 - side):
             features[_STONE_LOST] = 1
@@ -111,6 +119,7 @@ def show_afterstate(row, decision, afterstate, features):
 
 @compiled_with_arrays
 def _show_each(rows, game, decisions, afterstate, features):
+    """See ``features_of``; ``afterstate``: [432] overwritten."""
     for number in range(decisions.shape[0]):
         show_afterstate(rows[game[number]], decisions[number], afterstate, features[number])
 

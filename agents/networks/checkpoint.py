@@ -134,7 +134,7 @@ def save_policy(
             "decisions": decisions,
             "agreement": agreement,
             "network": config,
-            "planes": _plane_names(config),
+            **names_read(config),
             "actions": NUM_ACTIONS,
             "sha256": hashlib.sha256(model).hexdigest(),
             "thud_env": thud_env.__version__,
@@ -208,15 +208,16 @@ def _hash(manifest: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
-def _plane_names(network: object) -> list[str]:
-    """The names of the planes, and of the features of afterstates, that a network of these settings
-    reads.
+def names_read(network: object) -> dict[str, list[str]]:
+    """The names of what a network of these settings reads, by keys of its manifest: there is no
+    ``afterstates`` if it reads none.
     """
     settings = network if isinstance(network, dict) else {}
     read = (settings.get(key) is True for key in ("attack_planes", "threat_planes"))
-    features = AFTERSTATE_FEATURES if settings.get("afterstates") is True else ()
-    names = [f"afterstate_{feature.name}" for feature in features]
-    return [plane.name for plane in planes_read(*read)] + names
+    names = {"planes": [plane.name for plane in planes_read(*read)]}
+    if settings.get("afterstates") is True:
+        names["afterstates"] = [feature.name for feature in AFTERSTATE_FEATURES]
+    return names
 
 
 def check_no_file(folder: Path) -> None:
@@ -254,7 +255,7 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         raise CheckpointError(f"{path} is not the manifest of a {FORMAT} checkpoint")
     expected: dict[str, Any] = {
         "format_version": FORMAT_VERSION,
-        "planes": _plane_names(manifest.get("network")),
+        **names_read(manifest.get("network")),
         "actions": NUM_ACTIONS,
     }
     for key, value in expected.items():
@@ -266,7 +267,7 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     for key, kind in _KINDS.items():
         if type(manifest.get(key)) is not kind:
             raise CheckpointError(f"{path} is damaged: {key} is missing or of the wrong kind")
-    for key in manifest.keys() - _KINDS.keys():
+    for key in manifest.keys() - _KINDS.keys() - expected.keys():
         raise CheckpointError(f"{path} is damaged: it has an unknown key {_short(key)}")
     if manifest[OWN_HASH] != _hash(manifest):
         raise CheckpointError(f"{path} is damaged: it does not match its own hash")

@@ -119,6 +119,7 @@ def _features_on_device(rows: Tensor, game: Tensor, decisions: Tensor) -> Tensor
     from agents.networks.afterstates_cuda import THREADS, show_afterstates_of
 
     features = torch.empty((len(decisions), NUM_AFTERSTATE_FEATURES), device=rows.device)
-    copies = torch.empty((THREADS, ROW_SIZE), dtype=rows.dtype, device=rows.device)
+    threads = min(THREADS, len(decisions))
+    copies = torch.empty((threads, ROW_SIZE), dtype=rows.dtype, device=rows.device)
     show_afterstates_of(rows, game, decisions, copies, features)
     return features

@@ -12,7 +12,7 @@ zero.
 
 from __future__ import annotations
 
-from agents.networks.strikes import captures_at_hand, is_cornered, put, struck_trolls
+from agents.search.strikes import captures_at_hand, is_cornered, put, struck_trolls
 from thud_env.board import SIZE, STRIDE
 from thud_env.jit.bits import count_ones, natural
 from thud_env.jit.compile import compiled

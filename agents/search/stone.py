@@ -7,13 +7,22 @@ it there. Tests compare it with the rules.
 from __future__ import annotations
 
 from agents.search.bitboards import steps_between
+from agents.search.strikes import put, trample_on
 from thud_env.actions import MOVE_BASE, MOVE_TO
-from thud_env.board import IS_GOAL_CELL
+from thud_env.board import IS_GOAL_CELL, NUM_DIRECTIONS
 from thud_env.jit.bits import trailing_zeros
 from thud_env.jit.compile import compiled
 from thud_env.rules.moves import count_adjacent, piece_moves
-from thud_env.rules.row import DWARFS, NUM_TROLLS, STONE_CELL, TROLL, TROLL_CELLS, stone_moves
-from thud_env.rules.traits import stone_wins
+from thud_env.rules.row import (
+    DWARFS,
+    EMPTY,
+    NUM_TROLLS,
+    STONE_CELL,
+    TROLL,
+    TROLL_CELLS,
+    stone_moves,
+)
+from thud_env.rules.traits import stone_wins, trolls_trample
 from thud_env.rulesets import TROLLS_TO_SURROUND
 
 
@@ -22,8 +31,8 @@ def wins_by_stone(row, side):
     """Whether a side could win by the stone if it were its turn.
 
     Args:
-        row: [432] a state row at the start of a turn, its battle not over. Of a stone on a goal
-            square, which ends every battle that gets there, nothing is known.
+        row: [432] a state row at the start of a turn, its battle not over; changed and restored. Of
+            a stone on a goal square, which ends every battle that gets there, nothing is known.
         side: 0 dwarfs, 1 trolls.
     """
     if not stone_wins(row):
@@ -46,7 +55,9 @@ def _reaches_goal(row, stone):
 
 @compiled
 def _may_be_surrounded(row, stone):
-    """Whether a move of one troll leaves enough of them beside the stone."""
+    """Whether a turn of one troll leaves enough of them beside the stone. Of a trample
+    ``MOST_JUMPS`` are looked at.
+    """
     beside = count_adjacent(row, stone, TROLL)
     if beside < TROLLS_TO_SURROUND - 1:
         return False
@@ -59,4 +70,19 @@ def _may_be_surrounded(row, stone):
             if missing <= (steps_between(to, stone) == 1):
                 return True
             moves &= moves - 1
+        if missing <= 1 and trolls_trample(row) and _tramples_to(row, cell, stone):
+            return True
     return False
+
+
+@compiled
+def _tramples_to(row, troll, stone):
+    """Whether a troll can trample its way to a square beside the stone. Restores the row."""
+    here, jumps, way, direction = troll, 0, 0, 0
+    reaches = False
+    put(row, troll, EMPTY)
+    while jumps > 0 or direction < NUM_DIRECTIONS:
+        here, jumps, way, direction, jumped = trample_on(row, here, jumps, way, direction)
+        reaches |= jumped and steps_between(here, stone) == 1
+    put(row, troll, TROLL)
+    return reaches

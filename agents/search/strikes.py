@@ -7,7 +7,7 @@ meanwhile, so a troll put on the board is no part of them: it is the *newcomer*,
 
 from __future__ import annotations
 
-from thud_env.actions import MOVE_BASE, MOVE_DISTANCE, MOVE_TO
+from thud_env.actions import MOVE_BASE, MOVE_DIRECTION, MOVE_DISTANCE, MOVE_TO
 from thud_env.board import CELL_STEP, NUM_DIRECTIONS
 from thud_env.jit.bits import count_ones, natural, trailing_zeros
 from thud_env.jit.compile import compiled
@@ -30,9 +30,9 @@ from thud_env.rules.traits import (
 )
 from thud_env.rulesets import STEP_TAKES_NONE, STEP_TAKES_ONE
 
-MOST_TRAMPLED = 4
-"""Dwarfs that a troll is followed to trample in a turn: it might jump over all of a crowd, in
-countless orders."""
+MOST_JUMPS = 4
+"""Jumps of a trample that are looked at: a troll might go over all of a crowd, in countless
+orders."""
 
 
 @compiled
@@ -121,8 +121,9 @@ def _can_be_struck_after(row, start, move):
 
 @compiled
 def is_cornered(row, struck, newcomer):
-    """Whether dwarfs can capture a troll in their next turn whatever trolls do but capture: two can
-    be struck, or one that could be wherever it goes. Shoves are not looked at.
+    """Whether two trolls can be struck, or one that could be after each of its own moves: steps
+    where trolls capture beside, what they capture left standing, else moves and single jumps. What
+    other trolls could do about it is not looked at.
 
     Args:
         row: [432] a state row.
@@ -171,55 +172,74 @@ def _is_answered(row, start, target, captured):
 def _count_beside(row, troll, others_are_safe, unanswered, most):
     """See ``captures_at_hand``: steps and shoves, with what has been found of other trolls."""
     steps_take = step_captures(row)
-    for direction in range(NUM_DIRECTIONS):
-        step = int(CELL_STEP[direction])
-        run = empty_run(row, troll, direction)
-        if run == 0:
+    first, moves = int(MOVE_BASE[natural(troll), 0]), piece_moves(row, troll)
+    while moves != 0:
+        move = first + trailing_zeros(moves)
+        moves &= moves - 1
+        target = int(MOVE_TO[move])
+        beside = neighbours(row, target, DWARF)
+        if beside == 0:
             continue
-        length = line_length(row, troll, step)
-        for distance in range(1, min(run, length) + 1):
-            target = troll + distance * step
-            beside = neighbours(row, target, DWARF)
-            if beside == 0 or (length == 1 and steps_take == STEP_TAKES_NONE):
-                continue
-            takes_one = length == 1 and steps_take == STEP_TAKES_ONE
-            dwarfs = 1 if takes_one else count_ones(beside)
-            most = max(most, dwarfs)
-            while beside != 0 and others_are_safe and dwarfs > unanswered:
-                captured = beside & -beside if takes_one else beside
-                if not _is_answered(row, troll, target, captured):
-                    unanswered = dwarfs
-                beside &= ~captured
+        step = int(CELL_STEP[MOVE_DIRECTION[move]])
+        is_shove = row[natural(troll - step)] == TROLL  # a step in line may be one
+        if not is_shove and steps_take == STEP_TAKES_NONE:
+            continue
+        takes_one = not is_shove and steps_take == STEP_TAKES_ONE
+        dwarfs = 1 if takes_one else count_ones(beside)
+        most = max(most, dwarfs)
+        while beside != 0 and others_are_safe and dwarfs > unanswered:
+            captured = beside & -beside if takes_one else beside
+            if not _is_answered(row, troll, target, captured):
+                unanswered = dwarfs
+            beside &= ~captured
     return unanswered, most
 
 
 @compiled
+def trample_on(row, here, jumps, way, direction):
+    """One step through all ways of a troll over dwarfs, and back again: a jump in a direction if
+    there is one, else the next direction, or if none is left the last jump taken back.
+
+    Begin with the troll lifted from its square, at ``here``, no jumps and direction 0; end when
+    there are no jumps and no directions left, with the board as it was.
+
+    Args:
+        row: [432] a state row, from which dwarfs are taken on the way.
+        here: the square that the troll has come to.
+        jumps: how many jumps led there, ``MOST_JUMPS`` at most.
+        way: their directions, three bits each.
+        direction: the next to try, or 8.
+
+    Returns:
+        the next ``here``, ``jumps``, ``way`` and ``direction``, and whether it was a jump.
+    """
+    if direction == NUM_DIRECTIONS or jumps == MOST_JUMPS:
+        last = way % NUM_DIRECTIONS
+        here -= 2 * int(CELL_STEP[last])
+        put(row, here + CELL_STEP[last], DWARF)
+        return here, jumps - 1, way // NUM_DIRECTIONS, last + 1, False
+    if can_trample(row, natural(here), direction):
+        step = int(CELL_STEP[direction])
+        put(row, here + step, EMPTY)
+        return here + 2 * step, jumps + 1, NUM_DIRECTIONS * way + direction, 0, True
+    return here, jumps, way, direction + 1, False
+
+
+@compiled
 def _count_trampled(row, troll, others_are_safe, unanswered, most):
-    """See ``captures_at_hand``: all ways of a troll over dwarfs, and back again."""
-    here, trampled, way, direction = troll, 0, 0, 0  # the way: its directions, three bits each
+    """See ``captures_at_hand``: tramples, with what has been found of other trolls."""
+    here, jumps, way, direction = troll, 0, 0, 0
     put(row, troll, EMPTY)
-    while trampled > 0 or direction < NUM_DIRECTIONS:
-        if direction == NUM_DIRECTIONS or trampled == MOST_TRAMPLED:
-            direction, way = way % NUM_DIRECTIONS, way // NUM_DIRECTIONS
-            step = int(CELL_STEP[direction])
-            here -= 2 * step
-            put(row, here + step, DWARF)
-            trampled -= 1
-            direction += 1
-        elif can_trample(row, natural(here), direction):
-            step = int(CELL_STEP[direction])
-            put(row, here + step, EMPTY)
-            here += 2 * step
-            trampled += 1
-            direction, way = 0, NUM_DIRECTIONS * way + direction
-            most = max(most, trampled)
-            if others_are_safe and trampled > unanswered:
-                put(row, here, TROLL)
-                if not can_be_struck(row, here):
-                    unanswered = trampled
-                put(row, here, EMPTY)
-        else:
-            direction += 1
+    while jumps > 0 or direction < NUM_DIRECTIONS:
+        here, jumps, way, direction, jumped = trample_on(row, here, jumps, way, direction)
+        if not jumped:
+            continue
+        most = max(most, jumps)
+        if others_are_safe and jumps > unanswered:
+            put(row, here, TROLL)
+            if not can_be_struck(row, here):
+                unanswered = jumps
+            put(row, here, EMPTY)
     put(row, troll, TROLL)
     return unanswered, most
 
@@ -227,7 +247,7 @@ def _count_trampled(row, troll, others_are_safe, unanswered, most):
 @compiled
 def captures_at_hand(row, struck, newcomer):
     """The most dwarfs that a troll could capture in a turn while no other troll can be struck, nor
-    it afterwards; and the most at all, of a trample ``MOST_TRAMPLED``.
+    it afterwards; and the most at all. Of a trample ``MOST_JUMPS`` are counted.
 
     Args:
         row: [432] a state row.
