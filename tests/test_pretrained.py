@@ -10,7 +10,11 @@ from agents.networks.folders import PRETRAINED, policy_folder
 from thud_env import Position
 from thud_env.outcome import SIDES
 from training.arena.battles import play_battles
+from training.config import TrainConfig
+from training.config_file import load_config
 
+ROOT = Path(__file__).parents[1]
+CONFIGS = list((ROOT / "configs").glob("tune-*.yaml"))
 RULESETS = sorted(path.name for path in PRETRAINED.iterdir() if path.is_dir())
 
 
@@ -19,6 +23,14 @@ def test_a_folder_has_both_roles_of_the_ruleset_it_is_named_after(rules: str) ->
     for role in SIDES:
         loaded = load_policy(PRETRAINED / rules / role)
         assert (loaded.rules, loaded.role) == (rules, role)
+
+
+@pytest.mark.parametrize("rules", sorted({path.name[5:-5] for path in CONFIGS} & set(RULESETS)))
+def test_the_configuration_that_made_a_pair_makes_networks_like_its_own(rules: str) -> None:
+    config = load_config(ROOT / "configs" / f"tune-{rules}.yaml", TrainConfig)
+    assert config.rules == rules
+    for role in SIDES:
+        assert load_policy(PRETRAINED / rules / role).network.config == config.network
 
 
 @pytest.mark.parametrize(
