@@ -10,7 +10,7 @@ from __future__ import annotations
 from thud_env.actions import MOVE_BASE, MOVE_DIRECTION, MOVE_DISTANCE, MOVE_TO
 from thud_env.board import CELL_STEP, NUM_DIRECTIONS
 from thud_env.jit.bits import count_ones, natural, trailing_zeros
-from thud_env.jit.compile import compiled
+from thud_env.jit.compile import compiled, inlined
 from thud_env.jit.lanes import neighbours
 from thud_env.rules.moves import can_trample, empty_run, line_length, piece_moves
 from thud_env.rules.row import (
@@ -195,7 +195,7 @@ def _count_beside(row, troll, others_are_safe, unanswered, most):
     return unanswered, most
 
 
-@compiled
+@inlined
 def trample_on(row, here, jumps, way, direction):
     """One step through all ways of a troll over dwarfs, and back again: a jump in a direction if
     there is one, else the next direction, or if none is left the last jump taken back.
