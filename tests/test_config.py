@@ -369,3 +369,14 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 def test_integers_of_any_length_are_refused_in_a_line(key: str, value: str, said: str) -> None:
     with pytest.raises(ConfigError, match=f"^{key}: .*{said}"):
         load_config(CONFIGS[0], TrainConfig, [f"{key}={value}"])
+
+
+@pytest.mark.parametrize("kind", [TrainConfig, ExploitConfig, DistillConfig])
+def test_a_word_for_one_key_of_a_section_leaves_the_others_as_help_shows_them(
+    kind: type[RunConfig],
+) -> None:
+    """A section that is named in part takes its other keys from its own class."""
+    sections = [value for value in vars(kind()).values() if dataclasses.is_dataclass(value)]
+    assert sections
+    for section in sections:
+        assert section == type(section)()

@@ -114,9 +114,7 @@ class DistillConfig(RunConfig):
     max_quiet_turns: int | None = 60
     """Quiet turns that end a battle; empty: the ruleset's. The long ends of dead battles teach
     nothing."""
-    network: NetworkConfig = dataclasses.field(
-        default_factory=lambda: NetworkConfig(attack_planes=True)
-    )
+    network: NetworkConfig = dataclasses.field(default_factory=NetworkConfig)
     """The size of each role's network."""
     teacher: TeacherConfig = dataclasses.field(default_factory=TeacherConfig)
     """The search that labels states."""
