@@ -118,6 +118,7 @@ def test_the_panel_stays_still_while_two_slow_agents_play(visit):
     assert page.evaluate("went") == 0
     page.get_by_role("button", name="Pause").click()
     expect(thinking).to_be_hidden()
+    page.unroute_all(behavior="wait")  # else the page is gone before a request is let on
 
 
 def test_agents_that_are_watched_play_on_where_they_were_stopped(visit):
