@@ -1,8 +1,9 @@
 """What either side could capture in its next turn, on a board that may be changed to find out.
 
 A troll *can be struck* if a dwarf could capture it: by a hurl in Classic Thud, by a sandwich in
-Koom Valley. All functions restore the row that they change. Its lists of pieces stay as they are
-meanwhile, so a troll put on the board is no part of them: it is the *newcomer*, or 0.
+Koom Valley. All functions but ``put`` and ``trample_on`` restore the row that they change. Its
+lists of pieces stay as they are meanwhile, so a troll put on the board is no part of them: it is
+the *newcomer*, or 0.
 """
 
 from __future__ import annotations
