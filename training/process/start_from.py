@@ -52,9 +52,12 @@ def start_from(folder: str, networks: tuple[PolicyNetwork, PolicyNetwork], rules
                     f"{rules} ({error}): a policy for {rules} would be right"
                 ) from None
             given = dataclasses.asdict(wanted) if type(wanted) is type(found.config) else {}
+            theirs = dataclasses.asdict(found.config)
+            if not found.config.afterstates:  # which may be added
+                del theirs["afterstates"]
             words = " ".join(
                 f"network.{key}={str(value).lower()}"  # as YAML writes true and false
-                for key, value in dataclasses.asdict(found.config).items()
+                for key, value in theirs.items()
                 if given.get(key) != value
             )
             raise ConfigError(
