@@ -113,3 +113,12 @@ def begin(page, title=None):
 
 def asked(rules="classic", position="", **more):
     return {"rules": rules, "position": position, **more}
+
+
+def after_two_turns(visit):
+    """The page after a turn of a person's dwarfs and one of greedy trolls."""
+    page = visit(asked(trolls="greedy"))
+    press(page, "F1", "can move")
+    press(page, "F2", "move to")
+    wait_for_turns(page, 2)
+    return page

@@ -16,6 +16,7 @@ from reliability.power import Disk
 from agents.networks.folders import PRETRAINED
 from training.arena import identity
 from training.arena.field import FieldError
+from training.arena.openings import MOST_STARTS
 from training.ladder import store as store_module
 from training.ladder.store import FILE, Store, header_of, read_games
 
@@ -114,6 +115,18 @@ def test_damage_before_the_last_line_is_refused_by_its_number(folder: Path, dama
         read_games(folder)
     with pytest.raises(FieldError, match="line 3 is damaged"):
         Store(folder, FIELD)
+
+
+def test_a_start_that_no_book_has_is_refused(folder: Path) -> None:
+    lines = (folder / FILE).read_text().splitlines()
+    for start, is_refused in ((MOST_STARTS - 1, False), (MOST_STARTS, True)):
+        lines[2] = json.dumps({**json.loads(lines[2]), "start": start})
+        (folder / FILE).write_text("\n".join(lines) + "\n")
+        if is_refused:
+            with pytest.raises(FieldError, match="line 3 is damaged: start cannot be"):
+                read_games(folder)
+        else:
+            assert read_games(folder).results[1].start == start
 
 
 def test_a_file_without_a_header_is_not_a_ladder(tmp_path: Path) -> None:

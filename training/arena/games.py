@@ -120,7 +120,9 @@ def _warm_up(spec: str, rules: str, side: int) -> None:
 
 
 class Timed:
-    """Measures an agent's CPU time. A ``BatchPolicy`` for one battle at a time."""
+    """Measures an agent's CPU time, with the check of its answers. A ``BatchPolicy`` for one battle
+    at a time.
+    """
 
     def __init__(self, spec: str, seed: int) -> None:
         self._spec = spec
