@@ -83,9 +83,6 @@ def measure() -> dict[str, float]:
         "mcts, random playouts of 20 turns, sims/s": simulations_per_second(
             start, "random", 20, "captures"
         ),
-        "mcts, greedy playouts of 20 turns, sims/s": simulations_per_second(
-            start, "greedy", 20, "captures"
-        ),
         "mcts, evaluation, sims/s": simulations_per_second(start, "eval", 0, "captures"),
         "mcts, evaluation for priors too, sims/s": simulations_per_second(start, "eval", 0, "eval"),
         "mcts as it is by itself, sims/s": simulations_per_second(start, "search", 0, "checked"),

@@ -11,12 +11,7 @@ from agents.search import growth as growths
 from agents.search.evaluator import Evaluator, read_evaluator
 from agents.search.growth import Growth
 from agents.search.judge import judging
-from agents.search.playouts import (
-    BY_EVALUATION,
-    BY_GREEDY_PLAY,
-    BY_RANDOM_PLAY,
-    BY_SEARCH,
-)
+from agents.search.playouts import BY_EVALUATION, BY_RANDOM_PLAY, BY_SEARCH
 from agents.search.priors import FROM_CAPTURES, FROM_CHECKED_EVALUATION, FROM_EVALUATION
 from agents.search.reading import glimpse_of, result_so_far, tree_result
 from agents.search.stopping import stopping_after
@@ -30,12 +25,7 @@ from thud_env.jit.rng import seed_generators
 from thud_env.rules.row import Row, ruleset_of
 from thud_env.rulesets import CLASSIC
 
-PLAYOUTS = {
-    "search": BY_SEARCH,
-    "eval": BY_EVALUATION,
-    "random": BY_RANDOM_PLAY,
-    "greedy": BY_GREEDY_PLAY,
-}
+PLAYOUTS = {"search": BY_SEARCH, "eval": BY_EVALUATION, "random": BY_RANDOM_PLAY}
 PRIORS = {
     "checked": FROM_CHECKED_EVALUATION,
     "eval": FROM_EVALUATION,
@@ -67,7 +57,7 @@ class MctsAgent(PlanningAgent):
         sims: simulations for a turn, or for what is left of one; 0: 1,000, or with ``time`` as many
             as it allows, 1,000,000 at most.
         playouts: how leaves are valued: ``search`` by an alpha-beta search of one turn, ``eval`` by
-            the evaluation, ``random`` or ``greedy`` by a playout.
+            the evaluation, ``random`` by a playout.
         length: turns of a playout before the evaluation; 0: to the end of the battle.
         priors: where priors come from: ``eval``, the evaluation after each decision; ``checked``,
             the same, but the most promising decisions valued after what may be captured next; or

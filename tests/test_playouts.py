@@ -13,7 +13,6 @@ from agents.search.evaluator import read_evaluator
 from agents.search.judge import judging
 from agents.search.playouts import (
     BY_EVALUATION,
-    BY_GREEDY_PLAY,
     BY_RANDOM_PLAY,
     BY_SEARCH,
     LEAF_DEPTH,
@@ -29,7 +28,6 @@ from thud_env.rules.row import (
     MAX_DECISIONS_AT_ONCE,
     NO_QUESTION,
     NUM_DWARFS,
-    NUM_TROLLS,
     ONGOING,
     PENDING,
     TERMINATION,
@@ -42,7 +40,6 @@ from thud_env.rules.traits import scored_by_points
 from training.arena.openings import read_openings
 
 WEIGHTS = published_weights()
-BY_PLAYING_ON = pytest.mark.parametrize("how", [BY_RANDOM_PLAY, BY_GREEDY_PLAY])
 EACH_RULESET = pytest.mark.parametrize("rules", RULESETS)
 
 
@@ -54,15 +51,14 @@ def judge(position: Position, how: int, length: int, seed: int = 0) -> tuple[flo
     row = position.row.copy()
     decisions = np.empty(MAX_DECISIONS_AT_ONCE, dtype=np.int32)
     rng = seed_generators(1, seed)
-    return leaf_value(row, how, length, judge_of(row), decisions, rng, 0), row
+    return leaf_value(row, how, length, judge_of(row), decisions, rng), row
 
 
 @EACH_RULESET
-@BY_PLAYING_ON
-def test_a_whole_battle_is_worth_its_score(how: int, rules: str) -> None:
+def test_a_whole_battle_is_worth_its_score(rules: str) -> None:
     start = Position.start(rules, agreement=True, offer_after=1, max_turns=300)
     for seed in range(5):
-        value, row = judge(start, how, WHOLE_BATTLE, seed)
+        value, row = judge(start, BY_RANDOM_PLAY, WHOLE_BATTLE, seed)
         outcome = Position(row).outcome
         assert outcome is not None
         assert outcome.termination != Termination.AGREEMENT, "it makes no offers"
@@ -70,9 +66,8 @@ def test_a_whole_battle_is_worth_its_score(how: int, rules: str) -> None:
 
 
 @EACH_RULESET
-@BY_PLAYING_ON
-def test_a_playout_is_cut_off_and_evaluated(how: int, rules: str) -> None:
-    value, row = judge(Position.start(rules), how, 7)
+def test_a_playout_is_cut_off_and_evaluated(rules: str) -> None:
+    value, row = judge(Position.start(rules), BY_RANDOM_PLAY, 7)
     assert row[TERMINATION] == ONGOING
     assert row[TURNS] == 7
     assert value == evaluated_value(row, judge_of(row))
@@ -86,7 +81,7 @@ def test_without_a_playout_the_position_is_evaluated_at_once(rules: str) -> None
     assert value == evaluated_value(row, judge_of(row))
 
 
-@pytest.mark.parametrize("how", [BY_EVALUATION, BY_RANDOM_PLAY, BY_GREEDY_PLAY])
+@pytest.mark.parametrize("how", [BY_EVALUATION, BY_RANDOM_PLAY])
 def test_a_turn_that_is_pending_is_finished_by_any_capture(how: int) -> None:
     pending = decide(place("classic", "G6 H6 J6 A8", "H4", "t"), "H4-H5")
     rows = [judge(pending, how, 0, seed)[1] for seed in range(20)]
@@ -95,30 +90,12 @@ def test_a_turn_that_is_pending_is_finished_by_any_capture(how: int) -> None:
     assert len({row.tobytes() for row in rows}) == 3
 
 
-@pytest.mark.parametrize(
-    ("dwarfs", "left", "ways"),
-    [
-        ("B6 G6 H6 J6", 1, 1),  # H4-H5 captures three, others one or two
-        ("B6 J6", 1, 4),  # C4-B5, C4-C5, H4-H5, H4-J5
-    ],
-)
-def test_greedy_play_draws_among_the_moves_that_capture_most(
-    dwarfs: str, left: int, ways: int
-) -> None:
-    position = place("classic-all", dwarfs, "C4 H4", "t")
-    rows = [judge(position, BY_GREEDY_PLAY, 1, seed)[1] for seed in range(60)]
-    assert {int(row[NUM_DWARFS]) for row in rows} == {left}
-    assert len({row.tobytes() for row in rows}) == ways
-
-
 @EACH_RULESET
 def test_a_leaf_is_searched(rules: str) -> None:
     rows = read_openings(rules).rows(4)
     decisions = np.empty(MAX_DECISIONS_AT_ONCE, dtype=np.int32)
     work = judging(read_evaluator(), ruleset_of(rows[0]))
-    values = [
-        leaf_value(row, BY_SEARCH, 0, work, decisions, seed_generators(1, 1), 0) for row in rows
-    ]
+    values = [leaf_value(row, BY_SEARCH, 0, work, decisions, seed_generators(1, 1)) for row in rows]
     searcher = Searcher(seed_generators(1, 1))
     options = SearchOptions(read_evaluator(), depth=LEAF_DEPTH, use_table=False)
     assert values == [
@@ -126,15 +103,6 @@ def test_a_leaf_is_searched(rules: str) -> None:
         for row in rows
     ]
     assert values != [evaluated_value(row, work) for row in rows]
-
-
-@pytest.mark.parametrize("rules", [rules for rules in RULESETS if "football" not in rules])
-def test_greedy_playouts_capture_more_than_random_ones(rules: str) -> None:
-    def pieces_left(how: int) -> int:
-        rows = [judge(Position.start(rules), how, 30, seed)[1] for seed in range(20)]
-        return sum(int(row[NUM_DWARFS] + row[NUM_TROLLS]) for row in rows)
-
-    assert pieces_left(BY_GREEDY_PLAY) < pieces_left(BY_RANDOM_PLAY)
 
 
 @EACH_RULESET

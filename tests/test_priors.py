@@ -68,7 +68,7 @@ def values_of(row: Row, work: Workspace, checked: bool, stopped: int = 0) -> dic
     values = np.zeros(len(decisions), dtype=np.int32)
     child = np.zeros(ROW_SIZE, dtype=np.int16)
     scratch = np.empty(MAX_DECISIONS_AT_ONCE, dtype=np.int32)
-    rest = (row, decisions, len(decisions), values, work, child, scratch, seed_generators(1, 1), 0)
+    rest = (row, decisions, len(decisions), values, work, child, scratch, seed_generators(1, 1))
     judge_decisions(*rest)
     if checked:
         check_best(*rest, np.full(1, stopped))

@@ -88,10 +88,10 @@ def _expand(tree, growth, game, row, last_captured, rng):
         return -1
     source = growth.control[PRIORS]
     if source != FROM_CAPTURES:
-        judge_decisions(row, decisions, count, values, work, child, scratch, rng, game)
+        judge_decisions(row, decisions, count, values, work, child, scratch, rng)
     if source == FROM_CHECKED_EVALUATION and row[PENDING] == NO_QUESTION:
         stop = growth.control[STOP : STOP + 1]
-        check_best(row, decisions, count, values, work, child, scratch, rng, game, stop)
+        check_best(row, decisions, count, values, work, child, scratch, rng, stop)
     node = add_node(tree, game, count)
     first = int(tree.nodes[game, node, FIRST_EDGE])
     highest = -np.inf
@@ -103,7 +103,7 @@ def _expand(tree, growth, game, row, last_captured, rng):
         else:
             score = 1.0 if i == 0 else 0.0
         # A little noise breaks ties.
-        score += 0.01 * random_below(rng, game, _NOISE) / _NOISE
+        score += 0.01 * random_below(rng, 0, _NOISE) / _NOISE
         tree.priors[game, first + i] = score
         highest = max(highest, score)
     total = 0.0
@@ -157,7 +157,7 @@ def grow(tree, growth, rng):
     made = 0
     while made < control[SIMULATIONS] and (control[STOP] == 0 or made == 0):
         length = _reach(tree, growth, rng)
-        value = leaf_value(tree.rows[0], how, turns, growth.work, decisions, rng, game)
+        value = leaf_value(tree.rows[0], how, turns, growth.work, decisions, rng)
         back_up(tree, game, length, value)
         made += 1
     return made

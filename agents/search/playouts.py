@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from agents.search import negamax
-from agents.search.captures import capturable_by, capturing_moves, keep_hungry_answers
+from agents.search.captures import keep_hungry_answers
 from agents.search.evaluation import WIDEST
 from agents.search.judge import judge_position
 from agents.search.scale import current_score, share_for_dwarfs
@@ -30,7 +30,7 @@ from thud_env.rules.row import (
     TERMINATION,
 )
 
-BY_SEARCH, BY_EVALUATION, BY_RANDOM_PLAY, BY_GREEDY_PLAY = range(4)
+BY_SEARCH, BY_EVALUATION, BY_RANDOM_PLAY = range(3)
 """How a leaf of the tree is valued."""
 
 LEAF_DEPTH = 1
@@ -38,18 +38,17 @@ LEAF_DEPTH = 1
 
 
 @compiled
-def finish_turn(row, decisions, rng, game):
+def finish_turn(row, decisions, rng):
     """Play a pending turn to its end, capturing as much as possible.
 
     Args:
         row: [432] a state row, no offer open; changed.
         decisions: [>= 2048] scratch space, int32.
-        rng: [N] uint64, one generator a game.
-        game: which of them to draw from.
+        rng: [1] uint64.
     """
     while row[TERMINATION] == ONGOING and row[PENDING] != NO_QUESTION:
         count = keep_hungry_answers(decisions, legal_actions(row, decisions), row[TAKEN])
-        apply(row, decisions[random_below(rng, game, count)])
+        apply(row, decisions[random_below(rng, 0, count)])
 
 
 @compiled
@@ -68,7 +67,7 @@ def searched_value(row, depth, work, rng):
         row: [432] a state row, no offer open.
         depth: turns to look ahead, 1 or more.
         work: see ``judging``.
-        rng: [N] uint64.
+        rng: [1] uint64.
     """
     if row[TERMINATION] != ONGOING:
         return current_score(row)
@@ -79,57 +78,34 @@ def searched_value(row, depth, work, rng):
 
 
 @compiled
-def _random_move(row, decisions, rng, game):
+def _random_move(row, decisions, rng):
     """Draw a legal move uniformly."""
     while True:
-        action = draw_legal(row, rng, game, decisions)
+        action = draw_legal(row, rng, 0, decisions)
         if action != OFFER:
             return action
 
 
-@compiled
-def _greedy_move(row, decisions, rng, game):
-    """Draw one of the moves that may capture most, or any move if none captures."""
-    most = 0
-    ties = 0
-    chosen = -1
-    for i in range(capturing_moves(row, decisions)):
-        captured = capturable_by(row, decisions[i])
-        if captured > most:
-            most = captured
-            ties = 0
-        if captured == most:
-            ties += 1
-            if random_below(rng, game, ties) == 0:
-                chosen = decisions[i]
-    return chosen if chosen >= 0 else _random_move(row, decisions, rng, game)
-
-
 @merged
-def leaf_value(row, how, length, work, decisions, rng, game):
+def leaf_value(row, how, length, work, decisions, rng):
     """Value a position for the dwarfs as ``how`` says.
 
     Args:
         row: [432] a state row, no offer open; changed.
-        how: BY_SEARCH, BY_EVALUATION, BY_RANDOM_PLAY or BY_GREEDY_PLAY.
+        how: BY_SEARCH, BY_EVALUATION or BY_RANDOM_PLAY.
         length: the most turns of a playout.
         work: see ``judging``.
         decisions: [>= 2048] scratch space, int32.
-        rng: [N] uint64, one generator a game.
-        game: which of them to draw from.
+        rng: [1] uint64.
     """
     if how == BY_SEARCH:
         depth = np.int64(LEAF_DEPTH)  # a number: see evaluation.WIDEST
         return searched_value(row, depth, work, rng)
-    finish_turn(row, decisions, rng, game)
-    if how != BY_EVALUATION:
+    finish_turn(row, decisions, rng)
+    if how == BY_RANDOM_PLAY:
         for _ in range(length):
             if row[TERMINATION] != ONGOING:
                 break
-            if how == BY_GREEDY_PLAY:
-                action = _greedy_move(row, decisions, rng, game)
-            else:
-                action = _random_move(row, decisions, rng, game)
-            apply(row, action)
-            finish_turn(row, decisions, rng, game)
+            apply(row, _random_move(row, decisions, rng))
+            finish_turn(row, decisions, rng)
     return evaluated_value(row, work)

@@ -30,11 +30,11 @@ NUM_CHECKED = 32
 
 
 @compiled
-def _play(row, decision, child, scratch, rng, game):
+def _play(row, decision, child, scratch, rng):
     """Make ``child`` the position after a decision and the captures that it offers."""
     copy_row(child, row)
     apply(child, decision)
-    finish_turn(child, scratch, rng, game)
+    finish_turn(child, scratch, rng)
 
 
 @compiled
@@ -54,7 +54,7 @@ def _judge_quiet_moves(row, decisions, count, values, work):
 
 
 @compiled
-def judge_decisions(row, decisions, count, values, work, child, scratch, rng, game):
+def judge_decisions(row, decisions, count, values, work, child, scratch, rng):
     """Evaluate the positions after decisions.
 
     Args:
@@ -65,26 +65,25 @@ def judge_decisions(row, decisions, count, values, work, child, scratch, rng, ga
         work: see ``judging``.
         child: [432] int16, scratch space.
         scratch: [2048] int32.
-        rng: [N] uint64, one generator a game.
-        game: which of them to draw from.
+        rng: [1] uint64.
     """
     _judge_quiet_moves(row, decisions, count, values, work)
     for i in range(count):
         if values[i] != UNKNOWN:
             continue
-        _play(row, decisions[i], child, scratch, rng, game)
+        _play(row, decisions[i], child, scratch, rng)
         over = child[TERMINATION] != ONGOING
         value = final_value(child) if over else judge_position(child, work)
         values[i] = value if child[TO_MOVE] == row[TO_MOVE] else -value
 
 
 @merged
-def check_best(row, decisions, count, values, work, child, scratch, rng, game, stop):
+def check_best(row, decisions, count, values, work, child, scratch, rng, stop):
     """Bring the most promising decisions to the front, and put the value after the best captures in
     place of theirs.
 
     Args:
-        row, decisions, count, values, work, child, scratch, rng, game: as for ``judge_decisions``.
+        row, decisions, count, values, work, child, scratch, rng: as for ``judge_decisions``.
         stop: [1] int64, anything but 0 leaves the others as they are: in a crowd that may be
             trampled in many orders each takes long. Another thread may set it.
     """
@@ -92,7 +91,7 @@ def check_best(row, decisions, count, values, work, child, scratch, rng, game, s
         if stop[0] != 0:
             return
         bring_best_forward(decisions, values, i, count)
-        _play(row, decisions[i], child, scratch, rng, game)
+        _play(row, decisions[i], child, scratch, rng)
         if child[TERMINATION] == ONGOING and capturing_moves(child, scratch) > 0:
             depth = np.int64(0)  # a number: see evaluation.WIDEST
             negamax.search(work, child, depth, -WIDEST, WIDEST, rng)
