@@ -31,7 +31,6 @@ Count = Annotated[int, Range(1)]
 Positive = Annotated[float, Range(1e-6)]
 NotNegative = Annotated[int, Range(0)]
 Share = Annotated[float, Range(0, 1)]
-StepSize = Annotated[float, Range(0, 1)]
 
 
 def check_ranges(**options: tuple[float, float, float]) -> None:

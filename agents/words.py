@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from thud_env import Position, Termination
+from thud_env.command import counted
 from thud_env.outcome import SIDES
 from thud_env.rules import row as fields
 from thud_env.rulesets import TROLL_VALUE, TROLLS_TO_SURROUND, Ruleset
@@ -54,11 +55,6 @@ def standing(position: Position) -> str:
     leader = SIDES[position.margin < 0]
     lead = f"the {leader} lead by {abs(position.margin)}" if position.margin else "level"
     return f"{turn}: {pieces}, {lead}."
-
-
-def counted(count: int, what: str) -> str:
-    """A number of things: ``1 game pair``, ``2,000 game pairs``."""
-    return f"{count:,} {what}{'s' * (count != 1)}"
 
 
 def verdict(position: Position) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from agents.words import counted
+from thud_env.command import counted
 from training.arena.intervals import (
     ENOUGH_PAIRS,
     RESAMPLES,

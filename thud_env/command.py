@@ -107,12 +107,12 @@ class Command(argparse.ArgumentParser):
         Args:
             least: the least that may be given; by itself that is left to what makes the battle.
         """
-        for name, counted in BATTLE_LIMITS.items():
+        for name, what in BATTLE_LIMITS.items():
             self.add_argument(
                 f"--{name.replace('_', '-')}",
                 type=bounded(int, least),
                 metavar="N",
-                help=f"end a battle after N {counted} (as the ruleset)",
+                help=f"end a battle after N {what} (as the ruleset)",
             )
 
     def run(
@@ -238,6 +238,11 @@ def whole_number(text: str) -> int:
     if not value.is_integer():
         raise ThudError(f"{text!r} is not a whole number")
     return int(value)
+
+
+def counted(count: int, what: str) -> str:
+    """A number of things: ``1 game pair``, ``2,000 game pairs``."""
+    return f"{count:,} {what}{'s' * (count != 1)}"
 
 
 def plain(docstring: str | None) -> str:

@@ -11,7 +11,6 @@ from agents.asking import check_seat
 from thud_env.errors import ThudError
 from thud_env.outcome import SIDES
 from thud_env.rulesets import get_ruleset
-from training.arena.book import starts_to_learn_from
 from training.arena.identity import files_of
 from training.config import RunConfig
 from training.errors import ConfigError
@@ -20,6 +19,7 @@ from training.process.precision import device_named
 from training.process.roles import two_networks
 from training.process.start_from import start_from
 from training.runs.foresight import Foresight
+from training.selfplay.book_starts import starts_to_learn_from
 
 
 def check_run(config: RunConfig, runs: Path, options: Options) -> None:

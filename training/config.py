@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 import numpy as np
 
 from agents.networks.config import NetworkConfig
-from agents.ranges import Count, NotNegative, Positive, Share, StepSize
+from agents.ranges import Count, NotNegative, Positive, Share
 from thud_env.errors import ThudError
 from thud_env.rules.row import new_row
 from thud_env.rulesets import get_ruleset
@@ -24,7 +24,7 @@ from training.errors import ConfigError
 class PPOConfig:
     """Proximal policy optimisation (Schulman et al. 2017)."""
 
-    learning_rate: StepSize = 1e-3
+    learning_rate: Share = 1e-3
     """Adam's step size at the start; it falls linearly to a tenth by the end of the run."""
     gamma: Share = 1.0
     """Discount a decision, of either side. At 1 the rewards sum exactly to the margin."""

@@ -30,8 +30,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from agents.words import counted
 from thud_env.batch.cpu import available_cores
+from thud_env.command import counted
 from thud_env.rulesets import get_ruleset
 from training.checks import check_run
 from training.config import TrainConfig

@@ -6,14 +6,15 @@ arrays, [B]. One battle is a match that ends with its first.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from thud_env.rules.match import Match, standing
 from thud_env.views.encoding import PLANES, Plane
 from thud_env.views.match import MATCH_PLANES
 
 
-class Game(Protocol):
+class Game(NamedTuple):
     """What the environments ask about a game."""
 
     num_battles: int
@@ -23,34 +24,15 @@ class Game(Protocol):
     planes: tuple[Plane, ...]
     """What the agents see: the planes of a battle, then any others."""
 
-    def infos(self, match: Match, sides: Any) -> dict[str, Any]:
-        """How a game stands, seen by those who now have ``sides``: always the same keys, integers
-        or [B] int64.
-        """
+    infos: Callable[[Match, Any], dict[str, Any]]
+    """How a game stands, seen by those who now have the sides: always the same keys, integers or
+    [B] int64."""
 
 
-class OneBattle(Game):
-    """A battle."""
-
-    num_battles = 1
-    agents = "dwarf_0", "troll_0"
-    planes = PLANES
-
-    def infos(self, match: Match, sides: Any) -> dict[str, Any]:
-        """See ``Game``."""
-        return {"termination": match.termination, "margin": match.margin}
+def _standing_of_one(match: Match, _sides: Any) -> dict[str, Any]:
+    return {"termination": match.termination, "margin": match.margin}
 
 
-class TwoBattles(Game):
-    """The two-battle game (docs/rules.md, section 6)."""
-
-    num_battles = 2
-    agents = "player_0", "player_1"
-    planes = MATCH_PLANES
-
-    def infos(self, match: Match, sides: Any) -> dict[str, Any]:
-        """See ``Game``."""
-        return standing(match, sides)
-
-
-ONE_BATTLE, TWO_BATTLES = OneBattle(), TwoBattles()
+ONE_BATTLE = Game(1, ("dwarf_0", "troll_0"), PLANES, _standing_of_one)
+TWO_BATTLES = Game(2, ("player_0", "player_1"), MATCH_PLANES, standing)
+"""The two-battle game (docs/rules.md, section 6)."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.agent import BatchPolicy
-from agents.words import counted
+from thud_env.command import counted
 from thud_env.rulesets import Ruleset
 from training.arena.battles import (
     Battles,

@@ -28,10 +28,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.words import counted
 from thud_env import Position
 from thud_env.board import CELL_OF_SQUARE, SQUARE_SYMMETRY
-from thud_env.command import Command, bounded
+from thud_env.command import Command, bounded, counted
 from thud_env.errors import ThudError
 from thud_env.notation.turns import walk_turns
 from thud_env.rules.play import apply

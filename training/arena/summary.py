@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.words import counted
 from thud_env import Termination
+from thud_env.command import counted
 from thud_env.outcome import SIDES, Side
 from thud_env.rulesets import get_ruleset
 from training.arena.battles import Battles, GamePairs

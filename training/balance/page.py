@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from agents.words import counted
+from thud_env.command import counted
 from thud_env.rulesets import get_ruleset
 from training import pages
 from training.arena.intervals import ENOUGH_PAIRS, decimals

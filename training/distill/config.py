@@ -5,8 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Annotated, Literal
 
-from agents.networks.config import NetworkConfig
-from agents.ranges import Count, NotNegative, Positive, Range, Share, StepSize
+from agents.ranges import Count, NotNegative, Positive, Range, Share
 from agents.search.lookahead import DEEPEST_LOOKAHEAD
 from agents.search.workspace import MAX_DEPTH, MAX_QUIESCENCE
 from training.config import RunConfig
@@ -84,7 +83,7 @@ class StudentConfig:
     """Lambda of the values to learn, as in TD(lambda): the weight of the values that followed."""
     value_coef: float = 0.05
     """Weight of the value loss, the squared error in points or results."""
-    learning_rate: StepSize = 2e-3
+    learning_rate: Share = 2e-3
     """The step size of Muon and Adam (training/distill/muon.py) at the start; it falls linearly to
     a twentieth by the end."""
     minibatch_size: Count = 256
@@ -114,8 +113,6 @@ class DistillConfig(RunConfig):
     max_quiet_turns: int | None = 60
     """Quiet turns that end a battle; empty: the ruleset's. The long ends of dead battles teach
     nothing."""
-    network: NetworkConfig = dataclasses.field(default_factory=NetworkConfig)
-    """The size of each role's network."""
     teacher: TeacherConfig = dataclasses.field(default_factory=TeacherConfig)
     """The search that labels states."""
     lessons: LessonConfig = dataclasses.field(default_factory=LessonConfig)

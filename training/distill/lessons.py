@@ -31,11 +31,11 @@ from thud_env.rules.row import (
     new_row,
 )
 from thud_env.rulesets import get_ruleset
-from training.arena.book import starts_to_learn_from
 from training.distill.config import DistillConfig
 from training.distill.labels import Labels, Teacher
 from training.process.precision import Precision
 from training.process.state import State, StateError, restore_generator, state_of_generator
+from training.selfplay.book_starts import starts_to_learn_from
 
 TEACHER, STUDENT = -1, -2
 """Who plays a side, beside the numbers of the configuration's players."""

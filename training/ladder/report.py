@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from agents.words import counted
+from thud_env.command import counted
 from thud_env.outcome import SIDES
 from thud_env.rulesets import get_ruleset
 from training.arena.intervals import (

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from agents.words import counted
+from thud_env.command import counted
 from training.arena.field import Field, FieldError, Game
 from training.arena.games import Result, play_games, try_players
 from training.commands.progress import Progress

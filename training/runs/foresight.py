@@ -23,11 +23,11 @@ from thud_env.rules.play import apply
 from thud_env.rules.row import DWARFS, ROW_SIZE, TO_MOVE
 from thud_env.rulesets import get_ruleset
 from training.arena.battles import play_battles
-from training.arena.book import book_starts
 from training.config import RunConfig
 from training.errors import ConfigError
 from training.process.precision import Precision
 from training.process.roles import Roles
+from training.selfplay.book_starts import book_starts
 
 METRIC = "value_correlation"
 """The metric of a role: Pearson's r between its values and what followed."""

@@ -13,9 +13,9 @@ from thud_env.rules.images import mapped_rows
 from thud_env.rulesets import get_ruleset
 from thud_env.symmetry import symmetries_of
 from thud_env.views.results import margins
-from training.arena.book import starts_to_learn_from
 from training.config import SelfPlayConfig
 from training.process.state import State, StateError, restore_generator, state_of_generator
+from training.selfplay.book_starts import starts_to_learn_from
 from training.selfplay.opponents import Opponents
 
 
