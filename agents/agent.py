@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from agents.answers import checked
 from thud_env import Position
 from thud_env.actions import NUM_ACTIONS
-from thud_env.arguments import as_count
+from thud_env.arguments import as_count, no_position
 from thud_env.errors import ThudError
 from thud_env.jit.rng import seed_generators
 from thud_env.outcome import Side
@@ -169,10 +169,7 @@ def check_going_on(position: Position, what: str) -> None:
         ThudError: if the battle is over.
     """
     if not isinstance(position, Position):
-        raise TypeError(
-            f"a {type(position).__name__} is not a position: Position(row) or "
-            "Position.from_text(text) would be right"
-        )
+        raise TypeError(no_position(position))
     if position.outcome is not None:
         raise ThudError(f"the battle is over: nothing to {what} in {position.text!r}")
 

@@ -69,6 +69,7 @@ def test_a_spec_makes_the_agent_that_it_names() -> None:
         ("agents:greedy", "unknown agent 'agents:greedy': did you mean 'greedy'? there are random"),
         ("my.net:Mine,depth=2", "did you mean 'python:my.net:Mine,depth=2'? there are random"),
         ("mine.py:Mine", "did you mean 'python:mine:Mine'? there are random"),
+        ("./mine.py", "an agent of your own is python:MODULE:CLASS; there are random"),
         ("stockfish", "unknown agent 'stockfish': there are random, greedy"),
         ("", "unknown agent ''"),
         ("greedy:depth=3", "agent 'greedy:depth=3' has no option 'depth': its options are none"),
@@ -179,7 +180,7 @@ def test_rows_of_any_integers_are_read(spec: str) -> None:
 
 
 def test_a_policy_judges_positions_alone() -> None:
-    with pytest.raises(TypeError, match="a str is not a position"):
+    with pytest.raises(TypeError, match="a str is no position"):
         PolicyAgent("pretrained/classic").judge("text")  # type: ignore[arg-type]
 
 
@@ -530,7 +531,7 @@ def test_a_copy_goes_on_as_its_original_does(copied: Any, spec: str) -> None:
 @pytest.mark.parametrize("wrong", [Position.start().row, "dd1dd", None])
 def test_only_a_position_is_played_in(wrong) -> None:
     for choose in (agents.make("greedy").act, agents.make("greedy").turn):
-        with pytest.raises(TypeError, match="is not a position"):
+        with pytest.raises(TypeError, match="is no position"):
             choose(wrong)
 
 

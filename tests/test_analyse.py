@@ -185,7 +185,7 @@ def test_what_cannot_be_ranked_is_refused() -> None:
         best_turns(Position.start(max_turns=1).play("dF1-F2"))
     with pytest.raises(ThudError, match="count must be 1 or more, not 0"):
         best_turns(HURL, count=0)
-    with pytest.raises(TypeError, match="a str is not a position"):
+    with pytest.raises(TypeError, match="a str is no position"):
         best_turns(HURL.text)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="a string such as 'greedy', or 'python:MODULE:CLASS' for"):
         best_turns(HURL, 2)  # type: ignore[arg-type]

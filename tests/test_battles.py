@@ -16,6 +16,7 @@ from thud_env.actions import CAPTURE, describe_action
 from thud_env.board import SQUARE_BY_NAME, SQUARE_POSITIONS
 from thud_env.rules.row import TURNS
 from training.arena.battles import Battles, GamePairs, distinct, play_battles, play_pairs
+from training.arena.evaluation import evaluate
 from training.arena.games import try_players
 from training.arena.intervals import wilson
 from training.arena.openings import read_openings
@@ -61,7 +62,8 @@ def follow(turns: list[str], rules: str = "classic", games: int = 1) -> tuple[Ba
     ("words", "said"),
     [
         ({"max_turn": 20}, "no limit 'max_turn': did you mean 'max_turns'"),
-        ({"seed": 3}, "no limit 'seed': the limits are max_quiet_turns, max_turns"),
+        ({"seed": 3}, "no limit 'seed': it is the players that draw"),
+        ({"mask": 3}, "no limit 'mask': the limits are max_quiet_turns, max_turns"),
         ({"masks": None}, "no limit 'masks'"),
     ],
 )
@@ -392,3 +394,32 @@ def test_battles_with_the_same_decisions_from_other_starts_are_distinct() -> Non
     played = battles_ending(1, 1, 1)
     played.starts[1, 0] = 1
     assert distinct(played).tolist() == [0, 1]
+
+
+PLAYER = agents.make("greedy")
+
+
+@pytest.mark.parametrize(
+    ("players", "games", "words", "said"),
+    [
+        ((PLAYER, PLAYER), 2.0, {}, "^games must be an integer, not 2.0"),
+        ((PLAYER, PLAYER), 0, {}, "^games must be 1 or more"),
+        (PLAYER, 2, {}, "^players <.*: two, \\(first, second\\), would be right"),
+        ((PLAYER,), 2, {}, "two, \\(first, second\\), would be right"),
+        ((PLAYER, PLAYER), 2, {"match": "yes"}, "^unknown match 'yes': True or False"),
+        ((PLAYER, PLAYER), 2, {"seed": 1}, "^battles have no limit 'seed': it is the players"),
+        ((PLAYER, PLAYER), 2, {"starts": []}, "^battles have no limit 'starts': play_battles and"),
+        ((PLAYER, PLAYER), 2, {"max_turn": 9}, "^battles have no limit 'max_turn': did you mean"),
+    ],
+)
+def test_an_evaluation_names_what_is_wrong_before_it_plays(players, games, words, said) -> None:
+    with pytest.raises((TypeError, ThudError), match=said):
+        evaluate(players, games, "classic", **words)
+
+
+@pytest.mark.parametrize("play", [play_battles, play_pairs])
+def test_battles_name_players_and_numbers_that_are_none(play) -> None:
+    with pytest.raises(ThudError, match=r"^games must be an integer, not 'classic'"):
+        play((PLAYER, PLAYER), 2, "classic")
+    with pytest.raises(TypeError, match="its two players, one after the other, would be right"):
+        play((PLAYER, PLAYER), PLAYER, 1)

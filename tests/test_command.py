@@ -124,6 +124,7 @@ def test_options_may_stand_anywhere_and_take_an_equals_sign() -> None:
             "small: unknown option --minuets: did you mean --minutes? there are",
         ),
         (["a", "--minute=1"], "small: unknown option --minute: did you mean --minutes?"),
+        (["a", "--es=1"], "small: unknown option --es: there are --help"),
         (["a", "-x"], "small: unexpected argument '-x': the options are --help, --games, "),
         (["a", "--games", "0"], "small: --games: '0': a whole number in 1 .. 10 would be right"),
         (["a", "--games", "2.5"], "small: --games: '2.5': a whole number in 1 .. 10 would be"),

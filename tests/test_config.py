@@ -8,8 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from rich.console import Console
 
 from agents.search.workspace import MAX_DEPTH, MAX_QUIESCENCE
+from thud_env import CLASSIC
 from training.config import (
     ExploitConfig,
     OpponentConfig,
@@ -21,6 +23,8 @@ from training.config import (
 from training.config_file import KEYS_OF_ONE, load_config
 from training.distill.config import DistillConfig, LessonConfig, TeacherConfig
 from training.errors import ConfigError
+from training.train import train
+from training.trainer import self_play_trainer
 
 FOLDER = Path(__file__).parents[1] / "configs"
 CONFIGS = sorted(FOLDER.glob("*.yaml"))
@@ -380,3 +384,16 @@ def test_a_word_for_one_key_of_a_section_leaves_the_others_as_help_shows_them(
     assert sections
     for section in sections:
         assert section == type(section)()
+
+
+@pytest.mark.parametrize("given", ["configs/smoke.yaml", {}, None])
+def test_what_is_no_configuration_is_named(given, tmp_path: Path) -> None:
+    for begin in (self_play_trainer, lambda config: train(config, Console(quiet=True), tmp_path)):
+        with pytest.raises(TypeError, match=r"^config .*: a TrainConfig, or what .*load_config"):
+            begin(given)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_ruleset_in_place_of_its_spec_is_named() -> None:
+    with pytest.raises(ConfigError, match=r"^rules: .* must be of type str: its spec, or name"):
+        self_play_trainer(TrainConfig(rules=CLASSIC))  # type: ignore[arg-type]

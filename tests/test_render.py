@@ -254,8 +254,10 @@ def test_pictures_need_no_pygame():
 
 @pytest.mark.parametrize("drawn", [svg, rgb_array, ansi])
 def test_what_is_no_position_is_not_drawn(drawn):
-    with pytest.raises(TypeError, match=r"a str is no position: Position\.from_text\(text\)"):
+    with pytest.raises(TypeError, match=r"a str is no position: .*Position\.from_text\(text\)"):
         drawn("text")
+    with pytest.raises(TypeError, match=r"a ThudEnv is no position: its \.position would be right"):
+        drawn(thud_env.env())
 
 
 def drawn(picture, tag, fill):

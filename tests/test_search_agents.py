@@ -250,7 +250,7 @@ def test_a_search_judges_no_battle_that_is_over_and_positions_alone() -> None:
     over = Position.start(max_turns=1).play("dF1-F5")
     with pytest.raises(ValueError, match="the battle is over: nothing to judge in "):
         player.judge(over)
-    with pytest.raises(TypeError, match="a ndarray is not a position"):
+    with pytest.raises(TypeError, match="a ndarray is no position"):
         player.judge(over.row)
 
 

@@ -251,6 +251,12 @@ def test_many_begin_at_the_only_start_there_is():
         (["nonsense"], ValueError, "nonsense"),
         ([thud_env.Position.start("koom-valley")], ValueError, "cannot start a battle of classic"),
         (ROWS[:, :7], thud_env.RowError, "432"),
+        (ROWS[0], thud_env.RowError, "432"),
+        (
+            list(ROWS),
+            thud_env.RowError,
+            r"^starts has rows in a list: one array, np\.stack",
+        ),
         (ROWS.astype(float), thud_env.RowError, "float64"),
     ],
 )

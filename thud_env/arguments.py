@@ -137,6 +137,15 @@ def shown(value: Any) -> str:
     return f"{text[:_MOST_SHOWN]}... ({len(text):,} characters)"
 
 
+def no_position(given: object) -> str:
+    """What is wrong with something that is no ``Position``, and what would be right."""
+    kind = type(given)
+    right = "Position(row) or Position.from_text(text)"
+    if hasattr(kind, "position"):  # an environment, which need not have been reset
+        right = "its .position"
+    return f"a {kind.__name__} is no position: {right} would be right"
+
+
 def _is_array(value: Any) -> bool:
     return hasattr(value, "shape") and not isinstance(value, np.generic | type)
 
@@ -203,6 +212,37 @@ def _keywords(called: Callable[..., Any]) -> list[str]:
         if all(one.kind is not one.VAR_KEYWORD for one in parameters):
             break  # nothing is handed on
     return list(found)
+
+
+class _GivenWhenMade:
+    """Refuses to set what is given when an object is made: set later, it would change nothing. A
+    descriptor slows no other attribute, as a ``__setattr__`` would.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, made: object, owner: type) -> Never:
+        raise AttributeError(f"{owner.__name__} has no attribute {self._name!r} to read")
+
+    def __set__(self, made: object, value: object) -> Never:
+        kind = type(made).__name__
+        raise AttributeError(
+            f"{self._name} of a {kind} is given when it is made: another {kind} would be right"
+        )
+
+
+def given_when_made(*names: str) -> Callable[[type[_T]], type[_T]]:
+    """A decorator of a class: setting these of its arguments as attributes is an
+    ``AttributeError``.
+    """
+
+    def decorate(made: type[_T]) -> type[_T]:
+        for name in names:
+            setattr(made, name, _GivenWhenMade(name))
+        return made
+
+    return decorate
 
 
 def refuse_copy(original: object) -> Never:

@@ -184,10 +184,12 @@ class Command(argparse.ArgumentParser):
 
     def _hint(self, option: str) -> str:
         """What would be right in place of an option that there is not."""
-        near = difflib.get_close_matches(option, self._options, n=1)
+        word = option.removeprefix("--")
+        known = [name.removeprefix("--") for name in self._options]
+        near = difflib.get_close_matches(word, known, n=1)
         if near:
-            return f"did you mean {near[0]}? "
-        key = option.removeprefix("--").replace("-", "_")
+            return f"did you mean --{near[0]}? "
+        key = word.replace("-", "_")
         if self._takes_keys and all(map(str.isidentifier, key.split("."))):
             return f"a key is given as {key}=VALUE; "
         return ""

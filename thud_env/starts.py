@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from thud_env.arguments import as_array, shown
 from thud_env.errors import ThudError
 from thud_env.position import Position
-from thud_env.rules.check import as_rows, check_rows
+from thud_env.rules.check import RowError, as_rows, check_rows
 from thud_env.rules.row import (
     LIMITS,
     MAX_QUIET_TURNS,
@@ -135,12 +135,13 @@ def read_pool(starts: Starts | None, rules: Ruleset, limits: Limits) -> NDArray[
 
     Raises:
         TypeError: as ``read_start``.
-        ThudError: as ``read_start``, or if there is none; ``RowError`` for a damaged row.
+        ThudError: as ``read_start``, or if there is none; ``RowError`` for a damaged row, or rows
+            that are no such array.
     """
     usual = new_row(rules, **limits)
     if starts is None:
         return usual[np.newaxis]
-    is_array = len(getattr(starts, "shape", ())) == 2
+    is_array = hasattr(starts, "dtype")
     if isinstance(starts, str | Position):
         starts = [starts]
     if not is_array and (not isinstance(starts, Sequence) or isinstance(starts, bytes)):
@@ -150,6 +151,9 @@ def read_pool(starts: Starts | None, rules: Ruleset, limits: Limits) -> NDArray[
         )
     if not len(starts):
         raise ThudError("starts has none: one at least would be right, or None for the setup")
+    if not is_array and any(hasattr(start, "dtype") for start in starts):
+        right = f"one array, np.stack(rows), [S, {ROW_SIZE}]"
+        raise RowError(f"starts has rows in a list: {right}, would be right")
     if is_array:
         rows = check_rows(as_array("starts", starts), rules)
         return _limited(lambda number: f"start {number}, a row,", rows, limits)

@@ -13,6 +13,7 @@ import numpy as np
 
 from agents.networks.config import NetworkConfig
 from agents.ranges import Count, NotNegative, Positive, Share
+from thud_env.arguments import shown
 from thud_env.errors import ThudError
 from thud_env.rules.row import new_row
 from thud_env.rulesets import get_ruleset
@@ -84,6 +85,21 @@ class Streams(NamedTuple):
     trolls: np.random.SeedSequence
     opponents: np.random.SeedSequence
     """Draws of opponents, and their decisions."""
+
+
+def check_config(config: RunConfig) -> None:
+    """Refuse what is no configuration, and wrong values of one.
+
+    Raises:
+        TypeError: if it is none, as a file's name is not.
+        ConfigError: as its ``check`` does.
+    """
+    if not isinstance(config, RunConfig):
+        raise TypeError(
+            f"config {shown(config)}: a TrainConfig, or what "
+            "training.config_file.load_config(path, TrainConfig) reads, would be right"
+        )
+    config.check()
 
 
 @dataclasses.dataclass(frozen=True)

@@ -10,6 +10,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from thud_env.arguments import shown
+from thud_env.rulesets import Ruleset
 from training.errors import ConfigError
 
 LARGEST = 2**63 - 1
@@ -83,7 +84,9 @@ def check_type(kind: Any, value: Any, key: str) -> None:
         allowed = get_args(kind) if isinstance(kind, UnionType) else (kind,)
         if type(value) not in allowed and not (type(value) is int and float in allowed):
             names = " or ".join("nothing" if a is NoneType else a.__name__ for a in allowed)
-            quoted = (
-                ": text that YAML reads as something else needs quotes" if str in allowed else ""
-            )
+            quoted = ""
+            if isinstance(value, Ruleset):
+                quoted = ": its spec, or name, would be right"
+            elif str in allowed:
+                quoted = ": text that YAML reads as something else needs quotes"
             raise ConfigError(f"{key}: {shown(value)} must be of type {names}{quoted}")

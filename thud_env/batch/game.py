@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from thud_env.arguments import as_count, one_of, refuse_copy, refuse_unknown
+from thud_env.arguments import as_count, given_when_made, one_of, refuse_copy, refuse_unknown
 from thud_env.batch.arrays import Arrays, state_on_device, state_on_host
 from thud_env.batch.one_game import Modes
 from thud_env.batch.options import (
@@ -28,7 +28,7 @@ from thud_env.errors import IllegalMove, ThudError
 from thud_env.jit.rng import seed_generators
 from thud_env.position import Position
 from thud_env.rules.check import RowError, as_rows, check_rows
-from thud_env.rules.row import ONGOING, TERMINATION, new_row
+from thud_env.rules.row import LIMITS, ONGOING, TERMINATION, new_row
 from thud_env.rulesets import Reward, Rules, get_ruleset
 from thud_env.views.encoding import BYTE_UNIT
 
@@ -40,6 +40,7 @@ other arrays are properties.
 """
 
 
+@given_when_made(*LIMITS, "reward", "device", "seed", "num_threads", "buffers")
 class BatchedGame:
     """Many battles of one ruleset, stepped together.
 

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from pettingzoo import AECEnv
 
 from thud_env.actions import NUM_ACTIONS, as_action
-from thud_env.arguments import as_count, one_of, refuse_copy, refuse_unknown, shown
+from thud_env.arguments import as_count, given_when_made, one_of, refuse_copy, refuse_unknown, shown
 from thud_env.batch.one_game import play_if_legal
 from thud_env.batch.options import read_reward
 from thud_env.envs.common import (
+    GIVEN_WHEN_MADE,
     HINTS,
     ILLEGAL_ACTION,
     ILLEGAL_REWARD,
@@ -67,6 +68,7 @@ class _SetByReset:
         raise AttributeError(f"call reset() before reading {self._name}: nothing is being played")
 
 
+@given_when_made(*GIVEN_WHEN_MADE)
 class BoardEnv(AECEnv[str, Any, int]):  # type: ignore[misc] # PettingZoo is untyped
     """Two agents who decide in turn at one board.
 

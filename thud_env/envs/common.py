@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from thud_env.actions import NUM_ACTIONS
 from thud_env.arguments import one_of
+from thud_env.rules.row import LIMITS
 from thud_env.views.encoding import OBSERVATION_SHAPE
 
 Observation = dict[str, NDArray[Any]]
@@ -34,6 +35,10 @@ HINTS = {
     "max_cycles": "max_turns=... cuts a battle after so many turns",
 }
 """What to say of keywords that other environments take."""
+
+
+GIVEN_WHEN_MADE = (*LIMITS, "observation", "reward", "idle_mask", "illegal_action")
+"""The arguments of all environments that are no attributes."""
 
 
 def check_was_reset(env: Any, method: str) -> None:

@@ -61,10 +61,11 @@ from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
 from thud_env.actions import NUM_ACTIONS, as_action
-from thud_env.arguments import as_count, one_of, refuse_copy, refuse_unknown
+from thud_env.arguments import as_count, given_when_made, one_of, refuse_copy, refuse_unknown
 from thud_env.envs.aec import ThudEnv
 from thud_env.envs.base import BoardEnv
 from thud_env.envs.common import (
+    GIVEN_WHEN_MADE,
     HINTS,
     IdleMask,
     IllegalAction,
@@ -103,6 +104,10 @@ _STATE = {
 """The parts of a state, beside ``"made"``, and their types."""
 
 
+_MADE_WITH = (*GIVEN_WHEN_MADE, "match")
+
+
+@given_when_made(*_MADE_WITH)
 class ThudSeatEnv(gymnasium.Env[Any, Any]):
     """One seat of a battle, with an opponent in the other.
 
@@ -339,6 +344,15 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
             "np_random": self.np_random.bit_generator.state,
             "opponent": self._opponent.state(),
         }
+
+    def set_wrapper_attr(self, name: str, value: Any, *, force: bool = True) -> bool:
+        """As Gymnasium's, which would set what is given when this is made on a wrapper, where it
+        changes nothing.
+
+        Raises:
+            AttributeError: for those names.
+        """
+        return super().set_wrapper_attr(name, value, force=force or name in _MADE_WITH)
 
     __copy__ = refuse_copy
 

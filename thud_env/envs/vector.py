@@ -52,9 +52,17 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from thud_env.actions import NUM_ACTIONS
-from thud_env.arguments import as_count, as_integers, one_of, refuse_copy, refuse_unknown
+from thud_env.arguments import (
+    as_count,
+    as_integers,
+    given_when_made,
+    one_of,
+    refuse_copy,
+    refuse_unknown,
+)
 from thud_env.batch.options import AutoresetName, read_autoreset_mode
 from thud_env.envs.common import (
+    GIVEN_WHEN_MADE,
     HINTS,
     IdleMask,
     IllegalAction,
@@ -86,6 +94,7 @@ _STATE = {
 _SINGLE_ONLY = 'make_vec(..., vectorization_mode="sync") makes single environments, which have it'
 
 
+@given_when_made(*GIVEN_WHEN_MADE, "match", "copy", "num_threads")
 class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
     """B seats, each in a battle or a match of its own, with opponents in the others.
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Protocol
 
 from thud_env.actions import CAPTURE, CAPTURE_ALL, MOVE_FROM, MOVE_TO, NUM_MOVES
-from thud_env.arguments import as_list, shown
+from thud_env.arguments import as_list, no_position, shown
 from thud_env.board import (
     CELL_OF_SQUARE,
     CELL_STEP,
@@ -84,9 +84,7 @@ def scene_of(
         TypeError: if it is not a position, or ``targets`` are neither text nor a list.
     """
     if not hasattr(position, "row"):
-        raise TypeError(
-            f"a {type(position).__name__} is no position: Position.from_text(text) would be right"
-        )
+        raise TypeError(no_position(position))
     row = position.row
     rules = fields.ruleset_of(row)
     deciding = None

@@ -7,7 +7,7 @@ docs/rules.md, section 6.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 import numpy as np
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from agents.agent import BatchPolicy
 from agents.asking import answer_of, check_seat
 from thud_env import BatchedGame
-from thud_env.arguments import nearest
+from thud_env.arguments import as_count, nearest
 from thud_env.notation.turns import turns_of_decisions
 from thud_env.outcome import SIDES
 from thud_env.rules.row import (
@@ -33,6 +33,11 @@ from thud_env.views.results import margins
 from training.arena.strikes import strikes_of
 
 Watch = Callable[[int], object]
+_HINTS = {
+    "seed": "it is the players that draw, and agents.make(spec, seed=...) takes it",
+    "starts": "play_battles and play_pairs take them, evaluate takes openings=",
+}
+"""What to say of keywords that are looked for here."""
 
 
 def ignore(ended: int) -> None:
@@ -90,6 +95,17 @@ class Battles:
         )
 
 
+def check_limits(limits: Mapping[str, Any]) -> None:
+    """Refuse keyword arguments that are no limits of a battle.
+
+    Raises:
+        TypeError: naming the limits there are.
+    """
+    for name in limits.keys() - LIMITS:
+        known = f"{nearest(name, LIMITS)}the limits are {', '.join(LIMITS)}"
+        raise TypeError(f"battles have no limit {name!r}: {_HINTS.get(name, known)}")
+
+
 def play_battles(
     dwarfs: BatchPolicy,
     trolls: BatchPolicy,
@@ -114,13 +130,12 @@ def play_battles(
 
     Raises:
         AnswerError: if a player does not answer with a legal action for each battle.
-        ThudError: if a start is damaged, of another ruleset, or over, or a player does not play
-            this game or this side.
+        ThudError: if ``games`` is not an integer, 1 or more, a start is damaged, of another
+            ruleset, or over, or a player does not play this game or this side.
         TypeError: if a player cannot play, or there is no such limit.
     """
-    for name in limits.keys() - LIMITS:
-        known = f"{nearest(name, LIMITS)}the limits are {', '.join(LIMITS)}"
-        raise TypeError(f"battles have no limit {name!r}: {known}")
+    games = as_count("games", games)
+    check_limits(limits)
     ruleset = get_ruleset(rules)
     check_seat(dwarfs, ruleset, "dwarfs")
     check_seat(trolls, ruleset, "trolls")
@@ -213,7 +228,11 @@ def play_pairs(
         starts: as of ``play_battles``, where both battles of each pair begin.
         watch: called after each decision with how many battles ended by it.
         **limits: ``max_quiet_turns``, ``max_turns``, ``offer_after``, ``agreement``.
+
+    Raises:
+        as ``play_battles`` does.
     """
+    games = as_count("games", games)
     for side in SIDES:  # both, before any battle is played
         for player in (first, second):
             check_seat(player, get_ruleset(rules), side)

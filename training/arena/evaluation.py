@@ -8,12 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.agent import BatchPolicy
+from thud_env.arguments import as_count, one_of, shown
 from thud_env.command import counted
 from thud_env.rulesets import Ruleset
 from training.arena.battles import (
     Battles,
     GamePairs,
     Watch,
+    check_limits,
     distinct,
     ignore,
     play_battles,
@@ -61,7 +63,14 @@ def evaluate(
 
     Raises:
         OpeningsError: if the book is wanted, and is missing or has too few starts.
+        ThudError: if ``games`` is not an integer, 1 or more, or ``match`` is no bool.
+        TypeError: if the players are not two, or there is no such limit.
     """
+    if not (isinstance(players, tuple | list) and len(players) == 2):
+        raise TypeError(f"players {shown(players)}: two, (first, second), would be right")
+    games = as_count("games", games)
+    match = one_of("match", match, (True, False))
+    check_limits(limits)
     by_chance = any(getattr(player, "stochastic", False) for player in players)
     starts: NDArray[np.int16] | None = None
     digest: str | None = None

@@ -10,6 +10,7 @@ import torch
 from agents.durable import flush_folder, make_folder
 from thud_env.outcome import SIDES
 from thud_env.rulesets import get_ruleset
+from training.config import check_config
 from training.distill.alphabeta_teacher import AlphaBetaTeacher
 from training.distill.config import DistillConfig
 from training.distill.labels import Labels, Teacher
@@ -35,7 +36,7 @@ class Distillation:
     """
 
     def __init__(self, config: DistillConfig, folder: Path) -> None:
-        config.check()
+        check_config(config)
         self.config = config
         self.ranks = Ranks()
         self.roles = Roles.of(config)
