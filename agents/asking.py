@@ -64,7 +64,7 @@ def answer_of(player: BatchPolicy, name: str, rows: NDArray[np.int16]) -> NDArra
     if not hasattr(player, "act_rows"):
         if isinstance(player, str):
             raise TypeError(f"{player!r} is a spec: agents.make({player!r}) would be right")
-        is_pair = isinstance(player, tuple | list) and len(player) == 2
+        is_pair = isinstance(player, tuple | list) and all(hasattr(p, "act_rows") for p in player)
         hint = ": its two players, one after the other, would be right" if is_pair else ""
         raise TypeError(f"{shown(player)} cannot play: it has no method act_rows(self, rows){hint}")
     with errors_with_traceback(player):

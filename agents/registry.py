@@ -105,7 +105,7 @@ def _hint(spec: str, name: str, words: list[str]) -> str:
     hint = nearest(name, names)
     if name == "agents":  # as an environment's opponent is written
         hint = f"did you mean {shown(','.join(words))}? "
-    elif not hint and name.endswith(".py") and not words:
+    elif not hint and name.endswith(".py") and ("/" in name or not words):
         hint = f"an agent of your own is {OWN}:MODULE:CLASS; "
     elif not hint and "/" in name:
         hint = f"did you mean {shown(f'policy:{spec}')}? "

@@ -69,6 +69,7 @@ def test_a_spec_makes_the_agent_that_it_names() -> None:
         ("agents:greedy", "unknown agent 'agents:greedy': did you mean 'greedy'? there are random"),
         ("my.net:Mine,depth=2", "did you mean 'python:my.net:Mine,depth=2'? there are random"),
         ("mine.py:Mine", "did you mean 'python:mine:Mine'? there are random"),
+        ("./mine.py:Mine", "an agent of your own is python:MODULE:CLASS; there are random"),
         ("./mine.py", "an agent of your own is python:MODULE:CLASS; there are random"),
         ("stockfish", "unknown agent 'stockfish': there are random, greedy"),
         ("", "unknown agent ''"),

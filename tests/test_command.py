@@ -14,7 +14,7 @@ import pytest
 from numba import config
 
 from thud_env import ThudError
-from thud_env.command import BROKEN_PIPE, Command, bounded, say, whole_number
+from thud_env.command import BROKEN_PIPE, Command, bounded, counted, say, whole_number
 
 ROOT = Path(__file__).parents[1]
 MODULES = sorted(
@@ -124,6 +124,7 @@ def test_options_may_stand_anywhere_and_take_an_equals_sign() -> None:
             "small: unknown option --minuets: did you mean --minutes? there are",
         ),
         (["a", "--minute=1"], "small: unknown option --minute: did you mean --minutes?"),
+        (["a", "--minu=1"], "small: unknown option --minu: did you mean --minutes?"),
         (["a", "--es=1"], "small: unknown option --es: there are --help"),
         (["a", "-x"], "small: unexpected argument '-x': the options are --help, --games, "),
         (["a", "--games", "0"], "small: --games: '0': a whole number in 1 .. 10 would be right"),
@@ -280,3 +281,7 @@ def test_a_full_standard_stream_is_a_disk_that_fails(
             **{"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, stream: full},
         )
     assert (done.returncode, done.stderr or "") == (1, said)
+
+
+def test_one_of_a_thing_is_not_many() -> None:
+    assert (counted(1, "game pair"), counted(2000, "start")) == ("1 game pair", "2,000 starts")

@@ -21,8 +21,11 @@ from training.config import (
     TrainConfig,
 )
 from training.config_file import KEYS_OF_ONE, load_config
+from training.distill.__main__ import distil
 from training.distill.config import DistillConfig, LessonConfig, TeacherConfig
+from training.distill.distillation import Distillation
 from training.errors import ConfigError
+from training.exploit import exploit
 from training.train import train
 from training.trainer import self_play_trainer
 
@@ -386,12 +389,23 @@ def test_a_word_for_one_key_of_a_section_leaves_the_others_as_help_shows_them(
         assert section == type(section)()
 
 
-@pytest.mark.parametrize("given", ["configs/smoke.yaml", {}, None])
+@pytest.mark.parametrize("given", ["configs/smoke.yaml", {}, None, RunConfig()])
 def test_what_is_no_configuration_is_named(given, tmp_path: Path) -> None:
-    for begin in (self_play_trainer, lambda config: train(config, Console(quiet=True), tmp_path)):
-        with pytest.raises(TypeError, match=r"^config .*: a TrainConfig, or what .*load_config"):
+    begun = {
+        self_play_trainer: "TrainConfig",
+        lambda config: train(config, Console(quiet=True), tmp_path): "TrainConfig",
+        lambda config: exploit(config, Console(quiet=True), tmp_path): "ExploitConfig",
+        lambda config: distil(config, Console(quiet=True), tmp_path): "DistillConfig",
+        lambda config: Distillation(config, tmp_path): "DistillConfig",
+    }
+    for begin, kind in begun.items():
+        with pytest.raises(TypeError, match=rf"^config .*: a {kind}, or what .*path, {kind}\)"):
             begin(given)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_configuration_is_read_from_a_files_name() -> None:
+    assert load_config(str(FOLDER / "smoke.yaml"), TrainConfig).name == "smoke"
 
 
 def test_a_ruleset_in_place_of_its_spec_is_named() -> None:

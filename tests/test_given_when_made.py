@@ -16,13 +16,13 @@ MAKERS = {
     "batch": lambda **given: thud_env.BatchedGame(2, **given),
 }
 OF_OTHERS = {"render_mode", "num_envs", "autoreset_mode"}
-"""Gymnasium and PettingZoo have these as attributes."""
+"""Attributes of Gymnasium's and PettingZoo's, which they may set."""
 TAKES_EFFECT = {"opponent", "starts"}
 EACH = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 
 
 @EACH
-def test_no_argument_is_set_in_silence(make) -> None:
+def test_no_argument_of_ours_is_set_in_silence(make) -> None:
     made = make()
     arguments = {
         name
@@ -55,3 +55,20 @@ def test_vector_environments_of_gymnasium_do_not_set_it_on_a_wrapper() -> None:
         envs.set_attr("max_turns", 9)
     envs.set_attr("mine", 3)
     assert envs.get_attr("mine") == (3, 3)
+
+
+@pytest.mark.parametrize(
+    "kind", [thud_env.ThudEnv, thud_env.ThudSeatEnv, thud_env.ThudVectorEnv, thud_env.BatchedGame]
+)
+def test_a_class_of_ones_own_keeps_what_it_likes(kind: type) -> None:
+    class Own(kind):  # type: ignore[misc]
+        def __init__(self, max_turns: int = 9) -> None:
+            many = {"num_games": 1} if kind is thud_env.BatchedGame else {}
+            super().__init__(**many, max_turns=max_turns)
+            assert not hasattr(self, "max_turns")
+            self.max_turns = self.reward = max_turns
+
+    own = Own(7)
+    assert (own.max_turns, own.reward) == (7, 7)
+    own.max_turns = 8
+    assert own.max_turns == 8

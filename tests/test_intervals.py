@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from thud_env.command import counted
 from training.arena.intervals import (
     ENOUGH_PAIRS,
     RESAMPLES,
@@ -101,10 +100,6 @@ def test_a_ladder_says_how_precisely_its_game_pairs_measure() -> None:
 
 def test_zero_has_no_minus() -> None:
     assert Interval(-0.04, -0.3, -0.0).text(1) == "+0.0 (-0.3 to +0.0)"
-
-
-def test_one_of_a_thing_is_not_many() -> None:
-    assert (counted(1, "game pair"), counted(2000, "start")) == ("1 game pair", "2,000 starts")
 
 
 def test_four_times_the_games_halve_an_interval() -> None:

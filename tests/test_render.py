@@ -4,6 +4,7 @@ import sys
 from functools import partial
 from xml.etree import ElementTree
 
+import gymnasium
 import numpy as np
 import pytest
 from by_hand import place
@@ -258,6 +259,12 @@ def test_what_is_no_position_is_not_drawn(drawn):
         drawn("text")
     with pytest.raises(TypeError, match=r"a ThudEnv is no position: its \.position would be right"):
         drawn(thud_env.env())
+    for made, right in (
+        (thud_env.BatchedGame(1), r"a BatchedGame is no position: its \.position\(0\) would be"),
+        (gymnasium.make("thud/Thud-v0"), r"its \.unwrapped\.position would be right"),
+    ):
+        with pytest.raises(TypeError, match=right):
+            drawn(made)
 
 
 def drawn(picture, tag, fill):

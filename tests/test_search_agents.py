@@ -31,6 +31,7 @@ FAST = (
     "alphabeta:depth=2,nodes=3000",
     "mcts:sims=30",
     "mcts:sims=30,playouts=eval,priors=eval",
+    "mcts:sims=30,playouts=random,length=5",
     "mcts:sims=30,playouts=random,priors=captures,length=5",
 )
 EVERY = ("random", "greedy", *FAST)

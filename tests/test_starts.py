@@ -252,6 +252,10 @@ def test_many_begin_at_the_only_start_there_is():
         ([thud_env.Position.start("koom-valley")], ValueError, "cannot start a battle of classic"),
         (ROWS[:, :7], thud_env.RowError, "432"),
         (ROWS[0], thud_env.RowError, "432"),
+        (np.int64(5), TypeError, "^starts .*5.*: a list of position texts"),
+        (np.array(5), TypeError, "^starts int64 of shape"),
+        (np.array(["text"]), TypeError, "^starts <U4 of shape"),
+        ([thud_env.Position.start(), ROWS[0]], TypeError, "^start is of type ndarray"),
         (
             list(ROWS),
             thud_env.RowError,
@@ -263,6 +267,12 @@ def test_many_begin_at_the_only_start_there_is():
 def test_wrong_starts_are_named(make, starts, error, message):
     with pytest.raises(error, match=message):
         make(starts=starts)
+
+
+def test_texts_may_be_numpys() -> None:
+    texts = np.array([thud_env.Position.start().text] * 2)
+    for starts in (texts[0], list(texts)):
+        thud_env.env(starts=starts).reset()
 
 
 @pytest.mark.parametrize("make", [thud_env.ThudEnv, thud_env.ThudSeatEnv])

@@ -140,9 +140,12 @@ def shown(value: Any) -> str:
 def no_position(given: object) -> str:
     """What is wrong with something that is no ``Position``, and what would be right."""
     kind = type(given)
+    inner = getattr(given, "unwrapped", given)
+    has = getattr(type(inner), "position", None)  # asked of the class: reset may not have been
     right = "Position(row) or Position.from_text(text)"
-    if hasattr(kind, "position"):  # an environment, which need not have been reset
-        right = "its .position"
+    if has is not None:
+        where = ".position" if inner is given else ".unwrapped.position"
+        right = f"its {where}{'(0)' if callable(has) else ''}"
     return f"a {kind.__name__} is no position: {right} would be right"
 
 
@@ -215,20 +218,26 @@ def _keywords(called: Callable[..., Any]) -> list[str]:
 
 
 class _GivenWhenMade:
-    """Refuses to set what is given when an object is made: set later, it would change nothing. A
-    descriptor slows no other attribute, as a ``__setattr__`` would.
-    """
+    """Given when an object is made; no attribute: set later, it would change nothing."""
 
     def __init__(self, name: str) -> None:
         self._name = name
 
-    def __get__(self, made: object, owner: type) -> Never:
-        raise AttributeError(f"{owner.__name__} has no attribute {self._name!r} to read")
+    def __get__(self, made: Any, owner: type) -> Any:
+        if made is None:
+            return self
+        if self._name not in vars(made):
+            raise AttributeError(f"{owner.__name__!r} object has no attribute {self._name!r}")
+        return vars(made)[self._name]
 
-    def __set__(self, made: object, value: object) -> Never:
-        kind = type(made).__name__
+    def __set__(self, made: Any, value: Any) -> None:
+        kind = type(made)
+        if not kind.__module__.startswith("thud_env."):  # a subclass may keep what it likes
+            vars(made)[self._name] = value
+            return
         raise AttributeError(
-            f"{self._name} of a {kind} is given when it is made: another {kind} would be right"
+            f"{self._name} of a {kind.__name__} is given when it is made: "
+            f"another {kind.__name__} would be right"
         )
 
 

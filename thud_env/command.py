@@ -186,7 +186,8 @@ class Command(argparse.ArgumentParser):
         """What would be right in place of an option that there is not."""
         word = option.removeprefix("--")
         known = [name.removeprefix("--") for name in self._options]
-        near = difflib.get_close_matches(word, known, n=1)
+        begun = [name for name in known if len(word) > 2 and name.startswith(word)]
+        near = begun or difflib.get_close_matches(word, known, n=1)
         if near:
             return f"did you mean --{near[0]}? "
         key = word.replace("-", "_")

@@ -141,9 +141,10 @@ def read_pool(starts: Starts | None, rules: Ruleset, limits: Limits) -> NDArray[
     usual = new_row(rules, **limits)
     if starts is None:
         return usual[np.newaxis]
-    is_array = hasattr(starts, "dtype")
     if isinstance(starts, str | Position):
         starts = [starts]
+    given: Any = starts
+    is_array = len(getattr(given, "shape", ())) > 0 and np.dtype(given.dtype).kind != "U"
     if not is_array and (not isinstance(starts, Sequence) or isinstance(starts, bytes)):
         raise TypeError(
             f"starts {shown(starts)}: a list of position texts or Positions, or rows, "
@@ -151,7 +152,7 @@ def read_pool(starts: Starts | None, rules: Ruleset, limits: Limits) -> NDArray[
         )
     if not len(starts):
         raise ThudError("starts has none: one at least would be right, or None for the setup")
-    if not is_array and any(hasattr(start, "dtype") for start in starts):
+    if not is_array and all(len(getattr(start, "shape", ())) == 1 for start in starts):
         right = f"one array, np.stack(rows), [S, {ROW_SIZE}]"
         raise RowError(f"starts has rows in a list: {right}, would be right")
     if is_array:

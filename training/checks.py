@@ -12,7 +12,7 @@ from thud_env.errors import ThudError
 from thud_env.outcome import SIDES
 from thud_env.rulesets import get_ruleset
 from training.arena.identity import files_of
-from training.config import RunConfig, check_config
+from training.config import RunConfig
 from training.errors import ConfigError
 from training.options import Options
 from training.process.precision import device_named
@@ -32,7 +32,7 @@ def check_run(config: RunConfig, runs: Path, options: Options) -> None:
             at the end could not name the run's folder.
         DeviceError: if there is no GPU and one was asked for.
     """
-    check_config(config)
+    config.check()
     device_named(config.device)
     check_players(config)
     Foresight(config)

@@ -87,21 +87,6 @@ class Streams(NamedTuple):
     """Draws of opponents, and their decisions."""
 
 
-def check_config(config: RunConfig) -> None:
-    """Refuse what is no configuration, and wrong values of one.
-
-    Raises:
-        TypeError: if it is none, as a file's name is not.
-        ConfigError: as its ``check`` does.
-    """
-    if not isinstance(config, RunConfig):
-        raise TypeError(
-            f"config {shown(config)}: a TrainConfig, or what "
-            "training.config_file.load_config(path, TrainConfig) reads, would be right"
-        )
-    config.check()
-
-
 @dataclasses.dataclass(frozen=True)
 class RunConfig:
     """The keys of every run, however it learns."""
@@ -312,3 +297,17 @@ PlayConfig = TrainConfig | ExploitConfig
 """What a trainer is told: both say who the opponents are."""
 
 Config = TypeVar("Config", bound=RunConfig)
+
+
+def check_kind(config: RunConfig, *kinds: type[RunConfig]) -> None:
+    """Refuse what is no configuration of one of these kinds.
+
+    Raises:
+        TypeError: naming the first kind.
+    """
+    if not isinstance(config, kinds):
+        kind = kinds[0].__name__
+        raise TypeError(
+            f"config {shown(config)}: a {kind}, or what "
+            f"training.config_file.load_config(path, {kind}) reads, would be right"
+        )

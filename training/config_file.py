@@ -33,7 +33,7 @@ KEYS_OF_ONE = {
 
 
 def load_config(
-    path: Path,
+    path: str | Path,
     kind: type[Config],
     overrides: Sequence[str] = (),
     *,
@@ -50,6 +50,7 @@ def load_config(
     Raises:
         ConfigError: naming the key and what would be right.
     """
+    path = Path(path)
     try:
         tree = read_yaml(path)
     except YamlError as error:

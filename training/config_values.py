@@ -85,7 +85,7 @@ def check_type(kind: Any, value: Any, key: str) -> None:
         if type(value) not in allowed and not (type(value) is int and float in allowed):
             names = " or ".join("nothing" if a is NoneType else a.__name__ for a in allowed)
             quoted = ""
-            if isinstance(value, Ruleset):
+            if isinstance(value, Ruleset) and str in allowed:
                 quoted = ": its spec, or name, would be right"
             elif str in allowed:
                 quoted = ": text that YAML reads as something else needs quotes"

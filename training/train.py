@@ -34,7 +34,7 @@ from thud_env.batch.cpu import available_cores
 from thud_env.command import counted
 from thud_env.rulesets import get_ruleset
 from training.checks import check_run
-from training.config import TrainConfig
+from training.config import TrainConfig, check_kind
 from training.errors import ConfigError
 from training.launch import complete, open_run, run_command
 from training.options import DEFAULTS, Options, add_options
@@ -66,7 +66,9 @@ def train(
         RunError: if the run of that name has another configuration or is being written, none of
             its checkpoints is whole, another of the processes has ended, or Ray does not start.
         Stopped: after ``options.minutes``, or when a signal asks for it.
+        TypeError: if it is no ``TrainConfig``.
     """
+    check_kind(config, TrainConfig)
     check_run(config, runs, options)
     ranks = Ranks.from_environment()
     if options.actors and ranks.size > 1:

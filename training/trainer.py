@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from thud_env.rulesets import get_ruleset
-from training.config import PlayConfig, check_config
+from training.config import ExploitConfig, PlayConfig, TrainConfig, check_kind
 from training.learner.batches import Batch, batches_of, with_progress_paid
 from training.learner.pace import Pace
 from training.learner.ppo import ppo_learners
@@ -150,8 +150,10 @@ def self_play_trainer(
     Raises:
         ConfigError: if a value of the configuration is wrong, or the run cannot start from its
             ``start_from``.
+        TypeError: if it is no configuration of self-play.
     """
-    check_config(config)
+    check_kind(config, TrainConfig, ExploitConfig)
+    config.check()
     ranks = ranks or Ranks()
     roles = Roles.of(config)
     snapshots = folder.resolve() / "pool" if folder else None  # actors may be elsewhere

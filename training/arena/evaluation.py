@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -66,7 +67,7 @@ def evaluate(
         ThudError: if ``games`` is not an integer, 1 or more, or ``match`` is no bool.
         TypeError: if the players are not two, or there is no such limit.
     """
-    if not (isinstance(players, tuple | list) and len(players) == 2):
+    if not (isinstance(players, Collection) and len(players) == 2):
         raise TypeError(f"players {shown(players)}: two, (first, second), would be right")
     games = as_count("games", games)
     match = one_of("match", match, (True, False))

@@ -25,6 +25,7 @@ from rich.console import Console
 
 from thud_env.rulesets import get_ruleset
 from training.checks import check_run
+from training.config import check_kind
 from training.distill.config import DistillConfig
 from training.distill.distillation import Distillation
 from training.launch import complete, open_run, run_command
@@ -56,7 +57,9 @@ def distil(
         RunError: if the run of that name has another configuration or is being written, or none of
             its checkpoints is whole.
         Stopped: after ``options.minutes``, or when a signal asks for it.
+        TypeError: if it is no ``DistillConfig``.
     """
+    check_kind(config, DistillConfig)
     check_run(config, runs, options)
     with open_run(config, runs, options) as (folder, config):
         console.print(

@@ -10,7 +10,7 @@ import torch
 from agents.durable import flush_folder, make_folder
 from thud_env.outcome import SIDES
 from thud_env.rulesets import get_ruleset
-from training.config import check_config
+from training.config import check_kind
 from training.distill.alphabeta_teacher import AlphaBetaTeacher
 from training.distill.config import DistillConfig
 from training.distill.labels import Labels, Teacher
@@ -36,7 +36,8 @@ class Distillation:
     """
 
     def __init__(self, config: DistillConfig, folder: Path) -> None:
-        check_config(config)
+        check_kind(config, DistillConfig)
+        config.check()
         self.config = config
         self.ranks = Ranks()
         self.roles = Roles.of(config)
