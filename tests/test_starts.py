@@ -7,6 +7,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
+import torch
 from seat_play import first_legal
 
 import thud_env
@@ -273,6 +274,11 @@ def test_texts_may_be_numpys() -> None:
     texts = np.array([thud_env.Position.start().text] * 2)
     for starts in (texts[0], list(texts)):
         thud_env.env(starts=starts).reset()
+
+
+def test_rows_may_be_a_tensor() -> None:
+    env = thud_env.env(starts=torch.from_numpy(ROWS))
+    np.testing.assert_array_equal(env.starts, ROWS)
 
 
 @pytest.mark.parametrize("make", [thud_env.ThudEnv, thud_env.ThudSeatEnv])
