@@ -14,6 +14,7 @@ from at_the_page import (
     hold_first,
     let_go,
     open_new_game,
+    open_record,
     opened,
     play_another,
     press,
@@ -22,9 +23,11 @@ from at_the_page import (
     turn_texts,
     wait_for_turns,
 )
+from page_server import ROOT
 
 from agents.web.lessons import LESSONS
-from thud_env import RULESETS, Position
+from agents.words import verdict
+from thud_env import RULESETS, Position, read_record
 
 
 def shorten(route):
@@ -409,3 +412,60 @@ def test_a_game_of_two_battles_comes_to_its_score(visit):
     first, other = (int(n) for n in re.findall(r"(?:Random|Greedy) ([+-]?\d+)", text)[-2:])
     assert first == -other
     shoot(page, "two-battles")
+
+
+NEAR_THE_GOAL = "1d3/2R4/9/11/13/15/15/15/15/15/13/11/9/2TTT2/5 d - 0 0"
+
+
+def push_the_rock_home(page):
+    press(page, "G2", "can move")
+    press(page, "H1", "to H1")
+
+
+@pytest.mark.parametrize(
+    ("seats", "said"),
+    [
+        ({"trolls": "greedy"}, "You win. The Rock has reached its goal: the dwarfs win."),
+        ({}, "The Rock has reached its goal: the dwarfs win."),
+    ],
+)
+def test_one_who_plays_against_an_agent_is_told_who_has_won(visit, seats, said):
+    page = visit(asked("koom-valley", NEAR_THE_GOAL, **seats))
+    push_the_rock_home(page)
+    expect(page.locator("#standing")).to_have_text(said)
+    expect(page.locator("#live")).to_contain_text(said)
+    page.reload()
+    expect(page.locator("#standing")).to_have_text(said)
+
+
+def test_one_who_loses_is_told_so_whoever_is_seated_afterwards(visit):
+    page = visit(asked("koom-valley", NEAR_THE_GOAL, dwarfs="greedy", trolls="you"))
+    said = "You lose. The Rock has reached its goal: the dwarfs win."
+    expect(page.locator("#standing")).to_have_text(said)
+    page.get_by_label("Who plays the dwarfs").select_option("you")
+    expect(page.locator("#standing")).to_have_text(said)
+
+
+def test_a_battle_is_played_again_from_where_it_began(visit):
+    page = visit(asked("koom-valley", NEAR_THE_GOAL, trolls="greedy"))
+    push_the_rock_home(page)
+    again = page.get_by_role("button", name="Play again")
+    shoot(page, "won")
+    again.click()
+    wait_for_turns(page, 0)
+    expect(again).to_be_hidden()
+    expect(page.get_by_label("Who plays the trolls")).to_have_value("greedy")
+    push_the_rock_home(page)
+    again.wait_for()
+    page.go_back()
+    again.wait_for()  # that of the first battle
+
+
+def test_a_record_that_was_opened_is_not_played_again(visit):
+    record = ROOT / "docs/battles/classic-dwarfs-lose.thud"
+    page = visit()
+    open_record(page, record)
+    page.get_by_role("button", name="To the end").click()
+    *_, end = read_record(record).positions()
+    expect(page.locator("#standing")).to_have_text(verdict(end))
+    expect(page.get_by_role("button", name="Play again")).to_be_hidden()

@@ -58,6 +58,14 @@ export class Game extends EventTarget {
     return toMove !== null && this.seats[toMove] === YOU && !waits;
   }
 
+  /** How the battle that is shown ended, and whether the one person who played it won; or null. */
+  get verdict() {
+    const { verdict, margin } = this.view;
+    const mine = SIDES.filter((side) => this.ended?.[side] === YOU);
+    if (!verdict || !margin || mine.length !== 1) return verdict;
+    return `You ${margin > 0 === (mine[0] === "dwarfs") ? "win" : "lose"}. ${verdict}`;
+  }
+
   /** The last position in which a person decided, before the one that is shown; or null. */
   get before() {
     let node = this.node.parent;
@@ -81,7 +89,7 @@ export class Game extends EventTarget {
    * before the view of this one had come; true once it has begun, whatever becomes of its agents' turns.
    * With `leaves` it is a step further in the tab's history, from which Back leads to the one before.
    */
-  async begin({ rules, limits = {}, position = "", turns = [], positions = [], seats, players = null, match = null, running = true, leaves = false }) {
+  async begin({ rules, limits = {}, position = "", turns = [], positions = [], seats, players = null, match = null, ended = null, running = true, leaves = false }) {
     this.stop();
     const opening = await this.#opening(rules, limits, position);
     if (!opening) return false;
@@ -100,6 +108,7 @@ export class Game extends EventTarget {
     if (seats) this.seats = { ...seats };
     this.recorded = players && { players, turns: turns.join() };
     this.match = match;
+    this.ended = ended; // who played the battle to its end here: others may be seated since
     this.node = this.root;
     this.going = null;
     this.partial = null;
@@ -111,8 +120,8 @@ export class Game extends EventTarget {
 
   /** The battle as it stands, for `resume`. */
   get kept() {
-    const { rules, limits, root, node, seats, recorded, match, running } = this;
-    return { rules, limits, root, node, seats, recorded, match, running };
+    const { rules, limits, root, node, seats, recorded, match, ended, running } = this;
+    return { rules, limits, root, node, seats, recorded, match, ended, running };
   }
 
   /** Go back to a battle that was kept. */
@@ -315,8 +324,7 @@ export class Game extends EventTarget {
     this.node = node.children[index];
     this.node.view = view;
     this.going = null;
-    // Its players: before the next battle others may be seated.
-    if (this.match && view.toMove === null) this.match.ended = { ...this.seats };
+    if (view.toMove === null) this.ended = { ...this.seats };
     this.#changed({ slide });
   }
 

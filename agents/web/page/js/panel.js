@@ -53,7 +53,7 @@ export class Panel {
     byId("title").textContent = game.rules.title;
     byId("aim").textContent = game.rules.aim;
     const declined = game.node.turn === "decline" && "The offer was declined.";
-    byId("standing").textContent = [declined, view.verdict ?? view.standing].filter(Boolean).join(" ");
+    byId("standing").textContent = [declined, game.verdict ?? view.standing].filter(Boolean).join(" ");
     document.title = `${this.#now()} · Thud`;
     this.#seats();
     this.#words();
@@ -217,15 +217,16 @@ export class Panel {
   #words() {
     const { game } = this;
     const words = game.yours && !game.thinking ? game.view.words : []; // on a phone they share a place
-    const over = game.view.toMove === null && game.match?.first === null;
+    const over = game.view.toMove === null && game.ended && byId("lesson").hidden;
+    const next = game.match?.first === null
+      ? { label: "Change sides: second battle", begin: () => this.#second() }
+      : { label: "Play again", begin: () => this.#again() };
     const focused = byId("words").contains(document.activeElement);
     byId("words").replaceChildren(
       ...words.map(({ action, name }) =>
         make("button", { class: "primary", onclick: () => game.decide(action).catch(complain) }, name),
       ),
-      ...(over
-        ? [make("button", { class: "primary", onclick: () => this.#second().catch(complain) }, "Change sides: second battle")]
-        : []),
+      ...(over ? [make("button", { class: "primary", onclick: () => next.begin().catch(complain) }, next.label)] : []),
     );
     if (focused) this.table.board.focus(); // the button that was pressed is gone
   }
@@ -235,8 +236,14 @@ export class Panel {
     const { game } = this;
     const seats = { dwarfs: game.seats.trolls, trolls: game.seats.dwarfs };
     const { rules, limits, view } = game;
-    const players = { ...(game.match.ended ?? game.seats) };
-    await game.begin({ leaves: true, rules: rules.name, limits, seats, match: { first: view.margin, players } });
+    await game.begin({ leaves: true, rules: rules.name, limits, seats, match: { first: view.margin, players: game.ended } });
+  }
+
+  /** Begin the battle, or the game of two, once more. */
+  async #again() {
+    const { rules, limits, root, seats, match } = this.game;
+    const anew = match ? { seats: match.players, match: { first: null } } : { seats, position: root.position };
+    await this.game.begin({ leaves: true, rules: rules.name, limits, ...anew });
   }
 
   async #match() {
@@ -244,11 +251,11 @@ export class Panel {
     const { view } = game;
     byId("match").hidden = !game.match;
     if (!game.match) return;
-    const { first, players, ended } = game.match;
+    const { first, players } = game.match;
     const margins = first === null ? [view.margin] : [first, view.margin];
     const { points } = await ask("score", { margins });
     if (game.view !== view) return;
-    const seats = (view.toMove === null && ended) || game.seats;
+    const seats = (view.toMove === null && game.ended) || game.seats;
     let called = SIDES.map((side, i) => {
       const now = nameOf(world, seats[players ? SIDES[1 - i] : side]); // the sides have been changed
       const before = players ? nameOf(world, players[side]) : now;

@@ -73,9 +73,8 @@ export class Table {
     this.#offer();
     if (game.node !== this.node) {
       this.node = game.node;
-      const { verdict, standing } = game.view;
       const { turn } = game.node;
-      say([turn && upper(turnInWords(turn, game.rules)), verdict ?? standing].filter(Boolean).join(". "));
+      say([turn && upper(turnInWords(turn, game.rules)), game.verdict ?? game.view.standing].filter(Boolean).join(". "));
     } else if (game.partial) {
       say(game.view.asks === "trample" ? "Trample on, or stop." : "Choose what to capture.");
     }
@@ -114,7 +113,7 @@ export class Table {
   #advice() {
     const { game } = this;
     const { node, view, yours } = game;
-    if (view.toMove === null) return view.verdict; // a phone shows it nowhere else
+    if (view.toMove === null) return game.verdict; // a phone shows it nowhere else
     if (!yours) return game.loop || game.thinking || game.beginning || node.next ? "" : "Paused: ▶ lets it play on.";
     if (node.turn === "decline" && this.selected === null) return `The offer was declined. ${this.#choice()}`;
     return this.#choice();
