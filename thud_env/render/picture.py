@@ -28,7 +28,7 @@ FRAME, FRAME_EDGE = "#7a4e2a", "#4c2f18"
 SQUARES, GOALS = ("#efdcb4", "#d8b680"), ("#b5d3b0", "#93bb97")
 LAST_TURN = "#2a6f97"
 CAPTURED = "#b3261e"
-TARGET = "#2f7d4f"
+TARGET = "#1f5c38"
 DECIDING = "#f2b705"
 
 
