@@ -79,6 +79,17 @@ def test_a_policy_that_is_certain_of_everything_is_named_once(tmp_path: Path) ->
     assert said[1][0].endswith("; no checkpoint was measured")
 
 
+def test_a_role_that_rests_explores_as_it_did(tmp_path: Path) -> None:
+    folder = RunFolder.begin(tmp_path / "small", QUICK)
+    alarms = Alarms("classic", folder.checkpoints)
+    certain = []
+    for update in ({"trolls/entropy": 0.001}, {}, {"trolls/entropy": 0.5}, {}):
+        certain.append(alarms.certain(update))
+        alarms.check(1, update, {})
+    folder.close()
+    assert certain == [{"trolls"}, {"trolls"}, set(), set()]
+
+
 def test_the_checkpoint_that_is_measured_now_is_named_before_it_is_written(tmp_path: Path) -> None:
     folder = RunFolder.begin(tmp_path / "small", QUICK)
     alarms = Alarms("classic", folder.checkpoints)

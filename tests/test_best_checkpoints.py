@@ -15,10 +15,10 @@ from untrained import link_untrained
 
 from thud_env.outcome import SIDES
 from training.process.state import State
-from training.runs.anchors import NO_ENTROPY, SCORE, Anchors, Best
+from training.runs.anchors import SCORE, Anchors, Best
 from training.runs.folder import RunFolder
 from training.runs.loop import run
-from training.trainer import self_play_trainer
+from training.trainer import Trainer, self_play_trainer
 
 
 @pytest.fixture(scope="module")
@@ -50,21 +50,39 @@ def test_of_equally_good_checkpoints_the_newest_is_the_best(monkeypatch) -> None
     """
     config = dataclasses.replace(TINY, anchors=("random",), anchor_games=2)
     roles = self_play_trainer(config).roles
-    certain = {"dwarfs/entropy": 0.5, "trolls/entropy": NO_ENTROPY}
-    for scores, updates, best in (
+    trolls = {"trolls"}
+    for scores, certain, best in (
         ([1.0, 1.0, 0.5], [{}] * 3, [Best(1.0, 2)] * 2),
         ([1.0, 1.0], [{}] * 2, [Best(1.0, 1, equal=2)] * 2),
         ([1.0, 1.0, 2.0], [{}] * 3, [Best(2.0, 3)] * 2),
-        ([1.0, 1.0, 1.0], [{}, {}, certain], [Best(1.0, 2, equal=3), Best(1.0, 1, equal=3)]),
-        ([1.0, 1.0, 0.5, 1.0], [{}, {}, certain, {}], [Best(1.0, 2, 4), Best(1.0, 1, 4)]),
+        ([1.0, 1.0, 1.0], [{}, {}, trolls], [Best(1.0, 2, equal=3), Best(1.0, 1, equal=3)]),
+        ([1.0, 1.0, 0.5, 1.0], [{}, {}, trolls, {}], [Best(1.0, 2, 4), Best(1.0, 1, 4)]),
     ):
         measuring = Anchors(config)
-        for decisions, (score, update) in enumerate(zip(scores, updates, strict=True), start=1):
+        for decisions, (score, now_certain) in enumerate(zip(scores, certain, strict=True), 1):
             monkeypatch.setattr(measuring, "_margin", lambda *_, now=score: now)
-            measuring.measure(roles, decisions, update)
+            measuring.measure(roles, decisions, now_certain)
             measuring.restore(measuring.state())
         assert list(measuring.best.values()) == best
     roles.close()
+
+
+def test_a_role_that_is_certain_stays_so_while_it_rests(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(Anchors, "_margin", lambda *_: 1.0)
+    entropies = iter([{"dwarfs/entropy": 0.5, "trolls/entropy": 0.001}, {}, {}])
+    update = Trainer.update
+
+    def measured(trainer: Trainer) -> dict[str, float]:
+        metrics = update(trainer)
+        return {k: v for k, v in metrics.items() if "/entropy" not in k} | next(entropies)
+
+    monkeypatch.setattr(Trainer, "update", measured)
+    config = dataclasses.replace(TINY, anchors=("random",), anchor_games=2, checkpoint_every=1)
+    config = dataclasses.replace(config, total_decisions=3 * config.decisions_per_update)
+    with RunFolder.begin(tmp_path / "tiny", config) as folder:
+        run(self_play_trainer(config), folder, Console(file=io.StringIO()))
+        best = {role: (folder.checkpoints.best / role).resolve().parent.name for role in SIDES}
+    assert [int(best[role]) // config.decisions_per_update for role in SIDES] == [2, 1]
 
 
 def test_an_anchor_stays_who_it_was_as_long_as_a_run_goes(tmp_path: Path) -> None:
@@ -117,6 +135,17 @@ def test_rotation_spares_the_best(tmp_path: Path) -> None:
     folder.close()
     kept = {path.name for path in folder.checkpoints.path.iterdir()}
     assert kept == {"000000000001", "000000000002", "000000000004", "latest", "best"}
+
+
+def test_rotation_spares_no_checkpoint_before_the_first_update(tmp_path: Path) -> None:
+    folder = RunFolder.begin(tmp_path / "tiny", dataclasses.replace(TINY, keep_checkpoints=1))
+    trainer = self_play_trainer(TINY)
+    folder.checkpoint(0, trainer.roles.networks, [State()], {})
+    for decisions in (1, 2):
+        folder.checkpoint(decisions, trainer.roles.networks, [State()], {"dwarfs": Best(1.0, 1)})
+    trainer.roles.close()
+    folder.close()
+    assert [path.name for path in folder.checkpoints.numbered()] == ["000000000001", "000000000002"]
 
 
 def test_an_old_checkpoint_that_is_a_link_is_removed_but_not_what_it_points_to(

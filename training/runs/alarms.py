@@ -13,9 +13,11 @@ from thud_env.errors import ThudError
 from thud_env.outcome import SIDES
 from thud_env.rulesets import get_ruleset
 from training.process.state import State
-from training.runs.anchors import NO_ENTROPY, SCORE, Best
+from training.runs.anchors import SCORE, Best
 from training.runs.checkpoints import Checkpoints
 
+NO_ENTROPY = 0.005
+"""A role with so little entropy, as a share of the uniform policy's, explores no more."""
 FALLEN = 0.2
 """How far below its best a role may fall, as a share of the range of margins."""
 IN_A_ROW = 2
@@ -40,6 +42,17 @@ class Alarms:
         self._fallen: dict[str, int] = dict.fromkeys(SIDES, 0)
         self._certain: set[str] = set()
 
+    def certain(self, update: Mapping[str, float]) -> set[str]:
+        """The roles that explore no more, an update later. One that rested in it, and has no
+        entropy, is as it was.
+        """
+
+        def explores(role: str) -> bool:
+            entropy = update.get(f"{role}/entropy")
+            return role not in self._certain if entropy is None else entropy > NO_ENTROPY
+
+        return {role for role in SIDES if not explores(role)}
+
     def check(
         self, decisions: int, metrics: Mapping[str, float], best: Mapping[str, Best]
     ) -> list[str]:
@@ -63,9 +76,9 @@ class Alarms:
             score = metrics.get(f"{role}/{SCORE}")
             if score is not None:
                 alarms += self._fall(role, score, decisions, best[role])
-            entropy = metrics.get(f"{role}/entropy")
-            if entropy is not None:
-                alarms += self._entropy(role, entropy, decisions, role in best)
+        before, self._certain = self._certain, self.certain(metrics)
+        for role in sorted(self._certain - before):
+            alarms.append(self._stopped(role, metrics[f"{role}/entropy"], decisions, role in best))
         return alarms
 
     def state(self) -> State:
@@ -91,21 +104,14 @@ class Alarms:
             f"{self._checkpoints.best / role}"
         ]
 
-    def _entropy(self, role: str, entropy: float, decisions: int, measured: bool) -> list[str]:
-        """Alarm once each time that a policy stops exploring."""
-        if entropy > NO_ENTROPY:
-            self._certain.discard(role)
-            return []
-        if role in self._certain:
-            return []
-        self._certain.add(role)
-        return [
+    def _stopped(self, role: str, entropy: float, decisions: int, measured: bool) -> str:
+        """The alarm that a policy has stopped exploring."""
+        return (
             f"after {decisions:,} decisions the {role} explore no more: their entropy is "
             f"{entropy:.4f} of the uniform policy's; "
-            + (
-                # If this update was measured, its checkpoint is yet to be written.
-                f"their best checkpoint is {self._checkpoints.best / role}"
-                if measured
-                else "no checkpoint was measured"
-            )
-        ]
+        ) + (
+            # If this update was measured, its checkpoint is yet to be written.
+            f"their best checkpoint is {self._checkpoints.best / role}"
+            if measured
+            else "no checkpoint was measured"
+        )

@@ -8,7 +8,7 @@ over the anchors; of equals, the newest with which it is known to have gone on e
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Collection
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +25,6 @@ from training.process.roles import Roles
 from training.process.state import State, StateError
 from training.selfplay.battle_metrics import AGAINST
 
-NO_ENTROPY = 0.005
-"""A role with so little entropy, as a share of the uniform policy's, explores no more."""
 SCORE = "mean_anchor_margin"
 """The metric of a role that is its mean margin over the anchors."""
 
@@ -63,13 +61,11 @@ class Best:
     that the role went on exploring; 0: none."""
 
 
-def _better(best: Best | None, score: float, decisions: int, explored: bool) -> Best:
-    """The best now that another checkpoint has a score, and the one before it is known to have
-    explored or not.
-    """
+def _better(best: Best | None, score: float, decisions: int, explores: bool) -> Best:
+    """The best now that another checkpoint has a score, and the role is known to explore or not."""
     if best is None or score > best.score:
         return Best(score, decisions)
-    if best.equal and explored:
+    if best.equal and explores:
         best = Best(best.score, best.equal)
     return dataclasses.replace(best, equal=decisions if score == best.score else 0)
 
@@ -94,16 +90,14 @@ class Anchors:
         a policy of a run that goes on would be another later.
         """
 
-    def measure(
-        self, roles: Roles, decisions: int, update: Mapping[str, float]
-    ) -> dict[str, float]:
+    def measure(self, roles: Roles, decisions: int, certain: Collection[str]) -> dict[str, float]:
         """Play, and return the mean margin of each role against each anchor, and over them all,
         from its view.
 
         Args:
             roles: their networks.
             decisions: how far the run is.
-            update: the metrics of the update just made, with the entropies of its rollout.
+            certain: the roles that explore no more.
         """
         config = self._config
         if config.anchor_games == 0:
@@ -126,8 +120,8 @@ class Anchors:
                 metrics[f"{role}/{AGAINST}{anchor}"] = margin
             score = float(np.mean(margins))
             metrics[f"{role}/{SCORE}"] = score
-            explored = update.get(f"{role}/entropy", 1.0) > NO_ENTROPY
-            self.best[role] = _better(self.best.get(role), score, decisions, explored)
+            explores = role not in certain
+            self.best[role] = _better(self.best.get(role), score, decisions, explores)
         return metrics
 
     def _margin(self, roles: Roles, side: int, anchor: str, *seeds: int) -> float:

@@ -136,9 +136,8 @@ class Checkpoints:
                     save_state(temporary, state, _state_name(rank))
         self._point("latest", Path(folder.name))
         self.point_to_best(best)
-        kept = {
-            name_after(number) for one in best.values() for number in (one.decisions, one.equal)
-        }
+        kept = {name_after(one.decisions) for one in best.values()}
+        kept |= {name_after(one.equal) for one in best.values() if one.equal}
         for old in self.numbered()[: -self._config.keep_checkpoints]:
             if old.name not in kept:
                 remove(old)

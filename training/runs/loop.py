@@ -113,7 +113,8 @@ def run(
                 last = trainer.decisions >= config.total_decisions
                 due = last or trainer.updates % config.checkpoint_every == 0
                 if due and writes:
-                    metrics |= anchors.measure(trainer.roles, trainer.decisions, metrics)
+                    certain = alarms.certain(metrics)
+                    metrics |= anchors.measure(trainer.roles, trainer.decisions, certain)
                     metrics |= foresight.measure(trainer.roles)
                 if writes:
                     folder.log.add(trainer.decisions, metrics)
