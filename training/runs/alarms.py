@@ -77,9 +77,10 @@ class Alarms:
             if score is not None:
                 alarms += self._fall(role, score, decisions, best[role])
         before, self._certain = self._certain, self.certain(metrics)
-        for role in sorted(self._certain - before):
-            alarms.append(self._stopped(role, metrics[f"{role}/entropy"], decisions, role in best))
-        return alarms
+        return alarms + [
+            self._stopped(role, metrics[f"{role}/entropy"], decisions, role in best)
+            for role in sorted(self._certain - before)
+        ]
 
     def state(self) -> State:
         """How often in a row each role has fallen, and which explore no more."""
