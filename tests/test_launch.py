@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from unittest import mock
 
 import pytest
 import torch
@@ -18,8 +19,7 @@ from training.checks import check_players, check_run
 from training.config import Config, ExploitConfig, OpponentConfig, TrainConfig
 from training.distill.config import DistillConfig, LessonConfig
 from training.errors import ConfigError
-from training.launch import run_command
-from training.options import Options, add_options
+from training.options import Options
 from training.process.ranks import Ranks
 from training.runs.folder import RunFolder
 from training.runs.loop import Stopped
@@ -156,7 +156,8 @@ def test_a_stop_at_once_says_whether_there_is_a_checkpoint(
 
     monkeypatch.chdir(tmp_path)
     words = [str(ROOT / "configs" / "smoke.yaml")]
-    assert run_command("training.train", "", TrainConfig(), work, add_options, words) == 130
+    monkeypatch.setattr("training.train.train", work)
+    assert main(words) == 130
     assert capsys.readouterr().err == said
 
 
@@ -257,7 +258,8 @@ def stopped(
         raise Stopped(folder, reason, ranks or Ranks())
 
     words = [str(ROOT / "configs" / "smoke.yaml"), *options]
-    return run_command("training.train", "", TrainConfig(), stop, add_options, words)
+    with mock.patch("training.train.train", stop):
+        return main(words)
 
 
 @pytest.mark.parametrize(

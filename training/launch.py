@@ -20,7 +20,6 @@ from training.arena.limits import unlike_the_rules
 from training.checks import idle_keys
 from training.commands.console import CommandConsole
 from training.config import Config
-from training.keys_help import keys_help
 from training.options import Options, given_options
 from training.process.memory import keep_freed_memory
 from training.process.ranks import Ranks
@@ -31,64 +30,26 @@ from training.runs.folder import RunFolder
 from training.runs.head_to_head import head_to_head
 from training.runs.loop import Learning, Stopped, run
 from training.runs.stored_config import config_to_go_on
-from training.usage import SMOKE, add_config, read_run
 
 
 def run_command(
-    module: str,
-    docstring: str | None,
-    default: Config,
-    work: Callable[[Config, Console, Path, Options], Any],
-    add_options: Callable[[Command], None],
-    words: list[str] | None,
-    example: Path = SMOKE,
-) -> int:
-    """The command line ``python -m MODULE CONFIG|RUN [KEY=VALUE ...]`` of a run.
-
-    Args:
-        module: its full name.
-        docstring: the module's.
-        default: a configuration of the command's kind with every default.
-        work: makes the run: called with the configuration, where to show how it goes, the folder
-            of runs and the options.
-        add_options: adds the command's options.
-        words: the words; None for those that the process was started with.
-        example: a CONFIG of the checkout that is right, to be named where another is wrong.
-
-    Returns:
-        the exit code.
-    """
-
-    def read(arguments: argparse.Namespace) -> tuple[Config, Path, bool]:
-        path, python = Path(arguments.config), arguments.allow_python
-        kind = type(default)
-        return read_run(path, arguments.overrides, kind, allow_python=python, example=example)
-
-    command = Command(module, docstring, lambda: keys_help(default))
-    add_config(
-        command,
-        "a YAML file, whose run begins anew without --resume, or a run's folder, which goes on",
-    )
-    add_options(command)
-    return run_work(module, command, read, work, words)
-
-
-def run_work(
-    module: str,
     command: Command,
     read: Callable[[argparse.Namespace], tuple[Config, Path, bool]],
     work: Callable[[Config, Console, Path, Options], Any],
     words: list[str] | None,
 ) -> int:
-    """Run a command line that makes a run, and say how one that was stopped goes on; returns the
-    exit code.
+    """Run a command line that makes a run, and say how one that was stopped goes on.
 
     Args:
-        module: the full name of the command.
         command: its arguments.
         read: returns, of what was given, the configuration, the folder of runs, and whether the
             run goes on.
-        work, words: as for ``run_command``.
+        work: makes the run: called with the configuration, where to show how it goes, the folder
+            of runs and the options.
+        words: the words; None for those that the process was started with.
+
+    Returns:
+        the exit code.
     """
 
     def start(arguments: argparse.Namespace) -> int:
@@ -99,7 +60,7 @@ def run_work(
         try:
             work(config, CommandConsole(), runs, options)
         except Stopped as stop:
-            return _say_how_to_go_on(stop, module, options.of_cluster)
+            return _say_how_to_go_on(stop, command.prog, options.of_cluster)
         except KeyboardInterrupt:
             if Checkpoints(runs / config.name / "checkpoints", config).numbered():
                 raise
@@ -110,18 +71,19 @@ def run_work(
     return command.run(start, words, stopped=stopped)
 
 
-def _say_how_to_go_on(stop: Stopped, module: str, options: str) -> int:
-    """Print how to continue a run, by a module with options; returns the exit code."""
+def _say_how_to_go_on(stop: Stopped, command: str, options: str) -> int:
+    """Print how to continue a run, by a command with options; returns the exit code."""
     why = "the time is up" if stop.reason == TIME else f"stopped by {stop.reason}"
     code = 0 if stop.reason == TIME else 128 + signal.Signals[stop.reason]
     if stop.ranks.rank > 0:
         return code
-    start = "python" if stop.ranks.size == 1 else "torchrun ..."
+    if stop.ranks.size > 1:
+        command = command.replace("python", "torchrun ...", 1)
     named = [spec for specs in stop.folder.config.players_named.values() for spec in specs]
     if any(map(is_own, named)):  # those of a file need it
         options += " --allow-python"
     path = shlex.quote(str(stop.folder.path))
-    return say(f"{why}; to go on: {start} -m {module} {path}{options}", code)
+    return say(f"{why}; to go on: {command} {path}{options}", code)
 
 
 @contextlib.contextmanager

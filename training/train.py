@@ -25,22 +25,25 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
 from rich.console import Console
 
 from thud_env.batch.cpu import available_cores
-from thud_env.command import counted
+from thud_env.command import Command, counted
 from thud_env.rulesets import get_ruleset
 from training.checks import check_run
 from training.config import TrainConfig, check_kind
 from training.errors import ConfigError
+from training.keys_help import keys_help
 from training.launch import complete, open_run, run_command
 from training.options import DEFAULTS, Options, add_options
 from training.process.ranks import Ranks
 from training.runs.folder import RunFolder
 from training.trainer import self_play_trainer
+from training.usage import CONFIG_OR_RUN, add_config, read_run
 
 
 def train(
@@ -130,7 +133,10 @@ def _cluster(options: Options) -> contextlib.AbstractContextManager[None]:
 
 def main(words: list[str] | None = None) -> int:
     """The command line; returns the exit code."""
-    return run_command("training.train", __doc__, TrainConfig(), train, add_options, words)
+    command = Command("training.train", __doc__, lambda: keys_help(TrainConfig()))
+    add_config(command, CONFIG_OR_RUN)
+    add_options(command)
+    return run_command(command, partial(read_run, kind=TrainConfig), train, words)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,9 @@ from training.errors import ConfigError
 
 _CHECKOUT = Path(__file__).resolve().parents[1]
 SMOKE = Path("configs/smoke.yaml")
+CONFIG_OR_RUN = (
+    "a YAML file, whose run begins anew without --resume, or a run's folder, which goes on"
+)
 ALLOW_PYTHON = "let the file name agents python:MODULE:CLASS, and their code run"
 
 
@@ -92,21 +95,21 @@ def near_name(path: Path) -> str:
 
 
 def read_run(
-    path: Path,
-    overrides: list[str],
-    kind: type[Config],
-    *,
-    allow_python: bool,
-    example: Path = SMOKE,
+    arguments: argparse.Namespace, kind: type[Config], example: Path = SMOKE
 ) -> tuple[Config, Path, bool]:
     """The configuration of a command line on which CONFIG may be a run's folder; the folder of runs
-    that it is in; and whether the run goes on. The arguments are those of ``load_config``, and a
-    file of the checkout that is right, to be named where the path is wrong.
+    that it is in; and whether the run goes on.
+
+    Args:
+        arguments: those of ``add_config``.
+        kind: of the configuration.
+        example: a CONFIG of the checkout that is right, to be named where another is wrong.
 
     Raises:
         ConfigError: naming the key, or the folder, and what would be right.
     """
-    config = load_config(_path_of_config(path, example), kind, overrides, allow_python=allow_python)
+    path, file = Path(arguments.config), _path_of_config(Path(arguments.config), example)
+    config = load_config(file, kind, arguments.overrides, allow_python=arguments.allow_python)
     if not path.is_dir():
         return config, Path("runs"), False
     stored = load_config(path / STORED, kind, allow_python=True).name  # nothing is made of it

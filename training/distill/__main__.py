@@ -19,17 +19,21 @@ the stop.
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
 
+from thud_env.command import Command
 from thud_env.rulesets import get_ruleset
 from training.checks import check_run
 from training.config import check_kind
 from training.distill.config import DistillConfig
 from training.distill.distillation import Distillation
+from training.keys_help import keys_help
 from training.launch import complete, open_run, run_command
 from training.options import DEFAULTS, Options, add_running_options
+from training.usage import CONFIG_OR_RUN, add_config, read_run
 
 
 def distil(
@@ -73,15 +77,12 @@ def distil(
 
 def main(words: list[str] | None = None) -> int:
     """The command line; returns the exit code."""
-    return run_command(
-        "training.distill",
-        __doc__,
-        DistillConfig(),
-        distil,
-        add_running_options,
-        words,
-        example=Path("configs/distill/classic.yaml"),
-    )
+    command = Command("training.distill", __doc__, lambda: keys_help(DistillConfig()))
+    add_config(command, CONFIG_OR_RUN)
+    add_running_options(command)
+    example = Path("configs/distill/classic.yaml")
+    read = partial(read_run, kind=DistillConfig, example=example)
+    return run_command(command, read, distil, words)
 
 
 if __name__ == "__main__":
