@@ -117,6 +117,25 @@ def test_a_book_is_a_file_of_starts(tmp_path: Path, capsys) -> None:
 
 
 @pytest.mark.parametrize(
+    ("state", "limits"),
+    [
+        ("t - 0 900", ("--max-turns", "1000")),
+        ("t - 200 200", ("--max-quiet-turns", "300")),
+        ("t - 21 21 19,0", ("--agreement",)),
+        ("t offer 21 21", ("--agreement",)),
+    ],
+)
+def test_starts_of_ones_own_are_read_by_the_limits_that_are_given(
+    state: str, limits: tuple[str, ...], starts: Path, capsys
+) -> None:
+    starts.write_text(f"5/7/9/11/4ddd6/15/6T8/7R7/15/15/13/11/9/7/5 {state}\n")
+    assert main([*GREEDY, "--starts", str(starts)]) == 2
+    assert "starts.txt, line 1: " in capsys.readouterr().err
+    assert main([*GREEDY, "--starts", str(starts), *limits, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["games"] == 1
+
+
+@pytest.mark.parametrize(
     ("text", "said"),
     [
         ("", "starts.txt has no start: a position text a line would be right"),

@@ -152,6 +152,16 @@ def test_the_error_for_a_text_that_is_not_a_turn_says_so(text: str, said: str) -
         read_turn(START, text)
 
 
+def test_in_the_middle_of_a_turn_a_square_is_one() -> None:
+    text = "5/7/9/11/4ddd6/5T9/15/7R7/15/15/13/11/9/7/5 t F6:any 0 1"
+    middle = Position.from_text(text, "classic-any")
+    assert read_turn(middle, "TF6") == ["TF6"]
+    assert read_turn(middle, "tf6") == read_turn(middle, "f6") == sorted(middle.turns())
+    assert read_turn(middle, "f6xg5") == ["TF6xG5"]
+    with pytest.raises(IllegalMove, match="The trolls are to move, and"):
+        read_turn(middle, "e5")
+
+
 def test_turns_beginning_with_a_square() -> None:
     of_f1 = [turn for turn in START.turns() if turn.startswith("dF1-")]
     assert turns_beginning(START, "f1") == of_f1

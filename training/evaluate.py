@@ -148,7 +148,8 @@ class _Request(NamedTuple):
         rules = arguments.rules or _rules_of([players[0][0], *(other for _, other in players)])
         given = {name: getattr(arguments, name) for name in LIMITS}
         limits = limits_of(new_row(get_ruleset(rules), **given))
-        starts = read_own_starts(arguments.starts, rules) if arguments.starts else None
+        own = arguments.starts
+        starts = read_own_starts(own, rules, **limits) if own else None
         games = arguments.games or (len(starts.starts) if starts else GAMES)
         openings = starts or arguments.openings
         match = bool(arguments.match)

@@ -23,6 +23,7 @@ from thud_env.notation.turns import (
     why_immovable,
     why_no_agreement,
 )
+from thud_env.rules.row import is_between_turns
 
 _TYPED = re.compile(r"([DTR]?)([A-P]\d+(?:-?[A-P]\d+)*)((?:X[A-P]\d+)*)")
 _SQUARE = re.compile(r"[A-P]\d+")
@@ -90,7 +91,7 @@ def read_turn(position: Position, text: str) -> list[str]:
             why = why_no_agreement(position.row, word)
             raise IllegalMove(f"{word!r} is not legal now: {why}") from None
     typed = _parts(text)
-    if len(typed.path) == 1 and not typed.captured:
+    if len(typed.path) == 1 and not typed.captured and is_between_turns(position.row):
         square = typed.path[0]
         raise ThudError(f"{square} is a square, not a turn: 'moves {square}' lists its turns")
     meant = turns_beginning(position, text)

@@ -20,6 +20,7 @@ import hashlib
 import random
 import re
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -149,20 +150,22 @@ def _parsed(text: str, ruleset: Ruleset, path: Path) -> Openings:
         named = match[1].partition("name=")[2].partition(",")[0]
         hint = ": another name= for one of the two would be right" if named == ruleset.name else ""
         raise OpeningsError(f"{path} is a book of {match[1]}, not of {ruleset.spec}{hint}")
-    starts = _positions(lines, 2, ruleset, path)
+    starts = _positions(lines, 2, ruleset, path, {})
     if len(starts) != int(match[3]) or not starts:
         raise OpeningsError(f"{path} has {len(starts)} starts; its first line says {match[3]}")
     return Openings.of(starts)
 
 
-def _positions(lines: list[str], first: int, ruleset: Ruleset, path: Path) -> list[Position]:
-    """The positions in lines of a file, of which the first has this number."""
+def _positions(
+    lines: list[str], first: int, ruleset: Ruleset, path: Path, limits: Mapping[str, Any]
+) -> list[Position]:
+    """The positions in lines of a file, of which the first has this number, by limits."""
     found = []
     for number, line in enumerate(lines, first):
         if not line.strip() or line.startswith("#"):
             continue
         try:
-            found.append(Position.from_text(line, ruleset))
+            found.append(Position.from_text(line, ruleset, **limits))
         except ThudError as error:
             raise OpeningsError(f"{path}, line {number}: {error}") from None
         if found[-1].outcome is not None:
@@ -170,8 +173,13 @@ def _positions(lines: list[str], first: int, ruleset: Ruleset, path: Path) -> li
     return found
 
 
-def read_own_starts(path: Path, rules: str) -> Openings:
+def read_own_starts(path: Path, rules: str, **limits: Any) -> Openings:
     """Starts of the user's own: a file with a position text a line. A book is one, too.
+
+    Args:
+        path: the file.
+        rules: the ruleset, or its name.
+        **limits: those of ``Position.from_text``, by which the positions came about.
 
     Raises:
         OpeningsError: naming file, line and what is wrong.
@@ -184,7 +192,7 @@ def read_own_starts(path: Path, rules: str) -> Openings:
         raise _unreadable(path, error) from None
     if text.startswith(_HEADER_BEGINS):
         return _parsed(text, ruleset, path)
-    starts = _positions(text.splitlines(), 1, ruleset, path)
+    starts = _positions(text.splitlines(), 1, ruleset, path, limits)
     if not starts:
         raise OpeningsError(f"{path} has no start: a position text a line would be right")
     return Openings.of(starts)
